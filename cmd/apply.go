@@ -25,6 +25,8 @@ type verdictFlags struct {
 
 const defaultWait = "5m"
 
+// flags adds the flags of the verbs that hand over a graph: where the daemon is, how to
+// write the answer, and how long to wait.
 func (f *verdictFlags) flags(cmd *cobra.Command) {
 	f.remote.flags(cmd)
 	colorFlag(cmd, &f.color)
@@ -33,6 +35,8 @@ func (f *verdictFlags) flags(cmd *cobra.Command) {
 	fl.Lookup("wait").NoOptDefVal = defaultWait
 }
 
+// newApply makes the verb apply. The daemon does all checks itself, so the verb says the
+// same as a daemon that reads the file.
 func newApply(a *app) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
@@ -61,6 +65,8 @@ Only root and the user that the daemon runs as may do that.`,
 	return cmd
 }
 
+// newReload makes the verb reload, which differs from a signal only in that it waits for
+// the verdict.
 func newReload(a *app) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
@@ -81,6 +87,8 @@ Only root and the user that the daemon runs as may do that.`,
 	return cmd
 }
 
+// oneFile checks the argument of apply. A value of --wait behind a blank looks like a
+// second file, so the error says how to write it.
 func oneFile(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -93,6 +101,8 @@ func oneFile(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// apply sends the document with its absolute path, so that the findings of the daemon name
+// a file that the user knows.
 func (f *verdictFlags) apply(ctx context.Context, a *app, file string) error {
 	text, err := readDocument(ctx, a, file)
 	if err != nil {
@@ -108,6 +118,7 @@ func (f *verdictFlags) apply(ctx context.Context, a *app, file string) error {
 	return f.end(ctx, a, v, err)
 }
 
+// reload asks the daemon to read its graph again, and tells the verdict.
 func (f *verdictFlags) reload(ctx context.Context, a *app) error {
 	v, err := f.client().Reload(ctx)
 	return f.end(ctx, a, v, err)
@@ -166,6 +177,8 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 	return err
 }
 
+// refused tells why a graph was refused, and that nothing has changed: neither the graph
+// nor its file. The exit code is 1.
 func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 	text := "graph refused, the last good one goes on"
 	if v.Path != "" {

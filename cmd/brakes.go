@@ -14,6 +14,8 @@ type brakeFlags struct {
 	removed removals
 }
 
+// flags adds the limits of changes. The defaults are those of the reactor, stated here
+// once so that help shows them.
 func (f *brakeFlags) flags(cmd *cobra.Command) {
 	f.fight.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
 	bind(cmd, "max_changes", &f.changes)
@@ -21,6 +23,7 @@ func (f *brakeFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "fight", &f.fight)
 }
 
+// set hands the limits to the engine.
 func (f *brakeFlags) set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.fight.Flapping, f.removed.Removals
 }
@@ -28,6 +31,8 @@ func (f *brakeFlags) set(o *mgmt.Options) {
 // removals is the value of --max-removals.
 type removals struct{ reactor.Removals }
 
+// The limits are values of flags: Type is the word that help shows, and Set reads the text
+// by the parser of the reactor.
 func (r *removals) Type() string { return "count,share" }
 
 func (r *removals) Set(s string) (err error) {
@@ -40,6 +45,7 @@ type budget struct{ mgmt.Budget }
 
 func (b *budget) Type() string { return "count/time" }
 
+// Set implements pflag.Value.
 func (b *budget) Set(s string) (err error) {
 	b.Budget, err = reactor.ParseBudget(s)
 	return err
@@ -50,6 +56,7 @@ type fight struct{ mgmt.Flapping }
 
 func (f *fight) Type() string { return "count/time" }
 
+// Set implements pflag.Value.
 func (f *fight) Set(s string) (err error) {
 	f.Flapping, err = reactor.ParseFlapping(s)
 	return err

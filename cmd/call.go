@@ -25,6 +25,8 @@ type callFlags struct {
 	lax     bool
 }
 
+// newCall makes the verb call. Completion offers modules, functions and parameters of this
+// machine.
 func newCall(a *app) *cobra.Command {
 	f := &callFlags{modules: modules{a}}
 	cmd := &cobra.Command{
@@ -93,6 +95,8 @@ func (m modules) backends(args []string) []string {
 	return slices.Compact(names)
 }
 
+// run makes the call and writes its result. The exit code tells a refused call from a
+// failed one, see callCode.
 func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 	module, function, ok := strings.Cut(args[0], ".")
 	if !ok || module == "" || function == "" {
@@ -180,6 +184,8 @@ type warningJSON struct {
 	Text  string `json:"text"`
 }
 
+// write writes a result. Text is for people and may change; JSON and YAML have the same
+// keys in every version.
 func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	switch f.output.word {
 	case "json":
@@ -206,6 +212,7 @@ func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	return err
 }
 
+// writeYAML writes a result with the keys of the JSON. Empty warnings are left out.
 func (f *callFlags) writeYAML(module, function string, r *virtual.Result) error {
 	out := map[string]any{
 		"module": module, "function": function, "backend": r.Backend, "status": r.Status.String(),
@@ -272,6 +279,8 @@ func placeParam(f *virtual.Function, n int) *schema.Type {
 	return nil
 }
 
+// namedParam returns the type of a declared parameter; nil for further parameters of a
+// backend, whose types are not known.
 func namedParam(f *virtual.Function, name string, extra bool) *schema.Type {
 	if f == nil || extra {
 		return nil
@@ -296,6 +305,8 @@ func callText(t *schema.Type, text string) (any, error) {
 	return v, ds.Err()
 }
 
+// callValue reads one argument in one of its forms: as text, as JSON, or from a file. An
+// error begins with the name of the parameter.
 func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err error) {
 	defer func() {
 		if err != nil {
@@ -328,6 +339,7 @@ func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err erro
 	return v, nil
 }
 
+// readAll reads a file, or standard input for a dash.
 func readAll(a *app, path string) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(a.in)

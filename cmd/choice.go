@@ -23,10 +23,13 @@ func choose(cmd *cobra.Command, c *choice, name, short, usage string, words ...s
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// A choice is a value of a flag: one of a few words. Set refuses others and names the
+// nearest.
 func (c *choice) String() string { return c.word }
 
 func (c *choice) Type() string { return "word" }
 
+// Set implements pflag.Value.
 func (c *choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return fmt.Errorf("write %s%s", orList(c.words), meant(word, c.words))

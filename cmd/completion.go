@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// newCompletion makes the verb completion. The scripts ask the program itself for words,
+// so they need no update with it.
 func newCompletion(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{

@@ -26,6 +26,8 @@ type configFlags struct {
 	example bool
 }
 
+// newConfig makes the verb config. It takes the flags of run, so it shows exactly the
+// settings that such a run would have.
 func newConfig(a *app) *cobra.Command {
 	f := &configFlags{}
 	cmd := &cobra.Command{
@@ -81,8 +83,11 @@ type anySetting struct {
 	texts   []string
 }
 
+// An anySetting is the flag of a setting that only the verb config reads: it keeps the
+// text and checks it by the setting's own type.
 func (v *anySetting) String() string { return strings.Join(v.texts, ",") }
 
+// Type implements pflag.Value; a bool needs no value behind it.
 func (v *anySetting) Type() string {
 	if v.setting.Type.Kind == schema.KindBool {
 		return "bool"
@@ -90,6 +95,7 @@ func (v *anySetting) Type() string {
 	return "text"
 }
 
+// Set implements pflag.Value. A list is added to with each flag.
 func (v *anySetting) Set(text string) error {
 	texts, err := v.setting.Parse(text)
 	if err == nil && v.setting.Type.Kind == schema.KindList {
@@ -127,6 +133,7 @@ func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
 	return f.show(a, keys)
 }
 
+// settingKeys returns the keys of all settings, in the order of the reference.
 func settingKeys() []string {
 	keys := make([]string, len(settings.Settings))
 	for i, s := range settings.Settings {
@@ -184,6 +191,7 @@ type settingJSON struct {
 	Col     int32  `json:"col,omitempty"`
 }
 
+// show writes the named settings, or all.
 func (f *configFlags) show(a *app, keys []string) error {
 	if len(keys) == 0 {
 		keys = settingKeys()
@@ -248,6 +256,8 @@ func valueText(v any) string {
 	}
 }
 
+// setting describes one setting: its value, the sort of its source, and the place in a
+// file where it has one.
 func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 	out := settingJSON{Setting: s.Key}
 	v, ok := a.settled[s.Key]

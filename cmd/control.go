@@ -22,6 +22,7 @@ import (
 // socketFlag names the socket of the API.
 type socketFlag struct{ path string }
 
+// flag adds the flag for the socket of the daemon.
 func (f *socketFlag) flag(cmd *cobra.Command) {
 	bind(cmd, "socket", place{&f.path})
 	_ = cmd.MarkFlagFilename("socket", "sock")
@@ -87,6 +88,8 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 	return nil, nil
 }
 
+// listenAt makes the folder of the socket and listens there. Below the system's folder all
+// users may look for the socket; its own mode decides who may connect.
 func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 	mode := fs.FileMode(0o700)
 	if filepath.Dir(path) == systemRun {
@@ -121,13 +124,14 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.
 	return d, nil
 }
 
+// close ends the listening; it is callable on nil.
 func (d *desk) close() {
 	if d != nil && d.listener != nil {
 		_ = d.listener.Close() // the socket that could not be removed is replaced by the next
 	}
 }
 
-// observe adds the recording to what happens.
+// observe adds the recording to the events of the engine.
 func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 	if d == nil {
 		return o
@@ -138,7 +142,7 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 	})
 }
 
-// beside returns what answers and records beside an engine.
+// beside returns the server and the recorder of an engine.
 func (d *desk) beside(metrics http.Handler, graphs func(*mgmt.Engine) control.Graphs) func(context.Context, *mgmt.Engine) {
 	if d == nil {
 		return nil
@@ -170,6 +174,7 @@ type remote struct {
 	output choice
 }
 
+// flags adds the flags of a verb that asks a daemon.
 func (d *remote) flags(cmd *cobra.Command) {
 	d.reach(cmd)
 	choose(cmd, &d.output, "output", "o", "how to write it", "text", "json")

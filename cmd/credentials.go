@@ -165,7 +165,7 @@ func unpacked(archive []byte) (list []credential, err error) {
 	}
 }
 
-// put writes what differs, and returns the names of that.
+// put writes the differing files, and returns their names.
 func (c *credentials) put(fresh []credential) (taken []string, err error) {
 	var differ []credential
 	for _, f := range fresh {

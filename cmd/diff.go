@@ -8,7 +8,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// What is larger is not compared line by line, only told.
+// Larger texts are not compared line by line, only told.
 const (
 	maxDiffBytes = 1 << 20
 	maxDiffLines = 2000 // of the output
@@ -26,6 +26,7 @@ func incomparable(from, to string) string {
 	}
 }
 
+// isBinary reports whether a text can't be shown line by line.
 func isBinary(s string) bool { return strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) }
 
 // unified returns the difference of two texts as lines of a unified diff, without

@@ -17,6 +17,8 @@ import (
 
 type docFlags struct{ output choice }
 
+// newDoc makes the verb doc. Its pages come from the types, as the reference does, so they
+// fit the kinds of this very program.
 func newDoc(a *app) *cobra.Command {
 	f := &docFlags{}
 	cmd := &cobra.Command{
@@ -54,10 +56,12 @@ type kindJSON struct {
 	Sends     json.RawMessage `json:"sends,omitempty"`  // JSON Schema of what it sends; of one kind only
 }
 
+// newKindJSON is the short description of a kind, for lists.
 func newKindJSON(k derive.Kind) kindJSON {
 	return kindJSON{Kind: k.Name, Summary: firstSentence(kindText(k)), Abilities: k.Abilities}
 }
 
+// list writes all kinds with the first sentence of each.
 func (f *docFlags) list(a *app) error {
 	kinds, err := a.allKinds()
 	if err != nil {
@@ -98,8 +102,10 @@ func kindTable(kinds []derive.Kind, dir string) string {
 	return b.String()
 }
 
+// tableCell escapes the mark that would end a cell of a table in Markdown.
 func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
+// page writes the page of one kind.
 func (f *docFlags) page(a *app, name string) error {
 	k, err := a.pageOf(name)
 	if err != nil {
@@ -131,6 +137,8 @@ func (a *app) pageOf(name string) (derive.Kind, error) {
 	return derive.Kind{Name: name, Doc: "How the engine runs a resource, of whatever kind: the keys of its `meta`.", Type: t}, err
 }
 
+// writeKindJSON writes a kind in full: its doc, the schema of its parameters, and the
+// schema of its sent values.
 func writeKindJSON(w io.Writer, k derive.Kind) error {
 	doc := newKindJSON(k)
 	doc.Doc = kindText(k)

@@ -37,7 +37,7 @@ const (
 	maxDumpLines  = 200 // of each part, in the log
 )
 
-// dumperOf returns what makes dumps of an engine.
+// dumperOf returns the maker of dumps of an engine.
 func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
 	return &dumper{dir: dir, engine: e.Dump, log: func(texts func() []string, attrs ...slog.Attr) {
 		p.say(slog.LevelWarn, texts, "dump", attrs...)
@@ -117,6 +117,7 @@ func ofGoroutines() string {
 	return clip(b.String(), maxDumpStacks)
 }
 
+// clip cuts a text after so many bytes, and says how many are missing.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -124,6 +125,7 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + fmt.Sprintf("\n(%d more bytes)\n", len(text)-most)
 }
 
+// firstLines keeps the first lines, and says how many are missing.
 func firstLines(text string, most int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) > most {

@@ -19,6 +19,7 @@ type eventsFlags struct {
 	outcomes []string
 }
 
+// newEvents makes the verb events. Without --since it begins with the next event.
 func newEvents(a *app) *cobra.Command {
 	f := &eventsFlags{}
 	cmd := &cobra.Command{
@@ -60,6 +61,7 @@ func outcomeFlag(cmd *cobra.Command, list *[]string) {
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// outcomesOf turns words into outcomes; the flags have checked them.
 func outcomesOf(words []string) []control.Outcome {
 	var list []control.Outcome
 	for _, w := range words {
@@ -68,6 +70,8 @@ func outcomesOf(words []string) []control.Outcome {
 	return list
 }
 
+// run writes events until the daemon ends or the user interrupts. Where the daemon ends it
+// tells the number to go on from.
 func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 	s, last := styleOf(f.color, a), uint64(0)
 	enc := json.NewEncoder(a.out)

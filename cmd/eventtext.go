@@ -29,6 +29,8 @@ func eventText(e *control.Event, s style) string {
 	return s.dim(s.moment(e.At)) + " " + whatHappened(e, s)
 }
 
+// whatHappened is one event in words. All text that comes from resources is made visible,
+// since it may hold control characters.
 func whatHappened(e *control.Event, s style) string {
 	who := "everything"
 	if e.Resource != "" {
@@ -58,6 +60,7 @@ func whatHappened(e *control.Event, s style) string {
 	}
 }
 
+// graphText says what a new graph has changed, as the log of the daemon does.
 func graphText(e *control.Event) string {
 	if e.Graph == nil {
 		return "another graph took effect"
@@ -68,6 +71,7 @@ func graphText(e *control.Event) string {
 	})
 }
 
+// byText says who has paused or resumed, where that is known.
 func byText(e *control.Event) string {
 	if e.By == "" {
 		return ""
@@ -75,6 +79,7 @@ func byText(e *control.Event) string {
 	return " (by " + visible(e.By) + ")"
 }
 
+// droppedText says how many events are missing in a stream.
 func droppedText(e *control.Event) string {
 	if e.Dropped == 0 {
 		return "some events are missing here"
@@ -97,6 +102,7 @@ func runText(e *control.Event, s style) string {
 	return text
 }
 
+// outcomeText is the word for an outcome; most outcomes are words themselves.
 func outcomeText(o control.Outcome) string {
 	switch o {
 	case control.WouldChange:
@@ -112,6 +118,7 @@ func outcomeText(o control.Outcome) string {
 	}
 }
 
+// outcomeColor is red for failures, green for good news, and yellow for the rest.
 func outcomeColor(o control.Outcome) string {
 	switch o {
 	case control.Failed:
@@ -123,7 +130,7 @@ func outcomeColor(o control.Outcome) string {
 	}
 }
 
-// changeOf turns a change back into what it was.
+// changeOf turns a change back into the one of the engine.
 func changeOf(c *control.Change) engine.Change {
 	out := engine.Change{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
 	if c.Unknown {
@@ -145,6 +152,7 @@ type unkept int
 
 func (n unkept) String() string { return fmt.Sprintf("(%d bytes)", int(n)) }
 
+// shortChanges lists the changes of an event on one line.
 func shortChanges(e *control.Event) string {
 	var parts []string
 	for i := range e.Changes {
@@ -156,6 +164,7 @@ func shortChanges(e *control.Event) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
+// shortCauses lists the causes of an event on one line.
 func shortCauses(e *control.Event) string {
 	var parts []string
 	for i := range e.Triggers {
@@ -206,6 +215,7 @@ func causeText(t *control.Trigger, e *control.Event) string {
 	return text
 }
 
+// sourceText says which watch has seen an event, and on which path.
 func sourceText(t *control.Trigger) string {
 	switch {
 	case t.Source == "":

@@ -22,6 +22,8 @@ type factsFlags struct {
 	programs bool
 }
 
+// newFacts makes the verb facts. It asks no network and runs no program, so it is safe in
+// any script.
 func newFacts(a *app) *cobra.Command {
 	f := &factsFlags{}
 	cmd := &cobra.Command{
@@ -75,6 +77,7 @@ func factTable() string {
 	return strings.Join(lines, "\n")
 }
 
+// run writes the facts of this machine, or of a target over its transport.
 func (f *factsFlags) run(ctx context.Context, a *app, names []string) error {
 	if f.target != "" {
 		all, err := a.targetFacts(ctx, f.target)

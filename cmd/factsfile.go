@@ -52,6 +52,7 @@ func (a *app) noMachine() {
 	}
 }
 
+// anys yields words as values, for a list of a facts file.
 func anys(words []string) func(yield func(any) bool) {
 	return func(yield func(any) bool) {
 		for _, w := range words {

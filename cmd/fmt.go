@@ -21,6 +21,7 @@ type fmtFlags struct {
 	write, diff, list, check bool
 }
 
+// newFmt makes the verb fmt.
 func newFmt(a *app) *cobra.Command {
 	f := &fmtFlags{}
 	cmd := &cobra.Command{
@@ -46,6 +47,8 @@ stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
 	return cmd
 }
 
+// run formats all files before it tells the first error. Without files on a terminal it
+// would wait for input in vain, so that is an error.
 func (f *fmtFlags) run(a *app, args []string) error {
 	if len(args) == 0 {
 		if terminalWidth(fileOf(a.in)) != nil {
@@ -159,6 +162,7 @@ func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 	return out, nil
 }
 
+// readInput reads a file or standard input, up to the bound of a graph file.
 func readInput(a *app, path string) ([]byte, error) {
 	in := a.in
 	if path != "-" {

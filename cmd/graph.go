@@ -33,6 +33,7 @@ type graphFlags struct {
 	out       string
 }
 
+// newGraph makes the verb graph.
 func newGraph(a *app) *cobra.Command {
 	f := &graphFlags{}
 	cmd := &cobra.Command{
@@ -77,6 +78,8 @@ resource as its colour.`,
 	return cmd
 }
 
+// run draws a graph file, or with --live the graph of the daemon. A broken graph is drawn
+// too, and the exit code tells.
 func (f *graphFlags) run(ctx context.Context, a *app) error {
 	if f.live && unix.Portable {
 		return linuxOnly("graph --live")
@@ -139,7 +142,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	return transform.Undoing{Store: store, Registry: a.kinds()}, nil
 }
 
-// put writes what was drawn to where it is wanted.
+// put writes the drawing to its destination.
 func (f *graphFlags) put(a *app, drawing []byte) error {
 	if f.out == "" || f.out == "-" {
 		_, err := a.out.Write(drawing)
@@ -164,6 +167,7 @@ func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.D
 	return g, ds, nil
 }
 
+// draw writes the graph in the chosen language.
 func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *engine.Graph) error {
 	o := drawOptions(g)
 	o.Reduce, o.Direction = f.reduce, f.direction.word
@@ -234,6 +238,7 @@ func groupLabel(owner string, members []*engine.Vertex) string {
 	return label
 }
 
+// drawSVG has Graphviz draw. It is the only program that the verb runs.
 func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {
 	var in bytes.Buffer
 	if err := g.WriteDOT(&in, o); err != nil {
@@ -246,7 +251,7 @@ func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOpti
 	return err
 }
 
-// svgOf has Graphviz draw what is in its language.
+// svgOf has Graphviz draw a text in its language.
 func svgOf(ctx context.Context, dot []byte) ([]byte, error) {
 	path, err := exec.LookPath("dot")
 	if err != nil {

@@ -26,6 +26,8 @@ type graphInput struct {
 	warned func() []string // what the last reading has to say beside the verdict
 }
 
+// newGraphInput makes the owner of the daemon's graph file. turn has one place: two
+// requests never write the file at once.
 func newGraphInput(in func() *input, e *mgmt.Engine, told func(), warned func() []string) *graphInput {
 	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
 }
@@ -48,6 +50,7 @@ func (in *input) path() (string, error) {
 	return path, nil
 }
 
+// take waits for the turn, until the context ends.
 func (g *graphInput) take(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -66,6 +69,8 @@ func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
 	return g.reload(ctx)
 }
 
+// reload has the engine read the graph, and collects the warnings of exactly that reading.
+// The caller holds the turn.
 func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 	g.told()
 	v, err := g.engine.Reload(ctx)
@@ -120,6 +125,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	return v, err
 }
 
+// findingTexts returns each finding as text.
 func findingTexts(ds schema.Diagnostics) (list []string) {
 	for _, d := range ds {
 		list = append(list, d.String())
@@ -166,6 +172,8 @@ func newCandidate(path string, document []byte) (c *candidate, err error) {
 
 func (c *candidate) at(name string) string { return c.Folder.Path(name) }
 
+// write puts the document next to the graph file, with a name that no reader takes. It
+// follows no link.
 func (c *candidate) write(document []byte) (err error) {
 	if err := c.Remove(c.temp); err != nil {
 		return err
@@ -211,6 +219,8 @@ func (c *candidate) restore() error {
 	return c.rename(c.before, c.Name)
 }
 
+// rename puts one file in the place of another in one step and syncs the folder, so that a
+// crash leaves one of the two whole.
 func (c *candidate) rename(from, to string) error {
 	return c.Do(func() error {
 		if err := unix.Renameat(c.FD(), from, c.FD(), to); err != nil {

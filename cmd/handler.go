@@ -87,6 +87,7 @@ func levelWord(l slog.Level) string {
 	return l.String()
 }
 
+// levelColor is the color of a level in the log.
 func levelColor(l slog.Level) string {
 	switch {
 	case l >= slog.LevelError:
@@ -98,6 +99,7 @@ func levelColor(l slog.Level) string {
 	}
 }
 
+// paint colors a text where the output is a terminal.
 func (s style) paint(color, text string) string {
 	if !s.color {
 		return text
@@ -105,5 +107,6 @@ func (s style) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
+// Names are bold and details are dim, so that the eye finds the resource first.
 func (s style) dim(text string) string  { return s.paint(dim, text) }
 func (s style) name(text string) string { return s.paint(bold, text) }

@@ -21,6 +21,7 @@ type importFlags struct {
 	target  string
 }
 
+// newImport makes the verb import.
 func newImport(a *app) *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{
@@ -50,6 +51,8 @@ has the rest.`,
 	return cmd
 }
 
+// run writes a graph of the present state. Each resource is loaded again before it is
+// written, so the result is a graph that validates.
 func (f *importFlags) run(ctx context.Context, a *app, kind string, names []string) error {
 	look, err := f.look(a, kind, names)
 	if err != nil {

@@ -43,6 +43,7 @@ resources:
     refreshonly: true # it runs for nothing else
 `
 
+// newInit makes the verb init.
 func newInit(a *app) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
@@ -65,6 +66,8 @@ func newInit(a *app) *cobra.Command {
 	return cmd
 }
 
+// init writes the first graph and the schema. It looks at both names before it writes, so
+// a refusal leaves nothing behind.
 func (a *app) init(path string, force bool) error {
 	text, err := a.graphSchema()
 	if err != nil {

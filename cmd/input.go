@@ -31,6 +31,8 @@ type input struct {
 	puppet   puppet.Options
 }
 
+// flags adds the flags that name a graph. Two sources exclude each other, and the error
+// says how to combine them.
 func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "graph", source{place{&i.yaml}, "name a folder with both, or a graph that includes the other"})
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")

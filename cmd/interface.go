@@ -26,6 +26,7 @@ func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 	return m.modules().Modules(), cobra.ShellCompDirectiveNoFileComp
 }
 
+// newInterface makes the verb interface with its own verbs.
 func newInterface(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interface",
@@ -59,10 +60,13 @@ type backendJSON struct {
 	Watch    virtual.WatchMode `json:"watch"`
 }
 
+// newBackendJSON describes a backend.
 func newBackendJSON(b *virtual.Backend) backendJSON {
 	return backendJSON{b.Name, b.Doc, b.When, b.Unless, b.Needs, b.Priority, b.Watch}
 }
 
+// newInterfaceList makes the verb that lists modules with the backend that this machine
+// would use.
 func newInterfaceList(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -106,6 +110,8 @@ func (l *moduleJSON) choice() string {
 	return text
 }
 
+// list describes all modules. A module without a fitting backend is in it, with the
+// reason.
 func (m modules) list() []moduleJSON {
 	all := []moduleJSON{}
 	system := m.machine()
@@ -153,6 +159,7 @@ type differenceJSON struct {
 	Text     string `json:"text"`
 }
 
+// newFunctionJSON describes a function with its parameters.
 func newFunctionJSON(f *virtual.Function) functionJSON {
 	j := functionJSON{Function: f.Name, Signature: f.Signature(), Doc: f.Doc, Extra: f.Extra, Leaves: f.Deprecated, Params: []paramJSON{}}
 	if f.Returns != nil {
@@ -168,6 +175,7 @@ func newFunctionJSON(f *virtual.Function) functionJSON {
 	return j
 }
 
+// newInterfaceShow makes the verb that shows a module or a function.
 func newInterfaceShow(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -257,6 +265,7 @@ func keysText(b *strings.Builder, t *schema.Type) {
 	}
 }
 
+// typeText is a type in parentheses, nothing for nil.
 func typeText(t *schema.Type) string {
 	if t == nil {
 		return ""

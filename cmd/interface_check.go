@@ -14,6 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
+// newInterfaceCheck makes the verb that compares a backend with its interface. It calls
+// nothing of the backend.
 func newInterfaceCheck(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -75,6 +77,8 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 	return nil, nil, fmt.Errorf("there is no backend %s of %s, only %s%s", name, module, strings.Join(names, ", "), meant(name, names))
 }
 
+// check writes the verdicts, with warnings about odd declarations on standard error. The
+// exit code tells whether a call could fail.
 func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
 	system := m.machine()
 	verdicts := virtual.Check(i, b, system.Facts)
@@ -95,6 +99,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 	return err
 }
 
+// checkText writes the verdicts as a table: each function, then its differences by weight.
 func (m modules) checkText(verdicts []virtual.Verdict) error {
 	tw := tabwriter.NewWriter(m.app.out, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
@@ -111,6 +116,7 @@ func (m modules) checkText(verdicts []virtual.Verdict) error {
 	return tw.Flush()
 }
 
+// verdictsJSON describes the verdicts; functions that only the backend has are among them.
 func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.Verdict) []functionJSON {
 	list := []functionJSON{}
 	for _, v := range verdicts {
@@ -128,6 +134,8 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 	return list
 }
 
+// newInterfaceMatrix makes the verb for the table of functions and backends, which the
+// reference contains.
 func newInterfaceMatrix(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -173,6 +181,8 @@ func (a *app) kind(module string) engine.Res {
 	return r
 }
 
+// newInterfaceGenerate makes the verb that drafts an interface. A person names and
+// documents the result.
 func newInterfaceGenerate(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -222,6 +232,7 @@ several have a backend of that name.`,
 	return cmd
 }
 
+// generate drafts an interface from one backend, or from the common part of several.
 func (m modules) generate(module string, from []string, aliases bool) (*virtual.Interface, error) {
 	if len(from) == 0 {
 		return nil, errors.New("name a backend: --from BACKEND")

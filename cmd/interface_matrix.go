@@ -39,6 +39,7 @@ func (m modules) matrixJSON(names []string) error {
 	return writeJSON(m.app.out, all)
 }
 
+// newMatrixJSON describes which backend has which function, one row for each function.
 func newMatrixJSON(i *virtual.Interface, backends []*virtual.Backend) matrixJSON {
 	out := matrixJSON{Module: i.Module, Doc: i.Doc, Backends: []backendJSON{}, Functions: []cellsJSON{}}
 	rows := map[string]int{}
@@ -62,6 +63,8 @@ func newMatrixJSON(i *virtual.Interface, backends []*virtual.Backend) matrixJSON
 	return out
 }
 
+// newCellJSON describes one function of one backend: its status and the parameters that it
+// lacks.
 func newCellJSON(v *virtual.Verdict) cellJSON {
 	c := cellJSON{Status: v.Status, Refused: v.Misfit()}
 	for _, d := range v.Differences {

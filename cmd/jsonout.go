@@ -36,6 +36,7 @@ type stepJSON struct {
 	Left      bool         `json:"left,omitempty"`       // it has left the graph, and would be undone
 }
 
+// planJSON is a plan as JSON. Its keys are a promise: scripts read them.
 func planJSON(p *mgmt.Plan) planDoc {
 	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps))}
 	for i := range p.Steps {
@@ -59,6 +60,8 @@ type changeJSON struct {
 	Unknown bool        `json:"unknown,omitempty"`
 }
 
+// changesJSON describes changes; a value that is not known yet has a mark of its own,
+// since null is a value.
 func changesJSON(cs []engine.Change) []changeJSON {
 	list := make([]changeJSON, len(cs))
 	for i, c := range cs {

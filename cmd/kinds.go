@@ -47,6 +47,8 @@ func (a *app) graphSchema() ([]byte, error) {
 	return derive.GraphSchema(kinds, meta)
 }
 
+// metaType is the type of the metaparameters with all defaults written out, as the
+// reference shows them.
 func metaType() (*schema.Type, error) {
 	t, err := schema.Of(engine.DefaultMetaParams().Outright())
 	if err != nil {

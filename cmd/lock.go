@@ -62,6 +62,8 @@ func isDead(pid string) bool {
 	return err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH)
 }
 
+// lockError says who holds the lock of the state folder. The number is only a hint: the
+// holder may have ended meanwhile.
 func lockError(dir string, f *os.File, err error) error {
 	if !errors.Is(err, unix.EWOULDBLOCK) {
 		return fmt.Errorf("the state folder %s cannot be locked: %w", dir, err)
@@ -73,6 +75,7 @@ func lockError(dir string, f *os.File, err error) error {
 	return fmt.Errorf("%s runs with the state folder %s, name another one with --prefix", who, dir)
 }
 
+// writePID notes the holder in the locked file.
 func writePID(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
@@ -81,6 +84,7 @@ func writePID(f *os.File) error {
 	return err
 }
 
+// readPID returns the noted holder, empty where the file holds no number.
 func readPID(f *os.File) string {
 	buf, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	pid := strings.TrimSpace(string(buf))

@@ -33,6 +33,7 @@ type logVerb struct {
 	n            int
 }
 
+// newLog makes the verb log.
 func newLog(a *app) *cobra.Command {
 	f := &logVerb{}
 	cmd := &cobra.Command{
@@ -82,6 +83,8 @@ func when(flag, text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("--%s=%s is no time, write 2h, 2026-01-02 or 2026-01-02T15:04:05", flag, text)
 }
 
+// run asks the daemon, or reads the history that the last daemon has left. It says which
+// of them it was.
 func (f *logVerb) run(ctx context.Context, a *app) error {
 	if err := checkCount(f.n, mostEvents); err != nil {
 		return err

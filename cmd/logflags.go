@@ -25,6 +25,7 @@ type logFlags struct {
 	quiet  bool
 }
 
+// flags adds the flags of the log; debug and quiet exclude each other.
 func (f *logFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "log_format", &f.format)
 	bind(cmd, "debug", &f.debug)
@@ -33,6 +34,7 @@ func (f *logFlags) flags(cmd *cobra.Command) {
 	exclude(cmd, "debug", "quiet")
 }
 
+// colorFlag adds the flag for colors.
 func colorFlag(cmd *cobra.Command, c *choice) {
 	bind(cmd, "color", c)
 }
@@ -65,6 +67,7 @@ func terminalWidth(w io.Writer) func() int {
 	}
 }
 
+// level is the least level that is shown.
 func (f *logFlags) level() slog.Level {
 	switch {
 	case f.debug:
@@ -76,7 +79,7 @@ func (f *logFlags) level() slog.Level {
 	}
 }
 
-// presenter returns what shows a run. Close it.
+// presenter returns the presenter of a run. Close it.
 func (f *logFlags) presenter(a *app) *presenter {
 	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]bool{}}
 	p.level.Set(f.level())

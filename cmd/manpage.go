@@ -60,6 +60,7 @@ func manpage(root *cobra.Command, at time.Time) string {
 	return b.String()
 }
 
+// manVerb writes the section of the manual about one verb, from its help.
 func manVerb(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, ".SS %s\n", roff(cmd.UseLine()))
 	roffText(b, cmd.Short+".")
@@ -107,4 +108,5 @@ func roff(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// lowerFirst lowers the first letter, for the middle of a sentence.
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

@@ -28,6 +28,7 @@ type metricsFlags struct {
 	textfile string
 }
 
+// flags adds the flags of the metrics.
 func (f *metricsFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "prometheus", &f.addr)
 	bind(cmd, "prometheus_remote", &f.remote)
@@ -74,13 +75,14 @@ func (f *metricsFlags) open() (*exports, error) {
 	return x, nil
 }
 
+// close ends the listening.
 func (x *exports) close() {
 	if x.listener != nil {
 		_ = x.listener.Close()
 	}
 }
 
-// observe adds the counting to what happens.
+// observe adds the counting to the events of the engine.
 func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
 		Swapped: x.Swapped, Ran: x.Ran, Paused: x.Paused, Held: x.Held, Converged: x.Converged, Refused: x.Refused,

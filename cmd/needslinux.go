@@ -38,7 +38,7 @@ func refuseHere(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return linuxOnly(cmd.Name()) }
 }
 
-// linuxOnly is the error of what needs Linux.
+// linuxOnly is the error of a verb that needs Linux.
 func linuxOnly(what string) error {
 	return fmt.Errorf("%s needs Linux, and this program was built for %s: check a graph here with validate --facts FILE, and run it on a machine with Linux",
 		what, builtFor())

@@ -17,6 +17,7 @@ type pauseFlags struct {
 	reason string
 }
 
+// newPause makes the verb pause.
 func newPause(a *app) *cobra.Command {
 	f := &pauseFlags{}
 	cmd := &cobra.Command{
@@ -39,6 +40,8 @@ of an earlier one.`,
 	return cmd
 }
 
+// run asks for a pause. Its length must be said, since a forgotten pause would leave a
+// machine unmanaged.
 func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.span == 0 {
 		return errors.New("say how long, as in --for 2h")

@@ -6,6 +6,8 @@ import "errors"
 // script's variable that is not set must not mean another place.
 type place struct{ path *string }
 
+// A place is a flag for a path that must not be empty: an empty variable of a shell would
+// else mean the default.
 func (p place) String() string {
 	if p.path == nil { // the library asks a zero value
 		return ""
@@ -15,6 +17,7 @@ func (p place) String() string {
 
 func (p place) Type() string { return "string" }
 
+// Set implements pflag.Value.
 func (p place) Set(path string) error {
 	if path == "" {
 		return errors.New("it is empty, name a place or leave the flag out")
@@ -30,6 +33,8 @@ type source struct {
 	instead string // what to do with more than one
 }
 
+// Set implements pflag.Value. A source may be given once only, by a flag or by the
+// argument.
 func (s source) Set(path string) error {
 	if *s.path != "" && *s.path != path { // what completes an argument sets the flags twice
 		return errors.New("there is one already, " + *s.path + "; " + s.instead)

@@ -48,11 +48,13 @@ func yamlBlock(b *strings.Builder, v any, indent string) {
 	}
 }
 
+// yamlEntry writes a key with its value at a depth.
 func yamlEntry(b *strings.Builder, key string, v any, indent string) {
 	b.WriteString(indent + yamlText(key) + ":")
 	yamlBlock(b, v, indent+"  ")
 }
 
+// yamlScalar writes a scalar; a secret shows as such.
 func yamlScalar(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -73,6 +75,8 @@ var (
 	yamlOthers = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
+// yamlText writes a text without quotes where each reader of YAML takes it as text, else
+// as JSON, which is YAML too.
 func yamlText(s string) string {
 	if plainText.MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(yamlOthers, strings.ToLower(s)) {
 		return s

@@ -23,6 +23,7 @@ type planFlags struct {
 	all      bool
 }
 
+// newPlan makes the verb plan.
 func newPlan(a *app) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
@@ -56,6 +57,8 @@ something failed or is blocked, and 6 for both.`,
 	return cmd
 }
 
+// run looks and writes nothing, not even into the state folder, so a user without rights
+// there can plan.
 func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err := enoughFiles(); err != nil {
 		return err
@@ -97,6 +100,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	return withCode(plan.Report.ExitCode(), nil)
 }
 
+// write shows the steps that matter, and the summary last.
 func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 	w := &planWriter{style: style{color: colored(f.color, a.out)}}
 	for i := range plan.Steps {
@@ -118,6 +122,7 @@ type planWriter struct {
 	style style
 }
 
+// step writes the head of a resource and its changes below.
 func (w *planWriter) step(s *mgmt.Step) {
 	head := func(color, what string) {
 		left := ""
@@ -169,6 +174,8 @@ func how(c engine.Change) string {
 	return ""
 }
 
+// change writes one change: as a diff where both values are texts of several lines, else
+// on one line.
 func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 	from, to, ok := texts(c)
 	switch {
@@ -182,6 +189,7 @@ func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 	}
 }
 
+// diff writes a unified diff; control characters are made visible in it.
 func (w *planWriter) diff(from, to string) {
 	for _, line := range unified(from, to) {
 		text := strings.ReplaceAll(visible(line), "\n", "")
@@ -217,6 +225,8 @@ type summary struct {
 	OK      int `json:"ok"`
 }
 
+// summaryOf counts the steps. A step that only refreshes is counted apart, since nothing
+// differs there.
 func summaryOf(p *mgmt.Plan) summary {
 	var s summary
 	for i := range p.Steps {
@@ -240,6 +250,7 @@ func summaryOf(p *mgmt.Plan) summary {
 	return s
 }
 
+// text lists the counts that are not zero.
 func (s summary) text() string {
 	var parts []string
 	for _, c := range []struct {

@@ -38,6 +38,7 @@ type presenter struct {
 	once     sync.Once
 }
 
+// observer connects the presenter with the engine. Its functions run one at a time.
 func (p *presenter) observer() mgmt.Observer {
 	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned, Paused: p.paused}
 }
@@ -63,12 +64,14 @@ func (p *presenter) say(level slog.Level, texts func() []string, msg string, att
 // one makes a text that is always one line.
 func one(text string) func() []string { return func() []string { return []string{text} } }
 
+// swapped tells that a graph took effect.
 func (p *presenter) swapped(s mgmt.Swap) {
 	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
 		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
 		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept))
 }
 
+// swapText counts the differences of a new graph in words.
 func swapText(s mgmt.Swap) string {
 	text := fmt.Sprintf("graph %s, generation %d: ", visible(s.Name), s.Generation)
 	var parts []string
@@ -86,6 +89,7 @@ func swapText(s mgmt.Swap) string {
 	return text + strings.Join(parts, ", ")
 }
 
+// ran tells failures, recoveries and changes; runs without news are for --debug.
 func (p *presenter) ran(r mgmt.Run) {
 	if r.State == engine.StateFailed {
 		p.troubled[r.Resource] = true
@@ -111,8 +115,10 @@ func (p *presenter) ran(r mgmt.Run) {
 	}
 }
 
+// who is the name of the resource, made visible.
 func (p *presenter) who(r mgmt.Run) string { return p.style.name(visible(r.Resource)) }
 
+// failedText says the error and the time of the next try.
 func (p *presenter) failedText(r mgmt.Run) string {
 	text := p.who(r) + " " + p.style.paint(red, "failed") + ": " + visible(errorText(r.Err))
 	if r.Retry {
@@ -121,6 +127,7 @@ func (p *presenter) failedText(r mgmt.Run) string {
 	return text
 }
 
+// errorText is never empty, also for an error that is missing.
 func errorText(err error) string {
 	if err == nil {
 		return "for no known reason"
@@ -168,6 +175,7 @@ func (p *presenter) paused(pause mgmt.Pause, on bool) {
 	p.say(slog.LevelWarn, one(text), "paused", append(attrs, slog.String("reason", pause.Reason))...)
 }
 
+// converged tells once that the graph is at rest. The level is that of the worst state.
 func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	p.resting.Store(yes)
 	if !yes {
@@ -190,6 +198,7 @@ func outcome(c mgmt.Counts) (level slog.Level, color string) {
 	return slog.LevelInfo, green
 }
 
+// roundTime keeps the digits of a duration that a reader can use.
 func roundTime(d time.Duration) time.Duration {
 	switch {
 	case d > time.Minute:
@@ -201,6 +210,7 @@ func roundTime(d time.Duration) time.Duration {
 	}
 }
 
+// refused tells why a graph is not in effect, and that the last one goes on.
 func (p *presenter) refused(err error) {
 	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
 		p.say(slog.LevelWarn, one("graph "+visible(held.Error())), "graph held",
@@ -218,6 +228,7 @@ func (p *presenter) refused(err error) {
 	}, "graph refused", diagnosticsAttr(ds))
 }
 
+// warned tells the warnings and the notes of a graph, each at its level.
 func (p *presenter) warned(ds schema.Diagnostics) {
 	if warnings := withoutNotes(ds); len(warnings) > 0 {
 		p.say(slog.LevelWarn, func() []string { return diagnosticLines(p.program, warnings) }, "graph warning", diagnosticsAttr(warnings))
@@ -228,7 +239,7 @@ func (p *presenter) warned(ds schema.Diagnostics) {
 	}
 }
 
-// withoutNotes returns the findings of which something is to be done.
+// withoutNotes returns the findings that ask for an action.
 func withoutNotes(ds schema.Diagnostics) schema.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity == schema.Note })
 }
@@ -249,6 +260,8 @@ func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 	wg.Go(func() { p.live(ctx, e) })
 }
 
+// live shows the number of unsettled resources on a terminal while the graph is not at
+// rest.
 func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()

@@ -42,6 +42,8 @@ var (
 
 const generated = "<!-- Made by `mgmt reference`. Change what it is made from: run `make docs`. -->\n\n"
 
+// newReference makes the hidden verb that writes the reference. A test compares its pages
+// with those of the repository.
 func newReference(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference FOLDER EXAMPLES",
@@ -191,6 +193,7 @@ func verbPages(root *cobra.Command) string {
 	return b.String()
 }
 
+// verbPage writes the part of the reference about one verb.
 func verbPage(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, "## %s\n\n", cmd.CommandPath())
 	fmt.Fprintf(b, "%s.\n\n", cmd.Short)
@@ -212,6 +215,7 @@ func verbPage(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
+// flagRow writes a flag as a row of a table.
 func flagRow(f *pflag.Flag) string {
 	arg, usage := pflag.UnquoteUsage(f)
 	name := "`--" + f.Name

@@ -27,6 +27,7 @@ type resourceFlags struct {
 	watch   bool
 }
 
+// newResource makes the verb resource.
 func newResource(a *app) *cobra.Command {
 	f := &resourceFlags{}
 	cmd := &cobra.Command{
@@ -78,6 +79,7 @@ nothing could be done because of how it was called.`,
 	return cmd
 }
 
+// run lists, shows, sets or follows, by the number of arguments and the flags.
 func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.check(a, args); err != nil {
 		return err
@@ -188,7 +190,7 @@ func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byt
 	return text, err
 }
 
-// read reads what the text of -f says.
+// read reads the text of -f.
 func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])

@@ -72,6 +72,7 @@ func (f *resourceFlags) kinds(a *app) error {
 	return nil
 }
 
+// sortedKeys returns the keys in order, so that the output is the same on every run.
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 // What the shell is offered of names: it waits for them.

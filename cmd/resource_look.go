@@ -136,6 +136,8 @@ func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) 
 	}
 }
 
+// apply sets things by an engine of their own. It takes the same path as a graph, so the
+// checks and the secrets are the same.
 func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target) (mgmt.Outcome, error) {
 	p := f.log.presenter(a)
 	defer p.close()

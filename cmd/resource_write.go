@@ -90,6 +90,8 @@ type observationJSON struct {
 	Secret     []string    `json:"secret,omitempty"` // parameters that are not shown
 }
 
+// newObservationJSON describes a thing: secrets by their names only, and read-only values
+// apart, so the rest can be given back.
 func newObservationJSON(s gapi.Shown) observationJSON {
 	j := observationJSON{Kind: s.Kind, Name: s.Name, Absent: s.Absent}
 	for _, a := range s.Attrs {

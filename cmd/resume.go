@@ -12,6 +12,7 @@ import (
 
 type resumeFlags struct{ remote }
 
+// newResume makes the verb resume.
 func newResume(a *app) *cobra.Command {
 	f := &resumeFlags{}
 	cmd := &cobra.Command{
@@ -31,6 +32,7 @@ and its state is shown.`,
 	return cmd
 }
 
+// run ends pauses and lets held changes through.
 func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	var req control.ResumeRequest
 	if len(args) > 0 {

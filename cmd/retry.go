@@ -11,6 +11,7 @@ import (
 
 type retryFlags struct{ remote }
 
+// newRetry makes the verb retry.
 func newRetry(a *app) *cobra.Command {
 	f := &retryFlags{}
 	cmd := &cobra.Command{
@@ -45,6 +46,7 @@ func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word stri
 	return f.completeResource(cmd, nil, word)
 }
 
+// run asks for a new try of the named resources, or of all failed ones.
 func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 	done, err := f.client().Retry(ctx, control.RetryRequest{Resources: args})
 	if err != nil {

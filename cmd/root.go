@@ -75,6 +75,7 @@ type codeError struct {
 	err  error
 }
 
+// Error is empty for a code without an error: then nothing is printed.
 func (e *codeError) Error() string {
 	if e.err == nil {
 		return ""
@@ -82,6 +83,7 @@ func (e *codeError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap returns the error behind the code.
 func (e *codeError) Unwrap() error { return e.err }
 
 // withCode returns an error that ends the program with a code, nil for exitOK.
@@ -115,6 +117,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
+// newRoot makes the program with all its verbs. Help lists them by their use and not by
+// the alphabet.
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program(),

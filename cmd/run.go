@@ -40,6 +40,7 @@ type runFlags struct {
 	maxRuntime seconds
 }
 
+// newRun makes the verb run.
 func newRun(a *app) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
@@ -87,6 +88,7 @@ var noopPolicies = map[string]mgmt.Noop{
 	"": mgmt.NoopOff, "false": mgmt.NoopOff, "all": mgmt.NoopAll, "true": mgmt.NoopAll, "default": mgmt.NoopDefault,
 }
 
+// noopPolicy reads --noop, whose values differ in which resources it binds.
 func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
 	policy, ok := noopPolicies[f.noop]
 	if !ok {
@@ -106,7 +108,7 @@ func (f *runFlags) checkNumbers() error {
 	return nil
 }
 
-// set fills in what the flags say by themselves.
+// set fills in the options that the flags give by themselves.
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.brakes.set(o)
@@ -116,6 +118,8 @@ func (f *runFlags) set(o *mgmt.Options) {
 	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
 }
 
+// run is the life of the daemon: it settles the flags, takes the state folder, starts the
+// engine and all listeners, and ends them in reverse.
 func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
@@ -259,6 +263,8 @@ type statusFile struct {
 	err error
 }
 
+// openStatusFile opens the file that scripts read the convergence from; an empty path is
+// none.
 func openStatusFile(path string) (*statusFile, error) {
 	if path == "" {
 		return &statusFile{}, nil
@@ -270,6 +276,8 @@ func openStatusFile(path string) (*statusFile, error) {
 	return &statusFile{f: f}, nil
 }
 
+// observe writes a line at each change of the convergence. The first error is kept for the
+// end of the run.
 func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
 	if s.f == nil {
 		return o
@@ -281,6 +289,7 @@ func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
 	}})
 }
 
+// close adds the error of the file to that of the run, which comes first.
 func (s *statusFile) close(err *error) {
 	if s.f == nil {
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/wire"
 )
 
+// newSchema makes the verb schema.
 func newSchema(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{
@@ -45,6 +46,7 @@ written form that providers and generators of code read (docs/reference/types.md
 	return cmd
 }
 
+// schemaOf writes the schema of a graph file, or of one kind.
 func (a *app) schemaOf(args []string) ([]byte, error) {
 	if len(args) == 0 {
 		return a.graphSchema()

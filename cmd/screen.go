@@ -73,6 +73,7 @@ func (s *screen) show(text string) {
 	s.notice()
 }
 
+// notice wakes the writer; one waiting token is enough.
 func (s *screen) notice() {
 	select {
 	case s.wake <- struct{}{}:
@@ -91,6 +92,8 @@ func (s *screen) close() {
 	}
 }
 
+// write writes pending lines until the end. One goroutine owns the output, so lines never
+// mix.
 func (s *screen) write() {
 	defer close(s.done)
 	for {
@@ -104,7 +107,7 @@ func (s *screen) write() {
 	}
 }
 
-// take returns what has to be written now.
+// take returns the text that has to be written now.
 func (s *screen) take() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,6 +165,7 @@ func isControl(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
 
+// invalid shows a byte that belongs to no character.
 func invalid(text string) string {
 	if _, n := utf8.DecodeRuneInString(text); n == 3 {
 		return string(utf8.RuneError)

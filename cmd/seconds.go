@@ -9,6 +9,8 @@ import (
 // seconds is a flag that takes a duration, or a bare integer of seconds.
 type seconds time.Duration
 
+// A seconds is a flag for a duration; a bare number means seconds, as in the rest of the
+// program.
 func (s *seconds) String() string {
 	if *s == 0 {
 		return ""
@@ -18,6 +20,7 @@ func (s *seconds) String() string {
 
 func (s *seconds) Type() string { return "duration" }
 
+// Set implements pflag.Value.
 func (s *seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if n, e := strconv.ParseInt(text, 10, 32); e == nil {

@@ -117,6 +117,7 @@ func parses[T any](parse func(string) (T, error)) func(string) error {
 	}
 }
 
+// checkNoop checks the value of the setting noop.
 func checkNoop(text string) error {
 	if _, ok := noopPolicies[text]; !ok {
 		return errors.New("write all, default or false" + meant(text, []string{"all", "default", "false"}))
@@ -124,6 +125,7 @@ func checkNoop(text string) error {
 	return nil
 }
 
+// checkAddress checks an address to listen on.
 func checkAddress(text string) error {
 	if _, _, err := net.SplitHostPort(text); err != nil {
 		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)

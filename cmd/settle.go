@@ -30,6 +30,8 @@ type resettling struct {
 	waiting []string        // what waits for a restart
 }
 
+// resettling remembers the settings at the start. A reload compares with them, so a
+// warning names each setting that waits for a restart.
 func (f *runFlags) resettling(a *app, p *presenter) *resettling {
 	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
 	r.input.Store(&f.input)
@@ -193,6 +195,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	return nil
 }
 
+// shownIn is a setting as text, secrets hidden.
 func shownIn(r config.Resolved, key string) string { return settings.Shown(r, settings.Get(key)) }
 
 // limitsOf returns the bounds that settings give.

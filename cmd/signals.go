@@ -90,6 +90,8 @@ type listening struct {
 	endings    int            // so far
 }
 
+// listen takes signals until the end. Several that have come at once are taken together,
+// so a double Ctrl-C is not lost.
 func (l *listening) listen(ch <-chan os.Signal) {
 	for {
 		select {
@@ -136,6 +138,7 @@ func others(ch <-chan os.Signal, sig os.Signal) (list []os.Signal) {
 	}
 }
 
+// take decides about one signal: reload, an orderly end, a quick end, or an end at once.
 func (l *listening) take(sig os.Signal) {
 	switch {
 	case sig == syscall.SIGHUP && l.reload != nil && !l.hungUp():
@@ -144,7 +147,7 @@ func (l *listening) take(sig os.Signal) {
 		}
 		return
 	case sig == syscall.SIGPIPE && l.endings > 0:
-		return // each line that nobody reads sends one; it is no impatience
+		return // each unread line sends one; it does not mean impatience
 	case sig == syscall.SIGPIPE && !unread(l.outputs...):
 		return // a client of ours has gone, as clients do
 	}

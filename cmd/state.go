@@ -16,18 +16,20 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// state says where the program keeps what must last.
+// state says where the program keeps its lasting files.
 type state struct {
 	prefix string
 	temp   bool
 }
 
+// flags adds the flags of the state folder.
 func (s *state) flags(cmd *cobra.Command) {
 	s.prefixFlag(cmd)
 	bind(cmd, "tmp_prefix", &s.temp)
 	exclude(cmd, "prefix", "tmp-prefix")
 }
 
+// prefixFlag adds --prefix alone, for verbs that only look for a daemon.
 func (s *state) prefixFlag(cmd *cobra.Command) {
 	bind(cmd, "prefix", place{&s.prefix})
 }
@@ -142,6 +144,8 @@ func (s *state) path() (string, error) {
 	return filepath.Abs(dir)
 }
 
+// defaultDir is the state folder without a flag: that of the system for root, else one in
+// the home of the user.
 func defaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/mgmt", nil

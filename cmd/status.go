@@ -37,6 +37,7 @@ type statusFlags struct {
 	dump     bool
 }
 
+// newStatus makes the verb status.
 func newStatus(a *app) *cobra.Command {
 	f := &statusFlags{timeout: seconds(time.Minute)}
 	cmd := &cobra.Command{
@@ -85,6 +86,7 @@ thing that it waits for. Use it where nothing seems to happen.`,
 	return cmd
 }
 
+// stateWords are the words for the states, for checks and completion.
 func stateWords() []string {
 	var list []string
 	for s := range engine.State(engine.NumStates) {
@@ -93,6 +95,8 @@ func stateWords() []string {
 	return list
 }
 
+// run asks for the state, and waits for convergence where it is told to. With --exit-code
+// the code says how it stands.
 func (f *statusFlags) run(ctx context.Context, a *app) error {
 	if f.wait != "" && f.wait != "converged" {
 		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
@@ -145,6 +149,7 @@ func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
 	return nil
 }
 
+// query is the request of the flags.
 func (f *statusFlags) query() control.StatusQuery {
 	return control.StatusQuery{States: f.states, All: f.all}
 }
@@ -183,6 +188,7 @@ func isStarting(err error) bool {
 	return none
 }
 
+// write writes the answer as text or as JSON.
 func (f *statusFlags) write(a *app, st *control.Status) error {
 	if f.output.word == "json" {
 		return writeJSON(a.out, st)
@@ -307,6 +313,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	return b.String()
 }
 
+// restText says since when the graph is at rest, or not.
 func restText(st *control.Status, s style, now time.Time) string {
 	since := roundTime(now.Sub(st.Since))
 	if st.Converged {
@@ -341,6 +348,8 @@ func standText(r *control.Resource, s style) string {
 	}
 }
 
+// stateText says the state of one resource with its reason: the error, the blocking
+// resource, the pause or the brake.
 func stateText(r *control.Resource, s style) string {
 	if r.Held != nil {
 		return heldText(r.Held, s)
@@ -361,7 +370,7 @@ func stateText(r *control.Resource, s style) string {
 	return text
 }
 
-// againText says when what has failed is tried again.
+// againText says when a failed resource is tried again.
 func againText(r *control.Resource) string {
 	if r.Doing != "" {
 		return " (trying again now)"
@@ -369,6 +378,7 @@ func againText(r *control.Resource) string {
 	return retryText(r.RetryIn)
 }
 
+// retryText says when the next try is due.
 func retryText(in float64) string {
 	if in == 0 {
 		return ""
@@ -379,6 +389,7 @@ func retryText(in float64) string {
 // spanOf turns seconds into a span of time.
 func spanOf(sec float64) time.Duration { return time.Duration(sec * float64(time.Second)) }
 
+// pauseText says the end and the reason of a pause.
 func pauseText(p *control.Pause, s style) string {
 	text := s.paint(yellow, "paused") + " until "
 	if p.Until.IsZero() {
@@ -392,6 +403,7 @@ func pauseText(p *control.Pause, s style) string {
 	return text
 }
 
+// heldText names the brake, and how the resource goes on.
 func heldText(h *control.Brake, s style) string {
 	text := fmt.Sprintf("%s by the brake %s: %s", s.paint(yellow, "held"), h.Brake, visible(h.Reason))
 	if h.For > 0 {
@@ -400,6 +412,7 @@ func heldText(h *control.Brake, s style) string {
 	return text + " (goes on after mgmt resume)"
 }
 
+// stateColor is the color of a state.
 func stateColor(word string) string {
 	switch word {
 	case "ok":

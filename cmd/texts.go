@@ -32,8 +32,11 @@ func texts(c engine.Change) (from, to string, ok bool) {
 	return from, to, ok && (manyLines(from) || manyLines(to))
 }
 
+// manyLines reports whether a text has more than one line; a line break at its end does
+// not count.
 func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
 
+// countsJSON counts resources by the word of their state, without zeros.
 func countsJSON(c mgmt.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range c {
@@ -44,12 +47,15 @@ func countsJSON(c mgmt.Counts) map[string]int {
 	return out
 }
 
+// printDiagnostics writes each finding on a line.
 func printDiagnostics(w io.Writer, program string, ds schema.Diagnostics) {
 	for _, line := range diagnosticLines(program, ds) {
 		fmt.Fprintln(w, line)
 	}
 }
 
+// diagnosticLines are findings as lines, with help for the likely mistakes, and control
+// characters made visible.
 func diagnosticLines(program string, ds schema.Diagnostics) []string {
 	lines := make([]string, len(ds))
 	for i, d := range helped(program, ds) {
@@ -100,6 +106,7 @@ func (a *app) moduleHint(err error) string {
 	return ""
 }
 
+// diagnosticsAttr has findings for the log.
 func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 	list := make([]string, len(ds))
 	for i, d := range ds {
@@ -108,6 +115,7 @@ func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 	return slog.Any("diagnostics", list)
 }
 
+// runAttrs has a run for the log. The keys are those of the API.
 func runAttrs(r mgmt.Run) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("resource", r.Resource),
@@ -149,6 +157,7 @@ func shortened(cs []changeJSON) []changeJSON {
 	return cs
 }
 
+// shorten cuts a long text for the log; other values stay.
 func shorten(v any) any {
 	if s, ok := v.(string); ok && len(s) > maxLogged {
 		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:maxLogged], ""), len(s))

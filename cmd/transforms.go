@@ -10,6 +10,7 @@ import (
 // transforms says which steps a graph goes through before it runs.
 type transforms struct{ noEdges, noGroup bool }
 
+// flags adds the switches of the automatic edges and groups.
 func (t *transforms) flags(cmd *cobra.Command) {
 	bind(cmd, "no_autoedges", &t.noEdges)
 	bind(cmd, "no_autogroup", &t.noGroup)
@@ -18,7 +19,7 @@ func (t *transforms) flags(cmd *cobra.Command) {
 // set tells the engine.
 func (t *transforms) set(o *mgmt.Options) { o.NoAutoEdges, o.NoAutoGroup = t.noEdges, t.noGroup }
 
-// options returns what they say, and nothing to undo.
+// options returns the transforms by the flags, and nothing to undo.
 func (t *transforms) options() transform.Options {
 	return transform.Options{NoAutoEdges: t.noEdges, NoAutoGroup: t.noGroup}
 }

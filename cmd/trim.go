@@ -21,16 +21,19 @@ type trimmer struct {
 	free  func()
 }
 
+// newTrimmer makes the part that returns memory after a new graph.
 func newTrimmer() *trimmer {
 	return &trimmer{graph: make(chan struct{}, 1), free: giveBack}
 }
 
-// giveBack gives back what the heap does not use, and the pages of the program itself.
+// giveBack gives back the unused part of the heap, and the pages of the program itself.
 func giveBack() {
 	debug.FreeOSMemory()
 	dropProgram()
 }
 
+// observe waits for the first convergence of each graph: before it, memory is still in
+// use.
 func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
 		Swapped: func(mgmt.Swap) { t.fresh = true },
@@ -51,6 +54,7 @@ func (t *trimmer) start(ctx context.Context) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
+// run returns memory at the times of trimAfter, until the context ends.
 func (t *trimmer) run(ctx context.Context) {
 	for {
 		select {

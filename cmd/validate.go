@@ -16,6 +16,7 @@ type validateFlags struct {
 	format choice
 }
 
+// newValidate makes the verb validate.
 func newValidate(a *app) *cobra.Command {
 	f := &validateFlags{}
 	cmd := &cobra.Command{
@@ -44,6 +45,7 @@ is taken to be there.`,
 	return cmd
 }
 
+// run builds the graph and writes all findings. It touches no file, package or service.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
 	g, ds, err := f.input.build(ctx, a)
 	if err != nil {
@@ -61,6 +63,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	return nil
 }
 
+// write writes the findings in the chosen format.
 func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 	if f.format.word == "text" {
 		printDiagnostics(a.out, a.program(), ds)
@@ -69,6 +72,7 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 	return gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds))
 }
 
+// plural is a number with its noun.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

@@ -64,6 +64,7 @@ type versionJSON struct {
 	Arch    string `json:"arch"`
 }
 
+// currentVersion describes this program.
 func currentVersion() versionJSON {
 	return versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 }
@@ -76,6 +77,7 @@ func (v versionJSON) String() string {
 	return fmt.Sprintf("%s %s %s/%s", v.Version, v.Go, v.OS, v.Arch)
 }
 
+// newVersion makes the verb version.
 func newVersion(a *app) *cobra.Command {
 	var output choice
 	cmd := &cobra.Command{

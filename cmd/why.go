@@ -19,6 +19,7 @@ type whyFlags struct {
 	n     int
 }
 
+// newWhy makes the verb why.
 func newWhy(a *app) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
@@ -74,6 +75,7 @@ func unknown(err error, word string) error {
 	return explained(err)
 }
 
+// run asks the daemon, or the history that the last daemon has left.
 func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	if err := checkCount(f.n, mostRuns); err != nil {
 		return err
@@ -102,10 +104,12 @@ type whyWriter struct {
 	past  bool // no daemon runs
 }
 
+// line writes an indented line.
 func (w *whyWriter) line(depth int, text string) {
 	w.WriteString(strings.Repeat("  ", depth) + text + "\n")
 }
 
+// all writes the state of a resource and its runs, the newest first.
 func (w *whyWriter) all(why *control.Why) {
 	head := w.style.name(visible(why.Resource)) + " is no longer in the graph"
 	switch {
@@ -150,6 +154,7 @@ func (w *whyWriter) event(depth int, e *control.Event) {
 	}
 }
 
+// change writes one change, with a diff below it for texts of several lines.
 func (w *whyWriter) change(depth int, c *control.Change) {
 	change := changeOf(c)
 	w.line(depth, w.style.paint(yellow, changeLine(change)))

@@ -120,7 +120,7 @@ func (r *ContainerRes) Init(init *engine.Init) (err error) {
 	return err
 }
 
-// Cleanup closes what is still open to the daemon.
+// Cleanup closes the connections to the daemon.
 func (r *ContainerRes) Cleanup() error { return r.daemon.Close() }
 
 // Watch waits for events of the container, of images and of networks.

@@ -100,7 +100,7 @@ func (r *ImageRes) Init(init *engine.Init) (err error) {
 	return err
 }
 
-// Cleanup closes what is still open to the daemon.
+// Cleanup closes the connections to the daemon.
 func (r *ImageRes) Cleanup() error { return r.daemon.Close() }
 
 // Watch waits for whatever happens to images.

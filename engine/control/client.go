@@ -39,7 +39,7 @@ var ErrSilent = errors.New("the daemon does not answer: it is stopped, or hangs"
 // longer than the daemon gives itself.
 const clientPatience = 2 * askTimeout
 
-// NoDaemonError says that nobody answers.
+// NoDaemonError says that no daemon answers.
 type NoDaemonError struct {
 	Paths []string // where one was looked for
 	Err   error    // the last reason
@@ -338,7 +338,7 @@ func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
 	return ask[Done](ctx, c, http.MethodPost, "/v1/resume", nil, req)
 }
 
-// Retry tells it to try again what has failed.
+// Retry tells it to try failed resources again.
 func (c *Client) Retry(ctx context.Context, req RetryRequest) (*Retried, error) {
 	return ask[Retried](ctx, c, http.MethodPost, "/v1/retry", nil, req)
 }

@@ -15,7 +15,7 @@ const Mode = 0o660
 // Listener is a socket made by Listen.
 type Listener = httpd.Socket
 
-// BusyError says that somebody else listens on the socket.
+// BusyError says that another program listens on the socket.
 type BusyError struct {
 	Path   string
 	Daemon *Version // nil where it does not answer as mgmt does

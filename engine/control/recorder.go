@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// Bounds of what waits to be encoded.
+// Bounds of the events that wait to be encoded.
 const (
 	maxQueue     = 8192     // events
 	maxQueueText = 16 << 20 // bytes of changed texts
@@ -337,7 +337,7 @@ func (r *Recorder) Run(ctx context.Context, h History) {
 	r.flush(h)
 }
 
-// flush keeps what is in the queue.
+// flush keeps the queued events.
 func (r *Recorder) flush(h History) {
 	r.mu.Lock()
 	items, dropped, upTo := r.queue, r.dropped, r.pushed

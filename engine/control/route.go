@@ -98,7 +98,7 @@ func (s *Server) asking() []httpd.Route {
 	}
 }
 
-// telling are the endpoints that alter what the daemon does.
+// telling are the endpoints that alter the work of the daemon.
 func (s *Server) telling() []httpd.Route {
 	return []httpd.Route{
 		{

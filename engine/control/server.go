@@ -20,7 +20,7 @@ const (
 	headTimeout  = 2 * time.Second  // of the head of a request
 	readTimeout  = 10 * time.Second // of a whole request
 	writeTimeout = 30 * time.Second // of a whole answer, or of each event of a stream
-	askTimeout   = 10 * time.Second // what the engine and the history may take for one answer
+	askTimeout   = 10 * time.Second // the time that the engine and the history may take for one answer
 )
 
 // limits are those of each server; the others are the defaults of the frame.

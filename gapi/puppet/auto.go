@@ -61,6 +61,8 @@ var program = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
 })
 
+// programs returns the programs that a command begins with, each behind a path or alone.
+// Puppet requires the files and packages of these by itself, so the translation does too.
 func programs(command string) (list []string) {
 	for _, m := range program().FindAllStringSubmatch(command, -1) {
 		list = append(list, m[1]+m[2])

@@ -97,6 +97,8 @@ func readCatalog(file string, src []byte, found *schema.Findings) *catalog {
 	return &r.cat
 }
 
+// read reads the catalog from its root. A broken resource is a finding and the reading
+// goes on, so a user sees all faults of the catalog at once.
 func (r *reader) read(root *schema.Node) {
 	r.cat.name = r.text(root, "name", "the catalog")
 	for _, n := range r.list(root, "resources", "the catalog") {

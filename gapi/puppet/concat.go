@@ -251,6 +251,8 @@ func warning(r *resource) string {
 	}
 }
 
+// joined puts the fragments together as they are: a newline between them is their own
+// matter.
 func joined(parts []fragment) string {
 	var b strings.Builder
 	for _, f := range parts {
@@ -344,6 +346,8 @@ func hollowData(n *schema.Node) bool {
 	return n.Kind == schema.NodeNull || !isScalar(n) && len(n.Items) == 0 && len(n.Pairs) == 0
 }
 
+// joinLists joins two lists without repetitions, in the order of their first places. Items
+// are equal where their JSON and their kind are.
 func joinLists(a, b *schema.Node) *schema.Node {
 	out := &schema.Node{Kind: schema.NodeList}
 	seen := map[string]bool{}
@@ -356,6 +360,8 @@ func joinLists(a, b *schema.Node) *schema.Node {
 	return out
 }
 
+// mergeHashes merges as the type concat_file does: hashes by their keys, lists by joining.
+// Two different values of one key are an error, unless force lets the later one win.
 func mergeHashes(a, b *schema.Node, force bool) (*schema.Node, error) {
 	out := &schema.Node{Kind: schema.NodeMap, Pairs: slices.Clone(a.Pairs)}
 	at := make(map[string]int, len(out.Pairs))

@@ -44,6 +44,8 @@ type jsonWriter struct {
 	pretty bool
 }
 
+// value writes a node as Ruby's JSON library does, byte by byte. So a file that mgmt
+// writes equals the file that Puppet has written.
 func (w *jsonWriter) value(n *schema.Node, depth int) {
 	switch n.Kind {
 	case schema.NodeNull:
@@ -86,6 +88,7 @@ func (w *jsonWriter) many(open, end byte, count, depth int, each func(int)) {
 	w.b.WriteByte(end)
 }
 
+// line begins a line where the JSON is pretty; the compact form has none.
 func (w *jsonWriter) line(depth int) {
 	if w.pretty {
 		w.b.WriteByte('\n')

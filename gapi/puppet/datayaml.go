@@ -80,6 +80,8 @@ func (w *yamlWriter) below(n *schema.Node, indent int, inline bool) {
 	}
 }
 
+// scalar writes a scalar, and notes whether it ended with open line breaks: Ruby then
+// leaves out the next one.
 func (w *yamlWriter) scalar(n *schema.Node, indent int, key bool) string {
 	text := scalarText(n, indent, key)
 	if head, _, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(head, "|") {
@@ -88,6 +90,8 @@ func (w *yamlWriter) scalar(n *schema.Node, indent int, key bool) string {
 	return text
 }
 
+// scalarText is the text of a scalar as Psych, Ruby's YAML library, writes it. An empty
+// list or hash is a scalar for it.
 func scalarText(n *schema.Node, indent int, key bool) string {
 	switch n.Kind {
 	case schema.NodeNull:

@@ -35,6 +35,9 @@ var fileLineType = &kindType{
 // nothing leaves an attribute to the type's finish.
 func nothing(*translation, *param) {}
 
+// finishFileLine joins match, line and ensure, whose meanings depend on each other.
+// match_for_absence turns the expression from a place for the line into the lines to
+// remove.
 func finishFileLine(t *translation) {
 	t.put("create", boolNode(t.at, false))
 	absent := t.text("ensure") == "absent"
@@ -121,6 +124,8 @@ var mailaliasType = &kindType{
 // quotedAlias is a recipient that has to stand in quotes.
 var quotedAlias = regexp.MustCompile(`[^-+\w@.]`)
 
+// finishMailalias makes an alias a line of its file, found by the name before the colon.
+// The recipients are joined to one line, as newaliases reads them.
 func finishMailalias(t *translation) {
 	name := cmp.Or(t.text("name"), t.title)
 	t.name = t.ref()

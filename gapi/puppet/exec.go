@@ -62,6 +62,8 @@ func (l line) script() string {
 	return strings.Join(quoted, " ")
 }
 
+// shellQuote quotes a word for a shell. A single quote ends the quotes, stands escaped,
+// and begins them again.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // meta is what Ruby gives a command to a shell for: a sign that means something
@@ -82,6 +84,8 @@ type execution struct {
 	shell bool // everything is run by one
 }
 
+// finishExec reads the parameters of an exec that only together say how it runs. The order
+// matters: folder and limit also set the conditions, which come before.
 func finishExec(t *translation) {
 	e := &execution{translation: t, shell: t.text("provider") == "shell"}
 	e.command()

@@ -58,6 +58,8 @@ type file struct {
 	target *param
 }
 
+// finishFile decides by ensure, target and source whether it is a file, a folder or a
+// link. Each of them reads the other parameters in its own way.
 func finishFile(t *translation) {
 	f := &file{translation: t, path: t.title, target: t.param("target")}
 	if p := t.param("path"); p != nil {
@@ -216,6 +218,8 @@ var contentSum = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
 })
 
+// content sets the content. A checksum in its place stands for a content in Puppet's
+// filebucket, which mgmt does not have.
 func (f *file) content() {
 	p := f.param("content")
 	if p == nil {
@@ -274,6 +278,8 @@ func localPath(src string) string {
 	return src
 }
 
+// link sets the target of a link. Other parameters of a file would be about the target, so
+// keepsOther refuses them.
 func (f *file) link() {
 	if f.target == nil {
 		f.found.Add(f.finding(schema.Error, "target", "a link needs a target"))
@@ -338,6 +344,7 @@ var octal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-7]{3,4}$`)
 })
 
+// mode sets the mode. Puppet adds x wherever a folder has r, and so does this.
 func (f *file) mode(folder bool) {
 	p := f.param("mode")
 	if p == nil {

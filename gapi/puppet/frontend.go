@@ -138,6 +138,8 @@ func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (nam
 	return f.path, src, err
 }
 
+// all reads a catalog up to the bound of the options. A catalog comes from a program, so
+// an endless one is a fault that must not fill the memory.
 func (f *Frontend) all(r io.Reader) ([]byte, error) {
 	return gapi.ReadBounded(r, f.opts.MaxBytes, "too big: a catalog")
 }

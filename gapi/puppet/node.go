@@ -11,14 +11,17 @@ import (
 
 // Makers of nodes.
 
+// textNode makes a text with the position of the resource, which findings about it show.
 func textNode(pos schema.Pos, s string) *schema.Node {
 	return &schema.Node{Kind: schema.NodeString, Pos: pos, Text: s}
 }
 
+// boolNode makes a boolean.
 func boolNode(pos schema.Pos, b bool) *schema.Node {
 	return &schema.Node{Kind: schema.NodeBool, Pos: pos, Text: strconv.FormatBool(b)}
 }
 
+// intNode makes a whole number.
 func intNode(pos schema.Pos, i int) *schema.Node { return numberNode(pos, strconv.Itoa(i)) }
 
 // numberNode makes a node of digits.
@@ -26,6 +29,7 @@ func numberNode(pos schema.Pos, digits string) *schema.Node {
 	return &schema.Node{Kind: schema.NodeInt, Pos: pos, Text: digits}
 }
 
+// textsNode makes a list of texts.
 func textsNode(pos schema.Pos, texts []string) *schema.Node {
 	n := &schema.Node{Kind: schema.NodeList, Pos: pos}
 	for _, s := range texts {
@@ -85,6 +89,7 @@ func jsonOf(n *schema.Node) string {
 	}
 }
 
+// jsonText writes a text as JSON, with < and & as they are.
 func jsonText(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -109,6 +114,7 @@ func describe(n *schema.Node) string {
 	}
 }
 
+// quote shows a text in a message, cut to a bounded length.
 func quote(s string) string { return strconv.Quote(shorten(s)) }
 
 // shorten cuts a text for a message.

@@ -18,6 +18,8 @@ type order struct {
 	budget int
 }
 
+// newOrder numbers the vertices of the edges. The numbers make the search for cycles work
+// on slices, since a catalog may have 100,000 edges.
 func newOrder(edges []relation) *order {
 	o := &order{number: map[vertex]int32{}, budget: maxSearched}
 	for _, e := range edges {
@@ -26,6 +28,7 @@ func newOrder(edges []relation) *order {
 	return o
 }
 
+// of returns the number of a vertex, and gives it one at its first place.
 func (o *order) of(v vertex) int32 {
 	n, ok := o.number[v]
 	if !ok {
@@ -37,6 +40,7 @@ func (o *order) of(v vertex) int32 {
 	return n
 }
 
+// add notes an edge. Edges that are given twice do no harm here.
 func (o *order) add(e relation) {
 	from, to := o.of(e.from), o.of(e.to)
 	o.out[from] = append(o.out[from], to)
@@ -130,6 +134,8 @@ type queue struct {
 	ready []int32
 }
 
+// The queue orders the vertices that are ready by their places in the catalog. So the
+// order of a catalog is a law: equal catalogs give equal orders.
 func (q *queue) Len() int      { return len(q.ready) }
 func (q *queue) Swap(i, j int) { q.ready[i], q.ready[j] = q.ready[j], q.ready[i] }
 func (q *queue) Less(i, j int) bool {

@@ -20,6 +20,7 @@ func Table() []Row {
 	return list
 }
 
+// rows returns the lines of the reference about a type, in the order of the table.
 func rows(t *kindType) (list []Row) {
 	for _, a := range t.attributes {
 		to := a.to
@@ -51,6 +52,8 @@ func Page() string {
 	return b.String()
 }
 
+// pageType writes the part of the reference about one type. The page is made from the same
+// table as the translation, so they agree.
 func pageType(b *strings.Builder, r Row) {
 	fmt.Fprintf(b, "\n## %s\n\n", r.Type)
 	switch {

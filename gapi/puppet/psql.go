@@ -35,6 +35,8 @@ func psqlParts() (list []attribute) {
 	return list
 }
 
+// finishPsql makes a statement an exec of psql, run as the owner of the database. The
+// statement goes in quotes for the shell, never through a template.
 func finishPsql(t *translation) {
 	e := &execution{translation: t, shell: true}
 	for _, key := range []string{"user", "group"} {

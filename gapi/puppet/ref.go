@@ -49,6 +49,8 @@ type index struct {
 // title. For all others it is name.
 var namevars = map[string]string{"file": "path", "exec": ""}
 
+// newIndex finds resources by type and title, in the spelling that Puppet takes as equal.
+// A title that is declared twice is a finding with both places.
 func newIndex(cat *catalog, found *schema.Findings) *index {
 	x := &index{by: make(map[ident]*resource, len(cat.resources)), found: found}
 	for _, r := range cat.resources {
@@ -87,6 +89,8 @@ func (x *index) names(r *resource) {
 	}
 }
 
+// alias adds a further name of a resource. A name that another resource has is a finding;
+// a repetition of the own one is not.
 func (x *index) alias(r *resource, name string) {
 	id := identOf(r.typ, name)
 	first := x.by[id]
@@ -120,6 +124,8 @@ func (x *index) find(ref string) (*resource, error) {
 // maxGuesses bounds how often a better reference is looked for.
 const maxGuesses = 20
 
+// nearest returns the reference that was perhaps meant. The number of guesses is bounded,
+// since each one compares with all resources.
 func (x *index) nearest(ref string) string {
 	if x.guesses++; x.guesses > maxGuesses {
 		return ""

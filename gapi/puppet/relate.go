@@ -22,6 +22,8 @@ type vertex struct {
 	side side
 }
 
+// firstOf is the vertex that everything before a resource must come before: the start of a
+// container.
 func firstOf(r *resource) vertex {
 	if r.container {
 		return vertex{r, start}
@@ -29,6 +31,8 @@ func firstOf(r *resource) vertex {
 	return vertex{res: r}
 }
 
+// lastOf is the vertex that everything after a resource must come after: the end of a
+// container.
 func lastOf(r *resource) vertex {
 	if r.container {
 		return vertex{r, end}
@@ -183,6 +187,7 @@ func (rs *relations) declared(r *resource) {
 	}
 }
 
+// target looks up a reference in a relation.
 func (rs *relations) target(n *schema.Node) (*resource, error) {
 	if n.Kind != schema.NodeString {
 		return nil, fmt.Errorf("a reference is text such as File[/etc/motd], not %s", describe(n))
@@ -206,6 +211,8 @@ func (rs *relations) join(from, to *resource, word string, pos schema.Pos, refre
 	rs.edges = append(rs.edges, relation{lastOf(from), firstOf(to), word, pos, refresh})
 }
 
+// anchor gives a container two vertices. Containers without relations need none, which
+// keeps large catalogs small.
 func (rs *relations) anchor(r *resource) {
 	if rs.anchors[r] == nil {
 		rs.anchors[r] = &anchor{}

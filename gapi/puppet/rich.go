@@ -104,6 +104,7 @@ func (r *richReader) hash(v *schema.Node) *schema.Node {
 	return n
 }
 
+// fail keeps the first error: the later ones follow from it.
 func (r *richReader) fail(err error) {
 	if r.err == nil {
 		r.err = err

@@ -28,6 +28,8 @@ var packageType = &kindType{
 		"adminfile", "flavor", "package_settings", "enable_only", "install_only", "command", "instance", "status", "category", "platform", "root", "vendor", "description")...),
 }
 
+// packageEnsure translates the wanted state of a package. Words for which mgmt has no
+// state are refused with the reason, and all other text is a version.
 func packageEnsure(t *translation, p *param) {
 	text, ok := t.scalar(p)
 	if !ok {
@@ -107,6 +109,8 @@ var refreshes = map[string]string{
 	"restart": "restart", "reload": "reload", "force-reload": "try", "reload-or-restart": "try", "try-reload-or-restart": "try", "try-restart": "restart", "condrestart": "restart",
 }
 
+// serviceRestart takes a command only where it asks the service manager to restart: mgmt
+// does that by itself. Any other command is refused.
 func serviceRestart(t *translation, p *param) {
 	verb, ok := t.asksManager(p)
 	if word := refreshes[verb]; ok && word != "" {
@@ -116,6 +120,7 @@ func serviceRestart(t *translation, p *param) {
 	t.refuse(p.name, notInit+": it restarts the service", false)
 }
 
+// serviceStatus takes a command only where it asks the service manager for the state.
 func serviceStatus(t *translation, p *param) {
 	verb, ok := t.asksManager(p)
 	if !ok || verb != "status" && verb != "is-active" {
@@ -141,6 +146,7 @@ var userType = &kindType{
 			"role_membership", "auth_membership", "profile_membership", "key_membership", "attribute_membership", "ia_load_module")...)...),
 }
 
+// isNumber reports whether a text is digits alone.
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // numberTo returns a conversion of a number, which may be written as text.
@@ -154,6 +160,7 @@ func numberTo(key string) func(*translation, *param) {
 	}
 }
 
+// userGID reads a group by number or by name, which are two parameters of our kind.
 func userGID(t *translation, p *param) {
 	text, ok := t.scalar(p)
 	if !ok {
@@ -231,6 +238,7 @@ var mountType = &kindType{
 // mounted says what the words of ensure are.
 var mounted = map[string]string{"mounted": "exists", "present": "listed", "defined": "listed", "unmounted": "unmounted", "absent": "absent"}
 
+// mountOptions splits options at commas, since our kind has a list.
 func mountOptions(t *translation, p *param) {
 	list, ok := t.scalars(p)
 	if !ok {
@@ -270,6 +278,8 @@ var notifyType = &kindType{
 	finish: finishNotify,
 }
 
+// message writes anything but text as JSON, since Puppet would print it in Ruby's
+// notation, which changes between versions.
 func (t *translation) message(p *param) {
 	v := p.value
 	if !isScalar(v) {
@@ -280,6 +290,8 @@ func (t *translation) message(p *param) {
 
 var priorities = []string{"debug", "info", "notice", "warning", "err", "alert", "emerg", "crit"}
 
+// finishNotify sets the message and its priority. The word verbose is Puppet's and means
+// info.
 func finishNotify(t *translation) {
 	if t.param("message") == nil {
 		t.put("body", textNode(t.at, cmp.Or(t.text("name"), t.title)))

@@ -39,6 +39,8 @@ type kindType struct {
 	finish     func(*translation)
 }
 
+// attribute returns the row of an attribute, of the type or of all types; nil for an
+// unknown one.
 func (t *kindType) attribute(name string) *attribute {
 	for _, list := range [][]attribute{t.attributes, metaparameters} {
 		for i := range list {

@@ -114,6 +114,7 @@ func (t *translation) kindFrom(tr *translator) {
 	}
 }
 
+// knownTypes returns all names of types, of Puppet and of the registry, for a suggestion.
 func (tr *translator) knownTypes() []string {
 	list := tr.reg.Kinds()
 	for _, t := range types {
@@ -211,6 +212,8 @@ func (t *translation) set(key string, v *schema.Node, from *param) {
 	}
 }
 
+// put sets a parameter, in the place of an earlier value: later rows of a table may
+// correct earlier ones.
 func (t *translation) put(key string, v *schema.Node) {
 	for i := range t.value.Pairs {
 		if t.value.Pairs[i].Key == key {
@@ -226,6 +229,8 @@ func (t *translation) metaparam(key string, v *schema.Node) {
 	t.meta = append(t.meta, schema.Pair{Key: key, Pos: t.at, Value: v})
 }
 
+// noop sets the metaparameter, also where it is false: that wins over the flag
+// --noop=default, as in Puppet.
 func (t *translation) noop(p *param) {
 	if yes, ok := t.boolean(p); ok {
 		t.metaparam("noop", boolNode(t.at, yes))

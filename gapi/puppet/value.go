@@ -8,6 +8,7 @@ import (
 // Readers of values. Each reports a value that does not fit, and then returns
 // false.
 
+// boolean reads true and false, also as the words that Puppet takes for them.
 func (t *translation) boolean(p *param) (value, ok bool) {
 	switch strings.ToLower(p.value.Text) {
 	case "true", "yes":
@@ -38,6 +39,7 @@ func (t *translation) isTrue(name string) bool {
 	return yes
 }
 
+// scalar reads text, a number or a boolean as its text.
 func (t *translation) scalar(p *param) (string, bool) {
 	if isScalar(p.value) {
 		return p.value.Text, true
