@@ -103,6 +103,7 @@ func (r *ContainerRes) Default() engine.Res { return &ContainerRes{State: Runnin
 // Sends says what is sent.
 func (*ContainerRes) Sends() any { return &ContainerSends{} }
 
+// removed reports whether the container should not be there.
 func (r *ContainerRes) removed() bool { return r.State == Removed }
 
 // state is the state that is wanted.
@@ -177,6 +178,8 @@ func (r *ContainerRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
+// names lists all containers of the daemon, stopped ones too, by their names without the
+// slash.
 func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
 	all, err := get(ctx, r.daemon, func(ctx context.Context) (client.ContainerListResult, error) {
 		return r.daemon.ContainerList(ctx, client.ContainerListOptions{All: true})

@@ -29,6 +29,8 @@ func (d *daemon) container(ctx context.Context, name string) (*container.Inspect
 	return is, nil
 }
 
+// imageByID returns the image of a container; nil where it was removed under the
+// container.
 func (d *daemon) imageByID(ctx context.Context, id string) (*client.ImageInspectResult, error) {
 	return get(ctx, d, func(ctx context.Context) (client.ImageInspectResult, error) {
 		return d.ImageInspect(ctx, id)
@@ -92,6 +94,8 @@ func (r *ContainerRes) config(want *spec) *container.Config {
 	return c
 }
 
+// hostConfig is the part of a container that the daemon keeps apart from its image:
+// volumes, ports, the restart policy and the limit of memory.
 func (s *spec) hostConfig() *container.HostConfig {
 	return &container.HostConfig{
 		Binds: s.volumes, PortBindings: s.portMap(), RestartPolicy: restartPolicyOf(s.restart),
@@ -115,6 +119,8 @@ func (s *spec) portMap() network.PortMap {
 	return all
 }
 
+// hasNetwork refuses a missing network before a container is made for it. The error says
+// how to make one, since networks are not managed here.
 func (d *daemon) hasNetwork(ctx context.Context, name string) error {
 	n, err := get(ctx, d, func(ctx context.Context) (client.NetworkInspectResult, error) {
 		return d.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
@@ -125,6 +131,7 @@ func (d *daemon) hasNetwork(ctx context.Context, name string) error {
 	return err
 }
 
+// connect joins a container to a network.
 func (d *daemon) connect(ctx context.Context, id, name string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.NetworkConnect(ctx, name, client.NetworkConnectOptions{Container: id})
@@ -132,6 +139,7 @@ func (d *daemon) connect(ctx context.Context, id, name string) error {
 	})
 }
 
+// disconnect takes a container out of a network.
 func (d *daemon) disconnect(ctx context.Context, id, name string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.NetworkDisconnect(ctx, name, client.NetworkDisconnectOptions{Container: id})
@@ -152,6 +160,7 @@ func (d *daemon) update(ctx context.Context, id string, want *spec) error {
 	})
 }
 
+// start starts a container that is made.
 func (d *daemon) start(ctx context.Context, id string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerStart(ctx, id, client.ContainerStartOptions{})
@@ -159,6 +168,7 @@ func (d *daemon) start(ctx context.Context, id string) error {
 	})
 }
 
+// unpause goes on with a container that was frozen.
 func (d *daemon) unpause(ctx context.Context, id string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
@@ -174,6 +184,8 @@ func grace(c *container.InspectResponse) time.Duration {
 	return 10 * time.Second
 }
 
+// stop ends a container. The call lasts as long as the container may take to end by
+// itself, so its bound grows by that.
 func (d *daemon) stop(ctx context.Context, c *container.InspectResponse) error {
 	return d.ask(ctx, grace(c), func(ctx context.Context) error {
 		_, err := d.ContainerStop(ctx, c.ID, client.ContainerStopOptions{})
@@ -181,6 +193,7 @@ func (d *daemon) stop(ctx context.Context, c *container.InspectResponse) error {
 	})
 }
 
+// restart stops and starts a container, with the same bound as stop.
 func (d *daemon) restart(ctx context.Context, c *container.InspectResponse) error {
 	return d.ask(ctx, grace(c), func(ctx context.Context) error {
 		_, err := d.ContainerRestart(ctx, c.ID, client.ContainerRestartOptions{})
@@ -201,6 +214,7 @@ func (d *daemon) remove(ctx context.Context, c *container.InspectResponse) error
 	})
 }
 
+// rename gives a container another name; the old name is free at once.
 func (d *daemon) rename(ctx context.Context, id, name string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})

@@ -37,6 +37,8 @@ func (r *ContainerRes) CheckApply(ctx context.Context, apply bool) (ok bool, err
 	return r.checkApply(ctx, apply)
 }
 
+// checkApply compares the container with the declaration and makes a new one where a
+// difference can't be altered in place.
 func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error) {
 	is, err := r.daemon.container(ctx, r.Name())
 	if err != nil {
@@ -214,6 +216,7 @@ func (c *run) undo(ctx context.Context, id string, err error) error {
 	return errors.Join(fmt.Errorf("it can't be made: %w", err), c.daemon.remove(context.WithoutCancel(ctx), left))
 }
 
+// begin starts the container where it should run.
 func (c *run) begin(ctx context.Context, id string) error {
 	if c.state() != Running {
 		return nil

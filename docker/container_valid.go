@@ -46,6 +46,8 @@ func (r *ContainerRes) checkWords() error {
 	return errors.Join(errs...)
 }
 
+// checkEnv refuses names and values that no program could read, and a name that is given
+// twice.
 func (r *ContainerRes) checkEnv() error {
 	var errs []error
 	given := map[string]bool{}
@@ -74,6 +76,8 @@ func (r *ContainerRes) checkEnv() error {
 	return errors.Join(errs...)
 }
 
+// checkPorts refuses ports that the daemon would refuse, before a container is stopped for
+// them.
 func (r *ContainerRes) checkPorts() error {
 	var errs []error
 	for proto, ports := range r.Ports {
@@ -92,6 +96,7 @@ func (r *ContainerRes) checkPorts() error {
 	return errors.Join(errs...)
 }
 
+// checkVolumes refuses volumes without a place, and two for one place.
 func (r *ContainerRes) checkVolumes() error {
 	var errs []error
 	targets := map[string]bool{}
@@ -108,6 +113,8 @@ func (r *ContainerRes) checkVolumes() error {
 	return errors.Join(errs...)
 }
 
+// checkNetworks refuses a network of the host or of another container beside others: the
+// daemon takes such a network alone only.
 func (r *ContainerRes) checkNetworks() error {
 	var errs []error
 	for i, n := range r.Networks {
@@ -128,6 +135,7 @@ func (r *ContainerRes) checkNetworks() error {
 // alone reports whether a network is none that others can be beside.
 func alone(network string) bool { return network == "host" || network == "none" }
 
+// checkRest refuses all further values that can't be.
 func (r *ContainerRes) checkRest() error {
 	var errs []error
 	refuse := func(wrong bool, text string) {

@@ -30,6 +30,8 @@ func (u *ImageUID) IFF(o engine.ResUID) bool {
 	return ok && i.Hash() == u.Hash()
 }
 
+// imageUID names an image on a daemon by its full reference, so that short and long forms
+// of one image meet.
 func imageUID(r engine.Res, host, image string) []engine.ResUID {
 	ref, err := parseImage("", image)
 	if err != nil {

@@ -75,6 +75,7 @@ func (r *ImageRes) Default() engine.Res { return &ImageRes{State: ImageExists} }
 // Sends says what is sent.
 func (*ImageRes) Sends() any { return &ImageSends{} }
 
+// absent reports whether the image should be removed.
 func (r *ImageRes) absent() bool { return r.State == ImageAbsent }
 
 // Validate checks the reference and the parameters.
@@ -148,6 +149,8 @@ func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, r.send(ref, is)
 }
 
+// send sends the id and the digest of the image, which a container receives to be made
+// anew with each new image.
 func (r *ImageRes) send(ref reference.Named, is *client.ImageInspectResult) error {
 	sends := &ImageSends{}
 	if is != nil && !r.absent() {

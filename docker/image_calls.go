@@ -62,6 +62,8 @@ func (d *daemon) pull(ctx context.Context, init *engine.Init, ref reference.Name
 	return is, err
 }
 
+// pullAll fetches an image. The password goes in the header of one request and is in no
+// log.
 func (d *daemon) pullAll(ctx context.Context, init *engine.Init, name string, as login) error {
 	auth := ""
 	if as.user != "" {

@@ -67,6 +67,7 @@ func parseAddress(s string) (ip netip.Addr, port string, err error) {
 	return ip, port, err
 }
 
+// cutLast cuts at the last separator: the host of a registry may have a colon too.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -82,6 +83,7 @@ type bind struct {
 	mode   string // options, apart by commas; rw is left out
 }
 
+// String writes a volume as the daemon takes it.
 func (b bind) String() string {
 	s := b.source + ":" + b.target
 	if b.mode != "" {
@@ -121,6 +123,8 @@ func parseBind(s string) (bind, error) {
 	return b, nil
 }
 
+// withoutRW leaves out the mode rw, which is the default, so that two spellings of one
+// volume are equal.
 func withoutRW(modes string) string {
 	var kept []string
 	for m := range strings.SplitSeq(modes, ",") {
@@ -147,6 +151,7 @@ func splitEnv(s string) (name, value string, err error) {
 
 var envName = regexp.MustCompile(`^[^\s=[:cntrl:]]+$`)
 
+// checkEnv refuses a name that no shell takes and a value with a zero byte.
 func checkEnv(name, value string) error {
 	if !envName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a variable", name)

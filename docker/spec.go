@@ -169,6 +169,7 @@ func publish(all map[string]map[string]string, proto, port string, ip netip.Addr
 	return all
 }
 
+// portsOf reads the published ports as the declaration writes them, to compare the two.
 func portsOf(m network.PortMap) (all map[string]map[string]string) {
 	for port, at := range m {
 		for _, b := range at {
@@ -196,6 +197,8 @@ func networksOf(c *container.InspectResponse) []string {
 	return all
 }
 
+// volumesOf reads volumes in canonical form. An unknown form stays as it is and differs
+// then.
 func volumesOf(binds []string) []string {
 	var all []string
 	for _, s := range binds {
@@ -208,6 +211,8 @@ func volumesOf(binds []string) []string {
 	return all
 }
 
+// restartOf writes a restart policy as the declaration does: a word, and the number of
+// tries behind a colon.
 func restartOf(p container.RestartPolicy) string {
 	if p.MaximumRetryCount > 0 {
 		return fmt.Sprintf("%s:%d", p.Name, p.MaximumRetryCount)
@@ -215,12 +220,14 @@ func restartOf(p container.RestartPolicy) string {
 	return or(string(p.Name), "no")
 }
 
+// restartPolicyOf reads such a policy; validation has checked it.
 func restartPolicyOf(s string) container.RestartPolicy {
 	name, times, _ := strings.Cut(s, ":")
 	n, _ := strconv.Atoi(times)
 	return container.RestartPolicy{Name: container.RestartPolicyMode(name), MaximumRetryCount: n}
 }
 
+// envOf reads NAME=value; the last of equal names wins, as in the daemon.
 func envOf(entries []string) (all map[string]string) {
 	for _, e := range entries {
 		name, value, _ := strings.Cut(e, "=")
@@ -229,6 +236,7 @@ func envOf(entries []string) (all map[string]string) {
 	return all
 }
 
+// or returns a, or b where a is empty.
 func or(a, b string) string {
 	if a == "" {
 		return b
@@ -236,6 +244,7 @@ func or(a, b string) string {
 	return a
 }
 
+// unless returns a, or nothing where it is b: the value that the image gives by itself.
 func unless(a, b string) string {
 	if a == b {
 		return ""
@@ -243,6 +252,7 @@ func unless(a, b string) string {
 	return a
 }
 
+// list copies a list, so that the caller's own stays untouched.
 func list(l []string) []string { return append([]string(nil), l...) }
 
 // dict is a new map of all that are in maps, the last of each name; nil if there are none.

@@ -23,8 +23,10 @@ type tries struct {
 	over    chan struct{} // of capacity 1: a try has ended
 }
 
+// newTries makes the record of one try to alter a container.
 func newTries() *tries { return &tries{over: make(chan struct{}, 1)} }
 
+// begin forgets the last try.
 func (t *tries) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,6 +84,7 @@ func (t *tries) made(m *events.Message) bool {
 	return false
 }
 
+// state says whether a try runs, and which parts of the last one are left over.
 func (t *tries) state() (running bool, left string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -30,6 +30,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/file"
 )
 
+// main reads the flags and ends with 1 where the machine is not as declared at the end.
 func main() {
 	var (
 		length = flag.Duration("for", 10*time.Minute, "how long")
@@ -59,6 +60,8 @@ type soaking struct {
 	converged chan struct{}
 }
 
+// soak runs the engine over many files for a time while chance disturbs them. The seed
+// makes a failure repeatable.
 func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "mgmt-soak-"); err != nil {
@@ -121,9 +124,12 @@ func wakePoller() error {
 	return errors.Join(r.SetDeadline(time.Now()), r.Close(), w.Close())
 }
 
+// The files and the state have folders of their own, so that the watch of one does not see
+// the other.
 func (s *soaking) folder() string { return filepath.Join(s.dir, "files") }
 func (s *soaking) state() string  { return filepath.Join(s.dir, "state") }
 
+// path is the file with a number.
 func (s *soaking) path(i int) string { return filepath.Join(s.folder(), fmt.Sprintf("f%05d", i)) }
 
 // play brings the graph about, disturbs it for a time, and compares.
@@ -217,6 +223,7 @@ func (s *soaking) rest() error {
 	}
 }
 
+// firstWrong returns the first file that is not as declared, or -1.
 func (s *soaking) firstWrong() int {
 	for i, want := range s.wants {
 		if want == "" {
@@ -237,6 +244,8 @@ type figures struct {
 	heap, rss         uint64 // bytes
 }
 
+// look measures the process after a collection of garbage, so that two looks compare only
+// living memory.
 func look() figures {
 	debug.FreeOSMemory()
 	var m runtime.MemStats
@@ -254,6 +263,7 @@ func look() figures {
 	return f
 }
 
+// String writes the figures on one line of the report.
 func (f figures) String() string {
 	return fmt.Sprintf("%d goroutines, %d descriptors, heap %.1f MB, resident %.1f MB", f.goroutines, f.files, float64(f.heap)/1e6, float64(f.rss)/1e6)
 }
@@ -274,6 +284,7 @@ func (f figures) compare(end figures) error {
 	return errors.Join(errs...)
 }
 
+// token wakes a reader; one waiting token is enough.
 func token(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -14,6 +14,7 @@ import (
 	"time"
 )
 
+// main ends with 1 and the reason on standard error, for make.
 func main() {
 	if err := run(os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
 		fmt.Fprintln(os.Stderr, "repository:", err)
@@ -21,6 +22,8 @@ func main() {
 	}
 }
 
+// run reads the packages of a folder and writes the indexes of apt and dnf next to them.
+// The time comes from the environment, so equal inputs give equal bytes.
 func run(args []string, epoch string) error {
 	if len(args) != 1 {
 		return errors.New("write: repository FOLDER")
@@ -38,6 +41,7 @@ type file struct {
 	content []byte
 }
 
+// sum is the digest that the indexes hold of a file.
 func (f file) sum() string {
 	sum := sha256.Sum256(f.content)
 	return hex.EncodeToString(sum[:])

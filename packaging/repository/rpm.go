@@ -50,6 +50,7 @@ type header struct {
 	numbers map[uint32][]uint32
 }
 
+// word returns the first text of a tag; a missing tag is empty.
 func (h header) word(tag uint32) string {
 	if list := h.words[tag]; len(list) > 0 {
 		return list[0]
@@ -57,6 +58,7 @@ func (h header) word(tag uint32) string {
 	return ""
 }
 
+// number returns the first number of a tag; a missing tag is 0, as the epoch mostly is.
 func (h header) number(tag uint32) uint32 {
 	if list := h.numbers[tag]; len(list) > 0 {
 		return list[0]

@@ -128,17 +128,21 @@ func yumIndex(rpms []rpm, date time.Time) ([]file, error) {
 	return append(files, file{"repodata/repomd.xml", text}), err
 }
 
+// sha is the digest of a file as the index writes it.
 func sha(f file) sumXML { return sumXML{Type: "sha256", Sum: f.sum()} }
 
+// marshal writes XML with its header and a line break at the end.
 func marshal(v any) ([]byte, error) {
 	text, err := xml.MarshalIndent(v, "", " ")
 	return append([]byte(xml.Header), append(text, '\n')...), err
 }
 
+// evr is epoch, version and release, by which dnf compares packages.
 func (p rpm) evr() versionXML {
 	return versionXML{strconv.FormatUint(uint64(p.number(tagEpoch)), 10), p.word(tagVersion), p.word(tagRelease)}
 }
 
+// primary describes a package for the index that dnf reads first.
 func (p rpm) primary(date time.Time) packageXML {
 	sum := sha(p.file)
 	sum.Pkgid = "YES"

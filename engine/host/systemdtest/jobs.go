@@ -58,6 +58,7 @@ func (m *Manager) inTheWay(unit, kind string) string {
 	return ""
 }
 
+// jobPath is the object of a job on the bus.
 func jobPath(id uint32) dbus.ObjectPath {
 	return dbus.ObjectPath(fmt.Sprintf("%s/job/%d", root, id))
 }
@@ -97,6 +98,7 @@ type jobRow struct {
 	Job, UnitPath     dbus.ObjectPath
 }
 
+// listJobs answers ListJobs with all open jobs, by the names of their units.
 func (m *Manager) listJobs() ([]jobRow, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -119,12 +119,14 @@ func (m *Machined) Asked() int {
 	return m.asked
 }
 
+// emit sends a signal, where the daemon is on a bus.
 func (m *Machined) emit(signal, name string) {
 	if m.conn != nil {
 		_ = m.conn.Emit(machinedRoot, machinedIface+"."+signal, name, machineObject(name)) // a bus that is gone is what is tested
 	}
 }
 
+// machineObject is the object of a machine; the bus takes no dash and no dot in a path.
 func machineObject(name string) dbus.ObjectPath {
 	return machinedRoot + "/machine/" + dbus.ObjectPath(strings.NewReplacer("-", "_2d", ".", "_2e").Replace(name))
 }
@@ -143,10 +145,12 @@ func (m *Machined) all() map[string]string {
 	return all
 }
 
+// machinedError is an error under the name that the real daemon gives it.
 func machinedError(kind, format string, args ...any) *dbus.Error {
 	return dbus.NewError(machinedName+"."+kind, []any{fmt.Sprintf(format, args...)})
 }
 
+// get answers GetMachine. It counts the calls, so that a test sees a caller that polls.
 func (m *Machined) get(name string) (dbus.ObjectPath, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,6 +161,7 @@ func (m *Machined) get(name string) (dbus.ObjectPath, *dbus.Error) {
 	return machineObject(name), nil
 }
 
+// listMachines answers ListMachines.
 func (m *Machined) listMachines() ([]struct {
 	Name, Class, Service string
 	Path                 dbus.ObjectPath
@@ -190,6 +195,7 @@ type image struct {
 	Path                     dbus.ObjectPath
 }
 
+// listImages answers ListImages; the host itself is an image, as it is there.
 func (m *Machined) listImages() ([]image, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,6 +206,7 @@ func (m *Machined) listImages() ([]image, *dbus.Error) {
 	return rows, nil
 }
 
+// remove answers RemoveImage.
 func (m *Machined) remove(name string) *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

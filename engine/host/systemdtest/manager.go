@@ -131,6 +131,7 @@ func (m *Manager) Remove(unit string) {
 	m.emit(root, iface+".Reloading", false)
 }
 
+// loadOf is the load state of a unit file after a reload.
 func loadOf(file string) string {
 	if strings.HasPrefix(file, "masked") {
 		return "masked"
@@ -205,6 +206,8 @@ func (m *Manager) emit(path, signal string, args ...any) {
 	}
 }
 
+// changed tells the subscribers that a unit has changed. As in systemd, the values are not
+// in the signal: readers ask again.
 func (m *Manager) changed(unit string, u *Unit) {
 	m.emit(string(path(cmp.Or(u.Alias, unit))), properties+".PropertiesChanged", name+".Unit", map[string]dbus.Variant{}, []string{})
 }

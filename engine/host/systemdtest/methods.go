@@ -22,6 +22,8 @@ type row struct {
 // change is what is said of a link that was altered.
 type change struct{ Type, Path, Source string }
 
+// methods are the methods of the manager that resources call; a call of any other one
+// fails as unknown.
 func (m *Manager) methods() map[string]any {
 	return map[string]any{
 		"Subscribe": m.subscribe, "Reload": m.doReload, "ResetFailedUnit": m.resetFailed,
@@ -39,10 +41,12 @@ func (m *Manager) methods() map[string]any {
 	}
 }
 
+// failed is an error of systemd.
 func failed(kind, format string, args ...any) *dbus.Error {
 	return dbus.NewError(name+"."+kind, []any{fmt.Sprintf(format, args...)})
 }
 
+// subscribe answers Subscribe; a second call of one client is an error, as in systemd.
 func (m *Manager) subscribe(sender dbus.Sender) *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,6 +57,7 @@ func (m *Manager) subscribe(sender dbus.Sender) *dbus.Error {
 	return nil
 }
 
+// doReload answers Reload: all unit files are read again.
 func (m *Manager) doReload() *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,6 +86,7 @@ func (m *Manager) resetFailed(unit string) *dbus.Error {
 	return nil
 }
 
+// list answers ListUnitsByNames; an unknown unit has a row too, which says so.
 func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,6 +105,7 @@ func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 	return rows, nil
 }
 
+// fileState answers GetUnitFileState.
 func (m *Manager) fileState(unit string) (string, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,6 +116,7 @@ func (m *Manager) fileState(unit string) (string, *dbus.Error) {
 	return u.File, nil
 }
 
+// files answers ListUnitFiles.
 func (m *Manager) files() ([]struct{ Path, State string }, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,11 +148,13 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 	return dbus.MakeVariant(v), nil
 }
 
+// enable answers EnableUnitFiles.
 func (m *Manager) enable(units []string, _, _ bool) (bool, []change, *dbus.Error) {
 	changes, err := m.link("EnableUnitFiles", units, "enabled")
 	return true, changes, err
 }
 
+// disable answers DisableUnitFiles.
 func (m *Manager) disable(units []string, runtime bool) ([]change, *dbus.Error) {
 	return m.takeBack("DisableUnitFiles", units, runtime, "enabled")
 }
@@ -201,6 +211,8 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 	return changes, nil
 }
 
+// started brings a unit up, or to the failure that the test wants. A unit with a limit
+// fails from so many starts on.
 func started(u *Unit) {
 	u.starts++
 	switch {
@@ -215,8 +227,10 @@ func started(u *Unit) {
 	}
 }
 
+// stopped brings a unit down.
 func stopped(u *Unit) { u.Active, u.Sub = "inactive", "dead" }
 
+// reloaded reloads a unit; a unit without that ability fails as its real job does.
 func reloaded(u *Unit) {
 	if u.NoReload {
 		u.reload = "exit-code"

@@ -45,12 +45,15 @@ func Run(t *testing.T, b Backend) {
 	}
 }
 
+// put is the write of a record.
 func put(table, key, value string) engine.Write {
 	return engine.Write{Table: table, Key: key, Value: []byte(value)}
 }
 
+// del is the removal of a record; a missing record is no error.
 func del(table, key string) engine.Write { return engine.Write{Table: table, Key: key} }
 
+// commit writes at once, and fails the test on an error.
 func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
 	t.Helper()
 	if err := s.Commit(t.Context(), writes); err != nil {
@@ -58,6 +61,7 @@ func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
 	}
 }
 
+// want compares all records of a table, in the order of their keys, with key=value words.
 func want(t *testing.T, s engine.Store, table, want string) {
 	t.Helper()
 	var got []string
@@ -72,6 +76,8 @@ func want(t *testing.T, s engine.Store, table, want string) {
 	}
 }
 
+// testRecords: tables do not see each other, records come in the order of their keys, and
+// an empty commit does nothing.
 func testRecords(t *testing.T, s engine.Store) {
 	want(t, s, "never", "")
 	commit(t, s)
@@ -93,6 +99,8 @@ func testRecords(t *testing.T, s engine.Store) {
 	}
 }
 
+// testOrder: the writes of one commit take effect in their order, so the last one of a key
+// wins.
 func testOrder(t *testing.T, s engine.Store) {
 	commit(t, s, put("t", "a", "1"), put("t", "a", "2"), put("t", "b", "1"), del("t", "b"), del("t", "c"), put("t", "c", "1"))
 	want(t, s, "t", "a=2 c=1")
@@ -108,6 +116,8 @@ func testOrder(t *testing.T, s engine.Store) {
 	}
 }
 
+// testRefused: a commit that is cancelled or broken changes nothing, and the store serves
+// on.
 func testRefused(t *testing.T, s engine.Store) {
 	commit(t, s, put("t", "a", "1"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,6 +141,8 @@ func testRefused(t *testing.T, s engine.Store) {
 	want(t, s, "t", "a=1")
 }
 
+// testCopies: a store keeps its own copy of each value, and hands out copies: a record
+// changes only by a commit.
 func testCopies(t *testing.T, s engine.Store) {
 	value := []byte("one")
 	commit(t, s, engine.Write{Table: "t", Key: "a", Value: value})
@@ -191,6 +203,8 @@ func testTogether(t *testing.T, s engine.Store) {
 	}
 }
 
+// wholePair reads two records that are always written together. A reader that sees one old
+// and one new value has caught half a commit.
 func wholePair(t *testing.T, s engine.Store) {
 	t.Helper()
 	values := map[string]string{}
@@ -205,6 +219,8 @@ func wholePair(t *testing.T, s engine.Store) {
 	}
 }
 
+// testReopened: a store that is opened again holds all that was committed, removals
+// included.
 func testReopened(t *testing.T, b Backend) {
 	s := b.Open(t)
 	commit(t, s, put("t", "a", "1"), put("t", "b", ""), put("u", "a", "2"))

@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// lease grants a lease of the length that the bench can wait for.
 func (b *bench) lease() engine.Lease {
 	b.t.Helper()
 	l, err := b.World.Lease(b.ctx, b.Lease)
@@ -17,10 +18,12 @@ func (b *bench) lease() engine.Lease {
 	return l
 }
 
+// leased is a write that ends with a lease.
 func leased(key, value string, l engine.Lease) engine.Op {
 	return engine.Op{Key: key, Value: []byte(value), Lease: l}
 }
 
+// keys compares all keys that are there now.
 func (b *bench) keys(want string) {
 	b.t.Helper()
 	if got, _ := b.list(""); strings.Join(got, " ") != want {
@@ -52,6 +55,8 @@ func testLeaseEnds(b *bench) {
 	}
 }
 
+// testLeaseRenewed: a lease that is renewed in time keeps its keys for as long as its
+// owner likes.
 func testLeaseRenewed(b *bench) {
 	l := b.lease()
 	rev := b.must(leased("a", "1", l))
@@ -67,6 +72,7 @@ func testLeaseRenewed(b *bench) {
 	b.keys("")
 }
 
+// testLeaseRevoked: the end of a lease removes its keys at one revision, and no others.
 func testLeaseRevoked(b *bench) {
 	l, other := b.lease(), b.lease()
 	rev := b.must(leased("a", "1", l), leased("b", "1", other), leased("c", "1", l))

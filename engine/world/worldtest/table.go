@@ -15,6 +15,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// testGet: a key has its last value, with the revision of that write; an absent key is
+// ErrNotFound.
 func testGet(b *bench) {
 	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrNotFound) {
 		b.t.Errorf("Get of a key that never was: %v", err)
@@ -34,6 +36,8 @@ func testGet(b *bench) {
 	}
 }
 
+// testList: a list is a snapshot of one revision, in the order of the keys, and a prefix
+// is text and not a path.
 func testList(b *bench) {
 	if got, _ := b.list(""); len(got) != 0 {
 		b.t.Errorf("an empty world lists %v", got)
@@ -54,6 +58,7 @@ func testList(b *bench) {
 	}
 }
 
+// testTxn: a transaction does all or nothing, and tells which of the two it was.
 func testTxn(b *bench) {
 	absent := []engine.Compare{{Key: "a"}}
 	rev, ok, err := b.World.Txn(b.ctx, absent, []engine.Op{put("a", "1"), put("b", "1")})
@@ -85,6 +90,8 @@ func testTxn(b *bench) {
 	}
 }
 
+// testTxnRefused: a transaction that writes a key twice is refused as a whole, since the
+// stores differ in which write would win.
 func testTxnRefused(b *bench) {
 	before := b.must(put("a", "1"))
 	for _, ops := range [][]engine.Op{
@@ -100,6 +107,8 @@ func testTxnRefused(b *bench) {
 	}
 }
 
+// testCopies: callers may alter the bytes that they gave or got, without an effect on the
+// world.
 func testCopies(b *bench) {
 	value := []byte("one")
 	rev := b.must(engine.Op{Key: "a", Value: value})
@@ -142,6 +151,8 @@ func testCounter(b *bench) {
 	}
 }
 
+// increment adds one to a number by compare and swap, and tries again when another writer
+// was first.
 func increment(b *bench) error {
 	for {
 		kv, err := b.World.Get(b.ctx, "n")
@@ -206,6 +217,7 @@ func testModel(b *bench) {
 	}
 }
 
+// text writes an update for a comparison.
 func text(u engine.Update) string {
 	if u.Deleted {
 		return u.Key + " deleted"
@@ -213,6 +225,7 @@ func text(u engine.Update) string {
 	return u.Key + "=" + string(u.Value)
 }
 
+// testCancelled: every call ends with its context and says so.
 func testCancelled(b *bench) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// texts writes updates in their order.
 func texts(us []engine.Update) []string {
 	var out []string
 	for _, u := range us {
@@ -19,6 +20,7 @@ func texts(us []engine.Update) []string {
 	return out
 }
 
+// expect compares updates with the wanted ones.
 func (b *bench) expect(got []engine.Update, want ...string) {
 	b.t.Helper()
 	if !slices.Equal(texts(got), want) {
@@ -26,6 +28,8 @@ func (b *bench) expect(got []engine.Update, want ...string) {
 	}
 }
 
+// testWatchReplays: a watch from an earlier revision shows every write since then, once
+// and in order.
 func testWatchReplays(b *bench) {
 	_, r0 := b.list("")
 	r1 := b.must(put("a/1", "1"), put("b/1", "1"), put("a/2", "1"))
@@ -113,6 +117,7 @@ func testWatchNoGap(b *bench) {
 // each is how often a writer writes.
 const each = 60
 
+// write writes a pair of keys in one transaction.
 func (b *bench) write(w, i int) {
 	ops := []engine.Op{put(fmt.Sprintf("g/%d", w), strconv.Itoa(i+1)), put(fmt.Sprintf("h/%d", w), "x")}
 	if _, ok, err := b.World.Txn(b.ctx, nil, ops); !ok || err != nil {
@@ -120,6 +125,7 @@ func (b *bench) write(w, i int) {
 	}
 }
 
+// complete counts the writers of which the last write was seen.
 func complete(last map[string]int) (n int) {
 	for _, v := range last {
 		if v == each {

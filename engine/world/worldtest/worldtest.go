@@ -93,8 +93,10 @@ func (b *bench) must(ops ...engine.Op) int64 {
 	return rev
 }
 
+// put is a write.
 func put(key, value string) engine.Op { return engine.Op{Key: key, Value: []byte(value)} }
 
+// del is a removal.
 func del(key string) engine.Op { return engine.Op{Key: key, Delete: true} }
 
 // list returns key=value for each key.

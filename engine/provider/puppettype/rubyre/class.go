@@ -66,6 +66,7 @@ func (s runeSet) union(o runeSet) runeSet {
 	return out
 }
 
+// negated returns all other runes, up to the last one of Unicode.
 func (s runeSet) negated() runeSet {
 	var out runeSet
 	next := rune(0)
@@ -81,6 +82,8 @@ func (s runeSet) negated() runeSet {
 	return out
 }
 
+// intersect returns the runes in both sets, by the law of De Morgan: it needs no second
+// algorithm.
 func (s runeSet) intersect(o runeSet) runeSet {
 	return s.negated().union(o.negated()).negated()
 }
@@ -240,6 +243,7 @@ type classReader struct {
 	left  []runeSet
 }
 
+// result is the class that was read: the intersection of all parts between &&.
 func (c *classReader) result() runeSet {
 	set := c.set
 	for _, l := range c.left {
@@ -248,6 +252,8 @@ func (c *classReader) result() runeSet {
 	return set
 }
 
+// read reads to the closing bracket. A bracket in the first place is a character, as in
+// Ruby.
 func (c *classReader) read() error {
 	for first := true; c.pos < len(c.s); first = false {
 		rest := c.s[c.pos:]
@@ -275,6 +281,7 @@ func (c *classReader) read() error {
 	return errors.New("has a class without ]")
 }
 
+// nested reads a class in a class and joins it.
 func (c *classReader) nested(rest string) error {
 	set, length, inverted, err := readClass(rest, c.depth+1)
 	if inverted {
@@ -285,6 +292,8 @@ func (c *classReader) nested(rest string) error {
 	return err
 }
 
+// posix reads a class by name. Ruby's names are about Unicode, so they are more than those
+// of ASCII.
 func (c *classReader) posix(rest string) error {
 	name, _, _ := strings.Cut(rest[2:], ":]")
 	bareName, inverted := strings.CutPrefix(name, "^")
@@ -325,6 +334,8 @@ func (c *classReader) item() error {
 	return nil
 }
 
+// one reads a character or an escape. A \b is a backspace here and a border of a word
+// outside.
 func (c *classReader) one() (runeSet, error) {
 	rest := c.s[c.pos:]
 	if rest[0] != '\\' {

@@ -40,6 +40,8 @@ func New(source string) (*Regexp, error) {
 	return &Regexp{source, re}, nil
 }
 
+// compile compiles an expression of RE2, after a bound on its size: nested repeats grow by
+// multiplication.
 func compile(text string) (*regexp.Regexp, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

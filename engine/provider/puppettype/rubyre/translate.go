@@ -39,8 +39,10 @@ type group struct {
 	free  bool
 }
 
+// rest is the source that is not read yet.
 func (t *translator) rest() string { return t.src[t.pos:] }
 
+// has reports whether the source goes on with a prefix.
 func (t *translator) has(prefix string) bool { return strings.HasPrefix(t.rest(), prefix) }
 
 // emit writes an atom that stands for n bytes of the source.
@@ -50,6 +52,8 @@ func (t *translator) emit(n int, text string) {
 	t.pos += n
 }
 
+// step translates the next element. Each step writes an atom, a repeat or a mark, so atom
+// always points to the last repeatable part.
 func (t *translator) step() error {
 	switch c := t.src[t.pos]; c {
 	case '\\':
@@ -87,6 +91,7 @@ func (t *translator) blank(c byte) {
 	}
 }
 
+// close ends a group, which is an atom then; flags that were set inside end with it.
 func (t *translator) close() {
 	start := t.out.Len()
 	if n := len(t.groups); n > 0 {
@@ -104,6 +109,7 @@ var foreign = []struct{ prefix, what string }{
 	{"(?>", "an atomic group"}, {"(?~", "an absence group"}, {"(?(", "a condition"},
 }
 
+// refused is the error for a feature of Ruby that RE2 lacks.
 func refused(what string) error {
 	return fmt.Errorf("has %s, which RE2 cannot do; write it without", what)
 }
@@ -135,6 +141,7 @@ func (t *translator) open() error {
 	return nil
 }
 
+// push opens a group of n bytes of the source.
 func (t *translator) push(n int, text string) {
 	t.groups = append(t.groups, group{t.out.Len(), t.free})
 	t.out.WriteString(text)
@@ -186,6 +193,8 @@ func (t *translator) flags() error {
 	return nil
 }
 
+// flagText writes flags as RE2 knows them: Ruby's m, under which a dot takes a line break,
+// is s there. The flag x is done by the translation itself.
 func flagText(on, off string) string {
 	ours := func(s string) string {
 		text := ""
