@@ -61,7 +61,7 @@ type frozenError struct {
 
 func (e *frozenError) Error() string { return e.text }
 
-// Is implements what errors.Is asks for.
+// Is implements the method that errors.Is asks for.
 func (e *frozenError) Is(target error) bool {
 	comparable := reflect.ValueOf(target).Comparable()
 	for _, x := range e.tree {
@@ -75,7 +75,7 @@ func (e *frozenError) Is(target error) bool {
 	return false
 }
 
-// As implements what errors.As asks for.
+// As implements the method that errors.As asks for.
 func (e *frozenError) As(target any) bool {
 	to := reflect.ValueOf(target).Elem()
 	for _, x := range e.tree {

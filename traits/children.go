@@ -57,7 +57,7 @@ func ValidateChildren(children ...engine.Res) error {
 	return errors.Join(errs...)
 }
 
-// CheckChildren returns what the children need and a machine has not.
+// CheckChildren returns the needs of the children that a machine does not have.
 func CheckChildren(m engine.Machine, children ...engine.Res) error {
 	var errs []error
 	for _, r := range children {

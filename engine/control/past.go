@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
-// reader is what can be asked for what has happened.
+// reader answers questions about the past.
 type reader interface {
 	Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error]
 }

@@ -43,7 +43,7 @@ type Recorder struct {
 	text     int    // bytes of changed texts in the queue
 	dropped  int    // events that did not fit
 	pushed   uint64 // counts what came,
-	flushed  uint64 // and what has been kept or dropped since
+	flushed  uint64 // and the events that have been kept or dropped since
 	recent   recent
 	odd      map[string]engine.State // resources that did not end ok last time
 	speakers map[string]string       // who pauses or resumes what at this moment

@@ -137,7 +137,7 @@ func (s *Server) runOf(ctx context.Context, t *Trigger, e *Event) *Event {
 	return runIn(ctx, s.opt.History, t, e)
 }
 
-// runIn is runOf for what is in a history.
+// runIn is runOf for a run in a history.
 func runIn(ctx context.Context, h reader, t *Trigger, e *Event) *Event {
 	q := journal.Query{Resource: t.From, Before: e.ID, From: e.At.Add(-maxLag), Newest: true}
 	for entry, err := range h.Query(ctx, q) {

@@ -110,6 +110,7 @@ func (f *Fake) Host() *FakeHost {
 	return h
 }
 
+// doRunning notes that the watch is armed. A second call is an error of the resource.
 func (f *Fake) doRunning() {
 	f.mu.Lock()
 	f.runs++
@@ -124,6 +125,7 @@ func (f *Fake) doRunning() {
 	close(ch)
 }
 
+// doEvent notes an event; before Running it is an error of the resource.
 func (f *Fake) doEvent() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,6 +184,8 @@ func (f *Fake) doChange(c engine.Change) {
 	}
 }
 
+// doVarDir makes a folder below that of the test. A path that leads out of it is refused,
+// as by the engine.
 func (f *Fake) doVarDir(p string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,14 +215,14 @@ func (w logWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Changes returns what was given to Change since the last Reset.
+// Changes returns the changes that Change got since the last Reset.
 func (f *Fake) Changes() []engine.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.changes)
 }
 
-// Sent returns what was last given to Send, nil for nothing.
+// Sent returns the last value that Send got, nil for nothing.
 func (f *Fake) Sent() any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -343,6 +347,7 @@ func (f *Fake) WaitEvent(tb testing.TB) {
 	wait(tb, f.events, "Event")
 }
 
+// wait waits for a channel, at most for Patience, which is long enough for a busy machine.
 func wait(tb testing.TB, ch <-chan struct{}, what string) {
 	tb.Helper()
 	timer := time.NewTimer(Patience)

@@ -77,6 +77,8 @@ func (h *FakeHost) Resync() int {
 	return h.wake(engine.Cause{Source: "fake", Resync: true}, func(*sub) bool { return true })
 }
 
+// wake sends a cause to the watches that concern it, and counts them: a test that wakes
+// nothing is wrong.
 func (h *FakeHost) wake(c engine.Cause, which func(*sub) bool) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,6 +216,7 @@ func (s *sub) Close() {
 	s.host.subs = slices.DeleteFunc(s.host.subs, func(o *sub) bool { return o == s })
 }
 
+// add merges a cause into the waiting one, as the real hub does.
 func (s *sub) add(c engine.Cause) {
 	merged, resync := s.cause.Merged+1, s.cause.Resync || c.Resync
 	if merged == 1 {
@@ -226,6 +229,8 @@ func (s *sub) add(c engine.Cause) {
 	}
 }
 
+// concerns reports whether a watch is about a path: the path itself, a parent that may
+// vanish, or something below.
 func (s *sub) concerns(path string) bool {
 	for _, p := range s.paths {
 		switch {

@@ -53,6 +53,7 @@ type variant struct {
 	res  engine.Res
 }
 
+// variants makes one resource for each declared difference.
 func (e *env) variants(dir string) ([]variant, error) {
 	var vs []variant
 	for _, name := range slices.Sorted(maps.Keys(e.Variants)) {
@@ -95,6 +96,8 @@ func (s *stranger) MetaParams() *engine.MetaParams     { return s.Base.MetaParam
 func (s *stranger) SetMetaParams(m *engine.MetaParams) { s.Base.SetMetaParams(m) }
 func (s *stranger) String() string                     { return s.Base.String() }
 
+// cmpStranger compares with a resource of another kind, which must be an error and no
+// panic.
 func (e *env) cmpStranger(a engine.Res) error {
 	s := &stranger{}
 	s.SetKind("stranger")

@@ -144,6 +144,8 @@ func lawAnnounce(e *env) error {
 	})
 }
 
+// announced runs the resource and holds that each change was told before the machine was
+// altered.
 func (r *rig) announced() error {
 	before := r.tree()
 	var late error
@@ -167,6 +169,7 @@ func ofChild(reg *engine.Registry, field string) bool {
 	return ok && reg.Has(kind) && strings.Contains(rest, "]")
 }
 
+// goodChanges holds that each change names a parameter, with values of its type.
 func goodChanges(reg *engine.Registry, res engine.Res, changes []engine.Change) error {
 	t, err := schema.Of(res)
 	if err != nil {

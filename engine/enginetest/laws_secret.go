@@ -150,6 +150,7 @@ func (r *rig) heard(f *schema.Field, received bool, changes []engine.Change, err
 	return seek("String", r.res.String())
 }
 
+// seek looks for the secret in a text; its error shows the place and not the secret.
 func seek(where, text string) error {
 	if strings.Contains(text, canary) {
 		return fmt.Errorf("%s shows it: %s", where, strings.ReplaceAll(text, canary, "<<the secret>>"))

@@ -55,6 +55,8 @@ func (r remains) check(patience time.Duration) error {
 	return errors.Join(err, r.checkFiles(patience))
 }
 
+// checkFiles waits for all descriptors of the law to be closed, since goroutines that end
+// may be late.
 func (r remains) checkFiles(patience time.Duration) error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		left := openFiles()

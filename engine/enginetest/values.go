@@ -62,6 +62,7 @@ func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	}
 }
 
+// dumpPointer writes a pointer once, so that rings end.
 func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	if v.IsNil() || isOpaque(v.Type()) || seen[v.Pointer()] {
 		fmt.Fprintf(b, "%s nil=%t", v.Type(), v.IsNil())
@@ -190,6 +191,7 @@ func sameChanges(noop, apply []engine.Change) error {
 	return nil
 }
 
+// sameValue compares values of a parameter; a secret only equals a secret.
 func sameValue(a, b any) bool {
 	if _, ok := a.(schema.Secret); ok {
 		if _, ok := b.(schema.Secret); !ok {

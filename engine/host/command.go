@@ -137,7 +137,7 @@ type run struct {
 	panicked       chan any
 }
 
-// start starts the process and what carries its input and output.
+// start starts the process and the goroutines that carry its input and output.
 func (r *run) start(ctx context.Context, path string, argv []string, attr *os.ProcAttr) error {
 	if err := r.pipes(attr); err != nil {
 		return err

@@ -84,7 +84,7 @@ func (f files) exists(path string) bool {
 	return err == nil
 }
 
-// link returns the last element of what a link points to.
+// link returns the last element of the target of a link.
 func (f files) link(path string) string {
 	target, err := f.root.Readlink(strings.TrimPrefix(path, "/"))
 	if err != nil {

@@ -205,7 +205,7 @@ func (h *hub) push(n *node, m mark) {
 	n.mark |= m | markQueued
 }
 
-// take takes over what other goroutines have left.
+// take takes over the requests that other goroutines have left.
 func (h *hub) take() {
 	h.mu.Lock()
 	s, lost, remounts, asked, r := h.closing, h.overflow, h.remounts, h.asked, h.requests

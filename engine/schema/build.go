@@ -133,6 +133,7 @@ func (b *typeBuilder) parts(c *Type, at string) {
 	}
 }
 
+// clonePtr copies a value, so that two types never share a bound.
 func clonePtr[T any](p *T) *T {
 	if p == nil {
 		return nil
@@ -254,6 +255,7 @@ var (
 	floats   = map[int]reflect.Type{32: reflect.TypeFor[float32](), 64: reflect.TypeFor[float64]()}
 )
 
+// scalarGo is the Go type of a scalar of a type that is data.
 func scalarGo(t *Type) reflect.Type {
 	switch {
 	case t.Secret && t.Kind == KindString:

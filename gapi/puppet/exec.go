@@ -96,6 +96,7 @@ func finishExec(t *translation) {
 }
 
 // folder sets where all commands run.
+// Puppet runs the conditions in the folder of the command; our kind has a folder for each.
 func (e *execution) folder() {
 	p := e.param("cwd")
 	if p == nil {
@@ -165,6 +166,7 @@ func (e *execution) command() {
 }
 
 // wrapped puts what umask and returns ask for around a script.
+// The shell judges the code, so a signal that ends the command is a failure in every case.
 func (e *execution) wrapped(script string) (string, bool) {
 	before := script
 	if p := e.param("umask"); p != nil {
@@ -204,6 +206,7 @@ func (e *execution) returns() []string {
 }
 
 // environment sets the variables of all commands.
+// path comes first, so a PATH in environment wins, as in Puppet.
 func (e *execution) environment() {
 	env := &schema.Node{Kind: schema.NodeMap, Pos: e.at}
 	add := func(name, v string) {
@@ -235,6 +238,8 @@ func (e *execution) environment() {
 }
 
 // conditions sets what is asked before a run.
+// Several files of creates become tests in the condition, since our kind waits for one
+// file.
 func (e *execution) conditions() {
 	if p := e.param("onlyif"); p != nil {
 		e.condition("if", e.lines(p), " &&\n", p)
@@ -280,6 +285,7 @@ func (e *execution) condition(key string, lines []line, join string, from *param
 }
 
 // limit sets the timeout.
+// Puppet has a limit of 300 seconds by default, our kind none; so it is always written.
 func (e *execution) limit() {
 	p := e.param("timeout")
 	if p == nil {
@@ -305,6 +311,8 @@ func (t *translation) seconds(p *param) (string, bool) {
 }
 
 // tries sets how often it is tried again.
+// Puppet counts the tries of one run, our kind retries over all time; retryreset makes the
+// two alike.
 func (t *translation) tries(p *param) {
 	n, err := strconv.Atoi(p.value.Text)
 	if err != nil || n < 1 {

@@ -92,6 +92,7 @@ func finishFile(t *translation) {
 }
 
 // readEnsure finds out what is wanted.
+// A text that is none of the words is the target of a link.
 func (f *file) readEnsure() {
 	p := f.param("ensure")
 	switch text := f.text("ensure"); {

@@ -90,6 +90,8 @@ func relate(cat *catalog, x *index) *relations {
 }
 
 // contain notes what contains what.
+// Only classes, defined types and stages hold others; any other edge of this sort is a
+// fault of the catalog.
 func (rs *relations) contain() {
 	for _, c := range rs.cat.contains {
 		source, err1 := rs.find(c.source)
@@ -196,6 +198,8 @@ func (rs *relations) target(n *schema.Node) (*resource, error) {
 }
 
 // join makes an edge from all of one resource to all of another one.
+// The edge ends at the start or the end of a container, so that a relation with n
+// resources on both sides is one edge and not n*n.
 func (rs *relations) join(from, to *resource, word string, pos schema.Pos, refresh bool) {
 	for _, r := range []*resource{from, to} {
 		if r.container {

@@ -43,6 +43,7 @@ type tree struct {
 	height int
 }
 
+// pos is the place of a node in its file.
 func (c *converter) pos(n *yaml.Node) schema.Pos {
 	return schema.Pos{File: c.file, Line: int32(n.Line), Col: int32(n.Column)}
 }
@@ -51,6 +52,7 @@ func (c *converter) errorf(n *yaml.Node, format string, args ...any) {
 	c.diags.Errorf(c.pos(n), format, args...)
 }
 
+// new takes a node from a slab: a graph has many nodes, which live and die together.
 func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
 	if len(c.slab) == 0 {
 		c.slab = make([]schema.Node, slabSize)
@@ -92,6 +94,7 @@ func (c *converter) convert(n *yaml.Node, depth int) tree {
 	return t
 }
 
+// plain converts a node that is not an alias, within the bound of depth.
 func (c *converter) plain(n *yaml.Node, depth int) tree {
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -103,6 +106,8 @@ func (c *converter) plain(n *yaml.Node, depth int) tree {
 	}
 }
 
+// alias returns the tree of an anchor, shared and not copied. The sizes are counted as if
+// it were copied, so that nested aliases can't grow without bound.
 func (c *converter) alias(n *yaml.Node, depth int) tree {
 	t, ok := c.shared[n.Alias]
 	if !ok || t.node == nil {
@@ -132,6 +137,7 @@ func (c *converter) spend(n *yaml.Node, count int) bool {
 	return true
 }
 
+// list converts a sequence.
 func (c *converter) list(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!seq")
 	s := c.new(n, schema.NodeList)
@@ -150,6 +156,8 @@ func (t *tree) add(part tree) *schema.Node {
 	return part.node
 }
 
+// mapping converts a map. A key that is given twice is an error, since one of the values
+// would be lost.
 func (c *converter) mapping(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!map")
 	s := c.new(n, schema.NodeMap)
@@ -258,6 +266,7 @@ type keySet struct {
 
 const fewKeys = 12
 
+// find returns the pair of a key, by an index where the map is large.
 func (s *keySet) find(key string) *schema.Pair {
 	pairs := s.node.Pairs
 	if s.index != nil {
@@ -323,6 +332,7 @@ func (c *converter) tag(n *yaml.Node, plain string) {
 	}
 }
 
+// badTag refuses a tag: nothing in a graph is made by a name of a type.
 func (c *converter) badTag(n *yaml.Node) {
 	c.errorf(n, "the tag %s is not supported", n.Tag)
 }
@@ -378,6 +388,7 @@ func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 	}
 }
 
+// isInt reports whether a whole number fits into 64 bits, in one of the notations of YAML.
 func isInt(text string) bool {
 	text = strings.ReplaceAll(text, "_", "")
 	_, err := strconv.ParseInt(text, 0, 64)

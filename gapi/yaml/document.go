@@ -71,6 +71,8 @@ func (p *part) unknown(pair schema.Pair, where string, known ...string) {
 
 var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges"}
 
+// document reads the top of a graph file. A file of another tool is recognised and named,
+// since a list of unknown keys would help its author less.
 func (p *part) document(root *schema.Node) {
 	if root.Kind == schema.NodeList && slices.ContainsFunc(root.Items, isPlay) {
 		p.errorf(root.Pos, "a graph is a map with the key resources, not a playbook of Ansible: each task is a resource there")
@@ -205,6 +207,7 @@ func (p *part) mapOf(n *schema.Node, what string) []schema.Pair {
 	return nil
 }
 
+// includeList reads one path or a list of them.
 func (p *part) includeList(n *schema.Node) {
 	items := []*schema.Node{n}
 	if n.Kind != schema.NodeString {
@@ -219,6 +222,8 @@ func (p *part) includeList(n *schema.Node) {
 	}
 }
 
+// kindMap reads the resources of each kind. A broken one is a finding, and the others are
+// read.
 func (p *part) kindMap(n *schema.Node) {
 	for _, pair := range p.mapOf(n, "resources must be a map from kinds to lists of resources") {
 		p.kinds = append(p.kinds, gapi.KindDecl{Kind: pair.Key, Pos: pair.Pos})

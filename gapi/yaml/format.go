@@ -66,6 +66,7 @@ func formatOnce(src []byte) ([]byte, error) {
 	return arranged(src, doc, out, again), nil
 }
 
+// document parses a file with its comments, which the ordinary reading drops.
 func document(src []byte) (*yaml.Node, error) {
 	l, err := newLoader(src)
 	if err != nil {

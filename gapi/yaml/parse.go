@@ -62,6 +62,8 @@ func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
 	return doc.Content[0], nil
 }
 
+// newLoader makes a loader with a bound on depth. Aliases are counted by the converter,
+// since a bound on their number would refuse useful files.
 func newLoader(src []byte) (*yaml.Loader, error) {
 	limits := loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())
 	return yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(limits))

@@ -127,6 +127,7 @@ func (w rewriter) pair(in, key, value *yaml.Node) (kept bool, add []schema.Pair)
 	return kept, add
 }
 
+// commented reports whether a comment would be lost with the nodes.
 func commented(nodes ...*yaml.Node) bool {
 	for _, n := range nodes {
 		if n.HeadComment != "" || n.LineComment != "" || n.FootComment != "" {
@@ -146,6 +147,7 @@ func keyOf(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// setScalar replaces the text of a scalar and keeps its quotes.
 func setScalar(n *yaml.Node, text string) {
 	n.Value, n.Tag = text, "!!str"
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {

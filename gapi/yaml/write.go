@@ -168,6 +168,7 @@ func listNode(list []any) *yaml.Node {
 	return n
 }
 
+// mapNode writes a map in the order of its keys, so that equal graphs give equal files.
 func mapNode(m map[string]any) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for _, key := range slices.Sorted(maps.Keys(m)) {

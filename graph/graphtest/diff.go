@@ -40,6 +40,7 @@ type flatGraph struct {
 	edges map[pair]does
 }
 
+// flat is a graph as plain sets, which are compared without help of the tested code.
 func flat[V any](tb TB, g *graph.Graph[V]) flatGraph {
 	tb.Helper()
 	f := flatGraph{map[string]bool{}, map[pair]does{}}
@@ -52,6 +53,7 @@ func flat[V any](tb TB, g *graph.Graph[V]) flatGraph {
 	return f
 }
 
+// checkApply does the difference by hand and holds that the result is the new graph.
 func checkApply[V any](tb TB, old, new *graph.Graph[V], d graph.Difference) {
 	tb.Helper()
 	f, want := flat(tb, old), flat(tb, new)

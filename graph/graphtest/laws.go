@@ -228,6 +228,8 @@ func checkOrder[V any](tb TB, g *graph.Graph[V]) {
 	}
 }
 
+// checkCycle holds that the error names a real cycle: each step is an edge, and the last
+// vertex is the first.
 func checkCycle[V any](tb TB, g *graph.Graph[V], err error) {
 	tb.Helper()
 	c, ok := errors.AsType[*graph.CycleError](err)
@@ -274,6 +276,7 @@ func checkSearch[V any](tb TB, g *graph.Graph[V]) {
 	checkReduction(tb, g, m)
 }
 
+// checkReach compares reachability with that of the model, in both directions.
 func checkReach[V any](tb TB, g *graph.Graph[V], m *Model, u int) {
 	tb.Helper()
 	var below, above []int

@@ -45,6 +45,8 @@ type Line struct {
 
 // Parse reads a line. The parts are the numbers of the mount and of its parent, device, root, point, options, any
 // number of tags, a dash, type, source and the options of the file system. It reports whether the line is one.
+// The format is that of proc(5); optional fields before the dash are skipped, however many
+// there are.
 func Parse(line string) (l Line, ok bool) {
 	left, right, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
 	a, b := strings.Split(left, " "), strings.Split(right, " ")

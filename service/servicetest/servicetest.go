@@ -25,6 +25,8 @@ type Mailbox struct {
 }
 
 // NewMailbox listens at a path of the test's own, until the test ends.
+// The socket is in a folder of the test, which removes it. Its buffer holds the largest
+// message that systemd takes.
 func NewMailbox(t *testing.T) *Mailbox {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -40,6 +42,7 @@ func NewMailbox(t *testing.T) *Mailbox {
 }
 
 // Next returns the next datagram and the descriptors that came with it.
+// It does not wait: systemd's clients send before they return.
 func (m *Mailbox) Next() (text string, fds []int, ok bool) {
 	oob := make([]byte, 128)
 	n, oobn, _, _, err := unix.Recvmsg(m.fd, m.buf[:], oob, unix.MSG_DONTWAIT)
@@ -106,7 +109,7 @@ func ParseEntry(t *testing.T, data string) Entry {
 	return e
 }
 
-// Entries returns what has come, also in files.
+// Entries returns the entries that have come, also in files.
 func (m *Mailbox) Entries() []Entry {
 	m.t.Helper()
 	var list []Entry

@@ -37,6 +37,7 @@ func lawNoop(e *env) error {
 	return nil
 }
 
+// rehearse calls Set with noop, and holds that nothing was altered by it.
 func (w *world) rehearse(list ...Thing) error {
 	changes, err := w.changes(list...)
 	if err != nil {
@@ -108,6 +109,7 @@ func lawCancelled(e *env) error {
 	return nil
 }
 
+// ignore takes an error that the law is not about.
 func ignore(error) error { return nil }
 
 // within calls f, and waits no longer than Timeout for it.

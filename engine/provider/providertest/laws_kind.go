@@ -19,18 +19,21 @@ type worlds struct {
 	now  string
 }
 
+// add makes a world for a folder, and enters it.
 func (ws *worlds) add(dir string, make func() provider.Provider) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.make[dir], ws.now = make, dir
 }
 
+// enter goes back to a world that was added.
 func (ws *worlds) enter(dir string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.now = dir
 }
 
+// provider makes a provider of the world in hand, since each kind has one of its own.
 func (ws *worlds) provider() provider.Provider {
 	ws.mu.Lock()
 	make := ws.make[ws.now]
@@ -72,6 +75,7 @@ func (s Suite) kind(t *testing.T) enginetest.Suite {
 	return out
 }
 
+// must makes a resource of a thing, or fails the law.
 func (s Suite) must(t *testing.T, k *provider.Kind, th Thing) engine.Res {
 	t.Helper()
 	r, err := resourceOf(k, th)

@@ -83,6 +83,8 @@ func lawPartial(e *env) error {
 	return nil
 }
 
+// partial sets a bad thing with good ones: the good ones have to be there afterwards, and
+// the error has to name the bad one alone.
 func (w *world) partial(bad Thing) error {
 	others := w.things()[1:]
 	if _, err := w.wanted(bad); err != nil || len(others) == 0 {

@@ -108,6 +108,8 @@ func lawInvalid(e *env) error {
 	return nil
 }
 
+// refuse sets a thing that can't be: nothing may have changed after the error.
+// The test compares the whole tree of files, so a change of a time alone is found too.
 func (w *world) refuse(bad Thing) error {
 	before := w.tree()
 	changes, err := w.changes(bad)

@@ -48,12 +48,14 @@ func (w *world) patrol() (*patrol, error) {
 	}
 }
 
+// arm notes that the watch is armed, once however often it is told.
 func (pt *patrol) arm() {
 	if pt.calls.Add(1) == 1 {
 		close(pt.armed)
 	}
 }
 
+// changed keeps a piece of news; when the channel is full the law has heard enough.
 func (pt *patrol) changed(names ...provider.Name) {
 	select {
 	case pt.news <- provider.Filter{All: len(names) == 0, Names: slices.Clone(names)}:

@@ -125,6 +125,8 @@ func (w *world) fulfil(changes []provider.Change) error {
 	return nil
 }
 
+// asksOf copies the asked changes before a provider sees them, to compare afterwards: a
+// provider must not alter its arguments.
 func asksOf(changes []provider.Change) []ask {
 	var asks []ask
 	for _, c := range slices.Clone(changes) {

@@ -25,6 +25,7 @@ type env struct {
 	t *testing.T
 }
 
+// has reports whether the provider states a feature.
 func (e *env) has(f provider.Features) bool { return e.Definition.Features&f != 0 }
 
 // world is one world with its kind, and a provider in it.
@@ -99,6 +100,7 @@ func (w *world) runtime(changes []provider.Change) *provider.Runtime {
 	return w.kind.Runtime(w.host, w.hear, changes)
 }
 
+// hear keeps an event of the provider; events come from any goroutine.
 func (w *world) hear(e provider.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,6 +132,7 @@ func (w *world) untouched(before enginetest.Tree) error {
 // resource makes a resource of a thing.
 func (w *world) resource(th Thing) (engine.Res, error) { return resourceOf(w.kind, th) }
 
+// resourceOf makes a resource with the values of a thing.
 func resourceOf(k *provider.Kind, th Thing) (engine.Res, error) {
 	r := k.New()
 	r.SetKind(k.Name())
@@ -276,6 +279,8 @@ func (w *world) look(n provider.Name) (provider.Record, error) {
 	return all[n], err
 }
 
+// find looks a thing up by the provider's own search, which must agree with a list of all
+// things.
 func (w *world) find(n provider.Name) (provider.Record, error) {
 	rec, ok, err := w.p.(provider.Finder).Find(w.t.Context(), w.runtime(nil), n)
 	if err != nil {

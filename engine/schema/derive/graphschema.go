@@ -44,6 +44,8 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 	return graphRule(resources, defs).document()
 }
 
+// graphRule is the schema of a whole graph file. It allows all that the loader allows and
+// no more, so that an editor and the program agree.
 func graphRule(resources *rule, defs rules) *rule {
 	return &rule{
 		Title: "mgmt graph",
@@ -61,6 +63,7 @@ func graphRule(resources *rule, defs rules) *rule {
 	}
 }
 
+// commentRule is the schema of the key comment.
 func commentRule() *rule {
 	r := &rule{Description: "Free text; it has no effect.", Type: textTypes}
 	r.orNull()
@@ -78,6 +81,7 @@ func referencesRule() *rule {
 	return &rule{Type: []string{"array", "string", "null"}, Pattern: patternRefOnly, Items: &rule{Type: "string", Pattern: patternRefOnly}}
 }
 
+// edgeRule is the schema of an edge: a map with two ends, each a reference or its parts.
 func edgeRule() *rule {
 	end := func(doc string) *rule {
 		return &rule{

@@ -78,6 +78,7 @@ func (rs rules) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// document writes a schema with its version, indented for people.
 func (r *rule) document() ([]byte, error) {
 	r.Schema = draft
 	b, err := json.MarshalIndent(r, "", "  ")
@@ -220,6 +221,7 @@ func (r *rule) orNull() {
 	}
 }
 
+// number writes a bound; nil is left out.
 func number(n *int64) json.Number {
 	if n == nil {
 		return ""
@@ -227,6 +229,7 @@ func number(n *int64) json.Number {
 	return json.Number(strconv.FormatInt(*n, 10))
 }
 
+// floatNumber writes a bound with all its digits; nil is left out.
 func floatNumber(f *float64) json.Number {
 	if f == nil {
 		return ""
@@ -256,6 +259,8 @@ func (r *rule) integer(t *schema.Type) {
 	}
 }
 
+// float states bounds of a number. A number of 32 bits is bounded by its range, since JSON
+// knows no size.
 func (r *rule) float(t *schema.Type) {
 	r.Type, r.Minimum, r.Maximum = "number", floatNumber(t.FloatMin), floatNumber(t.FloatMax)
 	if t.Bits != 32 {
@@ -328,6 +333,7 @@ func (r *rule) duration(t *schema.Type) {
 	}
 }
 
+// structure states the keys of a struct; no others are allowed.
 func (w *ruler) structure(r *rule, t *schema.Type) {
 	r.Type, r.Additional = "object", false
 	for _, f := range t.Fields {
@@ -341,6 +347,7 @@ func (w *ruler) structure(r *rule, t *schema.Type) {
 	}
 }
 
+// field states the type of a key with its doc and its default.
 func (w *ruler) field(f *schema.Field) *rule {
 	r := w.rule(f.Type)
 	if f.Doc != "" {

@@ -73,6 +73,7 @@ func Markdown(k Kind) string {
 	return b.String()
 }
 
+// table writes the parameters as a table, or a sentence where there are none.
 func table(b *strings.Builder, t *schema.Type, none string) {
 	if t == nil || len(t.Fields) == 0 {
 		fmt.Fprintf(b, "\n%s\n", none)
@@ -97,6 +98,7 @@ func DocText(f *schema.Field) string {
 	return strings.Join(parts, " ")
 }
 
+// deprecated is the sentence about a key that should not be used any more.
 func deprecated(f *schema.Field) string {
 	if f.Deprecated == "" {
 		return ""
@@ -104,6 +106,7 @@ func deprecated(f *schema.Field) string {
 	return "Deprecated: " + strings.TrimSuffix(f.Deprecated, ".") + "."
 }
 
+// replaces is the sentence about a key whose change makes the thing anew.
 func replaces(f *schema.Field) string {
 	if !f.Replaces {
 		return ""
@@ -117,6 +120,7 @@ func cell(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// code puts a text between backticks, as many as it needs.
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -135,6 +139,7 @@ const maxDefault = 40
 // when there is none.
 func DefaultText(f *schema.Field) string { return code(defaultText(f)) }
 
+// defaultText writes a default as a graph would.
 func defaultText(f *schema.Field) string {
 	if !f.HasDefault {
 		return ""
@@ -163,6 +168,7 @@ var roleNames = map[schema.Role]string{
 	schema.RoleWriteOnly: "write only",
 }
 
+// roleText is the word for the use of a parameter.
 func roleText(f *schema.Field) string {
 	switch {
 	case f.Required && f.Role == schema.RoleState:
@@ -229,6 +235,7 @@ func limits(t *schema.Type) string {
 	return fmt.Sprintf(" %s..%s", lo, hi)
 }
 
+// bound writes a bound in the unit of its type.
 func bound(t *schema.Type, n *int64) string {
 	switch {
 	case n == nil:

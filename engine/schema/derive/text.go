@@ -56,6 +56,8 @@ func paragraph(b *strings.Builder, par string, width int) {
 	}
 }
 
+// section writes a list of parameters for a terminal of a width; without parameters it
+// writes nothing.
 func section(b *strings.Builder, title string, t *schema.Type, width int) {
 	if t == nil || len(t.Fields) == 0 {
 		return

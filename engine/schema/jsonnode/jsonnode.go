@@ -209,6 +209,8 @@ func (p *parser) value(depth int) (*schema.Node, error) {
 	}
 }
 
+// numberKind tells floats by their notation: 1.0 is not a whole number, though it has the
+// value of one.
 func numberKind(text string) schema.NodeKind {
 	if strings.ContainsAny(text, ".eE") {
 		return schema.NodeFloat
@@ -216,6 +218,7 @@ func numberKind(text string) schema.NodeKind {
 	return schema.NodeInt
 }
 
+// list reads an array to its end.
 func (p *parser) list(pos schema.Pos, depth int) (*schema.Node, error) {
 	n := &schema.Node{Kind: schema.NodeList, Pos: pos}
 	for p.dec.More() {
@@ -229,6 +232,7 @@ func (p *parser) list(pos schema.Pos, depth int) (*schema.Node, error) {
 	return n, err
 }
 
+// object reads an object. A key that is given twice is an error with both places.
 func (p *parser) object(pos schema.Pos, depth int) (*schema.Node, error) {
 	n := &schema.Node{Kind: schema.NodeMap, Pos: pos}
 	keys := map[string]schema.Pos{}

@@ -30,6 +30,7 @@ func Parse(text []byte) (any, error) {
 }
 
 // value returns what a tree says.
+// Numbers beyond 64 bits are an error, since they would lose digits.
 func value(n *schema.Node) (any, error) {
 	switch n.Kind {
 	case schema.NodeBool:

@@ -73,6 +73,7 @@ func version(n *schema.Node) schema.Diagnostics {
 		Message: fmt.Sprintf("the type is written in version %s of the form, and this program reads version %d; use a program that reads it", short(v.Text), Version)}}
 }
 
+// short cuts a text for an error.
 func short(s string) string { return s[:min(len(s), 20)] }
 
 // decoder makes types of what was read.
@@ -171,6 +172,7 @@ func (d *decoder) bounds(t *schema.Type, p *part, n *schema.Node) {
 	}
 }
 
+// bound reads a bound in the notation of its type: a duration is text such as 1m30s.
 func (d *decoder) bound(t *schema.Type, key string, n *schema.Node) (whole *int64, float *float64) {
 	of := counts
 	switch t.Kind {
@@ -200,6 +202,7 @@ func (d *decoder) bound(t *schema.Type, key string, n *schema.Node) (whole *int6
 	return nil, nil
 }
 
+// The position of the field stays known, for findings about the type as a whole.
 func (d *decoder) field(f *field, n *schema.Node) *schema.Field {
 	out := &schema.Field{
 		Key: f.Key, GoName: f.Go, Alias: f.Alias, Manifest: f.Manifest, Doc: f.Doc, Role: schema.Role(max(0, slices.Index(roles, f.Role))),

@@ -154,6 +154,7 @@ func bounds(t *schema.Type) (lo, hi any) {
 	return lo, bound(t.Kind, t.Max)
 }
 
+// floatBound writes a bound of a float; nil means unbounded.
 func floatBound(f *float64) any {
 	if f == nil {
 		return nil
@@ -272,6 +273,7 @@ func value(v any, free bool, levels int) (any, error) {
 	return fmt.Sprint(v), nil
 }
 
+// values writes a default that is a list, within the bound of depth.
 func values(v []any, free bool, levels int) (any, error) {
 	if levels > MaxLevels {
 		return nil, fmt.Errorf("the text has more than %d levels", MaxLevels)
@@ -286,6 +288,7 @@ func values(v []any, free bool, levels int) (any, error) {
 	return out, nil
 }
 
+// valueMap writes a default that is a map.
 func valueMap(v map[string]any, free bool, levels int) (any, error) {
 	if levels > MaxLevels {
 		return nil, fmt.Errorf("the text has more than %d levels", MaxLevels)

@@ -100,6 +100,7 @@ func put(key, value string) engine.Op { return engine.Op{Key: key, Value: []byte
 func del(key string) engine.Op { return engine.Op{Key: key, Delete: true} }
 
 // list returns key=value for each key.
+// The keys are in order, so that a test compares one text.
 func (b *bench) list(prefix string) ([]string, int64) {
 	b.t.Helper()
 	kvs, rev, err := b.World.List(b.ctx, prefix)

@@ -1,0 +1,98 @@
+package integration_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// minComments is the least share of the lines of a package that are comments, in
+// percent. Comments have the laws, the owners, the units and the reasons.
+const minComments = 10.0
+
+// fewComments are the packages with a smaller share, and that share. It only ever rises:
+// whoever comments such a package raises it with the same commit, or takes it out.
+var fewComments = map[string]float64{
+	"internal/unix":        2.5, // a table of names: each line is one call of the kernel
+	"integration/bench":    4.8,
+	"packaging/repository": 7.3,
+	"cmd":                  8.5,
+}
+
+// commented counts the lines of a package.
+type commented struct{ lines, comments int }
+
+func (c commented) share() float64 { return 100 * float64(c.comments) / float64(max(c.lines, 1)) }
+
+// TestCommentsOfEachPackage keeps the share of comments in each package that is not a kind.
+func TestCommentsOfEachPackage(t *testing.T) {
+	per := map[string]*commented{}
+	walkText(t, "..", ".go", func(path string) { countComments(t, path, per) })
+	if len(per) < 50 {
+		t.Fatalf("only %d packages found", len(per))
+	}
+	for name, c := range per {
+		least, few := fewComments[name]
+		switch {
+		case c.share() >= minComments && few:
+			t.Errorf("%s has %.1f %% comments: take it out of fewComments", name, c.share())
+		case few && c.share() < least:
+			t.Errorf("%s has %.1f %% comments, and had %.1f %%", name, c.share(), least)
+		case !few && c.share() < minComments:
+			t.Errorf("%s has %.1f %% comments, it needs %.0f %%: say its laws, owners, units and reasons", name, c.share(), minComments)
+		}
+	}
+	for name := range fewComments {
+		if per[name] == nil {
+			t.Errorf("fewComments names %s, which is not there", name)
+		}
+	}
+}
+
+// countComments adds the lines of one file that is neither a test nor generated, nor of a
+// kind.
+func countComments(t *testing.T, path string, per map[string]*commented) {
+	t.Helper()
+	name := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+	if strings.HasSuffix(path, "_test.go") || name == "resources" || strings.HasPrefix(name, "resources/") {
+		return
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if generatedGo.Match(src[:set.Position(file.Package).Offset]) {
+		return
+	}
+	c := per[name]
+	if c == nil {
+		c = &commented{}
+		per[name] = c
+	}
+	c.lines += strings.Count(string(src), "\n")
+	c.comments += ownLines(set, src, file.Comments)
+}
+
+// ownLines counts the comments that have a line for themselves.
+func ownLines(set *token.FileSet, src []byte, groups []*ast.CommentGroup) int {
+	n := 0
+	for _, g := range groups {
+		for _, c := range g.List {
+			at := set.Position(c.Pos())
+			before := src[at.Offset-at.Column+1 : at.Offset]
+			if strings.TrimSpace(string(before)) == "" {
+				n += 1 + strings.Count(c.Text, "\n")
+			}
+		}
+	}
+	return n
+}
