@@ -26,7 +26,7 @@ func (v Verdict) Held() *reactor.RemovalsError {
 }
 
 // Apply puts a graph in the place of the one that runs, and returns its verdict once it is in
-// effect or refused; it does not wait until the graph has converged. The graph is the engine's from
+// effect or refused. It does not wait until the graph has converged. The graph is the engine's from
 // then on. Only the differences are touched. See static.Graph and gapi.Ready for how to make one.
 //
 // The error is Verdict.Refused where that is not nil: schema.Diagnostics with all that is wrong,

@@ -110,7 +110,7 @@ func unknownVerb(root *cobra.Command, args []string) error {
 	return noVerb(root, word)
 }
 
-// noVerb is the error of a word that is no verb.
+// noVerb is the error of an unknown verb.
 func noVerb(root *cobra.Command, word string) error {
 	var verbs []string
 	for _, cmd := range root.Commands() {

@@ -28,7 +28,7 @@ func MachineOf(h Host) Machine {
 	return Machine{Facts: h.Facts().Map()}
 }
 
-// MachineCheckedRes can tell whether a machine has what the resource needs, such as a backend that works there.
+// MachineCheckedRes can tell whether a machine meets the needs of the resource, such as a backend that works there.
 type MachineCheckedRes interface {
 	Res
 	// CheckMachine says everything that is wrong (errors.Join). It goes by the machine that it is given, and looks at no

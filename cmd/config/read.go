@@ -98,7 +98,7 @@ func (t *Table) values(root *schema.Node) (map[string]Value, schema.Diagnostics)
 	return given, append(ds, t.crossed(root, given)...)
 }
 
-// unknown is the finding about a key that is no setting.
+// unknown is the finding about an unknown key.
 func (t *Table) unknown(p schema.Pair) schema.Diagnostic {
 	if instead, ok := t.Later[p.Key]; ok {
 		return schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("%s is not built yet: %s", p.Key, instead)}

@@ -44,7 +44,7 @@ func lawParameters(e *env) error {
 // wanted is what the parameters of a resource were, by key, as text.
 type wanted map[string]string
 
-// parameters returns the parameters of a resource but those that it only shows.
+// parameters returns the parameters of a resource except its read-only ones.
 func parameters(res engine.Res) (wanted, error) {
 	t, _, err := fields(res)
 	if err != nil {

@@ -38,8 +38,8 @@ func (e *Env) Shown(x any) any {
 	return x
 }
 
-// Hide keeps the secrets in a plain value out of all that the resource says, and out of what
-// others say: a command of another resource may print a file that this one has written. With all,
+// Hide keeps the secrets in a plain value out of the texts of the resource, and out of the texts of
+// others: a command of another resource may print a file that this one has written. With all,
 // each text in the value is a secret.
 func (l *Life) Hide(x any, all bool) {
 	secrets.Each(x, all, l.hide)

@@ -82,7 +82,7 @@ type Failure struct {
 // Error returns one sentence.
 func (f *Failure) Error() string { return strings.TrimSuffix(f.Name+" "+f.How+": "+f.Said, ": ") }
 
-// Unsaid is Error without the output of the program, which may hold a secret that nobody knows yet.
+// Unsaid is Error without the output of the program, which may hold a secret that is not known yet.
 // The reason says why it is not shown.
 func (f *Failure) Unsaid(reason string) error {
 	if f.Said == "" {

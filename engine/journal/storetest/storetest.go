@@ -50,7 +50,7 @@ func put(table, key, value string) engine.Write {
 	return engine.Write{Table: table, Key: key, Value: []byte(value)}
 }
 
-// del is the removal of a record; a missing record is no error.
+// del is the removal of a record; a missing record does no harm.
 func del(table, key string) engine.Write { return engine.Write{Table: table, Key: key} }
 
 // commit writes at once, and fails the test on an error.

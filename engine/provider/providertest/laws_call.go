@@ -109,7 +109,9 @@ func lawCancelled(e *env) error {
 	return nil
 }
 
-// ignore takes an error that the law is not about.
+// ignore takes an error that the law is not about. Each law judges one thing, so that a failure
+// of a provider names one cause. The law that is about the error calls the same method and
+// looks at it.
 func ignore(error) error { return nil }
 
 // within calls f, and waits no longer than Timeout for it.

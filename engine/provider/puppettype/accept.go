@@ -340,7 +340,7 @@ func (t *Type) iteratesPairs(v any) bool {
 }
 
 // initAccepts reports whether t.elem can be made from v.
-// The conversions are those that need no further argument; Deviations says so.
+// Only conversions without a further argument count; Deviations says so.
 func (t *Type) initAccepts(v any) bool {
 	if t.elem == nil {
 		return isRichData(v)

@@ -140,7 +140,7 @@ func (s signature) count() string {
 	return fmt.Sprintf("%d to %d %s", s.least, s.most, noun)
 }
 
-// unknown fails with the best reason for a name that is no type here. The nearest name is
+// unknown fails with the best reason for a name that means nothing here. The nearest name is
 // suggested only where a slip is likely: not for names of modules, which are right
 // elsewhere.
 func (p *parser) unknown(e expr, name string) {

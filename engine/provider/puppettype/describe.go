@@ -43,7 +43,7 @@ type findClass uint8
 
 const (
 	findType    findClass = iota // expected and actual differ
-	findPattern                  // as findType, of text that is no word and matches nothing
+	findPattern                  // as findType, of text that fits neither words nor patterns
 	findSize                     // want and got differ
 	findMissing                  // key is not there
 	findUnknown                  // key should not be there

@@ -36,7 +36,7 @@ func (s Size) String() string {
 	return fmt.Sprintf("between %d and %d", s.Min, s.Max)
 }
 
-// patternMessage is about text that is no word and matches nothing: it shows the text,
+// patternMessage is about text that fits neither words nor patterns: it shows the text,
 // which is what the user must change.
 func patternMessage(expected, actual *Type) string {
 	undef := ""

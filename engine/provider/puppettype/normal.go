@@ -22,7 +22,7 @@ func (t *Type) normal() *Type {
 	return t.mapped((*Type).normal)
 }
 
-// normalOptional drops what an Optional adds to a type that has undef already.
+// normalOptional drops an Optional around a type that has undef already.
 func normalOptional(t *Type) *Type {
 	if t.elem == nil {
 		return t

@@ -22,7 +22,7 @@ type printer struct {
 	open bool // the list in hand has an element
 }
 
-// list writes name, and the result of fill in brackets; nothing is no brackets.
+// list writes name, and the result of fill in brackets; without an element it writes no brackets.
 func (p *printer) list(name string, fill func()) {
 	outer := p.open
 	p.b.WriteString(name)

@@ -76,7 +76,7 @@ type Size struct{ Min, Max int64 }
 
 var anySize = Size{0, noLimit}
 
-// The laws of sizes: covers and join say of two sizes what holds for all lengths in them.
+// The laws of sizes: covers and join say of two sizes the same as has says of all lengths in them.
 func (s Size) has(n int64) bool   { return s.Min <= n && n <= s.Max }
 func (s Size) covers(o Size) bool { return s.Min <= o.Min && o.Max <= s.Max }
 func (s Size) join(o Size) Size   { return Size{min(s.Min, o.Min), max(s.Max, o.Max)} }

@@ -14,7 +14,7 @@ import (
 )
 
 // Parse reads a text that is one JSON value: an int64 or a float64 for a number, and
-// else as encoding/json has it. What that would put right without a word, so that two
+// else as encoding/json has it. All that it would put right without a word, so that two
 // names become one or a value another, is an error: text that is no UTF-8, half of a
 // surrogate pair, a key that is there twice. Errors repeat nothing of the text: it may
 // hold what is secret.

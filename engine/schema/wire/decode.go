@@ -63,7 +63,7 @@ func (d *decoder) build(root *schema.Node, t *schema.Type) *schema.Type {
 	return built
 }
 
-// version refuses a text of another version, of which nothing else can be judged.
+// version refuses a text of another version, since nothing else of it can be judged.
 func version(n *schema.Node) schema.Diagnostics {
 	v := n.Get("version")
 	if v == nil || v.Kind != schema.NodeInt || v.Text == fmt.Sprint(Version) {
