@@ -68,7 +68,7 @@ the thing in question is not there.`,
 func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
 	if len(args) == 0 {
-		for _, module := range f.modules.modules().Modules() {
+		for _, module := range f.app.modules().Modules() {
 			fs, _ := f.functions(module)
 			for _, fn := range fs {
 				names = append(names, module+"."+fn.Name)
@@ -80,14 +80,14 @@ func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) 
 
 // backends returns the names of the backends of the module whose function is called, or of all modules.
 func (m modules) backends(args []string) []string {
-	modules := m.modules().Modules()
+	modules := m.app.modules().Modules()
 	if len(args) > 0 {
 		module, _, _ := strings.Cut(args[0], ".")
 		modules = []string{module}
 	}
 	var names []string
 	for _, module := range modules {
-		for _, b := range m.modules().Backends(module) {
+		for _, b := range m.app.modules().Backends(module) {
 			names = append(names, b.Name)
 		}
 	}
@@ -125,7 +125,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 			return nil, err // nobody knows that one
 		}
 	}
-	i, sel, err := f.modules.modules().Select(module, system, f.backend)
+	i, sel, err := f.app.modules().Select(module, system, f.backend)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 	if err != nil {
 		return nil, err
 	}
-	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.roles})
+	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.app.roles})
 	if err != nil {
 		return nil, err
 	}

@@ -13,17 +13,17 @@ import (
 )
 
 // modules is what the verbs interface and call have in common.
-type modules struct{ *app }
+type modules struct{ app *app }
 
 // machine is what this machine is.
-func (m modules) machine() virtual.System { return m.system()() }
+func (m modules) machine() virtual.System { return m.app.system()() }
 
 // complete offers the modules to the shell.
 func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return m.modules().Modules(), cobra.ShellCompDirectiveNoFileComp
+	return m.app.modules().Modules(), cobra.ShellCompDirectiveNoFileComp
 }
 
 // newInterface makes the verb interface with its own verbs.
@@ -115,10 +115,10 @@ func (l *moduleJSON) choice() string {
 func (m modules) list() []moduleJSON {
 	all := []moduleJSON{}
 	system := m.machine()
-	for _, name := range m.modules().Modules() {
-		i, sel, err := m.modules().Select(name, system, "")
+	for _, name := range m.app.modules().Modules() {
+		i, sel, err := m.app.modules().Select(name, system, "")
 		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
-		for _, b := range m.modules().Backends(name) {
+		for _, b := range m.app.modules().Backends(name) {
 			l.Backends = append(l.Backends, newBackendJSON(b))
 		}
 		if err != nil {
@@ -210,7 +210,7 @@ func newInterfaceShow(a *app) *cobra.Command {
 // functions returns the functions of a module, or the named one.
 func (m modules) functions(name string) ([]virtual.Function, error) {
 	module, function, one := strings.Cut(name, ".")
-	i, err := m.modules().Interface(module)
+	i, err := m.app.modules().Interface(module)
 	if err != nil || !one {
 		if err != nil {
 			return nil, err

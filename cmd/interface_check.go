@@ -58,18 +58,18 @@ func (m modules) completeCheck(cmd *cobra.Command, args []string, word string) (
 // A named backend need not suit the machine.
 func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
 	if name == "" {
-		i, sel, err := m.modules().Select(module, m.machine(), "")
+		i, sel, err := m.app.modules().Select(module, m.machine(), "")
 		if err != nil {
 			return nil, nil, err
 		}
 		return i, sel.Backend, nil
 	}
-	i, err := m.modules().Interface(module)
+	i, err := m.app.modules().Interface(module)
 	if err != nil {
 		return nil, nil, err
 	}
 	var names []string
-	for _, b := range m.modules().Backends(module) {
+	for _, b := range m.app.modules().Backends(module) {
 		if names = append(names, b.Name); b.Name == name {
 			return i, b, nil
 		}
@@ -146,20 +146,20 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 		ValidArgsFunction: m.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = m.modules().Modules()
+				args = m.app.modules().Modules()
 			}
 			if output.word == "json" {
 				return m.matrixJSON(args)
 			}
 			for n, module := range args {
-				i, err := m.modules().Interface(module)
+				i, err := m.app.modules().Interface(module)
 				if err != nil {
 					return err
 				}
 				if n > 0 {
 					fmt.Fprintln(a.out)
 				}
-				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.modules().Backends(module), m.kind(module))); err != nil {
+				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.app.modules().Backends(module), m.app.kind(module))); err != nil {
 					return err
 				}
 			}
@@ -257,8 +257,8 @@ func (m modules) generate(module string, from []string, aliases bool) (*virtual.
 // moduleOf returns the one module that has a backend of a name.
 func (m modules) moduleOf(backend string) (string, error) {
 	var found, others []string
-	for _, module := range m.modules().Modules() {
-		for _, b := range m.modules().Backends(module) {
+	for _, module := range m.app.modules().Modules() {
+		for _, b := range m.app.modules().Backends(module) {
 			if others = append(others, b.Name); b.Name == backend {
 				found = append(found, module)
 			}
@@ -266,7 +266,7 @@ func (m modules) moduleOf(backend string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("there is no backend %s%s; %s interface list has them", backend, meant(backend, others), m.program())
+		return "", fmt.Errorf("there is no backend %s%s; %s interface list has them", backend, meant(backend, others), m.app.program())
 	case 1:
 		return found[0], nil
 	}

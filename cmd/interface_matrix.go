@@ -30,11 +30,11 @@ type cellJSON struct {
 func (m modules) matrixJSON(names []string) error {
 	all := []matrixJSON{}
 	for _, module := range names {
-		i, err := m.modules().Interface(module)
+		i, err := m.app.modules().Interface(module)
 		if err != nil {
 			return err
 		}
-		all = append(all, newMatrixJSON(i, m.modules().Backends(module)))
+		all = append(all, newMatrixJSON(i, m.app.modules().Backends(module)))
 	}
 	return writeJSON(m.app.out, all)
 }

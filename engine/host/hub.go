@@ -11,20 +11,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// A hub is the file watches of a process. Its goroutine (run) owns everything
-// but what mu guards.
-type hub struct {
-	log   *slog.Logger
-	open  func() (watcher, error)
-	clock engine.Clock
-	every time.Duration // how often to poll what cannot be watched
-
-	calls    chan func()   // to run on the hub's goroutine
-	poke     chan struct{} // there is something under mu
-	stop     chan struct{} // closed to end it
-	done     chan struct{} // closed when nothing of the hub is left
-	carriers sync.WaitGroup
-
+// inbox has all that other goroutines hand to the hub. It is the only part of the hub that
+// they touch, always under its mutex; the hub's goroutine takes it over in one go (take), and
+// is woken for that by hub.poke.
+type inbox struct {
 	mu       sync.Mutex
 	started  bool
 	ended    bool
@@ -36,6 +26,23 @@ type hub struct {
 	overflow bool                  // events were lost, and it is time to look at everything
 	losing   func() bool           // stops the timer that runs out at that time; nil when nothing was lost
 	remounts []string              // mount points at which something has changed
+}
+
+// A hub is the file watches of a process. Its goroutine (run) owns everything
+// but what mu guards.
+type hub struct {
+	log   *slog.Logger
+	open  func() (watcher, error)
+	clock engine.Clock
+	every time.Duration // how often to poll what cannot be watched
+
+	calls    chan func()   // to run on the hub's goroutine
+	poke     chan struct{} // wakes the goroutine: the inbox has something
+	stop     chan struct{} // closed to end it
+	done     chan struct{} // closed when nothing of the hub is left
+	carriers sync.WaitGroup
+
+	in inbox
 
 	w      watcher // nil until needed, and while none is to be had
 	events <-chan fsnotify.Event
@@ -61,19 +68,18 @@ type hub struct {
 func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
 	h := &hub{
 		clock: clock, log: log, open: open, every: every,
-		calls:   make(chan func()),
-		poke:    make(chan struct{}, 1),
-		stop:    make(chan struct{}),
-		done:    make(chan struct{}),
-		root:    &node{mark: markFresh},
-		pending: make(map[*request]struct{}),
-		asking:  make(map[string][]*request),
-		byID:    make(map[fileID]*dir),
-		rearms:  make(map[fileID]int),
-		byPath:  make(map[string]*dir),
-		loops:   make(map[*node]struct{}),
-		polled:  make(map[*dir]struct{}),
-		timer:   engine.NewTimer(clock, time.Hour),
+		calls:  make(chan func()),
+		poke:   make(chan struct{}, 1),
+		stop:   make(chan struct{}),
+		done:   make(chan struct{}),
+		root:   &node{mark: markFresh},
+		in:     inbox{pending: make(map[*request]struct{}), asking: make(map[string][]*request)},
+		byID:   make(map[fileID]*dir),
+		rearms: make(map[fileID]int),
+		byPath: make(map[string]*dir),
+		loops:  make(map[*node]struct{}),
+		polled: make(map[*dir]struct{}),
+		timer:  engine.NewTimer(clock, time.Hour),
 	}
 	h.timer.Stop()
 	return h
@@ -82,15 +88,15 @@ func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), 
 // start takes a request, and starts the hub's goroutine if it was not started yet. It
 // reports false if the hub has ended.
 func (h *hub) start(r *request) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended {
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	if h.in.ended {
 		return false
 	}
-	r.next, h.requests = h.requests, r
-	h.pending[r] = struct{}{}
-	if !h.started {
-		h.started = true
+	r.next, h.in.requests = h.in.requests, r
+	h.in.pending[r] = struct{}{}
+	if !h.in.started {
+		h.in.started = true
 		go h.run()
 	}
 	return true
@@ -98,14 +104,14 @@ func (h *hub) start(r *request) bool {
 
 // end ends the hub, without waiting for done.
 func (h *hub) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.ended {
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	if h.in.ended {
 		return
 	}
-	h.ended = true
+	h.in.ended = true
 	close(h.stop)
-	if !h.started {
+	if !h.in.started {
 		close(h.done)
 	}
 }
@@ -207,10 +213,10 @@ func (h *hub) push(n *node, m mark) {
 
 // take takes over the requests that other goroutines have left.
 func (h *hub) take() {
-	h.mu.Lock()
-	s, lost, remounts, asked, r := h.closing, h.overflow, h.remounts, h.asked, h.requests
-	h.closing, h.overflow, h.remounts, h.asked, h.requests = nil, false, nil, nil, nil
-	h.mu.Unlock()
+	h.in.mu.Lock()
+	s, lost, remounts, asked, r := h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests
+	h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests = nil, false, nil, nil, nil
+	h.in.mu.Unlock()
 	for ; s != nil; s = s.nextClosing {
 		h.drop(s)
 	}
@@ -261,11 +267,11 @@ func (h *hub) carry(errs <-chan error) {
 			h.log.Debug("file watcher", "error", err)
 			continue
 		}
-		h.mu.Lock()
-		if h.losing == nil {
-			h.losing = h.clock.AfterFunc(lossDelay, h.lossDue)
+		h.in.mu.Lock()
+		if h.in.losing == nil {
+			h.in.losing = h.clock.AfterFunc(lossDelay, h.lossDue)
 		}
-		h.mu.Unlock()
+		h.in.mu.Unlock()
 	}
 }
 
@@ -276,17 +282,17 @@ const lossDelay = 50 * time.Millisecond
 
 // calm stops the timer of a loss.
 func (h *hub) calm() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.losing != nil {
-		h.losing()
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	if h.in.losing != nil {
+		h.in.losing()
 	}
 }
 
 func (h *hub) lossDue() {
-	h.mu.Lock()
-	h.overflow, h.losing = true, nil
-	h.mu.Unlock()
+	h.in.mu.Lock()
+	h.in.overflow, h.in.losing = true, nil
+	h.in.mu.Unlock()
 	h.wakeUp()
 }
 

@@ -114,13 +114,13 @@ func mountPoints(a, b map[mountinfo.Place]bool) []string {
 // remounted notes mount points at which something has changed, for the hub's
 // goroutine. Should there be too many, everything is looked at.
 func (h *hub) remounted(points []string) {
-	h.mu.Lock()
-	if len(h.remounts)+len(points) > maxTodo {
-		h.remounts, h.overflow = nil, true
+	h.in.mu.Lock()
+	if len(h.in.remounts)+len(points) > maxTodo {
+		h.in.remounts, h.in.overflow = nil, true
 	} else {
-		h.remounts = append(h.remounts, points...)
+		h.in.remounts = append(h.in.remounts, points...)
 	}
-	h.mu.Unlock()
+	h.in.mu.Unlock()
 	h.wakeUp()
 }
 

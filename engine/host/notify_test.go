@@ -106,17 +106,17 @@ func TestNotifyEnds(t *testing.T) {
 	if _, err := h.Notify([]string{"relative"}, plain, n); err == nil {
 		t.Error("a relative path was taken")
 	}
-	h.hub.mu.Lock() // the hub's goroutine can't take the request
-	h.hub.started = true
-	h.hub.mu.Unlock()
+	h.hub.in.mu.Lock() // the hub's goroutine can't take the request
+	h.hub.in.started = true
+	h.hub.in.mu.Unlock()
 	s := notify(t, h, n, plain, filepath.Join(t.TempDir(), "f"))
 	h.hub.settleAll()
 	if err := hear(t, n.armed); !errors.Is(err, ErrClosed) {
 		t.Errorf("told of %v", err)
 	}
-	h.hub.mu.Lock()
-	h.hub.started = false
-	h.hub.mu.Unlock()
+	h.hub.in.mu.Lock()
+	h.hub.in.started = false
+	h.hub.in.mu.Unlock()
 	s.Close()
 	must(t, h.Close())
 	if _, err := h.Notify([]string{"/"}, plain, n); !errors.Is(err, ErrClosed) {

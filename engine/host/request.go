@@ -74,14 +74,14 @@ func (h *hub) request(s *sub, paths []string, o engine.WatchOptions) (*request, 
 
 // settle ends the wait for a request.
 func (h *hub) settle(r *request) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
 	h.settleLocked(r)
 }
 
 func (h *hub) settleLocked(r *request) {
-	if _, ok := h.pending[r]; ok {
-		delete(h.pending, r)
+	if _, ok := h.in.pending[r]; ok {
+		delete(h.in.pending, r)
 		r.sub.request = nil
 		r.tell()
 	}
@@ -101,9 +101,9 @@ func (r *request) tell() {
 
 // settleAll closes what still waits when the hub ends.
 func (h *hub) settleAll() {
-	h.mu.Lock()
-	left := slices.Collect(maps.Keys(h.pending))
-	h.mu.Unlock()
+	h.in.mu.Lock()
+	left := slices.Collect(maps.Keys(h.in.pending))
+	h.in.mu.Unlock()
 	for _, r := range left {
 		r.sub.Close()
 	}
@@ -120,10 +120,10 @@ func (h *hub) ask(r *request) {
 		return
 	}
 	folder, _ := split(r.paths[0])
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	waiting, asked := h.asking[folder]
-	h.asking[folder] = append(waiting, r)
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	waiting, asked := h.in.asking[folder]
+	h.in.asking[folder] = append(waiting, r)
 	if !asked {
 		go h.askFolder(folder)
 	}
@@ -155,14 +155,14 @@ func leads(path string) bool {
 // nextAsked takes the requests that wait for a folder. Where there are none, the goroutine
 // that asks has to end.
 func (h *hub) nextAsked(folder string) []*request {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rs := h.asking[folder]
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	rs := h.in.asking[folder]
 	if len(rs) == 0 {
-		delete(h.asking, folder)
+		delete(h.in.asking, folder)
 		return nil
 	}
-	h.asking[folder] = nil
+	h.in.asking[folder] = nil
 	return rs
 }
 
@@ -180,8 +180,8 @@ func (h *hub) answered(rs ...*request) {
 	if len(rs) == 0 {
 		return
 	}
-	h.mu.Lock()
-	h.asked = append(h.asked, rs...)
-	h.mu.Unlock()
+	h.in.mu.Lock()
+	h.in.asked = append(h.in.asked, rs...)
+	h.in.mu.Unlock()
 	h.wakeUp()
 }

@@ -194,13 +194,13 @@ func (h *hub) hang(s *sub, e entry) {
 
 // close hands a closed subscription to the hub's goroutine. It does not wait.
 func (h *hub) close(s *sub) {
-	h.mu.Lock()
-	s.nextClosing = h.closing
-	h.closing = s
+	h.in.mu.Lock()
+	s.nextClosing = h.in.closing
+	h.in.closing = s
 	if s.request != nil {
 		h.settleLocked(s.request)
 	}
-	h.mu.Unlock()
+	h.in.mu.Unlock()
 	h.wakeUp()
 }
 

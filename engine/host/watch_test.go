@@ -334,7 +334,7 @@ func TestNothingIsOpenedBeforeItIsNeeded(t *testing.T) {
 	if h.Facts().Hostname == "" || h.Facts().CPUs < 1 {
 		t.Errorf("facts %+v", h.Facts())
 	}
-	if h.hub.started || opened {
+	if h.hub.in.started || opened {
 		t.Error("started without need")
 	}
 	watch(t, h, plain, t.TempDir())

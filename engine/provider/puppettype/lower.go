@@ -16,14 +16,14 @@ import (
 // Sensitive a secret. All texts are secret in a union of kinds with a Sensitive in it. Integers have 64 bits; a Timespan is below 0 only where its own
 // bound says so.
 func (t *Type) Lower() *schema.Type {
-	st := t.normal().lower()
+	st := lowered(t.normal())
 	st.Name = t.String()
 	return st
 }
 
-// lower is Lower without the name. It does not fail: a type that a schema.Type cannot say
+// lowered is Lower without the name. It does not fail: a type that a schema.Type cannot say
 // becomes KindAny, and Lift checks the rest.
-func (t *Type) lower() *schema.Type {
+func lowered(t *Type) *schema.Type {
 	switch t.kind {
 	case KindBoolean:
 		return &schema.Type{Kind: schema.KindBool}
@@ -34,29 +34,29 @@ func (t *Type) lower() *schema.Type {
 	case KindTimespan:
 		return &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: t.ints.lo, Max: t.ints.hi}
 	case KindOptional:
-		return t.lowerOptional()
+		return lowerOptional(t)
 	case KindSensitive:
 		return &schema.Type{Kind: schema.KindString, Secret: true}
 	case KindArray, KindTuple, KindHash, KindStruct:
-		return t.lowerCollection()
+		return lowerCollection(t)
 	}
-	if t.inText() {
-		return t.lowerText()
+	if inText(t) {
+		return lowerText(t)
 	}
-	return &schema.Type{Kind: schema.KindAny, Secret: t.hides()}
+	return &schema.Type{Kind: schema.KindAny, Secret: hides(t)}
 }
 
 // hides reports whether a value of t may have a Sensitive in it, by the type.
-func (t *Type) hides() bool {
+func hides(t *Type) bool {
 	if t == nil {
 		return false
 	}
-	return t.kind == KindSensitive || t.key.hides() || t.elem.hides() || slices.ContainsFunc(t.types, (*Type).hides) ||
-		slices.ContainsFunc(t.members, func(m Member) bool { return m.Type.hides() })
+	return t.kind == KindSensitive || hides(t.key) || hides(t.elem) || slices.ContainsFunc(t.types, hides) ||
+		slices.ContainsFunc(t.members, func(m Member) bool { return hides(m.Type) })
 }
 
 // inText reports whether every value of t is written as text.
-func (t *Type) inText() bool {
+func inText(t *Type) bool {
 	switch t.kind {
 	case KindString, KindEnum, KindPattern, KindRegexp, KindTimestamp, KindSemVer, KindSemVerRange, KindBinary, KindURI, KindType:
 		return true
@@ -68,7 +68,7 @@ func (t *Type) inText() bool {
 
 // lowerText states the words or the lengths. Case that counts nothing cannot be said, so
 // such words are left to Lift.
-func (t *Type) lowerText() *schema.Type {
+func lowerText(t *Type) *schema.Type {
 	st := &schema.Type{Kind: schema.KindString}
 	switch {
 	case t.kind == KindEnum && !t.fold:
@@ -94,11 +94,11 @@ func limits(s *Size) (lo, hi *int64) {
 
 // lowerOptional lowers the type inside. A bare Optional has only undef, which any optional
 // field may be.
-func (t *Type) lowerOptional() *schema.Type {
+func lowerOptional(t *Type) *schema.Type {
 	if t.elem == nil {
 		return &schema.Type{Kind: schema.KindAny, Optional: true}
 	}
-	st := t.elem.lower()
+	st := lowered(t.elem)
 	st.Optional = true
 	return st
 }
@@ -106,21 +106,21 @@ func (t *Type) lowerOptional() *schema.Type {
 // lowerCollection lowers lists, hashes and structs with the types inside. A hash whose
 // keys are not text is KindAny, since a graph is written in YAML or JSON, where keys are
 // text.
-func (t *Type) lowerCollection() *schema.Type {
+func lowerCollection(t *Type) *schema.Type {
 	size, _ := t.count()
 	lo, hi := limits(&size)
 	switch {
 	case t.kind == KindArray:
-		return &schema.Type{Kind: schema.KindList, Elem: t.elem.lower(), Min: lo, Max: hi}
+		return &schema.Type{Kind: schema.KindList, Elem: lowered(t.elem), Min: lo, Max: hi}
 	case t.kind == KindTuple:
-		return &schema.Type{Kind: schema.KindList, Elem: variantOf(t.types...).lowerElem(), Min: lo, Max: hi}
+		return &schema.Type{Kind: schema.KindList, Elem: lowerElem(variantOf(t.types...)), Min: lo, Max: hi}
 	case t.kind == KindHash && !stringType.assignable(t.key):
 		if t.key.kind == KindAny {
-			return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
+			return &schema.Type{Kind: schema.KindMap, Elem: lowered(t.elem), Min: lo, Max: hi}
 		}
-		return &schema.Type{Kind: schema.KindAny, Secret: t.hides()}
+		return &schema.Type{Kind: schema.KindAny, Secret: hides(t)}
 	case t.kind == KindHash:
-		return &schema.Type{Kind: schema.KindMap, Elem: t.elem.lower(), Min: lo, Max: hi}
+		return &schema.Type{Kind: schema.KindMap, Elem: lowered(t.elem), Min: lo, Max: hi}
 	}
 	st := &schema.Type{Kind: schema.KindStruct}
 	for _, m := range t.members {
@@ -131,13 +131,13 @@ func (t *Type) lowerCollection() *schema.Type {
 
 // lower returns the type of a key; a missing key does not have its zero value then.
 func (m Member) lower() *schema.Type {
-	st := m.Type.lower()
+	st := lowered(m.Type)
 	st.Optional = st.Optional || m.Optional
 	return st
 }
 
 // lowerElem lowers the union of the elements of a Tuple.
-func (t *Type) lowerElem() *schema.Type { return t.normal().lower() }
+func lowerElem(t *Type) *schema.Type { return lowered(t.normal()) }
 
 // AsSensitive returns the type of an attribute that is of type t and must not be
 // shown: its values are wrapped, it lowers to a secret, and no message shows it. Undef
@@ -156,33 +156,33 @@ func (t *Type) AsSensitive() *Type {
 // Timestamp, and so on. A secret that is to hold more than text is read as
 // CleanText does, or as JSON. The error is a *Mismatch.
 func (t *Type) Lift(subject string, v any) (any, error) {
-	v = t.lift(settle(v))
+	v = lift(t, settle(v))
 	return v, t.Check(subject, v)
 }
 
 // lift converts all that it can, and leaves values alone that do not fit.
-func (t *Type) lift(v any) any {
+func lift(t *Type, v any) any {
 	switch t.kind {
 	case KindVariant:
-		return t.liftVariant(v)
+		return liftVariant(t, v)
 	case KindOptional, KindNotUndef:
-		return t.elem.orAny().lift(v)
+		return lift(t.elem.orAny(), v)
 	}
 	switch v := v.(type) {
 	case []any:
 		if t.kind == KindSensitive {
-			return t.liftInside(v)
+			return liftInside(t, v)
 		}
-		return t.liftList(v)
+		return liftList(t, v)
 	case map[string]any:
 		if t.kind == KindSensitive {
-			return t.liftInside(v)
+			return liftInside(t, v)
 		}
-		return t.liftHash(v)
+		return liftHash(t, v)
 	case string:
-		return t.liftText(v)
+		return liftText(t, v)
 	case schema.Secret:
-		return t.liftSecret(v)
+		return liftSecret(t, v)
 	case int64:
 		if t.kind == KindFloat {
 			return float64(v)
@@ -193,12 +193,12 @@ func (t *Type) lift(v any) any {
 
 // liftVariant prefers the value as it is: a text is a String before it is a Timestamp.
 // Else the first alternative that can read it takes it.
-func (t *Type) liftVariant(v any) any {
+func liftVariant(t *Type, v any) any {
 	if t.accepts(v) {
 		return v
 	}
 	for _, alt := range t.types {
-		if read := settle(alt.lift(v)); alt.accepts(read) {
+		if read := settle(lift(alt, v)); alt.accepts(read) {
 			return read
 		}
 	}
@@ -206,20 +206,20 @@ func (t *Type) liftVariant(v any) any {
 }
 
 // liftList lifts each element as the type of its position.
-func (t *Type) liftList(list []any) any {
+func liftList(t *Type, list []any) any {
 	if !t.listed() {
 		return list
 	}
 	out := make([]any, len(list))
 	for i, v := range list {
-		out[i] = t.element(i).lift(settle(v))
+		out[i] = lift(t.element(i), settle(v))
 	}
 	return out
 }
 
 // liftHash lifts each value. A member that must be there and may be undef gets undef,
 // since a plain struct cannot hold it.
-func (t *Type) liftHash(m map[string]any) any {
+func liftHash(t *Type, m map[string]any) any {
 	if !t.hashed() {
 		return m
 	}
@@ -229,7 +229,7 @@ func (t *Type) liftHash(m map[string]any) any {
 		if member := t.member(key); member != nil {
 			elem = member.Type
 		}
-		out[key] = elem.lift(settle(v))
+		out[key] = lift(elem, settle(v))
 	}
 	for _, m := range t.members {
 		if _, ok := out[m.Key]; !ok && !m.Optional && m.Type.mayBeUndef() {
@@ -260,7 +260,7 @@ func trimSlashes(s string) string {
 
 // liftText reads a text as the kind of t. A text that cannot be read stays, and the check
 // that follows names it.
-func (t *Type) liftText(s string) any {
+func liftText(t *Type, s string) any {
 	switch t.kind {
 	case KindDefault:
 		if s == "default" {
@@ -281,8 +281,8 @@ func (t *Type) liftText(s string) any {
 
 // liftInside makes a collection the content of the Sensitive, if it is one of secrets: all
 // texts are secrets in a Variant that holds a Sensitive. Another one stays outside.
-func (t *Type) liftInside(v any) any {
-	if inside := t.elem.orAny().lift(v); secretive(v) && t.elem.orAny().Accepts(inside) {
+func liftInside(t *Type, v any) any {
+	if inside := lift(t.elem.orAny(), v); secretive(v) && t.elem.orAny().Accepts(inside) {
 		return NewSensitive(inside)
 	}
 	return v
@@ -306,9 +306,9 @@ func secretive(v any) bool {
 
 // liftSecret reads the text of a secret as the content of the Sensitive. Another type
 // takes the text, if it takes it at all.
-func (t *Type) liftSecret(s schema.Secret) any {
+func liftSecret(t *Type, s schema.Secret) any {
 	if t.kind != KindSensitive {
-		if v := settle(t.lift(s.Reveal())); t.accepts(v) {
+		if v := settle(lift(t, s.Reveal())); t.accepts(v) {
 			return v
 		}
 		return s
@@ -316,11 +316,11 @@ func (t *Type) liftSecret(s schema.Secret) any {
 	if t.elem == nil || t.elem.accepts(s.Reveal()) {
 		return s
 	}
-	if v, err := t.elem.cleanText("", settle(t.elem.lift(s.Reveal()))); err == nil {
+	if v, err := t.elem.cleanText("", settle(lift(t.elem, s.Reveal()))); err == nil {
 		return NewSensitive(v)
 	}
 	if v, ok := readJSON(s.Reveal()); ok {
-		if v = t.elem.lift(v); t.elem.Accepts(v) {
+		if v = lift(t.elem, v); t.elem.Accepts(v) {
 			return NewSensitive(v)
 		}
 	}
