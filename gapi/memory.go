@@ -12,7 +12,8 @@ import (
 
 // Memory is the last good graph that was built with it. A graph that names the same resources in the same order, and declares the
 // same edges at the same places, takes its edges from there: of 100,000 resources with 300,000 edges that is most
-// of the work. A Memory decides nothing: with it and without it, Build finds and makes the same.
+// of the work. A Memory decides nothing: with it and without it, Build finds and makes the same. References are compared by sums of
+// 64 bits with a seed that no graph can know.
 //
 // The zero value is ready. A Memory is for graphs that come one after the other, and for one goroutine at a time.
 type Memory struct {
@@ -22,7 +23,7 @@ type Memory struct {
 
 // drafted is what is kept of a graph.
 type drafted struct {
-	g    *engine.Graph // its ids and edges
+	g    *engine.Graph // its ids and edges, without the resources, which may hold secrets
 	sums []uint64
 }
 
@@ -50,7 +51,7 @@ func (m *Memory) NewDraft(reg *engine.Registry, d *Declared) *Draft {
 // keep remembers a graph that was built without an error.
 func (m *Memory) keep(b *builder) {
 	if m != nil && !b.d.Partial {
-		m.known = &drafted{g: b.g, sums: b.sums.all}
+		m.known = &drafted{g: b.g.Bare(), sums: b.sums.all}
 	}
 }
 

@@ -19,6 +19,13 @@ func (g *Graph[V]) Clone() *Graph[V] {
 	return c
 }
 
+// Bare returns a clone whose values are the zero V: the ids and edges, for a caller that must not keep the values.
+func (g *Graph[V]) Bare() *Graph[V] {
+	c := g.Clone()
+	clear(c.values)
+	return c
+}
+
 // Shape stands for the ids and edges of a graph. Two shapes are equal only if both are the same, so that nothing has to be
 // compared. Those of a graph and of its clone are equal until one of the two changes; others never are.
 // The zero Shape is of no graph.

@@ -72,3 +72,39 @@ func TestClone(t *testing.T) {
 		}
 	}
 }
+
+// TestShape: a graph and its clones have one shape until one of them changes, and a bare clone has no values.
+func TestShape(t *testing.T) {
+	g := New[int]("")
+	for i := range 3 {
+		if _, err := g.Add(fmt.Sprint(i), i+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Connect(Edge{From: 0, To: 2}); err != nil {
+		t.Fatal(err)
+	}
+	c, bare := g.Clone(), g.Bare()
+	if c.Shape() != g.Shape() || bare.Shape() != g.Shape() || g.Shape() == (Shape{}) {
+		t.Error("clones have other shapes")
+	}
+	if bare.Value(1) != 0 || g.Value(1) != 2 || !slices.Equal(bare.Succ(0), g.Succ(0)) {
+		t.Errorf("the bare clone has %d and leads to %v; the graph has %d and leads to %v", bare.Value(1), bare.Succ(0), g.Value(1), g.Succ(0))
+	}
+	g.SetValue(1, 7)
+	if c.Shape() != g.Shape() {
+		t.Error("a value is a part of the shape")
+	}
+	if err := c.Connect(Edge{From: 0, To: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bare.Add("3", 0); err != nil {
+		t.Fatal(err)
+	}
+	if c.Shape() == g.Shape() || bare.Shape() == g.Shape() || bare.Shape() == c.Shape() {
+		t.Error("a changed graph has the shape of another one")
+	}
+	if _, ok := g.Index("3"); ok {
+		t.Error("a vertex of the clone is in the graph")
+	}
+}
