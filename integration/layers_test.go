@@ -108,7 +108,7 @@ var onlyIn = []struct {
 	pkgs    []string
 }{
 	{"github.com/fsnotify/fsnotify", []string{"engine/host", "integration/bench"}},
-	{"github.com/godbus/dbus", []string{"engine/host", "engine/host/systemdtest"}},
+	{"github.com/godbus/dbus", []string{"engine/host/msgbus", "engine/host/systemdtest"}},
 	{"go.etcd.io/etcd", []string{"engine/world/etcd"}},
 	{"google.golang.org/grpc", []string{"engine/plugin", "engine/plugin/*"}},
 	{"go.yaml.in/yaml", []string{"gapi/yaml", "integration/bench"}},
@@ -361,7 +361,7 @@ func TestRulesAreReported(t *testing.T) {
 		{"component to its helper", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor/internal/transcript"}}, ""},
 		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host, integration/bench may"},
 		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
-		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host, engine/host/systemdtest may"},
+		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host/msgbus, engine/host/systemdtest may"},
 		{"yaml in a part", pkg{ImportPath: "gapi", Imports: []string{"@go.yaml.in/yaml/v4/plugin"}}, "only gapi/yaml, integration/bench may"},
 		{"a library of tests", pkg{ImportPath: "engine/metrics", TestImports: []string{"@github.com/prometheus/common/expfmt"}}, ""},
 		{"a library of tests elsewhere", pkg{ImportPath: "gapi", XTestImports: []string{"@github.com/prometheus/common/expfmt"}}, "only engine/metrics may"},

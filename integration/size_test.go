@@ -2,7 +2,10 @@ package integration_test
 
 import (
 	"debug/elf"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -26,19 +29,69 @@ func TestSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	reportMethods(t, symbols)
+	size := sizeOf(file)
+	t.Logf("%d bytes", size)
+	if size > maxSize && !withRace() { // which makes it twice as large
+		t.Errorf("%d bytes, more than %d", size, maxSize)
+	}
+}
+
+// reportMethods fails the test where methods are asked for by name.
+func reportMethods(t *testing.T, symbols []elf.Symbol) {
+	t.Helper()
 	for _, s := range symbols {
 		if s.Name == "reflect.Value.MethodByName" || s.Name == "reflect.Value.Method" {
 			t.Errorf("%s is linked: every exported method is kept; go build -ldflags=-dumpdep says for whom", s.Name)
 		}
 	}
-	var size uint64
+}
+
+// sizeOf is how many bytes of a program are loaded: it is installed without the others.
+func sizeOf(file *elf.File) (size uint64) {
 	for _, p := range file.Progs {
 		if p.Type == elf.PT_LOAD {
 			size += p.Filesz
 		}
 	}
-	t.Logf("%d bytes", size)
-	if size > maxSize && !withRace() { // which makes it twice as large
-		t.Errorf("%d bytes, more than %d", size, maxSize)
+	return size
+}
+
+// maxFileSize is how many bytes a program may take that embeds the engine with the kind file alone, stripped.
+const maxFileSize = 7 << 20
+
+// TestFileAlone: a program that embeds the kind file links no other kind, and neither netlink nor code for message buses and
+// systemd. It is small, and works.
+func TestFileAlone(t *testing.T) {
+	const main = "./testdata/embedfile"
+	out, err := exec.Command("go", "list", "-deps", main).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range strings.FieldsSeq(string(out)) {
+		kind, isKind := strings.CutPrefix(p, "github.com/reactivegraph/mgmt/resources/")
+		if strings.Contains(p, "netlink") || strings.Contains(p, "dbus") || strings.Contains(p, "systemd") || isKind && kind != "file" && !strings.HasPrefix(kind, "internal/") {
+			t.Errorf("a program with the kind file alone links %s", p)
+		}
+	}
+	dir := t.TempDir()
+	at := filepath.Join(dir, "embedfile")
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", at, main).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	st, err := os.Stat(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", st.Size())
+	if st.Size() > maxFileSize {
+		t.Errorf("%d bytes, more than %d", st.Size(), maxFileSize)
+	}
+	made := filepath.Join(dir, "made")
+	if out, err := exec.Command(at, made, "hello").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if text, err := os.ReadFile(made); err != nil || string(text) != "hello" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

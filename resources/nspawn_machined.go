@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )

@@ -52,8 +52,8 @@ type Host struct {
 
 	hub      *hub
 	commands commands
-	service  func() bool // see inService
-	buses    map[engine.BusKind]*bus
+	service  func() bool                // see inService
+	buses    map[engine.BusKind]LazyBus // nil where the program links none
 }
 
 var (

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 )
 
 const (

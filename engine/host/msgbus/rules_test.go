@@ -1,14 +1,13 @@
-package host
+package msgbus
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/godbus/dbus/v5"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 func TestRuleText(t *testing.T) {
@@ -54,10 +53,10 @@ func TestRulesAreNotTooMany(t *testing.T) {
 	var rs rules
 	of := func(i int) engine.BusMatch { return engine.BusMatch{Member: "M", Path: fmt.Sprint("/p", i)} }
 	const n = 3 * maxPaths
-	subs, rules := make([]*sub, n), make([]*rule, n)
+	subs, rules := make([]*host.Wakeups, n), make([]*rule, n)
 	told := 0
 	for i := range subs {
-		subs[i] = newSub(func(*sub) {})
+		subs[i] = host.NewWakeups(func(*host.Wakeups) {})
 		r, made := rs.add(of(i), subs[i])
 		if made {
 			told++
@@ -98,7 +97,7 @@ func TestArg0IsText(t *testing.T) {
 func TestRulesCountTheirSubscriptions(t *testing.T) {
 	var rs rules
 	m := engine.BusMatch{Path: "/p"}
-	a, b := newSub(func(*sub) {}), newSub(func(*sub) {})
+	a, b := host.NewWakeups(func(*host.Wakeups) {}), host.NewWakeups(func(*host.Wakeups) {})
 	one, made := rs.add(m, a)
 	two, again := rs.add(m, b)
 	if !made || again || one != two {
@@ -116,36 +115,4 @@ func TestRulesCountTheirSubscriptions(t *testing.T) {
 	if rs.remove(one, a) != nil || rs.remove(one, b) == nil || rs.remove(one, b) != nil || len(rs.byPath) != 0 {
 		t.Error("the last one takes the rule along, once")
 	}
-}
-
-// The name of a process may hold anything, even what looks like the rest of the
-// line.
-func TestReadProc(t *testing.T) {
-	sleep, err := exec.LookPath("sleep")
-	must(t, err)
-	odd := filepath.Join(t.TempDir(), "a) Z 1 (b c")
-	must(t, os.Symlink(sleep, odd))
-	c := exec.Command(odd, "1000")
-	must(t, c.Start())
-	x, ok := readProc(c.Process.Pid)
-	if !ok || !x.alive || x.parent != os.Getpid() || x.start == 0 {
-		t.Errorf("%+v", x)
-	}
-	if _, ok := processes()[c.Process.Pid]; !ok {
-		t.Error("it is not listed")
-	}
-	later := x
-	later.start++ // another process, of the same number
-	later.signal(9)
-	if x, ok := readProc(c.Process.Pid); !ok || !x.alive {
-		t.Error("the wrong process was killed")
-	}
-	x.signal(9)
-	if err := c.Wait(); err == nil {
-		t.Error("it was not killed")
-	}
-	if _, ok := readProc(c.Process.Pid); ok {
-		t.Error("it is still there")
-	}
-	x.signal(9) // gone: nothing happens
 }

@@ -1,4 +1,4 @@
-package host
+package msgbus
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"sync"
 
 	"github.com/godbus/dbus/v5"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 // A rules holds the match rules that the bus has for this process, each once however many
@@ -29,7 +31,7 @@ const maxPaths = 200
 
 type rule struct {
 	match engine.BusMatch
-	subs  []*sub
+	subs  []*host.Wakeups
 	asked *asked
 	next  *rule // with the same path
 }
@@ -50,7 +52,7 @@ type askings struct {
 
 // add notes that s needs the rule, and returns it; made reports whether the bus has to be told of
 // the rule.
-func (rs *rules) add(m engine.BusMatch, s *sub) (r *rule, made bool) {
+func (rs *rules) add(m engine.BusMatch, s *host.Wakeups) (r *rule, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.byPath == nil {
@@ -100,7 +102,7 @@ func pathless(m engine.BusMatch) engine.BusMatch {
 
 // remove notes that s needs the rule no more. It returns the match rule that the bus has to forget,
 // nil for none.
-func (rs *rules) remove(r *rule, s *sub) (unasked *asked) {
+func (rs *rules) remove(r *rule, s *host.Wakeups) (unasked *asked) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	at := slices.Index(r.subs, s)
@@ -152,12 +154,10 @@ func (rs *rules) unask(a *asked) *asked {
 func (rs *rules) deliver(iface, name string, s *dbus.Signal) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	c := change{source: "dbus", path: string(s.Path)}
-	for _, path := range []string{c.path, ""} {
+	for _, path := range []string{string(s.Path), ""} {
 		for r := rs.byPath[path]; r != nil; r = r.next {
 			if fits(r.match, iface, name, s) {
-				c.lost = r.match.Resync
-				wakeAll(r.subs, c)
+				wakeAll(r.subs, string(s.Path), r.match.Resync)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (rs *rules) resync() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for r := range rs.each {
-		wakeAll(r.subs, change{source: "dbus", path: r.match.Path, lost: true})
+		wakeAll(r.subs, r.match.Path, true)
 	}
 }
 
@@ -183,9 +183,9 @@ func (rs *rules) each(yield func(*rule) bool) {
 	}
 }
 
-func wakeAll(subs []*sub, c change) {
+func wakeAll(subs []*host.Wakeups, path string, lost bool) {
 	for _, s := range subs {
-		s.wake(c)
+		s.Wake("dbus", path, lost)
 	}
 }
 

@@ -1,4 +1,4 @@
-package host
+package msgbus
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 const (
@@ -42,36 +44,20 @@ type bus struct {
 	rules rules
 }
 
-var _ engine.Bus = (*bus)(nil)
+var _ host.LazyBus = (*bus)(nil)
 
-// Bus implements engine.Host. It fails while the bus has never been reached;
-// later, the methods of the result fail while it cannot be reached.
-func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
-	b := h.buses[which]
-	if b == nil {
-		return nil, fmt.Errorf("there is no bus %q", which)
-	}
-	if h.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	if err := b.begin(ctx); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
+func init() { host.RegisterBuses(newBus) }
 
-func newBuses(h *Host, o Options) map[engine.BusKind]*bus {
-	m := make(map[engine.BusKind]*bus)
-	for kind, find := range map[engine.BusKind]func() (string, error){
-		engine.SystemBus:  systemAddress,
-		engine.SessionBus: sessionAddress,
-	} {
-		if a := o.BusAddresses[kind]; a != "" {
-			find = func() (string, error) { return a, nil }
-		}
-		m[kind] = &bus{kind: kind, address: find, log: o.Logger.With("bus", kind), ctx: h.ctx, spawn: h.commands.spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
+// newBus returns a bus that is not connected yet.
+func newBus(o host.BusOptions) host.LazyBus {
+	find := systemAddress
+	switch {
+	case o.Address != "":
+		find = func() (string, error) { return o.Address, nil }
+	case o.Kind == engine.SessionBus:
+		find = sessionAddress
 	}
-	return m
+	return &bus{kind: o.Kind, address: find, log: o.Logger, ctx: o.Life, spawn: o.Spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
 }
 
 func systemAddress() (string, error) {
@@ -92,8 +78,8 @@ func sessionAddress() (string, error) {
 	return "unix:path=" + dbus.EscapeBusAddressValue(path), nil
 }
 
-// begin connects for the first time.
-func (b *bus) begin(ctx context.Context) error {
+// Begin connects for the first time.
+func (b *bus) Begin(ctx context.Context) error {
 	b.dialing.Lock()
 	defer b.dialing.Unlock()
 	if b.begun {
@@ -107,7 +93,7 @@ func (b *bus) begin(ctx context.Context) error {
 	b.set(conn, nil)
 	if !b.spawn(func() { b.keep(conn) }) {
 		conn.Close()
-		return ErrClosed
+		return host.ErrClosed
 	}
 	return nil
 }
@@ -187,7 +173,7 @@ func (b *bus) now() (*dbus.Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() != nil {
-		return nil, ErrClosed
+		return nil, host.ErrClosed
 	}
 	if b.conn == nil {
 		return nil, b.fail("not connected", b.err)
@@ -239,7 +225,7 @@ func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.S
 		return nil, err
 	}
 	needs := make([]*rule, 0, len(matches))
-	s := newSub(func(s *sub) {
+	s := host.NewWakeups(func(s *host.Wakeups) {
 		for _, r := range needs {
 			b.drop(r, s)
 		}
@@ -254,13 +240,13 @@ func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.S
 			return nil, b.fail("subscribing to signals", err)
 		}
 	}
-	s.bind(ctx)
+	s.Bind(ctx)
 	return s, nil
 }
 
 // subscribe has s woken by the signals that fit, and waits until the bus knows it. The
 // rule is nil if s was not added to one.
-func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *sub) (*rule, error) {
+func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *host.Wakeups) (*rule, error) {
 	if err := checkMatch(m); err != nil {
 		return nil, err
 	}
@@ -269,7 +255,7 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 		r.asked.err = addMatch(b.ctx, conn, r.asked.match)
 		close(r.asked.ready)
 	}) {
-		return r, ErrClosed
+		return r, host.ErrClosed
 	}
 	select {
 	case <-r.asked.ready:
@@ -280,7 +266,7 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 }
 
 // drop takes out a closed subscription.
-func (b *bus) drop(r *rule, s *sub) {
+func (b *bus) drop(r *rule, s *host.Wakeups) {
 	a := b.rules.remove(r, s)
 	if a == nil {
 		return

@@ -1,4 +1,4 @@
-package host
+package msgbus
 
 import (
 	"bufio"
@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 // A daemon is a message bus of the test's own.
@@ -63,9 +65,9 @@ func (d *daemon) stop(t *testing.T) {
 	}
 }
 
-func (d *daemon) host(t *testing.T) (*Host, engine.Bus) {
+func (d *daemon) host(t *testing.T) (*host.Host, engine.Bus) {
 	t.Helper()
-	h := newHost(t, Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: d.address()}})
+	h := newHost(t, host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: d.address()}})
 	b, err := h.Bus(t.Context(), engine.SystemBus)
 	must(t, err)
 	return h, b
@@ -294,7 +296,7 @@ func TestBusComesBack(t *testing.T) {
 
 func TestBusThatIsNotThere(t *testing.T) {
 	none := "unix:path=" + filepath.Join(t.TempDir(), "none")
-	h := newHost(t, Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: none}})
+	h := newHost(t, host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: none}})
 	if _, err := h.Bus(t.Context(), engine.SystemBus); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
@@ -302,7 +304,7 @@ func TestBusThatIsNotThere(t *testing.T) {
 		t.Error("there is no third bus")
 	}
 	must(t, h.Close())
-	if _, err := h.Bus(t.Context(), engine.SystemBus); !errors.Is(err, ErrClosed) {
+	if _, err := h.Bus(t.Context(), engine.SystemBus); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -322,7 +324,7 @@ func TestBusAfterTheDaemonIsGone(t *testing.T) {
 		t.Fatal("no error")
 	}
 	must(t, h.Close())
-	if _, err := b.Call(t.Context(), "a.b", "/", "a.b.C"); !errors.Is(err, ErrClosed) {
+	if _, err := b.Call(t.Context(), "a.b", "/", "a.b.C"); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 }
