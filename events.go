@@ -14,17 +14,17 @@ import (
 type Event struct {
 	Kind EventKind
 
-	Swap      Swap               // EventSwapped
-	Run       Run                // EventRan
-	Counts    Counts             // EventConverged, EventStirred: vertices by state
-	Pause     Pause              // EventPaused, EventResumed
-	Resource  string             // EventHeld, EventReleased: kind[name]
-	Held      *Held              // EventHeld: by which safety limit, and why
-	Resources []string           // EventLingers: kind[name] of each, sorted
-	Graph     *engine.Graph      // EventLoaded: see Observer.Loaded
-	Err       error              // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
-	Warnings  schema.Diagnostics // EventWarned
-	Missed    int                // EventMissed: how many events were left out
+	Swap      Swap                 // EventSwapped
+	Run       Run                  // EventRan
+	Counts    Counts               // EventConverged, EventStirred: vertices by state
+	Pause     Pause                // EventPaused, EventResumed
+	Resource  string               // EventHeld, EventReleased: kind[name]
+	Held      *Held                // EventHeld: by which safety limit, and why
+	Resources []string             // EventLingers: kind[name] of each, sorted
+	Graph     func() *engine.Graph // EventLoaded: see Observer.Loaded
+	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
+	Warnings  schema.Diagnostics   // EventWarned
+	Missed    int                  // EventMissed: how many events were left out
 }
 
 // EventKind says what has happened.
@@ -33,7 +33,7 @@ type EventKind uint8
 // The kinds of events.
 const (
 	EventSwapped   EventKind = iota + 1 // another graph is in effect
-	EventLoaded                         // the same, told after EventSwapped, with the graph
+	EventLoaded                         // a graph or a part is in effect, told after EventSwapped
 	EventRefused                        // a graph could not be used, and the last good one goes on
 	EventWarned                         // a graph is used, and there are warnings
 	EventRan                            // a CheckApply has ended, or a vertex has failed without one

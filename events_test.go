@@ -189,7 +189,7 @@ func TestObserverCalls(t *testing.T) {
 	e = engineOf(t, mgmt.Options{Observer: mgmt.Observer{
 		Swapped: func(mgmt.Swap) { call("swapped") },
 		Ran:     func(mgmt.Run) { call("ran") },
-		Loaded:  func(*engine.Graph) { call("loaded") },
+		Loaded:  func(func() *engine.Graph) { call("loaded") },
 		Refused: func(error) { call("refused"); refused <- struct{}{} },
 		Converged: func(yes bool, _ mgmt.Counts) {
 			call("converged")

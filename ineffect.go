@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -79,9 +78,9 @@ type effectKeeper struct {
 	end    context.CancelFunc
 }
 
-// named is a graph, and where it comes from; see Options.Input.
+// named is the names of a graph, and where it comes from; see Options.Input.
 type named struct {
-	graph *engine.Graph
+	names func() []string
 	input string
 }
 
@@ -136,15 +135,15 @@ func (o *Options) newEffectKeeper() *effectKeeper {
 	return k
 }
 
-// keep has the names of a graph written soon. It does not block. The graph must not be altered. input is
+// keep has the names of a graph written soon: those that the function returns then. It does not block. input is
 // where the graph comes from.
-func (k *effectKeeper) keep(g *engine.Graph, input string) {
+func (k *effectKeeper) keep(names func() []string, input string) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = &named{g, input}
+	k.next = &named{names, input}
 	if !k.active {
 		k.active = true
 		k.wg.Go(k.run)
@@ -195,7 +194,7 @@ func (k *effectKeeper) again(g *named, err error) {
 }
 
 func (k *effectKeeper) write(n *named) error {
-	b, err := json.Marshal(inEffect{n.input, lastingOf(n.graph)})
+	b, err := json.Marshal(inEffect{n.input, n.names()})
 	if err != nil {
 		return err
 	}
@@ -224,18 +223,6 @@ func replaceDurably(disk effectDisk, path string, content []byte) error {
 		return err
 	}
 	return disk.SyncFolder(filepath.Dir(path))
-}
-
-// lastingOf names the resources of a graph, but for vertices that only undo
-// something.
-func lastingOf(g *engine.Graph) []string {
-	names := make([]string, 0, g.Len())
-	for i, v := range g.All() {
-		if !v.Once {
-			names = append(names, g.ID(i))
-		}
-	}
-	return names
 }
 
 // close writes the rest, and waits for it.

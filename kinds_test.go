@@ -82,7 +82,7 @@ func TestKindsComeAndGo(t *testing.T) {
 			}}
 			last := ""
 			o := mgmt.Options{Registry: reg, Backends: backends, ConvergedTimeout: time.Millisecond}
-			o.Observer.Loaded = func(g *engine.Graph) { last = g.ID(0); f.told <- nil }
+			o.Observer.Loaded = func(graph func() *engine.Graph) { last = graph().ID(0); f.told <- nil }
 			o.Observer.Refused = func(err error) { f.told <- errors.Join(errors.New("refused"), err) }
 			e, err := mgmt.New(o)
 			if err != nil {

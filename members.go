@@ -16,12 +16,14 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 	if _, err := e.running(ctx); err != nil {
 		return "", nil, err
 	}
-	g := e.session.graph.Load()
-	if g == nil {
-		return "", nil, &reactor.UnknownResourceError{Resource: resource}
-	}
+	p := e.session.parts.Load()
+	g := p.Grouped()
 	i, ok := engine.FindVertex(g, resource)
-	if !ok {
+	switch {
+	case ok && len(g.Value(i).Group) > 0:
+	case p.Find(resource) != nil:
+		return resource, nil, nil
+	default:
 		return "", nil, &reactor.UnknownResourceError{Resource: resource}
 	}
 	for _, m := range g.Value(i).Group {
@@ -33,7 +35,7 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 // owner returns the resource that runs another one; the name itself where the graph in effect does not
 // have it.
 func (e *Engine) owner(resource string) string {
-	if g := e.session.graph.Load(); g != nil && resource != "" {
+	if g := e.session.parts.Load().Grouped(); resource != "" {
 		if i, ok := engine.FindVertex(g, resource); ok {
 			return g.ID(i)
 		}

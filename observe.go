@@ -20,11 +20,12 @@ type Observer struct {
 	Lingers   func(resources []string)
 	Paused    func(Pause, bool)
 	Held      func(resource string, h *Held)
-	// Loaded: this graph has taken effect. It must not be altered. Its resources are
+	// Loaded: a graph, or a part of one, has taken effect. The function returns the graph that is in effect then, at the cost of the
+	// whole after a part; by the time of the call, it may be that of a later part. The graph must not be altered. Its resources are
 	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
 	// ones that were never initialised. So only what never changes may be asked of
 	// them: kind, name, metaparameters. How things stand is in Engine.Statuses.
-	Loaded func(*engine.Graph)
+	Loaded func(graph func() *engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.
 	Refused func(error)

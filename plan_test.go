@@ -131,8 +131,8 @@ func TestLoaded(t *testing.T) {
 	var ids []string
 	e, f := from(t, "resources: {noop: [{name: a}, {name: b}]}", mgmt.Options{
 		ConvergedExit: true, NoAutoGroup: true,
-		Observer: mgmt.Observer{Loaded: func(g *engine.Graph) {
-			for _, id := range g.IDs() {
+		Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) {
+			for _, id := range graph().IDs() {
 				ids = append(ids, id)
 			}
 		}},

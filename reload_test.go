@@ -176,7 +176,7 @@ func shape(g *engine.Graph) (list []string) {
 // runParts runs an engine, which is given what declare returns until that is nil; seen gets the
 // graph that has taken effect, nil if it was refused.
 func runParts(t *testing.T, declare func() *gapi.Declared, seen func(*engine.Graph)) error {
-	e, err := mgmt.New(mgmt.Options{Observer: mgmt.Observer{Loaded: seen, Refused: func(error) { seen(nil) }}})
+	e, err := mgmt.New(mgmt.Options{Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) { seen(graph()) }, Refused: func(error) { seen(nil) }}})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/graph"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -28,7 +29,9 @@ type session struct {
 	store   engine.Store
 	memory  transform.Memory
 	drafts  gapi.Memory
-	grouped map[string]string // the owners and members of groups, with the owner; guarded by the reactor.Stage
+	parts   atomic.Pointer[transform.Parts] // of the graph in effect; stored under using
+	refers  *referrers                      // of the same, under using; nil before a Delete
+	noop    bool                            // the last whole graph only looks; under using
 	closers []func() error
 	rested  chan Counts     // the graph has converged
 	ended   chan struct{}   // closed when the reactor has ended
@@ -39,10 +42,9 @@ type session struct {
 	reloading *reloading
 	input     string // where the graph in effect comes from; under using
 	effect    *effectKeeper
-	using     chan struct{}                // capacity 1; full while a graph is built and put into effect
-	last      atomic.Pointer[Swap]         // the newest that took effect; nil for none
-	graph     atomic.Pointer[engine.Graph] // that of last
-	renamed   atomic.Bool                  // the last graphs have brought or taken names, and effect was not told
+	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
+	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
+	renamed   atomic.Bool          // the last graphs have brought or taken names, and effect was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -57,6 +59,8 @@ const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context) (*session, error) {
 	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: e.opt.Input}
+	empty := graph.New[*engine.Vertex]("")
+	s.partsOf(transformed{base: empty, grouped: empty})
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
 	state := e.opt.StateDir
@@ -344,25 +348,49 @@ func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warn
 		s.e.stream.tell(Event{Kind: EventWarned, Warnings: diags})
 	}
 	s.hide(g)
-	g, err = s.transform(ctx, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs})
-	if err != nil {
+	if err := s.commit(ctx, st, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs}); err != nil {
 		return nil, err
+	}
+	moved := input != s.input
+	s.input = input
+	s.tellGraph(moved)
+	return diags, nil
+}
+
+// commit puts a checked graph into effect. noop says that it only looks. The caller holds using, and tells of the graph.
+func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph, noop bool, known transform.Known) error {
+	t, err := s.transform(ctx, g, noop, known)
+	if err != nil {
+		return err
 	}
 	if s.e.opt.readOnly {
-		s.e.planned = g
+		s.e.planned = t.grouped
 	}
-	if err := st.Commit(ctx, g); err != nil {
-		return nil, err
+	if err := st.Commit(ctx, t.grouped); err != nil {
+		return err
 	}
-	if s.renamed.Swap(false) || input != s.input {
-		s.effect.keep(g, input)
-	}
-	s.input = input
 	s.memory.Keep()
-	s.graph.Store(g)
-	s.grouped = groupedIn(g)
-	s.e.stream.tell(Event{Kind: EventLoaded, Graph: g})
-	return diags, nil
+	s.partsOf(t)
+	s.refers, s.noop = nil, noop
+	return nil
+}
+
+// partsOf opens a whole graph to changes of its parts.
+func (s *session) partsOf(t transformed) {
+	m := &s.memory
+	if s.e.opt.NoAutoEdges {
+		m = nil
+	}
+	s.parts.Store(transform.NewParts(t.base, t.grouped, m, t.leftOut))
+}
+
+// tellGraph tells of a graph, or a part, that has taken effect. Moved says that it comes from another input than the one before.
+func (s *session) tellGraph(moved bool) {
+	p := s.parts.Load()
+	if s.renamed.Swap(false) || moved {
+		s.effect.keep(p.IDs, s.input)
+	}
+	s.e.stream.tell(Event{Kind: EventLoaded, Graph: p.Graph})
 }
 
 // limit makes every resource take the semaphore of Options.Sema.

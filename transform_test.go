@@ -25,7 +25,7 @@ func transformed(t *testing.T, yaml string, o mgmt.Options) (g *engine.Graph, lo
 	var buf syncBuffer
 	o.ConvergedExit = true
 	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
-	o.Observer.Loaded = func(loaded *engine.Graph) { g = loaded }
+	o.Observer.Loaded = func(loaded func() *engine.Graph) { g = loaded() }
 	e, f := from(t, yaml, o)
 	if err := e.Run(t.Context(), f); err != nil {
 		t.Fatal(err)

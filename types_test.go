@@ -457,7 +457,8 @@ func TestTypeRelations(t *testing.T) {
 	reg := withRec(t, d, func() provider.Provider { return clerk{newShelf("x")} })
 	var edges []string
 	o := mgmt.Options{Registry: reg, NoAutoGroup: true}
-	o.Observer.Loaded = func(g *engine.Graph) {
+	o.Observer.Loaded = func(graph func() *engine.Graph) {
+		g := graph()
 		for _, e := range slices.Collect(g.Edges()) {
 			arrow := " -> "
 			if e.Notify {

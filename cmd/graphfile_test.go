@@ -49,7 +49,7 @@ func applying(t *testing.T, path string) *graphInput {
 		t.Fatal(err)
 	}
 	loaded := make(chan struct{}, 16)
-	e, err := mgmt.New(mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(*engine.Graph) { loaded <- struct{}{} }}})
+	e, err := mgmt.New(mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(func() *engine.Graph) { loaded <- struct{}{} }}})
 	if err != nil {
 		t.Fatal(err)
 	}

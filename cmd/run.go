@@ -158,7 +158,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	svc := service.New(p.logger)
 	observer := status.observe(p.observer())
 	if f.graphviz != "" {
-		observer.Loaded = func(g *engine.Graph) { f.drawTo(p, g) }
+		observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
 	}
 	trim := newTrimmer()
 	reload := make(chan struct{}, 1)

@@ -21,6 +21,9 @@ type Vertex struct {
 	// FindVertex finds the owner by the id of a member.
 	Group []*Vertex
 
+	// Alone has the metaparameters of Res as they were declared, where Res runs a group; nil elsewhere.
+	Alone *MetaParams
+
 	// Once says that it rests after its first success, as if hidden. It brings back
 	// the state before a resource that has left the graph, and does not keep it so.
 	Once bool

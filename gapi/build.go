@@ -39,10 +39,10 @@ func NewDraft(reg *engine.Registry, d *Declared) *Draft {
 	return newDraft(newBuilder(reg, d))
 }
 
-// NewPart makes the resources of a part of the graph that runs, for reactor.Stage.Upsert. runs returns the resource that runs
-// under an id, nil for none. A reference to it is good, and it becomes a vertex without a value. Clashes, and references by
-// parameters, are sought among the resources of the part and those that it names.
-func NewPart(reg *engine.Registry, d *Declared, runs func(id string) engine.Res) *Draft {
+// NewPart makes the resources of a part of the graph that runs, for reactor.Stage.Change. A reference to a resource that runs is
+// good, and that becomes a vertex without a value. Check then judges the part as if the whole graph had been declared with it: wires
+// and secrets of the resources that receive from the part are checked again, and clashes with resources that run are found.
+func NewPart(reg *engine.Registry, d *Declared, runs Running) *Draft {
 	if d == nil {
 		return &Draft{}
 	}
@@ -67,9 +67,10 @@ func newDraft(b *builder) *Draft {
 	if b.like == nil {
 		b.links = make([]link, 0, b.referring())
 	}
-	for _, it := range b.items {
-		b.wire(it)
-		b.references(it)
+	b.receiving()
+	for i := 0; i < len(b.items); i++ { // of a part, running ones come in on the way
+		b.wire(b.items[i])
+		b.references(b.items[i])
 	}
 	tainted := b.tainted()
 	b.secrets(tainted)
@@ -111,6 +112,7 @@ func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics)
 	x.uids = b.uids
 	b.each((*builder).validate)
 	b.each((*builder).claim)
+	b.claimRunning()
 	b.clashes()
 	b.join(b.g)
 	if b.found.Errors() == 0 {
@@ -158,9 +160,9 @@ type builder struct {
 	like *drafted // an earlier graph with the same ids, and after recall the same references, nil for none
 	sums *sums    // nil where nothing is kept
 
-	runs func(id string) engine.Res // of a part: what runs under an id; nil for a whole graph
-	same func(i int) bool           // see Draft.Check
-	uids [][]engine.ResUID          // by vertex of g
+	runs Running           // of a part; nil for a whole graph
+	same func(i int) bool  // see Draft.Check
+	uids [][]engine.ResUID // by vertex of g
 }
 
 // ident identifies a resource; the kind is in lower case.
@@ -307,20 +309,10 @@ func (b *builder) find(kind, name string) (int32, bool) {
 	if i, ok := b.g.IndexBytes(b.key); ok {
 		return int32(i), true
 	}
-	if b.runs == nil {
-		return -1, false
+	if it := b.running(string(b.key)); it != nil {
+		return it.vertex, true
 	}
-	id := string(b.key)
-	res := b.runs(id)
-	if res == nil {
-		return -1, false
-	}
-	it := &item{Declaration: &Declaration{Kind: kind, Name: name, Res: res}, ident: ident{kind, name}, id: id, res: res, runs: true}
-	it.info = b.goKindOf(it)
-	at, _ := b.g.Add(id, nil) // it was not there
-	it.vertex = int32(at)
-	b.items, b.first = append(b.items, it), append(b.first, it)
-	return it.vertex, true
+	return -1, false
 }
 
 // identity returns the kind and the name of a declaration.

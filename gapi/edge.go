@@ -37,6 +37,9 @@ func (b *builder) link(l link, h how) {
 
 // references makes the edges that a resource declares by itself.
 func (b *builder) references(it *item) {
+	if it.runs {
+		return
+	}
 	if b.like == nil { // else they are as they were, and good
 		b.refer(it, it.Before, "before", link{from: it.vertex, by: graph.ByFrom})
 		b.refer(it, it.Depend, "depend", link{to: it.vertex, by: graph.ByTo})
@@ -152,7 +155,7 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 	return orPos(n.Pos, other)
 }
 
-// join adds the links to the graph.
+// join adds the links to the graph. An implied one is left out where the resource to which it belongs has declared the edge too.
 func (b *builder) join(g *engine.Graph) {
 	if b.like != nil {
 		for _, l := range b.links {
@@ -161,24 +164,30 @@ func (b *builder) join(g *engine.Graph) {
 		return
 	}
 	g.Grow(0, len(b.links))
-	direct := map[[2]int32]bool{} // pairs with a declared edge, where any is implied
+	direct := map[owned]bool{} // where any is implied
 	anyImplied := slices.ContainsFunc(b.links, func(l link) bool { return l.implied })
 	for _, implied := range []bool{false, true} {
 		for _, l := range b.links {
 			if l.implied != implied {
 				continue
 			}
-			ends := [2]int32{l.from, l.to}
-			if implied && direct[ends] {
+			edge := owned{[2]int32{l.from, l.to}, l.by}
+			if implied && direct[edge] {
 				continue
 			}
 			if !implied && anyImplied {
-				direct[ends] = true
+				direct[edge] = true
 			}
 			b.joinOne(g, l)
 		}
 	}
 	b.cycles(g)
+}
+
+// owned is a pair of vertices, and which of them an edge between them belongs to.
+type owned struct {
+	ends [2]int32
+	by   graph.Owner
 }
 
 func (b *builder) joinOne(g *engine.Graph, l link) {

@@ -39,7 +39,9 @@ func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 	sender := b.first[at]
 	from, key := b.sent(it, sender, r)
 	w := engine.Wire{Field: path, Pos: r.Pos, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
-	b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: "recv " + path, pos: r.Pos})
+	if !it.runs {
+		b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: "recv " + path, pos: r.Pos})
+	}
 	if from == nil || to == nil {
 		return w, false
 	}

@@ -105,7 +105,7 @@ func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
 		Swapped:   func(mgmt.Swap) { s.stir() },
 		Ran:       func(mgmt.Run) { s.stir() },
-		Loaded:    func(*engine.Graph) { s.loaded() },
+		Loaded:    func(func() *engine.Graph) { s.loaded() },
 		Refused:   s.refuse,
 		Converged: func(bool, mgmt.Counts) { s.stir() },
 	})

@@ -54,7 +54,7 @@ func expect(t *testing.T, m *servicetest.Mailbox, want ...string) {
 func TestServiceTells(t *testing.T) {
 	s, m := newTestService(t, 0)
 	told := 0
-	o := s.Observe(mgmt.Observer{Loaded: func(*engine.Graph) { told++ }})
+	o := s.Observe(mgmt.Observer{Loaded: func(func() *engine.Graph) { told++ }})
 	s.Reloading() // there is nothing yet that could be read again
 	o.Refused(errors.New("x"))
 	expect(t, m, "STATUS=graph refused")

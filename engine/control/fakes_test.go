@@ -251,7 +251,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 		t.Fatal(err)
 	}
 	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
-	rec.Loaded(graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]"))
+	rec.Loaded(func() *engine.Graph { return graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]") })
 	return &rig{s, e, rec, out}
 }
 

@@ -48,8 +48,8 @@ type Recorder struct {
 	odd      map[string]engine.State // resources that did not end ok last time
 	speakers map[string]string       // who pauses or resumes what at this moment
 	state    Standing
-	graph    *engine.Graph
-	changed  chan struct{} // closed and replaced when there is news
+	graph    func() *engine.Graph // that in effect; nil before the first
+	changed  chan struct{}        // closed and replaced when there is news
 }
 
 // item is an event that waits to be encoded: a run, or a ready event.
@@ -211,12 +211,16 @@ func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 	})
 }
 
-// Loaded takes the graph that is in effect; it is never altered. The memory of
+// Loaded takes the graph that is in effect, as mgmt.Observer has it; it is never altered. The memory of
 // resources that are not in it goes.
-func (r *Recorder) Loaded(g *engine.Graph) {
+func (r *Recorder) Loaded(graph func() *engine.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.graph = g
+	r.graph = graph
+	if len(r.odd) == 0 {
+		return // the graph need not be drawn
+	}
+	g := graph()
 	for id := range r.odd {
 		if _, ok := g.Index(id); !ok {
 			delete(r.odd, id)
@@ -319,8 +323,12 @@ func (r *Recorder) Standing() Standing {
 // Graph returns the graph in effect, nil before the first.
 func (r *Recorder) Graph() *engine.Graph {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.graph
+	graph := r.graph
+	r.mu.Unlock()
+	if graph == nil {
+		return nil
+	}
+	return graph()
 }
 
 // Run encodes events and keeps them in h until ctx ends, and then the rest. The

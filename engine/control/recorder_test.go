@@ -213,7 +213,7 @@ func TestForgets(t *testing.T) {
 	rec := newRecorder()
 	rec.Ran(reactor.Run{Resource: "r[1]", State: engine.StateFailed})
 	rec.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed})
-	rec.Loaded(graphOf(t, "file[/a]"))
+	rec.Loaded(func() *engine.Graph { return graphOf(t, "file[/a]") })
 	if len(rec.odd) != 1 {
 		t.Errorf("it remembers %v", rec.odd)
 	}

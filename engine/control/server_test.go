@@ -348,7 +348,7 @@ func TestResumeOfOneThatLeft(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	r.engine.list = r.engine.list[1:]
-	r.rec.Loaded(graphOf(t, "svc[web]"))
+	r.rec.Loaded(func() *engine.Graph { return graphOf(t, "svc[web]") })
 	for i, want := range []int{200, 404} {
 		w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`)
 		if w.Code != want || !strings.Contains(w.Body.String(), "file[/a]") {

@@ -69,7 +69,7 @@ func (s *swap) named(id string) *vertex {
 func (s *swap) keepMost() {
 	s.r.pairs(s.g, func(i int, decl *engine.Vertex, v *vertex) {
 		switch {
-		case decl == nil && s.part:
+		case decl == nil && s.part, decl != nil && v.runs(decl):
 			s.all[i] = v
 		case decl != nil && len(decl.Recv) == 0 && (s.st.isSame(i, decl) || v.same(decl)):
 			s.all[i] = v
@@ -121,9 +121,16 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 	v.wired().Carry(old.wired(), v.Res)
 	v.guardList(v.wired().Taint())
 	if old.same(decl) {
+		decl.Res = old.Res // the other one is not kept in memory
 		return old, nil
 	}
 	return v, nil
+}
+
+// runs reports whether a declared vertex has the very resource that runs, and receives the same.
+func (v *vertex) runs(d *engine.Vertex) bool {
+	t := reflect.TypeOf(d.Res)
+	return t != nil && t.Comparable() && v.Res == d.Res && v.once == d.Once && (v.Begun() || v.meta.Hidden) && v.wired().Same(d.Recv)
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.

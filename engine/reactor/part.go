@@ -21,28 +21,13 @@ func (e *ReferredError) Error() string {
 	return fmt.Sprintf("%s can't be deleted, because %s refers to it; delete both, or change %s first", e.Resource, e.By, e.By)
 }
 
-// upsert changes or adds the vertices of a part.
-func (st *Stage) upsert(ctx context.Context, part *engine.Graph) error {
+// change changes or adds the vertices of a part, and removes others.
+func (st *Stage) change(ctx context.Context, part *engine.Graph, ids []string) error {
 	order, err := part.Sort()
 	if err != nil {
 		return err
 	}
 	s := &swap{st: st, r: st.r, g: part, part: true, order: order}
-	if err := s.checkEnds(); err != nil {
-		return err
-	}
-	if err := s.match(); err != nil {
-		return err
-	}
-	if err := s.try(ctx); err != nil {
-		return err
-	}
-	return s.effect(ctx, func(id string) bool { return st.r.loop.named(id) != nil })
-}
-
-// remove removes vertices.
-func (st *Stage) remove(ctx context.Context, ids []string) error {
-	s := &swap{st: st, r: st.r, g: graph.New[*engine.Vertex](""), part: true}
 	goes := map[string]bool{}
 	for _, id := range ids {
 		v := s.r.loop.named(id)
@@ -54,21 +39,34 @@ func (st *Stage) remove(ctx context.Context, ids []string) error {
 		}
 		goes[id] = true
 	}
+	if err := s.checkEnds(goes); err != nil {
+		return err
+	}
+	if err := s.match(); err != nil {
+		return err
+	}
 	if err := s.checkReferred(ctx, goes); err != nil {
 		return err
 	}
 	if err := s.checkRemovals(); err != nil {
 		return err
 	}
+	if err := s.try(ctx); err != nil {
+		return err
+	}
 	return s.effect(ctx, func(id string) bool { return s.r.loop.named(id) != nil })
 }
 
-// checkEnds refuses a part whose edges lead nowhere.
-func (s *swap) checkEnds() error {
+// checkEnds refuses a part whose edges lead nowhere, or that brings something which goes.
+func (s *swap) checkEnds(goes map[string]bool) error {
 	var errs []error
 	for i, decl := range s.g.All() {
-		if decl == nil && s.r.loop.named(s.g.ID(i)) == nil {
-			errs = append(errs, &UnknownResourceError{s.g.ID(i)})
+		id := s.g.ID(i)
+		switch {
+		case goes[id]:
+			errs = append(errs, fmt.Errorf("%s can't be deleted by a change that names it: delete it by another one", id))
+		case decl == nil && s.r.loop.named(id) == nil:
+			errs = append(errs, &UnknownResourceError{id})
 		}
 	}
 	for e := range s.g.Edges() {
@@ -92,17 +90,26 @@ func (s *swap) checkReferred(ctx context.Context, goes map[string]bool) error {
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// referrer returns a vertex that stays and needs v, or "".
+// referrer returns a vertex that stays and needs v, or "". What a brought vertex needs, its new declaration says.
 func (s *swap) referrer(v *vertex, goes map[string]bool) string {
+	brings := func(id string) bool {
+		i, ok := s.g.Index(id)
+		return ok && s.g.Value(i) != nil
+	}
 	for n := range s.around(v) {
 		refers := slices.ContainsFunc(n.ties, func(t tie) bool { return t.peer == v.slot && !t.is(tieFree) })
-		if refers && !goes[n.ID] {
+		if refers && !goes[n.ID] && !brings(n.ID) {
 			return n.ID
 		}
 	}
 	for _, t := range v.sendsTo {
-		if !goes[t.v.ID] {
+		if !goes[t.v.ID] && !brings(t.v.ID) {
 			return t.v.ID
+		}
+	}
+	for i, decl := range s.g.All() {
+		if decl != nil && slices.ContainsFunc(decl.Recv, func(w engine.Wire) bool { return w.From.ID() == v.ID }) {
+			return s.g.ID(i)
 		}
 	}
 	return ""

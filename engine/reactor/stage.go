@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/graph"
 )
 
 // ErrStageOver is the error of a second end of a Stage.
@@ -13,7 +14,7 @@ var ErrStageOver = errors.New("the stage has ended: it was committed or dropped 
 
 // Stage is the next change of the graph, reserved. While it is held no other one begins, so that what Same
 // says stays true until Commit. Whoever got it ends it, by one of Commit, Upsert, Delete and Drop. All its
-// methods but Same and Compare end it, whatever they return. It may go from goroutine to goroutine.
+// methods but Same, Compare, Find and Receivers end it, whatever they return. It may go from goroutine to goroutine.
 type Stage struct {
 	r     *Reactor
 	ended atomic.Bool
@@ -100,14 +101,20 @@ func (st *Stage) Commit(ctx context.Context, g *engine.Graph) error {
 //
 // The metaparameters realize and rewatch, and the bound of removals, are about whole graphs: Upsert removes nothing.
 func (st *Stage) Upsert(ctx context.Context, part *engine.Graph) error {
-	return st.end(ctx, func() error { return st.upsert(ctx, part) })
+	return st.Change(ctx, part)
+}
+
+// Change is Upsert and Delete in one: what the part brings comes and some vertices go, both or neither. A vertex of the part whose
+// resource is the one that runs goes on, whatever its parameters. The part does not name what goes.
+func (st *Stage) Change(ctx context.Context, part *engine.Graph, remove ...string) error {
+	return st.end(ctx, func() error { return st.change(ctx, part, remove) })
 }
 
 // Delete removes vertices, with the laws of Commit and at the cost of the part. An id that does not run is a
 // *UnknownResourceError, and a remaining vertex that has declared an edge to a removed one, or receives from it,
 // a *ReferredError. Edges that belong to neither end go.
 func (st *Stage) Delete(ctx context.Context, ids ...string) error {
-	return st.end(ctx, func() error { return st.remove(ctx, ids) })
+	return st.Change(ctx, graph.New[*engine.Vertex](""), ids...)
 }
 
 // Drop ends the stage without any effect. It does nothing after another end.
@@ -183,4 +190,16 @@ func (st *Stage) Find(id string) engine.Res {
 		return v.Res
 	}
 	return nil
+}
+
+// Receivers returns the ids of the vertices that receive values from a running one, in no order. Callable until the stage ends.
+func (st *Stage) Receivers(id string) (ids []string) {
+	v := st.find(id)
+	if v == nil {
+		return nil
+	}
+	for _, t := range v.sendsTo {
+		ids = append(ids, t.v.ID)
+	}
+	return ids
 }

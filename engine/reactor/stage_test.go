@@ -215,6 +215,50 @@ func TestUpsertAndDelete(t *testing.T) {
 	})
 }
 
+// TestChange: a part comes and others go at once, or neither. A vertex that a brought one referred to may go, and a brought resource that is
+// the running one goes on.
+func TestChange(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		if err := rg.r.Swap(t.Context(), part(t, w, map[string]string{"a": "1", "b": "1", "c": "1"}, "a>b", "b!c")); err != nil {
+			t.Fatal(err)
+		}
+		rg.rest()
+		change := func(p *engine.Graph, ids ...string) error {
+			st, err := rg.r.Stage(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range p.All() {
+				if run := st.Find(p.ID(i)); v != nil && run != nil && p.ID(i) == "fake[c]" {
+					v.Res = run
+				}
+			}
+			return st.Change(t.Context(), p, ids...)
+		}
+		err := change(part(t, w, map[string]string{"d": "1", "b": "*"}, "b>d"), "fake[b]")
+		if err == nil || !strings.Contains(err.Error(), "fake[b]") {
+			t.Errorf("what goes was named: %v", err)
+		}
+		err = change(part(t, w, map[string]string{"d": "1"}), "fake[a]")
+		if by, ok := errors.AsType[*reactor.ReferredError](err); !ok || by.By != "fake[b]" {
+			t.Errorf("a reference: %v", err)
+		}
+		drawn(t, rg.r, "a>b", "b!c")
+		before := len(w.order())
+		if err := change(part(t, w, map[string]string{"c": "2", "d": "1"}, "d>c"), "fake[b]"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		drawn(t, rg.r, "d>c")
+		if got := strings.Join(w.order()[before:], ", "); strings.Contains(got, "init c") || !strings.Contains(got, "run d") {
+			t.Errorf("the change did: %s", got)
+		}
+	})
+}
+
 // TestUpsertExclusive: of a kind that excludes itself, a failing successor brings the old vertex back.
 func TestUpsertExclusive(t *testing.T) {
 	bubble(t, func(t *testing.T) {

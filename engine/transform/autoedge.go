@@ -90,6 +90,7 @@ func (a *asking) askAll(ctx context.Context, vs []int32) {
 	lists := make([][]wish, len(parts))
 	for i := range parts {
 		lists[i] = parts[i].wanted
+		a.answers.loose = append(a.answers.loose, parts[i].loose...)
 	}
 	a.wanted = slices.Concat(lists...)
 	a.answers.asked = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.asked }))
@@ -107,7 +108,10 @@ type wish struct {
 }
 
 func (w wish) edge() graph.Edge {
-	e := graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true, Notify: w.notify}
+	e := graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true, Notify: w.notify, By: graph.ByTo}
+	if w.from == w.asker {
+		e.By = graph.ByFrom
+	}
 	if w.declared {
 		e.Name = "" // the declared one keeps its own, or none
 	}
@@ -165,6 +169,8 @@ type asking struct {
 
 	is, asked rows[uint32] // by who describes itself and asks, in order: see answers
 	answered  rows[answer]
+	loose     []loose
+	names     map[string]bool // the ids that were asked for; nil to note none
 }
 
 // edgeable returns the vertices that ask, and notes which ones are found.
@@ -292,6 +298,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	}
 	if many, ok := u.(among); ok && isMany(many) {
 		a.answers.again[v] = true
+		a.loose = append(a.loose, loose{v, u})
 		all := a.index.all(many, v)
 		for _, x.vertex = range all {
 			a.link(v, u, x, own)
@@ -301,6 +308,10 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	sum := a.index.sum(u)
 	if sum == 0 {
 		a.answers.again[v] = true
+		a.loose = append(a.loose, loose{v, u})
+	}
+	if name, ok := u.(*engine.NameUID); ok && a.names != nil {
+		a.names[name.ID] = true
 	}
 	if n := len(a.asked.all); n == int(a.asked.last()) || a.asked.all[n-1] != uint32(sum) { // a path is asked for as a file and as a mount
 		a.asked.all = append(a.asked.all, uint32(sum))

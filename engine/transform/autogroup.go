@@ -258,6 +258,7 @@ func (s *grouping) own(gr *group) *engine.Vertex {
 		members = append(members, v.Res)
 		ids = append(ids, s.g.ID(int(m)))
 	}
+	owner.Alone = owner.Res.MetaParams()
 	owner.Res.SetMetaParams(gr.meta)
 	owner.Res.(engine.GroupableRes).SetGroup(slices.Clip(members))
 	s.n.Explain(Grouped, func() string { return strconv.Itoa(len(ids)) + " of kind " + owner.Res.Kind() + " run as one" }, ids...)

@@ -101,7 +101,14 @@ type answers struct {
 	is    rows[uint32] // the sums of its UIDs, cut; 0 for one without Hash
 	asked rows[uint32] // those of the UIDs that it has asked by
 	found rows[answer]
-	again []bool // it has to be asked again in any case: it has failed, or asked by a UID without a single Hash
+	loose []loose // the questions that no sum answers
+	again []bool  // it has to be asked again in any case: it has failed, or asked by a UID without a single Hash
+}
+
+// loose is a question that is not looked up by one sum: by a UID without Hash, or one that means all of some.
+type loose struct {
+	asker int32
+	uid   engine.ResUID
 }
 
 // answer is one vertex that was found for one that asked.

@@ -220,7 +220,10 @@ func TestAutoEdgeIsWhole(t *testing.T) {
 			ends := [2]int{e.From, e.To}
 			was, declared := g.Link(e.From, e.To)
 			if !declared {
-				was = graph.Edge{From: e.From, To: e.To, Name: "auto", Implied: true}
+				was = graph.Edge{From: e.From, To: e.To, Name: "auto", Implied: true, By: e.By}
+				if e.By == graph.ByNeither {
+					t.Fatalf("%+v does not belong to who has asked for it", e)
+				}
 			}
 			was.Notify = was.Notify || refresh[ends]
 			if !declared && !wanted[ends] || was != e {

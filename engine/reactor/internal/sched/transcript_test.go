@@ -59,6 +59,8 @@ func (s *script) do(input []string) string {
 		return ""
 	case "graph":
 		out.WriteString(s.graph(input[1:]))
+	case "patch":
+		out.WriteString(s.patch(input[1:]))
 	case "next":
 		s.next(&out)
 	case "run":
@@ -253,6 +255,65 @@ func (s *script) graph(lines []string) string {
 		return text
 	}
 	s.keepGone(t.Removed)
+	return ""
+}
+
+// patch changes a part: "gone a b" takes vertices away, and "cut a b" an edge. The other lines are those of graph: what is not there
+// comes, and "new a" replaces a.
+func (s *script) patch(lines []string) string {
+	var p sched.Patch
+	var cut []string
+	gone := map[string]bool{}
+	lines = slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "gone":
+			for name := range strings.FieldsSeq(rest) {
+				gone[name] = true
+			}
+		case "cut":
+			cut = append(cut, rest)
+		default:
+			return false
+		}
+		return true
+	})
+	part, was := parse(lines), s.copy()
+	for _, name := range slices.Sorted(maps.Keys(s.slot)) {
+		if v := s.slot[name]; s.names[v] == name && (gone[name] || part.anew[name]) {
+			p.Removed = append(p.Removed, v)
+			delete(s.slot, name)
+			if !s.runs[v] && gone[name] {
+				s.forget(v)
+			}
+		}
+	}
+	for _, name := range part.order {
+		if _, ok := s.slot[name]; !ok {
+			p.Added = append(p.Added, s.take(name))
+			p.Batch = append(p.Batch, part.key(name))
+		}
+	}
+	for _, ends := range cut {
+		a, b, _ := strings.Cut(ends, " ")
+		p.Cut = append(p.Cut, [2]sched.Vertex{s.slot[a], s.slot[b]})
+	}
+	for _, e := range part.edges {
+		p.Join = append(p.Join, [2]sched.Vertex{s.slot[e[0]], s.slot[e[1]]})
+	}
+	p.N = len(s.names)
+	if err := s.m.Patch(p); err != nil {
+		text := "refused: " + s.explain(err) + "\n"
+		was.m = s.m
+		*s = *was
+		return text
+	}
+	s.keepGone(p.Removed)
+	for _, v := range p.Removed {
+		if !s.runs[v] && !slices.Contains(slices.Collect(maps.Values(s.slot)), v) {
+			s.busy[v] = false
+		}
+	}
 	return ""
 }
 

@@ -1,0 +1,353 @@
+package transform
+
+import (
+	"hash/maphash"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/graph"
+)
+
+// Parts is the graph that runs, as it was declared, open to changes of a part of it. Change says what becomes of the graph that
+// runs, and Take notes that it is in effect.
+//
+// Law: after any sequence of changes the graph is the one that the steps would have made of the whole. A change costs what the part
+// costs, and what asks for it. The first one after a whole graph makes an index of that, once. A change that this cannot do
+// says so (Change.Whole): the whole graph then has to go through the steps again, as Whole returns it.
+//
+// Change and Take are for one goroutine at a time. The other methods are callable from any goroutine.
+type Parts struct {
+	base    *engine.Graph // the last whole graph, with automatic edges, before AutoGroup
+	grouped *engine.Graph // the same after AutoGroup
+	known   *answers      // of base; nil without automatic edges
+	odd     string        // why every change needs the whole graph; empty where none does
+
+	seed      maphash.Seed
+	is, asked *sums // by number; nil before the first change
+	groupable int   // vertices that may be grouped
+
+	mu      sync.RWMutex        // guards the rest against the other methods
+	ids     []string            // of vertices that came after base, which have the numbers from base.Len() on
+	numbers map[string]int32    // of those; a vertex of base has its index
+	changed map[int32]*standing // by number: those that were brought or removed since base
+	drawn   *engine.Graph       // of Graph; nil where that has to draw it
+}
+
+// standing is one vertex that is not as in base, by numbers. An edge that belongs to neither end stands at one of them.
+type standing struct {
+	v    *engine.Vertex // nil for a vertex that was removed
+	own  []graph.Edge   // the declared edges that belong to it
+	auto []graph.Edge   // the automatic edges that it has asked for
+}
+
+// NewParts returns the Parts of a whole graph that has taken effect. Base has gone through all steps but AutoGroup, and grouped
+// through that one too; they may be the same. The Memory has made its automatic edges and was told to Keep them; it is nil where
+// there are none. With leftOut, a step has left an edge out, so that each change needs the whole graph.
+func NewParts(base, grouped *engine.Graph, m *Memory, leftOut bool) *Parts {
+	p := &Parts{base: base, grouped: grouped, numbers: map[string]int32{}, changed: map[int32]*standing{}, seed: maphash.MakeSeed()}
+	if m != nil {
+		if p.known = m.known; p.known == nil {
+			p.known = newAnswers(base, p.seed)
+		}
+		p.seed = p.known.seed
+	}
+	switch {
+	case leftOut:
+		p.odd = "an automatic edge was left out, because it would have closed a cycle"
+	case base != grouped:
+		p.odd = "resources run in groups"
+	}
+	return p
+}
+
+// number returns the number of a vertex that is there.
+func (p *Parts) number(id string) (int32, bool) {
+	n, ok := p.numbers[id]
+	if !ok {
+		var i int
+		i, ok = p.base.Index(id)
+		n = int32(i)
+	}
+	if !ok || p.vertex(n) == nil {
+		return -1, false
+	}
+	return n, true
+}
+
+// id returns the id of a number.
+func (p *Parts) id(n int32) string {
+	if int(n) < p.base.Len() {
+		return p.base.ID(int(n))
+	}
+	return p.ids[int(n)-p.base.Len()]
+}
+
+// vertex returns the vertex of a number, nil for one that was removed.
+func (p *Parts) vertex(n int32) *engine.Vertex {
+	if st := p.changed[n]; st != nil {
+		return st.v
+	}
+	return p.base.Value(int(n))
+}
+
+// Find returns the vertex under an id as it was declared, nil for none. It must not be altered.
+func (p *Parts) Find(id string) *engine.Vertex {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if n, ok := p.number(id); ok {
+		return p.vertex(n)
+	}
+	return nil
+}
+
+// Sharing yields the ids of the vertices that may have a UID with the hash of this one, in no order. It is called between changes.
+func (p *Parts) Sharing(u engine.ResUID) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		p.prepare()
+		h, ok := u.(hashed)
+		if !ok {
+			return
+		}
+		for n := range p.is.with(uint32(maphash.String(p.seed, h.Hash()))) {
+			if !yield(p.id(n)) {
+				return
+			}
+		}
+	}
+}
+
+// IDs returns the ids of the vertices that run, those of the whole graph first. Members of groups, and vertices that only undo
+// something, are left out.
+func (p *Parts) IDs() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]string, 0, p.base.Len())
+	if len(p.changed) == 0 {
+		for i, v := range p.grouped.All() {
+			if !v.Once {
+				list = append(list, p.grouped.ID(i))
+			}
+		}
+		return list
+	}
+	for n := range int32(p.base.Len() + len(p.ids)) {
+		if v := p.vertex(n); v != nil && !v.Once {
+			list = append(list, p.id(n))
+		}
+	}
+	return list
+}
+
+// Graph returns the graph that runs, at the cost of the whole where a part has changed since it was called before.
+func (p *Parts) Graph() *engine.Graph {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case len(p.changed) == 0:
+		return p.grouped
+	case p.drawn == nil:
+		p.drawn = p.draw(nil, true)
+	}
+	return p.drawn
+}
+
+// Grouped returns the last whole graph. Parts change no group of it.
+func (p *Parts) Grouped() *engine.Graph { return p.grouped }
+
+// Declared returns the graph that runs as it was declared, at the cost of the whole.
+func (p *Parts) Declared() *engine.Graph {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.draw(nil, false)
+}
+
+// prepare makes the index of the whole graph, once.
+func (p *Parts) prepare() {
+	if p.is != nil {
+		return
+	}
+	is, asked := &rows[uint32]{}, &rows[uint32]{}
+	for i, v := range p.base.All() {
+		if p.known != nil && i < len(p.known.is.ends) {
+			is.all = append(is.all, p.known.is.of(int32(i))...)
+			asked.all = append(asked.all, p.known.asked.of(int32(i))...)
+		}
+		if !takesPart(v) || p.known == nil {
+			is.all = append(is.all, p.sumsOf(uidsOf(v))...)
+		}
+		if v.Once && p.odd == "" {
+			p.odd = "something that has left the graph is undone"
+		}
+		p.groupable += groupable(v)
+		is.end()
+		asked.end()
+	}
+	p.asked, p.is = newSums(asked), newSums(is)
+}
+
+// takesPart reports whether a vertex takes part in automatic edges.
+func takesPart(v *engine.Vertex) bool {
+	m := v.Res.MetaParams()
+	return m.AutoEdges() && !m.Hidden
+}
+
+// groupable returns 1 for a vertex that AutoGroup may look at.
+func groupable(v *engine.Vertex) int {
+	if _, ok := engine.As[engine.GroupableRes](v.Res); ok && keepsAlone(v.Res.MetaParams()) == nil {
+		return 1
+	}
+	return 0
+}
+
+// uidsOf asks a resource for its UIDs. A fault of it is noted where automatic edges are made.
+func uidsOf(v *engine.Vertex) (uids []engine.ResUID) {
+	r, ok := engine.As[engine.EdgeableRes](v.Res)
+	if !ok {
+		return nil
+	}
+	if err := engine.Guard("UIDs", func() error { uids = r.UIDs(); return nil }); err != nil {
+		return nil
+	}
+	return uids
+}
+
+// sumsOf returns the sums of UIDs with a Hash.
+func (p *Parts) sumsOf(uids []engine.ResUID) (list []uint32) {
+	for _, u := range uids {
+		if h, ok := u.(hashed); ok {
+			_ = engine.Guard("Hash", func() error { list = append(list, uint32(maphash.String(p.seed, h.Hash()))); return nil })
+		}
+	}
+	return list
+}
+
+// baseEdges yields the declarations of base around one of its vertices that still hold, but for those whose owner has changed.
+func (p *Parts) baseEdges(n int32) iter.Seq[graph.Edge] {
+	return func(yield func(graph.Edge) bool) {
+		if int(n) >= p.base.Len() {
+			return
+		}
+		some := func(from, to int32) bool {
+			for e := range p.base.Declarations(int(from), int(to)) {
+				if p.holds(e) && !yield(e) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, from := range p.base.Pred(int(n)) {
+			if !some(from, n) {
+				return
+			}
+		}
+		for _, to := range p.base.Succ(int(n)) {
+			if !some(n, to) {
+				return
+			}
+		}
+	}
+}
+
+// holds reports whether a declaration of base still counts: its owner has not changed, and the other end is there.
+func (p *Parts) holds(e graph.Edge) bool {
+	at, other := int32(e.To), int32(e.From)
+	if e.By == graph.ByFrom {
+		at, other = other, at
+	}
+	return p.changed[at] == nil && p.vertex(other) != nil
+}
+
+// automatic reports whether AutoEdge has added an edge to base.
+func (p *Parts) automatic(e graph.Edge) bool {
+	if !e.Implied || e.By == graph.ByNeither {
+		return false
+	}
+	receives := e.By == graph.ByTo && !e.Notify && slices.ContainsFunc(p.base.Value(e.To).Recv, func(w engine.Wire) bool { return w.From.ID() == p.base.ID(e.From) })
+	return !receives
+}
+
+// stands returns how a vertex stands, which is not altered.
+func (p *Parts) stands(n int32) *standing {
+	if st := p.changed[n]; st != nil {
+		return st
+	}
+	st := &standing{v: p.base.Value(int(n))}
+	for e := range p.baseEdges(n) {
+		switch mine := e.By == graph.ByFrom && e.From == int(n) || e.By != graph.ByFrom && e.To == int(n); {
+		case !mine:
+		case p.automatic(e):
+			st.auto = append(st.auto, e)
+		default:
+			st.own = append(st.own, e)
+		}
+	}
+	return st
+}
+
+// draw returns the whole graph, with a change that is not in effect (nil for none), and with automatic edges or without.
+func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
+	at := func(n int32) *standing {
+		if c != nil && c.news[n] != nil {
+			return c.news[n]
+		}
+		return p.changed[n]
+	}
+	total, fresh := int32(p.base.Len()+len(p.ids)), []string(nil)
+	if c != nil {
+		fresh = c.fresh
+	}
+	g := graph.New[*engine.Vertex](p.base.Name)
+	g.Grow(int(total)+len(fresh), p.base.EdgeCount())
+	places := make([]int, int(total)+len(fresh))
+	for n := range int32(len(places)) {
+		var id string
+		if n < total {
+			id = p.id(n)
+		} else {
+			id = fresh[n-total]
+		}
+		v := (*engine.Vertex)(nil)
+		if st := at(n); st != nil {
+			v = st.v
+		} else {
+			v = p.base.Value(int(n))
+		}
+		if places[n] = -1; v != nil && (auto || !v.Once) {
+			places[n], _ = g.Add(id, v) // unique: of a removed id, the number is another one
+		}
+	}
+	connect := func(e graph.Edge) {
+		if e.From, e.To = places[e.From], places[e.To]; e.From >= 0 && e.To >= 0 {
+			_ = g.Connect(e) // both are there, and are two
+		}
+	}
+	for e := range p.base.Declared() {
+		if at(ownerOf(e)) == nil && (auto || !p.automatic(e)) {
+			connect(e)
+		}
+	}
+	p.connectChanged(c, auto, connect)
+	return g
+}
+
+// connectChanged connects the edges of vertices that are not as in base.
+func (p *Parts) connectChanged(c *Change, auto bool, connect func(graph.Edge)) {
+	all := p.changed
+	if c != nil {
+		all = maps.Clone(p.changed)
+		maps.Copy(all, c.news)
+	}
+	for _, n := range slices.Sorted(maps.Keys(all)) {
+		for _, e := range all[n].own {
+			connect(e)
+		}
+		if auto {
+			for _, e := range all[n].auto {
+				connect(e)
+			}
+		}
+	}
+}
