@@ -249,14 +249,6 @@ func (c *Change) vertex(n int32) *engine.Vertex {
 	return c.p.vertex(n)
 }
 
-// stands returns how a vertex stands after the change, as far as it is known.
-func (c *Change) stands(n int32) *standing {
-	if st := c.news[n]; st != nil {
-		return st
-	}
-	return c.p.stands(n)
-}
-
 // id returns the id of a number after the change.
 func (c *Change) id(n int32) string {
 	if c.known(n) {
