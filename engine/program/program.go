@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -26,14 +27,17 @@ type Call struct {
 	Hidden  *secrets.Texts // texts that no error may hold; nil for none
 }
 
-// Do runs the program, and waits for its end. The output is returned beside an error too.
+// Do runs the program, and waits for its end. The output is returned beside an error too. A program that goes on writing
+// after Command.MaxOutput is ended.
 func (c *Call) Do(ctx context.Context, run Runner) ([]byte, error) {
 	if c.Timeout > 0 {
 		timed, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("it has not ended within %s", c.Timeout))
 		defer cancel()
 		ctx = timed
 	}
-	r, err := run(ctx, c.Command)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r, err := run(ctx, c.bounded(end))
 	if r == nil {
 		return nil, notRun(err)
 	}
@@ -44,9 +48,32 @@ func (c *Call) Do(ctx context.Context, run Runner) ([]byte, error) {
 	case r.ExitCode != 0:
 		err = c.failure(r, fmt.Sprintf("ended with code %d", r.ExitCode))
 	case r.Truncated:
-		err = &Failure{Name: c.name(), How: "has written more than " + size(c.Command.MaxOutput)}
+		err = c.tooMuch()
 	}
 	return r.Stdout, err
+}
+
+// bounded returns the command, which is ended when its lines are far more than is kept of them. A line counts one byte more
+// than it has, so that empty lines count too; and so do the pieces of a long line.
+func (c *Call) bounded(end context.CancelCauseFunc) engine.Command {
+	cmd := c.Command
+	var written atomic.Int64
+	count := func(pass func([]byte)) func([]byte) {
+		return func(line []byte) {
+			if pass != nil {
+				pass(line)
+			}
+			if most := int64(cmd.MaxOutput); written.Add(int64(len(line))+1)/2 > most && most > 0 {
+				end(c.tooMuch())
+			}
+		}
+	}
+	cmd.Stdout, cmd.Stderr = count(cmd.Stdout), count(cmd.Stderr)
+	return cmd
+}
+
+func (c *Call) tooMuch() error {
+	return &Failure{Name: c.name(), How: "has written more than " + size(c.Command.MaxOutput)}
 }
 
 // notRun is the error of a Runner that returned no result.

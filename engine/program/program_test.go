@@ -71,6 +71,30 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
+// TestEndless: a program that never stops writing is ended before its time is over, on either output, and with empty lines too.
+func TestEndless(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		to   func(engine.Command) func([]byte)
+	}{
+		{"", func(cmd engine.Command) func([]byte) { return cmd.Stdout }},
+		{strings.Repeat("x", 1000), func(cmd engine.Command) func([]byte) { return cmd.Stderr }},
+	} {
+		heard := 0
+		call := program.Call{Timeout: time.Hour, Command: engine.Command{Argv: []string{"/bin/p"}, MaxOutput: 10_000, Stdout: func([]byte) { heard++ }}}
+		lines := 0
+		_, err := call.Do(t.Context(), func(ctx context.Context, cmd engine.Command) (*engine.Result, error) {
+			for ; ctx.Err() == nil && lines < 100_000; lines++ {
+				c.to(cmd)([]byte(c.line))
+			}
+			return &engine.Result{Truncated: true}, context.Cause(ctx)
+		})
+		if said(err) != "/bin/p has written more than 10000 bytes" || lines*(len(c.line)+1) < 20_000 || lines*(len(c.line)+1) > 30_000 || heard != 0 && heard != lines {
+			t.Errorf("%v after %d lines, of which %d were heard", err, lines, heard)
+		}
+	}
+}
+
 // TestUnsaid: an error without the output says why it lacks it.
 func TestUnsaid(t *testing.T) {
 	f := &program.Failure{Name: "p", How: "ended with code 3", Said: "canary"}
