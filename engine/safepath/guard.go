@@ -63,7 +63,7 @@ func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 // unguarded names the user who could write the deciding file, and how to mend that.
 func (k *walk) unguarded() error {
 	return &RefusedError{Element: short(k.w.shown(k.path)), UID: k.owner, text: fmt.Sprintf(
-		"%s, and could so have mgmt do anything with the rights of %s; mend it with: %s", k.writable, userName(k.w.self.UID), k.mend)}
+		"%s, and could so have mgmt do anything with the rights of %s; %s", k.writable, userName(k.w.self.UID), k.mend)}
 }
 
 // written says who can write to something.
@@ -71,8 +71,18 @@ func written(who, path string, st *unix.Stat_t) string {
 	return fmt.Sprintf("%s can write to %s (mode %04o, owner %s)", who, short(path), st.Mode&0o7777, userWord(int(st.Uid)))
 }
 
-// mend is the command after which others can't write to something any more.
+// mend says how to go on: with a command after which others can't write to something any more. A device, and a folder that
+// is made for all users, has to stay as it is.
 func (w Walker) mend(path string, st *unix.Stat_t) string {
+	kind, forAll := st.Mode&unix.S_IFMT, uint32(unix.S_ISVTX|unix.S_IWOTH)
+	if kind != unix.S_IFREG && kind != unix.S_IFDIR && kind != unix.S_IFIFO || kind == unix.S_IFDIR && st.Mode&forAll == forAll {
+		return "name another path: this one is for all users"
+	}
+	return "mend it with: " + w.command(path, st)
+}
+
+// command takes the right to write from others.
+func (w Walker) command(path string, st *unix.Stat_t) string {
 	group := st.Mode&unix.S_IWGRP != 0 && !w.privateGroup(st.Gid)
 	var cmds string
 	if !w.Trusts(st.Uid) {

@@ -27,6 +27,8 @@ func TestFindingA8Guard(t *testing.T) {
 	}
 	must(t, unix.Chmod(dir+"/group", 0o664))
 	must(t, unix.Chmod(dir+"/staff", 0o775))
+	must(t, unix.Mknod(dir+"/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
+	must(t, unix.Chmod(dir+"/null", 0o666))
 	for path, want := range map[string]string{
 		"ok": "", "private/ok": "", "link": "", "private": "", "tmp/f": "", "tmp/mine/f": "", "pipe": "",
 		"hers":          "chown root DIR/hers",
@@ -41,7 +43,8 @@ func TestFindingA8Guard(t *testing.T) {
 		"home/f":        "chown root DIR/home",
 		"home/l":        "not followed",
 		"theirs":        "not followed",
-		"tmp":           "chmod o-w DIR/tmp",
+		"tmp":           "name another path",
+		"null":          "name another path",
 		"tmp/hers":      "chown root DIR/tmp/hers",
 		"tmp/l":         "not followed",
 		"herpipe":       "chown root DIR/herpipe",
