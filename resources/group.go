@@ -10,7 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/traits"
@@ -75,31 +75,31 @@ func (r *GroupRes) Backend() string { return accountBackend(r.MetaParams().Backe
 
 func (r *GroupRes) absent() bool { return r.State == FileAbsent }
 
-func (r *GroupRes) where() userdb.Where { return userdb.Where{Root: accountRoot(r.Root)} }
+func (r *GroupRes) where() backends.Where { return backends.Where{Root: accountRoot(r.Root)} }
 
 // Needs returns what has to be called for such a group.
 func (r *GroupRes) Needs() []string {
-	need := []string{userdb.GetGroups.Name()}
+	need := []string{backends.GetGroups.Name()}
 	if virtualkind.Coming(r, "state") {
 		return accountNeeds(r.Root, need...)
 	}
 	switch {
 	case r.absent():
-		return accountNeeds(r.Root, append(need, userdb.DeleteGroup.Name())...)
+		return accountNeeds(r.Root, append(need, backends.DeleteGroup.Name())...)
 	case r.GID != nil:
-		need = append(need, userdb.ChangeGroup.Name())
+		need = append(need, backends.ChangeGroup.Name())
 	}
 	if len(r.Members) > 0 || r.AllMembers {
-		need = append(need, userdb.SetMembers.Name())
+		need = append(need, backends.SetMembers.Name())
 	}
-	return accountNeeds(r.Root, append(need, userdb.AddGroup.Name())...)
+	return accountNeeds(r.Root, append(need, backends.AddGroup.Name())...)
 }
 
 // Validate checks the parameters.
 func (r *GroupRes) Validate() error {
 	errs := accountRules(r.Name(), r.State, r.Root)
 	for _, m := range r.Members {
-		if err := userdb.CheckName(m); err != nil {
+		if err := backends.CheckName(m); err != nil {
 			errs = append(errs, fmt.Errorf("members: %w", err))
 		}
 	}
@@ -132,7 +132,7 @@ func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	defer m.Close()
-	info, result, err := userdb.DescribeGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+	info, result, err := backends.DescribeGroup.Call(ctx, m, backends.NameArgs{Name: r.Name(), Where: r.where()})
 	if err != nil {
 		return nil, err
 	}
@@ -154,14 +154,14 @@ func (r *GroupRes) like(name, state string) *GroupRes {
 // List yields all groups of the databases.
 func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	open := func() (*virtual.Module, error) { return r.Open(ctx, "group", r.Backend()) }
-	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.GroupInfo, error) {
-		all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+	return accountsOf(open, r.as, func(m *virtual.Module) ([]backends.GroupInfo, error) {
+		all, _, err := backends.GetGroups.Call(ctx, m, backends.AllArgs{Where: r.where()})
 		return all, err
 	})
 }
 
 // as makes a resource of what is known of a group.
-func (r *GroupRes) as(info *userdb.GroupInfo) engine.Res {
+func (r *GroupRes) as(info *backends.GroupInfo) engine.Res {
 	is := r.like(info.Name, FileExists)
 	is.GID, is.Members, is.AllMembers = &info.GID, info.Members, true
 	return is
@@ -241,7 +241,7 @@ func (r *GroupRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 // Shared is what groups of one system have in common.
 func (r *GroupRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withAccounts[userdb.GroupInfo](r.GroupKey())
+	return withAccounts[backends.GroupInfo](r.GroupKey())
 }
 
 // CheckApplyBatch checks groups of one system with one look, and makes each of them
@@ -252,13 +252,13 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 		return virtualkind.FailAll(len(members), err)
 	}
 	defer m.Close()
-	a := accountBatch[userdb.GroupInfo]{
-		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(g *userdb.GroupInfo) string { return g.Name },
-		all: func(ctx context.Context) ([]userdb.GroupInfo, error) {
-			all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+	a := accountBatch[backends.GroupInfo]{
+		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(g *backends.GroupInfo) string { return g.Name },
+		all: func(ctx context.Context) ([]backends.GroupInfo, error) {
+			all, _, err := backends.GetGroups.Call(ctx, m, backends.AllArgs{Where: r.where()})
 			return all, err
 		},
-		check: func(ctx context.Context, one engine.Res, info *userdb.GroupInfo, apply bool) (bool, error) {
+		check: func(ctx context.Context, one engine.Res, info *backends.GroupInfo, apply bool) (bool, error) {
 			return one.(*GroupRes).checkApply(ctx, m, info, apply)
 		},
 	}
@@ -266,10 +266,12 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 }
 
 // send sends what is known of the group.
-func (r *GroupRes) send(info *userdb.GroupInfo) error { return r.Handle().Send(&GroupSends{info.GID}) }
+func (r *GroupRes) send(info *backends.GroupInfo) error {
+	return r.Handle().Send(&GroupSends{info.GID})
+}
 
 // checkApply makes one group right, which is as info says; nil for not there.
-func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
+func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *backends.GroupInfo, apply bool) (bool, error) {
 	if err := m.Needs(r.Needs()...); err != nil {
 		return false, err // it can't do that since the facts have changed
 	}
@@ -281,7 +283,7 @@ func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *user
 		if !apply {
 			return false, nil
 		}
-		_, _, err := userdb.DeleteGroup.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+		_, _, err := backends.DeleteGroup.Call(ctx, m, backends.NameArgs{Name: r.Name(), Where: r.where()})
 		return false, err
 	case info == nil:
 		r.Handle().Change(engine.Change{Verb: engine.Created})
@@ -298,7 +300,7 @@ func (r *GroupRes) checkApply(ctx context.Context, m *virtual.Module, info *user
 
 // add makes the group with its members.
 func (r *GroupRes) add(ctx context.Context, m *virtual.Module) error {
-	_, _, err := userdb.AddGroup.Call(ctx, m, userdb.AddGroupArgs{Name: r.Name(), GID: r.GID, System: r.System, Unique: !r.AllowDup, Where: r.where()})
+	_, _, err := backends.AddGroup.Call(ctx, m, backends.AddGroupArgs{Name: r.Name(), GID: r.GID, System: r.System, Unique: !r.AllowDup, Where: r.where()})
 	if err == nil && len(r.Members) > 0 {
 		err = r.setMembers(ctx, m, r.Members)
 	}
@@ -306,11 +308,11 @@ func (r *GroupRes) add(ctx context.Context, m *virtual.Module) error {
 }
 
 func (r *GroupRes) setMembers(ctx context.Context, m *virtual.Module, members []string) error {
-	_, _, err := userdb.SetMembers.Call(ctx, m, userdb.MembersArgs{Name: r.Name(), Members: members, Where: r.where()})
+	_, _, err := backends.SetMembers.Call(ctx, m, backends.MembersArgs{Name: r.Name(), Members: members, Where: r.where()})
 	return err
 }
 
-func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *userdb.GroupInfo, apply bool) (bool, error) {
+func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *backends.GroupInfo, apply bool) (bool, error) {
 	number := r.GID != nil && *r.GID != info.GID
 	if number {
 		r.Handle().Change(engine.Change{Field: "gid", From: int64(info.GID), To: int64(*r.GID)})
@@ -323,8 +325,8 @@ func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *userdb.G
 		return !number && !who, nil
 	}
 	if number {
-		args := userdb.ChangeGroupArgs{Name: r.Name(), GID: *r.GID, Unique: !r.AllowDup, Where: r.where()}
-		if _, _, err := userdb.ChangeGroup.Call(ctx, m, args); err != nil {
+		args := backends.ChangeGroupArgs{Name: r.Name(), GID: *r.GID, Unique: !r.AllowDup, Where: r.where()}
+		if _, _, err := backends.ChangeGroup.Call(ctx, m, args); err != nil {
 			return false, err
 		}
 	}
@@ -335,7 +337,7 @@ func (r *GroupRes) change(ctx context.Context, m *virtual.Module, info *userdb.G
 }
 
 // wanted returns who is to be in the group, and whether that differs.
-func (r *GroupRes) wanted(info *userdb.GroupInfo) ([]string, bool) {
+func (r *GroupRes) wanted(info *backends.GroupInfo) ([]string, bool) {
 	if r.Members == nil {
 		return nil, false
 	}

@@ -3,12 +3,12 @@ package resources
 import (
 	"testing"
 
-	_ "github.com/reactivegraph/mgmt/resources/account"
+	_ "github.com/reactivegraph/mgmt/resources/account/backends"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
-	_ "github.com/reactivegraph/mgmt/resources/pkg"
-	_ "github.com/reactivegraph/mgmt/resources/svc"
+	_ "github.com/reactivegraph/mgmt/resources/pkg/backends"
+	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 func TestMain(m *testing.M) { kindtest.Main(m) }

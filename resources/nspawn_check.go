@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 // nspawnFrom says where systemd-nspawn is to be had.
@@ -222,7 +222,7 @@ func (r *NspawnRes) halt(ctx context.Context) error {
 		return err
 	}
 	defer m.Close()
-	_, _, err = svc.Stop.Call(ctx, m, s.args())
+	_, _, err = backends.Stop.Call(ctx, m, s.args())
 	return err
 }
 

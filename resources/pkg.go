@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -108,35 +108,35 @@ func forbids(allow *bool) bool { return allow != nil && !*allow }
 
 // Needs returns what has to be called for such a package.
 func (r *PkgRes) Needs() []string {
-	need := []string{pkg.ListInstalled.Name()}
+	need := []string{backends.ListInstalled.Name()}
 	if virtualkind.Coming(r, "state") {
 		return need
 	}
 	switch {
 	case r.state() == pkgUninstalled && r.Purge:
-		return append(need, pkg.Purge.Name())
+		return append(need, backends.Purge.Name())
 	case r.state() == pkgUninstalled:
-		return append(need, pkg.Remove.Name())
+		return append(need, backends.Remove.Name())
 	case r.state() == pkgNewest:
-		need = append(need, pkg.LatestVersion.Name(), pkg.Upgrade.Name(), pkg.VersionCmp.Name())
+		need = append(need, backends.LatestVersion.Name(), backends.Upgrade.Name(), backends.VersionCmp.Name())
 	case r.pinned():
-		need = append(need, pkg.VersionCmp.Name())
+		need = append(need, backends.VersionCmp.Name())
 	default:
-		need = append(need, pkg.Provided.Name())
+		need = append(need, backends.Provided.Name())
 	}
 	if r.picky() {
-		need = append(need, pkg.Origins.Name())
+		need = append(need, backends.Origins.Name())
 	}
-	return append(need, pkg.Install.Name(), pkg.RefreshDB.Name())
+	return append(need, backends.Install.Name(), backends.RefreshDB.Name())
 }
 
 // Validate checks the name and the parameters.
 func (r *PkgRes) Validate() error {
-	errs := []error{pkg.CheckName(r.Name())}
+	errs := []error{backends.CheckName(r.Name())}
 	if r.pinned() {
 		if ours, ok := pkgWords[r.State]; ok {
 			errs = append(errs, fmt.Errorf("state is %q, which is no version: write %s", r.State, ours))
-		} else if pkg.CheckVersion(r.State) != nil || !strings.ContainsAny(r.State, "0123456789") {
+		} else if backends.CheckVersion(r.State) != nil || !strings.ContainsAny(r.State, "0123456789") {
 			errs = append(errs, fmt.Errorf("state is %q, it must be installed, uninstalled, newest or a version", r.State))
 		}
 	}
@@ -212,7 +212,7 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		defer m.Close()
-		all, _, err := pkg.ListInstalled.Call(ctx, m, pkg.NamesArgs{})
+		all, _, err := backends.ListInstalled.Call(ctx, m, backends.NamesArgs{})
 		if err != nil {
 			yield(nil, err)
 			return

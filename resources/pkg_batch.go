@@ -8,8 +8,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // pkgStep is what has to be done with a package.
@@ -27,9 +28,9 @@ const (
 type pkgMember struct {
 	*PkgRes
 
-	was  string      // the version that is installed; empty for none
-	from *pkg.Origin // where it would come from; nil for what is not known
-	by   []string    // the installed packages that provide it, if it is not installed itself
+	was  string           // the version that is installed; empty for none
+	from *backends.Origin // where it would come from; nil for what is not known
+	by   []string         // the installed packages that provide it, if it is not installed itself
 	step pkgStep
 	to   string // the state that it gets, as it is shown
 
@@ -47,7 +48,7 @@ type pkgBatch struct {
 	fetched bool  // the lists were fetched
 	offline error // why they could not be
 
-	holder func(backend string) *pkg.Holder // pkgHolder
+	holder func(backend string) *pkglock.Holder // pkgHolder
 }
 
 func newPkgBatch(m *virtual.Module, members []engine.Res) *pkgBatch {
@@ -152,14 +153,14 @@ func (b *pkgBatch) renew(ctx context.Context) {
 func (b *pkgBatch) fetch(ctx context.Context) {
 	if !b.fetched {
 		b.fetched = true
-		_, _, b.offline = pkg.RefreshDB.Call(ctx, b.m, virtual.Nothing{})
+		_, _, b.offline = backends.RefreshDB.Call(ctx, b.m, virtual.Nothing{})
 	}
 }
 
 // see is look, which Watch is to know of. The stamp is taken first: a change during the look counts
 // as unseen.
 func (b *pkgBatch) see(ctx context.Context) error {
-	stamp := pkg.Stamp(b.m.Backend.Name)
+	stamp := backends.Stamp(b.m.Backend.Name)
 	if err := b.look(ctx); err != nil {
 		return err
 	}
@@ -200,7 +201,7 @@ func (b *pkgBatch) vet(ctx context.Context) error {
 	if len(ask) == 0 {
 		return nil
 	}
-	all, _, err := pkg.Origins.Call(ctx, b.m, pkg.OriginsArgs{Pkgs: ask})
+	all, _, err := backends.Origins.Call(ctx, b.m, backends.OriginsArgs{Pkgs: ask})
 	for _, p := range b.members {
 		if from, ok := all[p.Name()]; ok && p.doubtful() {
 			if p.from, p.err = &from, p.refuse(from); p.err != nil {
@@ -225,7 +226,7 @@ func (p *pkgMember) version() string {
 }
 
 // refuse says what is not allowed about where it comes from.
-func (p *pkgMember) refuse(from pkg.Origin) error {
+func (p *pkgMember) refuse(from backends.Origin) error {
 	switch {
 	case forbids(p.AllowNonFree) && !from.Free:
 		return fmt.Errorf("it comes from %s, where the distribution keeps what has no free licence (allownonfree: true allows that)", from.Repo)
@@ -276,25 +277,25 @@ func (b *pkgBatch) names(which func(*pkgMember) bool) (names []string) {
 
 // read asks once for all.
 func (b *pkgBatch) read(ctx context.Context) (is pkgFacts, err error) {
-	all := pkg.NamesArgs{Names: b.names(func(*pkgMember) bool { return true })}
-	if is.installed, _, err = pkg.ListInstalled.Call(ctx, b.m, all); err != nil {
+	all := backends.NamesArgs{Names: b.names(func(*pkgMember) bool { return true })}
+	if is.installed, _, err = backends.ListInstalled.Call(ctx, b.m, all); err != nil {
 		return is, err
 	}
 	virtually := b.names(func(p *pkgMember) bool { return p.state() == pkgInstalled && is.installed[p.Name()] == "" })
-	if len(virtually) > 0 && b.m.Needs(pkg.Provided.Name()) == nil {
-		if is.provided, _, err = pkg.Provided.Call(ctx, b.m, pkg.NamesArgs{Names: virtually}); err != nil {
+	if len(virtually) > 0 && b.m.Needs(backends.Provided.Name()) == nil {
+		if is.provided, _, err = backends.Provided.Call(ctx, b.m, backends.NamesArgs{Names: virtually}); err != nil {
 			return is, err
 		}
 	}
 	newest := b.names(func(p *pkgMember) bool { return p.state() == pkgNewest })
 	if len(newest) > 0 {
-		if is.newest, _, err = pkg.LatestVersion.Call(ctx, b.m, pkg.NamesArgs{Names: newest}); err != nil {
+		if is.newest, _, err = backends.LatestVersion.Call(ctx, b.m, backends.NamesArgs{Names: newest}); err != nil {
 			return is, err
 		}
 	}
 	purged := b.names(func(p *pkgMember) bool { return p.Purge && is.installed[p.Name()] == "" })
-	if len(purged) > 0 && b.m.Needs(pkg.ListRemoved.Name()) == nil {
-		is.left, _, err = pkg.ListRemoved.Call(ctx, b.m, pkg.NamesArgs{Names: purged})
+	if len(purged) > 0 && b.m.Needs(backends.ListRemoved.Name()) == nil {
+		is.left, _, err = backends.ListRemoved.Call(ctx, b.m, backends.NamesArgs{Names: purged})
 	}
 	return is, err
 }
@@ -342,7 +343,7 @@ func (b *pkgBatch) compare(ctx context.Context, x, y string) (int, error) {
 	if x == y {
 		return 0, nil
 	}
-	order, _, err := pkg.VersionCmp.Call(ctx, b.m, pkg.CompareArgs{A: x, B: y})
+	order, _, err := backends.VersionCmp.Call(ctx, b.m, backends.CompareArgs{A: x, B: y})
 	return order, err
 }
 
@@ -373,7 +374,7 @@ func (b *pkgBatch) apply(ctx context.Context) {
 	for i, p := range b.members {
 		failed[i] = errors.Join(p.err, p.held)
 	}
-	after, cancel := pkg.Afterwards(ctx)
+	after, cancel := backends.Afterwards(ctx)
 	defer cancel()
 	err := b.see(after)
 	for i, p := range b.members {

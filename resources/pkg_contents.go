@@ -13,7 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -44,7 +44,7 @@ func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res
 		all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(members[i]), file))
 	}
 	for i, m := range members {
-		for _, file := range pkg.KnownFiles(m.Name()) {
+		for _, file := range backends.KnownFiles(m.Name()) {
 			for _, p := range spellings(file) {
 				add(i, p)
 			}
@@ -69,7 +69,7 @@ func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res
 // pkgWanted returns the names of the packages that are to be installed.
 func pkgWanted(members []engine.Res) (names []string) {
 	for _, m := range members {
-		if p, ok := m.(*PkgRes); ok && !p.Leaving() && pkg.CheckName(p.Name()) == nil {
+		if p, ok := m.(*PkgRes); ok && !p.Leaving() && backends.CheckName(p.Name()) == nil {
 			names = append(names, p.Name())
 		}
 	}
@@ -91,10 +91,10 @@ func (r *PkgRes) survey(ctx context.Context, h engine.Host, names []string) (by 
 	by = m.Backend.Name
 	stamps := r.stamps
 	if stamps == nil {
-		stamps = &pkgStamps{pkg.ContentsStamp, pkg.Stamp}
+		stamps = &pkgStamps{backends.ContentsStamp, backends.Stamp}
 	}
 	lists := stamps.lists(by)
-	if lists == "" || m.Needs(pkg.Contents.Name()) != nil {
+	if lists == "" || m.Needs(backends.Contents.Name()) != nil {
 		return by, nil, nil
 	}
 	c := k.Keep(by, func() any { return &pkgComing{} }).(*pkgComing)
@@ -152,7 +152,7 @@ func (c *pkgComing) findInstalled(ctx context.Context, m *virtual.Module, names 
 	if len(ask) == 0 {
 		return nil
 	}
-	is, _, err := pkg.ListInstalled.Call(ctx, m, pkg.NamesArgs{Names: ask})
+	is, _, err := backends.ListInstalled.Call(ctx, m, backends.NamesArgs{Names: ask})
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *pkgComing) findContents(ctx context.Context, m *virtual.Module, names [
 	if len(ask) == 0 {
 		return nil
 	}
-	brings, _, err := pkg.Contents.Call(ctx, m, pkg.ContentsArgs{Names: ask})
+	brings, _, err := backends.Contents.Call(ctx, m, backends.ContentsArgs{Names: ask})
 	if err != nil {
 		return err
 	}

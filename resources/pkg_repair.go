@@ -9,7 +9,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // pkgDatabase is what all packages of one package manager know of its database. It is guarded by pkgLists.mu.
@@ -31,8 +32,8 @@ const (
 )
 
 // pkgHolder returns the other process that uses a package manager now, nil for none.
-func pkgHolder(backend string) *pkg.Holder {
-	return pkg.Held(slices.DeleteFunc(pkg.Locks(), func(l pkg.Lock) bool { return l.Backend != backend }))
+func pkgHolder(backend string) *pkglock.Holder {
+	return pkglock.Held(slices.DeleteFunc(pkglock.Locks(), func(l pkglock.Lock) bool { return l.Backend != backend }))
 }
 
 // othersPoll is how often Watch looks whether another user of the package manager has ended.
@@ -58,7 +59,7 @@ func (b *pkgBatch) yield(ctx context.Context) error {
 		if time.Since(since) >= othersWait {
 			for _, p := range b.members {
 				if p.todo() {
-					p.held = &pkg.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
+					p.held = &backends.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
 					b.whenFree(p, holder)
 				}
 			}
@@ -72,10 +73,10 @@ func (b *pkgBatch) yield(ctx context.Context) error {
 }
 
 // whenFree has a package that has failed for a lock looked at when the lock is free, however long that takes.
-func (b *pkgBatch) whenFree(p *pkgMember, holder *pkg.Holder) {
+func (b *pkgBatch) whenFree(p *pkgMember, holder *pkglock.Holder) {
 	if lists := b.lists(); lists != nil {
 		name, held := b.m.Backend.Name, b.holder
-		lists.locks.add(p.Handle(), holder, func() *pkg.Holder { return held(name) })
+		lists.locks.Add(p.Handle(), holder, func() *pkglock.Holder { return held(name) })
 	}
 }
 
@@ -102,15 +103,15 @@ func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
 		return nil
 	}
 	p.Handle().Log.Warn("the package database is interrupted, and is repaired first", "event", "repair", "interrupted", text)
-	_, _, err = pkg.Repair.Call(ctx, b.m, virtual.Nothing{})
-	after, cancel := pkg.Afterwards(ctx)
+	_, _, err = backends.Repair.Call(ctx, b.m, virtual.Nothing{})
+	after, cancel := backends.Afterwards(ctx)
 	defer cancel()
 	left, lookErr := b.interrupted(after)
 	if ctx.Err() == nil && (err != nil || lookErr != nil || len(left) > 0) {
 		if len(left) == 0 {
 			left = what
 		}
-		p.broken = &pkg.RepairError{Tool: b.m.Backend.Name, What: left, Err: errors.Join(err, lookErr), Then: pkg.Advice(b.m.Backend.Name)}
+		p.broken = &backends.RepairError{Tool: b.m.Backend.Name, What: left, Err: errors.Join(err, lookErr), Then: backends.Advice(b.m.Backend.Name)}
 		lists.refuse(strings.Join(left, ", "), p.Name(), p.broken)
 	}
 	return b.see(after)
@@ -120,11 +121,11 @@ func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
 // changed since all was well, and not while a program uses it.
 func (b *pkgBatch) interrupted(ctx context.Context) ([]string, error) {
 	name, lists := b.m.Backend.Name, b.lists()
-	stamp := pkg.Stamp(name)
-	if b.m.Needs(pkg.Interrupted.Name(), pkg.Repair.Name()) != nil || lists.isSound(stamp) || b.holder(name) != nil {
+	stamp := backends.Stamp(name)
+	if b.m.Needs(backends.Interrupted.Name(), backends.Repair.Name()) != nil || lists.isSound(stamp) || b.holder(name) != nil {
 		return nil, nil
 	}
-	what, _, err := pkg.Interrupted.Call(ctx, b.m, virtual.Nothing{})
+	what, _, err := backends.Interrupted.Call(ctx, b.m, virtual.Nothing{})
 	if err == nil && len(what) == 0 {
 		lists.setSound(stamp)
 	}

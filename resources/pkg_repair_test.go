@@ -13,8 +13,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
 // shared gives all packages of a bench what those of one graph have in common.
@@ -78,17 +78,17 @@ func TestFindingB1BrokenBeyondRepair(t *testing.T) {
 }
 
 // holding says that another program uses the package manager until a time.
-func holding(until time.Time) func(string) *pkg.Holder {
-	return func(string) *pkg.Holder {
+func holding(until time.Time) func(string) *pkglock.Holder {
+	return func(string) *pkglock.Holder {
 		if time.Now().Before(until) {
-			return &pkg.Holder{Lock: pkg.Lock{Path: "/var/lib/toy/lock", Advice: "end it"}, PID: 4711, Command: "unattended-upgr"}
+			return &pkglock.Holder{Lock: pkglock.Lock{Path: "/var/lib/toy/lock", Advice: "end it"}, PID: 4711, Command: "unattended-upgr"}
 		}
 		return nil
 	}
 }
 
 // check is one call on the members of a bench, with another program.
-func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) *pkg.Holder) []engine.Outcome {
+func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) *pkglock.Holder) []engine.Outcome {
 	t.Helper()
 	r := b.res[0].(*PkgRes)
 	m, err := r.Open(ctx, "pkg", r.Backend())
@@ -114,7 +114,7 @@ func TestFindingB1WhatAnotherProgramDoesIsNoDrift(t *testing.T) {
 		b.tool.half = []string{"real"}
 		start := time.Now()
 		until := holding(start.Add(31 * time.Second))
-		upgrades := func(backend string) *pkg.Holder {
+		upgrades := func(backend string) *pkglock.Holder {
 			h := until(backend)
 			if h == nil { // it has upgraded real
 				b.put(t, "real", "1")
@@ -209,7 +209,7 @@ func TestFindingC9PkgByHand(t *testing.T) {
 // long its next retry is away.
 func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	b := newPkgBench(t, "git")
-	lists := &pkgLists{locks: lockWaits{life: t.Context()}}
+	lists := &pkgLists{locks: pkglock.Waits{Life: t.Context()}}
 	defer lists.Close()
 	r := b.res[0].(*PkgRes)
 	r.Handle().Shared = lists
@@ -217,8 +217,8 @@ func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	locks, end := lockedUntil(t)
 	batch := newPkgBatch(nil, b.res)
 	batch.m = &virtual.Module{Backend: &virtual.Backend{Name: "toy"}}
-	batch.holder = func(string) *pkg.Holder { return pkg.Held(locks) }
-	batch.whenFree(batch.members[0], pkg.Held(locks))
+	batch.holder = func(string) *pkglock.Holder { return pkglock.Held(locks) }
+	batch.whenFree(batch.members[0], pkglock.Held(locks))
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}

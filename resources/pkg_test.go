@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -401,7 +401,7 @@ func TestPkgSeen(t *testing.T) {
 	if !s.differs("apt") {
 		t.Error("the database is another one")
 	}
-	if now := pkg.Stamp("apt"); now != "" { // there is dpkg
+	if now := backends.Stamp("apt"); now != "" { // there is dpkg
 		if s.stamp = now; s.differs("apt") {
 			t.Error("the database is the same")
 		}
@@ -412,7 +412,7 @@ func TestPkgSeen(t *testing.T) {
 func pkgOf(t testing.TB) *PkgRes {
 	t.Helper()
 	c := virtual.NewCatalog()
-	if err := errors.Join(c.Declare(pkg.Interface()), c.Add(pkg.Apt())); err != nil {
+	if err := errors.Join(c.Declare(backends.Interface()), c.Add(backends.Apt())); err != nil {
 		t.Fatal(err)
 	}
 	system := func() virtual.System {

@@ -15,7 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // toyTool is a package manager, with all that is installed in a folder: a file for each
@@ -150,15 +150,15 @@ func (t *toy) run(ctx context.Context, argv ...string) (string, error) {
 	}
 	switch what, text, _ := strings.Cut(string(r.Stderr), " "); what {
 	case "unknown":
-		return "", &pkg.UnknownError{Names: []string{text}}
+		return "", &backends.UnknownError{Names: []string{text}}
 	case "half": // of the repositories is out of reach
-		return "", errors.Join(&pkg.UnknownError{Names: []string{text}}, &pkg.UnreachableError{Text: "the other half"})
+		return "", errors.Join(&backends.UnknownError{Names: []string{text}}, &backends.UnreachableError{Text: "the other half"})
 	case "unreachable":
-		return "", &pkg.UnreachableError{Text: text}
+		return "", &backends.UnreachableError{Text: text}
 	case "locked":
-		return "", &pkg.LockedError{Tool: "toy", Holder: text}
+		return "", &backends.LockedError{Tool: "toy", Holder: text}
 	default:
-		return "", &pkg.ToolError{Tool: "toy", Exit: 1, Text: text}
+		return "", &backends.ToolError{Tool: "toy", Exit: 1, Text: text}
 	}
 }
 
@@ -174,15 +174,15 @@ func (t *toy) table(ctx context.Context, verb string, names []string) (map[strin
 	return table, err
 }
 
-func (t *toy) listInstalled(ctx context.Context, args pkg.NamesArgs) (map[string]string, error) {
+func (t *toy) listInstalled(ctx context.Context, args backends.NamesArgs) (map[string]string, error) {
 	return t.table(ctx, "list", args.Names)
 }
 
-func (t *toy) latest(ctx context.Context, args pkg.NamesArgs) (map[string]string, error) {
+func (t *toy) latest(ctx context.Context, args backends.NamesArgs) (map[string]string, error) {
 	return t.table(ctx, "latest", args.Names)
 }
 
-func (t *toy) provided(ctx context.Context, args pkg.NamesArgs) (map[string][]string, error) {
+func (t *toy) provided(ctx context.Context, args backends.NamesArgs) (map[string][]string, error) {
 	all, err := t.table(ctx, "list", nil)
 	if all["real"] != "" && slices.Contains(args.Names, "virtual") {
 		return map[string][]string{"virtual": {"real"}}, err
@@ -192,23 +192,23 @@ func (t *toy) provided(ctx context.Context, args pkg.NamesArgs) (map[string][]st
 
 // origins tells by the name: what ends in -blob is not free, and what begins with the letter x the distribution does
 // not look after.
-func (t *toy) origins(ctx context.Context, args pkg.OriginsArgs) (map[string]pkg.Origin, error) {
-	out := map[string]pkg.Origin{}
+func (t *toy) origins(ctx context.Context, args backends.OriginsArgs) (map[string]backends.Origin, error) {
+	out := map[string]backends.Origin{}
 	known, err := t.table(ctx, "latest", nil)
 	for name := range args.Pkgs {
 		if known[name] != "" {
-			out[name] = pkg.Origin{Repo: "there", Free: !strings.HasSuffix(name, "-blob"), Supported: name[0] != 'x'}
+			out[name] = backends.Origin{Repo: "there", Free: !strings.HasSuffix(name, "-blob"), Supported: name[0] != 'x'}
 		}
 	}
 	return out, err
 }
 
-func (t *toy) refresh(ctx context.Context, _ virtual.Nothing) (pkg.Refreshed, error) {
+func (t *toy) refresh(ctx context.Context, _ virtual.Nothing) (backends.Refreshed, error) {
 	_, err := t.run(ctx, "refresh")
-	return pkg.Refreshed{Fetched: err == nil}, err
+	return backends.Refreshed{Fetched: err == nil}, err
 }
 
-func (t *toy) install(ctx context.Context, args pkg.InstallArgs) (map[string]pkg.Change, error) {
+func (t *toy) install(ctx context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
 	argv := []string{"install"}
 	for _, name := range slices.Sorted(maps.Keys(args.Pkgs)) {
 		if v := args.Pkgs[name]; v != "" {
@@ -217,20 +217,20 @@ func (t *toy) install(ctx context.Context, args pkg.InstallArgs) (map[string]pkg
 		argv = append(argv, name)
 	}
 	_, err := t.run(ctx, argv...)
-	return map[string]pkg.Change{}, err
+	return map[string]backends.Change{}, err
 }
 
-func (t *toy) upgrade(ctx context.Context, args pkg.UpgradeArgs) (map[string]pkg.Change, error) {
+func (t *toy) upgrade(ctx context.Context, args backends.UpgradeArgs) (map[string]backends.Change, error) {
 	_, err := t.run(ctx, append([]string{"install"}, args.Names...)...)
-	return map[string]pkg.Change{}, err
+	return map[string]backends.Change{}, err
 }
 
-func (t *toy) remove(ctx context.Context, args pkg.RemoveArgs) (map[string]pkg.Change, error) {
+func (t *toy) remove(ctx context.Context, args backends.RemoveArgs) (map[string]backends.Change, error) {
 	_, err := t.run(ctx, append([]string{"remove"}, args.Names...)...)
-	return map[string]pkg.Change{}, err
+	return map[string]backends.Change{}, err
 }
 
-func (t *toy) contents(ctx context.Context, args pkg.ContentsArgs) (map[string][]string, error) {
+func (t *toy) contents(ctx context.Context, args backends.ContentsArgs) (map[string][]string, error) {
 	out, err := t.run(ctx, append([]string{"contents"}, args.Names...)...)
 	all := map[string][]string{}
 	for line := range strings.Lines(out) {
@@ -245,12 +245,12 @@ func (t *toy) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, err
 	return strings.Fields(out), err
 }
 
-func (t *toy) repair(ctx context.Context, _ virtual.Nothing) (map[string]pkg.Change, error) {
+func (t *toy) repair(ctx context.Context, _ virtual.Nothing) (map[string]backends.Change, error) {
 	_, err := t.run(ctx, "repair")
-	return map[string]pkg.Change{}, err
+	return map[string]backends.Change{}, err
 }
 
-func (t *toy) cmp(_ context.Context, args pkg.CompareArgs) (int, error) {
+func (t *toy) cmp(_ context.Context, args backends.CompareArgs) (int, error) {
 	return strings.Compare(args.A, args.B), nil
 }
 
@@ -276,7 +276,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("list_installed", (*toy).listInstalled))
 	backend.Module, poor.Module, backend.Priority = "pkg", "pkg", 1
 	c := virtual.NewCatalog()
-	if err := c.Declare(pkg.Interface()); err != nil {
+	if err := c.Declare(backends.Interface()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Add(backend, poor); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // pkgTransaction is packages with which the same is to be done in the same way.
@@ -57,16 +57,16 @@ func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err er
 		names = append(names, p.Name())
 		want[p.Name()] = p.version()
 	}
-	var changes map[string]pkg.Change
+	var changes map[string]backends.Change
 	switch t.how.step {
 	case pkgPurge:
-		changes, _, err = pkg.Purge.Call(ctx, t.m, pkg.RemoveArgs{Names: names})
+		changes, _, err = backends.Purge.Call(ctx, t.m, backends.RemoveArgs{Names: names})
 	case pkgRemove:
-		changes, _, err = pkg.Remove.Call(ctx, t.m, pkg.RemoveArgs{Names: names})
+		changes, _, err = backends.Remove.Call(ctx, t.m, backends.RemoveArgs{Names: names})
 	case pkgUpgrade:
-		changes, _, err = pkg.Upgrade.Call(ctx, t.m, pkg.UpgradeArgs{Names: names})
+		changes, _, err = backends.Upgrade.Call(ctx, t.m, backends.UpgradeArgs{Names: names})
 	default:
-		changes, _, err = pkg.Install.Call(ctx, t.m, pkg.InstallArgs{
+		changes, _, err = backends.Install.Call(ctx, t.m, backends.InstallArgs{
 			Pkgs: want, Recommends: t.how.recommends, Downgrade: t.how.downgrade, Untrusted: t.how.untrusted,
 		})
 	}
@@ -93,7 +93,7 @@ func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 	if unknown != nil || unreachable {
 		err = errors.Join(err, t.offline)
 	}
-	_, locked := errors.AsType[*pkg.LockedError](err)
+	_, locked := errors.AsType[*backends.LockedError](err)
 	if len(members) == 1 || locked || unreachable && unknown == nil && t.offline != nil || ctx.Err() != nil {
 		pkgFail(members, err)
 		return
@@ -152,10 +152,10 @@ func pkgFail(members []*pkgMember, err error) {
 // pkgMissing takes an error apart: the names that no repository has, and whether a
 // repository was not reached.
 func pkgMissing(err error) (unknown []string, unreachable bool) {
-	if e, ok := errors.AsType[*pkg.UnknownError](err); ok {
+	if e, ok := errors.AsType[*backends.UnknownError](err); ok {
 		unknown = e.Names
 	}
-	_, unreachable = errors.AsType[*pkg.UnreachableError](err)
+	_, unreachable = errors.AsType[*backends.UnreachableError](err)
 	return unknown, unreachable
 }
 

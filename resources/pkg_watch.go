@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // pkgSeen is how the database was when CheckApply has looked last. While that runs Watch waits, and
@@ -24,7 +25,7 @@ func newPkgSeen() *pkgSeen { return &pkgSeen{Turns: watches.NewTurns()} }
 
 // differs reports whether the database is another one than CheckApply has seen. The lock is held.
 func (s *pkgSeen) differs(backend string) bool {
-	return s.stamp == "" || s.stamp != pkg.Stamp(backend)
+	return s.stamp == "" || s.stamp != backends.Stamp(backend)
 }
 
 // Watch tells of changes of the database that another program has made.
@@ -87,13 +88,13 @@ type pkgLists struct {
 	fetched time.Time
 	db      pkgDatabase
 
-	locks lockWaits // of the package manager
+	locks pkglock.Waits // of the package manager
 }
 
 // Shared is what packages of one package manager have in common.
 func (r *PkgRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return r.GroupKey(), func(ctx context.Context, _ engine.Host) (engine.Shared, error) {
-		return &pkgLists{locks: lockWaits{life: ctx}}, nil
+		return &pkgLists{locks: pkglock.Waits{Life: ctx}}, nil
 	}
 }
 
@@ -128,6 +129,6 @@ func (l *pkgLists) Forget() {
 
 // Close ends the wait for a lock.
 func (l *pkgLists) Close() error {
-	l.locks.close()
+	l.locks.Close()
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/pkg"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -67,7 +67,7 @@ type SvcRes struct {
 
 	virtualkind.Backed
 	seen  *svcSeen
-	locks []pkg.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
+	locks []pkglock.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
 }
 
 // Default returns a service of which nothing is said.
@@ -83,36 +83,36 @@ func (r *SvcRes) Backend() string { return r.MetaParams().Backend }
 
 // Needs returns what has to be called for such a resource.
 func (r *SvcRes) Needs() []string {
-	need := []string{svc.Describe.Name()}
+	need := []string{backends.Describe.Name()}
 	switch r.State {
 	case svcRunning:
-		need = append(need, svc.Start.Name())
+		need = append(need, backends.Start.Name())
 	case svcStopped:
-		need = append(need, svc.Stop.Name())
+		need = append(need, backends.Stop.Name())
 	}
 	switch r.Startup {
 	case svcEnabled:
-		need = append(need, svc.Enable.Name())
+		need = append(need, backends.Enable.Name())
 	case svcDisabled:
-		need = append(need, svc.Disable.Name())
+		need = append(need, backends.Disable.Name())
 	case svcMasked:
-		need = append(need, svc.Mask.Name())
+		need = append(need, backends.Mask.Name())
 	}
 	switch r.OnRefresh {
 	case svcReload:
-		need = append(need, svc.Reload.Name(), svc.CanReload.Name())
+		need = append(need, backends.Reload.Name(), backends.CanReload.Name())
 	case svcRestart:
-		need = append(need, svc.Restart.Name())
+		need = append(need, backends.Restart.Name())
 	}
 	if r.Session {
-		need = append(need, svc.Describe.Param("session"))
+		need = append(need, backends.Describe.Param("session"))
 	}
 	return need
 }
 
 // Validate checks the name and the parameters.
 func (r *SvcRes) Validate() error {
-	errs := []error{svc.CheckName(r.Name())}
+	errs := []error{backends.CheckName(r.Name())}
 	if !slices.Contains([]string{"", svcRunning, svcStopped}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running or stopped", r.State))
 	}
@@ -144,11 +144,13 @@ func (r *SvcRes) Init(init *engine.Init) error {
 // Cmp compares the parameters, and the backends to choose from.
 func (r *SvcRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
-func (r *SvcRes) args() svc.UnitArgs { return svc.UnitArgs{Name: r.Name(), Session: r.Session} }
+func (r *SvcRes) args() backends.UnitArgs {
+	return backends.UnitArgs{Name: r.Name(), Session: r.Session}
+}
 
 // look asks for the service; nil if it is not there.
-func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*svc.Info, error) {
-	info, result, err := svc.Describe.Call(ctx, m, r.args())
+func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*backends.Info, error) {
+	info, result, err := backends.Describe.Call(ctx, m, r.args())
 	if err != nil || !result.Found {
 		return nil, err
 	}
@@ -170,7 +172,7 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // as makes a resource of what is known of a service.
-func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
+func (r *SvcRes) as(name string, info *backends.Info) engine.Res {
 	is := &SvcRes{State: svcState(info), Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	is.SetKind(r.Kind())
 	is.SetName(name)
@@ -181,7 +183,7 @@ func (r *SvcRes) as(name string, info *svc.Info) engine.Res {
 	return is
 }
 
-func svcState(info *svc.Info) string {
+func svcState(info *backends.Info) string {
 	if info != nil && info.Running {
 		return svcRunning
 	}
@@ -194,7 +196,7 @@ const (
 	svcPassingMasked = "masked until the next boot"
 )
 
-func svcStartup(info *svc.Info) string {
+func svcStartup(info *backends.Info) string {
 	passing := info != nil && info.Passing != nil && *info.Passing
 	switch {
 	case passing && info.Masked != nil && *info.Masked:
@@ -218,13 +220,13 @@ func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		defer m.Close()
-		names, _, err := svc.GetAll.Call(ctx, m, svc.AllArgs{Session: r.Session})
+		names, _, err := backends.GetAll.Call(ctx, m, backends.AllArgs{Session: r.Session})
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, name := range names {
-			info, result, err := svc.Describe.Call(ctx, m, svc.UnitArgs{Name: name, Session: r.Session})
+			info, result, err := backends.Describe.Call(ctx, m, backends.UnitArgs{Name: name, Session: r.Session})
 			switch {
 			case err != nil:
 				if !yield(nil, err) {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 // svcStep is one change, and the calls that make it.
 type svcStep struct {
 	change engine.Change
-	boot   []*virtual.Fn[svc.BootArgs, virtual.Nothing] // about what happens at boot
-	act    *virtual.Fn[svc.UnitArgs, virtual.Nothing]   // about now; nil for nothing
+	boot   []*virtual.Fn[backends.BootArgs, virtual.Nothing] // about what happens at boot
+	act    *virtual.Fn[backends.UnitArgs, virtual.Nothing]   // about now; nil for nothing
 }
 
 // CheckApply compares the service with the wanted state, and makes it so. Startup comes first: a
@@ -72,7 +72,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 const svcVain = 3
 
 // overtaken reports whether to look again, since it is not as it was just made.
-func (r *SvcRes) overtaken(now *svc.Info) bool {
+func (r *SvcRes) overtaken(now *backends.Info) bool {
 	if (r.State == "" || svcState(now) == r.State) && (r.Startup == "" || svcStartup(now) == r.Startup) {
 		r.seen.vain = 0
 		return false
@@ -98,11 +98,11 @@ func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) e
 
 // boot calls the function that alters the start at boot. A manager that has to be told of that is
 // told when no other resource alters something any more.
-func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) error {
+func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) error {
 	shared, later := r.Handle().Shared.(*svcShared)
-	later = later && m.Needs(svc.Reread.Name()) == nil
+	later = later && m.Needs(backends.Reread.Name()) == nil
 	for _, call := range calls {
-		if _, _, err := call.Call(ctx, m, svc.BootArgs{UnitArgs: r.args(), Later: later}); err != nil {
+		if _, _, err := call.Call(ctx, m, backends.BootArgs{UnitArgs: r.args(), Later: later}); err != nil {
 			return err
 		}
 		if later {
@@ -113,9 +113,9 @@ func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.F
 }
 
 // steps returns what has to be done.
-func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) ([]svcStep, error) {
+func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *backends.Info) ([]svcStep, error) {
 	var steps []svcStep
-	add := func(from, to string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) {
+	add := func(from, to string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) {
 		steps = append(steps, svcStep{change: engine.Change{Field: "state", From: from, To: to}, act: act})
 	}
 	if from := svcStartup(info); r.Startup != "" && from != r.Startup {
@@ -124,11 +124,11 @@ func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) (
 	state := svcState(info)
 	switch {
 	case r.State == svcRunning && state != svcRunning && r.Handle().Refresh():
-		add(state, svcRunning, svc.Restart) // for what it reads is new, however often it has crashed
+		add(state, svcRunning, backends.Restart) // for what it reads is new, however often it has crashed
 	case r.State == svcRunning && state != svcRunning:
-		add(state, svcRunning, svc.Start)
+		add(state, svcRunning, backends.Start)
 	case r.State == svcStopped && state != svcStopped:
-		add(state, svcStopped, svc.Stop)
+		add(state, svcStopped, backends.Stop)
 	case state == svcRunning && r.Handle().Refresh():
 		step, err := r.refresh(ctx, m)
 		if err != nil {
@@ -141,38 +141,38 @@ func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *svc.Info) (
 
 // refresh returns the effect of a notification on a running service, with the words for it.
 func (r *SvcRes) refresh(ctx context.Context, m *virtual.Module) (svcStep, error) {
-	done := func(how string, act *virtual.Fn[svc.UnitArgs, virtual.Nothing]) (svcStep, error) {
+	done := func(how string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) (svcStep, error) {
 		return svcStep{change: engine.Change{Verb: engine.Refreshed, To: how}, act: act}, nil
 	}
 	if r.OnRefresh == svcRestart {
-		return done("restarted, as refresh says", svc.Restart)
+		return done("restarted, as refresh says", backends.Restart)
 	}
-	if m.Needs(svc.CanReload.Name()) != nil {
-		return done("reloaded, or restarted if it cannot reload", svc.Reload)
+	if m.Needs(backends.CanReload.Name()) != nil {
+		return done("reloaded, or restarted if it cannot reload", backends.Reload)
 	}
-	can, _, err := svc.CanReload.Call(ctx, m, r.args())
+	can, _, err := backends.CanReload.Call(ctx, m, r.args())
 	switch {
 	case err != nil:
 		return svcStep{}, err
 	case can:
-		return done("reloaded", svc.Reload)
+		return done("reloaded", backends.Reload)
 	case r.OnRefresh == svcReload:
 		return svcStep{}, fmt.Errorf("the service %s cannot reload its configuration: give it a way to (ExecReload= of a unit), or write refresh: restart", r.Name())
 	}
-	return done("restarted, since it cannot reload", svc.Reload)
+	return done("restarted, since it cannot reload", backends.Reload)
 }
 
 // svcBoot returns the calls that change the start at boot. An unmasked service may be enabled or
 // not, so the call after that is made in any case.
-func svcBoot(from, to string) (calls []*virtual.Fn[svc.BootArgs, virtual.Nothing]) {
+func svcBoot(from, to string) (calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) {
 	if to == svcMasked {
-		return append(calls, svc.Mask)
+		return append(calls, backends.Mask)
 	}
 	if from == svcMasked || from == svcPassingMasked {
-		calls = append(calls, svc.Unmask)
+		calls = append(calls, backends.Unmask)
 	}
 	if to == svcEnabled {
-		return append(calls, svc.Enable)
+		return append(calls, backends.Enable)
 	}
-	return append(calls, svc.Disable)
+	return append(calls, backends.Disable)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -17,7 +17,7 @@ func (r *SvcRes) Leaving() bool {
 
 // UIDs names the service without the suffix .service.
 func (r *SvcRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.SvcUID(engine.UIDOf(r), svc.BaseName(r.Name()), r.Session)}
+	return []engine.ResUID{traits.SvcUID(engine.UIDOf(r), backends.BaseName(r.Name()), r.Session)}
 }
 
 // Clashes refuses two resources that want one service to be two things.
@@ -27,9 +27,9 @@ func (r *SvcRes) Clashes(other engine.Res) error {
 	case !ok:
 		return nil
 	case r.State != "" && o.State != "" && r.State != o.State:
-		return fmt.Errorf("one wants the service %s to be %s, the other one %s", svc.BaseName(r.Name()), r.State, o.State)
+		return fmt.Errorf("one wants the service %s to be %s, the other one %s", backends.BaseName(r.Name()), r.State, o.State)
 	case r.Startup != "" && o.Startup != "" && r.Startup != o.Startup:
-		return fmt.Errorf("one wants the service %s to be %s, the other one %s", svc.BaseName(r.Name()), r.Startup, o.Startup)
+		return fmt.Errorf("one wants the service %s to be %s, the other one %s", backends.BaseName(r.Name()), r.Startup, o.Startup)
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ var svcConfigs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc
 // if it may run. The resource of its unit file wants the things that the file names: see UnitFile.
 func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
-	name, unit := svc.BaseName(r.Name()), svc.UnitName(r.Name())
+	name, unit := backends.BaseName(r.Name()), backends.UnitName(r.Name())
 	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), name))
 	exact := func(p string) { w.Ask = append(w.Ask, traits.FileUID(w.Base(), p)) }
 	folders := edges.UnitFolders

@@ -8,9 +8,10 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 var _ engine.SharedRes = (*SvcRes)(nil)
@@ -29,7 +30,7 @@ type svcShared struct {
 	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
 	turn   systemd1.Turn
-	locks  lockWaits // of package managers
+	locks  pkglock.Waits // of package managers
 
 	mu  sync.Mutex
 	due bool
@@ -53,7 +54,7 @@ func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 	like := &SvcRes{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
-		s := &svcShared{life: ctx, locks: lockWaits{life: ctx}}
+		s := &svcShared{life: ctx, locks: pkglock.Waits{Life: ctx}}
 		like.Keep(&engine.Init{Host: svcHost{h, &s.turn}})
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil
@@ -67,7 +68,7 @@ func (r *SvcRes) rereads(ctx context.Context, provider string) error {
 		return err
 	}
 	defer m.Close()
-	_, _, err = svc.Reread.Call(ctx, m, svc.AllArgs{Session: r.Session})
+	_, _, err = backends.Reread.Call(ctx, m, backends.AllArgs{Session: r.Session})
 	return err
 }
 
@@ -95,7 +96,7 @@ func (s *svcShared) End() {
 
 // Close tells the manager what it has not been told.
 func (s *svcShared) Close() error {
-	s.locks.close()
+	s.locks.Close()
 	return s.tell(context.WithoutCancel(s.life), svcCloseTime)
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -30,7 +30,7 @@ func svcOn(t testing.TB, facts virtual.Facts) *engine.Registry {
 	}
 	free := func(k *virtual.Kind) virtual.Resource { // whatever the package manager of this machine does
 		r := newSvc(k).(*SvcRes)
-		r.locks = []pkg.Lock{}
+		r.locks = []pkglock.Lock{}
 		return r
 	}
 	if err := virtual.RegisterKind(reg, virtual.DefaultCatalog(), "svc", system, free); err != nil {

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/resources/pkg"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 // svcAgain is how often a waiting service is looked at again, in addition to events of its manager
@@ -20,7 +20,7 @@ const svcFree = 10 * time.Second
 // which stops and starts services itself and fails when they do not stay as it left them. It
 // returns nil where nothing stands in the way. A service of a session belongs to no package
 // manager.
-func (r *SvcRes) awaited(info *svc.Info) error {
+func (r *SvcRes) awaited(info *backends.Info) error {
 	if info != nil && info.Job != nil {
 		return &engine.WaitError{For: *info.Job, Again: svcAgain}
 	}
@@ -29,12 +29,12 @@ func (r *SvcRes) awaited(info *svc.Info) error {
 	}
 	locks := r.locks
 	if locks == nil {
-		locks = pkg.Locks()
+		locks = pkglock.Locks()
 	}
-	held := func() *pkg.Holder { return pkg.Held(locks) }
+	held := func() *pkglock.Holder { return pkglock.Held(locks) }
 	if by := held(); by != nil {
 		if shared, ok := r.Handle().Shared.(*svcShared); ok {
-			shared.locks.add(r.Handle(), by, held)
+			shared.locks.Add(r.Handle(), by, held)
 			return &engine.WaitError{For: by.String(), Again: svcFree}
 		}
 		return &engine.WaitError{For: by.String(), Again: svcAgain}

@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 )
 
 // waits checks that CheckApply does nothing but wait, and for what.
@@ -138,14 +138,14 @@ func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
 }
 
 // locked returns a lock that another process holds until the test ends.
-func locked(t *testing.T) []pkg.Lock {
+func locked(t *testing.T) []pkglock.Lock {
 	t.Helper()
 	locks, _ := lockedUntil(t)
 	return locks
 }
 
 // lockedUntil is locked, and what ends the process before.
-func lockedUntil(t *testing.T) (locks []pkg.Lock, end func() error) {
+func lockedUntil(t *testing.T) (locks []pkglock.Lock, end func() error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command("flock", path, "sh", "-c", "echo held; read -r end")
@@ -167,7 +167,7 @@ func lockedUntil(t *testing.T) (locks []pkg.Lock, end func() error) {
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	return []pkg.Lock{{Backend: "apk", Path: path, How: pkg.ByFlock, Advice: "end it"}}, in.Close
+	return []pkglock.Lock{{Backend: "apk", Path: path, How: pkglock.ByFlock, Advice: "end it"}}, in.Close
 }
 
 // TestFindingB3PackageManagerAtWork: while a process holds the lock of a package manager, nothing is done with a
@@ -184,7 +184,7 @@ func TestFindingB3PackageManagerAtWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r.waits(t, "process ", "(flock)", r.res.locks[0].Path, "a transaction of mgmt itself")
 		})
-		r.res.locks = []pkg.Lock{}
+		r.res.locks = []pkglock.Lock{}
 		if u != nil {
 			kindtest.Verbs(t, r.fake, r.res, true)
 			kindtest.Want(t, r.fake, r.res, "")
@@ -203,7 +203,7 @@ func TestFindingB3LeftLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newSvcRig(t, SvcRes{State: "running"})
-	r.res.locks = []pkg.Lock{{Backend: "pacman", Path: path, How: pkg.ByOpen}}
+	r.res.locks = []pkglock.Lock{{Backend: "pacman", Path: path, How: pkglock.ByOpen}}
 	r.Add("web.service", systemdtest.Unit{})
 	kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
 }
@@ -211,7 +211,7 @@ func TestFindingB3LeftLock(t *testing.T) {
 // TestFindingB3LockIsFree: a service that waits for a lock is looked at when the lock is free, and does then what it had to.
 func TestFindingB3LockIsFree(t *testing.T) {
 	r := newSvcRig(t, SvcRes{State: "running"})
-	shared := &svcShared{life: t.Context(), locks: lockWaits{life: t.Context()}}
+	shared := &svcShared{life: t.Context(), locks: pkglock.Waits{Life: t.Context()}}
 	defer shared.Close()
 	r.res.Handle().Shared = shared
 	var end func() error
@@ -226,17 +226,4 @@ func TestFindingB3LockIsFree(t *testing.T) {
 	}
 	r.fake.WaitEvent(t)
 	kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
-}
-
-// TestFindingB3LockWaitEnds: nobody waits for a lock when the services have left the graph.
-func TestFindingB3LockWaitEnds(t *testing.T) {
-	locks := locked(t)
-	held := func() *pkg.Holder { return pkg.Held(locks) }
-	w := &lockWaits{life: t.Context()}
-	w.add(&engine.Init{}, held(), held)
-	w.close() // and returns
-	w.add(&engine.Init{}, held(), held)
-	if w.who != nil {
-		t.Error("it waits after its end")
-	}
 }

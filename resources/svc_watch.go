@@ -6,7 +6,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
-	"github.com/reactivegraph/mgmt/resources/svc"
+	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
 // svcSeen is what CheckApply has seen last. While it runs Watch waits, and compares then. So
@@ -22,7 +22,7 @@ type svcSeen struct {
 // svcLook is what matters of a service.
 type svcLook struct{ there, running, enabled, masked, passing, failed, busy bool }
 
-func svcLookOf(info *svc.Info) svcLook {
+func svcLookOf(info *backends.Info) svcLook {
 	if info == nil {
 		return svcLook{}
 	}
@@ -33,7 +33,7 @@ func svcLookOf(info *svc.Info) svcLook {
 func newSvcSeen() *svcSeen { return &svcSeen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
-func (s *svcSeen) known(info *svc.Info) { s.any, s.last = true, svcLookOf(info) }
+func (s *svcSeen) known(info *backends.Info) { s.any, s.last = true, svcLookOf(info) }
 
 func (s *svcSeen) forget() { s.any = false }
 
@@ -42,7 +42,7 @@ func (r *SvcRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "svc",
 
 // Follow subscribes to what the manager tells of the service.
 func (r *SvcRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
-	sub, err := c.Watch(ctx, []string{svc.Watched(r.Name(), r.Session)})
+	sub, err := c.Watch(ctx, []string{backends.Watched(r.Name(), r.Session)})
 	if err == nil {
 		c.Subscribed(sub, nil)
 	}

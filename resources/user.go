@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/traits"
@@ -97,7 +97,7 @@ func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backen
 
 func (r *UserRes) absent() bool { return r.State == FileAbsent }
 
-func (r *UserRes) where() userdb.Where { return userdb.Where{Root: accountRoot(r.Root)} }
+func (r *UserRes) where() backends.Where { return backends.Where{Root: accountRoot(r.Root)} }
 
 // inclusive reports whether the user is to be in no other groups.
 func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
@@ -105,12 +105,12 @@ func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
 // Needs returns what has to be called for such a user.
 func (r *UserRes) Needs() []string {
 	if virtualkind.Coming(r, "state") {
-		return accountNeeds(r.Root, userdb.GetUsers.Name())
+		return accountNeeds(r.Root, backends.GetUsers.Name())
 	}
 	if r.absent() {
-		return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.DeleteUser.Name())
+		return accountNeeds(r.Root, backends.GetUsers.Name(), backends.DeleteUser.Name())
 	}
-	return accountNeeds(r.Root, userdb.GetUsers.Name(), userdb.AddUser.Name(), userdb.ChangeUser.Name())
+	return accountNeeds(r.Root, backends.GetUsers.Name(), backends.AddUser.Name(), backends.ChangeUser.Name())
 }
 
 // Validate checks the parameters.
@@ -124,18 +124,18 @@ func (r *UserRes) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %w", field, err))
 		}
 	}
-	check("group", r.Group, userdb.CheckName)
-	check("homedir", r.HomeDir, userdb.CheckPath)
-	check("shell", r.Shell, userdb.CheckPath)
-	check("password", r.Password.Reveal(), userdb.CheckHash)
+	check("group", r.Group, backends.CheckName)
+	check("homedir", r.HomeDir, backends.CheckPath)
+	check("shell", r.Shell, backends.CheckPath)
+	check("password", r.Password.Reveal(), backends.CheckHash)
 	if r.Comment != nil {
-		check("comment", *r.Comment, userdb.CheckText)
+		check("comment", *r.Comment, backends.CheckText)
 	}
 	if r.Expiry != expiryNever && r.Expiry != expiryAbsent {
-		check("expiry", r.Expiry, userdb.CheckDay)
+		check("expiry", r.Expiry, backends.CheckDay)
 	}
 	for _, g := range r.Groups {
-		if err := userdb.CheckName(g); err != nil {
+		if err := backends.CheckName(g); err != nil {
 			errs = append(errs, fmt.Errorf("groups: %w", err))
 		}
 	}
@@ -176,7 +176,7 @@ func (r *UserRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 func (r *UserRes) homeNow(ctx context.Context) string {
 	if m, err := r.Open(ctx, "user", r.Backend()); err == nil {
 		defer m.Close()
-		info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+		info, result, err := backends.DescribeUser.Call(ctx, m, backends.NameArgs{Name: r.Name(), Where: r.where()})
 		if err == nil && result.Found && info.Home != "" {
 			return info.Home
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
@@ -32,13 +32,13 @@ type accountBatch[T any] struct {
 	name   func(*T) string
 	check  func(ctx context.Context, one engine.Res, info *T, apply bool) (bool, error) // info is nil for not there
 
-	print userdb.Print // of the databases, before they were looked at
+	print backends.Print // of the databases, before they were looked at
 	named map[string]*T
 }
 
 // look reads the databases, each once at most.
 func (a *accountBatch[T]) look(ctx context.Context) (err error) {
-	a.print = userdb.PrintOf(a.root, time.Now())
+	a.print = backends.PrintOf(a.root, time.Now())
 	shared, _ := a.shared.(*accountsSeen[T])
 	a.named, err = shared.look(a.root, func() (map[string]*T, error) {
 		all, err := a.all(ctx)
@@ -86,7 +86,7 @@ func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []
 func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool) (o engine.Outcome) {
 	for range accountTries {
 		o.OK, o.Err = a.check(ctx, one, a.named[one.Name()], apply)
-		if o.Err == nil || ctx.Err() != nil || !a.print.Differs(userdb.PrintOf(a.root, time.Now())) {
+		if o.Err == nil || ctx.Err() != nil || !a.print.Differs(backends.PrintOf(a.root, time.Now())) {
 			return o
 		}
 		if err := a.look(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
@@ -27,7 +27,7 @@ func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 // Shared is what users of one system have in common.
 func (r *UserRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return withAccounts[userdb.UserInfo](r.GroupKey())
+	return withAccounts[backends.UserInfo](r.GroupKey())
 }
 
 // users is what users that are looked at together share.
@@ -44,14 +44,14 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 	}
 	defer m.Close()
 	seen := &users{module: m}
-	a := accountBatch[userdb.UserInfo]{
-		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(u *userdb.UserInfo) string { return u.Name },
-		all: func(ctx context.Context) ([]userdb.UserInfo, error) {
+	a := accountBatch[backends.UserInfo]{
+		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(u *backends.UserInfo) string { return u.Name },
+		all: func(ctx context.Context) ([]backends.UserInfo, error) {
 			seen.groups = nil
-			all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+			all, _, err := backends.GetUsers.Call(ctx, m, backends.AllArgs{Where: r.where()})
 			return all, err
 		},
-		check: func(ctx context.Context, one engine.Res, info *userdb.UserInfo, apply bool) (bool, error) {
+		check: func(ctx context.Context, one engine.Res, info *backends.UserInfo, apply bool) (bool, error) {
 			return one.(*UserRes).checkApply(ctx, seen, info, apply)
 		},
 	}
@@ -59,12 +59,12 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 }
 
 // send sends what is known of the user.
-func (r *UserRes) send(info *userdb.UserInfo) error {
+func (r *UserRes) send(info *backends.UserInfo) error {
 	return r.Handle().Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
 }
 
 // checkApply makes one user right, who is as info says; nil for not there.
-func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.UserInfo, apply bool) (bool, error) {
+func (r *UserRes) checkApply(ctx context.Context, seen *users, info *backends.UserInfo, apply bool) (bool, error) {
 	if err := seen.module.Needs(r.Needs()...); err != nil {
 		return false, err // it can't do that since the facts have changed
 	}
@@ -76,7 +76,7 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 		if !apply {
 			return false, nil
 		}
-		_, _, err := userdb.DeleteUser.Call(ctx, seen.module, userdb.DeleteArgs{Name: r.Name(), Remove: r.ManageHome, Where: r.where()})
+		_, _, err := backends.DeleteUser.Call(ctx, seen.module, backends.DeleteArgs{Name: r.Name(), Remove: r.ManageHome, Where: r.where()})
 		return false, err
 	case info == nil:
 		args := r.addArgs()
@@ -90,13 +90,13 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *userdb.User
 		if !apply {
 			return false, nil
 		}
-		_, _, err := userdb.AddUser.Call(ctx, seen.module, args)
+		_, _, err := backends.AddUser.Call(ctx, seen.module, args)
 		return false, err
 	}
 	return r.change(ctx, seen, info, apply)
 }
 
-func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo, apply bool) (bool, error) {
+func (r *UserRes) change(ctx context.Context, seen *users, info *backends.UserInfo, apply bool) (bool, error) {
 	d, err := r.differs(ctx, seen, info)
 	if err == nil {
 		err = seen.canSet(ctx, r, &d.to, apply)
@@ -110,17 +110,17 @@ func (r *UserRes) change(ctx context.Context, seen *users, info *userdb.UserInfo
 	if len(d.changes) == 0 || !apply {
 		return len(d.changes) == 0, nil
 	}
-	_, _, err = userdb.ChangeUser.Call(ctx, seen.module, userdb.ChangeArgs{
+	_, _, err = backends.ChangeUser.Call(ctx, seen.module, backends.ChangeArgs{
 		Name: r.Name(), Attributes: d.to, Where: r.where(), MoveHome: d.home, CreateHome: d.home,
 	})
 	return false, err
 }
 
 // addArgs are the arguments that make the user with all wanted attributes.
-func (r *UserRes) addArgs() userdb.AddArgs {
-	args := userdb.AddArgs{
+func (r *UserRes) addArgs() backends.AddArgs {
+	args := backends.AddArgs{
 		Name: r.Name(), System: r.System, CreateHome: r.ManageHome, UserGroup: true, Where: r.where(),
-		Attributes: userdb.Attributes{
+		Attributes: backends.Attributes{
 			UID: r.UID, GID: r.GID, Group: given(r.Group), Home: given(r.HomeDir), Shell: given(r.Shell), Comment: r.Comment,
 			Expires: r.expires(), MinAge: r.MinAge, MaxAge: r.MaxAge, WarnDays: r.WarnDays, Unique: !r.AllowDup,
 		},
@@ -156,7 +156,7 @@ func (r *UserRes) expires() *string {
 // userDiff is what differs, and what has to be set.
 type userDiff struct {
 	changes []engine.Change
-	to      userdb.Attributes
+	to      backends.Attributes
 	home    bool // the home folder has to be made, or moved
 }
 
@@ -165,8 +165,8 @@ func (d *userDiff) add(field string, from, to any) {
 }
 
 // differs compares all that is said.
-func (r *UserRes) differs(ctx context.Context, seen *users, info *userdb.UserInfo) (*userDiff, error) {
-	d := &userDiff{to: userdb.Attributes{Unique: !r.AllowDup}}
+func (r *UserRes) differs(ctx context.Context, seen *users, info *backends.UserInfo) (*userDiff, error) {
+	d := &userDiff{to: backends.Attributes{Unique: !r.AllowDup}}
 	if r.UID != nil && *r.UID != info.UID {
 		d.add("uid", int64(info.UID), int64(*r.UID))
 		d.to.UID = r.UID
@@ -197,7 +197,7 @@ func (r *UserRes) differs(ctx context.Context, seen *users, info *userdb.UserInf
 
 // homeDiffers looks whether the managed home folder is there. A home that is to be elsewhere is
 // moved when that is set.
-func (r *UserRes) homeDiffers(info *userdb.UserInfo, d *userDiff) error {
+func (r *UserRes) homeDiffers(info *backends.UserInfo, d *userDiff) error {
 	if !r.ManageHome {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (r *UserRes) homeDiffers(info *userdb.UserInfo, d *userDiff) error {
 
 // primaryDiffers compares the primary group. Two groups may have one number, so another name alone
 // does not differ.
-func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *userdb.UserInfo, d *userDiff) error {
+func (r *UserRes) primaryDiffers(ctx context.Context, seen *users, info *backends.UserInfo, d *userDiff) error {
 	switch {
 	case r.GID != nil && *r.GID != info.GID:
 		d.add("gid", int64(info.GID), int64(*r.GID))
@@ -254,7 +254,7 @@ func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 		return err
 	}
 	defer m.Close()
-	all, _, err := userdb.GetGroups.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+	all, _, err := backends.GetGroups.Call(ctx, m, backends.AllArgs{Where: r.where()})
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 
 // canSet says, on a mere look, which groups are missing that the tool would not do without: so the
 // look tells the later result.
-func (u *users) canSet(ctx context.Context, r *UserRes, to *userdb.Attributes, apply bool) error {
+func (u *users) canSet(ctx context.Context, r *UserRes, to *backends.Attributes, apply bool) error {
 	var names []string
 	if to.Groups != nil {
 		names = *to.Groups
@@ -293,7 +293,7 @@ func (u *users) canSet(ctx context.Context, r *UserRes, to *userdb.Attributes, a
 }
 
 // groupsDiffer compares the other groups.
-func (r *UserRes) groupsDiffer(info *userdb.UserInfo, d *userDiff) {
+func (r *UserRes) groupsDiffer(info *backends.UserInfo, d *userDiff) {
 	if r.Groups == nil || len(r.Groups) == 0 && !r.inclusive() {
 		return
 	}
@@ -317,7 +317,7 @@ func (r *UserRes) groupsDiffer(info *userdb.UserInfo, d *userDiff) {
 }
 
 // secretsDiffer compares what shadow has, which only root can read.
-func (r *UserRes) secretsDiffer(info *userdb.UserInfo, d *userDiff) error {
+func (r *UserRes) secretsDiffer(info *backends.UserInfo, d *userDiff) error {
 	expires := r.expires()
 	managed := !r.Password.IsZero() || expires != nil || r.MinAge != nil || r.MaxAge != nil || r.WarnDays != nil
 	if !managed {

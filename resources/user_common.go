@@ -8,7 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
@@ -98,7 +98,7 @@ func accountNeeds(root string, functions ...string) []string {
 
 // accountRules are those of the parameters that users and groups have in common.
 func accountRules(name, state, root string) []error {
-	errs := []error{userdb.CheckName(name)}
+	errs := []error{backends.CheckName(name)}
 	if state != "" && state != FileExists && state != FileAbsent {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", state))
 	}

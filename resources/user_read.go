@@ -9,7 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -21,7 +21,7 @@ func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	defer m.Close()
-	info, result, err := userdb.DescribeUser.Call(ctx, m, userdb.NameArgs{Name: r.Name(), Where: r.where()})
+	info, result, err := backends.DescribeUser.Call(ctx, m, backends.NameArgs{Name: r.Name(), Where: r.where()})
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +43,14 @@ func (r *UserRes) like(name, state string) *UserRes {
 // List yields all users of the databases.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	open := func() (*virtual.Module, error) { return r.Open(ctx, "user", r.Backend()) }
-	return accountsOf(open, r.as, func(m *virtual.Module) ([]userdb.UserInfo, error) {
-		all, _, err := userdb.GetUsers.Call(ctx, m, userdb.AllArgs{Where: r.where()})
+	return accountsOf(open, r.as, func(m *virtual.Module) ([]backends.UserInfo, error) {
+		all, _, err := backends.GetUsers.Call(ctx, m, backends.AllArgs{Where: r.where()})
 		return all, err
 	})
 }
 
 // as makes a resource of the facts of a user. The primary group is shown as this resource names it.
-func (r *UserRes) as(info *userdb.UserInfo) engine.Res {
+func (r *UserRes) as(info *backends.UserInfo) engine.Res {
 	is := r.like(info.Name, FileExists)
 	is.UID, is.GID, is.Groups, is.Membership = &info.UID, &info.GID, info.Groups, groupsInclusive
 	is.HomeDir, is.Shell, is.Comment = info.Home, info.Shell, &info.Comment

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	userdb "github.com/reactivegraph/mgmt/resources/account"
+	"github.com/reactivegraph/mgmt/resources/account/backends"
 )
 
 // accountsSeen has the last seen users, or groups, of one system, for as long as their databases
@@ -14,7 +14,7 @@ import (
 // own. It is safe for concurrent use.
 type accountsSeen[T any] struct {
 	mu    sync.Mutex
-	print userdb.Print // taken before the databases were read
+	print backends.Print // taken before the databases were read
 	named map[string]*T
 }
 
@@ -33,7 +33,7 @@ func (s *accountsSeen[T]) Forget() { s.End() }
 func (s *accountsSeen[T]) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.print, s.named = userdb.Print{}, nil
+	s.print, s.named = backends.Print{}, nil
 }
 
 // Close has nothing to release.
@@ -47,13 +47,13 @@ func (s *accountsSeen[T]) look(root string, read func() (map[string]*T, error)) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := userdb.PrintOf(root, time.Now())
+	now := backends.PrintOf(root, time.Now())
 	if s.print.Same(now) {
 		return s.named, nil
 	}
 	named, err := read()
 	if s.print, s.named = now, named; err != nil {
-		s.print = userdb.Print{}
+		s.print = backends.Print{}
 	}
 	return named, err
 }

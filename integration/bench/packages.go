@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 const packages = 20
@@ -35,30 +35,30 @@ type shelf struct {
 	looks, changes int
 }
 
-func (s *shelf) list(context.Context, pkg.NamesArgs) (map[string]string, error) {
+func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
 	return maps.Clone(s.installed), nil
 }
 
-func (s *shelf) provided(context.Context, pkg.NamesArgs) (map[string][]string, error) {
+func (s *shelf) provided(context.Context, backends.NamesArgs) (map[string][]string, error) {
 	return map[string][]string{}, nil
 }
 
-func (s *shelf) refresh(context.Context, virtual.Nothing) (pkg.Refreshed, error) {
-	return pkg.Refreshed{Fetched: true}, nil
+func (s *shelf) refresh(context.Context, virtual.Nothing) (backends.Refreshed, error) {
+	return backends.Refreshed{Fetched: true}, nil
 }
 
-func (s *shelf) install(_ context.Context, args pkg.InstallArgs) (map[string]pkg.Change, error) {
+func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes++
 	time.Sleep(packageTime)
-	changes := map[string]pkg.Change{}
+	changes := map[string]backends.Change{}
 	for name := range args.Pkgs {
 		s.installed[name] = "1"
-		changes[name] = pkg.Change{New: "1"}
+		changes[name] = backends.Change{New: "1"}
 	}
 	return changes, nil
 }

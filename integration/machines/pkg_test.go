@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/integration/hosts"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // manyPackages are those that are one transaction.
@@ -79,13 +79,13 @@ func (d distribution) testLock(t *testing.T, h *hosts.Host) {
 		m := d.bind(t, onHost(h))
 		h.Sh("(sleep 2; rm -f /run/hold) >/dev/null 2>&1 </dev/null & :")
 		start := time.Now()
-		changes, _, err := pkg.Install.Call(t.Context(), m, pkg.InstallArgs{Pkgs: map[string]string{"p01": ""}, Refresh: true})
+		changes, _, err := backends.Install.Call(t.Context(), m, backends.InstallArgs{Pkgs: map[string]string{"p01": ""}, Refresh: true})
 		if err != nil || changes["p01"].New == "" {
 			t.Errorf("beside %s: %v, %v\n%s", holder, changes, err, h.Get("/run/holder"))
 		}
 		t.Logf("%7.1f ms beside: %s", time.Since(start).Seconds()*1000, holder)
 		h.Eventually("it has ended: "+holder, patience, func() bool { return h.Holds(p.holds("slow")) })
-		if _, _, err := pkg.Remove.Call(t.Context(), m, pkg.RemoveArgs{Names: []string{"slow", "p01"}}); err != nil {
+		if _, _, err := backends.Remove.Call(t.Context(), m, backends.RemoveArgs{Names: []string{"slow", "p01"}}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/integration/hosts"
-	"github.com/reactivegraph/mgmt/resources/pkg"
-	"github.com/reactivegraph/mgmt/resources/pkg/pkgtest"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends/pkgtest"
 )
 
 var update = flag.Bool("update", false, "write the transcripts of package managers anew")
@@ -33,10 +33,10 @@ type distribution struct {
 }
 
 var distributions = []distribution{
-	{pkg.Apt(), virtual.Facts{"os": "Debian", "os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
-	{pkg.Dnf(), virtual.Facts{"os_family": "RedHat"}, "ID=fedora\n", "rpm"},
-	{pkg.Pacman(), virtual.Facts{"os_family": "Arch"}, "ID=arch\n", "pacman"},
-	{pkg.Zypper(), virtual.Facts{"os_family": "Suse"}, "ID=opensuse-leap\n", "rpm"},
+	{backends.Apt(), virtual.Facts{"os": "Debian", "os_family": "Debian", "osarch": "amd64"}, "ID=debian\n", ""},
+	{backends.Dnf(), virtual.Facts{"os_family": "RedHat"}, "ID=fedora\n", "rpm"},
+	{backends.Pacman(), virtual.Facts{"os_family": "Arch"}, "ID=arch\n", "pacman"},
+	{backends.Zypper(), virtual.Facts{"os_family": "Suse"}, "ID=opensuse-leap\n", "rpm"},
 }
 
 // debs are what repositories.sh makes for the other package managers.
@@ -104,7 +104,7 @@ func onHost(h *hosts.Host) engine.Host {
 // bind returns a backend of which the tools are run on a machine.
 func (d distribution) bind(t *testing.T, host engine.Host) *virtual.Module {
 	t.Helper()
-	m, err := virtual.Bind(t.Context(), pkg.Interface(), d.backend, virtual.Env{Host: host, Facts: d.facts, Root: t.TempDir()})
+	m, err := virtual.Bind(t.Context(), backends.Interface(), d.backend, virtual.Env{Host: host, Facts: d.facts, Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestPackageManagers(t *testing.T) {
 // testTranscripts: the real tools make of the calls of the transcripts what stands there. With -update the
 // transcripts are written anew.
 func (d distribution) testTranscripts(t *testing.T, h *hosts.Host) {
-	files, err := filepath.Glob(filepath.Join("../../resources/pkg/testdata", d.backend.Name, "*.txt"))
+	files, err := filepath.Glob(filepath.Join("../../resources/pkg/backends/testdata", d.backend.Name, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s has no transcripts (%v)", d.backend.Name, err)
 	}

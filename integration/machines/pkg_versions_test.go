@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/integration/hosts"
-	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
 // versionRules are scripts that compare versions in another way than the program does, by a name of a backend: they
@@ -95,7 +95,7 @@ func (d distribution) testVersions(t *testing.T, h *hosts.Host) {
 		if _, err := fmt.Fscan(&out, &want); err != nil {
 			t.Fatalf("of %s: %v", line, err)
 		}
-		got, _, err := pkg.VersionCmp.Call(t.Context(), m, pkg.CompareArgs{A: a, B: b})
+		got, _, err := backends.VersionCmp.Call(t.Context(), m, backends.CompareArgs{A: a, B: b})
 		if err != nil || got != want {
 			t.Errorf("%s and %s: %d, %v; %s says %d", a, b, got, err, name, want)
 		}

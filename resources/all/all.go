@@ -5,7 +5,7 @@ package all
 // Each package registers its kinds in engine.DefaultRegistry and its backends in virtual.DefaultCatalog.
 import (
 	_ "github.com/reactivegraph/mgmt/resources"
-	_ "github.com/reactivegraph/mgmt/resources/account"
+	_ "github.com/reactivegraph/mgmt/resources/account/backends"
 	_ "github.com/reactivegraph/mgmt/resources/archived"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	_ "github.com/reactivegraph/mgmt/resources/cron"
@@ -16,8 +16,8 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/mount"
 	_ "github.com/reactivegraph/mgmt/resources/net"
 	_ "github.com/reactivegraph/mgmt/resources/password"
-	_ "github.com/reactivegraph/mgmt/resources/pkg"
+	_ "github.com/reactivegraph/mgmt/resources/pkg/backends"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"
-	_ "github.com/reactivegraph/mgmt/resources/svc"
+	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
 	_ "github.com/reactivegraph/mgmt/resources/sysctl"
 )

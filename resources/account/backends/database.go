@@ -1,0 +1,312 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/textpart"
+)
+
+// The databases, in the order in which they are written: a reader in between finds no user without
+// a group or a password.
+const (
+	inGroup = iota
+	inGshadow
+	inShadow
+	inPasswd
+	databases
+)
+
+var fileNames = [databases]string{"group", "gshadow", "shadow", "passwd"}
+
+// The fields of the databases.
+const (
+	passwdPassword, passwdUID, passwdGID, passwdComment, passwdHome, passwdShell, passwdFields = 1, 2, 3, 4, 5, 6, 7
+	groupGID, groupMembers, groupFields                                                        = 2, 3, 4
+	shadowHash, shadowChanged, shadowMin, shadowMax, shadowWarn, shadowExpires, shadowFields   = 1, 2, 3, 4, 5, 7, 9
+)
+
+// maxDatabase bounds a database that is read.
+const maxDatabase = 256 << 20
+
+// source is a database as it was read.
+type source struct {
+	table *table
+	text  string
+	stat  *atomicfile.Stat // nil if there was no file
+	err   error            // the reason why a file for root alone could not be read
+}
+
+// state is all databases of a system as they were read, or as they should be.
+type state struct {
+	root  string
+	files [databases]source
+}
+
+// folder is where the databases of a system are. The folder of an image is not a link, which could
+// lead to the databases of this machine, and no other user can put another one in its place: so the
+// tools may go by its path.
+func folder(root string) (string, error) {
+	if root == "" || filepath.Clean(root) == "/" {
+		return "/etc", nil
+	}
+	etc, err := safepath.System().SteadyName(filepath.Join("/", root, "etc"))
+	if err != nil {
+		return "", fmt.Errorf("root: %w", err)
+	}
+	st, err := os.Lstat(etc)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is no folder", etc)
+	}
+	return etc, err
+}
+
+// load reads each database once. A shadow that may not be read is an error only for its readers.
+func load(root string) (*state, error) {
+	etc, err := folder(root)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{root: root}
+	for i, name := range fileNames {
+		f := &s.files[i]
+		f.text, f.stat, f.err = fileIn(atomicfile.At(etc), name, -1).Read()
+		secret := i == inShadow || i == inGshadow
+		if f.err != nil && (!secret || !errors.Is(f.err, os.ErrPermission)) {
+			return nil, f.err
+		}
+		f.table = parseTable(f.text)
+	}
+	return s, nil
+}
+
+// fileIn is a file of the folder; a missing one is made with the mode.
+func fileIn(dir atomicfile.Dir, name string, mode int) textpart.File {
+	return textpart.File{Dir: dir, Name: name, Max: maxDatabase, Mode: mode, UID: -1, GID: -1}
+}
+
+func (s *state) passwd() *table { return s.files[inPasswd].table }
+func (s *state) group() *table  { return s.files[inGroup].table }
+func (s *state) shadow() *table { return s.files[inShadow].table }
+
+// number reads a field; false if it is none.
+func number(fields []string, i int) (int, bool) {
+	if i >= len(fields) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(fields[i], 10, 32)
+	return int(n), err == nil
+}
+
+// optional is a field that may be empty.
+func optional(fields []string, i int) *int {
+	if n, ok := number(fields, i); ok {
+		return &n
+	}
+	return nil
+}
+
+// groupInfo returns what a line of group says.
+func groupInfo(fields []string) (GroupInfo, bool) {
+	gid, ok := number(fields, groupGID)
+	if !ok || len(fields) != groupFields {
+		return GroupInfo{}, false
+	}
+	return GroupInfo{Name: fields[0], GID: gid, Members: sorted(list(fields[groupMembers]))}, true
+}
+
+// list takes names apart that are parted by commas.
+func list(text string) []string {
+	return slices.DeleteFunc(strings.Split(text, ","), func(n string) bool { return n == "" })
+}
+
+func sorted(list []string) []string {
+	list = append([]string{}, list...)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// groups returns all groups.
+func (s *state) groups() []GroupInfo {
+	all := []GroupInfo{}
+	for fields := range s.group().rows() {
+		if g, ok := groupInfo(fields); ok {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// groupNamed returns a group; false if it is not there.
+func (s *state) groupNamed(name string) (GroupInfo, bool) { return groupInfo(s.group().get(name)) }
+
+// memberships are the names of groups, by user.
+type memberships struct {
+	named map[int]string      // of the primary group, by its number
+	of    map[string][]string // of the other groups, by the name of the user
+}
+
+func (s *state) memberships() memberships {
+	m := memberships{map[int]string{}, map[string][]string{}}
+	for _, g := range s.groups() {
+		if _, twice := m.named[g.GID]; !twice {
+			m.named[g.GID] = g.Name
+		}
+		for _, user := range g.Members {
+			m.of[user] = append(m.of[user], g.Name)
+		}
+	}
+	return m
+}
+
+// users returns all users.
+func (s *state) users() []UserInfo {
+	all, in := []UserInfo{}, s.memberships()
+	for fields := range s.passwd().rows() {
+		if u, ok := s.userInfo(fields, in); ok {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// userNamed returns a user; false if it is not there.
+func (s *state) userNamed(name string) (UserInfo, bool) {
+	return s.userInfo(s.passwd().get(name), s.memberships())
+}
+
+func (s *state) userInfo(fields []string, in memberships) (UserInfo, bool) {
+	uid, ok := number(fields, passwdUID)
+	gid, ok2 := number(fields, passwdGID)
+	if !ok || !ok2 || len(fields) != passwdFields {
+		return UserInfo{}, false
+	}
+	u := UserInfo{
+		Name: fields[0], UID: uid, GID: gid, Groups: sorted(in.of[fields[0]]),
+		Home: fields[passwdHome], Shell: fields[passwdShell], Comment: fields[passwdComment],
+	}
+	if name, ok := in.named[gid]; ok {
+		u.Group = &name
+	}
+	s.addSecrets(&u, fields)
+	return u, true
+}
+
+// addSecrets adds what shadow says, if it can be read; without a line there the password
+// is in passwd.
+func (s *state) addSecrets(u *UserInfo, fields []string) {
+	if s.files[inShadow].err != nil {
+		return
+	}
+	row := s.shadow().get(u.Name)
+	if row == nil {
+		u.Password, u.Expires = new(schema.NewSecret(fields[passwdPassword])), new("")
+		return
+	}
+	row = append(row, make([]string, max(0, shadowFields-len(row)))...)
+	u.Password, u.Expires = new(schema.NewSecret(row[shadowHash])), new("")
+	if n, ok := number(row, shadowExpires); ok {
+		*u.Expires = dayText(n)
+	}
+	u.MinAge, u.MaxAge, u.WarnDays = optional(row, shadowMin), optional(row, shadowMax), optional(row, shadowWarn)
+}
+
+// reader is the functions of a backend that only ask: all backends read the same files.
+type reader struct{ host engine.Host }
+
+func (reader) info(_ context.Context, args NameArgs) (UserInfo, error) {
+	s, err := loadFor(args.Root, args.Name)
+	if err != nil {
+		return UserInfo{}, err
+	}
+	u, ok := s.userNamed(args.Name)
+	if !ok {
+		return u, virtual.ErrNotFound
+	}
+	return u, nil
+}
+
+// loadFor is load for a question about names.
+func loadFor(root string, names ...string) (*state, error) {
+	if err := checkNames(names...); err != nil {
+		return nil, err
+	}
+	return load(root)
+}
+
+func (reader) getent(_ context.Context, args AllArgs) ([]UserInfo, error) {
+	s, err := load(args.Root)
+	if err != nil {
+		return nil, err
+	}
+	return s.users(), nil
+}
+
+func (reader) listUsers(_ context.Context, args AllArgs) ([]string, error) {
+	s, err := load(args.Root)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, u := range s.users() {
+		names = append(names, u.Name)
+	}
+	return sorted(names), nil
+}
+
+func (r reader) listGroups(ctx context.Context, args NameArgs) ([]string, error) {
+	u, err := r.info(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	if u.Group != nil {
+		u.Groups = append(u.Groups, *u.Group)
+	}
+	return sorted(u.Groups), nil
+}
+
+func (reader) groupInfo(_ context.Context, args NameArgs) (GroupInfo, error) {
+	s, err := loadFor(args.Root, args.Name)
+	if err != nil {
+		return GroupInfo{}, err
+	}
+	g, ok := s.groupNamed(args.Name)
+	if !ok {
+		return g, virtual.ErrNotFound
+	}
+	return g, nil
+}
+
+func (reader) getentGroups(_ context.Context, args AllArgs) ([]GroupInfo, error) {
+	s, err := load(args.Root)
+	if err != nil {
+		return nil, err
+	}
+	return s.groups(), nil
+}
+
+// Watch subscribes to changes of the databases. The names are those of the folders of
+// the systems; none for this machine.
+func (r reader) Watch(ctx context.Context, roots []string) (engine.Subscription, error) {
+	if len(roots) == 0 {
+		roots = []string{""}
+	}
+	var paths []string
+	for _, root := range roots {
+		for _, name := range fileNames {
+			paths = append(paths, filepath.Join("/", root, "etc", name))
+		}
+	}
+	return r.host.Watch(ctx, paths, engine.WatchOptions{})
+}

@@ -1,0 +1,278 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+const filesDoc = "The files of the databases themselves, which need no tool: of an image, or of a machine that has none."
+
+func filesUsers() *virtual.Backend {
+	b := virtual.Native("files", newFiles, slices.Concat(userQuestions[*files](), []virtual.Method[*files]{
+		virtual.Func("add", (*files).add),
+		virtual.Func("change", (*files).change),
+		virtual.Func("delete", (*files).remove),
+		virtual.Func("rename", (*files).rename),
+	})...)
+	b.Module, b.Doc, b.Watch, b.Priority = "user", filesDoc, virtual.WatchFiles, -100
+	return b
+}
+
+func filesGroups() *virtual.Backend {
+	b := virtual.Native("files", newFiles, slices.Concat(groupQuestions[*files](), []virtual.Method[*files]{
+		virtual.Func("add", (*files).addGroup),
+		virtual.Func("change", (*files).changeGroup),
+		virtual.Func("delete", (*files).removeGroup),
+		virtual.Func("adduser", (*files).addMember),
+		virtual.Func("deluser", (*files).removeMember),
+		virtual.Func("members", (*files).members),
+	})...)
+	b.Module, b.Doc, b.Watch, b.Priority = "group", filesDoc, virtual.WatchFiles, -100
+	return b
+}
+
+// files edits the databases itself.
+type files struct {
+	reader
+	editor
+	proc string // where processes are looked for
+}
+
+func newFiles(_ context.Context, env virtual.Env) (*files, error) {
+	return &files{reader{env.Host}, editor{today}, "/proc"}, nil
+}
+
+func today() int { return int(time.Now().Unix() / int64(dayLong/time.Second)) }
+
+func (f *files) asks() reader { return f.reader }
+
+// userQuestions are the functions of a backend of users that only ask.
+func userQuestions[B interface{ asks() reader }]() []virtual.Method[B] {
+	return []virtual.Method[B]{
+		question[B]("info", reader.info),
+		question[B]("getent", reader.getent),
+		question[B]("list_users", reader.listUsers),
+		question[B]("list_groups", reader.listGroups),
+	}
+}
+
+// groupQuestions are the functions of a backend of groups that only ask.
+func groupQuestions[B interface{ asks() reader }]() []virtual.Method[B] {
+	return []virtual.Method[B]{
+		question[B]("info", reader.groupInfo),
+		question[B]("getent", reader.getentGroups),
+	}
+}
+
+func question[B interface{ asks() reader }, A, R any](name string, f func(reader, context.Context, A) (R, error)) virtual.Method[B] {
+	return virtual.Func(name, func(b B, ctx context.Context, args A) (R, error) { return f(b.asks(), ctx, args) })
+}
+
+func (f *files) add(ctx context.Context, args AddArgs) (none virtual.Nothing, err error) {
+	if err := checkAttributes(args.Name, args.Attributes); err != nil {
+		return none, err
+	}
+	var made *UserInfo
+	err = f.edit(ctx, args.Root, func(s *state) error {
+		if _, ok := s.userNamed(args.Name); ok {
+			return f.setUser(s, args.Name, args.Attributes)
+		}
+		if err := f.addUser(s, args); err != nil {
+			return err
+		}
+		u, _ := s.userNamed(args.Name)
+		made = &u
+		return nil
+	})
+	if err == nil && made != nil && args.CreateHome {
+		err = makeHome(args.Root, *made)
+	}
+	return none, err
+}
+
+func (f *files) change(ctx context.Context, args ChangeArgs) (none virtual.Nothing, err error) {
+	if err := checkAttributes(args.Name, args.Attributes); err != nil {
+		return none, err
+	}
+	var after UserInfo
+	err = f.edit(ctx, args.Root, func(s *state) error {
+		was, _ := s.userNamed(args.Name)
+		if err := f.setUser(s, args.Name, args.Attributes); err != nil {
+			return err
+		}
+		after, _ = s.userNamed(args.Name)
+		if after.UID != was.UID || after.Home != was.Home {
+			if err := f.idle(args.Root, was); err != nil {
+				return err
+			}
+		}
+		if args.MoveHome && after.Home != was.Home && s.movable(was, after.Home) {
+			if err := moveHome(args.Root, was.Home, after.Home); err != nil {
+				return err
+			}
+		}
+		return giveHome(args.Root, was, after)
+	})
+	if err == nil && args.CreateHome {
+		err = makeHome(args.Root, after)
+	}
+	return none, err
+}
+
+func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Name); err != nil {
+		return none, err
+	}
+	return none, f.edit(ctx, args.Root, func(s *state) error {
+		u, ok := s.userNamed(args.Name)
+		if !ok {
+			return nil
+		}
+		if !args.Force {
+			if err := f.idle(args.Root, u); err != nil {
+				return err
+			}
+		}
+		if args.Remove {
+			if err := removeHome(args.Root, u); err != nil {
+				return err
+			}
+		}
+		s.removeUser(u)
+		return nil
+	})
+}
+
+// idle refuses a user of this machine that has processes.
+func (f *files) idle(root string, u UserInfo) error { return idle(f.proc, root, u) }
+
+func idle(proc, root string, u UserInfo) error {
+	if root != "" {
+		return nil
+	}
+	pid, err := processOf(proc, u.UID)
+	if err == nil && pid != 0 {
+		err = fmt.Errorf("the user %s is in use: process %d runs as %d", u.Name, pid, u.UID)
+	}
+	return err
+}
+
+func (f *files) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
+	if err := checkNames(args.Name, args.NewName); err != nil {
+		return none, err
+	}
+	return none, f.edit(ctx, args.Root, func(s *state) error {
+		if _, ok := s.userNamed(args.Name); !ok {
+			return virtual.ErrNotFound
+		}
+		return s.renameUser(args.Name, args.NewName)
+	})
+}
+
+func (f *files) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Name); err != nil {
+		return none, err
+	}
+	return none, f.edit(ctx, args.Root, func(s *state) error {
+		g, ok := s.groupNamed(args.Name)
+		switch {
+		case !ok:
+			return s.addGroup(args)
+		case args.GID != nil && *args.GID != g.GID:
+			return s.setGID(ChangeGroupArgs{Name: args.Name, GID: *args.GID, Unique: args.Unique})
+		}
+		return nil
+	})
+}
+
+// onGroup changes a group that is there.
+func (f *files) onGroup(ctx context.Context, root, name string, change func(*state, GroupInfo) error) (virtual.Nothing, error) {
+	if err := CheckName(name); err != nil {
+		return virtual.Nothing{}, err
+	}
+	return virtual.Nothing{}, f.edit(ctx, root, func(s *state) error {
+		g, ok := s.groupNamed(name)
+		if !ok {
+			return noGroup(name)
+		}
+		return change(s, g)
+	})
+}
+
+func (f *files) changeGroup(ctx context.Context, args ChangeGroupArgs) (virtual.Nothing, error) {
+	return f.onGroup(ctx, args.Root, args.Name, func(s *state, g GroupInfo) error {
+		if g.GID == args.GID {
+			return nil
+		}
+		return s.setGID(args)
+	})
+}
+
+func (f *files) removeGroup(ctx context.Context, args NameArgs) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Name); err != nil {
+		return none, err
+	}
+	return none, f.edit(ctx, args.Root, func(s *state) error {
+		g, ok := s.groupNamed(args.Name)
+		if !ok {
+			return nil
+		}
+		if user := s.primaryOf(g.GID); user != "" {
+			return fmt.Errorf("the group %s is in use: it is the primary group of %s", g.Name, user)
+		}
+		s.removeGroup(args.Name)
+		return nil
+	})
+}
+
+func (f *files) addMember(ctx context.Context, args MemberArgs) (none virtual.Nothing, err error) {
+	return f.onMembers(ctx, args.Root, args.Name, []string{args.Username}, true)
+}
+
+func (f *files) removeMember(ctx context.Context, args MemberArgs) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Username); err != nil {
+		return none, err
+	}
+	return f.onGroup(ctx, args.Root, args.Name, func(s *state, _ GroupInfo) error {
+		s.setMember(args.Name, args.Username, false)
+		return nil
+	})
+}
+
+func (f *files) members(ctx context.Context, args MembersArgs) (virtual.Nothing, error) {
+	return f.onMembers(ctx, args.Root, args.Name, args.Members, false)
+}
+
+// onMembers puts users into a group, and all others out of it unless they are kept.
+func (f *files) onMembers(ctx context.Context, root, name string, want []string, keep bool) (virtual.Nothing, error) {
+	if err := checkNames(want...); err != nil {
+		return virtual.Nothing{}, err
+	}
+	return f.onGroup(ctx, root, name, func(s *state, g GroupInfo) error {
+		var errs []error
+		for _, user := range want {
+			if s.passwd().get(user) == nil {
+				errs = append(errs, fmt.Errorf("there is no user %s", user))
+			}
+		}
+		if len(errs) > 0 {
+			return errors.Join(errs...)
+		}
+		for _, user := range g.Members {
+			if !keep && !slices.Contains(want, user) {
+				s.setMember(name, user, false)
+			}
+		}
+		for _, user := range want {
+			if !slices.Contains(g.Members, user) {
+				s.setMember(name, user, true)
+			}
+		}
+		return nil
+	})
+}

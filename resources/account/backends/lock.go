@@ -1,0 +1,52 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// The lock that all who edit the databases hold, as the C library defines it, how long
+// it is waited for, and how often it is tried meanwhile.
+const (
+	lockName = ".pwd.lock"
+	lockWait = 15 * time.Second
+	lockTry  = 50 * time.Millisecond
+)
+
+// lock holds the lock of the databases in a folder until the returned function is called.
+func lock(ctx context.Context, etc string) (unlock func(), err error) {
+	path := filepath.Join(etc, lockName)
+	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	if err := waitLock(ctx, fd); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return func() { unix.Close(fd) }, nil
+}
+
+// waitLock takes the lock. It belongs to the open file, so that it also keeps out other
+// goroutines of this process.
+func waitLock(ctx context.Context, fd int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, fmt.Errorf("another program has held the lock of the databases for %s", lockWait))
+	defer cancel()
+	for {
+		err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		select {
+		case <-time.After(lockTry):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

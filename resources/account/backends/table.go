@@ -1,0 +1,108 @@
+package backends
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// table is the text of a database: lines of fields, parted by colons; the first is the name.
+// Unchanged lines stay as they are, byte for byte: comments, lines of other services, and damaged
+// lines.
+type table struct {
+	lines []string       // with their ends
+	at    map[string]int // the first line of each name
+}
+
+func parseTable(text string) *table {
+	t := &table{lines: slices.Collect(strings.Lines(text))}
+	t.index()
+	return t
+}
+
+func (t *table) index() {
+	t.at = make(map[string]int, len(t.lines))
+	for i, line := range t.lines {
+		name := nameOf(line)
+		if _, twice := t.at[name]; name != "" && !twice {
+			t.at[name] = i
+		}
+	}
+}
+
+// nameOf returns the name of a line; nothing if it is none of a user or a group.
+func nameOf(line string) string {
+	name, _, ok := strings.Cut(line, ":")
+	if !ok || name == "" || strings.ContainsRune("#+-", rune(name[0])) {
+		return ""
+	}
+	return name
+}
+
+// get returns the fields of a name; nil if it is not there.
+func (t *table) get(name string) []string {
+	if i, ok := t.at[name]; ok {
+		return fieldsOf(t.lines[i])
+	}
+	return nil
+}
+
+func fieldsOf(line string) []string { return strings.Split(strings.TrimRight(line, "\r\n"), ":") }
+
+// rows yields the fields of each name, in the order of the lines.
+func (t *table) rows() iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		for i, line := range t.lines {
+			if name := nameOf(line); name != "" && t.at[name] == i && !yield(fieldsOf(line)) {
+				return
+			}
+		}
+	}
+}
+
+// put sets the fields of a name. A new one comes last, but before the lines of other services, such
+// as + and the lines after it.
+func (t *table) put(fields []string) {
+	line := strings.Join(fields, ":") + "\n"
+	if i, ok := t.at[fields[0]]; ok {
+		if !strings.HasSuffix(t.lines[i], "\n") {
+			line = strings.TrimSuffix(line, "\n")
+		}
+		t.lines[i] = line
+		return
+	}
+	end := len(t.lines)
+	for end > 0 && strings.ContainsRune("+-", rune(t.lines[end-1][0])) {
+		end--
+	}
+	if end > 0 && !strings.HasSuffix(t.lines[end-1], "\n") {
+		t.lines[end-1] += "\n"
+	}
+	t.lines = slices.Insert(t.lines, end, line)
+	t.index()
+}
+
+// remove removes all lines of a name.
+func (t *table) remove(name string) {
+	if _, ok := t.at[name]; !ok {
+		return
+	}
+	t.lines = slices.DeleteFunc(t.lines, func(line string) bool { return nameOf(line) == name })
+	t.index()
+}
+
+// rename gives a name another one.
+func (t *table) rename(name, to string) {
+	fields := t.get(name)
+	if fields == nil {
+		return
+	}
+	i := t.at[name]
+	fields[0] = to
+	t.at[to] = i
+	delete(t.at, name)
+	t.put(fields)
+}
+
+// String returns the text.
+func (t *table) String() string { return strings.Join(t.lines, "") }

@@ -1,0 +1,141 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// get is the start of an apt-get that asks nothing.
+var get = []string{
+	"apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0",
+	"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
+}
+
+// bring fetches the files of a transaction, which may be cut, and makes the transaction, which may
+// not.
+func (a *apt) bring(ctx context.Context, args ...string) error {
+	fetch := slices.Concat(get, []string{"--download-only"}, args)
+	err := a.change(ctx, nil, fetch...)
+	if refused(err) {
+		// Another dpkg was killed at it: its transaction has to be ended first.
+		if err := a.mend(ctx); err != nil {
+			return err
+		}
+		err = a.change(ctx, nil, fetch...)
+	}
+	if err != nil {
+		return err
+	}
+	return a.get(ctx, args...)
+}
+
+// refused reports whether apt-get refuses to go on because dpkg was killed.
+func refused(err error) bool {
+	e, ok := errors.AsType[*ToolError](err)
+	return ok && strings.Contains(e.Text, "dpkg --configure -a")
+}
+
+// get is an apt-get that writes the database.
+func (a *apt) get(ctx context.Context, args ...string) error {
+	return a.transact(ctx, nil, slices.Concat(get, args)...)
+}
+
+func (a *apt) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
+	err := a.change(ctx, nil, slices.Concat(get, []string{"-o", "APT::Update::Error-Mode=any", "update"})...)
+	return Refreshed{Fetched: err == nil}, err
+}
+
+func (a *apt) refresh(ctx context.Context, want bool) error {
+	if !want {
+		return nil
+	}
+	_, err := a.refreshDB(ctx, virtual.Nothing{})
+	return err
+}
+
+func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
+	names := sortedKeys(args.Pkgs)
+	if err := errors.Join(checkApt(names), checkVersions(args.Pkgs)); err != nil {
+		return nil, err
+	}
+	if err := a.refresh(ctx, args.Refresh); err != nil {
+		return nil, err
+	}
+	if err := a.known(ctx, names); err != nil {
+		return nil, err
+	}
+	argv := []string{"-o", "APT::Install-Recommends=" + strconv.FormatBool(args.Recommends)}
+	if args.Downgrade {
+		argv = append(argv, "--allow-downgrades")
+	}
+	if args.Untrusted {
+		argv = append(argv, "--allow-unauthenticated")
+	}
+	return during(ctx, a, func() error {
+		return a.bring(ctx, append(append(argv, "install", "--"), with("=", args.Pkgs)...)...)
+	})
+}
+
+// known refuses names that apt has never heard of: apt-get and apt-mark would read those with
+// a dot or a plus as patterns.
+func (a *apt) known(ctx context.Context, names []string) error {
+	lines, err := a.lines(ctx, nil, append([]string{"apt-cache", "policy", "--"}, names...)...)
+	if err != nil {
+		return err
+	}
+	unknown := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		plain, _, _ := strings.Cut(n, ":")
+		return slices.Contains(lines, n+":") || slices.Contains(lines, plain+":")
+	})
+	if len(unknown) > 0 {
+		return &UnknownError{Names: unknown}
+	}
+	return nil
+}
+
+func (a *apt) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
+	return a.away(ctx, "remove", args)
+}
+
+func (a *apt) purge(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
+	return a.away(ctx, "purge", args)
+}
+
+func (a *apt) away(ctx context.Context, verb string, args RemoveArgs) (map[string]Change, error) {
+	if err := checkApt(args.Names); err != nil {
+		return nil, err
+	}
+	all, err := a.database(ctx, args.Names)
+	if err != nil {
+		return nil, err
+	}
+	known := a.table(all, func(d dpkg) bool { return d.installed() || verb == "purge" || d.state[1] != 'n' && d.state[1] != 'c' })
+	names := slices.DeleteFunc(slices.Sorted(slices.Values(args.Names)), func(n string) bool { return known[n] == "" })
+	if len(names) == 0 {
+		return map[string]Change{}, nil
+	}
+	return during(ctx, a, func() error { return a.get(ctx, append([]string{verb, "--"}, names...)...) })
+}
+
+func (a *apt) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
+	return during(ctx, a, func() error { return a.get(ctx, "autoremove") })
+}
+
+func (a *apt) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
+	if err := present(ctx, a.listInstalled, args.Names); err != nil {
+		return nil, err
+	}
+	if err := a.refresh(ctx, args.Refresh); err != nil {
+		return nil, err
+	}
+	argv := []string{"dist-upgrade"}
+	if len(args.Names) > 0 {
+		argv = append([]string{"install", "--only-upgrade", "--"}, args.Names...)
+	}
+	return during(ctx, a, func() error { return a.bring(ctx, argv...) })
+}

@@ -1,0 +1,81 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// TestFindingF10RealAptReads: the real apt reads in the files of a folder what mod_repo and del_repo have made of them.
+func TestFindingF10RealAptReads(t *testing.T) {
+	enginetest.Need(t, "apt-get", "apt")
+	root := t.TempDir()
+	conf := root + "/apt.conf"
+	tree{
+		"/apt.conf":                         fmt.Sprintf("Dir %q;\nDir::Etc::parts %q;\nAPT::Architecture \"amd64\";\nAPT::Architectures {\"amd64\";};\n", root, root+"/none"),
+		"/var/lib/dpkg/status":              "",
+		"/etc/apt/sources.list":             "deb [arch=amd64 trusted=yes] http://a.example/ stable main contrib # ours\n# deb http://c.example/ ./\n",
+		"/etc/apt/sources.list.d/x.sources": strings.Replace(debianSources, "Signed-By:\n -----BEGIN PGP-----\n .\n abc\n", "Signed-By:\n /usr/share/keyrings/x.asc\n", 1),
+	}.write(t, root)
+	h, err := host.New(t.Context(), host.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	a := &apt{tools: newTools(virtual.Env{Host: h, Root: root}, judgeApt, "APT_CONFIG="+conf), arch: "amd64"}
+	used := func() map[string]bool {
+		t.Helper()
+		all, err := a.listRepos(t.Context(), virtual.Nothing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]bool{}
+		for name, r := range all {
+			out[name] = r.Enabled
+		}
+		return out
+	}
+	want := map[string]bool{
+		"http://a.example/ stable main": true, "http://a.example/ stable contrib": true, "http://c.example/ ./": false,
+		"http://deb.example/debian/ stable main": true, "http://deb.example/debian/ stable contrib": true,
+		"http://deb.example/debian/ stable-updates main": true, "http://deb.example/debian/ stable-updates contrib": true,
+		"http://security.example/ stable-security main": true,
+	}
+	expect := func(after string) {
+		t.Helper()
+		if got := used(); !maps.Equal(got, want) {
+			t.Errorf("after %s: %v\nwant %v", after, got, want)
+		}
+	}
+	expect("nothing")
+	for _, name := range slices.Sorted(maps.Keys(want)) { // each goes off and on by itself
+		for _, on := range []bool{!want[name], want[name]} {
+			if _, err := a.modRepo(t.Context(), ModRepoArgs{Repo: name, Enabled: &on}); err != nil {
+				t.Fatal(name, err)
+			}
+			was := want[name]
+			want[name] = on
+			expect(fmt.Sprintf("%s is %v", name, on))
+			want[name] = was
+		}
+	}
+	fresh := "https://new.example/x/ stable main"
+	if _, err := a.modRepo(t.Context(), ModRepoArgs{Repo: fresh, Untrusted: new(true)}); err != nil {
+		t.Fatal(err)
+	}
+	want[fresh] = true
+	expect("a new one")
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if _, err := a.delRepo(t.Context(), RepoArgs{name}); err != nil {
+			t.Fatal(name, err)
+		}
+		delete(want, name)
+		expect(name + " is gone")
+	}
+}

@@ -1,0 +1,242 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// rpm is the common part of all package managers above rpm: the installed packages.
+type rpm struct{ tools }
+
+// rpmFiles are those in which rpm keeps its database, one of them for each of its
+// formats. The folder is not watched: to look makes files in it.
+var rpmFiles = []string{
+	"/var/lib/rpm/rpmdb.sqlite", "/var/lib/rpm/Packages", "/var/lib/rpm/Packages.db",
+	"/usr/lib/sysimage/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/Packages.db",
+}
+
+const rpmFormat = `%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{ARCH}\t%{SOURCERPM}\t%{SUMMARY}\n`
+
+// Watch waits for changes of the database of rpm.
+func (r *rpm) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
+	return r.host.Watch(ctx, rpmFiles, engine.WatchOptions{})
+}
+
+// infos reads the database, or its entries of the names; of several versions the last one.
+func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error) {
+	if err := checkNames(names); err != nil {
+		return nil, err
+	}
+	argv, ok := []string{"rpm", "-qa", "--qf", rpmFormat}, []int(nil)
+	if len(names) > 0 {
+		// The exit status is the number of names that are not installed.
+		argv, ok = append([]string{"rpm", "-q", "--qf", rpmFormat}, names...), []int{len(names) & 0xff}
+		for n := range min(len(names), 255) {
+			ok = append(ok, n)
+		}
+	}
+	lines, err := r.lines(ctx, ok, argv...)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]Info{}
+	for _, line := range lines {
+		f := strings.Split(line, "\t")
+		if len(f) != 5 || f[0] == "gpg-pubkey" {
+			continue // package x is not installed
+		}
+		if len(names) > 0 && !slices.Contains(names, f[0]) {
+			continue // rpm was given a name with a version, which is none
+		}
+		out[f[0]] = Info{Name: f[0], Version: evr(f[1]), Arch: f[2], Source: &f[3], Summary: &f[4]}
+	}
+	return out, nil
+}
+
+// evr leaves out an epoch that is none.
+func evr(s string) string { return strings.TrimPrefix(s, "0:") }
+
+func (r *rpm) installed(ctx context.Context) (map[string]string, error) {
+	return r.listInstalled(ctx, NamesArgs{})
+}
+
+func (r *rpm) listInstalled(ctx context.Context, args NamesArgs) (map[string]string, error) {
+	infos, err := r.infos(ctx, args.Names)
+	out := map[string]string{}
+	for name, info := range infos {
+		out[name] = info.Version
+	}
+	return out, err
+}
+
+func (r *rpm) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
+	return r.infos(ctx, args.Names)
+}
+
+// longName is a name that the tools above rpm may take for a shorter one with a version or an architecture.
+var longName = regexp.MustCompile(`-[0-9]|[.:]`)
+
+// literal refuses names that no repository has literally, though a tool would find something for
+// them.
+func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
+	long := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !longName.MatchString(n) })
+	if len(long) == 0 {
+		return nil
+	}
+	known, err := latest(ctx, NamesArgs{long})
+	if err != nil {
+		return err
+	}
+	if unknown := slices.DeleteFunc(long, func(n string) bool { return known[n] != "" }); len(unknown) > 0 {
+		return &UnknownError{Names: unknown}
+	}
+	return nil
+}
+
+func (r *rpm) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
+	return each(args.Names, CheckName, func(name string) ([]string, error) {
+		return r.asked(ctx, "rpm", "-q", "--whatprovides", "--qf", `%{NAME}\n`, name)
+	})
+}
+
+// asked is lines where a failure means that there are none.
+func (t *tools) asked(ctx context.Context, argv ...string) ([]string, error) {
+	result, err := t.ask(ctx, argv...)
+	if err != nil || result.ExitCode != 0 {
+		return nil, err
+	}
+	return linesOf(result.Stdout), nil
+}
+
+// each asks about one after the other. Those about which nothing is said are left out.
+func each(names []string, check func(string) error, ask func(string) ([]string, error)) (map[string][]string, error) {
+	for _, name := range names {
+		if err := check(name); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string][]string{}
+	for _, name := range names {
+		lines, err := ask(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(lines) > 0 {
+			out[name] = lines
+		}
+	}
+	return out, nil
+}
+
+func (r *rpm) fileList(ctx context.Context, args NamesArgs) (map[string][]string, error) {
+	names := args.Names
+	if len(names) == 0 {
+		all, err := r.installed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		names = sortedKeys(all)
+	}
+	return each(names, CheckName, func(name string) ([]string, error) { return r.asked(ctx, "rpm", "-ql", name) })
+}
+
+func (r *rpm) owner(ctx context.Context, args PathsArgs) (map[string]string, error) {
+	check := func(path string) error { return checkPaths([]string{path}) }
+	found, err := each(args.Paths, check, func(path string) ([]string, error) {
+		return r.asked(ctx, "rpm", "-qf", "--qf", `%{NAME}\n`, path)
+	})
+	return firsts(found), err
+}
+
+// firsts returns the first of each.
+func firsts(found map[string][]string) map[string]string {
+	out := map[string]string{}
+	for key, list := range found {
+		out[key] = list[0]
+	}
+	return out
+}
+
+// versionCmp asks rpm about epoch, version and release in turn. As in dependencies,
+// the release counts only if both have one.
+func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
+	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
+		return 0, err
+	}
+	a, b := splitEVR(args.A), splitEVR(args.B)
+	var asks []string
+	for i := range a {
+		if a[i] != "" && b[i] != "" {
+			asks = append(asks, fmt.Sprintf("rpm.vercmp(%q,%q)", a[i], b[i]))
+		}
+	}
+	lines, err := r.lines(ctx, nil, "rpm", "--eval", "%{lua:print("+strings.Join(asks, ",")+")}")
+	if err != nil {
+		return 0, err
+	}
+	for word := range strings.FieldsSeq(strings.Join(lines, " ")) {
+		if n, err := strconv.Atoi(word); err != nil || n != 0 {
+			return n, err
+		}
+	}
+	return 0, nil
+}
+
+// forward refuses versions that are older than the installed one. Dnf would make a downgrade of
+// them, and zypper nothing at all.
+func (r *rpm) forward(ctx context.Context, args InstallArgs) error {
+	pinned := slices.DeleteFunc(sortedKeys(args.Pkgs), func(n string) bool { return args.Pkgs[n] == "" })
+	if args.Downgrade || len(pinned) == 0 {
+		return nil
+	}
+	have, err := r.listInstalled(ctx, NamesArgs{pinned})
+	if err != nil {
+		return err
+	}
+	for _, name := range pinned {
+		if have[name] == "" {
+			continue
+		}
+		order, err := r.versionCmp(ctx, CompareArgs{A: args.Pkgs[name], B: have[name]})
+		if err != nil {
+			return err
+		}
+		if order < 0 {
+			return fmt.Errorf("%s is installed in version %s, and %s would be a downgrade, which is not allowed", name, have[name], args.Pkgs[name])
+		}
+	}
+	return nil
+}
+
+// splitEVR returns epoch, version and release; the epoch is 0 if there is none, the release empty.
+func splitEVR(s string) [3]string {
+	epoch, rest, ok := strings.Cut(s, ":")
+	if !ok {
+		epoch, rest = "0", s
+	}
+	version, release := rest, ""
+	if i := strings.LastIndexByte(rest, '-'); i >= 0 {
+		version, release = rest[:i], rest[i+1:]
+	}
+	return [3]string{epoch, version, release}
+}
+
+// unknownNames returns the names that a tool does not know: the text between each two words, parted
+// by blanks or commas.
+func unknownNames(r *engine.Result, words ...[2]string) []string {
+	var names []string
+	for _, w := range words {
+		for _, found := range between(r, w[0], w[1]) {
+			names = append(names, strings.Fields(strings.ReplaceAll(found, ",", " "))...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,349 @@
+package backends
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
+)
+
+const (
+	// lockWait is how long another program that uses the package manager is waited for,
+	// and lockPoll how often it is tried whether that has ended, where nothing tells of it.
+	lockWait = 2 * time.Minute
+	lockPoll = time.Second
+
+	// lockLook is how often that is tried where the kernel tells of the end.
+	lockLook = 5 * time.Second
+
+	// maxOutput is how much of a tool's output is read: the lists of all files of a large machine.
+	maxOutput = 64 << 20
+
+	// grace is what a tool has to put its database in order when it must end.
+	grace = 5 * time.Second
+)
+
+// baseEnv is the environment of all tools. By the last one a script of a package, such as mgmt's own, knows that it must
+// not wait for the end of mgmt.
+var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/root", "MGMT_TRANSACTION=1"}
+
+// tools runs the tools of one package manager.
+type tools struct {
+	host engine.Host
+	env  []string // beside baseEnv
+	root string   // where the files of the machine are; empty for /
+
+	// judge returns the meaning of a failed result: one of the errors of this package; nil for a
+	// *ToolError with the text of complaint. A *LockedError is tried again until lockWait is over.
+	judge func(*engine.Result) error
+}
+
+// newTools returns the tools of a machine.
+func newTools(env virtual.Env, judge func(*engine.Result) error, vars ...string) tools {
+	return tools{host: env.Host, root: env.Root, env: vars, judge: judge}
+}
+
+// at returns where a file of the machine is.
+func (t *tools) at(path string) string { return filepath.Join(t.root, path) }
+
+// ask runs a tool that alters nothing, and returns its result whatever the exit
+// status is.
+func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error) {
+	return t.command(ctx, "", argv)
+}
+
+// cost is what it costs to cut a tool that writes its database.
+const cost = "a package manager that is killed leaves its database interrupted, and packages half installed; mgmt mends that at its next start, and until then no other program can use it"
+
+func (t *tools) command(ctx context.Context, cost string, argv []string) (*engine.Result, error) {
+	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace, Cost: cost})
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Truncated:
+		return nil, fmt.Errorf("%s printed more than %d bytes", argv[0], maxOutput)
+	}
+	return r, nil
+}
+
+// lines runs a tool that alters nothing, and returns the lines that it prints. ok are the further
+// exit statuses that count as success.
+func (t *tools) lines(ctx context.Context, ok []int, argv ...string) ([]string, error) {
+	r, err := t.ask(ctx, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if r.ExitCode != 0 && !slices.Contains(ok, r.ExitCode) {
+		return nil, t.failure(argv[0], r)
+	}
+	return linesOf(r.Stdout), nil
+}
+
+func linesOf(out []byte) []string {
+	text := strings.TrimRight(string(out), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// change runs a tool that may alter something, and waits for its locks. ok are the further exit
+// statuses that count as success.
+func (t *tools) change(ctx context.Context, ok []int, argv ...string) error {
+	return t.attempt(ctx, "", ok, argv)
+}
+
+// transact is change by a tool that is let finish once it has begun, whatever becomes of ctx. It must not wait for a
+// lock by itself: that wait ends with ctx.
+func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
+	return t.attempt(ctx, cost, ok, argv)
+}
+
+func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
+	for since := time.Now(); ; {
+		r, err := t.command(ctx, cost, argv)
+		if err != nil || r.ExitCode == 0 || slices.Contains(ok, r.ExitCode) {
+			return err
+		}
+		err = t.failure(argv[0], r)
+		locked, is := errors.AsType[*LockedError](err)
+		if !is || time.Since(since) >= lockWait {
+			return err
+		}
+		if err := t.freed(ctx, locked.Tool); err != nil {
+			return err
+		}
+	}
+}
+
+// freed waits until the lock of a package manager may be free. Where its holder is seen the kernel tells of that; else, as for a lock
+// that is not in Locks, it is to be tried again after a moment.
+func (t *tools) freed(ctx context.Context, tool string) error {
+	var locks []pkglock.Lock
+	for _, l := range pkglock.Locks() {
+		if l.Backend == tool {
+			l.Path = t.at(l.Path)
+			locks = append(locks, l)
+		}
+	}
+	h := pkglock.Held(locks)
+	if h == nil {
+		return sleep(ctx, lockPoll)
+	}
+	for until := time.Now().Add(lockLook); h != nil && time.Now().Before(until); h = pkglock.Held(locks) {
+		if err := h.Await(ctx, time.Until(until)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t *tools) failure(tool string, r *engine.Result) error {
+	if err := t.judge(r); err != nil {
+		return err
+	}
+	if r.Signal != "" {
+		return &ToolError{tool, r.ExitCode, "it was ended by " + r.Signal}
+	}
+	return &ToolError{tool, r.ExitCode, complaint(r, "E: ", "dpkg: error", "ERROR: ", "error: ", "Error: ", "Problem: ", " Problem: ", " - nothing provides ", " - package ", ":: unable to satisfy ", " : Depends: ", " : Conflicts: ", " exists in filesystem")}
+}
+
+// maxComplaint is how many lines of a tool an error has.
+const maxComplaint = 6
+
+// complaint returns the lines that begin with one of the words, or have it in them if it
+// begins with a blank, or else the last ones
+// that were printed to the standard error, or else to the standard output: as one line.
+func complaint(r *engine.Result, words ...string) string {
+	var said []string
+	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
+		if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(line, w) || w[0] == ' ' && strings.Contains(line, w) }) && !slices.Contains(said, line) {
+			said = append(said, strings.TrimSpace(line))
+		}
+	}
+	for _, out := range [][]byte{r.Stderr, r.Stdout} {
+		if len(said) == 0 {
+			said = linesOf(bytes.TrimSpace(out))
+			said = said[max(0, len(said)-maxComplaint):]
+		}
+	}
+	if rest := slices.DeleteFunc(slices.Clone(said), heading); len(rest) > 0 {
+		said = rest
+	}
+	text := strings.ReplaceAll(strings.Join(said[:min(len(said), maxComplaint)], "; "), ":; ", ": ")
+	return strings.ToValidUTF8(text, "?")
+}
+
+// heading reports whether a line says nothing but that others follow.
+func heading(line string) bool {
+	return line == "Error:" || strings.HasPrefix(line, "E: The following information ")
+}
+
+// has reports whether a tool has printed one of the texts.
+func has(r *engine.Result, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool {
+		return bytes.Contains(r.Stderr, []byte(s)) || bytes.Contains(r.Stdout, []byte(s))
+	})
+}
+
+// between returns the text between two texts on a line that a tool has printed, each time; up to
+// the end of the line if the second is empty.
+func between(r *engine.Result, before, after string) (found []string) {
+	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
+		if _, rest, ok := strings.Cut(line, before); ok {
+			if after == "" {
+				found = append(found, strings.TrimSpace(rest))
+			} else if s, _, ok := strings.Cut(rest, after); ok {
+				found = append(found, strings.TrimSpace(s))
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// checkNames refuses what is no name of a package.
+func checkNames(names []string) error {
+	var errs []error
+	for _, n := range names {
+		errs = append(errs, CheckName(n))
+	}
+	return errors.Join(errs...)
+}
+
+// checkVersions refuses what is no version of a package.
+func checkVersions(pkgs map[string]string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
+		if v := pkgs[name]; v != "" {
+			errs = append(errs, CheckVersion(v))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// with returns the names, each with its version behind a separator where one is wanted.
+func with(separator string, pkgs map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
+		if v := pkgs[name]; v != "" {
+			name += separator + v
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// only returns the part of a table that is about the names; all of it if there are none.
+func only[V any](all map[string]V, names []string) map[string]V {
+	if len(names) == 0 {
+		return all
+	}
+	out := map[string]V{}
+	for _, n := range names {
+		if v, ok := all[n]; ok {
+			out[n] = v
+		}
+	}
+	return out
+}
+
+// differences returns what has become of the installed packages.
+func differences(before, after map[string]string) map[string]Change {
+	out := map[string]Change{}
+	for name, v := range after {
+		if before[name] != v {
+			out[name] = Change{Old: before[name], New: v}
+		}
+	}
+	for name, v := range before {
+		if _, still := after[name]; !still {
+			out[name] = Change{Old: v}
+		}
+	}
+	return out
+}
+
+// database reads what is installed.
+type database interface {
+	installed(ctx context.Context) (map[string]string, error)
+}
+
+// during runs do and returns what has changed meanwhile.
+func during(ctx context.Context, db database, do func() error) (map[string]Change, error) {
+	before, err := db.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := do(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := Afterwards(ctx)
+	defer cancel()
+	after, err := db.installed(ctx)
+	return differences(before, after), err
+}
+
+// lookTime is how long a look may take behind a transaction that no caller waits for any more.
+const lookTime = time.Minute
+
+// Afterwards returns a context for a look at the result of a transaction. It does not end with ctx,
+// if that has ended while the transaction was let finish, but a minute later. cancel has to be
+// called.
+func Afterwards(ctx context.Context) (after context.Context, cancel context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// present refuses names of packages that are not installed, which a tool may read as something
+// else: a pattern, a group, a package to install.
+func present(ctx context.Context, list func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	have, err := list(ctx, NamesArgs{names})
+	if err != nil {
+		return err
+	}
+	absent := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(n string) bool { return have[n] != "" })
+	if len(absent) > 0 {
+		return &AbsentError{slices.Compact(absent)}
+	}
+	return nil
+}
+
+// there returns those of the names that are installed, sorted.
+func (t *tools) there(ctx context.Context, db database, names []string) ([]string, error) {
+	if err := checkNames(names); err != nil {
+		return nil, err
+	}
+	all, err := db.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sortedKeys(only(all, names)), nil
+}

@@ -1,0 +1,150 @@
+package backends
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// zypperNoRepos is the exit status of a zypper that has no repository at all.
+const zypperNoRepos = 6
+
+// zypperQuiet is the start of a zypper that alters nothing.
+var zypperQuiet = []string{"zypper", "--non-interactive", "--no-color", "--no-refresh"}
+
+// zypperRepos is what zypper prints as XML.
+type zypperRepos struct {
+	Repos []struct {
+		Alias   string `xml:"alias,attr"`
+		Enabled int    `xml:"enabled,attr"`
+		URL     string `xml:"url"`
+	} `xml:"repo-list>repo"`
+}
+
+func (z *zypper) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
+	lines, err := z.lines(ctx, []int{zypperNoRepos}, append(zypperQuiet[:4:4], "--xmlout", "repos")...)
+	if err != nil {
+		return nil, err
+	}
+	var said zypperRepos
+	if err := xml.Unmarshal([]byte(strings.Join(lines, "\n")), &said); err != nil {
+		return nil, fmt.Errorf("zypper repos printed what cannot be read: %w", err)
+	}
+	all := map[string]Repo{}
+	for _, r := range said.Repos {
+		all[r.Alias] = Repo{Name: r.Alias, URL: withoutPassword(strings.TrimSpace(r.URL)), Enabled: r.Enabled == 1}
+	}
+	return all, nil
+}
+
+func (z *zypper) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
+	return oneRepo(ctx, z.listRepos, args.Repo)
+}
+
+// oneRepo returns one of the repositories of a list.
+func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (map[string]Repo, error), name string) (Repo, error) {
+	all, err := list(ctx, virtual.Nothing{})
+	if err != nil {
+		return Repo{}, err
+	}
+	repo, there := all[name]
+	if !there {
+		return Repo{}, virtual.ErrNotFound
+	}
+	return repo, nil
+}
+
+// modRepo makes a repository, or alters the fields that differ. Another address means that it is
+// made anew.
+func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothing, error) {
+	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
+		return virtual.Nothing{}, err
+	}
+	now, err := z.getRepo(ctx, RepoArgs{args.Repo})
+	there := err == nil
+	switch {
+	case err != nil && !errors.Is(err, virtual.ErrNotFound):
+		return virtual.Nothing{}, err
+	case there && args.URL != nil && !sameAddress(now.URL, *args.URL):
+		return virtual.Nothing{}, fmt.Errorf("the repository %s is at %s: remove it by del_repo before it can be made at another address", args.Repo, now.URL)
+	}
+	if err := checkMade(there, args.Repo, args.URL); err != nil {
+		return virtual.Nothing{}, err
+	}
+	flags := args.flags(there, now.Enabled)
+	switch {
+	case !there:
+		argv := append(append([]string{"addrepo"}, flags...), "--name", args.Repo, *args.URL, args.Repo)
+		return virtual.Nothing{}, z.run(ctx, nil, argv...)
+	case len(flags) == 0:
+		return virtual.Nothing{}, nil
+	}
+	return virtual.Nothing{}, z.run(ctx, nil, append(append([]string{"modifyrepo"}, flags...), args.Repo)...)
+}
+
+// flags returns the options by which zypper makes or alters a repository, used or not.
+func (a *zypperModRepo) flags(there, enabled bool) (flags []string) {
+	want := enabled || !there
+	if a.Enabled != nil {
+		want = *a.Enabled
+	}
+	switch {
+	case there && want == enabled:
+	case want:
+		flags = append(flags, "--enable")
+	default:
+		flags = append(flags, "--disable")
+	}
+	switch {
+	case a.Untrusted == nil:
+	case *a.Untrusted:
+		flags = append(flags, "--no-gpgcheck")
+	default:
+		flags = append(flags, "--default-gpgcheck")
+	}
+	return flags
+}
+
+// sameAddress compares addresses as zypper writes them: file:/x is file:///x.
+func sameAddress(a, b string) bool {
+	plain := func(s string) string {
+		return strings.TrimSuffix(strings.Replace(s, "file:///", "file:/", 1), "/")
+	}
+	return plain(a) == plain(b)
+}
+
+func (z *zypper) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, error) {
+	if err := checkRepo(args.Repo); err != nil {
+		return virtual.Nothing{}, err
+	}
+	if _, err := z.getRepo(ctx, args); errors.Is(err, virtual.ErrNotFound) {
+		return virtual.Nothing{}, nil
+	} else if err != nil {
+		return virtual.Nothing{}, err
+	}
+	return virtual.Nothing{}, z.run(ctx, nil, "removerepo", args.Repo)
+}
+
+func (z *zypper) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
+	return z.lock(ctx, "addlock", args)
+}
+
+func (z *zypper) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
+	return z.lock(ctx, "removelock", args)
+}
+
+func (z *zypper) lock(ctx context.Context, verb string, args RemoveArgs) (virtual.Nothing, error) {
+	if err := checkNames(args.Names); err != nil {
+		return virtual.Nothing{}, err
+	}
+	return virtual.Nothing{}, z.run(ctx, nil, append([]string{verb, "--type", "package"}, args.Names...)...)
+}
+
+func (z *zypper) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error) {
+	all, err := z.search(ctx, nil, "locks")
+	return append([]string{}, sortedKeys(all)...), err
+}

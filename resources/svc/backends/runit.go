@@ -1,0 +1,299 @@
+package backends
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// runitBackend runs sv. A service is a folder; it is supervised if it is linked into the folder
+// that runsvdir watches, and enabled if it has no file named down then. It has no jobs: each
+// request holds at once, and a later one takes its place.
+func runitBackend() *virtual.Backend {
+	b := virtual.Native("runit", newRunit, runitMethods()...)
+	b.Module, b.Doc, b.Watch = "svc", "runit, by sv.", virtual.WatchFiles
+	b.When = virtual.Match{"init": {"runit"}}
+	b.Needs = []string{"sv", "ls", "ln", "touch", "rm", "test"}
+	return b
+}
+
+func runitMethods() []virtual.Method[*runit] {
+	return append(asking[*runit](),
+		deed("start", (*runit).start),
+		deed("stop", (*runit).stop),
+		deed("restart", (*runit).restart),
+		deed("reload", (*runit).reload),
+		virtual.Func("can_reload", (*runit).canReload),
+		deed("enable", (*runit).enable),
+		deed("disable", (*runit).disable))
+}
+
+type runit struct {
+	tool
+	folders string // the folder of the services
+	live    string // the one that runsvdir watches
+}
+
+// runitLive are the places of the folder that runsvdir watches: those of Debian, and
+// of others.
+var runitLive = []string{"/etc/service", "/var/service", "/service"}
+
+func newRunit(ctx context.Context, env virtual.Env) (*runit, error) {
+	r := &runit{tool{env.Host}, "/etc/sv", runitLive[0]}
+	for _, dir := range runitLive {
+		there, err := r.run(ctx, "test", "-d", dir)
+		if err != nil {
+			return nil, err
+		}
+		if there.code == 0 {
+			r.live = dir
+			break
+		}
+	}
+	return r, nil
+}
+
+func (r *runit) asks() questions { return questions{r} }
+
+func (r *runit) folder(name string) string { return path.Join(r.folders, name) }
+
+func (r *runit) link(name string) string { return path.Join(r.live, name) }
+
+func (r *runit) down(name string) string { return path.Join(r.folders, name, "down") }
+
+// have reports whether a path is there.
+func (r *runit) have(ctx context.Context, p string) (bool, error) {
+	said, err := r.run(ctx, "test", "-e", p)
+	return err == nil && said.code == 0, err
+}
+
+func (r *runit) look(ctx context.Context, name string) (Info, error) {
+	there, err := r.have(ctx, r.folder(name)+"/run")
+	if err != nil {
+		return Info{}, err
+	}
+	if !there {
+		return Info{}, virtual.ErrNotFound
+	}
+	linked, err := r.have(ctx, r.link(name))
+	if err != nil {
+		return Info{}, err
+	}
+	detail := "not supervised"
+	if !linked {
+		return Info{Detail: &detail}, nil
+	}
+	down, err := r.have(ctx, r.down(name))
+	if err != nil {
+		return Info{}, err
+	}
+	said, err := r.run(ctx, "sv", "status", r.link(name))
+	if err != nil {
+		return Info{}, err
+	}
+	detail = said.text
+	return Info{Running: strings.HasPrefix(said.text, "run:"), Enabled: !down, Detail: &detail}, nil
+}
+
+func (r *runit) all(ctx context.Context) (names, enabled []string, err error) {
+	if names, err = r.list(ctx, r.folders); err != nil {
+		return nil, nil, err
+	}
+	linked, err := r.list(ctx, r.live)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		if !slices.Contains(linked, name) {
+			continue
+		}
+		down, err := r.have(ctx, r.down(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !down {
+			enabled = append(enabled, name)
+		}
+	}
+	return names, enabled, nil
+}
+
+func (r *runit) list(ctx context.Context, dir string) ([]string, error) {
+	said, err := r.must(ctx, "ls", "-1", dir)
+	names := strings.Fields(said.out)
+	return slices.DeleteFunc(names, func(n string) bool { return CheckName(n) != nil }), err
+}
+
+// patience is how long sv waits for the requested state, in seconds.
+const patience = "30"
+
+// sv does something with a service, and waits for it.
+func (r *runit) sv(ctx context.Context, word, name string) error {
+	said, err := r.run(ctx, "sv", "-w", patience, word, r.link(name))
+	if err == nil && said.code != 0 {
+		err = said.failed()
+	}
+	return err
+}
+
+func (r *runit) start(ctx context.Context, name string, now Info) error {
+	if now.Running {
+		return nil
+	}
+	if err := r.supervise(ctx, name); err != nil {
+		return err
+	}
+	return r.sv(ctx, "start", name)
+}
+
+// supervise links a service that is not, with a file down: being supervised, it is not
+// started yet, now or at boot.
+func (r *runit) supervise(ctx context.Context, name string) error {
+	linked, err := r.have(ctx, r.link(name))
+	if err != nil || linked {
+		return err
+	}
+	for _, argv := range [][]string{
+		{"touch", r.down(name)},
+		{"ln", "-s", r.folder(name), r.link(name)},
+	} {
+		if _, err := r.must(ctx, argv...); err != nil {
+			return err
+		}
+	}
+	return r.seen(ctx, name)
+}
+
+// seen waits until runsvdir has seen a new link, which it looks for every few seconds.
+func (r *runit) seen(ctx context.Context, name string) error {
+	ready := r.folder(name) + "/supervise/ok"
+	sub, err := r.host.Watch(ctx, []string{ready}, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for {
+		if there, err := r.have(ctx, ready); err != nil || there {
+			return err
+		}
+		select {
+		case <-sub.C():
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not supervised: does runsvdir watch %s? %w", name, r.live, context.Cause(ctx))
+		}
+	}
+}
+
+func (r *runit) stop(ctx context.Context, name string, now Info) error {
+	if !now.Running {
+		return nil
+	}
+	return r.sv(ctx, "stop", name)
+}
+
+func (r *runit) restart(ctx context.Context, name string, now Info) error {
+	if !now.Running {
+		return r.start(ctx, name, now)
+	}
+	if err := r.sv(ctx, "restart", name); err != nil {
+		return err
+	}
+	return r.up(ctx, name, process(*now.Detail))
+}
+
+// process returns the part of a status that names the process.
+func process(status string) string {
+	_, rest, _ := strings.Cut(status, "(pid ")
+	pid, _, _ := strings.Cut(rest, ")")
+	return pid
+}
+
+// up waits until a service runs that is wanted up, as a new process. sv does not wait for that
+// where the old process was just started. A service that has run for less than a second is started
+// again only after one.
+func (r *runit) up(ctx context.Context, name, before string) error {
+	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, engine.WatchOptions{})
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	for {
+		said, err := r.run(ctx, "sv", "status", r.link(name))
+		switch {
+		case err != nil:
+			return err
+		case strings.HasPrefix(said.text, "run:"):
+			if process(said.text) != before {
+				return nil
+			}
+		case !strings.Contains(said.text, "want up") && !strings.Contains(said.text, "normally up"):
+			return said.failed()
+		}
+		select {
+		case <-sub.C():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *runit) reload(ctx context.Context, name string, now Info) error {
+	if !now.Running {
+		return nil
+	}
+	return r.sv(ctx, "reload", name)
+}
+
+// canReload is true of every service: it is sent a signal, and the effect is its own affair.
+func (r *runit) canReload(_ context.Context, args NameArgs) (bool, error) {
+	_, err := checked(args.Name)
+	return err == nil, err
+}
+
+func (r *runit) enable(ctx context.Context, name string, now Info) error {
+	if now.Enabled {
+		return nil
+	}
+	if err := r.supervise(ctx, name); err != nil {
+		return err
+	}
+	_, err := r.must(ctx, "rm", "-f", r.down(name))
+	return err
+}
+
+// disable leaves the service supervised, and as it is.
+func (r *runit) disable(ctx context.Context, name string, now Info) error {
+	if !now.Enabled {
+		return nil
+	}
+	_, err := r.must(ctx, "touch", r.down(name))
+	return err
+}
+
+// Watch implements virtual.Watcher: the supervisor writes the state of a service into
+// a file.
+func (r *runit) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+	names, session, err := watched(list)
+	if err != nil {
+		return nil, err
+	}
+	if session {
+		return nil, errNoSession
+	}
+	if len(names) == 0 {
+		return r.host.Watch(ctx, []string{r.folders, r.live}, engine.WatchOptions{Recurse: true})
+	}
+	var files []string
+	for _, name := range names {
+		name = BaseName(name)
+		files = append(files, r.folder(name)+"/supervise/status", r.folder(name)+"/run", r.down(name), r.link(name))
+	}
+	return r.host.Watch(ctx, files, engine.WatchOptions{})
+}
+
+var errNoSession = fmt.Errorf("there are no services of a user's session: only systemd has them")

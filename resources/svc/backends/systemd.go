@@ -1,0 +1,323 @@
+package backends
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
+)
+
+// systemdBackend asks systemd over its bus: the manager of the machine, or that of the
+// user's session.
+func systemdBackend() *virtual.Backend {
+	b := virtual.Native("systemd", newSystemd,
+		virtual.Func("info", (*systemd).info),
+		virtual.Func("start", (*systemd).start),
+		virtual.Func("stop", (*systemd).stop),
+		virtual.Func("restart", (*systemd).restart),
+		virtual.Func("reload", (*systemd).reload),
+		virtual.Func("status", (*systemd).status),
+		virtual.Func("enable", (*systemd).enable),
+		virtual.Func("disable", (*systemd).disable),
+		virtual.Func("enabled", (*systemd).enabled),
+		virtual.Func("disabled", (*systemd).disabled),
+		virtual.Func("available", (*systemd).available),
+		virtual.Func("missing", (*systemd).missing),
+		virtual.Func("get_all", (*systemd).getAll),
+		virtual.Func("get_enabled", (*systemd).getEnabled),
+		virtual.Func("get_disabled", (*systemd).getDisabled),
+		virtual.Func("mask", (*systemd).mask),
+		virtual.Func("unmask", (*systemd).unmask),
+		virtual.Func("masked", (*systemd).masked),
+		virtual.Func("can_reload", (*systemd).canReload),
+		virtual.Func("reread", (*systemd).reread))
+	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
+	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
+	return b
+}
+
+// systemd keeps nothing but the way to the machine: the connection is that of all.
+type systemd struct{ host engine.Host }
+
+func newSystemd(_ context.Context, env virtual.Env) (*systemd, error) {
+	return &systemd{env.Host}, nil
+}
+
+func (s *systemd) manager(ctx context.Context, session bool) (*systemd1.Manager, error) {
+	return systemd1.Open(ctx, s.host, session)
+}
+
+// unitInfo is Info, and what only systemd says.
+type unitInfo struct {
+	Info `yaml:",inline"`
+	Unit string `yaml:"unit" doc:"The name of the unit."`
+	Load string `yaml:"load" doc:"Whether its file could be read."`
+	File string `yaml:"file" doc:"The word of its file for the start at boot: enabled, disabled, static ..."`
+}
+
+func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil {
+		return i, err
+	}
+	if u.Missing() {
+		return i, virtual.ErrNotFound
+	}
+	file, err := m.FileState(ctx, u.Name)
+	if err != nil {
+		return i, err
+	}
+	i.Info = Info{
+		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
+		Masked: new(masks(file)), Passing: new(file == runtimeEnabled || file == runtimeMasked), Failed: new(u.Active == "failed"), Detail: new(u.String()),
+	}
+	if j := u.Job(); j != nil {
+		i.Job = new(j.String())
+	}
+	i.Unit, i.Load, i.File = u.Name, u.Load, file
+	return i, nil
+}
+
+// look connects to the manager and asks it for a unit.
+func (s *systemd) look(ctx context.Context, args UnitArgs) (*systemd1.Manager, systemd1.Unit, error) {
+	if err := CheckName(args.Name); err != nil {
+		return nil, systemd1.Unit{}, err
+	}
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return nil, systemd1.Unit{}, err
+	}
+	u, err := m.Unit(ctx, UnitName(args.Name))
+	return m, u, err
+}
+
+func (s *systemd) status(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return u.Running(), err
+}
+
+func (s *systemd) available(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return err == nil && !u.Missing(), err
+}
+
+func (s *systemd) missing(ctx context.Context, args UnitArgs) (bool, error) {
+	_, u, err := s.look(ctx, args)
+	return err == nil && u.Missing(), err
+}
+
+func (s *systemd) enabled(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return i.Enabled, absent(err)
+}
+
+func (s *systemd) disabled(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return err == nil && !i.Enabled, absent(err)
+}
+
+func (s *systemd) masked(ctx context.Context, args UnitArgs) (bool, error) {
+	i, err := s.info(ctx, args)
+	return i.Masked != nil && *i.Masked, absent(err)
+}
+
+func (s *systemd) canReload(ctx context.Context, args UnitArgs) (bool, error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil || u.Missing() {
+		return false, err
+	}
+	return m.CanReload(ctx, u), nil
+}
+
+// absent leaves out the error about a missing service where the service may be missing.
+func absent(err error) error {
+	if errors.Is(err, virtual.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// The words of a unit file for a state until the next boot.
+const (
+	runtimeEnabled = "enabled-runtime"
+	runtimeMasked  = "masked-runtime"
+)
+
+// startsAtBoot reports whether the state of a unit file means that the unit is
+// started at boot, each time.
+func startsAtBoot(file string) bool { return file == "enabled" || file == "alias" }
+
+func masks(file string) bool { return file == "masked" || file == runtimeMasked }
+
+func (s *systemd) getAll(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, func(string) bool { return true })
+}
+
+func (s *systemd) getEnabled(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, startsAtBoot)
+}
+
+func (s *systemd) getDisabled(ctx context.Context, args AllArgs) ([]string, error) {
+	return s.list(ctx, args, func(file string) bool { return !startsAtBoot(file) })
+}
+
+// list returns the names of all services whose unit file is in a state. A template does not count.
+func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) bool) ([]string, error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return nil, err
+	}
+	files, err := m.Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, f := range files {
+		name, service := strings.CutSuffix(path.Base(f.Path), ".service")
+		if service && !strings.HasSuffix(name, "@") && which(f.State) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (s *systemd) enable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
+	switch {
+	case err != nil || i.Enabled:
+		return virtual.Nothing{}, notThere(args.Name, err)
+	case *i.Masked:
+		return virtual.Nothing{}, fmt.Errorf("%s is masked", i.Unit)
+	case slices.Contains([]string{"static", "generated", "transient", "indirect"}, i.File):
+		return virtual.Nothing{}, fmt.Errorf("%s cannot be enabled: its unit file is %s, so it does not say when the unit is to be started", i.Unit, i.File)
+	}
+	return s.files(ctx, args, (*systemd1.Manager).Enable)
+}
+
+func (s *systemd) disable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
+	if err != nil || !i.Enabled && i.File != runtimeEnabled {
+		return virtual.Nothing{}, absent(err)
+	}
+	return s.files(ctx, args, takeBack(i.File, runtimeEnabled, (*systemd1.Manager).Disable, (*systemd1.Manager).DisableRuntime))
+}
+
+func (s *systemd) mask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
+	if err = absent(err); err != nil || i.File == "masked" {
+		return virtual.Nothing{}, err
+	}
+	return s.files(ctx, args, (*systemd1.Manager).Mask)
+}
+
+func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
+	i, err := s.info(ctx, args.UnitArgs)
+	if err != nil || !*i.Masked {
+		return virtual.Nothing{}, absent(err)
+	}
+	return s.files(ctx, args, takeBack(i.File, runtimeMasked, (*systemd1.Manager).Unmask, (*systemd1.Manager).UnmaskRuntime))
+}
+
+// alter is a method that alters links to the files of units.
+type alter func(m *systemd1.Manager, ctx context.Context, units ...string) error
+
+// takeBack takes back the permanent state, and the state until the next boot, as both may exist;
+// passing is the word of the file if there is only that.
+func takeBack(file, passing string, forever, tillBoot alter) alter {
+	return func(m *systemd1.Manager, ctx context.Context, units ...string) error {
+		if file != passing {
+			if err := forever(m, ctx, units...); err != nil {
+				return err
+			}
+			left, err := m.FileState(ctx, units[0])
+			if err != nil || left != passing {
+				return err
+			}
+		}
+		return tillBoot(m, ctx, units...)
+	}
+}
+
+// files alters links to a unit file, and has the manager read them again, if not later.
+func (s *systemd) files(ctx context.Context, args BootArgs, change alter) (none virtual.Nothing, err error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return none, err
+	}
+	if err := change(m, ctx, UnitName(args.Name)); err != nil || args.Later {
+		return none, err
+	}
+	return none, m.Reload(ctx)
+}
+
+func (s *systemd) reread(ctx context.Context, args AllArgs) (none virtual.Nothing, err error) {
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return none, err
+	}
+	return none, m.Reload(ctx)
+}
+
+func (s *systemd) start(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Start)
+}
+
+func (s *systemd) stop(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Stop)
+}
+
+func (s *systemd) restart(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).Restart)
+}
+
+// reload does nothing with a unit that does not run.
+func (s *systemd) reload(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
+	return s.do(ctx, args, (*systemd1.Manager).ReloadUnit)
+}
+
+// do has the manager do something with a unit.
+func (s *systemd) do(ctx context.Context, args UnitArgs, act func(*systemd1.Manager, context.Context, string) error) (none virtual.Nothing, err error) {
+	if err := CheckName(args.Name); err != nil {
+		return none, err
+	}
+	m, err := s.manager(ctx, args.Session)
+	if err != nil {
+		return none, err
+	}
+	err = act(m, ctx, UnitName(args.Name))
+	if errors.Is(err, systemd1.ErrMissing) {
+		err = notThere(args.Name, virtual.ErrNotFound)
+	}
+	return none, err
+}
+
+// notThere says of a service that is not there that it is not.
+func notThere(name string, err error) error {
+	if errors.Is(err, virtual.ErrNotFound) {
+		return fmt.Errorf("there is no service %s: %w", name, err)
+	}
+	return err
+}
+
+// Watch implements virtual.Watcher. After a Resync it has to be called again.
+func (s *systemd) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+	names, session, err := watched(list)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.manager(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		names[i] = UnitName(name)
+	}
+	return m.Signals(ctx, names...)
+}
