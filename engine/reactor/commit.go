@@ -154,6 +154,9 @@ func (s *swap) enter() {
 	for _, v := range s.leaving {
 		delete(l.names, v.ID)
 	}
+	if len(l.names) == 0 {
+		l.names = make(map[string]*vertex, len(s.fresh))
+	}
 	for _, v := range s.fresh {
 		l.names[v.ID] = v
 	}
@@ -200,6 +203,7 @@ func (v *vertex) succeed(old *vertex) {
 // takeSlots gives the new vertices slots, free ones first.
 func (l *loop) takeSlots(vs []*vertex) []int32 {
 	taken := make([]int32, len(vs))
+	l.bySlot = slices.Grow(l.bySlot, max(0, len(vs)-len(l.free)))
 	for i, v := range vs {
 		if last := len(l.free) - 1; last >= 0 {
 			v.slot = l.free[last]
