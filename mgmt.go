@@ -10,7 +10,8 @@
 //     returns at once, and Engine.Wait for its end. Engine.Plan instead of them says what Run would
 //     do, and alters nothing. An Engine runs once.
 //  4. While that goes on, Engine.Apply puts a graph into effect and returns its verdict. Declare the graph with
-//     static.NewGraph. Engine.Reload has the frontend read its input again.
+//     static.NewGraph. Engine.Upsert and Engine.Delete change a part of the graph, at the cost of the part.
+//     Engine.Reload has the frontend read its input again.
 //  5. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //  6. After the end, Engine.Report has the counts, and the exit code of a program.

@@ -19,6 +19,13 @@
 //     several; Build may be called on it again and makes new resources each time
 //     (except those declared ready, see Declaration.Res).
 //
+// # Graphs and parts
+//
+// Three functions lead from a declaration to a graph. Build is for a caller without a graph that runs. NewDraft makes the resources,
+// so that the caller can compare them with those that run; Draft.Check then validates only the others. NewPart does the same for a
+// part: a reference may name a resource that runs (Running), and the part is judged as if the whole graph had been declared with it.
+// A Memory takes the edges of an unchanged graph from the one before.
+//
 // # What Build decides
 //
 //   - Kinds are compared in lower case: File[/etc/x] is file[/etc/x].

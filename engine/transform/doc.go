@@ -22,7 +22,8 @@
 //     where GroupCmp is as good as an equality. The owner is the member that was
 //     declared first.
 //  5. Memory. With a Memory, AutoEdge makes the same of a graph as without.
-//  6. Cost. AutoEdge looks UIDs up by their hash, and looks for cycles once for all
+//  6. Parts. After any sequence of changes, Parts is the graph that the steps make of the whole.
+//  7. Cost. AutoEdge looks UIDs up by their hash, and looks for cycles once for all
 //     edges. Only where there is one it looks further, between the vertices that
 //     could be on it. AutoGroup puts the vertices into buckets. Both are linear but
 //     for the cost of UIDs without hashes, and of cycles, which is bounded.
