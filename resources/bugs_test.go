@@ -23,7 +23,6 @@ func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	all := map[string]engine.Res{"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}}
 	all["pkg"] = pkgOf(t)
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
-	all["user"], all["group"] = &UserRes{Root: dir}, &GroupRes{Root: dir}
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())
 	all["nspawn"] = containers.res("box", NspawnRes{State: "running"})

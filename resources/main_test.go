@@ -3,7 +3,7 @@ package resources
 import (
 	"testing"
 
-	_ "github.com/reactivegraph/mgmt/resources/account/backends"
+	_ "github.com/reactivegraph/mgmt/resources/account"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/received"

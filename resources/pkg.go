@@ -283,3 +283,14 @@ multiverse). That is about the package itself, not about its dependencies, and a
 are
 allowed if nothing is said. Package managers that cannot tell refuse such a resource when the graph is loaded.`
 }
+
+var _ virtual.UsingRes = (*PkgRes)(nil)
+
+// Uses says what a package needs.
+func (r *PkgRes) Uses() (all []virtual.Use) {
+	for _, state := range []string{pkgInstalled, pkgUninstalled, pkgNewest, "a version"} {
+		all = append(all, virtualkind.Use("state: "+state, &PkgRes{State: state}))
+	}
+	all = append(all, virtualkind.Use("allownonfree: false, allowunsupported: false", &PkgRes{AllowNonFree: new(bool), AllowUnsupported: new(bool)}))
+	return append(all, virtualkind.Use("state: uninstalled, purge: true", &PkgRes{State: pkgUninstalled, Purge: true}))
+}

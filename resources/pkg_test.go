@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/file"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
@@ -96,7 +97,7 @@ func TestPkgValidate(t *testing.T) {
 	} {
 		c.res.Backed = virtualkind.Of(kind)
 		c.res.SetName(c.name)
-		err := judged(&c.res)
+		err := kindtest.Judged(&c.res)
 		if c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
 			t.Errorf("%q %+v: %v, want %q", c.name, c.res.State, err, c.err)
 		}

@@ -296,3 +296,19 @@ wanted state holds each time that the machine boots.
 
 A service that is not there counts as stopped and disabled; that it should run or be enabled is a failure then.`
 }
+
+var _ virtual.UsingRes = (*SvcRes)(nil)
+
+// Uses says what a service needs.
+func (r *SvcRes) Uses() (all []virtual.Use) {
+	for _, s := range []string{svcRunning, svcStopped} {
+		all = append(all, virtualkind.Use("state: "+s, &SvcRes{State: s}))
+	}
+	for _, s := range []string{svcEnabled, svcDisabled, svcMasked} {
+		all = append(all, virtualkind.Use("startup: "+s, &SvcRes{Startup: s}))
+	}
+	for _, s := range []string{svcReload, svcRestart} {
+		all = append(all, virtualkind.Use("refresh: "+s, &SvcRes{OnRefresh: s}))
+	}
+	return append(all, virtualkind.Use("session: true", &SvcRes{Session: true}))
+}

@@ -408,7 +408,7 @@ func TestSvcValidate(t *testing.T) {
 		{systemd, "web", SvcRes{Startup: "on"}, `startup is "on", it must be enabled, disabled or masked`},
 		{systemd, "web", SvcRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},
 	} {
-		err := judged(svcOf(t, c.reg, c.name, c.res))
+		err := kindtest.Judged(svcOf(t, c.reg, c.name, c.res))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s %+v: %v", c.name, c.res, err)
 		}

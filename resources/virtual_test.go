@@ -8,78 +8,25 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
-	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
-
-// onMachine returns a registry whose virtual kinds take the machine for what the facts say,
-// with those programs; every program if there are none.
-func onMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Registry {
-	t.Helper()
-	has := func(p string) bool {
-		return len(programs) == 0 || strings.Contains(" "+strings.Join(programs, " ")+" ", " "+p+" ")
-	}
-	r, err := virtual.Rebind(engine.DefaultRegistry(), virtual.DefaultCatalog(), func() virtual.System { return virtual.System{Facts: facts, Has: has} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-// loaded makes a valid resource, or fails the test unless Validate or, for the machine of its kind, CheckMachine says something with
-// want in it.
-func loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set func(R), want string) R {
-	t.Helper()
-	res, err := reg.New(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.SetName("it")
-	r := res.(R)
-	set(r)
-	switch err := judged(r); {
-	case want == "" && err != nil:
-		t.Errorf("%s: %v", kind, err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		t.Errorf("%s: %v, want %s", kind, err, want)
-	}
-	return r
-}
-
-// judged is what is wrong with a resource on the machine of its kind.
-func judged(r engine.Res) error {
-	machine := host.MachineOf((&host.FactReader{}).Facts())
-	if v, ok := r.(interface{ VirtualKind() *virtual.Kind }); ok && v.VirtualKind() != nil {
-		machine = v.VirtualKind().System()
-	}
-	err := r.Validate()
-	if c, ok := r.(engine.MachineCheckedRes); ok && err == nil {
-		err = c.CheckMachine(machine)
-	}
-	return err
-}
 
 // TestLoadRefuses: what a backend lacks is an error when the graph is loaded, of every virtual
 // kind: a function that it should have, one that none must have, a parameter.
 func TestLoadRefuses(t *testing.T) {
 	by := func(r engine.Res, backend string) { r.MetaParams().Backend = backend }
-	debian := onMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
-	runit := onMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
-	alpine := onMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
-	loaded(t, debian, "pkg", func(r *PkgRes) { r.State = "newest" }, "")
-	loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true }, "")
-	loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true; by(r, "dnf") }, "pkg.purge is not implemented by the backend dnf")
-	loaded(t, debian, "svc", func(r *SvcRes) { r.Startup = "masked" }, "")
-	loaded(t, debian, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "")
-	loaded(t, runit, "svc", func(r *SvcRes) { r.State = "running" }, "")
-	loaded(t, runit, "svc", func(r *SvcRes) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
-	loaded(t, alpine, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "the backend openrc has no session")
-	loaded(t, alpine, "user", func(r *UserRes) { r.Expiry = "2030-01-01" }, "")
-	loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image"; by(r, "busybox") }, "user.add: the backend busybox has no root")
-	loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image" }, "")
-	loaded(t, alpine, "group", func(r *GroupRes) { r.Root = "/image"; by(r, "busybox") }, "group.add: the backend busybox has no root")
-	loaded(t, alpine, "group", func(r *GroupRes) { by(r, "shadow") }, "no backend of group can be used here: shadow: there is no program groupadd")
+	debian := kindtest.OnMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
+	runit := kindtest.OnMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
+	alpine := kindtest.OnMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
+	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State = "newest" }, "")
+	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true }, "")
+	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true; by(r, "dnf") }, "pkg.purge is not implemented by the backend dnf")
+	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.Startup = "masked" }, "")
+	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "")
+	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.State = "running" }, "")
+	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
+	kindtest.Loaded(t, alpine, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "the backend openrc has no session")
 	// What is only looked at, or will be received, needs no more than to look.
 	bare := virtual.Native("bare", func(context.Context, virtual.Env) (*toy, error) { return &toy{}, nil }, virtual.Func("list_installed", (*toy).listInstalled))
 	bare.Module = "pkg"
@@ -91,9 +38,9 @@ func TestLoadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded(t, toys, "pkg", func(*PkgRes) {}, "pkg.install is not implemented by the backend bare")
-	loaded(t, toys, "pkg", func(r *PkgRes) { r.SetRecv(map[string]*engine.Send{"state": {}}) }, "")
-	loaded(t, runit, "pkg", func(*PkgRes) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
+	kindtest.Loaded(t, toys, "pkg", func(*PkgRes) {}, "pkg.install is not implemented by the backend bare")
+	kindtest.Loaded(t, toys, "pkg", func(r *PkgRes) { r.SetRecv(map[string]*engine.Send{"state": {}}) }, "")
+	kindtest.Loaded(t, runit, "pkg", func(*PkgRes) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
 }
 
 // watchedBy is a resource whose backend follows the facts, on a host of the test.
@@ -107,7 +54,7 @@ func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginet
 		}
 		return &engine.Result{}, nil
 	})
-	r := loaded(t, onMachine(t, facts.Map()), "svc", func(r *SvcRes) { r.State, r.Startup = want.State, want.Startup }, "")
+	r := kindtest.Loaded(t, kindtest.OnMachine(t, facts.Map()), "svc", func(r *SvcRes) { r.State, r.Startup = want.State, want.Startup }, "")
 	f := enginetest.NewInit(t, enginetest.WithHost(host))
 	if err := r.Init(f.Init()); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/account"
 )
 
 const usersEach = 1000
@@ -35,7 +35,7 @@ func userGraph(root string) (decls []gapi.Declaration) {
 		fmt.Fprintf(&passwd, "%s:x:%d:%d:User %d:/home/%s:/bin/sh\n", name, 2000+i, 2000+i, i, name)
 		fmt.Fprintf(&group, "%s:x:%d:\n", name, 2000+i)
 		fmt.Fprintf(&shadow, "%s:%s:19000:0:99999:7:::\n", name, hash)
-		r := (&resources.UserRes{}).Default().(*resources.UserRes)
+		r := (&account.UserRes{}).Default().(*account.UserRes)
 		r.UID, r.Group, r.Shell, r.Password, r.Root = new(2000+i), name, "/bin/sh", schema.NewSecret(hash), root
 		decls = append(decls, static.Declare("user", name, r))
 	}

@@ -5,7 +5,7 @@ package all
 // Each package registers its kinds in engine.DefaultRegistry and its backends in virtual.DefaultCatalog.
 import (
 	_ "github.com/reactivegraph/mgmt/resources"
-	_ "github.com/reactivegraph/mgmt/resources/account/backends"
+	_ "github.com/reactivegraph/mgmt/resources/account"
 	_ "github.com/reactivegraph/mgmt/resources/archived"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	_ "github.com/reactivegraph/mgmt/resources/cron"

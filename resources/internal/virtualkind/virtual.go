@@ -131,3 +131,8 @@ func Texts(list []string) any {
 func FailAll(n int, err error) []engine.Outcome {
 	return slices.Repeat([]engine.Outcome{{Err: err}}, n)
 }
+
+// Use asks a resource that is declared so which functions it needs.
+func Use(declared string, r virtual.Resource) virtual.Use {
+	return virtual.Use{Declared: declared, Functions: r.Needs()}
+}

@@ -1,4 +1,4 @@
-package resources
+package account
 
 import (
 	"context"
@@ -13,9 +13,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/traits"
 )
+
+func TestMain(m *testing.M) { kindtest.Main(m) }
 
 const hashOfA, hashOfB = "$6$salt$hashofa", "$6$salt$hashofb"
 
@@ -69,7 +72,7 @@ const annaCreated = `created uid: (none) -> 1500 group: (none) -> "web" groups: 
 
 func anna(tb testing.TB, dir string) *UserRes {
 	r := madeUser(tb, UserRes{
-		State: FileExists, UID: new(1500), Group: "web", Groups: []string{"extra"}, Membership: groupsInclusive,
+		State: Exists, UID: new(1500), Group: "web", Groups: []string{"extra"}, Membership: groupsInclusive,
 		HomeDir: "/home/anna", Shell: "/bin/sh", Comment: new("Anna A, 1"), Password: schema.NewSecret(hashOfA), Expiry: "2031-02-03",
 		MinAge: new(1), MaxAge: new(90), WarnDays: new(5), Root: dir,
 	})
@@ -100,7 +103,7 @@ func TestUserSuite(t *testing.T) {
 		},
 		Variants: map[string]func(engine.Res){
 			"other uid": func(r engine.Res) { r.(*UserRes).UID = new(1502) },
-			"absent":    func(r engine.Res) { r.(*UserRes).State = FileAbsent },
+			"absent":    func(r engine.Res) { r.(*UserRes).State = Absent },
 		},
 	})
 }
@@ -109,7 +112,7 @@ func TestGroupSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "group", Prepare: accountsBelow,
 		New: func(_ *testing.T, dir string) engine.Res {
-			r := &GroupRes{State: FileExists, GID: new(700), Members: []string{"bot", "root"}, AllMembers: true, Root: dir}
+			r := &GroupRes{State: Exists, GID: new(700), Members: []string{"bot", "root"}, AllMembers: true, Root: dir}
 			r.SetName("staff")
 			return r
 		},
@@ -145,15 +148,15 @@ func TestAccountsAbsent(t *testing.T) {
 	dir := t.TempDir()
 	accountsBelow(t, dir)
 	for kind, r := range map[string]engine.Readable{
-		"user":  madeUser(t, UserRes{State: FileExists, Membership: groupsMinimum, Root: dir}),
-		"group": &GroupRes{State: FileExists, Root: dir},
+		"user":  madeUser(t, UserRes{State: Exists, Membership: groupsMinimum, Root: dir}),
+		"group": &GroupRes{State: Exists, Root: dir},
 	} {
 		r.SetName("nobody")
 		kindtest.Begin(t, kind, r)
 		got, err := r.Read(t.Context())
 		kindtest.Must(t, err)
 		kindtest.Want(t, kindtest.Begin(t, kind, got), got, "")
-		if fields, err := schema.Get(got, "state"); err != nil || fields != FileAbsent {
+		if fields, err := schema.Get(got, "state"); err != nil || fields != Absent {
 			t.Errorf("a %s is %v, %v", kind, fields, err)
 		}
 		undo, err := kindtest.UndoOf(t, r, got)
@@ -224,7 +227,7 @@ func TestUserLeavesOthersAlone(t *testing.T) {
 	if got := strings.Replace(text(t, dir, "passwd"), line+"\n", "", 1); got != before || !strings.HasSuffix(text(t, dir, "passwd"), line+"\n+nis::::::\n") {
 		t.Errorf("passwd is\n%s", text(t, dir, "passwd"))
 	}
-	r.State = FileAbsent
+	r.State = Absent
 	kindtest.Want(t, f, r, "deleted")
 	if got := text(t, dir, "passwd"); got != before {
 		t.Errorf("after the removal passwd is\n%s", got)
@@ -259,7 +262,7 @@ func TestUserRefusals(t *testing.T) {
 	} {
 		r := anna(t, "/image")
 		change(r)
-		err := judged(r)
+		err := kindtest.Judged(r)
 		if err == nil {
 			t.Errorf("%s passes", name)
 		} else if strings.Contains(err.Error(), "plain text") {
@@ -314,7 +317,7 @@ func TestUserClashes(t *testing.T) {
 	}
 	b.AllowDup = true
 	kindtest.Must(t, a.Clashes(b))
-	b.AllowDup, b.State = false, FileAbsent
+	b.AllowDup, b.State = false, Absent
 	kindtest.Must(t, a.Clashes(b))
 }
 
@@ -334,7 +337,7 @@ func TestUserEdges(t *testing.T) {
 	if got := strings.Join(uids, " "); got != "user[anna] user[1500]" {
 		t.Errorf("it is %s", got)
 	}
-	r.State = FileAbsent
+	r.State = Absent
 	edges, err := r.AutoEdges()
 	kindtest.Must(t, err)
 	for _, u := range edges.Next() {
@@ -452,5 +455,48 @@ func BenchmarkUsers(b *testing.B) {
 				b.Fatal(o)
 			}
 		}
+	}
+}
+
+// TestLoadRefusesAccounts: what a backend lacks is an error when the graph is loaded.
+func TestLoadRefusesAccounts(t *testing.T) {
+	by := func(r engine.Res, backend string) { r.MetaParams().Backend = backend }
+	alpine := kindtest.OnMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
+	kindtest.Loaded(t, alpine, "user", func(r *UserRes) { r.Expiry = "2030-01-01" }, "")
+	kindtest.Loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image"; by(r, "busybox") }, "user.add: the backend busybox has no root")
+	kindtest.Loaded(t, alpine, "user", func(r *UserRes) { r.Root = "/image" }, "")
+	kindtest.Loaded(t, alpine, "group", func(r *GroupRes) { r.Root = "/image"; by(r, "busybox") }, "group.add: the backend busybox has no root")
+	kindtest.Loaded(t, alpine, "group", func(r *GroupRes) { by(r, "shadow") }, "no backend of group can be used here: shadow: there is no program groupadd")
+}
+
+// TestAccountWatchOnlyWaits: whatever the Watch has to ask, it asks on another stack. Its own would stay as large as that has
+// made it.
+func TestAccountWatchOnlyWaits(t *testing.T) {
+	t.Run("user", func(t *testing.T) {
+		dir := t.TempDir()
+		accountsBelow(t, dir)
+		r := madeUser(t, UserRes{Root: dir, ManageHome: true})
+		f := kindtest.Begin(t, "user", r)
+		kindtest.Resynced(t, f, r.Handle(), r)
+	})
+	t.Run("group", func(t *testing.T) {
+		dir := t.TempDir()
+		accountsBelow(t, dir)
+		made, err := engine.DefaultRegistry().New("group")
+		kindtest.Must(t, err)
+		r := made.(*GroupRes)
+		r.Root = dir
+		f := kindtest.Begin(t, "group", r)
+		kindtest.Resynced(t, f, r.Handle(), r)
+	})
+}
+
+// TestBug28_CancelledWatchesEnd: each Watch returns as soon as its context ends.
+//
+// Seen failing with: virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
+func TestBug28_CancelledWatchesEnd(t *testing.T) {
+	dir := t.TempDir()
+	for kind, r := range map[string]engine.Res{"user": &UserRes{Root: dir}, "group": &GroupRes{Root: dir}} {
+		t.Run(kind, func(t *testing.T) { kindtest.WatchEnds(t, kind, r, nil) })
 	}
 }

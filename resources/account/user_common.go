@@ -1,4 +1,4 @@
-package resources
+package account
 
 import (
 	"context"
@@ -45,8 +45,8 @@ func (b *accountBase) Woken(context.Context, *virtualkind.Chosen) error {
 	return nil
 }
 
-// accountsOf yields all users, or groups, that a module tells of.
-func accountsOf[T any](open func() (*virtual.Module, error), as func(*T) engine.Res, all func(*virtual.Module) ([]T, error)) iter.Seq2[engine.Res, error] {
+// sharedOf yields all users, or groups, that a module tells of.
+func sharedOf[T any](open func() (*virtual.Module, error), as func(*T) engine.Res, all func(*virtual.Module) ([]T, error)) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		m, err := open()
 		if err != nil {
@@ -99,7 +99,7 @@ func accountNeeds(root string, functions ...string) []string {
 // accountRules are those of the parameters that users and groups have in common.
 func accountRules(name, state, root string) []error {
 	errs := []error{backends.CheckName(name)}
-	if state != "" && state != FileExists && state != FileAbsent {
+	if state != "" && state != Exists && state != Absent {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", state))
 	}
 	if root != "" && !filepath.IsAbs(root) {
@@ -107,3 +107,9 @@ func accountRules(name, state, root string) []error {
 	}
 	return errs
 }
+
+// States of a user or group.
+const (
+	Exists = "exists"
+	Absent = "absent"
+)

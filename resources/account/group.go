@@ -1,4 +1,4 @@
-package resources
+package account
 
 import (
 	"context"
@@ -64,7 +64,7 @@ type GroupSends struct {
 
 // Default returns a group that is there.
 func (r *GroupRes) Default() engine.Res {
-	return &GroupRes{State: FileExists, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
+	return &GroupRes{State: Exists, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
 }
 
 // Backends returns the names of all that can do it.
@@ -73,7 +73,7 @@ func (r *GroupRes) Backends() []string { return r.BackendNames("group") }
 // Backend names the one that is used.
 func (r *GroupRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
 
-func (r *GroupRes) absent() bool { return r.State == FileAbsent }
+func (r *GroupRes) absent() bool { return r.State == Absent }
 
 func (r *GroupRes) where() backends.Where { return backends.Where{Root: accountRoot(r.Root)} }
 
@@ -137,7 +137,7 @@ func (r *GroupRes) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	if !result.Found {
-		return r.like(r.Name(), FileAbsent), nil
+		return r.like(r.Name(), Absent), nil
 	}
 	return r.as(&info), nil
 }
@@ -154,7 +154,7 @@ func (r *GroupRes) like(name, state string) *GroupRes {
 // List yields all groups of the databases.
 func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	open := func() (*virtual.Module, error) { return r.Open(ctx, "group", r.Backend()) }
-	return accountsOf(open, r.as, func(m *virtual.Module) ([]backends.GroupInfo, error) {
+	return sharedOf(open, r.as, func(m *virtual.Module) ([]backends.GroupInfo, error) {
 		all, _, err := backends.GetGroups.Call(ctx, m, backends.AllArgs{Where: r.where()})
 		return all, err
 	})
@@ -162,7 +162,7 @@ func (r *GroupRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // as makes a resource of what is known of a group.
 func (r *GroupRes) as(info *backends.GroupInfo) engine.Res {
-	is := r.like(info.Name, FileExists)
+	is := r.like(info.Name, Exists)
 	is.GID, is.Members, is.AllMembers = &info.GID, info.Members, true
 	return is
 }
@@ -170,7 +170,7 @@ func (r *GroupRes) as(info *backends.GroupInfo) engine.Res {
 // Reversed returns the resource that brings back the group as it was, as far as this resource
 // manages it.
 func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := r.like(r.Name(), FileAbsent)
+	undo := r.like(r.Name(), Absent)
 	was, ok := before.(*GroupRes)
 	switch {
 	case before == nil, ok && was.absent():
@@ -178,7 +178,7 @@ func (r *GroupRes) Reversed(before engine.Res) (engine.Res, error) {
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	undo.State = FileExists
+	undo.State = Exists
 	if r.GID != nil || r.absent() {
 		undo.GID, undo.AllowDup = was.GID, was.GID != nil && (r.AllowDup || r.absent())
 	}
@@ -364,4 +364,14 @@ The primary group of a user can't be removed: that is a failure which names the 
 A group comes before the users that are in it, if they say so, and after the users that it names as members. Files come
 after
 their groups. It sends its number.`
+}
+
+var _ virtual.UsingRes = (*GroupRes)(nil)
+
+// Uses says what a group needs.
+func (r *GroupRes) Uses() []virtual.Use {
+	return []virtual.Use{
+		virtualkind.Use("state: exists", &GroupRes{}), virtualkind.Use("gid", &GroupRes{GID: new(1)}), virtualkind.Use("members", &GroupRes{AllMembers: true}),
+		virtualkind.Use("state: absent", &GroupRes{State: Absent}), virtualkind.Use("root: a folder", &GroupRes{Root: "/image"}),
+	}
 }

@@ -1,4 +1,4 @@
-package resources
+package account
 
 import (
 	"context"
@@ -86,7 +86,7 @@ type UserSends struct {
 
 // Default returns a user who is there.
 func (r *UserRes) Default() engine.Res {
-	return &UserRes{State: FileExists, Membership: groupsMinimum, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
+	return &UserRes{State: Exists, Membership: groupsMinimum, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
 }
 
 // Backends returns the names of all that can do it.
@@ -95,7 +95,7 @@ func (r *UserRes) Backends() []string { return r.BackendNames("user") }
 // Backend names the one that is used.
 func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
 
-func (r *UserRes) absent() bool { return r.State == FileAbsent }
+func (r *UserRes) absent() bool { return r.State == Absent }
 
 func (r *UserRes) where() backends.Where { return backends.Where{Root: accountRoot(r.Root)} }
 
@@ -205,4 +205,14 @@ and removed together with the user. If ` + "`homedir`" + ` changes, the old fold
 
 A user comes after his groups and after the folder that his home is in, and files come after their owners. It
 sends its numbers, home and shell.`
+}
+
+var _ virtual.UsingRes = (*UserRes)(nil)
+
+// Uses says what a user needs.
+func (r *UserRes) Uses() []virtual.Use {
+	return []virtual.Use{
+		virtualkind.Use("state: exists", &UserRes{}), virtualkind.Use("state: absent", &UserRes{State: Absent}),
+		virtualkind.Use("root: a folder", &UserRes{Root: "/image"}),
+	}
 }

@@ -1,4 +1,4 @@
-package resources
+package account
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	if !result.Found {
-		return r.like(r.Name(), FileAbsent), nil
+		return r.like(r.Name(), Absent), nil
 	}
 	return r.as(&info), nil
 }
@@ -43,7 +43,7 @@ func (r *UserRes) like(name, state string) *UserRes {
 // List yields all users of the databases.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	open := func() (*virtual.Module, error) { return r.Open(ctx, "user", r.Backend()) }
-	return accountsOf(open, r.as, func(m *virtual.Module) ([]backends.UserInfo, error) {
+	return sharedOf(open, r.as, func(m *virtual.Module) ([]backends.UserInfo, error) {
 		all, _, err := backends.GetUsers.Call(ctx, m, backends.AllArgs{Where: r.where()})
 		return all, err
 	})
@@ -51,7 +51,7 @@ func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // as makes a resource of the facts of a user. The primary group is shown as this resource names it.
 func (r *UserRes) as(info *backends.UserInfo) engine.Res {
-	is := r.like(info.Name, FileExists)
+	is := r.like(info.Name, Exists)
 	is.UID, is.GID, is.Groups, is.Membership = &info.UID, &info.GID, info.Groups, groupsInclusive
 	is.HomeDir, is.Shell, is.Comment = info.Home, info.Shell, &info.Comment
 	is.MinAge, is.MaxAge, is.WarnDays = info.MinAge, info.MaxAge, info.WarnDays
@@ -76,7 +76,7 @@ func (r *UserRes) as(info *backends.UserInfo) engine.Res {
 // Reversed returns the resource that brings back the user as he was, as far as this resource
 // manages him. A new user is removed; his home, in which there may be others' work by now, is left.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := r.like(r.Name(), FileAbsent)
+	undo := r.like(r.Name(), Absent)
 	was, ok := before.(*UserRes)
 	switch {
 	case before == nil, ok && was.absent():
@@ -86,7 +86,7 @@ func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
 	case r.absent() && r.ManageHome:
 		return nil, errors.New("a home folder is not kept, so it can't be brought back")
 	}
-	undo.State, undo.Membership = FileExists, groupsInclusive
+	undo.State, undo.Membership = Exists, groupsInclusive
 	r.goBack(undo, was)
 	return undo, nil
 }

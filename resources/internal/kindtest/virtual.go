@@ -1,0 +1,57 @@
+package kindtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// OnMachine returns a registry whose virtual kinds take the machine for what the facts say,
+// with those programs; every program if there are none.
+func OnMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Registry {
+	t.Helper()
+	has := func(p string) bool {
+		return len(programs) == 0 || strings.Contains(" "+strings.Join(programs, " ")+" ", " "+p+" ")
+	}
+	r, err := virtual.Rebind(engine.DefaultRegistry(), virtual.DefaultCatalog(), func() virtual.System { return virtual.System{Facts: facts, Has: has} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Loaded makes a valid resource, or fails the test unless Validate or, for the machine of its kind, CheckMachine says something with
+// want in it.
+func Loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set func(R), want string) R {
+	t.Helper()
+	res, err := reg.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.SetName("it")
+	r := res.(R)
+	set(r)
+	switch err := Judged(r); {
+	case want == "" && err != nil:
+		t.Errorf("%s: %v", kind, err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("%s: %v, want %s", kind, err, want)
+	}
+	return r
+}
+
+// Judged is what is wrong with a resource on the machine of its kind.
+func Judged(r engine.Res) error {
+	machine := host.MachineOf((&host.FactReader{}).Facts())
+	if v, ok := r.(interface{ VirtualKind() *virtual.Kind }); ok && v.VirtualKind() != nil {
+		machine = v.VirtualKind().System()
+	}
+	err := r.Validate()
+	if c, ok := r.(engine.MachineCheckedRes); ok && err == nil {
+		err = c.CheckMachine(machine)
+	}
+	return err
+}
