@@ -73,7 +73,7 @@ var pathsAllowed = map[string]string{
 	"resources/pkg/backends/contents.go ContentsStamp":      "the lists of package managers, which only root can alter",
 	"resources/pkg/backends/contents.go contentFiles":       "the lists of package managers, which only root can alter",
 	"resources/pkg/backends/contents.go stampOf":            "the databases and lists of package managers, which only root can alter",
-	"resources/pkg_contents.go broughtPaths":                "/etc, which only root can alter",
+	"resources/pkg/contents.go broughtPaths":                "/etc, which only root can alter",
 	"resources/pkg/backends/interrupted.go halves":          "the databases of package managers, which only root can alter",
 	"resources/pkg/backends/interrupted.go interrupted":     "the databases of package managers, which only root can alter",
 	"resources/pkg/backends/interrupted.go repair":          "the databases of package managers, which only root can alter",

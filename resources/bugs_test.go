@@ -21,7 +21,6 @@ import (
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	all := map[string]engine.Res{"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}}
-	all["pkg"] = pkgOf(t)
 	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())

@@ -7,7 +7,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
-	_ "github.com/reactivegraph/mgmt/resources/pkg/backends"
+	_ "github.com/reactivegraph/mgmt/resources/pkg"
 	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 

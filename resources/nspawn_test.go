@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	mountkind "github.com/reactivegraph/mgmt/resources/mount"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 )
 
 // nspawnKind returns the Kind of services on a machine that systemd runs.
@@ -712,7 +713,7 @@ func TestNspawnEdges(t *testing.T) {
 		{"what is bound to be read", "/srv/www/", &file.Res{}, box, false},
 		{"an addition", "/etc/systemd/system/systemd-nspawn@web.service.d/x.conf", &file.Res{}, box, false},
 		{"an addition to all", "/etc/systemd/system/systemd-nspawn@.service.d/", &file.Res{}, box, false},
-		{"the package", "systemd-container", &PkgRes{}, box, false},
+		{"the package", "systemd-container", &pkg.Res{}, box, false},
 		{"what takes the image away", "/var/lib/machines/web", &file.Res{State: "absent"}, &NspawnRes{State: "absent"}, true},
 	} {
 		c.is.SetKind("nspawn")

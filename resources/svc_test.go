@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -568,7 +569,9 @@ func TestSvcEdges(t *testing.T) {
 	if found, _ := asks(svcOf(t, reg, "app@1", SvcRes{}), traits.UserUID(engine.BaseUID{}, "app")); !found {
 		t.Error("an instance does not ask for the user of its template")
 	}
-	gone := pkgOf(t)
+	made, err := engine.DefaultRegistry().New("pkg")
+	kindtest.Must(t, err)
+	gone := made.(*pkg.Res)
 	gone.SetName("nginx:amd64")
 	gone.State = "uninstalled"
 	if found, before := asks(gone, web.UIDs()[0]); !found || !before {

@@ -3,7 +3,6 @@ package resources
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,34 +139,8 @@ func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
 // locked returns a lock that another process holds until the test ends.
 func locked(t *testing.T) []pkglock.Lock {
 	t.Helper()
-	locks, _ := lockedUntil(t)
+	locks, _ := kindtest.LockedUntil(t)
 	return locks
-}
-
-// lockedUntil is locked, and what ends the process before.
-func lockedUntil(t *testing.T) (locks []pkglock.Lock, end func() error) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "lock")
-	cmd := exec.Command("flock", path, "sh", "-c", "echo held; read -r end")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		_ = cmd.Wait()
-	})
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	return []pkglock.Lock{{Backend: "apk", Path: path, How: pkglock.ByFlock, Advice: "end it"}}, in.Close
 }
 
 // TestFindingB3PackageManagerAtWork: while a process holds the lock of a package manager, nothing is done with a
@@ -215,7 +188,7 @@ func TestFindingB3LockIsFree(t *testing.T) {
 	defer shared.Close()
 	r.res.Handle().Shared = shared
 	var end func() error
-	r.res.locks, end = lockedUntil(t)
+	r.res.locks, end = kindtest.LockedUntil(t)
 	r.Add("web.service", systemdtest.Unit{})
 	kindtest.Watching(t, r.fake, r.res)
 	r.waits(t, "process ")

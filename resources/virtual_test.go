@@ -12,35 +12,16 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
-// TestLoadRefuses: what a backend lacks is an error when the graph is loaded, of every virtual
-// kind: a function that it should have, one that none must have, a parameter.
-func TestLoadRefuses(t *testing.T) {
-	by := func(r engine.Res, backend string) { r.MetaParams().Backend = backend }
+// TestLoadRefusesServices: what a backend lacks is an error when the graph is loaded: a function that it should have, one that none must have, a parameter.
+func TestLoadRefusesServices(t *testing.T) {
 	debian := kindtest.OnMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
 	runit := kindtest.OnMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
 	alpine := kindtest.OnMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
-	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State = "newest" }, "")
-	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true }, "")
-	kindtest.Loaded(t, debian, "pkg", func(r *PkgRes) { r.State, r.Purge = "uninstalled", true; by(r, "dnf") }, "pkg.purge is not implemented by the backend dnf")
 	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.Startup = "masked" }, "")
 	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "")
 	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.State = "running" }, "")
 	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
 	kindtest.Loaded(t, alpine, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "the backend openrc has no session")
-	// What is only looked at, or will be received, needs no more than to look.
-	bare := virtual.Native("bare", func(context.Context, virtual.Env) (*toy, error) { return &toy{}, nil }, virtual.Func("list_installed", (*toy).listInstalled))
-	bare.Module = "pkg"
-	more := virtual.DefaultCatalog().Clone()
-	if err := more.Add(bare); err != nil {
-		t.Fatal(err)
-	}
-	toys, err := virtual.Rebind(engine.DefaultRegistry(), more, func() virtual.System { return virtual.System{} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	kindtest.Loaded(t, toys, "pkg", func(*PkgRes) {}, "pkg.install is not implemented by the backend bare")
-	kindtest.Loaded(t, toys, "pkg", func(r *PkgRes) { r.SetRecv(map[string]*engine.Send{"state": {}}) }, "")
-	kindtest.Loaded(t, runit, "pkg", func(*PkgRes) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
 }
 
 // watchedBy is a resource whose backend follows the facts, on a host of the test.

@@ -29,11 +29,6 @@ func TestWatchOnlyWaits(t *testing.T) {
 		host.SetFacts(engine.Facts{Init: "openrc"})
 		f.WaitEvent(t)
 	})
-	t.Run("pkg", func(t *testing.T) {
-		r := pkgOf(t)
-		f := kindtest.Begin(t, "pkg", r)
-		kindtest.Resynced(t, f, r.Handle(), r)
-	})
 }
 
 // comesBack is followed only when it is there.

@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/pkg"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
@@ -73,7 +73,7 @@ func packagesInstalled(*bench) result {
 	must(virtual.DefaultCatalog().Add(b))
 	var decls []gapi.Declaration
 	for i := range packages {
-		r := (&resources.PkgRes{}).Default().(*resources.PkgRes)
+		r := (&pkg.Res{}).Default().(*pkg.Res)
 		r.MetaParams().Backend = name
 		decls = append(decls, static.Declare("pkg", fmt.Sprintf("p%d", i), r))
 	}

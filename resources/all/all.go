@@ -16,7 +16,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/mount"
 	_ "github.com/reactivegraph/mgmt/resources/net"
 	_ "github.com/reactivegraph/mgmt/resources/password"
-	_ "github.com/reactivegraph/mgmt/resources/pkg/backends"
+	_ "github.com/reactivegraph/mgmt/resources/pkg"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"
 	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
 	_ "github.com/reactivegraph/mgmt/resources/sysctl"

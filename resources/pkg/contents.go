@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"cmp"
@@ -17,11 +17,11 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-var _ engine.SurveyedRes = (*PkgRes)(nil)
+var _ engine.SurveyedRes = (*Res)(nil)
 
-// pkgComing is what packages bring that are not installed, as one package manager has told it last: for as long as its
+// coming is what packages bring that are not installed, as one package manager has told it last: for as long as its
 // lists and its database stay as they are, it is not asked again.
-type pkgComing struct {
+type coming struct {
 	mu     sync.Mutex
 	lists  string // the stamp of the lists
 	brings map[string][]string
@@ -29,8 +29,8 @@ type pkgComing struct {
 	there  map[string]bool // installed
 }
 
-// pkgStamps are the stamps of what pkgComing is read from.
-type pkgStamps struct{ lists, database func(backend string) string }
+// databaseStamps are the stamps of what coming is read from.
+type databaseStamps struct{ lists, database func(backend string) string }
 
 // surveyTime is how long package managers may take to tell what packages bring.
 const surveyTime = 30 * time.Second
@@ -38,7 +38,7 @@ const surveyTime = 30 * time.Second
 // Survey tells the files of the installed packages, and those that the packages to install will bring. So resources that
 // need them come after them. It asks a package manager only for what it has on this machine,
 // once for all of them, and not at all where it has no such lists.
-func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
+func (r *Res) Survey(ctx context.Context, h engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
 	all := make([]engine.Surveyed, len(members))
 	add := func(i int, file string) {
 		all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(members[i]), file))
@@ -50,7 +50,7 @@ func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res
 			}
 		}
 	}
-	names := pkgWanted(members)
+	names := wanted(members)
 	if len(names) == 0 {
 		return all, nil
 	}
@@ -66,10 +66,10 @@ func (r *PkgRes) Survey(ctx context.Context, h engine.Host, members []engine.Res
 	return all, err
 }
 
-// pkgWanted returns the names of the packages that are to be installed.
-func pkgWanted(members []engine.Res) (names []string) {
+// wanted returns the names of the packages that are to be installed.
+func wanted(members []engine.Res) (names []string) {
 	for _, m := range members {
-		if p, ok := m.(*PkgRes); ok && !p.Leaving() && backends.CheckName(p.Name()) == nil {
+		if p, ok := m.(*Res); ok && !p.Leaving() && backends.CheckName(p.Name()) == nil {
 			names = append(names, p.Name())
 		}
 	}
@@ -78,7 +78,7 @@ func pkgWanted(members []engine.Res) (names []string) {
 }
 
 // survey returns the name of the package manager, and the paths that those of the packages will bring that are not installed.
-func (r *PkgRes) survey(ctx context.Context, h engine.Host, names []string) (by string, brings map[string][]string, err error) {
+func (r *Res) survey(ctx context.Context, h engine.Host, names []string) (by string, brings map[string][]string, err error) {
 	k, err := r.KindOf("pkg")
 	if err != nil {
 		return "", nil, err
@@ -91,19 +91,19 @@ func (r *PkgRes) survey(ctx context.Context, h engine.Host, names []string) (by 
 	by = m.Backend.Name
 	stamps := r.stamps
 	if stamps == nil {
-		stamps = &pkgStamps{backends.ContentsStamp, backends.Stamp}
+		stamps = &databaseStamps{backends.ContentsStamp, backends.Stamp}
 	}
 	lists := stamps.lists(by)
 	if lists == "" || m.Needs(backends.Contents.Name()) != nil {
 		return by, nil, nil
 	}
-	c := k.Keep(by, func() any { return &pkgComing{} }).(*pkgComing)
+	c := k.Keep(by, func() any { return &coming{} }).(*coming)
 	brings, err = c.look(ctx, m, names, lists, stamps.database(by))
 	return by, brings, err
 }
 
 // look asks for the names that are not known yet, or may have changed.
-func (c *pkgComing) look(ctx context.Context, m *virtual.Module, names []string, lists, database string) (map[string][]string, error) {
+func (c *coming) look(ctx context.Context, m *virtual.Module, names []string, lists, database string) (map[string][]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stamp != database || database == "" {
@@ -147,7 +147,7 @@ func broughtPaths(files []string) (all []string) {
 }
 
 // findInstalled finds out which are installed.
-func (c *pkgComing) findInstalled(ctx context.Context, m *virtual.Module, names []string) error {
+func (c *coming) findInstalled(ctx context.Context, m *virtual.Module, names []string) error {
 	ask := slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, known := c.there[n]; return known })
 	if len(ask) == 0 {
 		return nil
@@ -163,7 +163,7 @@ func (c *pkgComing) findInstalled(ctx context.Context, m *virtual.Module, names 
 }
 
 // findContents finds out what packages bring.
-func (c *pkgComing) findContents(ctx context.Context, m *virtual.Module, names []string) error {
+func (c *coming) findContents(ctx context.Context, m *virtual.Module, names []string) error {
 	ask := slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, known := c.brings[n]; return known })
 	if len(ask) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -13,15 +13,16 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
 // shared gives all packages of a bench what those of one graph have in common.
-func (b *pkgBench) shared() {
-	lists := &pkgLists{}
+func (b *bench) shared() {
+	lists := &lists{}
 	for _, r := range b.res {
-		r.(*PkgRes).Handle().Shared = lists
+		r.(*Res).Handle().Shared = lists
 	}
 }
 
@@ -69,7 +70,7 @@ func TestFindingB1BrokenBeyondRepair(t *testing.T) {
 		if repairs != 3 { // after 15 and 30 seconds
 			t.Errorf("it was tried to repair it %d times in 100 seconds", repairs)
 		}
-		alone := pkgBench{tool: b.tool, res: b.res[1:], fakes: b.fakes[1:], host: b.host}
+		alone := bench{tool: b.tool, res: b.res[1:], fakes: b.fakes[1:], host: b.host}
 		alone.want(t, true, "real [] true")
 		b.tool.half = nil
 		b.want(t, true, "git [] true", "real [] true")
@@ -88,9 +89,9 @@ func holding(until time.Time) func(string) *pkglock.Holder {
 }
 
 // check is one call on the members of a bench, with another program.
-func (b *pkgBench) check(ctx context.Context, t testing.TB, holder func(string) *pkglock.Holder) []engine.Outcome {
+func (b *bench) check(ctx context.Context, t testing.TB, holder func(string) *pkglock.Holder) []engine.Outcome {
 	t.Helper()
-	r := b.res[0].(*PkgRes)
+	r := b.res[0].(*Res)
 	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestFindingC9PkgNewest(t *testing.T) {
 	b.tool.repo["git"] = []string{"1", "2", "3"}
 	b.want(t, true, "git [] true")
 	b.wantCalls(t)
-	b.res[0].(*PkgRes).Handle().Shared.(engine.Forgetter).Forget()
+	b.res[0].(*Res).Handle().Shared.(engine.Forgetter).Forget()
 	b.want(t, true, `git [state: "2" -> "3"] false`)
 	b.wantCalls(t, "refresh", "install git")
 }
@@ -186,7 +187,7 @@ func TestFindingC9PkgRepair(t *testing.T) {
 		b.tool.broken = ""
 		b.run(t.Context(), true)
 		b.wantCalls(t)
-		b.res[0].(*PkgRes).Handle().Shared.(engine.Forgetter).Forget()
+		b.res[0].(*Res).Handle().Shared.(engine.Forgetter).Forget()
 		b.run(t.Context(), true)
 		b.wantCalls(t, "repair")
 	})
@@ -209,12 +210,12 @@ func TestFindingC9PkgByHand(t *testing.T) {
 // long its next retry is away.
 func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	b := newPkgBench(t, "git")
-	lists := &pkgLists{locks: pkglock.Waits{Life: t.Context()}}
+	lists := &lists{locks: pkglock.Waits{Life: t.Context()}}
 	defer lists.Close()
-	r := b.res[0].(*PkgRes)
+	r := b.res[0].(*Res)
 	r.Handle().Shared = lists
 	r.Handle().Running()
-	locks, end := lockedUntil(t)
+	locks, end := kindtest.LockedUntil(t)
 	batch := newPkgBatch(nil, b.res)
 	batch.m = &virtual.Module{Backend: &virtual.Backend{Name: "toy"}}
 	batch.holder = func(string) *pkglock.Holder { return pkglock.Held(locks) }

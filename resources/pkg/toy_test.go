@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -291,11 +291,11 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, made.(*PkgRes).VirtualKind()
+	return r, made.(*Res).VirtualKind()
 }
 
 // bench is packages of one batch on a machine that has the toy.
-type pkgBench struct {
+type bench struct {
 	tool  *toyTool
 	res   []engine.Res
 	fakes []*enginetest.Fake
@@ -303,14 +303,14 @@ type pkgBench struct {
 }
 
 // newPkgBench makes packages "name" or "name=state".
-func newPkgBench(t testing.TB, words ...string) *pkgBench {
+func newPkgBench(t testing.TB, words ...string) *bench {
 	t.Helper()
 	_, kind := toyPkg(t)
-	b := &pkgBench{tool: newToyTool(t.TempDir()), host: enginetest.NewHost()}
+	b := &bench{tool: newToyTool(t.TempDir()), host: enginetest.NewHost()}
 	b.host.SetCommand(b.tool.command)
 	for _, w := range words {
 		name, state, _ := strings.Cut(w, "=")
-		r := &PkgRes{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
+		r := &Res{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
 		r.SetKind("pkg")
 		r.SetName(name)
 		if err := r.Validate(); err != nil {
@@ -326,7 +326,7 @@ func newPkgBench(t testing.TB, words ...string) *pkgBench {
 }
 
 // put has a package installed by somebody else.
-func (b *pkgBench) put(t testing.TB, name, version string) {
+func (b *bench) put(t testing.TB, name, version string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(b.tool.dir, name), []byte(version), 0o644); err != nil {
 		t.Fatal(err)
@@ -334,16 +334,16 @@ func (b *pkgBench) put(t testing.TB, name, version string) {
 }
 
 // run runs the batch and returns a line for each: its changes, and how it ended.
-func (b *pkgBench) run(ctx context.Context, apply bool) []string {
+func (b *bench) run(ctx context.Context, apply bool) []string {
 	b.tool.calls = nil
 	for _, f := range b.fakes {
 		f.Reset()
 	}
 	var out []string
 	for _, r := range b.res {
-		r.(*PkgRes).Handle().Noop = !apply // a look is that of a plan
+		r.(*Res).Handle().Noop = !apply // a look is that of a plan
 	}
-	for i, o := range b.res[0].(*PkgRes).CheckApplyBatch(ctx, apply, b.res) {
+	for i, o := range b.res[0].(*Res).CheckApplyBatch(ctx, apply, b.res) {
 		line := fmt.Sprint(b.res[i].Name(), " ", b.fakes[i].Changes(), " ", o.OK)
 		if o.Err != nil {
 			line += " " + o.Err.Error()
@@ -353,14 +353,14 @@ func (b *pkgBench) run(ctx context.Context, apply bool) []string {
 	return out
 }
 
-func (b *pkgBench) want(t testing.TB, apply bool, lines ...string) {
+func (b *bench) want(t testing.TB, apply bool, lines ...string) {
 	t.Helper()
 	if got := b.run(t.Context(), apply); !slices.Equal(got, lines) {
 		t.Errorf("it gave\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(lines, "\n"))
 	}
 }
 
-func (b *pkgBench) wantCalls(t testing.TB, calls ...string) {
+func (b *bench) wantCalls(t testing.TB, calls ...string) {
 	t.Helper()
 	if !slices.Equal(b.tool.calls, calls) {
 		t.Errorf("it ran\n%s\nwant\n%s", strings.Join(b.tool.calls, "\n"), strings.Join(calls, "\n"))

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -22,6 +22,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
 )
+
+func TestMain(m *testing.M) { kindtest.Main(m) }
 
 func TestPkgSuite(t *testing.T) {
 	registry, kind := toyPkg(t)
@@ -60,7 +62,7 @@ func TestPkgSuite(t *testing.T) {
 					}
 				},
 				New: func(*testing.T, string) engine.Res {
-					r := &PkgRes{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
+					r := &Res{State: state, Recommends: true, Backed: virtualkind.Of(kind)}
 					r.SetName("git")
 					return r
 				},
@@ -75,25 +77,25 @@ func TestPkgValidate(t *testing.T) {
 	_, kind := toyPkg(t)
 	for _, c := range []struct {
 		name string
-		res  PkgRes
+		res  Res
 		err  string
 	}{
-		{"git", PkgRes{}, ""},
-		{"git", PkgRes{State: "1:2.0~rc1-3+b1"}, ""},
-		{"-o", PkgRes{}, `"-o" is no name of a package`},
-		{"../x", PkgRes{}, `"../x" is no name of a package`},
-		{"a\nb", PkgRes{}, `"a\nb" is no name of a package`},
-		{"git", PkgRes{State: "-1"}, `state is "-1", it must be installed, uninstalled, newest or a version`},
-		{"git", PkgRes{State: "1 --force"}, `state is "1 --force", it must be installed, uninstalled, newest or a version`},
-		{"git", PkgRes{State: "instaled"}, `state is "instaled", it must be installed, uninstalled, newest or a version`},
-		{"git", PkgRes{State: "yes"}, `state is "yes", it must be installed, uninstalled, newest or a version`},
-		{"git", PkgRes{State: "absent"}, `state is "absent", which is no version: write uninstalled`},
-		{"git", PkgRes{Purge: true}, "purge makes sense with state uninstalled only"},
-		{"git", PkgRes{State: "uninstalled", Purge: true}, "pkg.purge is not supported by the backend toy on this machine, only where os_family is Alpine or Arch or Debian"},
-		{"git", PkgRes{AllowNonFree: new(false), AllowUnsupported: new(true)}, ""},
-		{"git", pkgBy("poor", PkgRes{State: "uninstalled", AllowNonFree: new(false)}), "pkg.remove is not implemented by the backend poor"},
-		{"git", pkgBy("none", PkgRes{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
-		{"git", pkgBy("poor", PkgRes{State: "uninstalled"}), "pkg.remove is not implemented by the backend poor"},
+		{"git", Res{}, ""},
+		{"git", Res{State: "1:2.0~rc1-3+b1"}, ""},
+		{"-o", Res{}, `"-o" is no name of a package`},
+		{"../x", Res{}, `"../x" is no name of a package`},
+		{"a\nb", Res{}, `"a\nb" is no name of a package`},
+		{"git", Res{State: "-1"}, `state is "-1", it must be installed, uninstalled, newest or a version`},
+		{"git", Res{State: "1 --force"}, `state is "1 --force", it must be installed, uninstalled, newest or a version`},
+		{"git", Res{State: "instaled"}, `state is "instaled", it must be installed, uninstalled, newest or a version`},
+		{"git", Res{State: "yes"}, `state is "yes", it must be installed, uninstalled, newest or a version`},
+		{"git", Res{State: "absent"}, `state is "absent", which is no version: write uninstalled`},
+		{"git", Res{Purge: true}, "purge makes sense with state uninstalled only"},
+		{"git", Res{State: "uninstalled", Purge: true}, "pkg.purge is not supported by the backend toy on this machine, only where os_family is Alpine or Arch or Debian"},
+		{"git", Res{AllowNonFree: new(false), AllowUnsupported: new(true)}, ""},
+		{"git", by("poor", Res{State: "uninstalled", AllowNonFree: new(false)}), "pkg.remove is not implemented by the backend poor"},
+		{"git", by("none", Res{}), "no backend of pkg can be used here: none: there is no such backend, only poor, toy"},
+		{"git", by("poor", Res{State: "uninstalled"}), "pkg.remove is not implemented by the backend poor"},
 	} {
 		c.res.Backed = virtualkind.Of(kind)
 		c.res.SetName(c.name)
@@ -104,8 +106,8 @@ func TestPkgValidate(t *testing.T) {
 	}
 }
 
-// pkgBy is a package that a backend is asked for.
-func pkgBy(backend string, r PkgRes) PkgRes {
+// by is a package that a backend is asked for.
+func by(backend string, r Res) Res {
 	r.MetaParams().Backend = backend
 	return r
 }
@@ -187,7 +189,7 @@ func TestPkgDowngrade(t *testing.T) {
 	b.put(t, "git", "2")
 	b.want(t, true, "git [] false version 2 is installed, which is newer than 1 (allowdowngrade: true allows to go back)")
 	b.wantCalls(t)
-	b.res[0].(*PkgRes).AllowDowngrade = true
+	b.res[0].(*Res).AllowDowngrade = true
 	b.want(t, true, `git [state: "2" -> "1"] false`)
 	b.want(t, true, "git [] true")
 }
@@ -240,7 +242,7 @@ func TestPkgNewestFetches(t *testing.T) {
 		b := newPkgBench(t, "git=newest", "real=newest")
 		b.put(t, "git", "1")
 		b.put(t, "real", "1")
-		lists := &pkgLists{}
+		lists := &lists{}
 		for _, f := range b.fakes {
 			f.Init().Shared = lists
 		}
@@ -250,11 +252,11 @@ func TestPkgNewestFetches(t *testing.T) {
 		b.want(t, true, "git [] true", "real [] true")
 		b.wantCalls(t)
 		b.tool.repo["git"] = []string{"1", "2", "3"}
-		time.Sleep(pkgListsAge)
+		time.Sleep(listsAge)
 		b.want(t, true, `git [state: "2" -> "3"] false`, "real [] true")
 		b.wantCalls(t, "refresh", "install git")
 		b.tool.mirror = errors.New("gone")
-		time.Sleep(pkgListsAge)
+		time.Sleep(listsAge)
 		b.want(t, true, "git [] true", "real [] true")
 		b.wantCalls(t, "refresh")
 		if logs := b.fakes[0].Logs(); len(logs) != 1 || !strings.Contains(logs[0], "could not be fetched") {
@@ -268,8 +270,8 @@ func TestPkgList(t *testing.T) {
 	b.put(t, "git", "1")
 	b.put(t, "real", "2")
 	var got []string
-	for r, err := range b.res[0].(*PkgRes).List(t.Context()) {
-		p := r.(*PkgRes)
+	for r, err := range b.res[0].(*Res).List(t.Context()) {
+		p := r.(*Res)
 		got = append(got, fmt.Sprint(p, p.State, p.Version, err))
 	}
 	if want := []string{"pkg[git]installed1<nil>", "pkg[real]installed2<nil>"}; !slices.Equal(got, want) {
@@ -290,10 +292,10 @@ func TestPkgReversed(t *testing.T) {
 	} {
 		var before engine.Res
 		if c.was != "" {
-			before = &PkgRes{State: c.was, Version: c.version}
+			before = &Res{State: c.was, Version: c.version}
 		}
-		got, err := (&PkgRes{State: c.state}).Reversed(before)
-		if p := got.(*PkgRes); err != nil || p.State != c.back || p.AllowDowngrade != c.down {
+		got, err := (&Res{State: c.state}).Reversed(before)
+		if p := got.(*Res); err != nil || p.State != c.back || p.AllowDowngrade != c.down {
 			t.Errorf("%+v: %+v, %v", c, p, err)
 		}
 	}
@@ -308,9 +310,9 @@ func TestPkgOrigins(t *testing.T) {
 	}
 	b.put(t, "old-blob", "0")
 	for _, r := range b.res {
-		r.(*PkgRes).AllowNonFree = new(false)
+		r.(*Res).AllowNonFree = new(false)
 	}
-	b.res[1].(*PkgRes).AllowUnsupported = new(false)
+	b.res[1].(*Res).AllowUnsupported = new(false)
 	nonfree := "it comes from there, where the distribution keeps what has no free licence (allownonfree: true allows that)"
 	unsupported := "it comes from there, which the distribution does not look after (allowunsupported: true allows that)"
 	const comes = ` [state: "uninstalled" -> "installed"] false`
@@ -320,13 +322,13 @@ func TestPkgOrigins(t *testing.T) {
 		`x-blob [state: "uninstalled" -> "newest"] false `+nonfree, unknown)
 	b.wantCalls(t, "refresh", "install git")
 	b.want(t, false, "fw-blob [] false "+nonfree, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, "nope"+comes)
-	b.res[0].(*PkgRes).AllowNonFree = new(true)
+	b.res[0].(*Res).AllowNonFree = new(true)
 	b.want(t, true, "fw-blob"+comes, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, unknown)
 }
 
 // Edges: a service after its package; a file below its folder in /etc after it, too.
 func TestPkgEdges(t *testing.T) {
-	r := &PkgRes{}
+	r := &Res{}
 	r.SetKind("pkg")
 	r.SetName("nginx:amd64")
 	has := func(uids []engine.ResUID, u engine.ResUID) bool {
@@ -358,9 +360,9 @@ func TestPkgSends(t *testing.T) {
 		apply bool
 		want  []any
 	}{
-		{false, []any{nil, nil, &PkgSends{}, &PkgSends{}}},
-		{true, []any{&PkgSends{"2"}, nil, &PkgSends{}, &PkgSends{}}},
-		{false, []any{&PkgSends{"2"}, nil, &PkgSends{}, &PkgSends{}}},
+		{false, []any{nil, nil, &Sends{}, &Sends{}}},
+		{true, []any{&Sends{"2"}, nil, &Sends{}, &Sends{}}},
+		{false, []any{&Sends{"2"}, nil, &Sends{}, &Sends{}}},
 	} {
 		b.run(t.Context(), step.apply)
 		for i, f := range b.fakes {
@@ -374,13 +376,13 @@ func TestPkgSends(t *testing.T) {
 // TestPkgCancelled: while somebody else runs, it can be cancelled.
 func TestPkgCancelled(t *testing.T) {
 	b := newPkgBench(t, "git", "real")
-	second := b.res[1].(*PkgRes)
+	second := b.res[1].(*Res)
 	if err := second.seen.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, o := range b.res[0].(*PkgRes).CheckApplyBatch(ctx, true, b.res) {
+	for _, o := range b.res[0].(*Res).CheckApplyBatch(ctx, true, b.res) {
 		if !errors.Is(o.Err, context.Canceled) {
 			t.Errorf("%v", o.Err)
 		}
@@ -409,8 +411,8 @@ func TestPkgSeen(t *testing.T) {
 	}
 }
 
-// pkgOf is a package named git of a machine that has apt.
-func pkgOf(t testing.TB) *PkgRes {
+// of is a package named git of a machine that has apt.
+func of(t testing.TB) *Res {
 	t.Helper()
 	c := virtual.NewCatalog()
 	if err := errors.Join(c.Declare(backends.Interface()), c.Add(backends.Apt())); err != nil {
@@ -423,7 +425,46 @@ func pkgOf(t testing.TB) *PkgRes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &PkgRes{State: pkgInstalled, Backed: virtualkind.Of(kind)}
+	r := &Res{State: installed, Backed: virtualkind.Of(kind)}
 	r.SetName("git")
 	return r
+}
+
+// TestLoadRefusesPackages: what a backend lacks is an error when the graph is loaded: a function that it should have, one that none must have, a parameter.
+func TestLoadRefusesPackages(t *testing.T) {
+	by := func(r engine.Res, backend string) { r.MetaParams().Backend = backend }
+	debian := kindtest.OnMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
+	runit := kindtest.OnMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
+	kindtest.Loaded(t, debian, "pkg", func(r *Res) { r.State = "newest" }, "")
+	kindtest.Loaded(t, debian, "pkg", func(r *Res) { r.State, r.Purge = "uninstalled", true }, "")
+	kindtest.Loaded(t, debian, "pkg", func(r *Res) { r.State, r.Purge = "uninstalled", true; by(r, "dnf") }, "pkg.purge is not implemented by the backend dnf")
+	// What is only looked at, or will be received, needs no more than to look.
+	bare := virtual.Native("bare", func(context.Context, virtual.Env) (*toy, error) { return &toy{}, nil }, virtual.Func("list_installed", (*toy).listInstalled))
+	bare.Module = "pkg"
+	more := virtual.DefaultCatalog().Clone()
+	if err := more.Add(bare); err != nil {
+		t.Fatal(err)
+	}
+	toys, err := virtual.Rebind(engine.DefaultRegistry(), more, func() virtual.System { return virtual.System{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	kindtest.Loaded(t, toys, "pkg", func(*Res) {}, "pkg.install is not implemented by the backend bare")
+	kindtest.Loaded(t, toys, "pkg", func(r *Res) { r.SetRecv(map[string]*engine.Send{"state": {}}) }, "")
+	kindtest.Loaded(t, runit, "pkg", func(*Res) {}, "no backend of pkg can be used here: apk: it is for machines where os_family is Alpine (here os_family is not known); apt: ")
+}
+
+// TestPackageWatchOnlyWaits: whatever the Watch has to ask, it asks on another stack. Its own would stay as large as that has made
+// it.
+func TestPackageWatchOnlyWaits(t *testing.T) {
+	r := of(t)
+	f := kindtest.Begin(t, "pkg", r)
+	kindtest.Resynced(t, f, r.Handle(), r)
+}
+
+// TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
+//
+// Seen failing with: virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
+func TestBug28_CancelledWatchesEnd(t *testing.T) {
+	kindtest.WatchEnds(t, "pkg", of(t), nil)
 }

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -9,22 +9,22 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// pkgTransaction is packages with which the same is to be done in the same way.
-type pkgTransaction struct {
-	*pkgBatch
-	how     pkgHow
-	members []*pkgMember
+// transaction is packages with which the same is to be done in the same way.
+type transaction struct {
+	*batch
+	how     how
+	members []*member
 }
 
-// pkgHow is what packages of one transaction have in common.
-type pkgHow struct {
-	step                             pkgStep
+// how is what packages of one transaction have in common.
+type how struct {
+	step                             step
 	recommends, downgrade, untrusted bool
 }
 
-func (p *pkgMember) how() pkgHow {
-	how := pkgHow{step: p.step}
-	if p.step == pkgInstall {
+func (p *member) how() how {
+	how := how{step: p.step}
+	if p.step == install {
 		how.recommends, how.downgrade, how.untrusted = p.Recommends, p.AllowDowngrade, p.AllowUntrusted
 	}
 	return how
@@ -32,25 +32,25 @@ func (p *pkgMember) how() pkgHow {
 
 // transactions returns the transactions to make: first the removals, which may stand in the way of
 // the others.
-func (b *pkgBatch) transactions() []*pkgTransaction {
-	var all []*pkgTransaction
+func (b *batch) transactions() []*transaction {
+	var all []*transaction
 	for _, p := range b.members {
 		if !p.todo() {
 			continue
 		}
-		at := slices.IndexFunc(all, func(t *pkgTransaction) bool { return t.how == p.how() })
+		at := slices.IndexFunc(all, func(t *transaction) bool { return t.how == p.how() })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &pkgTransaction{pkgBatch: b, how: p.how()})
+			all = append(all, &transaction{batch: b, how: p.how()})
 		}
 		all[at].members = append(all[at].members, p)
 	}
-	slices.SortStableFunc(all, func(x, y *pkgTransaction) int { return int(y.how.step) - int(x.how.step) })
+	slices.SortStableFunc(all, func(x, y *transaction) int { return int(y.how.step) - int(x.how.step) })
 	return all
 }
 
 // call makes the one call of the package manager.
-func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err error) {
+func (t *transaction) call(ctx context.Context, members []*member) (err error) {
 	var names []string
 	want := map[string]string{}
 	for _, p := range members {
@@ -59,11 +59,11 @@ func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err er
 	}
 	var changes map[string]backends.Change
 	switch t.how.step {
-	case pkgPurge:
+	case purge:
 		changes, _, err = backends.Purge.Call(ctx, t.m, backends.RemoveArgs{Names: names})
-	case pkgRemove:
+	case remove:
 		changes, _, err = backends.Remove.Call(ctx, t.m, backends.RemoveArgs{Names: names})
-	case pkgUpgrade:
+	case upgrade:
 		changes, _, err = backends.Upgrade.Call(ctx, t.m, backends.UpgradeArgs{Names: names})
 	default:
 		changes, _, err = backends.Install.Call(ctx, t.m, backends.InstallArgs{
@@ -79,13 +79,13 @@ func (t *pkgTransaction) call(ctx context.Context, members []*pkgMember) (err er
 // run makes the call. If it fails for want of new lists, these are fetched, and it is made again.
 // If it still fails, the packages that it has not brought are tried without the ones that no
 // repository has, and else in halves. Errors are left with the members.
-func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
+func (t *transaction) run(ctx context.Context, members []*member) {
 	err := t.call(ctx, members)
-	unknown, unreachable := pkgMissing(err)
+	unknown, unreachable := missing(err)
 	if (unknown != nil || unreachable) && !t.fetched {
 		t.fetch(ctx)
 		err = t.call(ctx, members)
-		unknown, unreachable = pkgMissing(err)
+		unknown, unreachable = missing(err)
 	}
 	if err == nil {
 		return
@@ -95,12 +95,12 @@ func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 	}
 	_, locked := errors.AsType[*backends.LockedError](err)
 	if len(members) == 1 || locked || unreachable && unknown == nil && t.offline != nil || ctx.Err() != nil {
-		pkgFail(members, err)
+		fail(members, err)
 		return
 	}
-	known := slices.DeleteFunc(slices.Clone(members), func(p *pkgMember) bool { return pkgNamed(unknown, p.Name()) })
+	known := slices.DeleteFunc(slices.Clone(members), func(p *member) bool { return named(unknown, p.Name()) })
 	if len(known) < len(members) {
-		pkgFail(slices.DeleteFunc(slices.Clone(members), func(p *pkgMember) bool { return slices.Contains(known, p) }), err)
+		fail(slices.DeleteFunc(slices.Clone(members), func(p *member) bool { return slices.Contains(known, p) }), err)
 		if len(known) > 0 {
 			t.run(ctx, known)
 		}
@@ -110,14 +110,14 @@ func (t *pkgTransaction) run(ctx context.Context, members []*pkgMember) {
 }
 
 // halves tries the remaining packages in two smaller transactions.
-func (t *pkgTransaction) halves(ctx context.Context, members []*pkgMember, err error) {
+func (t *transaction) halves(ctx context.Context, members []*member, err error) {
 	pending, lookErr := t.pending(ctx, members)
 	if lookErr != nil {
-		pkgFail(members, errors.Join(err, lookErr))
+		fail(members, errors.Join(err, lookErr))
 		return
 	}
 	if len(pending) < 2 {
-		pkgFail(pending, err)
+		fail(pending, err)
 		return
 	}
 	half := len(pending) / 2
@@ -126,32 +126,32 @@ func (t *pkgTransaction) halves(ctx context.Context, members []*pkgMember, err e
 }
 
 // pending looks again and returns the packages that still have to be brought.
-func (t *pkgTransaction) pending(ctx context.Context, members []*pkgMember) ([]*pkgMember, error) {
-	again := &pkgBatch{m: t.m, holder: t.holder}
+func (t *transaction) pending(ctx context.Context, members []*member) ([]*member, error) {
+	again := &batch{m: t.m, holder: t.holder}
 	for _, p := range members {
-		again.members = append(again.members, &pkgMember{PkgRes: p.PkgRes})
+		again.members = append(again.members, &member{Res: p.Res})
 	}
 	if err := again.look(ctx); err != nil {
 		return nil, err
 	}
-	var pending []*pkgMember
+	var pending []*member
 	for i, p := range again.members {
-		if p.step != pkgNothing || p.err != nil {
+		if p.step != nothing || p.err != nil {
 			pending = append(pending, members[i])
 		}
 	}
 	return pending, nil
 }
 
-func pkgFail(members []*pkgMember, err error) {
+func fail(members []*member, err error) {
 	for _, p := range members {
 		p.err = err
 	}
 }
 
-// pkgMissing takes an error apart: the names that no repository has, and whether a
+// missing takes an error apart: the names that no repository has, and whether a
 // repository was not reached.
-func pkgMissing(err error) (unknown []string, unreachable bool) {
+func missing(err error) (unknown []string, unreachable bool) {
 	if e, ok := errors.AsType[*backends.UnknownError](err); ok {
 		unknown = e.Names
 	}
@@ -159,8 +159,8 @@ func pkgMissing(err error) (unknown []string, unreachable bool) {
 	return unknown, unreachable
 }
 
-// pkgNamed reports whether a package is among the named ones, perhaps without the architecture.
-func pkgNamed(names []string, name string) bool {
+// named reports whether a package is among the named ones, perhaps without the architecture.
+func named(names []string, name string) bool {
 	plain, _, _ := strings.Cut(name, ":")
 	return slices.Contains(names, name) || slices.Contains(names, plain)
 }

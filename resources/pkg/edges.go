@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"strings"
@@ -8,21 +8,21 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// pkgPaths are the places where packages have, by custom, the files named like them; %s is the
+// paths are the places where packages have, by custom, the files named like them; %s is the
 // name.
-var pkgPaths = []string{
+var paths = []string{
 	"/bin/%s", "/sbin/%s", "/usr/bin/%s", "/usr/sbin/%s", "/etc/%s", "/etc/%s.conf", "/etc/default/%s", "/etc/sysconfig/%s",
 	"/etc/conf.d/%s", "/etc/init.d/%s", "/etc/sv/%s", "/lib/systemd/system/%s.service", "/usr/lib/systemd/system/%s.service",
 }
 
 // Leaving reports whether the package is to be uninstalled.
-func (r *PkgRes) Leaving() bool { return r.state() == pkgUninstalled }
+func (r *Res) Leaving() bool { return r.state() == uninstalled }
 
 // UIDs names the package and the files that packages of its name have by custom. Survey tells its other files.
-func (r *PkgRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	plain, _, _ := strings.Cut(r.Name(), ":")
 	uids := []engine.ResUID{traits.PkgUID(engine.UIDOf(r), plain)}
-	for _, form := range pkgPaths {
+	for _, form := range paths {
 		uids = append(uids, traits.PkgFileUID(engine.UIDOf(r), strings.Replace(form, "%s", plain, 1)))
 	}
 	return uids
@@ -42,7 +42,7 @@ func spellings(p string) []string {
 
 // AutoEdges wants nothing: resources that need a package ask for it. A package that is to go wants
 // that the service of its name is stopped before.
-func (r *PkgRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	if !r.Leaving() {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// pkgStep is what has to be done with a package.
-type pkgStep int
+// step is what has to be done with a package.
+type step int
 
 const (
-	pkgNothing pkgStep = iota
-	pkgInstall
-	pkgUpgrade
-	pkgRemove
-	pkgPurge
+	nothing step = iota
+	install
+	upgrade
+	remove
+	purge
 )
 
-// pkgMember is one package of a batch.
-type pkgMember struct {
-	*PkgRes
+// member is one package of a batch.
+type member struct {
+	*Res
 
 	was  string           // the version that is installed; empty for none
 	from *backends.Origin // where it would come from; nil for what is not known
 	by   []string         // the installed packages that provide it, if it is not installed itself
-	step pkgStep
+	step step
 	to   string // the state that it gets, as it is shown
 
 	changed bool // a change was told
@@ -40,40 +40,40 @@ type pkgMember struct {
 	broken  error // the database could not be repaired
 }
 
-// pkgBatch is one call of CheckApplyBatch.
-type pkgBatch struct {
+// batch is one call of CheckApplyBatch.
+type batch struct {
 	m       *virtual.Module
-	members []*pkgMember
+	members []*member
 
 	fetched bool  // the lists were fetched
 	offline error // why they could not be
 
-	holder func(backend string) *pkglock.Holder // pkgHolder
+	holder func(backend string) *pkglock.Holder // holder
 }
 
-func newPkgBatch(m *virtual.Module, members []engine.Res) *pkgBatch {
-	b := &pkgBatch{m: m, holder: pkgHolder}
+func newPkgBatch(m *virtual.Module, members []engine.Res) *batch {
+	b := &batch{m: m, holder: holder}
 	for _, r := range members {
-		b.members = append(b.members, &pkgMember{PkgRes: r.(*PkgRes)})
+		b.members = append(b.members, &member{Res: r.(*Res)})
 	}
 	return b
 }
 
 // CheckApplyBatch looks at all packages at once, tells the differences, and brings about the wanted
 // state in as few transactions as can be.
-func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+func (r *Res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	for i, m := range members {
-		seen := m.(*PkgRes).seen
+		seen := m.(*Res).seen
 		if err := seen.Lock(ctx); err != nil {
 			for _, held := range members[:i] {
-				held.(*PkgRes).seen.Unlock()
+				held.(*Res).seen.Unlock()
 			}
 			return virtualkind.FailAll(len(members), err)
 		}
 	}
 	defer func() {
 		for _, m := range members {
-			m.(*PkgRes).seen.Unlock()
+			m.(*Res).seen.Unlock()
 		}
 	}()
 	m, err := r.Open(ctx, "pkg", r.Backend())
@@ -88,7 +88,7 @@ func (r *PkgRes) CheckApplyBatch(ctx context.Context, apply bool, members []engi
 	return b.outcomes()
 }
 
-func (b *pkgBatch) outcomes() []engine.Outcome {
+func (b *batch) outcomes() []engine.Outcome {
 	out := make([]engine.Outcome, len(b.members))
 	for i, p := range b.members {
 		err := errors.Join(p.err, p.broken)
@@ -97,7 +97,7 @@ func (b *pkgBatch) outcomes() []engine.Outcome {
 	return out
 }
 
-func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
+func (b *batch) checkApply(ctx context.Context, apply bool) error {
 	if apply || !b.members[0].Handle().Noop {
 		b.renew(ctx)
 	}
@@ -116,7 +116,7 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 		p.tell()
 	}
 	switch {
-	case apply && slices.ContainsFunc(b.members, (*pkgMember).todo):
+	case apply && slices.ContainsFunc(b.members, (*member).todo):
 		b.apply(ctx)
 	case apply:
 		for _, p := range b.members {
@@ -124,22 +124,22 @@ func (b *pkgBatch) checkApply(ctx context.Context, apply bool) error {
 		}
 	}
 	for _, p := range b.members {
-		if p.step == pkgNothing && p.err == nil {
-			p.err = p.Handle().Send(&PkgSends{p.was})
+		if p.step == nothing && p.err == nil {
+			p.err = p.Handle().Send(&Sends{p.was})
 		}
 	}
 	return nil
 }
 
 // todo reports whether something has to be done and can be.
-func (p *pkgMember) todo() bool { return p.step != pkgNothing && p.err == nil && p.held == nil }
+func (p *member) todo() bool { return p.step != nothing && p.err == nil && p.held == nil }
 
 // renew fetches the lists if they are too old to know the newest versions. A failed fetch is not a
 // failure: the old lists have to do.
-func (b *pkgBatch) renew(ctx context.Context) {
+func (b *batch) renew(ctx context.Context) {
 	for _, p := range b.members {
-		lists, ok := p.Handle().Shared.(*pkgLists)
-		if p.state() == pkgNewest && ok && lists.due(b.m.Backend.Name) {
+		lists, ok := p.Handle().Shared.(*lists)
+		if p.state() == newest && ok && lists.due(b.m.Backend.Name) {
 			b.fetch(ctx)
 			if b.offline != nil {
 				p.Handle().Log.Warn("the lists of packages could not be fetched; what is the newest is told by those that are there", "event", "stale_lists", "error", b.offline)
@@ -150,7 +150,7 @@ func (b *pkgBatch) renew(ctx context.Context) {
 }
 
 // fetch fetches the lists, once for a batch.
-func (b *pkgBatch) fetch(ctx context.Context) {
+func (b *batch) fetch(ctx context.Context) {
 	if !b.fetched {
 		b.fetched = true
 		_, _, b.offline = backends.RefreshDB.Call(ctx, b.m, virtual.Nothing{})
@@ -159,7 +159,7 @@ func (b *pkgBatch) fetch(ctx context.Context) {
 
 // see is look, which Watch is to know of. The stamp is taken first: a change during the look counts
 // as unseen.
-func (b *pkgBatch) see(ctx context.Context) error {
+func (b *batch) see(ctx context.Context) error {
 	stamp := backends.Stamp(b.m.Backend.Name)
 	if err := b.look(ctx); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (b *pkgBatch) see(ctx context.Context) error {
 }
 
 // look finds out the installed packages, and the steps to take.
-func (b *pkgBatch) look(ctx context.Context) error {
+func (b *batch) look(ctx context.Context) error {
 	is, err := b.read(ctx)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (b *pkgBatch) look(ctx context.Context) error {
 			p.err = b.judge(ctx, p, is)
 		}
 		if p.err != nil {
-			p.step = pkgNothing
+			p.step = nothing
 		}
 	}
 	return b.vet(ctx)
@@ -191,7 +191,7 @@ func (b *pkgBatch) look(ctx context.Context) error {
 
 // vet asks for the origins of the packages to install, where it matters, and refuses packages that
 // are not allowed.
-func (b *pkgBatch) vet(ctx context.Context) error {
+func (b *batch) vet(ctx context.Context) error {
 	ask := map[string]string{}
 	for _, p := range b.members {
 		if p.doubtful() {
@@ -205,7 +205,7 @@ func (b *pkgBatch) vet(ctx context.Context) error {
 	for _, p := range b.members {
 		if from, ok := all[p.Name()]; ok && p.doubtful() {
 			if p.from, p.err = &from, p.refuse(from); p.err != nil {
-				p.step = pkgNothing
+				p.step = nothing
 			}
 		}
 	}
@@ -213,12 +213,12 @@ func (b *pkgBatch) vet(ctx context.Context) error {
 }
 
 // doubtful reports whether it is to be installed, and it matters from where and is not known.
-func (p *pkgMember) doubtful() bool {
-	return p.picky() && p.todo() && p.from == nil && (p.step == pkgInstall || p.step == pkgUpgrade)
+func (p *member) doubtful() bool {
+	return p.picky() && p.todo() && p.from == nil && (p.step == install || p.step == upgrade)
 }
 
 // version is the wanted version; empty for the repository's choice.
-func (p *pkgMember) version() string {
+func (p *member) version() string {
 	if p.pinned() {
 		return p.State
 	}
@@ -226,7 +226,7 @@ func (p *pkgMember) version() string {
 }
 
 // refuse says what is not allowed about where it comes from.
-func (p *pkgMember) refuse(from backends.Origin) error {
+func (p *member) refuse(from backends.Origin) error {
 	switch {
 	case forbids(p.AllowNonFree) && !from.Free:
 		return fmt.Errorf("it comes from %s, where the distribution keeps what has no free licence (allownonfree: true allows that)", from.Repo)
@@ -238,8 +238,8 @@ func (p *pkgMember) refuse(from backends.Origin) error {
 
 // vetAll vets once more with new lists, and refuses packages that no list has: their origin is
 // unknown.
-func (b *pkgBatch) vetAll(ctx context.Context) {
-	if !slices.ContainsFunc(b.members, (*pkgMember).doubtful) {
+func (b *batch) vetAll(ctx context.Context) {
+	if !slices.ContainsFunc(b.members, (*member).doubtful) {
 		return
 	}
 	b.fetch(ctx)
@@ -252,13 +252,13 @@ func (b *pkgBatch) vetAll(ctx context.Context) {
 }
 
 // note takes the facts of the package; no step is due so far.
-func (p *pkgMember) note(is pkgFacts) {
+func (p *member) note(is facts) {
 	p.was, p.by = is.installed[p.Name()], is.provided[p.Name()]
-	p.step, p.to, p.err, p.from = pkgNothing, p.state(), nil, nil
+	p.step, p.to, p.err, p.from = nothing, p.state(), nil, nil
 }
 
-// pkgFacts is what is known of the packages of a batch, by name.
-type pkgFacts struct {
+// facts is what is known of the packages of a batch, by name.
+type facts struct {
 	installed map[string]string
 	provided  map[string][]string // of those that should be installed and are not
 	newest    map[string]string   // of those that should be the newest
@@ -266,7 +266,7 @@ type pkgFacts struct {
 }
 
 // names returns the names of those for which which is true.
-func (b *pkgBatch) names(which func(*pkgMember) bool) (names []string) {
+func (b *batch) names(which func(*member) bool) (names []string) {
 	for _, p := range b.members {
 		if which(p) {
 			names = append(names, p.Name())
@@ -276,24 +276,24 @@ func (b *pkgBatch) names(which func(*pkgMember) bool) (names []string) {
 }
 
 // read asks once for all.
-func (b *pkgBatch) read(ctx context.Context) (is pkgFacts, err error) {
-	all := backends.NamesArgs{Names: b.names(func(*pkgMember) bool { return true })}
+func (b *batch) read(ctx context.Context) (is facts, err error) {
+	all := backends.NamesArgs{Names: b.names(func(*member) bool { return true })}
 	if is.installed, _, err = backends.ListInstalled.Call(ctx, b.m, all); err != nil {
 		return is, err
 	}
-	virtually := b.names(func(p *pkgMember) bool { return p.state() == pkgInstalled && is.installed[p.Name()] == "" })
+	virtually := b.names(func(p *member) bool { return p.state() == installed && is.installed[p.Name()] == "" })
 	if len(virtually) > 0 && b.m.Needs(backends.Provided.Name()) == nil {
 		if is.provided, _, err = backends.Provided.Call(ctx, b.m, backends.NamesArgs{Names: virtually}); err != nil {
 			return is, err
 		}
 	}
-	newest := b.names(func(p *pkgMember) bool { return p.state() == pkgNewest })
+	newest := b.names(func(p *member) bool { return p.state() == newest })
 	if len(newest) > 0 {
 		if is.newest, _, err = backends.LatestVersion.Call(ctx, b.m, backends.NamesArgs{Names: newest}); err != nil {
 			return is, err
 		}
 	}
-	purged := b.names(func(p *pkgMember) bool { return p.Purge && is.installed[p.Name()] == "" })
+	purged := b.names(func(p *member) bool { return p.Purge && is.installed[p.Name()] == "" })
 	if len(purged) > 0 && b.m.Needs(backends.ListRemoved.Name()) == nil {
 		is.left, _, err = backends.ListRemoved.Call(ctx, b.m, backends.NamesArgs{Names: purged})
 	}
@@ -301,23 +301,23 @@ func (b *pkgBatch) read(ctx context.Context) (is pkgFacts, err error) {
 }
 
 // judge says what has to be done with a package.
-func (b *pkgBatch) judge(ctx context.Context, p *pkgMember, is pkgFacts) error {
+func (b *batch) judge(ctx context.Context, p *member, is facts) error {
 	switch name := p.Name(); {
-	case p.state() == pkgUninstalled && p.was == "" && is.left[name] == "":
-	case p.state() == pkgUninstalled && p.Purge:
-		p.step = pkgPurge
-	case p.state() == pkgUninstalled:
-		p.step = pkgRemove
+	case p.state() == uninstalled && p.was == "" && is.left[name] == "":
+	case p.state() == uninstalled && p.Purge:
+		p.step = purge
+	case p.state() == uninstalled:
+		p.step = remove
 	case p.was == "" && len(p.by) == 0:
-		p.step = pkgInstall
+		p.step = install
 		if v := is.newest[name]; v != "" {
 			p.to = v
 		}
-	case p.state() == pkgNewest && is.newest[name] != "":
+	case p.state() == newest && is.newest[name] != "":
 		p.to = is.newest[name]
 		order, err := b.compare(ctx, p.was, p.to)
 		if order < 0 {
-			p.step = pkgUpgrade
+			p.step = upgrade
 		}
 		return err
 	case p.pinned():
@@ -326,7 +326,7 @@ func (b *pkgBatch) judge(ctx context.Context, p *pkgMember, is pkgFacts) error {
 	return nil
 }
 
-func (b *pkgBatch) judgeVersion(ctx context.Context, p *pkgMember) error {
+func (b *batch) judgeVersion(ctx context.Context, p *member) error {
 	order, err := b.compare(ctx, p.was, p.State)
 	switch {
 	case err != nil:
@@ -334,12 +334,12 @@ func (b *pkgBatch) judgeVersion(ctx context.Context, p *pkgMember) error {
 	case order > 0 && !p.AllowDowngrade:
 		return fmt.Errorf("version %s is installed, which is newer than %s (allowdowngrade: true allows to go back)", p.was, p.State)
 	case order != 0:
-		p.step = pkgInstall
+		p.step = install
 	}
 	return nil
 }
 
-func (b *pkgBatch) compare(ctx context.Context, x, y string) (int, error) {
+func (b *batch) compare(ctx context.Context, x, y string) (int, error) {
 	if x == y {
 		return 0, nil
 	}
@@ -348,24 +348,24 @@ func (b *pkgBatch) compare(ctx context.Context, x, y string) (int, error) {
 }
 
 // tell reports what differs.
-func (p *pkgMember) tell() {
-	if p.step == pkgNothing {
+func (p *member) tell() {
+	if p.step == nothing {
 		return
 	}
 	p.changed = true
-	if p.step == pkgPurge && p.was == "" {
+	if p.step == purge && p.was == "" {
 		p.Handle().Change(engine.Change{Field: "purge", From: false, To: true})
 		return
 	}
 	from := p.was
 	if from == "" {
-		from = pkgUninstalled
+		from = uninstalled
 	}
 	p.Handle().Change(engine.Change{Field: "state", From: from, To: p.to})
 }
 
 // apply takes the steps, and looks again: only the state after them counts.
-func (b *pkgBatch) apply(ctx context.Context) {
+func (b *batch) apply(ctx context.Context) {
 	b.vetAll(ctx)
 	for _, t := range b.transactions() {
 		t.run(ctx, t.members)
@@ -381,7 +381,7 @@ func (b *pkgBatch) apply(ctx context.Context) {
 		switch {
 		case err != nil:
 			p.err = errors.Join(failed[i], err)
-		case p.step == pkgNothing && p.err == nil:
+		case p.step == nothing && p.err == nil:
 		case failed[i] != nil:
 			p.err = failed[i]
 		case p.err == nil:

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"fmt"
@@ -46,16 +46,14 @@ func (b *comingBench) edges(t *testing.T, words string, others ...engine.Res) (l
 	}
 	for w := range strings.FieldsSeq(words) {
 		name, state, _ := strings.Cut(w, "=")
-		r := &PkgRes{State: state, Backed: virtualkind.OfHost(b.kind, b.host)}
-		r.stamps = &pkgStamps{func(string) string { return b.lists }, func(string) string { return b.base }}
+		r := &Res{State: state, Backed: virtualkind.OfHost(b.kind, b.host)}
+		r.stamps = &databaseStamps{func(string) string { return b.lists }, func(string) string { return b.base }}
 		add(r, "pkg", name)
 	}
 	for i, r := range others {
 		switch r := r.(type) {
 		case *file.Res:
 			add(r, "file", r.Path)
-		case *SvcRes:
-			add(r, "svc", "oddd")
 		default:
 			add(r, "exec", fmt.Sprint(i))
 		}
@@ -84,13 +82,13 @@ func TestFindingB5Edges(t *testing.T) {
 	b := newComingBench(t)
 	got := b.edges(t, "odd-server git",
 		&file.Res{Path: "/etc/odd-x/conf.d/mine.conf"}, &file.Res{Path: "/etc/odd-x/odd.conf"}, &file.Res{Path: "/etc/elsewhere/x"},
-		&exec.Res{Cmd: "/sbin/oddd --check"}, &SvcRes{State: svcRunning})
+		&exec.Res{Cmd: "/sbin/oddd --check"}, &file.Res{Path: "/usr/lib/systemd/system/oddd.service"})
 	const why = ", which it will bring, as the lists of toy tell"
 	want := []string{
 		"pkg[odd-server] -> file[/etc/odd-x/conf.d/mine.conf]: file[/etc/odd-x/conf.d/mine.conf] wants pkg with /etc/odd-x" + why,
 		"pkg[odd-server] -> file[/etc/odd-x/odd.conf]: file[/etc/odd-x/odd.conf] wants pkg with /etc/odd-x/odd.conf" + why,
 		"pkg[odd-server] -> exec[3]: exec[3] wants pkg with /sbin/oddd" + why,
-		"pkg[odd-server] -> svc[oddd]: svc[oddd] wants pkg with /usr/lib/systemd/system/oddd.service" + why,
+		"pkg[odd-server] -> file[/usr/lib/systemd/system/oddd.service]: file[/usr/lib/systemd/system/oddd.service] wants pkg with /usr/lib/systemd/system/oddd.service" + why,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the edges are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -121,7 +119,7 @@ func TestFindingB5AskedOnce(t *testing.T) {
 	edges("odd-server git", 1)
 	b.asked(t, "git odd-server")
 
-	(&pkgBench{tool: b.tool}).put(t, "git", "1")
+	(&bench{tool: b.tool}).put(t, "git", "1")
 	b.base = "two"
 	edges("odd-server git old=uninstalled", 0)
 	b.asked(t)

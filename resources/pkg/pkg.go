@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -18,34 +18,34 @@ import (
 
 // The states of a package; any other word is a version.
 const (
-	pkgInstalled   = "installed"
-	pkgUninstalled = "uninstalled"
-	pkgNewest      = "newest"
+	installed   = "installed"
+	uninstalled = "uninstalled"
+	newest      = "newest"
 )
 
 func init() {
 	virtualkind.Register("pkg", newPkg)
 }
 
-func newPkg(k *virtual.Kind) virtual.Resource { return &PkgRes{Backed: virtualkind.Of(k)} }
+func newPkg(k *virtual.Kind) virtual.Resource { return &Res{Backed: virtualkind.Of(k)} }
 
 var (
-	_ virtual.Resource      = (*PkgRes)(nil)
-	_ engine.Batcher        = (*PkgRes)(nil)
-	_ engine.EdgeableRes    = (*PkgRes)(nil)
-	_ engine.RecvableRes    = (*PkgRes)(nil)
-	_ engine.SendableRes    = (*PkgRes)(nil)
-	_ engine.ReversibleRes  = (*PkgRes)(nil)
-	_ engine.Readable       = (*PkgRes)(nil)
-	_ engine.Listable       = (*PkgRes)(nil)
-	_ engine.SharedRes      = (*PkgRes)(nil)
-	_ engine.OverlappingRes = (*PkgRes)(nil)
-	_ engine.DescribedRes   = (*PkgRes)(nil)
+	_ virtual.Resource      = (*Res)(nil)
+	_ engine.Batcher        = (*Res)(nil)
+	_ engine.EdgeableRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
-// PkgRes is a package of the operating system: whether it is installed, and in which
+// Res is a package of the operating system: whether it is installed, and in which
 // version. Its name is that of the package.
-type PkgRes struct {
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -65,59 +65,59 @@ type PkgRes struct {
 	AllowUnsupported *bool `yaml:"allowunsupported" lang:"allowunsupported" mgmt:"param" doc:"Allow a package that is not the distribution's own, or that it does not look after. False refuses to install one; only apt can tell."`
 
 	virtualkind.Backed
-	seen   *pkgSeen
-	stamps *pkgStamps // nil for those of the machine
+	seen   *seen
+	stamps *databaseStamps // nil for those of the machine
 }
 
-// PkgSends is what a package sends when it is as wanted.
-type PkgSends struct {
+// Sends is what a package sends when it is as wanted.
+type Sends struct {
 	Version string `yaml:"version" lang:"version" doc:"The version that is installed; empty if it is not, or another package provides it."`
 }
 
 // Sends returns the shape of what it sends.
-func (*PkgRes) Sends() any { return &PkgSends{} }
+func (*Res) Sends() any { return &Sends{} }
 
 // Default returns a package that is installed with what it recommends.
-func (r *PkgRes) Default() engine.Res {
-	return &PkgRes{State: pkgInstalled, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
+func (r *Res) Default() engine.Res {
+	return &Res{State: installed, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
 }
 
 // Backends returns the names of the package managers that are known.
-func (r *PkgRes) Backends() []string { return r.BackendNames("pkg") }
+func (r *Res) Backends() []string { return r.BackendNames("pkg") }
 
 // Backend names the package manager that was asked for.
-func (r *PkgRes) Backend() string { return r.MetaParams().Backend }
+func (r *Res) Backend() string { return r.MetaParams().Backend }
 
-func (r *PkgRes) state() string {
+func (r *Res) state() string {
 	if r.State == "" {
-		return pkgInstalled
+		return installed
 	}
 	return r.State
 }
 
 // pinned reports whether a version is wanted.
-func (r *PkgRes) pinned() bool {
-	return !slices.Contains([]string{pkgInstalled, pkgUninstalled, pkgNewest}, r.state())
+func (r *Res) pinned() bool {
+	return !slices.Contains([]string{installed, uninstalled, newest}, r.state())
 }
 
 // picky reports whether it matters where the package comes from.
-func (r *PkgRes) picky() bool { return forbids(r.AllowNonFree) || forbids(r.AllowUnsupported) }
+func (r *Res) picky() bool { return forbids(r.AllowNonFree) || forbids(r.AllowUnsupported) }
 
 // forbids reports whether something is said not to be allowed.
 func forbids(allow *bool) bool { return allow != nil && !*allow }
 
 // Needs returns what has to be called for such a package.
-func (r *PkgRes) Needs() []string {
+func (r *Res) Needs() []string {
 	need := []string{backends.ListInstalled.Name()}
 	if virtualkind.Coming(r, "state") {
 		return need
 	}
 	switch {
-	case r.state() == pkgUninstalled && r.Purge:
+	case r.state() == uninstalled && r.Purge:
 		return append(need, backends.Purge.Name())
-	case r.state() == pkgUninstalled:
+	case r.state() == uninstalled:
 		return append(need, backends.Remove.Name())
-	case r.state() == pkgNewest:
+	case r.state() == newest:
 		need = append(need, backends.LatestVersion.Name(), backends.Upgrade.Name(), backends.VersionCmp.Name())
 	case r.pinned():
 		need = append(need, backends.VersionCmp.Name())
@@ -131,49 +131,49 @@ func (r *PkgRes) Needs() []string {
 }
 
 // Validate checks the name and the parameters.
-func (r *PkgRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := []error{backends.CheckName(r.Name())}
 	if r.pinned() {
-		if ours, ok := pkgWords[r.State]; ok {
+		if ours, ok := words[r.State]; ok {
 			errs = append(errs, fmt.Errorf("state is %q, which is no version: write %s", r.State, ours))
 		} else if backends.CheckVersion(r.State) != nil || !strings.ContainsAny(r.State, "0123456789") {
 			errs = append(errs, fmt.Errorf("state is %q, it must be installed, uninstalled, newest or a version", r.State))
 		}
 	}
-	if r.Purge && r.state() != pkgUninstalled {
+	if r.Purge && r.state() != uninstalled {
 		errs = append(errs, errors.New("purge makes sense with state uninstalled only"))
 	}
 	return errors.Join(errs...)
 }
 
 // CheckMachine says what the backend of a machine can't do.
-func (r *PkgRes) CheckMachine(m engine.Machine) error { return r.Check("pkg", r, m) }
+func (r *Res) CheckMachine(m engine.Machine) error { return r.Check("pkg", r, m) }
 
-// pkgWords are the words that other tools have for the states.
-var pkgWords = map[string]string{"present": pkgInstalled, "latest": pkgNewest, "absent": pkgUninstalled, "removed": pkgUninstalled, "purged": pkgUninstalled}
+// words are the words that other tools have for the states.
+var words = map[string]string{"present": installed, "latest": newest, "absent": uninstalled, "removed": uninstalled, "purged": uninstalled}
 
 // Init keeps the handle.
-func (r *PkgRes) Init(init *engine.Init) error {
+func (r *Res) Init(init *engine.Init) error {
 	r.Keep(init)
 	r.seen = newPkgSeen()
 	return nil
 }
 
 // Cmp compares the parameters, and the backends to choose from.
-func (r *PkgRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
 // CheckApply is a batch of one.
-func (r *PkgRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	out := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
 	return out.OK, out.Err
 }
 
 // GroupKey is the same for all packages of one package manager.
-func (r *PkgRes) GroupKey() string { return "pkg:" + r.Backend() }
+func (r *Res) GroupKey() string { return "pkg:" + r.Backend() }
 
 // Read returns the package as it is: the state that is wanted if it has that, else the
 // version that is installed; nil if none is.
-func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 	p := b.members[0]
 	p.note(is)
 	switch err := b.judge(ctx, p, is); {
-	case p.step == pkgNothing && err == nil:
+	case p.step == nothing && err == nil:
 		return r.as(r.Name(), r.state(), p.was), nil
 	case p.was == "":
 		return nil, nil
@@ -196,15 +196,15 @@ func (r *PkgRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // as makes a resource of a package that is installed.
-func (r *PkgRes) as(name, state, version string) engine.Res {
-	is := &PkgRes{State: state, Version: version, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
+func (r *Res) as(name, state, version string) engine.Res {
+	is := &Res{State: state, Version: version, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	return is
 }
 
 // List yields all packages that are installed.
-func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		m, err := r.Open(ctx, "pkg", r.Backend())
 		if err != nil {
@@ -218,7 +218,7 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if !yield(r.as(name, pkgInstalled, all[name]), nil) {
+			if !yield(r.as(name, installed, all[name]), nil) {
 				return
 			}
 		}
@@ -226,20 +226,20 @@ func (r *PkgRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 }
 
 // Reversed returns the resource that brings back the version before; none if there was none.
-func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &PkgRes{State: pkgUninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backed: virtualkind.Of(r.VirtualKind())}
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &Res{State: uninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backed: virtualkind.Of(r.VirtualKind())}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	if before == nil {
 		return undo, nil
 	}
-	was, ok := before.(*PkgRes)
+	was, ok := before.(*Res)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
-	case was.state() == pkgUninstalled:
-	case r.state() == pkgInstalled || was.Version == "":
-		undo.State = pkgInstalled // it was, and is left as it is
+	case was.state() == uninstalled:
+	case r.state() == installed || was.Version == "":
+		undo.State = installed // it was, and is left as it is
 	default:
 		undo.State, undo.AllowDowngrade = was.Version, true
 	}
@@ -247,7 +247,7 @@ func (r *PkgRes) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Doc describes the kind.
-func (r *PkgRes) Doc() string {
+func (r *Res) Doc() string {
 	return `Keeps a package of the operating system installed, in whatever version, the newest or a given one, or uninstalled.
 
 The package manager of the machine is found by itself: apt, dnf, zypper, apk or pacman; the metaparameter ` + "`backend`" + `
@@ -284,13 +284,13 @@ are
 allowed if nothing is said. Package managers that cannot tell refuse such a resource when the graph is loaded.`
 }
 
-var _ virtual.UsingRes = (*PkgRes)(nil)
+var _ virtual.UsingRes = (*Res)(nil)
 
 // Uses says what a package needs.
-func (r *PkgRes) Uses() (all []virtual.Use) {
-	for _, state := range []string{pkgInstalled, pkgUninstalled, pkgNewest, "a version"} {
-		all = append(all, virtualkind.Use("state: "+state, &PkgRes{State: state}))
+func (r *Res) Uses() (all []virtual.Use) {
+	for _, state := range []string{installed, uninstalled, newest, "a version"} {
+		all = append(all, virtualkind.Use("state: "+state, &Res{State: state}))
 	}
-	all = append(all, virtualkind.Use("allownonfree: false, allowunsupported: false", &PkgRes{AllowNonFree: new(bool), AllowUnsupported: new(bool)}))
-	return append(all, virtualkind.Use("state: uninstalled, purge: true", &PkgRes{State: pkgUninstalled, Purge: true}))
+	all = append(all, virtualkind.Use("allownonfree: false, allowunsupported: false", &Res{AllowNonFree: new(bool), AllowUnsupported: new(bool)}))
+	return append(all, virtualkind.Use("state: uninstalled, purge: true", &Res{State: uninstalled, Purge: true}))
 }

@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// pkgDatabase is what all packages of one package manager know of its database. It is guarded by pkgLists.mu.
-type pkgDatabase struct {
+// database is what all packages of one package manager know of its database. It is guarded by lists.mu.
+type database struct {
 	sound string // the stamp with which it was not interrupted; empty for none
 
 	// the last repair, if that has failed: it is not tried again at once, and one package fails with it
@@ -31,8 +31,8 @@ const (
 	repairPauseMax = 10 * time.Minute
 )
 
-// pkgHolder returns the other process that uses a package manager now, nil for none.
-func pkgHolder(backend string) *pkglock.Holder {
+// holder returns the other process that uses a package manager now, nil for none.
+func holder(backend string) *pkglock.Holder {
 	return pkglock.Held(slices.DeleteFunc(pkglock.Locks(), func(l pkglock.Lock) bool { return l.Backend != backend }))
 }
 
@@ -47,8 +47,8 @@ const (
 
 // yield waits until no other program uses the package manager, and looks again then: half-done work
 // is done. A package that must still be altered fails if it takes too long.
-func (b *pkgBatch) yield(ctx context.Context) error {
-	if !slices.ContainsFunc(b.members, (*pkgMember).todo) {
+func (b *batch) yield(ctx context.Context) error {
+	if !slices.ContainsFunc(b.members, (*member).todo) {
 		return nil
 	}
 	holder := b.holder(b.m.Backend.Name)
@@ -73,7 +73,7 @@ func (b *pkgBatch) yield(ctx context.Context) error {
 }
 
 // whenFree has a package that has failed for a lock looked at when the lock is free, however long that takes.
-func (b *pkgBatch) whenFree(p *pkgMember, holder *pkglock.Holder) {
+func (b *batch) whenFree(p *member, holder *pkglock.Holder) {
 	if lists := b.lists(); lists != nil {
 		name, held := b.m.Backend.Name, b.holder
 		lists.locks.Add(p.Handle(), holder, func() *pkglock.Holder { return held(name) })
@@ -82,7 +82,7 @@ func (b *pkgBatch) whenFree(p *pkgMember, holder *pkglock.Holder) {
 
 // restore repairs the database if a transaction was cut off, before anything else is done. One member tells of it, and fails
 // if it fails.
-func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
+func (b *batch) restore(ctx context.Context, apply bool) error {
 	what, err := b.interrupted(ctx)
 	if err != nil || len(what) == 0 {
 		return err
@@ -119,7 +119,7 @@ func (b *pkgBatch) restore(ctx context.Context, apply bool) error {
 
 // interrupted returns the half-done packages of a transaction. It is asked when the database has
 // changed since all was well, and not while a program uses it.
-func (b *pkgBatch) interrupted(ctx context.Context) ([]string, error) {
+func (b *batch) interrupted(ctx context.Context) ([]string, error) {
 	name, lists := b.m.Backend.Name, b.lists()
 	stamp := backends.Stamp(name)
 	if b.m.Needs(backends.Interrupted.Name(), backends.Repair.Name()) != nil || lists.isSound(stamp) || b.holder(name) != nil {
@@ -133,25 +133,25 @@ func (b *pkgBatch) interrupted(ctx context.Context) ([]string, error) {
 }
 
 // speaker is the member that tells of the database: the first one that has something to do, or else the first one.
-func (b *pkgBatch) speaker() *pkgMember {
-	if i := slices.IndexFunc(b.members, (*pkgMember).todo); i >= 0 {
+func (b *batch) speaker() *member {
+	if i := slices.IndexFunc(b.members, (*member).todo); i >= 0 {
 		return b.members[i]
 	}
 	return b.members[0]
 }
 
-func (p *pkgMember) sayInterrupted(what string) {
+func (p *member) sayInterrupted(what string) {
 	p.changed = true
 	p.Handle().Change(engine.Change{Field: "database", From: "interrupted: " + what, To: "repaired"})
 }
 
 // lists is what the members share; nil where they share nothing.
-func (b *pkgBatch) lists() *pkgLists {
-	lists, _ := b.members[0].Handle().Shared.(*pkgLists)
+func (b *batch) lists() *lists {
+	lists, _ := b.members[0].Handle().Shared.(*lists)
 	return lists
 }
 
-func (l *pkgLists) isSound(stamp string) bool {
+func (l *lists) isSound(stamp string) bool {
 	if l == nil {
 		return false
 	}
@@ -160,18 +160,18 @@ func (l *pkgLists) isSound(stamp string) bool {
 	return stamp != "" && l.db.sound == stamp
 }
 
-func (l *pkgLists) setSound(stamp string) {
+func (l *lists) setSound(stamp string) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.db = pkgDatabase{sound: stamp}
+	l.db = database{sound: stamp}
 }
 
 // refused returns which package fails because the same could not be repaired a short while ago, and how; nil if it is to be
 // tried.
-func (l *pkgLists) refused(what string) (by string, err error) {
+func (l *lists) refused(what string) (by string, err error) {
 	if l == nil {
 		return "", nil
 	}
@@ -183,12 +183,12 @@ func (l *pkgLists) refused(what string) (by string, err error) {
 	return l.db.by, l.db.failed
 }
 
-func (l *pkgLists) refuse(what, by string, err error) {
+func (l *lists) refuse(what, by string, err error) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	tries := l.db.tries
-	l.db = pkgDatabase{failed: err, what: what, by: by, tries: tries + 1, until: time.Now().Add(min(repairPause<<min(tries, 8), repairPauseMax))}
+	l.db = database{failed: err, what: what, by: by, tries: tries + 1, until: time.Now().Add(min(repairPause<<min(tries, 8), repairPauseMax))}
 }

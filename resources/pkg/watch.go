@@ -1,4 +1,4 @@
-package resources
+package pkg
 
 import (
 	"context"
@@ -12,26 +12,26 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// pkgSeen is how the database was when CheckApply has looked last. While that runs Watch waits, and
+// seen is how the database was when CheckApply has looked last. While that runs Watch waits, and
 // compares then. So changes of CheckApply make no event, not even if it fails, and a package that
 // cannot be installed is not tried again and again.
-type pkgSeen struct {
+type seen struct {
 	watches.Turns           // CheckApply, or Watch
 	stamp         string    // of pkg.Stamp; empty if it is not known
 	since         time.Time // Watch waits for another program; zero if it does not
 }
 
-func newPkgSeen() *pkgSeen { return &pkgSeen{Turns: watches.NewTurns()} }
+func newPkgSeen() *seen { return &seen{Turns: watches.NewTurns()} }
 
 // differs reports whether the database is another one than CheckApply has seen. The lock is held.
-func (s *pkgSeen) differs(backend string) bool {
+func (s *seen) differs(backend string) bool {
 	return s.stamp == "" || s.stamp != backends.Stamp(backend)
 }
 
 // Watch tells of changes of the database that another program has made.
-func (r *PkgRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "pkg", r, r.seen.Turns) }
+func (r *Res) Watch(ctx context.Context) error { return r.WatchBy(ctx, "pkg", r, r.seen.Turns) }
 
-func (r *PkgRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
+func (r *Res) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	sub, err := c.Watch(ctx, []string{r.Name()})
 	if err == nil {
 		c.Subscribed(sub, nil)
@@ -41,7 +41,7 @@ func (r *PkgRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 
 // Woken says Event when no other program uses the package manager any more: its half-done work is
 // not a drift. A long use is looked into now and then.
-func (r *PkgRes) Woken(_ context.Context, c *virtualkind.Chosen) error {
+func (r *Res) Woken(_ context.Context, c *virtualkind.Chosen) error {
 	if c.Lost() {
 		r.seen.stamp = ""
 	}
@@ -49,7 +49,7 @@ func (r *PkgRes) Woken(_ context.Context, c *virtualkind.Chosen) error {
 		r.seen.rest(c)
 		return nil
 	}
-	if h := pkgHolder(c.Backend.Name); h != nil && !h.Own {
+	if h := holder(c.Backend.Name); h != nil && !h.Own {
 		if r.seen.since.IsZero() {
 			r.seen.since = time.Now()
 			c.Every(othersPoll)
@@ -67,7 +67,7 @@ func (r *PkgRes) Woken(_ context.Context, c *virtualkind.Chosen) error {
 }
 
 // rest ends the wait for another program.
-func (s *pkgSeen) rest(c *virtualkind.Chosen) {
+func (s *seen) rest(c *virtualkind.Chosen) {
 	if s.since.IsZero() {
 		return
 	}
@@ -77,33 +77,33 @@ func (s *pkgSeen) rest(c *virtualkind.Chosen) {
 	}
 }
 
-// pkgListsAge is how old the lists of packages may be for packages that should be the newest.
-const pkgListsAge = 24 * time.Hour
+// listsAge is how old the lists of packages may be for packages that should be the newest.
+const listsAge = 24 * time.Hour
 
-// pkgLists is what all packages of one package manager have in common: when the lists
+// lists is what all packages of one package manager have in common: when the lists
 // were fetched last, by us and by that one.
-type pkgLists struct {
+type lists struct {
 	mu      sync.Mutex
 	by      string
 	fetched time.Time
-	db      pkgDatabase
+	db      database
 
 	locks pkglock.Waits // of the package manager
 }
 
 // Shared is what packages of one package manager have in common.
-func (r *PkgRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return r.GroupKey(), func(ctx context.Context, _ engine.Host) (engine.Shared, error) {
-		return &pkgLists{locks: pkglock.Waits{Life: ctx}}, nil
+		return &lists{locks: pkglock.Waits{Life: ctx}}, nil
 	}
 }
 
 // due reports whether those of a package manager are too old, and takes it that they are
 // fetched now.
-func (l *pkgLists) due(by string) bool {
+func (l *lists) due(by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.by == by && time.Since(l.fetched) < pkgListsAge {
+	if l.by == by && time.Since(l.fetched) < listsAge {
 		return false
 	}
 	l.by, l.fetched = by, time.Now()
@@ -111,24 +111,24 @@ func (l *pkgLists) due(by string) bool {
 }
 
 // Begin does nothing.
-func (*pkgLists) Begin() {}
+func (*lists) Begin() {}
 
 // End does nothing.
-func (*pkgLists) End() {}
+func (*lists) End() {}
 
-var _ engine.Forgetter = (*pkgLists)(nil)
+var _ engine.Forgetter = (*lists)(nil)
 
 // Forget has the lists be fetched again for packages that should be the newest, and a failed repair
 // be tried again: a vertex above a package may have brought a repository, a version, or what the
 // repair needs. All else is read each time.
-func (l *pkgLists) Forget() {
+func (l *lists) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.by, l.fetched, l.db = "", time.Time{}, pkgDatabase{}
+	l.by, l.fetched, l.db = "", time.Time{}, database{}
 }
 
 // Close ends the wait for a lock.
-func (l *pkgLists) Close() error {
+func (l *lists) Close() error {
 	l.locks.Close()
 	return nil
 }
