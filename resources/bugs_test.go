@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -21,7 +20,6 @@ import (
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	all := map[string]engine.Res{"line": &LineRes{File: filepath.Join(dir, "lines"), Content: "x"}}
-	all["svc"] = svcOf(t, svcOn(t, virtual.Facts{"init": "sysv"}), "it", SvcRes{})
 	containers := newNspawnWorld(t)
 	containers.prepare(t, "box", t.TempDir())
 	all["nspawn"] = containers.res("box", NspawnRes{State: "running"})

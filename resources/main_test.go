@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"
-	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
+	_ "github.com/reactivegraph/mgmt/resources/svc"
 )
 
 func TestMain(m *testing.M) { kindtest.Main(m) }

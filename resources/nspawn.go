@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
+	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -74,7 +75,7 @@ type NspawnSends struct {
 
 // Default returns a container that runs.
 func (r *NspawnRes) Default() engine.Res {
-	return &NspawnRes{State: svcRunning, kind: r.kind, root: r.root}
+	return &NspawnRes{State: svc.Running, kind: r.kind, root: r.root}
 }
 
 // Sends says what is sent.
@@ -82,7 +83,7 @@ func (*NspawnRes) Sends() any { return &NspawnSends{} }
 
 func (r *NspawnRes) state() string {
 	if r.State == "" {
-		return svcRunning
+		return svc.Running
 	}
 	return r.State
 }
@@ -122,13 +123,13 @@ func (r *NspawnRes) at(path string) string {
 // Validate checks the name and the parameters.
 func (r *NspawnRes) Validate() error {
 	errs := []error{names.CheckHost("the name", r.Name())}
-	if !slices.Contains([]string{svcRunning, svcStopped, nspawnAbsent}, r.state()) {
+	if !slices.Contains([]string{svc.Running, svc.Stopped, nspawnAbsent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running, stopped or absent", r.State))
 	}
 	errs = append(append(errs, checkNspawn(r.settings())), rules.Broken([]rules.Rule{
 		{If: r.Force && !r.absent(), Text: "force is only for state absent"},
 		{If: r.absent() && r.settingsGiven(), Text: "settings are given, and state is absent"},
-		{If: r.absent() && r.Startup != "" && r.Startup != svcDisabled, Text: "startup is " + r.Startup + ", and state is absent"},
+		{If: r.absent() && r.Startup != "" && r.Startup != svc.Disabled, Text: "startup is " + r.Startup + ", and state is absent"},
 	})...)
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -190,10 +191,10 @@ func (r *NspawnRes) children() (list []engine.Res) {
 }
 
 // service is its unit.
-func (r *NspawnRes) service() *SvcRes {
-	s := &SvcRes{State: r.state(), Startup: r.Startup, Backed: virtualkind.Of(r.kind)}
+func (r *NspawnRes) service() *svc.Res {
+	s := &svc.Res{State: r.state(), Startup: r.Startup, Backed: virtualkind.Of(r.kind)}
 	if r.absent() {
-		s.State, s.Startup = svcStopped, svcDisabled
+		s.State, s.Startup = svc.Stopped, svc.Disabled
 	}
 	traits.Child("svc", r.unit(), s)
 	return s

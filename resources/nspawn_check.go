@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
+	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
@@ -27,34 +28,34 @@ var nspawnImage = []string{"", ".raw", ".v", ".raw.v"}
 
 // nspawnLook is what was found.
 type nspawnLook struct {
-	unit     *SvcRes        // nil if there is no such unit, since systemd-nspawn is not installed
+	unit     *svc.Res       // nil if there is no such unit, since systemd-nspawn is not installed
 	machine  *nspawnMachine // that runs, whoever has started it; nil for none
 	image    string         // its path; empty if there is none
 	settings string         // the text of the file; empty for none
 }
 
 // running reports whether the unit runs.
-func (l nspawnLook) running() bool { return l.unit != nil && l.unit.State == svcRunning }
+func (l nspawnLook) running() bool { return l.unit != nil && l.unit.State == svc.Running }
 
 // state says whether it runs, whoever has started it.
 func (l nspawnLook) state() string {
 	if l.running() || l.machine != nil {
-		return svcRunning
+		return svc.Running
 	}
-	return svcStopped
+	return svc.Stopped
 }
 
 // startup says what happens at boot.
 func (l nspawnLook) startup() string {
 	if l.unit == nil {
-		return svcDisabled
+		return svc.Disabled
 	}
 	return l.unit.Startup
 }
 
 // nothing reports whether nothing is left of it.
 func (l nspawnLook) nothing() bool {
-	return l.state() == svcStopped && l.image == "" && l.settings == "" && l.startup() == svcDisabled
+	return l.state() == svc.Stopped && l.image == "" && l.settings == "" && l.startup() == svc.Disabled
 }
 
 // look looks at all of it.
@@ -75,13 +76,13 @@ func (r *NspawnRes) look(ctx context.Context) (l nspawnLook, err error) {
 }
 
 // lookUnit has the service look at itself.
-func (r *NspawnRes) lookUnit(ctx context.Context) (*SvcRes, error) {
+func (r *NspawnRes) lookUnit(ctx context.Context) (*svc.Res, error) {
 	s := r.service()
 	if err := s.Init(r.init.Child(s)); err != nil {
 		return nil, err
 	}
 	got, err := s.Read(ctx)
-	unit, _ := got.(*SvcRes)
+	unit, _ := got.(*svc.Res)
 	return unit, errors.Join(err, s.Cleanup())
 }
 
@@ -148,11 +149,11 @@ func (r *NspawnRes) send(m *nspawnMachine) error {
 
 // possible refuses steps that are impossible, or need an explicit wish.
 func (r *NspawnRes) possible(l nspawnLook) error {
-	starts := r.state() == svcRunning && !l.running()
+	starts := r.state() == svc.Running && !l.running()
 	switch {
 	case l.machine != nil && l.machine.unit != r.unit():
 		return fmt.Errorf("a machine named %s runs that %s has not started: it belongs to %s. End it there, or by machinectl terminate", r.Name(), r.unit(), l.machine.unit)
-	case l.unit == nil && (starts || r.Startup == svcEnabled):
+	case l.unit == nil && (starts || r.Startup == svc.Enabled):
 		return fmt.Errorf("there is no systemd-nspawn: %s", nspawnFrom)
 	case starts && l.image == "" && !r.altered():
 		return fmt.Errorf("there is no image of %s: a folder %s, or a file with .raw behind that, has to come first", r.Name(), r.imagePath())
@@ -200,7 +201,7 @@ func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (b
 
 // rewrites reports whether the settings are written before it is started.
 func (r *NspawnRes) rewrites(l nspawnLook) bool {
-	return r.hasSettings() && r.state() == svcRunning && l.settings != r.settings()
+	return r.hasSettings() && r.state() == svc.Running && l.settings != r.settings()
 }
 
 // overtaken reports whether, while the settings are altered, another client has started it, with
@@ -222,7 +223,7 @@ func (r *NspawnRes) halt(ctx context.Context) error {
 		return err
 	}
 	defer m.Close()
-	_, _, err = backends.Stop.Call(ctx, m, s.args())
+	_, _, err = backends.Stop.Call(ctx, m, s.Args())
 	return err
 }
 
@@ -264,7 +265,7 @@ const nspawnNote = "started"
 // ones it was started is known if it was done here; else they are taken for those of
 // the file.
 func (r *NspawnRes) outdated(l nspawnLook) bool {
-	if !r.hasSettings() || !l.running() || r.state() != svcRunning {
+	if !r.hasSettings() || !l.running() || r.state() != svc.Running {
 		return false
 	}
 	has := l.settings
@@ -288,7 +289,7 @@ func (r *NspawnRes) note(l nspawnLook) error {
 // noteNew notes the started container, with the present text of the file: it may have been altered
 // before it was read.
 func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
-	if !r.hasSettings() || r.state() != svcRunning {
+	if !r.hasSettings() || r.state() != svc.Running {
 		return nil
 	}
 	m, err := r.machine(ctx)

@@ -10,11 +10,12 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
+	"github.com/reactivegraph/mgmt/resources/svc"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 // Leaving reports whether the container is to be stopped, or absent.
-func (r *NspawnRes) Leaving() bool { return r.state() != svcRunning }
+func (r *NspawnRes) Leaving() bool { return r.state() != svc.Running }
 
 // UIDs names the unit, and the file of the settings if it is managed.
 func (r *NspawnRes) UIDs() []engine.ResUID {
@@ -77,7 +78,7 @@ func boundInto(settings string) (paths []string) {
 
 // Clashes says what two resources want differently of the unit or the settings.
 func (r *NspawnRes) Clashes(other engine.Res) error {
-	s, ok := other.(*SvcRes)
+	s, ok := other.(*svc.Res)
 	if !ok {
 		return files.Clash(r, other)
 	}

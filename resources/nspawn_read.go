@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 // Read returns the container as it is. A container that only has an image is stopped.
@@ -61,7 +62,7 @@ func (r *NspawnRes) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*NspawnRes)
 	switch {
 	case before == nil:
-		was = &NspawnRes{State: svcStopped, Startup: svcDisabled}
+		was = &NspawnRes{State: svc.Stopped, Startup: svc.Disabled}
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	case r.Force:
@@ -78,8 +79,8 @@ func (r *NspawnRes) Reversed(before engine.Res) (engine.Res, error) {
 			undo.Settings = was.Settings
 		}
 	}
-	if undo.State == svcRunning && undo.Startup == svcMasked {
-		undo.State = svcStopped // it ran before it was masked, and cannot be started now
+	if undo.State == svc.Running && undo.Startup == svc.Masked {
+		undo.State = svc.Stopped // it ran before it was masked, and cannot be started now
 	}
 	return undo, nil
 }

@@ -3,6 +3,7 @@ package resources
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	mountkind "github.com/reactivegraph/mgmt/resources/mount"
 	"github.com/reactivegraph/mgmt/resources/pkg"
+	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 // nspawnKind returns the Kind of services on a machine that systemd runs.
@@ -52,7 +54,7 @@ type nspawnWorld struct {
 
 func newNspawnWorld(t *testing.T) *nspawnWorld {
 	t.Helper()
-	w := &nspawnWorld{bus: systemdtest.NewBus(t), kind: nspawnKind(t, withSystemd), roots: map[string]string{}}
+	w := &nspawnWorld{bus: systemdtest.NewBus(t), kind: nspawnKind(t, bootedSystemd), roots: map[string]string{}}
 	w.Manager = systemdtest.NewManager(t, w.bus)
 	w.Machined = systemdtest.NewMachined(t, w.Manager, w.removeImage)
 	return w
@@ -112,8 +114,16 @@ func (w *nspawnWorld) snapshot(t testing.TB, dir string) enginetest.Tree {
 	return tree
 }
 
+var bootedSystemd = virtual.Facts{"systemd_booted": true, "init": "systemd"}
+
+func hashOf(dir string) string {
+	h := fnv.New64()
+	h.Write([]byte(dir))
+	return fmt.Sprintf("%x", h.Sum64())
+}
+
 // nspawnName is the name of the container of a folder.
-func nspawnName(dir string) string { return "box-" + (&svcUnits{}).name(dir)[len("suite-"):] }
+func nspawnName(dir string) string { return "box-" + hashOf(dir) }
 
 const nspawnText = "[Network]\nVirtualEthernet=no\n"
 
@@ -644,7 +654,7 @@ func TestNspawnReversed(t *testing.T) {
 }
 
 func TestNspawnValidate(t *testing.T) {
-	systemd, none := nspawnKind(t, withSystemd), nspawnKind(t, virtual.Facts{"init": "s6"})
+	systemd, none := nspawnKind(t, bootedSystemd), nspawnKind(t, virtual.Facts{"init": "s6"})
 	set := func(text string) NspawnRes { return NspawnRes{Settings: &text} }
 	for _, c := range []struct {
 		kind *virtual.Kind
@@ -769,9 +779,9 @@ func TestNspawnClashes(t *testing.T) {
 	box.SetKind("nspawn")
 	box.SetName("web")
 	for want, other := range map[string]engine.Res{
-		"":                      &SvcRes{State: "running"},
-		"the other one stopped": &SvcRes{State: "stopped"},
-		"the other one masked":  &SvcRes{Startup: "masked"},
+		"":                      &svc.Res{State: "running"},
+		"the other one stopped": &svc.Res{State: "stopped"},
+		"the other one masked":  &svc.Res{Startup: "masked"},
 		"the nspawn writes one": &file.Res{Content: new("x")},
 	} {
 		other.SetKind(kindNameOf(other))
@@ -780,7 +790,7 @@ func TestNspawnClashes(t *testing.T) {
 		}
 	}
 	box.SetRecv(map[string]*engine.Send{"state": {}})
-	if err := box.Clashes(&SvcRes{State: "stopped"}); err != nil {
+	if err := box.Clashes(&svc.Res{State: "stopped"}); err != nil {
 		t.Errorf("what is not known yet clashes: %v", err)
 	}
 	uids := fmt.Sprint(box.UIDs())

@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// nspawnSeen is the state of the machine that CheckApply has seen last, as svcSeen is of a service:
+// nspawnSeen is the state of the machine that CheckApply has seen last, as svc.seen is of a service:
 // its own changes make no event.
 type nspawnSeen struct {
 	watches.Turns        // CheckApply, or Watch

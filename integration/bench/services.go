@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 const services = 500
@@ -57,7 +57,7 @@ func serviceName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 func serviceGraph(n int) gapi.Frontend {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
-		r := &resources.SvcRes{State: "running", Startup: "enabled"}
+		r := &svc.Res{State: "running", Startup: "enabled"}
 		r.MetaParams().Backend = "systemd"
 		decls[i] = static.Declare("svc", serviceName(i), r)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	"github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
 // soon is how long it may take from the signal that a service has stopped to the call that
@@ -40,11 +40,11 @@ func repairTime(t *testing.T, n int, repair func() time.Duration) {
 
 // engineOn runs the engine with services on a made-up systemd until the test ends, and
 // returns when it has converged.
-func engineOn(t *testing.T, want resources.SvcRes, units ...string) {
+func engineOn(t *testing.T, want svc.Res, units ...string) {
 	t.Helper()
 	g := &gapi.Declared{Name: "services"}
 	for _, unit := range units {
-		r := &resources.SvcRes{State: want.State, Startup: want.Startup}
+		r := &svc.Res{State: want.State, Startup: want.Startup}
 		r.MetaParams().Backend = "systemd"
 		g.Resources = append(g.Resources, static.Declare("svc", unit, r))
 	}
@@ -93,7 +93,7 @@ func TestServicesReadOnce(t *testing.T) {
 	} {
 		t.Run(startup, func(t *testing.T) {
 			m, units := privateSystemd(t, 20, first)
-			engineOn(t, resources.SvcRes{Startup: startup}, units...)
+			engineOn(t, svc.Res{Startup: startup}, units...)
 			for _, unit := range units {
 				if got := m.Unit(unit).File; got != startup {
 					t.Errorf("%s is %s", unit, got)
@@ -112,7 +112,7 @@ func TestServicesReadOnce(t *testing.T) {
 // when that was done.
 func TestServicesUnmasked(t *testing.T) {
 	m, units := privateSystemd(t, 20, systemdtest.Unit{File: "masked"})
-	engineOn(t, resources.SvcRes{State: "running", Startup: "enabled"}, units...)
+	engineOn(t, svc.Res{State: "running", Startup: "enabled"}, units...)
 	for _, unit := range units {
 		if u := m.Unit(unit); u.File != "enabled" || u.Active != "active" {
 			t.Errorf("%s is %s and %s", unit, u.File, u.Active)
@@ -124,7 +124,7 @@ func TestServicesUnmasked(t *testing.T) {
 // TestServiceRepairTime: of many services one stops, and is started at once.
 func TestServiceRepairTime(t *testing.T) {
 	m, units := privateSystemd(t, 100, systemdtest.Unit{Active: "active", File: "enabled"})
-	engineOn(t, resources.SvcRes{State: "running", Startup: "enabled"}, units...)
+	engineOn(t, svc.Res{State: "running", Startup: "enabled"}, units...)
 	if n := m.Subscribers(); n != 1 {
 		t.Errorf("%d connections for %d services", n, len(units))
 	}

@@ -18,6 +18,6 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/password"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"
-	_ "github.com/reactivegraph/mgmt/resources/svc/backends"
+	_ "github.com/reactivegraph/mgmt/resources/svc"
 	_ "github.com/reactivegraph/mgmt/resources/sysctl"
 )

@@ -468,3 +468,23 @@ func TestPackageWatchOnlyWaits(t *testing.T) {
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	kindtest.WatchEnds(t, "pkg", of(t), nil)
 }
+
+// TestPackageGoesAfterItsService: a package that goes waits until the service of its name has stopped.
+func TestPackageGoesAfterItsService(t *testing.T) {
+	gone := of(t)
+	gone.SetName("nginx:amd64")
+	gone.State = uninstalled
+	e, err := gone.AutoEdges()
+	kindtest.Must(t, err)
+	want := traits.SvcUID(engine.BaseUID{}, "nginx", false)
+	for e != nil {
+		next := e.Next()
+		if slices.ContainsFunc(next, func(u engine.ResUID) bool { return want.IFF(u) && u.IsReversed() }) {
+			return
+		}
+		if len(next) == 0 || !e.Test(make([]bool, len(next))) {
+			break
+		}
+	}
+	t.Error("it does not wait")
+}

@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 )
 
 // waits checks that CheckApply does nothing but wait, and for what.
-func (r *svcRig) waits(t *testing.T, what ...string) {
+func (r *rig) waits(t *testing.T, what ...string) {
 	t.Helper()
 	r.Forget()
 	_, err := r.res.CheckApply(t.Context(), true)
@@ -34,7 +34,7 @@ func (r *svcRig) waits(t *testing.T, what ...string) {
 }
 
 // drain forgets events.
-func (r *svcRig) drain() {
+func (r *rig) drain() {
 	for {
 		select {
 		case <-r.fake.Events():
@@ -47,7 +47,7 @@ func (r *svcRig) drain() {
 // TestFindingB3RestartByHandIsNoDrift: while somebody else restarts a service nothing is done with it, and after the
 // restart there is nothing to do.
 func TestFindingB3RestartByHandIsNoDrift(t *testing.T) {
-	r := newSvcRig(t, SvcRes{State: "running"})
+	r := newSvcRig(t, Res{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
 	kindtest.Want(t, r.fake, r.res, "")
 	kindtest.Watching(t, r.fake, r.res)
@@ -66,7 +66,7 @@ func TestFindingB3RestartByHandIsNoDrift(t *testing.T) {
 // TestFindingB3StopByHandIsRepairedAfterIt: a service that somebody else stops is started when the stop is over, and
 // not before.
 func TestFindingB3StopByHandIsRepairedAfterIt(t *testing.T) {
-	r := newSvcRig(t, SvcRes{State: "running"})
+	r := newSvcRig(t, Res{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
 	kindtest.Want(t, r.fake, r.res, "")
 	kindtest.Watching(t, r.fake, r.res)
@@ -88,7 +88,7 @@ func TestFindingB3JobsOfWhatItNeeds(t *testing.T) {
 		"part of":  {PartOf: []string{"db.service"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newSvcRig(t, SvcRes{State: "running"})
+			r := newSvcRig(t, Res{State: "running"})
 			r.Add("web.service", u)
 			r.Add("db.service", systemdtest.Unit{Active: "active"})
 			end := r.Begin("db.service", "stop")
@@ -105,7 +105,7 @@ func TestFindingB3JobsOfWhatItNeeds(t *testing.T) {
 
 // TestFindingB3JobInTheLastMoment: a job that comes between the look and the start is not replaced.
 func TestFindingB3JobInTheLastMoment(t *testing.T) {
-	r := newSvcRig(t, SvcRes{State: "running"})
+	r := newSvcRig(t, Res{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Sudden: "stop"})
 	_, err := r.res.CheckApply(t.Context(), true)
 	if w, ok := errors.AsType[*engine.WaitError](err); !ok || !strings.Contains(w.For, "the job stop of web.service") {
@@ -118,7 +118,7 @@ func TestFindingB3JobInTheLastMoment(t *testing.T) {
 
 // TestFindingB3RefreshWaits: a notification waits for a job too, and is acted on after it.
 func TestFindingB3RefreshWaits(t *testing.T) {
-	r := newSvcRig(t, SvcRes{})
+	r := newSvcRig(t, Res{})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
 	end := r.Begin("web.service", "reload")
 	r.fake.SetRefresh(true)
@@ -129,7 +129,7 @@ func TestFindingB3RefreshWaits(t *testing.T) {
 
 // TestFindingB3NothingToDoWaitsForNothing: what is as wanted is ok, whatever goes on.
 func TestFindingB3NothingToDoWaitsForNothing(t *testing.T) {
-	r := newSvcRig(t, SvcRes{State: "running"})
+	r := newSvcRig(t, Res{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Active: "active"})
 	defer r.Begin("web.service", "reload")()
 	r.res.locks = locked(t)
@@ -149,7 +149,7 @@ func TestFindingB3PackageManagerAtWork(t *testing.T) {
 	for name, u := range map[string]*systemdtest.Unit{
 		"stopped": {}, "disabled": {Active: "active"}, "not there": nil,
 	} {
-		r := newSvcRig(t, SvcRes{State: "running", Startup: "enabled"})
+		r := newSvcRig(t, Res{State: "running", Startup: "enabled"})
 		r.res.locks = locked(t)
 		if u != nil {
 			r.Add("web.service", *u)
@@ -163,7 +163,7 @@ func TestFindingB3PackageManagerAtWork(t *testing.T) {
 			kindtest.Want(t, r.fake, r.res, "")
 		}
 	}
-	s := newSvcRig(t, SvcRes{State: "running", Session: true})
+	s := newSvcRig(t, Res{State: "running", Session: true})
 	s.res.locks = locked(t)
 	s.Add("web.service", systemdtest.Unit{})
 	kindtest.Want(t, s.fake, s.res, `state: "stopped" -> "running"`)
@@ -175,7 +175,7 @@ func TestFindingB3LeftLock(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := newSvcRig(t, SvcRes{State: "running"})
+	r := newSvcRig(t, Res{State: "running"})
 	r.res.locks = []pkglock.Lock{{Backend: "pacman", Path: path, How: pkglock.ByOpen}}
 	r.Add("web.service", systemdtest.Unit{})
 	kindtest.Want(t, r.fake, r.res, `state: "stopped" -> "running"`)
@@ -183,8 +183,8 @@ func TestFindingB3LeftLock(t *testing.T) {
 
 // TestFindingB3LockIsFree: a service that waits for a lock is looked at when the lock is free, and does then what it had to.
 func TestFindingB3LockIsFree(t *testing.T) {
-	r := newSvcRig(t, SvcRes{State: "running"})
-	shared := &svcShared{life: t.Context(), locks: pkglock.Waits{Life: t.Context()}}
+	r := newSvcRig(t, Res{State: "running"})
+	shared := &shared{life: t.Context(), locks: pkglock.Waits{Life: t.Context()}}
 	defer shared.Close()
 	r.res.Handle().Shared = shared
 	var end func() error

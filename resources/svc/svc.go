@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -17,42 +17,42 @@ import (
 
 // The states of a service, and whether it is started at boot.
 const (
-	svcRunning  = "running"
-	svcStopped  = "stopped"
-	svcEnabled  = "enabled"
-	svcDisabled = "disabled"
-	svcMasked   = "masked"
+	Running  = "running"
+	Stopped  = "stopped"
+	Enabled  = "enabled"
+	Disabled = "disabled"
+	Masked   = "masked"
 )
 
 // What a notification does.
 const (
-	svcReload  = "reload"
-	svcRestart = "restart"
-	svcTry     = "try"
+	Reload  = "reload"
+	Restart = "restart"
+	try     = "try"
 )
 
 func init() {
-	virtualkind.Register("svc", newSvc)
+	virtualkind.Register("svc", newRes)
 }
 
-func newSvc(k *virtual.Kind) virtual.Resource { return &SvcRes{Backed: virtualkind.Of(k)} }
+func newRes(k *virtual.Kind) virtual.Resource { return &Res{Backed: virtualkind.Of(k)} }
 
 var (
-	_ virtual.Resource      = (*SvcRes)(nil)
-	_ engine.EdgeableRes    = (*SvcRes)(nil)
-	_ engine.ClashingRes    = (*SvcRes)(nil)
-	_ engine.RefreshableRes = (*SvcRes)(nil)
-	_ engine.RecvableRes    = (*SvcRes)(nil)
-	_ engine.ReversibleRes  = (*SvcRes)(nil)
-	_ engine.Readable       = (*SvcRes)(nil)
-	_ engine.Listable       = (*SvcRes)(nil)
-	_ engine.OverlappingRes = (*SvcRes)(nil)
-	_ engine.DescribedRes   = (*SvcRes)(nil)
+	_ virtual.Resource      = (*Res)(nil)
+	_ engine.EdgeableRes    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
-// SvcRes is a service: whether it runs, and whether it is started at boot. Its name is
+// Res is a service: whether it runs, and whether it is started at boot. Its name is
 // that of the service.
-type SvcRes struct {
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -66,42 +66,42 @@ type SvcRes struct {
 	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
 	virtualkind.Backed
-	seen  *svcSeen
+	seen  *seen
 	locks []pkglock.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
 }
 
 // Default returns a service of which nothing is said.
-func (r *SvcRes) Default() engine.Res {
-	return &SvcRes{Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+func (r *Res) Default() engine.Res {
+	return &Res{Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 }
 
 // Backends returns the names of the service managers that are known.
-func (r *SvcRes) Backends() []string { return r.BackendNames("svc") }
+func (r *Res) Backends() []string { return r.BackendNames("svc") }
 
 // Backend names the service manager that was asked for.
-func (r *SvcRes) Backend() string { return r.MetaParams().Backend }
+func (r *Res) Backend() string { return r.MetaParams().Backend }
 
 // Needs returns what has to be called for such a resource.
-func (r *SvcRes) Needs() []string {
+func (r *Res) Needs() []string {
 	need := []string{backends.Describe.Name()}
 	switch r.State {
-	case svcRunning:
+	case Running:
 		need = append(need, backends.Start.Name())
-	case svcStopped:
+	case Stopped:
 		need = append(need, backends.Stop.Name())
 	}
 	switch r.Startup {
-	case svcEnabled:
+	case Enabled:
 		need = append(need, backends.Enable.Name())
-	case svcDisabled:
+	case Disabled:
 		need = append(need, backends.Disable.Name())
-	case svcMasked:
+	case Masked:
 		need = append(need, backends.Mask.Name())
 	}
 	switch r.OnRefresh {
-	case svcReload:
+	case Reload:
 		need = append(need, backends.Reload.Name(), backends.CanReload.Name())
-	case svcRestart:
+	case Restart:
 		need = append(need, backends.Restart.Name())
 	}
 	if r.Session {
@@ -111,46 +111,47 @@ func (r *SvcRes) Needs() []string {
 }
 
 // Validate checks the name and the parameters.
-func (r *SvcRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := []error{backends.CheckName(r.Name())}
-	if !slices.Contains([]string{"", svcRunning, svcStopped}, r.State) {
+	if !slices.Contains([]string{"", Running, Stopped}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running or stopped", r.State))
 	}
-	if !slices.Contains([]string{"", svcEnabled, svcDisabled, svcMasked}, r.Startup) {
+	if !slices.Contains([]string{"", Enabled, Disabled, Masked}, r.Startup) {
 		errs = append(errs, fmt.Errorf("startup is %q, it must be enabled, disabled or masked", r.Startup))
 	}
-	if !slices.Contains([]string{"", svcReload, svcRestart, svcTry}, r.OnRefresh) {
+	if !slices.Contains([]string{"", Reload, Restart, try}, r.OnRefresh) {
 		errs = append(errs, fmt.Errorf("refresh is %q, it must be reload, restart or try", r.OnRefresh))
 	}
-	if r.State == svcRunning && r.Startup == svcMasked {
+	if r.State == Running && r.Startup == Masked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
 	}
 	return errors.Join(errs...)
 }
 
 // CheckMachine says what the backend of a machine can't do.
-func (r *SvcRes) CheckMachine(m engine.Machine) error { return r.Check("svc", r, m) }
+func (r *Res) CheckMachine(m engine.Machine) error { return r.Check("svc", r, m) }
 
 // Init keeps the handle.
-func (r *SvcRes) Init(init *engine.Init) error {
+func (r *Res) Init(init *engine.Init) error {
 	r.Keep(init)
 	r.seen = newSvcSeen()
-	if shared, ok := init.Shared.(*svcShared); ok {
-		r.UseHost(svcHost{init.Host, &shared.turn})
+	if shared, ok := init.Shared.(*shared); ok {
+		r.UseHost(host{init.Host, &shared.turn})
 	}
 	return nil
 }
 
 // Cmp compares the parameters, and the backends to choose from.
-func (r *SvcRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
-func (r *SvcRes) args() backends.UnitArgs {
+// Args returns the arguments of the functions of a backend that are about this service.
+func (r *Res) Args() backends.UnitArgs {
 	return backends.UnitArgs{Name: r.Name(), Session: r.Session}
 }
 
 // look asks for the service; nil if it is not there.
-func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*backends.Info, error) {
-	info, result, err := backends.Describe.Call(ctx, m, r.args())
+func (r *Res) look(ctx context.Context, m *virtual.Module) (*backends.Info, error) {
+	info, result, err := backends.Describe.Call(ctx, m, r.Args())
 	if err != nil || !result.Found {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (r *SvcRes) look(ctx context.Context, m *virtual.Module) (*backends.Info, e
 }
 
 // Read returns the service as it is.
-func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.Open(ctx, "svc", r.Backend())
 	if err != nil {
 		return nil, err
@@ -172,47 +173,47 @@ func (r *SvcRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // as makes a resource of what is known of a service.
-func (r *SvcRes) as(name string, info *backends.Info) engine.Res {
-	is := &SvcRes{State: svcState(info), Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+func (r *Res) as(name string, info *backends.Info) engine.Res {
+	is := &Res{State: state(info), Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	is.MetaParams().Backend = r.Backend()
-	if now := svcStartup(info); slices.Contains([]string{svcEnabled, svcDisabled, svcMasked}, now) {
+	if now := startup(info); slices.Contains([]string{Enabled, Disabled, Masked}, now) {
 		is.Startup = now // of anything else nothing can be said
 	}
 	return is
 }
 
-func svcState(info *backends.Info) string {
+func state(info *backends.Info) string {
 	if info != nil && info.Running {
-		return svcRunning
+		return Running
 	}
-	return svcStopped
+	return Stopped
 }
 
 // A state until the next boot only can't be wanted.
 const (
-	svcPassing       = "enabled until the next boot"
-	svcPassingMasked = "masked until the next boot"
+	untilBoot       = "enabled until the next boot"
+	maskedUntilBoot = "masked until the next boot"
 )
 
-func svcStartup(info *backends.Info) string {
+func startup(info *backends.Info) string {
 	passing := info != nil && info.Passing != nil && *info.Passing
 	switch {
 	case passing && info.Masked != nil && *info.Masked:
-		return svcPassingMasked
+		return maskedUntilBoot
 	case passing:
-		return svcPassing
+		return untilBoot
 	case info != nil && info.Masked != nil && *info.Masked:
-		return svcMasked
+		return Masked
 	case info != nil && info.Enabled:
-		return svcEnabled
+		return Enabled
 	}
-	return svcDisabled
+	return Disabled
 }
 
 // List yields all services of the machine, or of the session.
-func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		m, err := r.Open(ctx, "svc", r.Backend())
 		if err != nil {
@@ -241,14 +242,14 @@ func (r *SvcRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // Reversed returns the resource that brings back the state before, as far as this resource manages
 // it. A service that was not there is stopped, and not started at boot.
-func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &SvcRes{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &Res{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	undo.MetaParams().Backend = r.Backend()
-	was, _ := before.(*SvcRes)
+	was, _ := before.(*Res)
 	if before == nil {
-		was = &SvcRes{State: svcStopped, Startup: svcDisabled}
+		was = &Res{State: Stopped, Startup: Disabled}
 	}
 	if was == nil {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
@@ -259,14 +260,14 @@ func (r *SvcRes) Reversed(before engine.Res) (engine.Res, error) {
 	if r.Startup != "" {
 		undo.Startup = was.Startup
 	}
-	if undo.State == svcRunning && undo.Startup == svcMasked {
+	if undo.State == Running && undo.Startup == Masked {
 		undo.State = "" // it ran before it was masked, and cannot be started now
 	}
 	return undo, nil
 }
 
 // Doc describes the kind.
-func (r *SvcRes) Doc() string {
+func (r *Res) Doc() string {
 	return `Keeps a service running or stopped, and has it started at boot or not.
 
 The service manager of the machine is found by itself: systemd, which is asked over D-Bus, OpenRC, runit, or the scripts in
@@ -297,18 +298,18 @@ wanted state holds each time that the machine boots.
 A service that is not there counts as stopped and disabled; that it should run or be enabled is a failure then.`
 }
 
-var _ virtual.UsingRes = (*SvcRes)(nil)
+var _ virtual.UsingRes = (*Res)(nil)
 
 // Uses says what a service needs.
-func (r *SvcRes) Uses() (all []virtual.Use) {
-	for _, s := range []string{svcRunning, svcStopped} {
-		all = append(all, virtualkind.Use("state: "+s, &SvcRes{State: s}))
+func (r *Res) Uses() (all []virtual.Use) {
+	for _, s := range []string{Running, Stopped} {
+		all = append(all, virtualkind.Use("state: "+s, &Res{State: s}))
 	}
-	for _, s := range []string{svcEnabled, svcDisabled, svcMasked} {
-		all = append(all, virtualkind.Use("startup: "+s, &SvcRes{Startup: s}))
+	for _, s := range []string{Enabled, Disabled, Masked} {
+		all = append(all, virtualkind.Use("startup: "+s, &Res{Startup: s}))
 	}
-	for _, s := range []string{svcReload, svcRestart} {
-		all = append(all, virtualkind.Use("refresh: "+s, &SvcRes{OnRefresh: s}))
+	for _, s := range []string{Reload, Restart} {
+		all = append(all, virtualkind.Use("refresh: "+s, &Res{OnRefresh: s}))
 	}
-	return append(all, virtualkind.Use("session: true", &SvcRes{Session: true}))
+	return append(all, virtualkind.Use("session: true", &Res{Session: true}))
 }

@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -17,15 +17,15 @@ func TestLoadRefusesServices(t *testing.T) {
 	debian := kindtest.OnMachine(t, virtual.Facts{"os_family": "Debian", "kernel": "Linux", "init": "systemd", "systemd_booted": true})
 	runit := kindtest.OnMachine(t, virtual.Facts{"kernel": "Linux", "init": "runit"})
 	alpine := kindtest.OnMachine(t, virtual.Facts{"os_family": "Alpine", "kernel": "Linux", "init": "openrc"}, "busybox", "adduser", "deluser", "addgroup", "delgroup", "rc-service", "rc-update", "apk")
-	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.Startup = "masked" }, "")
-	kindtest.Loaded(t, debian, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "")
-	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.State = "running" }, "")
-	kindtest.Loaded(t, runit, "svc", func(r *SvcRes) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
-	kindtest.Loaded(t, alpine, "svc", func(r *SvcRes) { r.State, r.Session = "running", true }, "the backend openrc has no session")
+	kindtest.Loaded(t, debian, "svc", func(r *Res) { r.Startup = "masked" }, "")
+	kindtest.Loaded(t, debian, "svc", func(r *Res) { r.State, r.Session = "running", true }, "")
+	kindtest.Loaded(t, runit, "svc", func(r *Res) { r.State = "running" }, "")
+	kindtest.Loaded(t, runit, "svc", func(r *Res) { r.Startup = "masked" }, "svc.mask is not supported by the backend runit on this machine")
+	kindtest.Loaded(t, alpine, "svc", func(r *Res) { r.State, r.Session = "running", true }, "the backend openrc has no session")
 }
 
 // watchedBy is a resource whose backend follows the facts, on a host of the test.
-func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginetest.Fake, *enginetest.FakeHost) {
+func watchedBy(t *testing.T, facts engine.Facts, want Res) (*Res, *enginetest.Fake, *enginetest.FakeHost) {
 	t.Helper()
 	host := enginetest.NewHost()
 	host.SetFacts(facts)
@@ -35,7 +35,7 @@ func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginet
 		}
 		return &engine.Result{}, nil
 	})
-	r := kindtest.Loaded(t, kindtest.OnMachine(t, facts.Map()), "svc", func(r *SvcRes) { r.State, r.Startup = want.State, want.Startup }, "")
+	r := kindtest.Loaded(t, kindtest.OnMachine(t, facts.Map()), "svc", func(r *Res) { r.State, r.Startup = want.State, want.Startup }, "")
 	f := enginetest.NewInit(t, enginetest.WithHost(host))
 	if err := r.Init(f.Init()); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func watchedBy(t *testing.T, facts engine.Facts, want SvcRes) (*SvcRes, *enginet
 // that is the failure, before anything is done, until the facts change again.
 func TestChosenAnew(t *testing.T) {
 	sysv, openrc := engine.Facts{Init: "sysv"}, engine.Facts{Init: "openrc"}
-	r, f, host := watchedBy(t, sysv, SvcRes{State: svcRunning})
+	r, f, host := watchedBy(t, sysv, Res{State: Running})
 	kindtest.Watching(t, f, r)
 	kindtest.Want(t, f, r, "")
 	looked := func(tool string) bool {
@@ -82,7 +82,7 @@ func TestChosenAnew(t *testing.T) {
 // TestChosenAnewUnseen: the event of another choice comes when that backend is followed already, so that
 // what changes after the look that it leads to is another event. Running is said once.
 func TestChosenAnewUnseen(t *testing.T) {
-	r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, SvcRes{State: svcRunning})
+	r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, Res{State: Running})
 	event, followed := r.Handle().Event, make(chan bool, 10)
 	r.Handle().Event = func() {
 		followed <- slices.ContainsFunc(host.Subscriptions(), func(paths []string) bool { return slices.Contains(paths, "/etc/init.d/it") })
@@ -102,7 +102,7 @@ func TestChosenAnewUnseen(t *testing.T) {
 
 // TestNeedsAnew: what the backend of now can't do is the failure, though the one of then could.
 func TestNeedsAnew(t *testing.T) {
-	r, f, host := watchedBy(t, engine.Facts{SystemdBooted: true, Init: "systemd"}, SvcRes{Startup: svcMasked})
+	r, f, host := watchedBy(t, engine.Facts{SystemdBooted: true, Init: "systemd"}, Res{Startup: Masked})
 	host.SetFacts(engine.Facts{Init: "runit"})
 	if got := kindtest.Verbs(t, f, r, true); got != "error: svc.mask is not supported by the backend runit on this machine, only where systemd_booted is true" {
 		t.Error(got)

@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 )
 
 // TestSvcSharedHangs: a manager that does not answer keeps neither the end of mgmt waiting for longer
-// than svcCloseTime, nor End for longer than svcRereadTime; what it was not told, it is told again.
+// than closeTime, nor End for longer than rereadTime; what it was not told, it is told again.
 func TestSvcSharedHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		life, end := context.WithCancel(t.Context())
 		told := 0
-		s := &svcShared{life: life, due: true, reread: func(ctx context.Context) error {
+		s := &shared{life: life, due: true, reread: func(ctx context.Context) error {
 			told++
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -27,14 +27,14 @@ func TestSvcSharedHangs(t *testing.T) {
 				t.Errorf("it took %s, want %s", d, most)
 			}
 		}
-		took(svcRereadTime, s.End)
+		took(rereadTime, s.End)
 		time.AfterFunc(time.Second, end)
 		took(time.Second, s.End)
 		took(0, s.End)
 		if told != 2 {
 			t.Errorf("it was tried %d times, and the last one when all was over", told)
 		}
-		took(svcCloseTime, func() {
+		took(closeTime, func() {
 			if err := s.Close(); !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}

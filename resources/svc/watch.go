@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -9,39 +9,39 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
-// svcSeen is what CheckApply has seen last. While it runs Watch waits, and compares then. So
+// seen is what CheckApply has seen last. While it runs Watch waits, and compares then. So
 // changes of CheckApply make no event, not even if it fails, and a service that cannot be started
 // is not started again and again.
-type svcSeen struct {
+type seen struct {
 	watches.Turns      // CheckApply, or Watch
 	any           bool // CheckApply has looked
-	last          svcLook
+	last          look
 	vain          int // how often in a row a change had no effect
 }
 
-// svcLook is what matters of a service.
-type svcLook struct{ there, running, enabled, masked, passing, failed, busy bool }
+// look is what matters of a service.
+type look struct{ there, running, enabled, masked, passing, failed, busy bool }
 
-func svcLookOf(info *backends.Info) svcLook {
+func lookOf(info *backends.Info) look {
 	if info == nil {
-		return svcLook{}
+		return look{}
 	}
 	is := func(b *bool) bool { return b != nil && *b }
-	return svcLook{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed), info.Job != nil}
+	return look{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed), info.Job != nil}
 }
 
-func newSvcSeen() *svcSeen { return &svcSeen{Turns: watches.NewTurns()} }
+func newSvcSeen() *seen { return &seen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
-func (s *svcSeen) known(info *backends.Info) { s.any, s.last = true, svcLookOf(info) }
+func (s *seen) known(info *backends.Info) { s.any, s.last = true, lookOf(info) }
 
-func (s *svcSeen) forget() { s.any = false }
+func (s *seen) forget() { s.any = false }
 
 // Watch tells of each state that CheckApply has not seen.
-func (r *SvcRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "svc", r, r.seen.Turns) }
+func (r *Res) Watch(ctx context.Context) error { return r.WatchBy(ctx, "svc", r, r.seen.Turns) }
 
 // Follow subscribes to what the manager tells of the service.
-func (r *SvcRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
+func (r *Res) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	sub, err := c.Watch(ctx, []string{backends.Watched(r.Name(), r.Session)})
 	if err == nil {
 		c.Subscribed(sub, nil)
@@ -51,7 +51,7 @@ func (r *SvcRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 
 // Woken tells of the service if it is not as CheckApply has seen it. The subscription is made anew when signals
 // may have been lost, or the service has come or gone, and with it perhaps the unit that it is a name of.
-func (r *SvcRes) Woken(ctx context.Context, c *virtualkind.Chosen) error {
+func (r *Res) Woken(ctx context.Context, c *virtualkind.Chosen) error {
 	if !c.Lost() {
 		differs, moved := r.differs(ctx, c.Module)
 		if differs {
@@ -66,11 +66,11 @@ func (r *SvcRes) Woken(ctx context.Context, c *virtualkind.Chosen) error {
 
 // differs reports whether the service is not as CheckApply has seen it, or cannot be
 // looked at; and whether it has come or gone. The lock is held.
-func (r *SvcRes) differs(ctx context.Context, m *virtual.Module) (differs, moved bool) {
+func (r *Res) differs(ctx context.Context, m *virtual.Module) (differs, moved bool) {
 	info, err := r.look(ctx, m)
 	if err != nil || !r.seen.any {
 		return true, false
 	}
-	now := svcLookOf(info)
+	now := lookOf(info)
 	return now != r.seen.last, now.there != r.seen.last.there
 }

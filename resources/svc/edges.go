@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 )
 
 // Leaving reports whether the service is to be stopped, or not started any more.
-func (r *SvcRes) Leaving() bool {
-	return r.State == svcStopped || r.State == "" && (r.Startup == svcDisabled || r.Startup == svcMasked)
+func (r *Res) Leaving() bool {
+	return r.State == Stopped || r.State == "" && (r.Startup == Disabled || r.Startup == Masked)
 }
 
 // UIDs names the service without the suffix .service.
-func (r *SvcRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.SvcUID(engine.UIDOf(r), backends.BaseName(r.Name()), r.Session)}
 }
 
 // Clashes refuses two resources that want one service to be two things.
-func (r *SvcRes) Clashes(other engine.Res) error {
-	o, ok := other.(*SvcRes)
+func (r *Res) Clashes(other engine.Res) error {
+	o, ok := other.(*Res)
 	switch {
 	case !ok:
 		return nil
@@ -34,14 +34,14 @@ func (r *SvcRes) Clashes(other engine.Res) error {
 	return nil
 }
 
-// svcConfigs are where services have their scripts and configuration; the name is put
+// configs are where services have their scripts and configuration; the name is put
 // behind each.
-var svcConfigs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc/sysconfig/", "/etc/sv/", "/etc/"}
+var configs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc/sysconfig/", "/etc/sv/", "/etc/"}
 
 // AutoEdges wants the unit file, the script and the folder of the configuration, the package of the
 // same name, and the packages that have those files; and the user and the group of the same name,
 // if it may run. The resource of its unit file wants the things that the file names: see UnitFile.
-func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	name, unit := backends.BaseName(r.Name()), backends.UnitName(r.Name())
 	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), name))
@@ -58,11 +58,11 @@ func (r *SvcRes) AutoEdges() (engine.AutoEdge, error) {
 	if r.Session {
 		return w, nil
 	}
-	if r.State != svcStopped { // a stopped service does not care, or is stopped so that they can go
+	if r.State != Stopped { // a stopped service does not care, or is stopped so that they can go
 		plain, _, _ := strings.Cut(name, "@")
 		w.Account(plain, plain)
 	}
-	for _, dir := range svcConfigs {
+	for _, dir := range configs {
 		exact(dir + name)
 	}
 	exact("/etc/" + name + ".conf")

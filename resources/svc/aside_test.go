@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // another backend is the right one, it asks on another stack. Its own would stay as large as that has made it.
 func TestWatchOnlyWaits(t *testing.T) {
 	t.Run("svc", func(t *testing.T) {
-		r := newSvcRig(t, SvcRes{})
+		r := newSvcRig(t, Res{})
 		kindtest.Aside(t, r.res.Handle())
 		kindtest.Want(t, r.fake, r.res, "")
 		kindtest.Watching(t, r.fake, r.res)
@@ -23,7 +23,7 @@ func TestWatchOnlyWaits(t *testing.T) {
 		r.fake.WaitEvent(t)
 	})
 	t.Run("svc, another backend", func(t *testing.T) {
-		r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, SvcRes{State: svcRunning})
+		r, f, host := watchedBy(t, engine.Facts{Init: "sysv"}, Res{State: Running})
 		kindtest.Aside(t, r.Handle())
 		kindtest.Watching(t, f, r)
 		host.SetFacts(engine.Facts{Init: "openrc"})
@@ -33,7 +33,7 @@ func TestWatchOnlyWaits(t *testing.T) {
 
 // comesBack is followed only when it is there.
 type comesBack struct {
-	*SvcRes
+	*Res
 	away error
 }
 
@@ -42,8 +42,8 @@ func (r *comesBack) Follow(context.Context, *virtualkind.Chosen) error { return 
 // TestAgain: what is away is followed again when it has come back, and has the thing looked at; it is tried so often,
 // then it is why the Watch fails. What was lost meanwhile is lost until then.
 func TestAgain(t *testing.T) {
-	r := &comesBack{SvcRes: svcOf(t, svcOn(t, withSystemd), "web", SvcRes{})}
-	f := kindtest.Begin(t, "svc", r.SvcRes)
+	r := &comesBack{Res: of(t, on(t, withSystemd), "web", Res{})}
+	f := kindtest.Begin(t, "svc", r.Res)
 	f.Init().Running()
 	c := virtualkind.Choosing(&r.Backed, r.VirtualKind(), r, nil)
 	defer c.Every(0)

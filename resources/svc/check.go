@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
-// svcStep is one change, and the calls that make it.
-type svcStep struct {
+// step is one change, and the calls that make it.
+type step struct {
 	change engine.Change
 	boot   []*virtual.Fn[backends.BootArgs, virtual.Nothing] // about what happens at boot
 	act    *virtual.Fn[backends.UnitArgs, virtual.Nothing]   // about now; nil for nothing
@@ -19,7 +19,7 @@ type svcStep struct {
 
 // CheckApply compares the service with the wanted state, and makes it so. Startup comes first: a
 // masked service cannot be started.
-func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
@@ -34,7 +34,7 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	r.seen.known(info)
-	if info == nil && (r.State == svcRunning || r.Startup == svcEnabled) {
+	if info == nil && (r.State == Running || r.Startup == Enabled) {
 		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
 	steps, err := r.steps(ctx, m, info)
@@ -56,8 +56,8 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	err = r.take(ctx, m, steps)
 	now, lerr := r.look(ctx, m)
 	// Another client has stopped or disabled it meanwhile, or it did not last.
-	lost := svcState(now) != svcRunning && r.State == svcRunning && (err == nil || svcState(info) == svcRunning)
-	disabled := r.Startup != "" && svcStartup(info) == r.Startup && svcStartup(now) != r.Startup
+	lost := state(now) != Running && r.State == Running && (err == nil || state(info) == Running)
+	disabled := r.Startup != "" && startup(info) == r.Startup && startup(now) != r.Startup
 	if lerr != nil || lost || disabled || err == nil && r.overtaken(now) {
 		r.seen.forget()
 	} else {
@@ -66,22 +66,22 @@ func (r *SvcRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, err
 }
 
-// svcVain is how often in a row a service is looked at again that has lost its new state: another
+// vain is how often in a row a service is looked at again that has lost its new state: another
 // client has changed it since, or it can't have that state, as a unit that can't be enabled by
 // itself.
-const svcVain = 3
+const vain = 3
 
 // overtaken reports whether to look again, since it is not as it was just made.
-func (r *SvcRes) overtaken(now *backends.Info) bool {
-	if (r.State == "" || svcState(now) == r.State) && (r.Startup == "" || svcStartup(now) == r.Startup) {
+func (r *Res) overtaken(now *backends.Info) bool {
+	if (r.State == "" || state(now) == r.State) && (r.Startup == "" || startup(now) == r.Startup) {
 		r.seen.vain = 0
 		return false
 	}
 	r.seen.vain++
-	return r.seen.vain <= svcVain
+	return r.seen.vain <= vain
 }
 
-func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) error {
+func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 	for _, s := range steps {
 		if err := r.boot(ctx, m, s.boot); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) e
 		if s.act == nil {
 			continue
 		}
-		if _, _, err := s.act.Call(ctx, m, r.args()); err != nil {
+		if _, _, err := s.act.Call(ctx, m, r.Args()); err != nil {
 			return err
 		}
 	}
@@ -98,11 +98,11 @@ func (r *SvcRes) take(ctx context.Context, m *virtual.Module, steps []svcStep) e
 
 // boot calls the function that alters the start at boot. A manager that has to be told of that is
 // told when no other resource alters something any more.
-func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) error {
-	shared, later := r.Handle().Shared.(*svcShared)
+func (r *Res) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) error {
+	shared, later := r.Handle().Shared.(*shared)
 	later = later && m.Needs(backends.Reread.Name()) == nil
 	for _, call := range calls {
-		if _, _, err := call.Call(ctx, m, backends.BootArgs{UnitArgs: r.args(), Later: later}); err != nil {
+		if _, _, err := call.Call(ctx, m, backends.BootArgs{UnitArgs: r.Args(), Later: later}); err != nil {
 			return err
 		}
 		if later {
@@ -113,23 +113,23 @@ func (r *SvcRes) boot(ctx context.Context, m *virtual.Module, calls []*virtual.F
 }
 
 // steps returns what has to be done.
-func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *backends.Info) ([]svcStep, error) {
-	var steps []svcStep
+func (r *Res) steps(ctx context.Context, m *virtual.Module, info *backends.Info) ([]step, error) {
+	var steps []step
 	add := func(from, to string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) {
-		steps = append(steps, svcStep{change: engine.Change{Field: "state", From: from, To: to}, act: act})
+		steps = append(steps, step{change: engine.Change{Field: "state", From: from, To: to}, act: act})
 	}
-	if from := svcStartup(info); r.Startup != "" && from != r.Startup {
-		steps = append(steps, svcStep{change: engine.Change{Field: "startup", From: from, To: r.Startup}, boot: svcBoot(from, r.Startup)})
+	if from := startup(info); r.Startup != "" && from != r.Startup {
+		steps = append(steps, step{change: engine.Change{Field: "startup", From: from, To: r.Startup}, boot: boot(from, r.Startup)})
 	}
-	state := svcState(info)
+	state := state(info)
 	switch {
-	case r.State == svcRunning && state != svcRunning && r.Handle().Refresh():
-		add(state, svcRunning, backends.Restart) // for what it reads is new, however often it has crashed
-	case r.State == svcRunning && state != svcRunning:
-		add(state, svcRunning, backends.Start)
-	case r.State == svcStopped && state != svcStopped:
-		add(state, svcStopped, backends.Stop)
-	case state == svcRunning && r.Handle().Refresh():
+	case r.State == Running && state != Running && r.Handle().Refresh():
+		add(state, Running, backends.Restart) // for what it reads is new, however often it has crashed
+	case r.State == Running && state != Running:
+		add(state, Running, backends.Start)
+	case r.State == Stopped && state != Stopped:
+		add(state, Stopped, backends.Stop)
+	case state == Running && r.Handle().Refresh():
 		step, err := r.refresh(ctx, m)
 		if err != nil {
 			return nil, err
@@ -140,38 +140,38 @@ func (r *SvcRes) steps(ctx context.Context, m *virtual.Module, info *backends.In
 }
 
 // refresh returns the effect of a notification on a running service, with the words for it.
-func (r *SvcRes) refresh(ctx context.Context, m *virtual.Module) (svcStep, error) {
-	done := func(how string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) (svcStep, error) {
-		return svcStep{change: engine.Change{Verb: engine.Refreshed, To: how}, act: act}, nil
+func (r *Res) refresh(ctx context.Context, m *virtual.Module) (step, error) {
+	done := func(how string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) (step, error) {
+		return step{change: engine.Change{Verb: engine.Refreshed, To: how}, act: act}, nil
 	}
-	if r.OnRefresh == svcRestart {
+	if r.OnRefresh == Restart {
 		return done("restarted, as refresh says", backends.Restart)
 	}
 	if m.Needs(backends.CanReload.Name()) != nil {
 		return done("reloaded, or restarted if it cannot reload", backends.Reload)
 	}
-	can, _, err := backends.CanReload.Call(ctx, m, r.args())
+	can, _, err := backends.CanReload.Call(ctx, m, r.Args())
 	switch {
 	case err != nil:
-		return svcStep{}, err
+		return step{}, err
 	case can:
 		return done("reloaded", backends.Reload)
-	case r.OnRefresh == svcReload:
-		return svcStep{}, fmt.Errorf("the service %s cannot reload its configuration: give it a way to (ExecReload= of a unit), or write refresh: restart", r.Name())
+	case r.OnRefresh == Reload:
+		return step{}, fmt.Errorf("the service %s cannot reload its configuration: give it a way to (ExecReload= of a unit), or write refresh: restart", r.Name())
 	}
 	return done("restarted, since it cannot reload", backends.Reload)
 }
 
-// svcBoot returns the calls that change the start at boot. An unmasked service may be enabled or
+// boot returns the calls that change the start at boot. An unmasked service may be enabled or
 // not, so the call after that is made in any case.
-func svcBoot(from, to string) (calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) {
-	if to == svcMasked {
+func boot(from, to string) (calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) {
+	if to == Masked {
 		return append(calls, backends.Mask)
 	}
-	if from == svcMasked || from == svcPassingMasked {
+	if from == Masked || from == maskedUntilBoot {
 		calls = append(calls, backends.Unmask)
 	}
-	if to == svcEnabled {
+	if to == Enabled {
 		return append(calls, backends.Enable)
 	}
 	return append(calls, backends.Disable)

@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"time"
@@ -8,21 +8,21 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
-// svcAgain is how often a waiting service is looked at again, in addition to events of its manager
+// again is how often a waiting service is looked at again, in addition to events of its manager
 // and of the locks.
-const svcAgain = 2 * time.Second
+const again = 2 * time.Second
 
-// svcFree is the same for a service that is looked at as soon as the lock is free.
-const svcFree = 10 * time.Second
+// free is the same for a service that is looked at as soon as the lock is free.
+const free = 10 * time.Second
 
 // awaited returns an *engine.WaitError that names the work that must end before anything is done
 // with the service: a present job of its manager, whoever has asked for that, or a package manager,
 // which stops and starts services itself and fails when they do not stay as it left them. It
 // returns nil where nothing stands in the way. A service of a session belongs to no package
 // manager.
-func (r *SvcRes) awaited(info *backends.Info) error {
+func (r *Res) awaited(info *backends.Info) error {
 	if info != nil && info.Job != nil {
-		return &engine.WaitError{For: *info.Job, Again: svcAgain}
+		return &engine.WaitError{For: *info.Job, Again: again}
 	}
 	if r.Session {
 		return nil
@@ -33,11 +33,11 @@ func (r *SvcRes) awaited(info *backends.Info) error {
 	}
 	held := func() *pkglock.Holder { return pkglock.Held(locks) }
 	if by := held(); by != nil {
-		if shared, ok := r.Handle().Shared.(*svcShared); ok {
+		if shared, ok := r.Handle().Shared.(*shared); ok {
 			shared.locks.Add(r.Handle(), by, held)
-			return &engine.WaitError{For: by.String(), Again: svcFree}
+			return &engine.WaitError{For: by.String(), Again: free}
 		}
-		return &engine.WaitError{For: by.String(), Again: svcAgain}
+		return &engine.WaitError{For: by.String(), Again: again}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ func TestFindingB6Refresh(t *testing.T) {
 		{"restart", false, "refreshed: restarted, as refresh says", "RestartUnit web.service"},
 		{"restart", true, "refreshed: restarted, as refresh says", "RestartUnit web.service"},
 	} {
-		r := newSvcRig(t, SvcRes{OnRefresh: c.refresh})
+		r := newSvcRig(t, Res{OnRefresh: c.refresh})
 		r.Add("web.service", systemdtest.Unit{Plain: c.plain})
 		r.fake.SetRefresh(true)
 		kindtest.Want(t, r.fake, r.res, "") // it does not run
@@ -40,18 +40,18 @@ func TestFindingB6Refresh(t *testing.T) {
 
 // TestFindingB6RefreshIsChecked: another word is refused, and so is what the backend cannot do.
 func TestFindingB6RefreshIsChecked(t *testing.T) {
-	err := svcOf(t, svcOn(t, withSystemd), "web", SvcRes{OnRefresh: "often"}).Validate()
+	err := of(t, on(t, withSystemd), "web", Res{OnRefresh: "often"}).Validate()
 	if err == nil || !strings.Contains(err.Error(), `refresh is "often", it must be reload, restart or try`) {
 		t.Error(err)
 	}
 	for _, facts := range []virtual.Facts{withSystemd, {"init": "openrc"}, {"init": "runit"}, {"init": "sysv"}} {
 		for _, refresh := range []string{"reload", "restart", "try"} {
-			if err := svcOf(t, svcOn(t, facts), "web", SvcRes{OnRefresh: refresh}).Validate(); err != nil {
+			if err := of(t, on(t, facts), "web", Res{OnRefresh: refresh}).Validate(); err != nil {
 				t.Errorf("%v, refresh: %s: %v", facts, refresh, err)
 			}
 		}
 	}
-	if err := engine.CmpFields(svcOf(t, svcOn(t, withSystemd), "web", SvcRes{}), svcOf(t, svcOn(t, withSystemd), "web", SvcRes{OnRefresh: "restart"})); err == nil {
+	if err := engine.CmpFields(of(t, on(t, withSystemd), "web", Res{}), of(t, on(t, withSystemd), "web", Res{OnRefresh: "restart"})); err == nil {
 		t.Error("another refresh is no difference")
 	}
 }

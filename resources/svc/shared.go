@@ -1,4 +1,4 @@
-package resources
+package svc
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
-var _ engine.SharedRes = (*SvcRes)(nil)
+var _ engine.SharedRes = (*Res)(nil)
 
 // A manager may take so long to read all its files, and so long when mgmt ends: it finds untold
 // changes at the next boot, or when another client has it read them.
 const (
-	svcRereadTime = 2 * time.Minute
-	svcCloseTime  = 5 * time.Second
+	rereadTime = 2 * time.Minute
+	closeTime  = 5 * time.Second
 )
 
-// svcShared is shared by the services of one manager: the manager has to be told of changes for the
+// shared is shared by the services of one manager: the manager has to be told of changes for the
 // next boot. It is told once for many services, when none of them has anything to do any more.
 // Changes before a start are told at once, by the start.
-type svcShared struct {
+type shared struct {
 	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
 	turn   systemd1.Turn
@@ -37,32 +37,32 @@ type svcShared struct {
 	by  weak.Pointer[engine.Init] // of who altered something last
 }
 
-// svcHost is the host of a service that shares something: calls at the same time that have the
+// host is the host of a service that shares something: calls at the same time that have the
 // manager read its files again become one.
-type svcHost struct {
+type host struct {
 	engine.Host
 	turn *systemd1.Turn
 }
 
-var _ systemd1.Sharing = svcHost{}
+var _ systemd1.Sharing = host{}
 
 // Turn implements systemd1.Sharing.
-func (h svcHost) Turn() *systemd1.Turn { return h.turn }
+func (h host) Turn() *systemd1.Turn { return h.turn }
 
 // Shared is what services of one manager have in common.
-func (r *SvcRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	like := &SvcRes{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
+func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	like := &Res{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
-		s := &svcShared{life: ctx, locks: pkglock.Waits{Life: ctx}}
-		like.Keep(&engine.Init{Host: svcHost{h, &s.turn}})
+		s := &shared{life: ctx, locks: pkglock.Waits{Life: ctx}}
+		like.Keep(&engine.Init{Host: host{h, &s.turn}})
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil
 	}
 }
 
 // rereads has the manager read its files.
-func (r *SvcRes) rereads(ctx context.Context, provider string) error {
+func (r *Res) rereads(ctx context.Context, provider string) error {
 	m, err := r.Open(ctx, "svc", provider)
 	if err != nil {
 		return err
@@ -73,18 +73,18 @@ func (r *SvcRes) rereads(ctx context.Context, provider string) error {
 }
 
 // later notes that something was altered.
-func (s *svcShared) later(by *engine.Init) {
+func (s *shared) later(by *engine.Init) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.due, s.by = true, weak.Make(by)
 }
 
 // Begin has nothing to do.
-func (s *svcShared) Begin() {}
+func (s *shared) Begin() {}
 
 // End tells the manager. If that fails, the next End does, or Close.
-func (s *svcShared) End() {
-	if err := s.tell(s.life, svcRereadTime); err != nil && s.life.Err() == nil {
+func (s *shared) End() {
+	if err := s.tell(s.life, rereadTime); err != nil && s.life.Err() == nil {
 		s.mu.Lock()
 		by := s.by.Value()
 		s.mu.Unlock()
@@ -95,13 +95,13 @@ func (s *svcShared) End() {
 }
 
 // Close tells the manager what it has not been told.
-func (s *svcShared) Close() error {
+func (s *shared) Close() error {
 	s.locks.Close()
-	return s.tell(context.WithoutCancel(s.life), svcCloseTime)
+	return s.tell(context.WithoutCancel(s.life), closeTime)
 }
 
 // tell tells the manager, if there is something to tell and ctx has not ended.
-func (s *svcShared) tell(ctx context.Context, most time.Duration) error {
+func (s *shared) tell(ctx context.Context, most time.Duration) error {
 	if ctx.Err() != nil {
 		return nil
 	}

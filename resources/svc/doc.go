@@ -1,0 +1,9 @@
+// Package svc has the kind svc: a service of the machine's service manager. Res is its type, and importing the package
+// registers the kind in engine.DefaultRegistry. The package backends below it knows the service managers.
+//
+// # Laws
+//
+//   - Services that systemd has still to be told of are told at once, by one reload for all.
+//   - A service is neither started nor stopped while another process holds the lock of a package manager.
+//   - Only the methods of a backend are called, so a service of another manager is like one of systemd.
+package svc
