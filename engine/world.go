@@ -3,42 +3,135 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 )
 
-// World is one revisioned key-value store, shared by its users.
-// Everything richer is a table on it.
+// World is one revisioned key-value store, shared by its users: by the parts of one
+// daemon, or by many hosts. Everything richer is a table on it. World stands beside
+// Store because a Store belongs to one process and has neither revisions nor
+// watchers; the records of the journal need a commit and no more.
+//
+// All methods may be called from many goroutines. Those with a context may block on
+// the network or on a disk, and end with their context's error when it ends. The
+// maker of a World closes it. Package worldtest has the suite that every World passes.
 type World interface {
-	// Get returns the value of a key and the revision of its last change, or
-	// ErrNotFound.
+	// Get returns a key with its value, or ErrNotFound. The answer is never older
+	// than any change that was acknowledged before the call.
 	Get(ctx context.Context, key string) (KV, error)
-	// List returns the keys with a prefix, sorted, and the revision of the store
-	// that the answer is of.
-	List(ctx context.Context, prefix string) ([]KV, int64, error)
-	// Txn does all operations if every comparison holds, else none. It returns
-	// the revision after it and whether they held.
+	// List returns a page of the keys with a prefix, sorted by their bytes.
+	List(ctx context.Context, prefix string, o ListOptions) (Page, error)
+	// Txn does all operations if every comparison holds, else none. It returns the
+	// revision after it, or the one at which a comparison did not hold, and whether
+	// all of them held. A LimitError tells of more than Limits allows. An error of
+	// the class ErrUnavailable leaves it open whether the operations were done.
 	Txn(ctx context.Context, compares []Compare, ops []Op) (revision int64, ok bool, err error)
-	// Watch yields the changes below a prefix in order, from the one after the
-	// given revision on, until the context ends. A revision that is too old
-	// yields ErrCompacted: list again.
-	Watch(ctx context.Context, prefix string, from int64) iter.Seq2[Update, error]
-	// Lease makes a lease. Keys put with it vanish when it is not renewed for
-	// the given time or is revoked.
+	// Watch yields the changes below a prefix in order, whole revisions at a time,
+	// from the one after the given revision on, until the context ends; that end is
+	// no error. A revision that is too old yields ErrCompacted: list again.
+	Watch(ctx context.Context, prefix string, from int64) iter.Seq2[Batch, error]
+	// Lease makes a lease. The World renews it as long as it can reach the store.
+	// Keys put with it vanish when it is revoked, and at most ttl after the World
+	// has closed, or its process has died, or has lost the store. A World rounds ttl
+	// up to what it can measure.
 	Lease(ctx context.Context, ttl time.Duration) (Lease, error)
+	// Limits returns what one Txn may have. It never changes.
+	Limits() Limits
+	// Close revokes the leases, ends every Watch with ErrClosed, and lets go of the
+	// store. Every later call answers ErrClosed; a second Close does nothing.
+	Close() error
 }
 
-// Errors of a World.
+// Errors of a World, for errors.Is. ErrUnavailable and ErrRefused are classes: a call
+// that met the first may be repeated as it is, one that met the second may not.
 var (
-	ErrNotFound  = errors.New("not found")
-	ErrCompacted = errors.New("the revision is too old, list again")
+	ErrNotFound    = errors.New("not found")
+	ErrCompacted   = errors.New("the revision is too old, list again")
+	ErrClosed      = errors.New("the store is closed")
+	ErrUnavailable = errors.New("the store cannot be reached or written to now")
+	ErrRefused     = errors.New("the store refuses this")
 )
 
-// KV is a key with its value and the revision of its last change.
+// Limits is what one Txn may have. Every World has the same by default, so that a
+// program which runs on one of them runs on all.
+type Limits struct {
+	Ops   int // operations, and as many comparisons
+	Bytes int // of all keys and values of the operations together
+	Key   int // bytes of one key
+}
+
+// DefaultLimits are those of etcd as it is installed, with room for its own fields.
+func DefaultLimits() Limits { return Limits{Ops: 128, Bytes: 3<<19 - 1<<14, Key: 4 << 10} }
+
+// LimitError tells that a Txn has more than Limits allows. It is of the class ErrRefused.
+type LimitError struct {
+	What       string // what there is too much of: "operations", "comparisons", "bytes", "bytes of the key NAME"
+	Most, Have int
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%d %s in one transaction, and at most %d are allowed: make it several", e.Have, e.What, e.Most)
+}
+
+// Is reports that a LimitError is refused.
+func (e *LimitError) Is(target error) bool { return target == ErrRefused }
+
+// Check returns a LimitError for a Txn that has too much, and an error of the class
+// ErrRefused for a key that is empty or comes twice among the operations.
+func (l Limits) Check(compares []Compare, ops []Op) error {
+	if len(compares) > l.Ops {
+		return &LimitError{"comparisons", l.Ops, len(compares)}
+	}
+	if len(ops) > l.Ops {
+		return &LimitError{"operations", l.Ops, len(ops)}
+	}
+	size, seen := 0, make(map[string]struct{}, len(ops))
+	for _, op := range ops {
+		switch _, twice := seen[op.Key]; {
+		case op.Key == "":
+			return fmt.Errorf("%w: an operation has no key", ErrRefused)
+		case len(op.Key) > l.Key:
+			return &LimitError{fmt.Sprintf("bytes of the key %.40q", op.Key), l.Key, len(op.Key)}
+		case twice:
+			return fmt.Errorf("%w: key %q is altered twice in one transaction", ErrRefused, op.Key)
+		}
+		seen[op.Key] = struct{}{}
+		size += len(op.Key) + len(op.Value)
+	}
+	if size > l.Bytes {
+		return &LimitError{"bytes", l.Bytes, size}
+	}
+	return nil
+}
+
+// KV is a key with its value, the revision of its last change, and the revision that
+// created it. A key that was deleted and put again is created anew.
 type KV struct {
 	Key      string
 	Value    []byte
 	Revision int64
+	Created  int64
+}
+
+// ListOptions say which page of a list is wanted. The zero value is the whole list as
+// it is now.
+type ListOptions struct {
+	// At is the revision to list at: 0 for now, or that of an earlier page. A
+	// revision that is forgotten is ErrCompacted; the list begins again then.
+	At int64
+	// Limit is the greatest number of keys in the page; 0 is no limit.
+	Limit int
+	// After leaves out every key up to this one, which is the last of the page before.
+	After string
+}
+
+// Page is a part of a list.
+type Page struct {
+	KVs      []KV
+	Revision int64 // of the store that the page is of
+	More     bool  // there are further keys behind the last one
 }
 
 // Compare holds if the key's last change has this revision; 0 means that the key
@@ -53,18 +146,33 @@ type Op struct {
 	Key    string
 	Value  []byte
 	Delete bool
-	Lease  Lease // of a put; may be nil
+	Lease  Lease // of a put, from the same World; may be nil
 }
 
-// Update is one change of a key.
+// Update is one change of a key. That of a deletion has neither value nor Created.
 type Update struct {
 	KV
 	Deleted bool
 }
 
+// Batch is all changes of one revision below the prefix of a Watch. A batch without
+// updates is a bookmark: all changes up to its revision have come, so a Watch that
+// begins anew may begin there. Bookmarks keep a quiet prefix from growing too old.
+type Batch struct {
+	Revision int64
+	Updates  []Update // in the order of the Txn
+}
+
 // Lease keeps keys alive.
 type Lease interface {
-	Renew(ctx context.Context) error
+	// ID names the lease in the store. No two leases of a store share it.
+	ID() string
+	// Done is closed when the lease has ended or must be taken to have ended: it was
+	// revoked, the World was closed, or the store could not be reached for its time.
+	// Its keys are gone then, or will be; their owner makes a lease and puts them anew.
+	Done() <-chan struct{}
+	// Revoke ends the lease and deletes its keys as one revision. An ended lease is
+	// revoked already.
 	Revoke(ctx context.Context) error
 }
 

@@ -10,18 +10,18 @@ import (
 // recovering are the functions that call recover, with the reason of each. engine.Guard and
 // lifecycle.Call serve all other callers.
 var recovering = map[string]string{
-	"engine.Caught":                    "the one guard of the module: engine.Guard and lifecycle.Call stand on it",
-	"engine/schema.recovered":          "package schema stands below engine, and calls UnmarshalText of foreign types",
-	"engine/journal.caught":            "a fault of a mapped page is damage of the file, and no fault of a resource",
-	"engine/journal.update":            "a panic of bbolt tells whether its locks are still held",
-	"engine/journal.view":              "a panic of bbolt tells whether its locks are still held",
-	"engine/journal.rollback":          "bbolt panics again over a damaged page",
-	"engine/provider.within":           "it ends a context of the log, and panics again with the same value",
-	"engine/safepath.guard":            "it carries a panic to the goroutine of the caller",
-	"engine/host.carry":                "it carries a panic to the goroutine of the caller",
-	"engine/httpd.guard":               "it is the last line of a request: the answer is an error of the program",
-	"engine/provider/puppettype.Parse": "the parser leaves its recursion by a panic with its own error",
-	"integration/bench.guarded":        "it is the last line of a measurement, and no part of the product",
+	"engine.Caught":                     "the one guard of the module: engine.Guard and lifecycle.Call stand on it",
+	"engine/schema.recovered":           "package schema stands below engine, and calls UnmarshalText of foreign types",
+	"engine/internal/boltfile.caught":   "a fault of a mapped page is damage of the file, and no fault of a resource",
+	"engine/internal/boltfile.Update":   "a panic of bbolt tells whether its locks are still held",
+	"engine/internal/boltfile.View":     "a panic of bbolt tells whether its locks are still held",
+	"engine/internal/boltfile.rollback": "bbolt panics again over a damaged page",
+	"engine/provider.within":            "it ends a context of the log, and panics again with the same value",
+	"engine/safepath.guard":             "it carries a panic to the goroutine of the caller",
+	"engine/host.carry":                 "it carries a panic to the goroutine of the caller",
+	"engine/httpd.guard":                "it is the last line of a request: the answer is an error of the program",
+	"engine/provider/puppettype.Parse":  "the parser leaves its recursion by a panic with its own error",
+	"integration/bench.guarded":         "it is the last line of a measurement, and no part of the product",
 }
 
 // TestOneGuard: a panic of foreign code is caught in one place of the module. Each other call of

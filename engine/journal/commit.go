@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 const (
@@ -211,9 +212,9 @@ func (j *Journal) write(group []*request) error {
 	j.batch.gather(group)
 	defer j.batch.forget()
 	j.keepPlace()
-	err := j.use(func(f *file) error { return f.update(j.batch.apply) })
+	err := j.use(func(f *boltfile.File) error { return f.Update(j.batch.apply) })
 	if err != nil {
-		return fmt.Errorf("journal: commit to %s: %w", j.open.path, err)
+		return fmt.Errorf("journal: commit to %s: %w", j.open.Path, err)
 	}
 	return nil
 }
@@ -319,7 +320,7 @@ func (b *batch) table(tx *bbolt.Tx, items []item) (dirty bool, err error) {
 			return false, err
 		}
 	}
-	seed, at := bucketSum(name), bucket.Cursor()
+	seed, at := boltfile.BucketSum(name), bucket.Cursor()
 	for _, w := range items {
 		did, err := b.record(bucket, at, seed, w)
 		if err != nil {
@@ -333,7 +334,7 @@ func (b *batch) table(tx *bbolt.Tx, items []item) (dirty bool, err error) {
 func (b *batch) record(bucket *bbolt.Bucket, at *bbolt.Cursor, seed uint32, w item) (dirty bool, err error) {
 	key := b.keep(func(to []byte) []byte { return append(to, w.Key...) })
 	if w.Value != nil {
-		return true, bucket.Put(key, b.keep(func(to []byte) []byte { return sealed(to, seed, key, w.Value) }))
+		return true, bucket.Put(key, b.keep(func(to []byte) []byte { return boltfile.Sealed(to, seed, key, w.Value) }))
 	}
 	if k, _ := at.Seek(key); string(k) != w.Key {
 		return false, nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 func openHere(t *testing.T, opt Options) *Journal {
@@ -157,16 +158,16 @@ func TestOneTransaction(t *testing.T) {
 
 func (j *Journal) txid(t *testing.T) uint64 {
 	t.Helper()
-	f, err := os.Open(j.open.path)
+	f, err := os.Open(j.open.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m, err := readMeta(f)
+	m, err := boltfile.ReadMeta(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.txid
+	return m.TxID
 }
 
 // TestPanic: a panic over a file that looks sound is answered by opening it again,
@@ -178,9 +179,9 @@ func TestPanic(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		err := j.use(func(*file) error {
+		err := j.use(func(*boltfile.File) error {
 			if calls++; calls <= times {
-				return &damage{"told"}
+				return &boltfile.Damage{What: "told"}
 			}
 			return nil
 		})
@@ -190,7 +191,7 @@ func TestPanic(t *testing.T) {
 		if got := j.keys(t); got != "k " {
 			t.Errorf("%d times: there are %q", times, got)
 		}
-		if _, err := os.Stat(j.open.path + ".damaged-1"); (err == nil) != aside {
+		if _, err := os.Stat(j.open.Path + ".damaged-1"); (err == nil) != aside {
 			t.Errorf("%d times: set aside: %v", times, err)
 		}
 	}
@@ -205,15 +206,15 @@ func TestBoundedCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := os.Open(j.open.path)
+	f, err := os.Open(j.open.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for limit, complete := range map[int64]bool{50_000: false, checkLimit: true} {
+	for limit, complete := range map[int64]bool{50_000: false, boltfile.CheckLimit: true} {
 		n := 0
-		u, err := check(f, limit, func(_, _, _ []byte) error { n++; return nil })
-		if err != nil || u.complete != complete || u.used > u.size || complete != (n == 52) {
+		u, err := boltfile.Check(f, limit, func(_, _, _ []byte) error { n++; return nil })
+		if err != nil || u.Complete != complete || u.Used > u.Size || complete != (n == 52) {
 			t.Errorf("limit %d: %+v with %d records, %v", limit, u, n, err)
 		}
 	}

@@ -9,24 +9,26 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // TestOtherFormat: a sound file of another format is set aside, and says so.
 func TestOtherFormat(t *testing.T) {
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "j")
-	o := opener{path: path, maxSize: 1 << 30, log: slog.New(slog.NewTextHandler(&log, nil)), seed: func() uint64 { return 7 }}
+	o := opener{Place: boltfile.Place{Path: path, MaxSize: 1 << 30}, log: slog.New(slog.NewTextHandler(&log, nil)), seed: func() uint64 { return 7 }}
 	f, err := o.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.update(func(tx *bbolt.Tx) (bool, error) {
-		return true, tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), seal(nil, []byte(bucketMeta), []byte(keyFormat), []byte("2")))
+	err = f.Update(func(tx *bbolt.Tx) (bool, error) {
+		return true, tx.Bucket([]byte(bucketMeta)).Put([]byte(keyFormat), boltfile.Seal(nil, []byte(bucketMeta), []byte(keyFormat), []byte("2")))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if f, err = o.open(); err != nil {
@@ -35,7 +37,7 @@ func TestOtherFormat(t *testing.T) {
 	if ceiling, err := readCeiling(f); ceiling != 7 || err != nil {
 		t.Errorf("the ceiling is %d, %v", ceiling, err)
 	}
-	if err := f.close(); err != nil {
+	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if s := log.String(); !strings.Contains(s, `its format is \"2\"`) || !strings.Contains(s, path+".damaged-1") {
@@ -46,9 +48,9 @@ func TestOtherFormat(t *testing.T) {
 // TestLeftover: what a process that was killed has begun to make is no harm.
 func TestLeftover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	o := opener{path: path, maxSize: 1 << 30, log: slog.New(slog.DiscardHandler)}
+	o := opener{Place: boltfile.Place{Path: path, MaxSize: 1 << 30}, log: slog.New(slog.DiscardHandler)}
 	for range 2 {
-		f, err := openLocked(o.fresh(), os.O_CREATE)
+		f, err := boltfile.OpenLocked(o.Fresh(), os.O_CREATE)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +62,7 @@ func TestLeftover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := bolt.close(); err != nil {
+		if err := bolt.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if left, _ := filepath.Glob(path + "?*"); len(left) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"sync"
@@ -12,7 +13,39 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
+
+// Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
+// and ErrFull a caller can go on without durability; with ErrLocked the state
+// folder belongs to another process.
+var (
+	ErrLocked     = boltfile.ErrLocked
+	ErrUnwritable = boltfile.ErrUnwritable
+	ErrFull       = boltfile.ErrFull
+	ErrClosed     = errors.New("journal: it is closed")
+)
+
+// format is the version of the file's content. Another one is set aside.
+const format = "1"
+
+// The buckets. A table's bucket has its name with a prefix, so that no table can
+// take the place of the others. The history comes last: a check that ends at its
+// bound has seen the rest.
+const (
+	bucketMeta    = "!"
+	tablePrefix   = "="
+	bucketHistory = "~history"
+)
+
+// The keys of bucketMeta.
+const (
+	keyFormat  = "format"
+	keyCeiling = "ceiling" // of the ids of the history
+)
+
+// isAbsent reports whether there is no file.
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Options are how a journal is kept. The zero value is good.
 type Options struct {
@@ -44,8 +77,9 @@ type Journal struct {
 	queue   queue
 	batch   batch // of the goroutine that commits
 
-	mu   sync.RWMutex // held for writing while file is replaced
-	file *file        // nil where the last one is gone and none could be made yet
+	mu   sync.RWMutex   // held for writing while file is replaced
+	lost *boltfile.File // whose name is gone, and that was told; of the goroutine that commits
+	file *boltfile.File // nil where the last one is gone and none could be made yet
 
 	stop, done chan struct{}
 }
@@ -59,7 +93,7 @@ var _ engine.Store = (*Journal)(nil)
 func Open(path string, opt Options) (*Journal, error) {
 	opt = opt.withDefaults()
 	j := &Journal{
-		open: opener{path: path, maxSize: opt.MaxFile, log: opt.Log, seed: opt.History.seed},
+		open: opener{Place: boltfile.Place{Path: path, MaxSize: opt.MaxFile}, log: opt.Log, seed: opt.History.seed},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	j.queue.wake = make(chan struct{}, 1)
@@ -96,15 +130,15 @@ func (j *Journal) shut() error {
 	}
 	f := j.file
 	j.file = nil
-	return f.close()
+	return f.Close()
 }
 
 // use calls do with the file, and once more with another one if it turns out to be
 // damaged or unusable: the same one, looked at again, at first, then a new one.
-func (j *Journal) use(do func(*file) error) error {
+func (j *Journal) use(do func(*boltfile.File) error) error {
 	var err error
 	for attempt := range 3 {
-		var f *file
+		var f *boltfile.File
 		if f, err = j.current(do); f == nil || !isSpoilt(err) {
 			return err
 		}
@@ -117,7 +151,7 @@ func (j *Journal) use(do func(*file) error) error {
 
 // current calls do with the file as it is, and makes one where there is none. It
 // returns the file that it was called with.
-func (j *Journal) current(do func(*file) error) (*file, error) {
+func (j *Journal) current(do func(*boltfile.File) error) (*boltfile.File, error) {
 	j.mu.RLock()
 	f := j.file
 	if f == nil {
@@ -138,12 +172,12 @@ func (j *Journal) current(do func(*file) error) (*file, error) {
 // isSpoilt says that a file must be opened anew: it is damaged, or bbolt could not
 // map it.
 func isSpoilt(err error) bool {
-	return isDamage(err) || errors.Is(err, berrors.ErrInvalidMapping) || errors.Is(err, berrors.ErrDatabaseNotOpen)
+	return boltfile.IsDamage(err) || errors.Is(err, berrors.ErrInvalidMapping) || errors.Is(err, berrors.ErrDatabaseNotOpen)
 }
 
 // renew replaces a file that cannot be used, unless another caller has. With force
 // it is set aside even if it looks sound.
-func (j *Journal) renew(old *file, cause error, force bool) error {
+func (j *Journal) renew(old *boltfile.File, cause error, force bool) error {
 	fresh, err := j.replace(old, cause, force)
 	if fresh && err == nil {
 		j.history.stale.Store(true)
@@ -151,7 +185,7 @@ func (j *Journal) renew(old *file, cause error, force bool) error {
 	return err
 }
 
-func (j *Journal) replace(old *file, cause error, force bool) (fresh bool, err error) {
+func (j *Journal) replace(old *boltfile.File, cause error, force bool) (fresh bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file != old {
@@ -162,12 +196,12 @@ func (j *Journal) replace(old *file, cause error, force bool) (fresh bool, err e
 	}
 	if old != nil {
 		j.file = nil
-		if err := old.close(); err != nil {
-			j.open.log.Warn("the journal cannot be closed", "path", j.open.path, "error", err)
+		if err := old.Close(); err != nil {
+			j.open.log.Warn("the journal cannot be closed", "path", j.open.Path, "error", err)
 		}
 	}
-	if force && isDamage(cause) {
-		f, err := openLocked(j.open.path, 0)
+	if force && boltfile.IsDamage(cause) {
+		f, err := boltfile.OpenLocked(j.open.Path, 0)
 		if err == nil {
 			err = j.open.setAside(f, cause)
 		}
@@ -208,12 +242,12 @@ func (j *Journal) Records(ctx context.Context, table string) iter.Seq2[engine.Re
 
 func (j *Journal) snapshot(ctx context.Context, bucket string) (*records, error) {
 	var all *records
-	err := j.use(func(f *file) error {
+	err := j.use(func(f *boltfile.File) error {
 		all = &records{}
-		return f.view(func(tx *bbolt.Tx) error { return all.read(ctx, tx, bucket) })
+		return f.View(func(tx *bbolt.Tx) error { return all.read(ctx, tx, bucket) })
 	})
 	if err != nil && !errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("journal: read %s: %w", j.open.path, err)
+		err = fmt.Errorf("journal: read %s: %w", j.open.Path, err)
 	}
 	return all, err
 }
@@ -237,14 +271,14 @@ func (r *records) read(ctx context.Context, tx *bbolt.Tx, bucket string) error {
 	if b == nil {
 		return nil
 	}
-	seed, at := bucketSum([]byte(bucket)), b.Cursor()
+	seed, at := boltfile.BucketSum([]byte(bucket)), b.Cursor()
 	for k, v := at.First(); k != nil; k, v = at.Next() {
-		if len(k) > maxKey || len(v) > maxValue+sealSize {
-			return damaged("a record of %q has %d and %d bytes", bucket, len(k), len(v))
+		if len(k) > maxKey || len(v) > maxValue+boltfile.SealSize {
+			return boltfile.Damaged("a record of %q has %d and %d bytes", bucket, len(k), len(v))
 		}
-		value, ok := unsealed(seed, k, v)
+		value, ok := boltfile.Unsealed(seed, k, v)
 		if !ok {
-			return damaged("the record %q of %q has changed", k, bucket)
+			return boltfile.Damaged("the record %q of %q has changed", k, bucket)
 		}
 		r.add(k, value)
 		if len(r.list)%1024 == 0 && ctx.Err() != nil {

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // keeper is where the chunks of a history are.
@@ -26,24 +27,24 @@ type stored struct{ j *Journal }
 func chunkKey(first uint64) []byte { return binary.BigEndian.AppendUint64(nil, first) }
 
 func (s *stored) list() (index []span, ceiling uint64, err error) {
-	err = s.j.use(func(f *file) error {
+	err = s.j.use(func(f *boltfile.File) error {
 		index = nil
 		if ceiling, err = readCeiling(f); err != nil {
 			return err
 		}
-		return f.view(func(tx *bbolt.Tx) error {
+		return f.View(func(tx *bbolt.Tx) error {
 			b := tx.Bucket([]byte(bucketHistory))
 			if b == nil {
 				return nil
 			}
 			at := b.Cursor()
 			for k, v := at.First(); k != nil; k, v = at.Next() {
-				if len(k) != 8 || len(v) < sealSize || len(v) > maxValue {
-					return damaged("the history has a chunk %q of %d bytes", k, len(v))
+				if len(k) != 8 || len(v) < boltfile.SealSize || len(v) > maxValue {
+					return boltfile.Damaged("the history has a chunk %q of %d bytes", k, len(v))
 				}
-				x, ok := spanOf(binary.BigEndian.Uint64(k), v[sealSize:])
+				x, ok := spanOf(binary.BigEndian.Uint64(k), v[boltfile.SealSize:])
 				if !ok {
-					return damaged("the history has an empty chunk")
+					return boltfile.Damaged("the history has an empty chunk")
 				}
 				index = append(index, x)
 			}
@@ -54,8 +55,8 @@ func (s *stored) list() (index []span, ceiling uint64, err error) {
 }
 
 func (s *stored) load(first uint64) (b []byte, err error) {
-	err = s.j.use(func(f *file) error {
-		return f.view(func(tx *bbolt.Tx) error {
+	err = s.j.use(func(f *boltfile.File) error {
+		return f.View(func(tx *bbolt.Tx) error {
 			b, err = lookup(tx, bucketHistory, chunkKey(first))
 			return err
 		})

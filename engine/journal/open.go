@@ -12,31 +12,29 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
-const (
-	keepDamaged = 3        // so many files that were set aside stay
-	compactFrom = 4 << 20  // bytes of a file below which it is not worth it
-	compactMost = 64 << 20 // bytes in use above which it takes too long
-)
+// keepDamaged is how many files that were set aside stay.
+const keepDamaged = 3
 
 // opener opens the file of a path, makes it where it is absent, and sets it aside
 // where it is damaged.
 type opener struct {
-	path    string
-	maxSize int64
-	log     *slog.Logger
-	seed    func() uint64 // the ceiling of a file that follows a damaged one
+	boltfile.Place
+	log  *slog.Logger
+	seed func() uint64 // the ceiling of a file that follows a damaged one
 }
 
 // open returns a file that has been looked at and is locked.
-func (o *opener) open() (*file, error) {
+func (o *opener) open() (*boltfile.File, error) {
 	compacted := false
 	for range 6 {
-		f, err := openLocked(o.path, 0)
+		f, err := boltfile.OpenLocked(o.Path, 0)
 		if isAbsent(err) || err == nil && isEmpty(f) {
 			if f != nil {
-				o.log.Warn("the journal was emptied by another program, a new one is started: "+lost, "path", o.path)
+				o.log.Warn("the journal was emptied by another program, a new one is started: "+lost, "path", o.Path)
 			}
 			closeIf(f)
 			if err := o.create(); err != nil {
@@ -49,26 +47,24 @@ func (o *opener) open() (*file, error) {
 		}
 		bolt, use, err := o.look(f)
 		switch {
-		case isDamage(err):
+		case boltfile.IsDamage(err):
 			if err := o.setAside(f, err); err != nil {
 				return nil, err
 			}
 		case err != nil:
 			_ = f.Close()
 			return nil, err
-		case use.wasteful() && !compacted:
+		case use.Wasteful() && !compacted:
 			compacted = true
 			o.compact(bolt)
-			_ = bolt.close()
+			_ = bolt.Close()
 		default:
-			_ = os.Remove(o.fresh()) // of a process that was killed
+			_ = os.Remove(o.Fresh()) // of a process that was killed
 			return bolt, nil
 		}
 	}
-	return nil, fmt.Errorf("journal: %s does not stay as it was made", o.path)
+	return nil, fmt.Errorf("journal: %s does not stay as it was made", o.Path)
 }
-
-func (o *opener) fresh() string { return o.path + ".new" }
 
 func isEmpty(f *os.File) bool {
 	info, err := f.Stat()
@@ -82,84 +78,39 @@ func closeIf(f *os.File) {
 }
 
 // look checks a file and opens it.
-func (o *opener) look(f *os.File) (*file, usage, error) {
+func (o *opener) look(f *os.File) (*boltfile.File, boltfile.Usage, error) {
 	sawFormat := false
-	use, err := check(f, checkLimit, func(bucket, key, value []byte) error {
-		got, ok := unseal(bucket, key, value)
+	use, err := boltfile.Check(f, boltfile.CheckLimit, func(bucket, key, value []byte) error {
+		got, ok := boltfile.Unseal(bucket, key, value)
 		if string(bucket) == bucketMeta && string(key) == keyFormat {
 			sawFormat = true
 			if ok && string(got) != format {
-				return damaged("its format is %q, and this program knows %q", got, format)
+				return boltfile.Damaged("its format is %q, and this program knows %q", got, format)
 			}
 		}
 		if !ok {
-			return damaged("the record %q of %q has changed", key, bucket)
+			return boltfile.Damaged("the record %q of %q has changed", key, bucket)
 		}
 		return nil
 	})
 	if err == nil && !sawFormat {
-		err = damaged("it is not a journal of this program")
+		err = boltfile.Damaged("it is not a journal of this program")
 	}
 	if err != nil {
 		return nil, use, err
 	}
-	bolt, err := openBolt(f, o.maxSize)
+	bolt, err := boltfile.Open(f, o.MaxSize)
 	return bolt, use, err
 }
 
-// create makes a file of no records under another name, and gives it its own when
-// it is complete and on the disk. The maker of one holds the lock of the other
-// name.
-func (o *opener) create() error {
-	return o.replace(func(old os.FileInfo) bool { return old == nil || old.Size() == 0 }, new(rescue).fill)
-}
-
-// replace puts a new file that fill has filled in the place of the old one, if
-// may says so of that one.
-func (o *opener) replace(may func(old os.FileInfo) bool, fill func(*file) error) error {
-	f, err := openLocked(o.fresh(), os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	defer f.Close() // a second time where bbolt has closed it
-	if old, _ := os.Stat(o.path); !may(old) {
-		return nil
-	}
-	if err := o.fill(f, fill); err != nil {
-		_ = os.Remove(o.fresh())
-		return err
-	}
-	return nil
-}
-
-func (o *opener) fill(f *os.File, fill func(*file) error) error {
-	if err := f.Truncate(0); err != nil {
-		return classify(err)
-	}
-	bolt, err := openBolt(f, o.maxSize)
-	if err != nil {
-		return err
-	}
-	defer bolt.close() // after the rename: it ends the lock
-	if err := fill(bolt); err != nil {
-		return err
-	}
-	if err := os.Rename(o.fresh(), o.path); err != nil {
-		return classify(err)
-	}
-	return syncDir(o.path)
-}
-
-// wasteful says whether most of a big file is free.
-func (u usage) wasteful() bool {
-	return u.complete && u.size >= compactFrom && u.used <= compactMost && u.used < u.size/4
-}
+// create makes a file of no records.
+func (o *opener) create() error { return o.Create(new(rescue).fill) }
 
 // compact copies the used pages into a file of their size. A failure does no harm:
 // the old one is as good.
-func (o *opener) compact(bolt *file) {
-	if err := o.replace(func(os.FileInfo) bool { return true }, bolt.copyTo); err != nil {
-		o.log.Warn("the journal cannot be made smaller", "path", o.path, "error", err)
+func (o *opener) compact(bolt *boltfile.File) {
+	if err := o.Compact(bolt); err != nil {
+		o.log.Warn("the journal cannot be made smaller", "path", o.Path, "error", err)
 	}
 }
 
@@ -173,28 +124,28 @@ func (o *opener) setAside(f *os.File, cause error) error {
 	kept := salvage(f)
 	kept.ceiling = max(kept.ceiling, o.seed())
 	aside := o.asideName()
-	err := o.replace(func(os.FileInfo) bool { return true }, func(bolt *file) error {
+	err := o.Replace(func(os.FileInfo) bool { return true }, func(bolt *boltfile.File) error {
 		if err := kept.fill(bolt); err != nil {
 			return err
 		}
-		return classify(os.Link(o.path, aside))
+		return boltfile.Classify(os.Link(o.Path, aside))
 	})
 	if err != nil {
-		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.path, cause, err)
+		return fmt.Errorf("journal: %s is damaged (%w) and cannot be set aside: %w", o.Path, cause, err)
 	}
 	text := "the journal is damaged and was set aside, a new one is started: " + lost
 	if kept.count > 0 {
 		text = "the journal is damaged and was set aside, all records that are whole go on in a new one: some are lost"
 	}
-	o.log.Warn(text, "path", o.path, "kept as", aside, "error", cause, "kept", kept.count, "damaged", kept.names())
+	o.log.Warn(text, "path", o.Path, "kept as", aside, "error", cause, "kept", kept.count, "damaged", kept.names())
 	return nil
 }
 
 // asideName returns the next name for a damaged file and removes the surplus ones.
 func (o *opener) asideName() string {
-	prefix := o.path + ".damaged-"
+	prefix := o.Path + ".damaged-"
 	last, found := 0, []int(nil)
-	entries, _ := os.ReadDir(filepath.Dir(o.path))
+	entries, _ := os.ReadDir(filepath.Dir(o.Path))
 	for _, e := range entries {
 		num, ok := strings.CutPrefix(e.Name(), filepath.Base(prefix))
 		if n, err := strconv.Atoi(num); ok && err == nil && n > 0 {
@@ -210,8 +161,8 @@ func (o *opener) asideName() string {
 }
 
 // readCeiling returns the ceiling of the ids of a file.
-func readCeiling(bolt *file) (ceiling uint64, err error) {
-	err = bolt.view(func(tx *bbolt.Tx) error {
+func readCeiling(bolt *boltfile.File) (ceiling uint64, err error) {
+	err = bolt.View(func(tx *bbolt.Tx) error {
 		v, err := lookup(tx, bucketMeta, []byte(keyCeiling))
 		if err == nil && len(v) == 8 {
 			ceiling = binary.BigEndian.Uint64(v)
@@ -232,9 +183,9 @@ func lookup(tx *bbolt.Tx, bucket string, key []byte) ([]byte, error) {
 	if v == nil {
 		return nil, nil
 	}
-	v, ok := unseal([]byte(bucket), key, v)
+	v, ok := boltfile.Unseal([]byte(bucket), key, v)
 	if !ok {
-		return nil, damaged("the record %q of %q has changed", key, bucket)
+		return nil, boltfile.Damaged("the record %q of %q has changed", key, bucket)
 	}
 	return bytes.Clone(v), nil
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // PeekHistory returns a copy of the history in the journal in path, as of one moment, to
@@ -43,17 +45,17 @@ func peekChunks(f *os.File) (past, error) {
 	if isEmpty(f) {
 		return p, nil
 	}
-	before, _ := readMeta(f) // check says what is wrong with it
-	_, err := check(f, math.MaxInt64, func(bucket, key, stored []byte) error {
+	before, _ := boltfile.ReadMeta(f) // check says what is wrong with it
+	_, err := boltfile.Check(f, math.MaxInt64, func(bucket, key, stored []byte) error {
 		if string(bucket) != bucketHistory || len(key) != 8 {
 			return nil
 		}
-		if value, ok := unseal(bucket, key, stored); ok {
+		if value, ok := boltfile.Unseal(bucket, key, stored); ok {
 			p[binary.BigEndian.Uint64(key)] = append([]byte{}, value...)
 		}
 		return nil
 	})
-	if after, again := readMeta(f); again == nil && after.txid != before.txid {
+	if after, again := boltfile.ReadMeta(f); again == nil && after.TxID != before.TxID {
 		return nil, errMoved
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // peekTries is how often Peek begins again while the owner goes on writing.
@@ -44,15 +46,15 @@ var errMoved = errors.New("it changes faster than it can be read; try again")
 
 func peek(f *os.File) (*Memory, error) {
 	m := NewMemory()
-	before, _ := readMeta(f) // check says what is wrong with it
-	_, err := check(f, math.MaxInt64, func(bucket, key, stored []byte) error {
+	before, _ := boltfile.ReadMeta(f) // check says what is wrong with it
+	_, err := boltfile.Check(f, math.MaxInt64, func(bucket, key, stored []byte) error {
 		table, ok := strings.CutPrefix(string(bucket), tablePrefix)
 		if !ok {
 			return nil
 		}
-		value, ok := unseal(bucket, key, stored)
+		value, ok := boltfile.Unseal(bucket, key, stored)
 		if !ok {
-			return damaged("the record %q of %q has changed", key, bucket)
+			return boltfile.Damaged("the record %q of %q has changed", key, bucket)
 		}
 		if m.tables[table] == nil {
 			m.tables[table] = map[string][]byte{}
@@ -60,7 +62,7 @@ func peek(f *os.File) (*Memory, error) {
 		m.tables[table][string(key)] = append([]byte{}, value...)
 		return nil
 	})
-	if after, again := readMeta(f); again == nil && after.txid != before.txid {
+	if after, again := boltfile.ReadMeta(f); again == nil && after.TxID != before.TxID {
 		return nil, errMoved
 	}
 	if err != nil {

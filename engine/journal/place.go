@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 
-	"go.etcd.io/bbolt"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // keepPlace looks whether the file still has its name, before each transaction:
@@ -16,11 +16,11 @@ func (j *Journal) keepPlace() {
 	j.mu.RLock()
 	f := j.file
 	j.mu.RUnlock()
-	if f == nil || f.lost {
+	if f == nil || f == j.lost {
 		return
 	}
-	now, err := os.Stat(j.open.path)
-	mine, e := f.f.Stat()
+	now, err := os.Stat(j.open.Path)
+	mine, e := f.Stat()
 	switch {
 	case e != nil, err == nil && os.SameFile(now, mine):
 		return
@@ -30,34 +30,25 @@ func (j *Journal) keepPlace() {
 		err = j.rewrite(f)
 	}
 	if err != nil {
-		f.lost = true
+		j.lost = f
 		j.open.log.Warn("THE JOURNAL WAS REMOVED WHILE IT IS IN USE: refreshes that are pending, pauses and the history are lost when the program ends; start it again",
-			"path", j.open.path, "error", err)
+			"path", j.open.Path, "error", err)
 		return
 	}
-	j.open.log.Warn("the journal was removed while it is in use, and was written again", "path", j.open.path)
+	j.open.log.Warn("the journal was removed while it is in use, and was written again", "path", j.open.Path)
 }
 
 // rewrite makes a file of the same content under the name, and goes on with that.
-func (j *Journal) rewrite(old *file) error {
+func (j *Journal) rewrite(old *boltfile.File) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err := j.open.replace(func(now os.FileInfo) bool { return now == nil }, old.copyTo)
+	err := j.open.Replace(func(now os.FileInfo) bool { return now == nil }, old.CopyTo)
 	if err != nil {
 		return err
 	}
-	if err := old.close(); err != nil {
-		j.open.log.Warn("the journal cannot be closed", "path", j.open.path, "error", err)
+	if err := old.Close(); err != nil {
+		j.open.log.Warn("the journal cannot be closed", "path", j.open.Path, "error", err)
 	}
 	j.file, err = j.open.open()
 	return err
-}
-
-// copyTo copies what is in use into another file.
-func (f *file) copyTo(to *file) error {
-	to.db.NoSync = true
-	if err := caught(func() error { return bbolt.Compact(to.db, f.db, 4<<20) }); err != nil {
-		return classify(err)
-	}
-	return classify(to.f.Sync())
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // TestHistoryOutlivesTheFile: what of the history is in memory is written to the
@@ -23,9 +25,9 @@ func TestHistoryOutlivesTheFile(t *testing.T) {
 		runtime.Gosched()
 	}
 	calls := 0
-	err = j.use(func(*file) error {
+	err = j.use(func(*boltfile.File) error {
 		if calls++; calls <= 2 {
-			return &damage{"told"}
+			return &boltfile.Damage{What: "told"}
 		}
 		return nil
 	})
@@ -77,23 +79,23 @@ func TestFreeAndUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m, err := readMeta(f)
+	m, err := boltfile.ReadMeta(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	nothing := func(_, _, _ []byte) error { return nil }
-	if _, err := check(f, checkLimit, nothing); err != nil {
+	if _, err := boltfile.Check(f, boltfile.CheckLimit, nothing); err != nil {
 		t.Fatal(err)
 	}
-	var list [pageHeader + 8]byte
-	if _, err := f.ReadAt(list[:], int64(m.free)*m.size); err != nil || bytes.Equal(list[10:12], []byte{0, 0}) {
+	var list [boltfile.PageHeader + 8]byte
+	if _, err := f.ReadAt(list[:], int64(m.Free)*m.Size); err != nil || bytes.Equal(list[10:12], []byte{0, 0}) {
 		t.Fatalf("no page is free: %v", err)
 	}
-	binary.NativeEndian.PutUint64(list[pageHeader:], m.root)
-	if _, err := f.WriteAt(list[:], int64(m.free)*m.size); err != nil {
+	binary.NativeEndian.PutUint64(list[boltfile.PageHeader:], m.Root)
+	if _, err := f.WriteAt(list[:], int64(m.Free)*m.Size); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := check(f, checkLimit, nothing); !isDamage(err) {
+	if _, err := boltfile.Check(f, boltfile.CheckLimit, nothing); !boltfile.IsDamage(err) {
 		t.Errorf("check says %v", err)
 	}
 }

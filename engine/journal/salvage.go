@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 )
 
 // rescue has the whole records of a damaged file, and the names of the damaged ones. The zero value is an empty journal.
@@ -29,8 +31,8 @@ const namedDamages = 20
 func salvage(f *os.File) *rescue {
 	r := &rescue{buckets: map[string]map[string][]byte{}}
 	foreign := false
-	_, err := walkFile(f, math.MaxInt64, func(bucket, key, stored []byte) error {
-		value, ok := unseal(bucket, key, stored)
+	_, err := boltfile.Walk(f, math.MaxInt64, func(bucket, key, stored []byte) error {
+		value, ok := boltfile.Unseal(bucket, key, stored)
 		switch {
 		case !ok:
 			r.note(fmt.Sprintf("%q of %s", key, tableName(bucket)))
@@ -94,17 +96,17 @@ func tableName(bucket []byte) string {
 }
 
 // fill writes all of it to a new file.
-func (r *rescue) fill(bolt *file) error {
+func (r *rescue) fill(bolt *boltfile.File) error {
 	meta := []byte(bucketMeta)
 	stored := maps.Clone(r.buckets)
 	if stored == nil {
 		stored = map[string]map[string][]byte{}
 	}
 	stored[bucketMeta] = map[string][]byte{
-		keyCeiling: seal(nil, meta, []byte(keyCeiling), binary.BigEndian.AppendUint64(nil, r.ceiling)),
-		keyFormat:  seal(nil, meta, []byte(keyFormat), []byte(format)),
+		keyCeiling: boltfile.Seal(nil, meta, []byte(keyCeiling), binary.BigEndian.AppendUint64(nil, r.ceiling)),
+		keyFormat:  boltfile.Seal(nil, meta, []byte(keyFormat), []byte(format)),
 	}
-	return bolt.update(func(tx *bbolt.Tx) (bool, error) {
+	return bolt.Update(func(tx *bbolt.Tx) (bool, error) {
 		for _, name := range slices.Sorted(maps.Keys(stored)) {
 			b, err := tx.CreateBucket([]byte(name))
 			if err != nil {

@@ -1,190 +1,173 @@
 package memory
 
 import (
-	"context"
-	"fmt"
-	"maps"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/tidwall/btree"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
 // DefaultHistory is how many changes a World remembers for its watchers.
 const DefaultHistory = 4096
 
-// Clock measures the leases.
-type Clock = engine.Clock
-
-// World is an engine.World in memory. It is safe for concurrent use and needs
-// no closing.
+// World is one user of a store in memory. It holds no goroutine; a World that nobody
+// closes costs its content.
 type World struct {
-	clock   Clock
-	history int
-
-	mu     sync.Mutex
-	rev    int64
-	floor  int64 // changes up to this revision are forgotten
-	keys   map[string]entry
-	log    []engine.Update // newer than floor, in order; values are never altered
-	wake   chan struct{}   // closed and replaced when log grows
-	leases map[*lease]struct{}
-	stop   func() bool // of the timer, nil when none waits
-}
-
-type entry struct {
-	value []byte
-	rev   int64
-	lease *lease
+	*mvcc.Client
+	store *mvcc.Store
 }
 
 var _ engine.World = (*World)(nil)
 
 // Option alters what New makes.
-type Option func(*World)
+type Option func(*options)
 
-// WithClock measures leases by another clock than the machine's.
-func WithClock(c Clock) Option { return func(w *World) { w.clock = c } }
-
-// WithHistory remembers n changes, at least 1. A whole transaction is forgotten
-// or kept.
-func WithHistory(n int) Option { return func(w *World) { w.history = max(n, 1) } }
-
-// New returns an empty World at revision 0.
-func New(o ...Option) *World {
-	w := &World{
-		clock: engine.SystemClock{}, history: DefaultHistory,
-		keys: map[string]entry{}, wake: make(chan struct{}), leases: map[*lease]struct{}{},
-	}
-	for _, f := range o {
-		f(w)
-	}
-	return w
+type options struct {
+	clock   engine.Clock
+	history int
 }
 
-// Get implements engine.World.
-func (w *World) Get(ctx context.Context, key string) (engine.KV, error) {
-	if err := ctx.Err(); err != nil {
-		return engine.KV{}, err
+// WithClock measures the leases of abandoned users by another clock than the machine's.
+func WithClock(c engine.Clock) Option { return func(o *options) { o.clock = c } }
+
+// WithHistory remembers n changes, at least 1, and an eighth more at times. A whole
+// transaction is forgotten or kept.
+func WithHistory(n int) Option { return func(o *options) { o.history = max(n, 1) } }
+
+// New returns the first user of an empty store at revision 0.
+func New(given ...Option) *World {
+	o := options{clock: engine.SystemClock{}, history: DefaultHistory}
+	for _, f := range given {
+		f(&o)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.expire()
-	e, ok := w.keys[key]
-	if !ok {
-		return engine.KV{}, fmt.Errorf("key %q: %w", key, engine.ErrNotFound)
-	}
-	return e.kv(key), nil
+	s := mvcc.New(newTable(), o.clock, mvcc.Keep{Most: o.history, For: forever})
+	return &World{Client: s.Client(), store: s}
 }
 
-func (e entry) kv(key string) engine.KV {
-	return engine.KV{Key: key, Value: slices.Clone(e.value), Revision: e.rev}
+// forever: only the number of changes bounds the history of a process.
+const forever = time.Duration(1<<63 - 1)
+
+// Join returns another user of the same store, as another host is.
+func (w *World) Join() *World { return &World{Client: w.store.Client(), store: w.store} }
+
+// table is an mvcc.Backend. A Version is never altered once it is in the tree.
+type table struct {
+	mu       sync.RWMutex
+	state    mvcc.State
+	versions *btree.BTreeG[*mvcc.Version] // by key, then by revision
+	log      []mvcc.Change                // newer than state.Floor, in order
 }
 
-// List implements engine.World.
-func (w *World) List(ctx context.Context, prefix string) ([]engine.KV, int64, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, 0, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.expire()
-	var kvs []engine.KV
-	for _, key := range slices.Sorted(maps.Keys(w.keys)) {
-		if strings.HasPrefix(key, prefix) {
-			kvs = append(kvs, w.keys[key].kv(key))
-		}
-	}
-	return kvs, w.rev, nil
+func newTable() *table {
+	return &table{versions: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
 }
 
-// Txn implements engine.World. The same key twice among the operations, or a
-// lease that has ended or is of another World, is an error, and nothing is done.
-func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, false, err
+func before(a, b *mvcc.Version) bool {
+	if c := strings.Compare(a.Key, b.Key); c != 0 {
+		return c < 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.expire()
-	if err := w.check(ops); err != nil {
-		return 0, false, err
-	}
-	for _, c := range compares {
-		if w.keys[c.Key].rev != c.Revision {
-			return w.rev, false, nil
-		}
-	}
-	w.commit(ops)
-	return w.rev, true, nil
+	return a.Rev < b.Rev
 }
 
-func (w *World) check(ops []engine.Op) error {
-	seen := make(map[string]bool, len(ops))
-	for _, op := range ops {
-		if seen[op.Key] {
-			return fmt.Errorf("key %q is altered twice in one transaction", op.Key)
+// View implements mvcc.Backend.
+func (t *table) View(do func(mvcc.Reader) error) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return do(t)
+}
+
+// Update implements mvcc.Backend. Nothing here fails after a Put, so nothing is ever
+// undone.
+func (t *table) Update(do func(mvcc.Writer) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return do(t)
+}
+
+// Close implements mvcc.Backend.
+func (t *table) Close() error { return nil }
+
+// State implements mvcc.Reader.
+func (t *table) State() mvcc.State { return t.state }
+
+// Last implements mvcc.Reader.
+func (t *table) Last(key string, at int64) (v mvcc.Version, ok bool, err error) {
+	t.versions.Descend(&mvcc.Version{Key: key, Rev: at}, func(found *mvcc.Version) bool {
+		if ok = found.Key == key; ok {
+			v = *found
 		}
-		seen[op.Key] = true
-		if op.Lease == nil || op.Delete {
-			continue
+		return false
+	})
+	return v, ok, nil
+}
+
+// Scan implements mvcc.Reader.
+func (t *table) Scan(prefix, after string, at int64, yield func(mvcc.Version) bool) error {
+	from := &mvcc.Version{Key: prefix}
+	if after >= prefix {
+		from = &mvcc.Version{Key: after, Rev: 1<<63 - 1}
+	}
+	var newest *mvcc.Version
+	whole := true
+	t.versions.Ascend(from, func(v *mvcc.Version) bool {
+		if !strings.HasPrefix(v.Key, prefix) {
+			return false
 		}
-		l, ok := op.Lease.(*lease)
-		if !ok || l.w != w {
-			return fmt.Errorf("key %q: the lease is of another world", op.Key)
+		if newest != nil && newest.Key != v.Key && !newest.Deleted {
+			whole = yield(*newest)
 		}
-		if _, alive := w.leases[l]; !alive {
-			return fmt.Errorf("key %q: its lease: %w", op.Key, engine.ErrNotFound)
+		switch {
+		case !whole:
+			return false
+		case v.Rev <= at:
+			newest = v
+		case newest != nil && newest.Key != v.Key:
+			newest = nil
+		}
+		return true
+	})
+	if whole && newest != nil && !newest.Deleted {
+		yield(*newest)
+	}
+	return nil
+}
+
+// Changes implements mvcc.Reader.
+func (t *table) Changes(after int64, yield func(mvcc.Change) bool) error {
+	i, _ := slices.BinarySearchFunc(t.log, after+1, func(c mvcc.Change, rev int64) int { return cmp.Compare(c.Rev, rev) })
+	for _, c := range t.log[i:] {
+		if !yield(c) {
+			break
 		}
 	}
 	return nil
 }
 
-// commit does the operations as one revision, and wakes the watchers.
-func (w *World) commit(ops []engine.Op) {
-	before, rev := len(w.log), w.rev+1
-	for _, op := range ops {
-		old, had := w.keys[op.Key]
-		if op.Delete && !had {
-			continue
-		}
-		if old.lease != nil {
-			delete(old.lease.keys, op.Key)
-		}
-		w.log = append(w.log, w.alter(op, rev))
-	}
-	if len(w.log) == before {
-		return
-	}
-	w.rev = rev
-	w.compact()
-	close(w.wake)
-	w.wake = make(chan struct{})
+// Put implements mvcc.Writer.
+func (t *table) Put(v mvcc.Version, time int64) error {
+	t.versions.Set(&v)
+	t.log = append(t.log, mvcc.Change{Rev: v.Rev, Time: time, Key: v.Key})
+	t.state.Rev, t.state.Log = v.Rev, len(t.log)
+	return nil
 }
 
-func (w *World) alter(op engine.Op, rev int64) engine.Update {
-	if op.Delete {
-		delete(w.keys, op.Key)
-		return engine.Update{KV: engine.KV{Key: op.Key, Revision: rev}, Deleted: true}
+// Forget implements mvcc.Writer.
+func (t *table) Forget() error {
+	c := t.log[0]
+	t.log[0] = mvcc.Change{}
+	t.log = t.log[1:]
+	t.state.Floor, t.state.Log = c.Rev, len(t.log)
+	if older, ok, _ := t.Last(c.Key, c.Rev-1); ok {
+		t.versions.Delete(&older)
 	}
-	e := entry{value: slices.Clone(op.Value), rev: rev}
-	if op.Lease != nil {
-		e.lease = op.Lease.(*lease)
-		e.lease.keys[op.Key] = struct{}{}
+	if v, ok, _ := t.Last(c.Key, c.Rev); ok && v.Deleted {
+		t.versions.Delete(&v)
 	}
-	w.keys[op.Key] = e
-	return engine.Update{KV: engine.KV{Key: op.Key, Value: e.value, Revision: rev}}
-}
-
-// compact forgets the oldest changes, once half as much again as is wanted is
-// there, so that its cost is constant for each change. The revision that it cuts
-// through is forgotten as a whole: no watcher may start before floor.
-func (w *World) compact() {
-	if len(w.log) <= w.history+w.history/2 {
-		return
-	}
-	cut := len(w.log) - w.history
-	w.floor = w.log[cut-1].Revision
-	w.log = append([]engine.Update(nil), w.log[cut:]...)
+	return nil
 }

@@ -24,8 +24,14 @@ func open(t *testing.T) worldtest.Backend {
 	clock := enginetest.NewClock()
 	w := memory.New(memory.WithClock(clock), memory.WithHistory(history))
 	return worldtest.Backend{
-		World:   w,
-		Advance: clock.Advance,
+		World: w,
+		Lose: func(*testing.T) engine.World {
+			other := w.Join()
+			w.Abandon()
+			return other
+		},
+		Advance:   clock.Advance,
+		Bookmarks: true,
 		Compact: func(t *testing.T) {
 			for i := range 2 * history {
 				write(t, w, "filler", i)
@@ -45,28 +51,30 @@ func write(t testing.TB, w *memory.World, key string, value any) int64 {
 
 func TestWorld(t *testing.T) { worldtest.Run(t, open) }
 
-// TestRealClock: by default leases follow package time, and a watcher is woken
-// by the end of one.
+// TestRealClock: by default the leases of an abandoned user follow package time, and a watcher is
+// woken by the end of one.
 func TestRealClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := memory.New()
-		short, err := w.Lease(t.Context(), time.Second)
+		dead := memory.New()
+		w := dead.Join()
+		short, err := dead.Lease(t.Context(), time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
-		long, err := w.Lease(t.Context(), time.Hour)
+		long, err := dead.Lease(t.Context(), time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rev, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: long}, {Key: "b", Lease: short}})
+		rev, _, err := dead.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: long}, {Key: "b", Lease: short}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		begin := time.Now()
+		dead.Abandon()
 		var took []time.Duration
-		for u, err := range w.Watch(t.Context(), "", rev) {
-			if err != nil || !u.Deleted {
-				t.Fatal(u, err)
+		for b, err := range w.Watch(t.Context(), "", rev) {
+			if err != nil || len(b.Updates) != 1 || !b.Updates[0].Deleted {
+				t.Fatal(b, err)
 			}
 			if took = append(took, time.Since(begin)); len(took) == 2 {
 				break
@@ -85,11 +93,11 @@ func TestQuietPrefix(t *testing.T) {
 		w := memory.New(memory.WithHistory(4))
 		got := make(chan engine.Update)
 		go func() {
-			for u, err := range w.Watch(t.Context(), "quiet", 0) {
+			for b, err := range w.Watch(t.Context(), "quiet", 0) {
 				if err != nil {
 					t.Error(err)
 				}
-				got <- u
+				got <- b.Updates[0]
 				return
 			}
 		}()
@@ -111,12 +119,12 @@ func TestSlow(t *testing.T) {
 	write(t, w, "k", 0)
 	var last error
 	n := 0
-	for u, err := range w.Watch(t.Context(), "", 0) {
+	for b, err := range w.Watch(t.Context(), "", 0) {
 		if last = err; err != nil {
 			break
 		}
-		if n++; string(u.Value) != fmt.Sprint(n-1) {
-			t.Fatalf("update %d is %s", n, u.Value)
+		if n++; string(b.Updates[0].Value) != fmt.Sprint(n-1) {
+			t.Fatalf("update %d is %s", n, b.Updates[0].Value)
 		}
 		for range 200 {
 			write(t, w, "other", 0)
@@ -144,11 +152,11 @@ func TestWholeTransactions(t *testing.T) {
 		for from := range rev {
 			seen := map[int64]int{}
 			ctx, cancel := context.WithCancel(t.Context())
-			for u, err := range w.Watch(ctx, "", from) {
+			for b, err := range w.Watch(ctx, "", from) {
 				if err != nil {
 					break
 				}
-				if seen[u.Revision]++; u.Revision == rev && seen[rev] == 3 {
+				if seen[b.Revision] += len(b.Updates); b.Revision == rev {
 					cancel()
 				}
 			}

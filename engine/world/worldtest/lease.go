@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// lease grants a lease of the length that the bench can wait for.
+// lease makes a lease of the length that the bench can wait for.
 func (b *bench) lease() engine.Lease {
 	b.t.Helper()
 	l, err := b.World.Lease(b.ctx, b.Lease)
@@ -31,45 +31,47 @@ func (b *bench) keys(want string) {
 	}
 }
 
-// testLeaseEnds: its keys go when it is not renewed, and who watches sees that.
-func testLeaseEnds(b *bench) {
-	l := b.lease()
-	rev := b.must(leased("a", "1", l), leased("b", "1", l), put("c", "1"))
-	b.keys("a=1 b=1 c=1")
-	b.advance(2 * b.Lease)
-	gone := b.take("", rev, 2)
-	b.expect(gone, "a deleted", "b deleted")
-	b.keys("c=1")
-	if err := l.Renew(b.ctx); !errors.Is(err, engine.ErrNotFound) {
-		b.t.Errorf("Renew of an ended lease: %v", err)
-	}
-	if err := l.Revoke(b.ctx); err != nil {
-		b.t.Errorf("Revoke of an ended lease: %v", err)
-	}
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); err == nil {
-		b.t.Error("a put with an ended lease is no error")
-	}
-	b.keys("c=1")
-	if _, err := b.World.Lease(b.ctx, 0*time.Second); err == nil {
-		b.t.Error("a lease of no time is no error")
+// ended fails where a lease has not said within patience that it is over.
+func (b *bench) ended(l engine.Lease) {
+	b.t.Helper()
+	select {
+	case <-l.Done():
+	case <-time.After(patience):
+		b.t.Error("the end of a lease is not told")
 	}
 }
 
-// testLeaseRenewed: a lease that is renewed in time keeps its keys for as long as its
-// owner likes.
-func testLeaseRenewed(b *bench) {
+// testLeaseLost: the keys of a World whose process died go, at the latest when the time is over,
+// and a Watch sees that.
+func testLeaseLost(b *bench) {
 	l := b.lease()
-	rev := b.must(leased("a", "1", l))
-	for range 4 {
-		b.advance(b.Lease / 2)
-		if err := l.Renew(b.ctx); err != nil {
-			b.t.Fatalf("Renew: %v", err)
-		}
+	rev := b.must(leased("a", "1", l), leased("b", "1", l), put("c", "1"))
+	b.World = b.Lose(b.t)
+	b.advance(2 * b.Lease)
+	b.expect(b.take("", rev, 2), "a deleted", "b deleted")
+	b.keys("c=1")
+}
+
+// testLeaseKept: a lease lives on without its owner's doing.
+func testLeaseKept(b *bench) {
+	l := b.lease()
+	b.must(leased("a", "1", l))
+	for range 3 {
+		b.advance(b.Lease)
 	}
 	b.keys("a=1")
-	b.advance(2 * b.Lease)
-	b.expect(b.take("a", rev, 1), "a deleted")
-	b.keys("")
+	select {
+	case <-l.Done():
+		b.t.Error("a lease of a living World has ended")
+	default:
+	}
+	other := b.lease()
+	if l.ID() == "" || l.ID() == other.ID() {
+		b.t.Errorf("two leases are called %q and %q", l.ID(), other.ID())
+	}
+	if _, err := b.World.Lease(b.ctx, 0*time.Second); !errors.Is(err, engine.ErrRefused) {
+		b.t.Errorf("a lease of no time: %v", err)
+	}
 }
 
 // testLeaseRevoked: the end of a lease removes its keys at one revision, and no others.
@@ -79,14 +81,16 @@ func testLeaseRevoked(b *bench) {
 	if err := l.Revoke(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
+	b.ended(l)
 	b.keys("b=1")
 	b.expect(b.take("", rev, 2), "a deleted", "c deleted")
 	if err := l.Revoke(b.ctx); err != nil {
 		b.t.Errorf("a second Revoke: %v", err)
 	}
-	if err := l.Renew(b.ctx); !errors.Is(err, engine.ErrNotFound) {
-		b.t.Errorf("Renew of a revoked lease: %v", err)
+	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
+		b.t.Errorf("a put with an ended lease: %v", err)
 	}
+	b.keys("b=1")
 }
 
 // testLeaseLeft: a key that was put again without the lease, or with another, or was deleted and

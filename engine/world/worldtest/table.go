@@ -58,6 +58,140 @@ func testList(b *bench) {
 	}
 }
 
+// testCreated: a key is created anew after a deletion only. Status and identity rest on this:
+// the same revision of creation means the same object.
+func testCreated(b *bench) {
+	first := b.must(put("a", "1"))
+	b.must(put("a", "2"))
+	if kv, err := b.World.Get(b.ctx, "a"); err != nil || kv.Created != first || kv.Revision <= first {
+		b.t.Errorf("Get after a second put = %+v, %v; want created at %d", kv, err, first)
+	}
+	b.must(del("a"))
+	again := b.must(put("a", "3"))
+	u := b.take("", first-1, 4)
+	for i, want := range []int64{first, first, 0, again} {
+		if u[i].Created != want {
+			b.t.Errorf("update %d of %+v: created at %d, want %d", i, u, u[i].Created, want)
+		}
+	}
+}
+
+// testPages: the pages at one revision are the list, whatever is written between them.
+func testPages(b *bench) {
+	for i := range 7 {
+		b.must(put(fmt.Sprintf("p/%d", i), "old"))
+	}
+	b.must(put("p/4", "older"), put("q", "other"))
+	want, rev := b.list("p/")
+	o := engine.ListOptions{Limit: 3}
+	var got []string
+	for pages := 1; ; pages++ {
+		p, err := b.World.List(b.ctx, "p/", o)
+		if err != nil || p.Revision != rev || len(p.KVs) > 3 || pages > 3 {
+			b.t.Fatalf("page %d: %+v, %v; want revision %d", pages, p, err, rev)
+		}
+		got = append(got, pairs(p.KVs)...)
+		if !p.More {
+			break
+		}
+		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
+		b.must(put("p/4", "new"), put(fmt.Sprintf("p/%d0", pages), "new"))
+		b.must(del("p/5"))
+		b.must(put("p/5", "new"))
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the pages are %v, the list was %v", got, want)
+	}
+	if p, err := b.World.List(b.ctx, "p/", engine.ListOptions{Limit: 7, At: rev}); err != nil || p.More || len(p.KVs) != 7 {
+		b.t.Errorf("a page of all: %+v, %v", p, err)
+	}
+	if p, err := b.World.List(b.ctx, "p/", engine.ListOptions{After: "p/9", At: rev}); err != nil || len(p.KVs) != 0 {
+		b.t.Errorf("a page after the last: %+v, %v", p, err)
+	}
+}
+
+// testPagesCompacted: a list that takes too long is told to begin again.
+func testPagesCompacted(b *bench) {
+	rev := b.must(put("a", "1"), put("b", "1"))
+	b.must(put("a", "2"))
+	b.Compact(b.t)
+	if p, err := b.World.List(b.ctx, "", engine.ListOptions{At: rev}); !errors.Is(err, engine.ErrCompacted) {
+		b.t.Errorf("List at a forgotten revision: %+v, %v", p, err)
+	}
+	if got, _ := b.list("a"); !slices.Equal(got, []string{"a=2"}) {
+		b.t.Errorf("List after that: %v", got)
+	}
+}
+
+// testLimits: exactly as much as is allowed is done, and one more is refused with the figure.
+// All stores have the same limits, so that a program which runs on one runs on all.
+func testLimits(b *bench) {
+	l := b.World.Limits()
+	var ops []engine.Op
+	var absent []engine.Compare
+	for i := range l.Ops + 1 {
+		ops = append(ops, put(fmt.Sprintf("k%d", i), "1"))
+		absent = append(absent, engine.Compare{Key: ops[i].Key})
+	}
+	if _, ok, err := b.World.Txn(b.ctx, absent[:l.Ops], ops[:l.Ops]); !ok || err != nil {
+		b.t.Errorf("a Txn of %d operations: %t, %v", l.Ops, ok, err)
+	}
+	b.must(put("k0", strings.Repeat("x", l.Bytes-len("k0"))))
+	b.must(put(strings.Repeat("k", l.Key), "1"))
+	for what, txn := range map[string]struct {
+		compares []engine.Compare
+		ops      []engine.Op
+	}{
+		"operations":  {nil, ops},
+		"comparisons": {absent, nil},
+		"bytes":       {nil, []engine.Op{put("k0", strings.Repeat("x", l.Bytes-1))}},
+		"key":         {nil, []engine.Op{put(strings.Repeat("k", l.Key+1), "1")}},
+		"2 MiB":       {nil, []engine.Op{put("k0", strings.Repeat("x", 2<<20))}},
+	} {
+		var limit *engine.LimitError
+		_, _, err := b.World.Txn(b.ctx, txn.compares, txn.ops)
+		if !errors.As(err, &limit) || !errors.Is(err, engine.ErrRefused) || limit.Have <= limit.Most {
+			b.t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// testClosed: nothing works after Close, and a Watch that waits ends. A second Close is no error,
+// so that an owner may close in a defer as well.
+func testClosed(b *bench) {
+	rev := b.must(put("a", "1"))
+	l := b.lease()
+	ended := make(chan error, 1)
+	go func() {
+		var last error
+		for _, err := range b.World.Watch(b.ctx, "none", rev) {
+			last = err
+		}
+		ended <- last
+	}()
+	for range 2 {
+		if err := b.World.Close(); err != nil {
+			b.t.Fatalf("Close: %v", err)
+		}
+	}
+	<-l.Done()
+	if err := <-ended; !errors.Is(err, engine.ErrClosed) {
+		b.t.Errorf("the Watch of a closed World ends with %v", err)
+	}
+	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrClosed) {
+		b.t.Errorf("Get: %v", err)
+	}
+	if _, err := b.World.List(b.ctx, "", engine.ListOptions{}); !errors.Is(err, engine.ErrClosed) {
+		b.t.Errorf("List: %v", err)
+	}
+	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("a", "2")}); !errors.Is(err, engine.ErrClosed) {
+		b.t.Errorf("Txn: %v", err)
+	}
+	if _, err := b.World.Lease(b.ctx, b.Lease); !errors.Is(err, engine.ErrClosed) {
+		b.t.Errorf("Lease: %v", err)
+	}
+}
+
 // testTxn: a transaction does all or nothing, and tells which of the two it was.
 func testTxn(b *bench) {
 	absent := []engine.Compare{{Key: "a"}}
@@ -91,15 +225,16 @@ func testTxn(b *bench) {
 }
 
 // testTxnRefused: a transaction that writes a key twice is refused as a whole, since the
-// stores differ in which write would win.
+// stores differ in the write that would win.
 func testTxnRefused(b *bench) {
 	before := b.must(put("a", "1"))
 	for _, ops := range [][]engine.Op{
 		{put("b", "1"), put("a", "2"), put("a", "3")},
 		{put("b", "1"), del("a"), put("a", "3")},
+		{put("b", "1"), put("", "1")},
 	} {
-		if _, _, err := b.World.Txn(b.ctx, nil, ops); err == nil {
-			b.t.Errorf("%v: the same key twice is no error", ops)
+		if _, _, err := b.World.Txn(b.ctx, nil, ops); !errors.Is(err, engine.ErrRefused) {
+			b.t.Errorf("%v: the same key twice: %v", ops, err)
 		}
 	}
 	if got, at := b.list(""); strings.Join(got, " ") != "a=1" || at != before {
@@ -120,11 +255,11 @@ func testCopies(b *bench) {
 	copy(kv.Value, "YYY")
 	u := b.take("", rev-1, 1)[0]
 	copy(u.Value, "ZZZ")
-	kvs, _, err := b.World.List(b.ctx, "")
+	p, err := b.World.List(b.ctx, "", engine.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	copy(kvs[0].Value, "VVV")
+	copy(p.KVs[0].Value, "VVV")
 	again, err := b.World.Get(b.ctx, "a")
 	if err != nil || !bytes.Equal(again.Value, []byte("one")) {
 		b.t.Errorf("somebody wrote into the world: %q, %v", again.Value, err)
@@ -232,7 +367,7 @@ func testCancelled(b *bench) {
 	if _, err := b.World.Get(ctx, "a"); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("Get: %v", err)
 	}
-	if _, _, err := b.World.List(ctx, ""); !errors.Is(err, context.Canceled) {
+	if _, err := b.World.List(ctx, "", engine.ListOptions{}); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("List: %v", err)
 	}
 	if _, _, err := b.World.Txn(ctx, nil, []engine.Op{put("a", "1")}); !errors.Is(err, context.Canceled) {

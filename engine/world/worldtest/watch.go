@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -67,11 +69,10 @@ func testWatchEnds(b *bench) {
 	seen := make(chan struct{}, 8)
 	go func() {
 		var failed error
-		for u, err := range b.World.Watch(ctx, "", rev-1) {
+		for _, err := range b.World.Watch(ctx, "", rev-1) {
 			if failed = err; err != nil {
 				break
 			}
-			_ = u
 			seen <- struct{}{}
 		}
 		done <- failed
@@ -96,12 +97,12 @@ func testWatchNoGap(b *bench) {
 			}
 		})
 	}
-	kvs, rev, err := b.World.List(b.ctx, "g/")
+	p, err := b.World.List(b.ctx, "g/", engine.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	last := make(map[string]int)
-	for _, kv := range kvs {
+	rev, last := p.Revision, make(map[string]int)
+	for _, kv := range p.KVs {
 		last[kv.Key], _ = strconv.Atoi(string(kv.Value))
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -135,23 +136,85 @@ func complete(last map[string]int) (n int) {
 	return n
 }
 
-// follow takes one update, and checks that it is the next one of its writer and not older than the
-// last seen one.
+// follow takes one batch, and checks that each update is the next one of its writer and not older
+// than the last seen one.
 func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int64 {
-	for u, err := range b.World.Watch(ctx, "g/", rev) {
-		n, _ := strconv.Atoi(string(u.Value))
-		switch {
-		case err != nil:
+	for batch, err := range b.World.Watch(ctx, "g/", rev) {
+		if err != nil {
 			b.t.Fatal(err)
-		case u.Revision <= rev:
-			b.t.Fatalf("revision %d after %d", u.Revision, rev)
-		case n != last[u.Key]+1:
-			b.t.Fatalf("%s=%d after %d", u.Key, n, last[u.Key])
 		}
-		last[u.Key] = n
-		return u.Revision
+		if batch.Revision <= rev {
+			b.t.Fatalf("revision %d after %d", batch.Revision, rev)
+		}
+		for _, u := range batch.Updates {
+			n, _ := strconv.Atoi(string(u.Value))
+			if n != last[u.Key]+1 || u.Revision != batch.Revision {
+				b.t.Fatalf("%s=%d after %d, at %d of %d", u.Key, n, last[u.Key], u.Revision, batch.Revision)
+			}
+			last[u.Key] = n
+		}
+		return batch.Revision
 	}
 	return rev
+}
+
+// testWatchWhole: all changes of a Txn below the prefix come in one batch, in the order of the Txn.
+func testWatchWhole(b *bench) {
+	_, from := b.list("")
+	var want []string
+	for i := range 5 {
+		ops := []engine.Op{put("x", "no")}
+		texts := fmt.Sprintf("%d:", i)
+		for k := range 1 + 30*i {
+			ops = append(ops, put(fmt.Sprintf("w/%03d", k), strconv.Itoa(i)))
+			texts += fmt.Sprintf(" w/%03d=%d", k, i)
+		}
+		b.must(ops...)
+		want = append(want, texts)
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	n := 0
+	for batch, err := range b.World.Watch(ctx, "w/", from) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%d: %s", n, strings.Join(texts(batch.Updates), " ")); got != want[n] {
+			b.t.Errorf("batch %d is %s, want %s", n, got, want[n])
+		}
+		if n++; n == len(want) {
+			return
+		}
+	}
+	b.t.Errorf("%d batches of %d came", n, len(want))
+}
+
+// testBookmarks: a prefix where nothing happens learns how far the store has come, and a Watch that
+// begins at a bookmark misses nothing.
+func testBookmarks(b *bench) {
+	if !b.Bookmarks {
+		return
+	}
+	rev := b.must(put("quiet", "1"))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	next, stop := iter.Pull2(b.World.Watch(ctx, "quiet", rev))
+	defer stop()
+	for range 3 {
+		for i := range 300 {
+			b.must(put("busy", strconv.Itoa(i)))
+		}
+		batch, err, ok := next()
+		if err != nil || !ok || len(batch.Updates) > 0 || batch.Revision <= rev {
+			b.t.Fatalf("%+v, %v; want a bookmark behind %d", batch, err, rev)
+		}
+		rev = batch.Revision
+	}
+	b.must(put("quiet", "2"))
+	b.expect(b.take("quiet", rev, 1), "quiet=2")
+	if batch, err, _ := next(); err != nil || len(batch.Updates) != 1 {
+		b.t.Errorf("after the bookmarks: %+v, %v", batch, err)
+	}
 }
 
 // testWatchCompacted: who comes too late is told, and can list again.
@@ -161,9 +224,9 @@ func testWatchCompacted(b *bench) {
 	b.must(put("a", "2"))
 	b.Compact(b.t)
 	var failed error
-	for u, err := range b.World.Watch(b.ctx, "", rev) {
+	for batch, err := range b.World.Watch(b.ctx, "", rev) {
 		if failed = err; err == nil {
-			b.t.Errorf("Watch from a forgotten revision shows %v", u)
+			b.t.Errorf("Watch from a forgotten revision shows %v", batch)
 		}
 		break
 	}

@@ -6,13 +6,16 @@
 //     than every one before.
 //   - Compare holds exactly if the key's last change has that revision; 0 stands for an absent key,
 //     also after a deletion.
-//   - A List is of one revision, and a Watch from that revision continues it without a gap.
-//   - A Watch yields all changes and deletions in order, once each. It ends with its context,
-//     without an error. A slow or late Watch either gets everything or engine.ErrCompacted, never a
-//     gap.
-//   - Values are copied in and out.
-//   - A key put with a lease goes when the lease ends; a key put again without it stays. A lease
-//     that has ended can't be renewed, but can be revoked.
+//   - A List is of one revision, and a Watch from that revision continues it without a gap. The
+//     pages of a list at one revision are the list, whatever is written between them.
+//   - A Watch yields all changes and deletions in order, once each, whole revisions at a time. It
+//     ends with its context, without an error. A slow or late Watch either gets everything or
+//     engine.ErrCompacted, never a gap. A quiet prefix gets bookmarks.
+//   - Limits hold: a Txn of more is refused with the figure, and one of exactly as much is done.
+//   - Values are copied in and out. A key keeps the revision of its creation until it is deleted.
+//   - A key put with a lease goes when the lease ends; a key put again without it stays. An ended
+//     lease says so by Done, takes no keys, and can be revoked again.
+//   - A closed World answers engine.ErrClosed, and its leases have ended.
 package worldtest
 
 import (
@@ -26,6 +29,9 @@ import (
 // Backend is a World under test, empty and without other users.
 type Backend struct {
 	World engine.World
+	// Lose ends World as the death of its process would, and returns another World on the same
+	// store. The leases of the first end there within their time at the latest.
+	Lose func(t *testing.T) engine.World
 	// Advance moves the clock that leases are measured by. When nil, the suite
 	// waits in real time.
 	Advance func(time.Duration)
@@ -33,20 +39,24 @@ type Backend struct {
 	Compact func(t *testing.T)
 	// Lease is the shortest lease that the World measures; a second when 0.
 	Lease time.Duration
+	// Bookmarks: a quiet prefix gets a bookmark after some 1,000 foreign revisions. A store that
+	// sends them by the clock alone cannot be asked here.
+	Bookmarks bool
 }
 
 // patience is how long anything may take that has to come.
 const patience = time.Minute
 
-// bench is one test with its backend.
+// bench is one test with its backend. Every wait of a test ends with ctx, so a World that
+// hangs fails the test and not the run.
 type bench struct {
 	Backend
 	t   *testing.T
 	ctx context.Context
 }
 
-// Run runs the suite. open is called for each test, and leaves closing to the
-// test's Cleanup.
+// Run runs the suite. open is called for each test with a World of no keys, and leaves
+// closing to the test's Cleanup. A World may be closed by its test before that.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	t.Helper()
 	for _, c := range []struct {
@@ -54,9 +64,13 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		run  func(*bench)
 	}{
 		{"get", testGet},
+		{"created", testCreated},
 		{"list", testList},
+		{"list in pages", testPages},
+		{"list at a forgotten revision", testPagesCompacted},
 		{"txn", testTxn},
 		{"txn refused", testTxnRefused},
+		{"limits", testLimits},
 		{"copies", testCopies},
 		{"counter", testCounter},
 		{"model", testModel},
@@ -66,8 +80,11 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"watch ends", testWatchEnds},
 		{"watch without a gap", testWatchNoGap},
 		{"watch compacted", testWatchCompacted},
-		{"lease ends", testLeaseEnds},
-		{"lease renewed", testLeaseRenewed},
+		{"watch whole revisions", testWatchWhole},
+		{"watch bookmarks", testBookmarks},
+		{"closed", testClosed},
+		{"lease lost", testLeaseLost},
+		{"lease kept", testLeaseKept},
 		{"lease revoked", testLeaseRevoked},
 		{"lease left", testLeaseLeft},
 	} {
@@ -103,15 +120,20 @@ func del(key string) engine.Op { return engine.Op{Key: key, Delete: true} }
 // The keys are in order, so that a test compares one text.
 func (b *bench) list(prefix string) ([]string, int64) {
 	b.t.Helper()
-	kvs, rev, err := b.World.List(b.ctx, prefix)
+	p, err := b.World.List(b.ctx, prefix, engine.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	return pairs(p.KVs), p.Revision
+}
+
+// pairs writes keys with their values.
+func pairs(kvs []engine.KV) []string {
 	var out []string
 	for _, kv := range kvs {
 		out = append(out, kv.Key+"="+string(kv.Value))
 	}
-	return out, rev
+	return out
 }
 
 // take reads n updates.
@@ -120,11 +142,11 @@ func (b *bench) take(prefix string, from int64, n int) []engine.Update {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	var got []engine.Update
-	for u, err := range b.World.Watch(ctx, prefix, from) {
+	for batch, err := range b.World.Watch(ctx, prefix, from) {
 		if err != nil {
 			b.t.Fatalf("Watch(%q, %d): %v", prefix, from, err)
 		}
-		if got = append(got, u); len(got) == n {
+		if got = append(got, batch.Updates...); len(got) >= n {
 			return got
 		}
 	}

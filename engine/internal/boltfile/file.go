@@ -1,9 +1,8 @@
-package journal
+package boltfile
 
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -16,32 +15,13 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
-// and ErrFull a caller can go on without durability; with ErrLocked the state
-// folder belongs to another process.
+// Why a file cannot be had or written to, for errors.Is. With ErrUnwritable and
+// ErrFull a caller can go on without durability; with ErrLocked the folder belongs
+// to another process.
 var (
-	ErrLocked     = errors.New("journal: another process has it open")
-	ErrUnwritable = errors.New("journal: its place cannot be written to")
-	ErrFull       = errors.New("journal: there is no room for it")
-	ErrClosed     = errors.New("journal: it is closed")
-)
-
-// format is the version of the file's content. Another one is set aside.
-const format = "1"
-
-// The buckets. A table's bucket has its name with a prefix, so that no table can
-// take the place of the others. The history comes last: a check that ends at its
-// bound has seen the rest.
-const (
-	bucketMeta    = "!"
-	tablePrefix   = "="
-	bucketHistory = "~history"
-)
-
-// The keys of bucketMeta.
-const (
-	keyFormat  = "format"
-	keyCeiling = "ceiling" // of the ids of the history
+	ErrLocked     = errors.New("another process has it open")
+	ErrUnwritable = errors.New("its place cannot be written to")
+	ErrFull       = errors.New("there is no room for it")
 )
 
 const (
@@ -55,49 +35,57 @@ const (
 	growth = 256 << 10
 )
 
-// damage says that what the file holds cannot be right.
-type damage struct{ what any }
+// Damage is the error of a file that holds what cannot be right.
+type Damage struct {
+	What any // a text, or the value of a panic
+}
 
-func (d *damage) Error() string { return fmt.Sprint(d.what) }
+// Error implements error.
+func (d *Damage) Error() string { return fmt.Sprint(d.What) }
 
-func isDamage(err error) bool { return errors.As(err, new(*damage)) }
+// IsDamage reports whether err tells of damage.
+func IsDamage(err error) bool { return errors.As(err, new(*Damage)) }
 
-func damaged(format string, args ...any) error { return &damage{fmt.Sprintf(format, args...)} }
+// Damaged returns a Damage with a text.
+func Damaged(format string, args ...any) error { return &Damage{fmt.Sprintf(format, args...)} }
 
-// file is an open and locked file.
-type file struct {
-	db *bbolt.DB
+// File is an open and locked file. Update and View may be called by many
+// goroutines; Close comes after the last of them.
+type File struct {
+	DB *bbolt.DB
 	f  *os.File
 	// stuck: bbolt has panicked with a lock in its hands, so closing it would wait
 	// for ever. Its map is then left to the end of the process.
 	stuck bool
-	lost  bool // its name is gone, and that was told; of the goroutine that commits
 }
+
+// Stat tells of the file that is open, which need not be that of its path any more.
+func (f *File) Stat() (os.FileInfo, error) { return f.f.Stat() }
 
 // caught calls do. A panic, also one over a page that cannot be read, is damage.
 func caught(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = &damage{p}
+			err = &Damage{p}
 		}
 	}()
 	return do()
 }
 
-// openBolt hands a file that is open and locked to bbolt, which closes it if there
+// Open hands a file that is open and locked to bbolt, which closes it if there
 // is an error.
-func openBolt(f *os.File, maxSize int64) (*file, error) {
+func Open(f *os.File, maxSize int64) (*File, error) {
 	var db *bbolt.DB
 	err := caught(func() (err error) {
 		db, err = bbolt.Open(f.Name(), 0o600, boltOptions(f, maxSize))
 		return err
 	})
 	if err != nil {
-		return nil, classify(err)
+		return nil, Classify(err)
 	}
 	db.AllocSize = growth
-	return &file{db: db, f: f}, nil
+	return &File{DB: db, f: f}, nil
 }
 
 func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
@@ -114,48 +102,48 @@ func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
 	}
 }
 
-// close lets go of the file. No transaction may be open.
-func (f *file) close() error {
+// Close lets go of the file. No transaction may be open.
+func (f *File) Close() error {
 	if f.stuck {
 		// The map keeps the file open, and so the lock.
 		return errors.Join(unix.Flock(int(f.f.Fd()), unix.LOCK_UN), f.f.Close())
 	}
-	return f.db.Close()
+	return f.DB.Close()
 }
 
-// update runs do in a transaction and makes its work durable. Where do reports
+// Update runs do in a transaction and makes its work durable. Where do reports
 // that there was nothing to do, nothing is written. A panic is damage.
-func (f *file) update(do func(*bbolt.Tx) (dirty bool, err error)) (err error) {
+func (f *File) Update(do func(*bbolt.Tx) (dirty bool, err error)) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var tx *bbolt.Tx
 	defer func() { err = f.end(tx, recover(), err) }()
-	if tx, err = f.db.Begin(true); err != nil {
+	if tx, err = f.DB.Begin(true); err != nil {
 		return err
 	}
 	if dirty, err := do(tx); err != nil || !dirty {
 		return err
 	}
-	return classify(tx.Commit())
+	return Classify(tx.Commit())
 }
 
-// view runs do in a transaction that reads. A panic is damage.
-func (f *file) view(do func(*bbolt.Tx) error) (err error) {
+// View runs do in a transaction that reads. A panic is damage.
+func (f *File) View(do func(*bbolt.Tx) error) (err error) {
 	// bbolt panics over bad meta pages with its locks held, which would stop all
 	// others too.
-	if _, err := readMeta(f.f); err != nil {
+	if _, err := ReadMeta(f.f); err != nil {
 		return err
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var tx *bbolt.Tx
 	defer func() { err = f.end(tx, recover(), err) }()
-	if tx, err = f.db.Begin(false); err != nil {
+	if tx, err = f.DB.Begin(false); err != nil {
 		return err
 	}
 	return do(tx)
 }
 
 // end rolls back an open transaction and turns a panic into an error.
-func (f *file) end(tx *bbolt.Tx, panicked any, err error) error {
+func (f *File) end(tx *bbolt.Tx, panicked any, err error) error {
 	if tx == nil && panicked != nil {
 		f.stuck = true
 	}
@@ -163,7 +151,7 @@ func (f *file) end(tx *bbolt.Tx, panicked any, err error) error {
 		f.stuck = true
 	}
 	if panicked != nil {
-		return &damage{panicked}
+		return &Damage{panicked}
 	}
 	return err
 }
@@ -174,13 +162,13 @@ func rollback(tx *bbolt.Tx) (ok bool) {
 	return true
 }
 
-// openLocked opens a file and takes the lock that bbolt will ask for, so that no
+// OpenLocked opens a file and takes the lock that bbolt will ask for, so that no
 // other process writes to it during the look.
-func openLocked(path string, flag int) (*os.File, error) {
+func OpenLocked(path string, flag int) (*os.File, error) {
 	for range 10 {
 		f, err := os.OpenFile(path, os.O_RDWR|flag, 0o600)
 		if err != nil {
-			return nil, classify(err)
+			return nil, Classify(err)
 		}
 		current, err := lock(f, path)
 		if err == nil && current {
@@ -198,7 +186,7 @@ func openLocked(path string, flag int) (*os.File, error) {
 func lock(f *os.File, path string) (current bool, err error) {
 	mine, err := f.Stat()
 	if err != nil {
-		return false, classify(err)
+		return false, Classify(err)
 	}
 	if !mine.Mode().IsRegular() {
 		return false, fmt.Errorf("%w: %s is not a regular file", ErrUnwritable, path)
@@ -207,11 +195,11 @@ func lock(f *os.File, path string) (current bool, err error) {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return false, fmt.Errorf("%w: %s", ErrLocked, path)
 	case err != nil:
-		return false, fmt.Errorf("journal: lock %s: %w", path, err)
+		return false, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if mine.Mode().Perm()&0o077 != 0 {
 		if err := f.Chmod(0o600); err != nil {
-			return false, classify(err)
+			return false, Classify(err)
 		}
 	}
 	theirs, err := os.Stat(path)
@@ -225,8 +213,8 @@ var unwritableErrors = []syscall.Errno{
 	syscall.ELOOP, syscall.ENAMETOOLONG,
 }
 
-// classify adds a kind that a caller can act on to an error of the file system.
-func classify(err error) error {
+// Classify adds a kind that a caller can act on to an error of the file system.
+func Classify(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrFull), errors.Is(err, ErrUnwritable):
 		return err
@@ -248,17 +236,24 @@ func isOneOf(err error, list []syscall.Errno) bool {
 	return false
 }
 
-// syncDir makes a rename in the folder of path durable.
-func syncDir(path string) error {
+// SyncDir makes a rename in the folder of path durable.
+func SyncDir(path string) error {
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
-		return classify(err)
+		return Classify(err)
 	}
 	defer d.Close()
 	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return classify(err)
+		return Classify(err)
 	}
 	return nil
 }
 
-func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+// CopyTo copies all that is in use into another file, and syncs that one.
+func (f *File) CopyTo(to *File) error {
+	to.DB.NoSync = true
+	if err := caught(func() error { return bbolt.Compact(to.DB, f.DB, 4<<20) }); err != nil {
+		return Classify(err)
+	}
+	return Classify(to.f.Sync())
+}

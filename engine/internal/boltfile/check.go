@@ -1,4 +1,4 @@
-package journal
+package boltfile
 
 import (
 	"bytes"
@@ -9,16 +9,16 @@ import (
 	"os"
 )
 
-// checkLimit is how much of a file is read before it is opened. A file of the
+// CheckLimit is how much of a file is read before it is opened. A file of the
 // default size of the history is read whole; that takes some 50 ms.
-const checkLimit = 96 << 20
+const CheckLimit = 96 << 20
 
 // The layout of a bbolt file, as far as it is looked at here.
 const (
 	boltMagic    = 0xED0CDAED
 	boltVersion  = 2
 	boltNoFree   = ^uint64(0)
-	pageHeader   = 16 // id 8, flags 2, count 2, overflow 4
+	PageHeader   = 16 // id 8, flags 2, count 2, overflow 4
 	element      = 16 // branch: pos 4, key size 4, page 8. leaf: flags 4, pos 4, key size 4, value size 4
 	bucketHeader = 16 // root 8, sequence 8; with root 0 a page follows
 	flagBranch   = 1
@@ -28,68 +28,68 @@ const (
 	maxDepth     = 32
 )
 
-// usage is how much of a file is in use, in bytes.
-type usage struct {
-	size, used int64
-	complete   bool // false where the check ended at its bound
+// Usage is how much of a file is in use, in bytes.
+type Usage struct {
+	Size, Used int64
+	Complete   bool // false where the check ended at its bound
 }
 
-// meta is what a file begins with.
-type meta struct {
-	size              int64 // of a page
-	root, free, pages uint64
-	txid              uint64
+// Meta is what a file begins with.
+type Meta struct {
+	Size              int64 // bytes of a page
+	Root, Free, Pages uint64
+	TxID              uint64 // of the transaction that wrote it
 }
 
 // errEnough ends a check that has come to its bound.
 var errEnough = errors.New("enough")
 
-// check looks at a file with plain reads, where nothing can fault or panic: that
+// Check looks at a file with plain reads, where nothing can fault or panic: that
 // its pages form the trees that they should, each used once or free, and what
 // visit says of the records. It reads at most limit bytes and some, and ends at the first damage.
-func check(f *os.File, limit int64, visit func(bucket, key, value []byte) error) (usage, error) {
-	return walkFile(f, limit, visit, func(d error) error { return d })
+func Check(f *os.File, limit int64, visit func(bucket, key, value []byte) error) (Usage, error) {
+	return Walk(f, limit, visit, func(d error) error { return d })
 }
 
-// walkFile is check where the caller decides after a damage: if found returns nil, the walk goes on with all
+// Walk is check where the caller decides after a damage: if found returns nil, the walk goes on with all
 // that can still be read. visit then also gets bytes that never were a record.
-func walkFile(f *os.File, limit int64, visit func(bucket, key, value []byte) error, found func(error) error) (usage, error) {
+func Walk(f *os.File, limit int64, visit func(bucket, key, value []byte) error, found func(error) error) (Usage, error) {
 	info, err := f.Stat()
 	if err != nil {
-		return usage{}, classify(err)
+		return Usage{}, Classify(err)
 	}
-	m, err := readMeta(f)
+	m, err := ReadMeta(f)
 	if err != nil {
-		return usage{}, err
+		return Usage{}, err
 	}
-	u := usage{size: info.Size()}
-	if m.pages > uint64(info.Size()/m.size) {
-		if err := found(damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.pages, m.size)); err != nil {
+	u := Usage{Size: info.Size()}
+	if m.Pages > uint64(info.Size()/m.Size) {
+		if err := found(Damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.Pages, m.Size)); err != nil {
 			return u, err
 		}
-		m.pages = max(uint64(info.Size()/m.size), 3)
+		m.Pages = max(uint64(info.Size()/m.Size), 3)
 	}
-	c := &checker{r: f, meta: m, left: limit, seen: make([]uint64, m.pages/64+1), visit: visit, found: found}
+	c := &checker{r: f, Meta: m, left: limit, seen: make([]uint64, m.Pages/64+1), visit: visit, found: found}
 	err = c.all()
-	u.used, u.complete = c.used*m.size, err == nil
+	u.Used, u.Complete = c.used*m.Size, err == nil
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
 	return u, err
 }
 
-// readMeta returns the newer of the two first pages that is valid.
-func readMeta(f io.ReaderAt) (meta, error) {
-	var best meta
+// ReadMeta returns the newer of the two first pages that is valid.
+func ReadMeta(f io.ReaderAt) (Meta, error) {
+	var best Meta
 	found := false
 	for _, at := range metaPlaces(f) {
 		m, ok := metaAt(f, at)
-		if ok && (!found || m.txid > best.txid) {
+		if ok && (!found || m.TxID > best.TxID) {
 			best, found = m, true
 		}
 	}
 	if !found {
-		return meta{}, damaged("its first pages are not those of a journal")
+		return Meta{}, Damaged("its first pages are not those of a file of bbolt")
 	}
 	return best, nil
 }
@@ -97,35 +97,35 @@ func readMeta(f io.ReaderAt) (meta, error) {
 // metaPlaces returns where the two are: at the beginning, and one page after it.
 func metaPlaces(f io.ReaderAt) []int64 {
 	if m, ok := metaAt(f, 0); ok {
-		return []int64{0, m.size}
+		return []int64{0, m.Size}
 	}
 	return []int64{pageSize}
 }
 
-func metaAt(f io.ReaderAt, at int64) (meta, bool) {
-	var b [pageHeader + 64]byte
+func metaAt(f io.ReaderAt, at int64) (Meta, bool) {
+	var b [PageHeader + 64]byte
 	if _, err := f.ReadAt(b[:], at); err != nil {
-		return meta{}, false
+		return Meta{}, false
 	}
-	return parseMeta(b[pageHeader:])
+	return parseMeta(b[PageHeader:])
 }
 
-func parseMeta(b []byte) (meta, bool) {
+func parseMeta(b []byte) (Meta, bool) {
 	n := binary.NativeEndian
 	h := fnv.New64a()
 	_, _ = h.Write(b[:56])
-	m := meta{
-		size: int64(n.Uint32(b[8:])), root: n.Uint64(b[16:]), free: n.Uint64(b[32:]), pages: n.Uint64(b[40:]),
-		txid: n.Uint64(b[48:]),
+	m := Meta{
+		Size: int64(n.Uint32(b[8:])), Root: n.Uint64(b[16:]), Free: n.Uint64(b[32:]), Pages: n.Uint64(b[40:]),
+		TxID: n.Uint64(b[48:]),
 	}
 	ok := n.Uint32(b) == boltMagic && n.Uint32(b[4:]) == boltVersion && n.Uint64(b[56:]) == h.Sum64() &&
-		m.size >= 1024 && m.size <= 1<<24 && m.size&(m.size-1) == 0 && m.pages >= 3
+		m.Size >= 1024 && m.Size <= 1<<24 && m.Size&(m.Size-1) == 0 && m.Pages >= 3
 	return m, ok
 }
 
 // checker walks a file.
 type checker struct {
-	meta
+	Meta
 	r     io.ReaderAt
 	left  int64    // bytes that may still be read
 	used  int64    // pages
@@ -136,16 +136,16 @@ type checker struct {
 }
 
 // bad tells of a damage.
-func (c *checker) bad(format string, args ...any) error { return c.found(damaged(format, args...)) }
+func (c *checker) bad(format string, args ...any) error { return c.found(Damaged(format, args...)) }
 
 func (c *checker) all() error {
 	c.used = 2
-	if c.free != boltNoFree {
+	if c.Free != boltNoFree {
 		if err := c.freePages(); err != nil {
 			return err
 		}
 	}
-	return c.tree(c.root, 0, bounds{}, nil)
+	return c.tree(c.Root, 0, bounds{}, nil)
 }
 
 // bounds are the limits of the keys of a page; nil means unbounded.
@@ -158,7 +158,7 @@ func (c *checker) tree(id uint64, depth int, in bounds, bucket []byte) error {
 	}
 	p, flags, err := c.page(id, depth)
 	switch {
-	case isDamage(err):
+	case IsDamage(err):
 		return c.found(err)
 	case err != nil:
 		return err
@@ -187,8 +187,8 @@ func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error)
 		}
 	}
 	count := 1 + uint64(binary.NativeEndian.Uint32(buf[12:]))
-	if id+count > c.pages {
-		if err := c.bad("page %d with %d is beyond the %d of the file", id, count, c.pages); err != nil {
+	if id+count > c.Pages {
+		if err := c.bad("page %d with %d is beyond the %d of the file", id, count, c.Pages); err != nil {
 			return nil, 0, err
 		}
 		count = 1
@@ -201,7 +201,7 @@ func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error)
 	c.bufs[depth] = buf
 	for i := range count {
 		if !c.mark(id + i) {
-			return nil, 0, damaged("page %d is used twice", id+i)
+			return nil, 0, Damaged("page %d is used twice", id+i)
 		}
 	}
 	c.used += int64(count)
@@ -210,16 +210,16 @@ func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error)
 }
 
 func (c *checker) read(id, count uint64, buf []byte) ([]byte, error) {
-	if id < 2 || id >= c.pages || count > c.pages-id {
-		return nil, damaged("page %d with %d is beyond the %d of the file", id, count, c.pages)
+	if id < 2 || id >= c.Pages || count > c.Pages-id {
+		return nil, Damaged("page %d with %d is beyond the %d of the file", id, count, c.Pages)
 	}
-	n := int(count) * int(c.size)
+	n := int(count) * int(c.Size)
 	if cap(buf) < n {
 		buf = make([]byte, n)
 	}
 	buf = buf[:n]
-	if _, err := c.r.ReadAt(buf, int64(id)*c.size); err != nil {
-		return nil, damaged("page %d: %v", id, err)
+	if _, err := c.r.ReadAt(buf, int64(id)*c.Size); err != nil {
+		return nil, Damaged("page %d: %v", id, err)
 	}
 	return buf, nil
 }
@@ -233,25 +233,25 @@ func (c *checker) mark(id uint64) bool {
 
 // freePages marks the pages that are free.
 func (c *checker) freePages() error {
-	p, flags, err := c.page(c.free, 0)
+	p, flags, err := c.page(c.Free, 0)
 	switch {
-	case isDamage(err):
+	case IsDamage(err):
 		return c.found(err)
 	case err != nil:
 		return err
 	case flags != flagFree:
-		return c.bad("page %d has flags %#x and should list what is free", c.free, flags)
+		return c.bad("page %d has flags %#x and should list what is free", c.Free, flags)
 	}
-	ids, n := p[pageHeader:], uint64(binary.NativeEndian.Uint16(p[10:]))
+	ids, n := p[PageHeader:], uint64(binary.NativeEndian.Uint16(p[10:]))
 	if n == 0xFFFF {
 		n, ids = binary.NativeEndian.Uint64(ids), ids[8:]
 	}
 	if n > uint64(len(ids)/8) {
-		return c.bad("page %d lists %d free pages", c.free, n)
+		return c.bad("page %d lists %d free pages", c.Free, n)
 	}
 	for i := range n {
 		id := binary.NativeEndian.Uint64(ids[8*i:])
-		if id < 2 || id >= c.pages || !c.mark(id) {
+		if id < 2 || id >= c.Pages || !c.mark(id) {
 			if err := c.bad("page %d is free and cannot be", id); err != nil {
 				return err
 			}
@@ -271,7 +271,7 @@ func (c *checker) branch(p []byte, depth int, in bounds, bucket []byte) error {
 	for i := range n {
 		here, err := childBounds(p, i, n, in)
 		if err == nil && (!in.has(here.from) || here.below != nil && bytes.Compare(here.from, here.below) >= 0) {
-			err = damaged("the keys of a branch are out of order")
+			err = Damaged("the keys of a branch are out of order")
 		}
 		if err != nil {
 			here = bounds{}
@@ -279,7 +279,7 @@ func (c *checker) branch(p []byte, depth int, in bounds, bucket []byte) error {
 				return err
 			}
 		}
-		e := pageHeader + i*element
+		e := PageHeader + i*element
 		if e+element > len(p) {
 			return nil
 		}
@@ -338,7 +338,7 @@ func (c *checker) leaf(p []byte, depth int, in bounds, bucket []byte) error {
 
 // record checks element i of a leaf: a table in the tree of the tables, else a record.
 func (c *checker) record(p []byte, i, depth int, bucket, key, value []byte) error {
-	isBucket := binary.NativeEndian.Uint32(p[pageHeader+i*element:])&flagBucket != 0
+	isBucket := binary.NativeEndian.Uint32(p[PageHeader+i*element:])&flagBucket != 0
 	if isBucket != (bucket == nil) {
 		if err := c.bad("the record %q is not where it should be", key); err != nil {
 			return err
@@ -359,7 +359,7 @@ func (c *checker) bucket(name, value []byte, depth int) error {
 		return c.tree(root, depth+1, bounds{}, name)
 	}
 	p := value[bucketHeader:]
-	if len(p) < pageHeader {
+	if len(p) < PageHeader {
 		return c.bad("the table %q is cut", name)
 	}
 	if binary.NativeEndian.Uint16(p[8:]) != flagLeaf {
@@ -373,14 +373,14 @@ func (c *checker) bucket(name, value []byte, depth int) error {
 // count returns how many elements a page has. The first one says it, too: its key begins behind the last element.
 func (c *checker) count(p []byte) (int, error) {
 	n := int(binary.NativeEndian.Uint16(p[10:]))
-	if len(p) < pageHeader+element {
+	if len(p) < PageHeader+element {
 		return 0, nil
 	}
 	at := 4 // a leaf's place of the key
 	if binary.NativeEndian.Uint16(p[8:]) == flagBranch {
 		at = 0
 	}
-	first := int(binary.NativeEndian.Uint32(p[pageHeader+at:]))
+	first := int(binary.NativeEndian.Uint32(p[PageHeader+at:]))
 	if n > 0 && first == n*element || n == 0 && !c.begins(p, first) {
 		return n, nil
 	}
@@ -390,36 +390,36 @@ func (c *checker) count(p []byte) (int, error) {
 	if c.begins(p, first) {
 		n = max(n, first/element)
 	}
-	return min(n, (len(p)-pageHeader)/element), nil
+	return min(n, (len(p)-PageHeader)/element), nil
 }
 
 // begins reports whether the keys of a page may begin there.
 func (c *checker) begins(p []byte, first int) bool {
-	return first > 0 && first%element == 0 && pageHeader+first <= len(p)
+	return first > 0 && first%element == 0 && PageHeader+first <= len(p)
 }
 
 // field returns the key of element i, whose place and size stand at these offsets
 // of the element.
 func field(p []byte, i, posAt, sizeAt int) ([]byte, error) {
-	e := pageHeader + i*element
+	e := PageHeader + i*element
 	if e+element > len(p) {
-		return nil, damaged("a page holds more than fits in it")
+		return nil, Damaged("a page holds more than fits in it")
 	}
 	pos := uint64(e) + uint64(binary.NativeEndian.Uint32(p[e+posAt:]))
 	size := uint64(binary.NativeEndian.Uint32(p[e+sizeAt:]))
 	if pos+size > uint64(len(p)) {
-		return nil, damaged("a key lies outside of its page")
+		return nil, Damaged("a key lies outside of its page")
 	}
 	return p[pos : pos+size : pos+size], nil
 }
 
 // after returns the value of leaf element i, which follows its key.
 func after(p []byte, i int, key []byte) ([]byte, error) {
-	e := pageHeader + i*element
+	e := PageHeader + i*element
 	pos := uint64(e) + uint64(binary.NativeEndian.Uint32(p[e+4:])) + uint64(len(key))
 	size := uint64(binary.NativeEndian.Uint32(p[e+12:]))
 	if pos+size > uint64(len(p)) {
-		return nil, damaged("a value lies outside of its page")
+		return nil, Damaged("a value lies outside of its page")
 	}
 	return p[pos : pos+size : pos+size], nil
 }

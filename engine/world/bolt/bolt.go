@@ -1,0 +1,258 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
+)
+
+// ErrLocked says that another process has the file open.
+var ErrLocked = boltfile.ErrLocked
+
+// Options are how a file is kept. The zero value is good.
+type Options struct {
+	Log     *slog.Logger  // warnings about the file; nil is silent
+	Clock   engine.Clock  // bounds the history; nil is the machine's
+	MaxFile int64         // bytes that the file may grow to; 0 is 8 GiB
+	History int           // changes that are remembered at most; 0 is 200,000
+	KeepFor time.Duration // how long changes are remembered, where History allows it; 0 is an hour
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = engine.SystemClock{}
+	}
+	if o.MaxFile <= 0 {
+		o.MaxFile = 8 << 30
+	}
+	if o.History <= 0 {
+		o.History = 200_000
+	}
+	if o.KeepFor <= 0 {
+		o.KeepFor = time.Hour
+	}
+	return o
+}
+
+// DamageError tells that a file is there and cannot be used.
+type DamageError struct {
+	Path  string
+	Cause error
+}
+
+// Error implements error.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("the store %s cannot be used: %v; mgmt never replaces it, since that would delete every object in it: "+
+		"move the file away, start mgmt, and restore a dump by `mgmt api apply -f DUMP`", e.Path, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Cause }
+
+// World is an engine.World in a file.
+type World struct{ *mvcc.Client }
+
+var _ engine.World = (*World)(nil)
+
+// Open opens the store of a path, and makes it where there is none; its folder must
+// exist. It reads the file once. The error is ErrLocked where another process has the
+// file open, a DamageError where the file is not to be trusted, or of the class
+// engine.ErrUnavailable where none can be made.
+func Open(path string, o Options) (*World, error) {
+	o = o.withDefaults()
+	t := &table{place: boltfile.Place{Path: path, MaxSize: o.MaxFile}, log: o.Log}
+	f, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	t.file = f
+	err = t.Update(func(w mvcc.Writer) error { return endLeases(w.(*writer), o.Clock.Now().Unix()) })
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return &World{mvcc.New(t, o.Clock, mvcc.Keep{Most: o.History, For: o.KeepFor}).Client()}, nil
+}
+
+// table is an mvcc.Backend in a file.
+type table struct {
+	place boltfile.Place
+	log   *slog.Logger
+
+	mu   sync.RWMutex // held for writing while file is replaced
+	file *boltfile.File
+	lost *boltfile.File // whose name is gone, and that was told; of the Update that runs
+}
+
+// open returns the file of the path, which is made where it is absent, looked at, and
+// made smaller where most of it is free.
+func (t *table) open() (*boltfile.File, error) {
+	for compacted := false; ; {
+		f, err := boltfile.OpenLocked(t.place.Path, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := t.place.Create(create); err != nil {
+				return nil, unavailable(t.place.Path, err)
+			}
+			continue
+		}
+		if err != nil {
+			return nil, unavailable(t.place.Path, err)
+		}
+		file, use, err := t.look(f)
+		if err != nil {
+			return nil, errors.Join(&DamageError{t.place.Path, err}, f.Close())
+		}
+		if !use.Wasteful() || compacted {
+			_ = os.Remove(t.place.Fresh()) // of a process that was killed
+			return file, nil
+		}
+		compacted = true
+		if err := t.place.Compact(file); err != nil {
+			t.log.Warn("the store cannot be made smaller", "path", t.place.Path, "error", err)
+		}
+		if err := file.Close(); err != nil {
+			return nil, unavailable(t.place.Path, err)
+		}
+	}
+}
+
+// look checks a file before bbolt maps it.
+func (t *table) look(f *os.File) (*boltfile.File, boltfile.Usage, error) {
+	if info, err := f.Stat(); err == nil && info.Size() == 0 {
+		return nil, boltfile.Usage{}, errors.New("another program has emptied it")
+	}
+	known := false
+	use, err := boltfile.Check(f, boltfile.CheckLimit, func(bucket, key, stored []byte) error {
+		value, ok := boltfile.Unseal(bucket, key, stored)
+		switch {
+		case !ok:
+			return boltfile.Damaged("the record %q of %q has changed", key, bucket)
+		case string(bucket) != bucketMeta || string(key) != keyFormat:
+			return nil
+		case string(value) != format:
+			return fmt.Errorf("its format is %q, and this program knows %q", value, format)
+		}
+		known = true
+		return nil
+	})
+	if err == nil && !known {
+		err = errors.New("it is no store of this program")
+	}
+	if err != nil {
+		return nil, use, err
+	}
+	file, err := boltfile.Open(f, t.place.MaxSize)
+	return file, use, err
+}
+
+// View implements mvcc.Backend.
+func (t *table) View(do func(mvcc.Reader) error) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.named(t.file.View(func(tx *bbolt.Tx) error {
+		r, err := newReader(tx)
+		if err != nil {
+			return err
+		}
+		return do(r)
+	}))
+}
+
+// Update implements mvcc.Backend. An error of do leaves everything as it was.
+func (t *table) Update(do func(mvcc.Writer) error) error {
+	t.keepPlace()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.named(t.file.Update(func(tx *bbolt.Tx) (bool, error) {
+		r, err := newReader(tx)
+		if err != nil {
+			return false, err
+		}
+		w := &writer{reader: *r}
+		if err := do(w); err != nil {
+			return false, err
+		}
+		return w.dirty, w.save()
+	}))
+}
+
+// Close implements mvcc.Backend.
+func (t *table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.file.Close()
+}
+
+// named gives an error of the file its class and the file's name. The errors of a
+// caller pass as they are.
+func (t *table) named(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, berrors.ErrDatabaseNotOpen):
+		return engine.ErrClosed
+	case boltfile.IsDamage(err), errors.Is(boltfile.Classify(err), boltfile.ErrFull), errors.Is(boltfile.Classify(err), boltfile.ErrUnwritable),
+		errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)):
+		return unavailable(t.place.Path, boltfile.Classify(err))
+	}
+	return err
+}
+
+func unavailable(path string, err error) error {
+	return fmt.Errorf("%w: the store %s: %w", engine.ErrUnavailable, path, err)
+}
+
+// keepPlace writes a file again that was removed while it is open: without its name,
+// all of it goes with the process. Where another file is there now, or none can be
+// made, one warning says so, and the work goes on in the file without a name.
+func (t *table) keepPlace() {
+	now, err := os.Stat(t.place.Path)
+	mine, e := t.file.Stat()
+	switch {
+	case t.file == t.lost, e != nil, err == nil && os.SameFile(now, mine):
+		return
+	case err == nil:
+		err = errors.New("another file is in its place")
+	case errors.Is(err, fs.ErrNotExist):
+		err = t.rewrite()
+	}
+	if err != nil {
+		t.lost = t.file
+		t.log.Warn("THE STORE WAS REMOVED WHILE IT IS IN USE: its objects are lost when the program ends, unless a dump is made now by mgmt api dump",
+			"path", t.place.Path, "error", err)
+		return
+	}
+	t.log.Warn("the store was removed while it is in use, and was written again", "path", t.place.Path)
+}
+
+// rewrite makes a file of the same content under the name, and goes on with that.
+func (t *table) rewrite() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.place.Replace(func(now os.FileInfo) bool { return now == nil }, t.file.CopyTo); err != nil {
+		return err
+	}
+	file, err := t.open()
+	if err != nil {
+		return err
+	}
+	old := t.file
+	t.file = file
+	if err := old.Close(); err != nil {
+		t.log.Warn("the removed store cannot be closed", "path", t.place.Path, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+package bolt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world/bolt"
+	"github.com/reactivegraph/mgmt/engine/world/worldtest"
+)
+
+func open(t testing.TB, path string, o bolt.Options) *bolt.World {
+	t.Helper()
+	w, err := bolt.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func file(t testing.TB) string { return filepath.Join(t.TempDir(), "world.db") }
+
+func put(t testing.TB, w engine.World, key, value string) int64 {
+	t.Helper()
+	rev, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return rev
+}
+
+func list(t testing.TB, w engine.World) string {
+	t.Helper()
+	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, kv := range p.KVs {
+		all = append(all, kv.Key+"="+string(kv.Value))
+	}
+	return strings.Join(all, " ")
+}
+
+// copyFile is what a power loss or a kill leaves of a file that is open.
+func copyFile(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := file(t)
+	if err := os.WriteFile(to, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+func TestWorld(t *testing.T) {
+	worldtest.Run(t, func(t *testing.T) worldtest.Backend {
+		const history = 2000
+		path, clock := file(t), enginetest.NewClock()
+		w := open(t, path, bolt.Options{Clock: clock, History: history})
+		return worldtest.Backend{
+			World:   w,
+			Lose:    func(t *testing.T) engine.World { return open(t, copyFile(t, path), bolt.Options{Clock: clock}) },
+			Advance: func(time.Duration) {},
+			Compact: func(t *testing.T) {
+				var ops []engine.Op
+				for i := range w.Limits().Ops {
+					ops = append(ops, engine.Op{Key: fmt.Sprint("filler", i)})
+				}
+				for range 2*history/len(ops) + 1 {
+					if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			Bookmarks: true,
+		}
+	})
+}
+
+// TestSameAsMemory: random operations come to the same in a file and in memory.
+func TestSameAsMemory(t *testing.T) {
+	worldtest.Same(t, func(t *testing.T) engine.World { return open(t, file(t), bolt.Options{}) })
+}
+
+// TestWatchAfterRestart: a watch goes on where it was, and revisions go on rising.
+func TestWatchAfterRestart(t *testing.T) {
+	path := file(t)
+	w := open(t, path, bolt.Options{})
+	from := put(t, w, "a", "1")
+	put(t, w, "a", "2")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w = open(t, path, bolt.Options{})
+	last := put(t, w, "b", "3")
+	var got []string
+	for b, err := range w.Watch(t.Context(), "", from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range b.Updates {
+			got = append(got, u.Key+"="+string(u.Value))
+		}
+		if b.Revision == last {
+			break
+		}
+	}
+	if s := strings.Join(got, " "); s != "a=2 b=3" {
+		t.Errorf("after a restart Watch showed %s", s)
+	}
+}
+
+// TestHistoryKeptByTime: an hour of changes stays, and older ones go.
+func TestHistoryKeptByTime(t *testing.T) {
+	clock := enginetest.NewClock()
+	w := open(t, file(t), bolt.Options{Clock: clock})
+	first := put(t, w, "a", "0")
+	for i := range 200 {
+		put(t, w, "a", fmt.Sprint(i))
+	}
+	clock.Advance(59 * time.Minute)
+	put(t, w, "a", "later")
+	if _, err := w.List(t.Context(), "", engine.ListOptions{At: first}); err != nil {
+		t.Errorf("after 59 minutes: %v", err)
+	}
+	clock.Advance(2 * time.Minute)
+	put(t, w, "a", "after an hour")
+	if _, err := w.List(t.Context(), "", engine.ListOptions{At: first}); !errors.Is(err, engine.ErrCompacted) {
+		t.Errorf("after 61 minutes: %v", err)
+	}
+}
+
+// TestLocked: a second process, here a second handle, does not get the file.
+func TestLocked(t *testing.T) {
+	path := file(t)
+	open(t, path, bolt.Options{})
+	if _, err := bolt.Open(path, bolt.Options{}); !errors.Is(err, bolt.ErrLocked) || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a second Open: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is %v, %v", info.Mode(), err)
+	}
+}
+
+// TestDamageIsRefused: a damaged file stays as it is, and the error names it and says what to do.
+func TestDamageIsRefused(t *testing.T) {
+	sound := file(t)
+	w := open(t, sound, bolt.Options{})
+	for i := range 300 {
+		put(t, w, fmt.Sprintf("key%d", i), strings.Repeat("value ", 20))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(whole, []byte("value value"))
+	for name, spoil := range map[string]func([]byte) []byte{
+		"a byte":            func(b []byte) []byte { b[at] ^= 1; return b },
+		"cut":               func(b []byte) []byte { return b[:len(b)/2] },
+		"emptied":           func([]byte) []byte { return nil },
+		"another file":      func([]byte) []byte { return []byte(strings.Repeat("no store\n", 1000)) },
+		"both first pages":  func(b []byte) []byte { clear(b[:8192]); return b },
+		"zeros in the tail": func(b []byte) []byte { clear(b[8192:]); return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, bad := file(t), spoil(bytes.Clone(whole))
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var damage *bolt.DamageError
+			_, err := bolt.Open(path, bolt.Options{})
+			if !errors.As(err, &damage) || damage.Path != path || !strings.Contains(err.Error(), "mgmt api apply -f DUMP") {
+				t.Fatalf("Open: %v", err)
+			}
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
+				t.Error("the damaged file was altered", err)
+			}
+			if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 1 {
+				t.Errorf("beside the damaged file there is %v", entries)
+			}
+		})
+	}
+}
+
+// TestRemoved: a file that is removed while it is in use is written again before the next change.
+func TestRemoved(t *testing.T) {
+	var log bytes.Buffer
+	path := file(t)
+	w := open(t, path, bolt.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	put(t, w, "a", "1")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, w, "b", "2")
+	if !strings.Contains(log.String(), "was written again") {
+		t.Errorf("the log says %q", log.String())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, open(t, path, bolt.Options{})); got != "a=1 b=2" {
+		t.Errorf("the new file holds %s", got)
+	}
+}
+
+// TestFull: without room a change fails as unavailable, and alone; reading goes on, and so does
+// writing of what fits.
+func TestFull(t *testing.T) {
+	w := open(t, file(t), bolt.Options{MaxFile: 1 << 20})
+	put(t, w, "a", "1")
+	_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "big", Value: make([]byte, 1<<20)}})
+	if !errors.Is(err, engine.ErrUnavailable) {
+		t.Fatalf("a value of 1 MiB in a file of 1 MiB: %v", err)
+	}
+	put(t, w, "b", "2")
+	if got := list(t, w); got != "a=1 b=2" {
+		t.Errorf("the store holds %s", got)
+	}
+}
+
+// TestTogether: many writers share commits, and each has its own answer.
+func TestTogether(t *testing.T) {
+	w := open(t, file(t), bolt.Options{})
+	const writers, each = 16, 20
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			key, was := fmt.Sprint("k", i), int64(0)
+			for n := range each {
+				ops := []engine.Op{{Key: key, Value: fmt.Append(nil, n)}}
+				if _, ok, err := w.Txn(t.Context(), []engine.Compare{{Key: key, Revision: was + 1<<40}}, ops); ok || err != nil {
+					t.Error("a wrong comparison:", ok, err)
+				}
+				rev, ok, err := w.Txn(t.Context(), []engine.Compare{{Key: key, Revision: was}}, ops)
+				if !ok || err != nil || rev <= was {
+					t.Error("a right comparison:", rev, was, ok, err)
+				}
+				was = rev
+			}
+		})
+	}
+	wg.Wait()
+	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	if err != nil || len(p.KVs) != writers || p.Revision != writers*each {
+		t.Errorf("%d keys at revision %d, %v", len(p.KVs), p.Revision, err)
+	}
+}
+
+// TestAnyKey: keys of any bytes keep their order and their identity.
+func TestAnyKey(t *testing.T) {
+	w := open(t, file(t), bolt.Options{})
+	keys := []string{"\x00", "\x00\x00", "\x00\x01", "\x00\xff", "\x01", "a", "a\x00", "a\x00\x01", "a\x00\xff", "a\x01", "a/b", "aa", "\xff", "\xff\xff"}
+	for i := range keys {
+		put(t, w, keys[len(keys)-1-i], "old")
+		put(t, w, keys[len(keys)-1-i], "new")
+	}
+	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	if err != nil || len(p.KVs) != len(keys) {
+		t.Fatal(p, err)
+	}
+	for i, kv := range p.KVs {
+		if kv.Key != keys[i] || string(kv.Value) != "new" {
+			t.Errorf("key %d is %q=%s, want %q", i, kv.Key, kv.Value, keys[i])
+		}
+	}
+	for prefix, want := range map[string]int{"a": 7, "a\x00": 3, "\x00": 4, "a\x00\xff": 1, "\xff": 2} {
+		if p, err := w.List(t.Context(), prefix, engine.ListOptions{}); err != nil || len(p.KVs) != want {
+			t.Errorf("below %q: %d keys of %d, %v", prefix, len(p.KVs), want, err)
+		}
+	}
+}
