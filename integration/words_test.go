@@ -19,7 +19,7 @@ var knowsPuppet = map[string]string{
 	"engine/provider/log_deviations.go": "the page of differences is made of it",
 	"cmd/":                              "the flag --puppet-catalog, and the frontend behind it",
 	"gapi/words/":                       "the page for users who come from other tools",
-	"resources/crontab.go":              "the comment above a job in a crontab of others, and its page",
+	"resources/entries/crontab.go":      "the comment above a job in a crontab of others, and its page",
 	"resources/internal/crontab/":       "the comment above a job in a crontab of others",
 }
 

@@ -10,6 +10,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/basic"
 	_ "github.com/reactivegraph/mgmt/resources/cron"
 	_ "github.com/reactivegraph/mgmt/resources/download"
+	_ "github.com/reactivegraph/mgmt/resources/entries"
 	_ "github.com/reactivegraph/mgmt/resources/exec"
 	_ "github.com/reactivegraph/mgmt/resources/file"
 	_ "github.com/reactivegraph/mgmt/resources/hostname"

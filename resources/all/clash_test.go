@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/resources"
 	"github.com/reactivegraph/mgmt/resources/cron"
+	"github.com/reactivegraph/mgmt/resources/entries"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/hostname"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
@@ -38,10 +38,10 @@ func TestClashesOfKinds(t *testing.T) {
 		"hostname and a whole file":  {host, whole("/etc/hostname"), "the file has a content of its own, and the hostname writes one too"},
 		"hostname and only the mode": {host, named("file", "/etc/hostname", &file.Res{Mode: "0644"}), ""},
 		"cron and a whole file":      {named("cron", "job", &cron.Res{Time: "daily", Trigger: "OnCalendar"}), whole("/etc/systemd/system/job.timer"), "content"},
-		"mount and a line":           {fs, named("line", "x", &resources.LineRes{}), ""},
+		"mount and a line":           {fs, named("line", "x", &entries.Line{}), ""},
 		"mount and a whole file":     {fs, whole("/d/fstab"), "content"},
 		"sysctl and a whole file":    {value, whole(sysctlFile), "the file has a content of its own, and the sysctl writes one too"},
-		"sysctl and a line":          {value, named("line", "x", &resources.LineRes{File: sysctlFile, Content: "x"}), ""},
+		"sysctl and a line":          {value, named("line", "x", &entries.Line{File: sysctlFile, Content: "x"}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, got := range []string{kindtest.ErrText(c.a.Clashes(c.b)), kindtest.ErrText(c.b.Clashes(c.a))} {

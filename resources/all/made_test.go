@@ -8,13 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/resources"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/archived"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/download"
+	"github.com/reactivegraph/mgmt/resources/entries"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -127,7 +126,7 @@ func TestMadeFilesClash(t *testing.T) {
 		{tarball, as("tar", &archived.Tar{Path: "/a", Inputs: []string{"/c"}}), true},
 		{gz, &file.Res{Path: "/a", Content: &x}, true},
 		{gz, &file.Res{Path: "/a", Mode: "0600"}, false},
-		{tarball, &resources.LineRes{File: "/a", Content: "x"}, true},
+		{tarball, &entries.Line{File: "/a", Content: "x"}, true},
 	} {
 		if err := c.a.Clashes(c.b); (err != nil) != c.wrong {
 			t.Errorf("%T %T: %v", c.a, c.b, err)

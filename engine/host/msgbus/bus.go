@@ -60,6 +60,7 @@ func newBus(o host.BusOptions) host.LazyBus {
 	return &bus{kind: o.Kind, address: find, log: o.Logger, ctx: o.Life, spawn: o.Spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
 }
 
+// systemAddress is where the system bus listens: the environment names it, or it is at its fixed place.
 func systemAddress() (string, error) {
 	if a := os.Getenv("DBUS_SYSTEM_BUS_ADDRESS"); a != "" {
 		return a, nil
@@ -67,6 +68,7 @@ func systemAddress() (string, error) {
 	return "unix:path=/run/dbus/system_bus_socket", nil
 }
 
+// sessionAddress is where the bus of our own user listens. A user who has not logged in has none.
 func sessionAddress() (string, error) {
 	if a := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
 		return a, nil
@@ -121,6 +123,7 @@ func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
 	return nil, b.fail("connect", err)
 }
 
+// fail names the bus and what was being done in an error.
 func (b *bus) fail(doing string, err error) error {
 	return fmt.Errorf("%s bus: %s: %w", b.kind, doing, err)
 }
@@ -162,6 +165,7 @@ func (b *bus) again() *dbus.Conn {
 	}
 }
 
+// set notes the connection, or why there is none.
 func (b *bus) set(conn *dbus.Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

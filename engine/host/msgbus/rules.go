@@ -29,6 +29,7 @@ type rules struct {
 // maxPaths is how many rules that differ by their path alone the bus is asked for.
 const maxPaths = 200
 
+// rule is one match of signals, and the subscriptions that it wakes.
 type rule struct {
 	match engine.BusMatch
 	subs  []*host.Wakeups
@@ -91,10 +92,12 @@ func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 	return all.any, true
 }
 
+// newAsked is a rule that the bus is about to be told of, for one user.
 func newAsked(m engine.BusMatch) *asked {
 	return &asked{match: m, users: 1, ready: make(chan struct{})}
 }
 
+// pathless is the rule of all that differ by their path alone.
 func pathless(m engine.BusMatch) engine.BusMatch {
 	m.Path = ""
 	return m
@@ -246,6 +249,7 @@ func ruleOf(m engine.BusMatch) string {
 	return rule.String()
 }
 
+// field is one condition of a rule, in the notation of the bus.
 type field struct{ key, value string }
 
 func fieldsOf(m engine.BusMatch) []field {

@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"context"
@@ -22,22 +22,28 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("line", func() engine.Res { return &LineRes{} })
+	engine.RegisterResource("line", func() engine.Res { return &Line{} })
 }
 
 var (
-	_ engine.RecvableRes    = (*LineRes)(nil)
-	_ engine.ClashingRes    = (*LineRes)(nil)
-	_ engine.ReversibleRes  = (*LineRes)(nil)
-	_ engine.Readable       = (*LineRes)(nil)
-	_ engine.SharedRes      = (*LineRes)(nil)
-	_ engine.OverlappingRes = (*LineRes)(nil)
-	_ engine.DescribedRes   = (*LineRes)(nil)
+	_ engine.RecvableRes    = (*Line)(nil)
+	_ engine.ClashingRes    = (*Line)(nil)
+	_ engine.ReversibleRes  = (*Line)(nil)
+	_ engine.Readable       = (*Line)(nil)
+	_ engine.SharedRes      = (*Line)(nil)
+	_ engine.OverlappingRes = (*Line)(nil)
+	_ engine.DescribedRes   = (*Line)(nil)
 )
 
-// LineRes is a line in a file, some lines, or a block between two marks. See Doc for the meaning of
+// The states of a line.
+const (
+	Exists = "exists"
+	Absent = "absent"
+)
+
+// Line is a line in a file, some lines, or a block between two marks. See Doc for the meaning of
 // its parameters.
-type LineRes struct {
+type Line struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -70,12 +76,12 @@ type LineRes struct {
 const lineMark = "{mark}"
 
 // Default returns a line whose file is made when it is missing.
-func (r *LineRes) Default() engine.Res { return &LineRes{Create: true} }
+func (r *Line) Default() engine.Res { return &Line{Create: true} }
 
-func (r *LineRes) absent() bool { return r.State == FileAbsent }
+func (r *Line) absent() bool { return r.State == Absent }
 
 // list returns the lines of the content.
-func (r *LineRes) list() []string {
+func (r *Line) list() []string {
 	text := strings.ReplaceAll(r.Content, "\r\n", "\n")
 	if text == "" {
 		return nil
@@ -84,12 +90,12 @@ func (r *LineRes) list() []string {
 }
 
 // Validate checks the parameters and how they go together.
-func (r *LineRes) Validate() error {
+func (r *Line) Validate() error {
 	var errs []error
 	if err := files.PlainPath("file", r.File); err != nil {
 		errs = append(errs, err)
 	}
-	if !slices.Contains([]string{"", FileExists, FileAbsent}, r.State) {
+	if !slices.Contains([]string{"", Exists, Absent}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
 	_, err := r.edit()
@@ -111,7 +117,7 @@ func (r *LineRes) Validate() error {
 	return errors.Join(append(errs, r.validateMarker()...)...)
 }
 
-func (r *LineRes) validateMarker() []error {
+func (r *Line) validateMarker() []error {
 	if r.Marker == "" {
 		return nil
 	}
@@ -123,7 +129,7 @@ func (r *LineRes) validateMarker() []error {
 	})
 }
 
-func (r *LineRes) marks() (begin, end string) {
+func (r *Line) marks() (begin, end string) {
 	if r.Marker == "" {
 		return "", ""
 	}
@@ -131,7 +137,7 @@ func (r *LineRes) marks() (begin, end string) {
 }
 
 // edit returns the edit of the file's text.
-func (r *LineRes) edit() (*textlines.Edit, error) {
+func (r *Line) edit() (*textlines.Edit, error) {
 	e := &textlines.Edit{Absent: r.absent(), Lines: r.list(), All: r.AllMatches, Missing: r.IfMissing, One: r.OneMatch, Keep: r.Keep, NoAdd: r.NoAdd}
 	e.Begin, e.End = r.marks()
 	var errs []error
@@ -152,7 +158,7 @@ func (r *LineRes) edit() (*textlines.Edit, error) {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
-func (r *LineRes) Init(init *engine.Init) error {
+func (r *Line) Init(init *engine.Init) error {
 	r.init, r.file = init, files.Managed{}
 	if !r.absent() {
 		r.file.Tell(files.Of(init), r.File)
@@ -161,23 +167,23 @@ func (r *LineRes) Init(init *engine.Init) error {
 }
 
 // Cleanup takes back what Init has told.
-func (r *LineRes) Cleanup() error {
+func (r *Line) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
 // Shared is what all files have in common.
-func (*LineRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Line) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Watch waits for changes of the file.
-func (r *LineRes) Watch(ctx context.Context) error {
+func (r *Line) Watch(ctx context.Context) error {
 	return watches.Paths(ctx, r.init, []string{r.File}, engine.WatchOptions{})
 }
 
 // CheckApply edits the file. Those who edit it at the same time wait for each other.
-func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -230,7 +236,7 @@ func (r *LineRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // report reports what is to be changed.
-func (r *LineRes) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
+func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
 	if st == nil {
 		r.init.Change(engine.Change{Field: "file", Verb: engine.Created})
 	}
@@ -259,10 +265,10 @@ func (r *LineRes) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.R
 }
 
 // adds reports whether a value that is received as a secret is put into the file.
-func (r *LineRes) adds() bool { return !r.absent() && received.Tainted(r.init, "content", "Content") }
+func (r *Line) adds() bool { return !r.absent() && received.Tainted(r.init, "content", "Content") }
 
 // secret reports whether the content of the file must not be shown, and then remembers it.
-func (r *LineRes) secret() bool {
+func (r *Line) secret() bool {
 	s := files.Of(r.init)
 	secret := received.Tainted(r.init, "content", "Content")
 	if secret {
@@ -272,4 +278,4 @@ func (r *LineRes) secret() bool {
 }
 
 // Cmp compares the parameters.
-func (r *LineRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Line) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }

@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ import (
 func TestFindingD7ValidateEdit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	kindtest.Put(t, path, "a\n")
-	line := &LineRes{File: path, Content: "b", ValidateCmd: "sh -c 'grep -q c % || { echo no c; exit 1; }'"}
+	line := &Line{File: path, Content: "b", ValidateCmd: "sh -c 'grep -q c % || { echo no c; exit 1; }'"}
 	f := kindtest.Begin(t, "line", line, enginetest.WithHost(kindtest.NewHost(t)))
 	if got := kindtest.Verbs(t, f, line, true); !strings.HasSuffix(got, "so the old one stays: no c") {
 		t.Error(got)
@@ -38,7 +38,7 @@ func TestFindingD7ValidateEdit(t *testing.T) {
 func TestFindingE5KeepClash(t *testing.T) {
 	content := "made"
 	f := &file.Res{Path: "/x", Content: &content, Keep: true}
-	line := &LineRes{File: "/x", Content: "a"}
+	line := &Line{File: "/x", Content: "a"}
 	if err := f.Clashes(line); err != nil {
 		t.Error(err)
 	}

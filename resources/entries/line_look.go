@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 
 // Read returns the text in the file in the place of the line: the block, the last line that
 // matches, or the content if it is there.
-func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	got := &LineRes{
-		File: r.File, State: FileAbsent, Match: r.Match, AllMatches: r.AllMatches, Marker: r.Marker,
+	got := &Line{
+		File: r.File, State: Absent, Match: r.Match, AllMatches: r.AllMatches, Marker: r.Marker,
 		Above: r.Above, Below: r.Below, Create: r.Create,
 	}
 	got.SetKind(r.Kind())
@@ -46,7 +46,7 @@ func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s, %w", r.File, err)
 	case ok:
-		got.State, got.Content = FileExists, strings.Join(found, "\n")
+		got.State, got.Content = Exists, strings.Join(found, "\n")
 	}
 	if r.Match == "" && r.Marker == "" {
 		got.Content = r.Content // as it is written, whether it is there or not
@@ -56,18 +56,18 @@ func (r *LineRes) Read(ctx context.Context) (engine.Res, error) {
 
 // Reversed returns the resource that undoes it: a replaced line comes back, an added line goes.
 // Where removed lines stood is not kept.
-func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &LineRes{File: r.File, Marker: r.Marker, Content: r.Content}
+func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
+	undo := &Line{File: r.File, Marker: r.Marker, Content: r.Content}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
-	was, ok := before.(*LineRes)
+	was, ok := before.(*Line)
 	if !ok && before != nil {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
-	there := was != nil && was.State == FileExists
+	there := was != nil && was.State == Exists
 	switch {
 	case r.absent() && !there:
-		undo.State, undo.Match = FileAbsent, r.Match // as it is
+		undo.State, undo.Match = Absent, r.Match // as it is
 		if r.Match != "" {
 			undo.Content = ""
 		}
@@ -76,11 +76,11 @@ func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
 	case r.AllMatches && there:
 		return nil, errors.New("the lines that all become the same one are not kept")
 	case !there:
-		undo.State = FileAbsent
+		undo.State = Absent
 	case r.Match != "" && r.Content != was.Content:
-		undo.State, undo.Content, undo.Match = FileExists, was.Content, r.own()
+		undo.State, undo.Content, undo.Match = Exists, was.Content, r.own()
 	default:
-		undo.State, undo.Content = FileExists, was.Content
+		undo.State, undo.Content = Exists, was.Content
 	}
 	return undo, nil
 }
@@ -88,7 +88,7 @@ func (r *LineRes) Reversed(before engine.Res) (engine.Res, error) {
 // own returns the pattern for the line that it has put in the place of another one: its match, if
 // that goes on matching, so that an edit of the graph that was not made yet does no harm; else the
 // line itself.
-func (r *LineRes) own() string {
+func (r *Line) own() string {
 	line := strings.Join(r.list(), "")
 	if re, err := regexp.Compile(r.Match); err == nil && re.MatchString(line) {
 		return r.Match
@@ -97,15 +97,15 @@ func (r *LineRes) own() string {
 }
 
 // Leaving reports whether the line is to be absent.
-func (r *LineRes) Leaving() bool { return r.absent() }
+func (r *Line) Leaving() bool { return r.absent() }
 
 // UIDs names the file that it is in.
-func (r *LineRes) UIDs() []engine.ResUID {
+func (r *Line) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.File))}
 }
 
 // AutoEdges wants the file of that name, and the edges of every file.
-func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Line) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.File))
 	w.Written(r.File)
@@ -114,8 +114,8 @@ func (r *LineRes) AutoEdges() (engine.AutoEdge, error) {
 
 // Clashes says what this line and something else in the same file want differently.
 // Lines that can be told apart do not clash.
-func (r *LineRes) Clashes(other engine.Res) error {
-	o, ok := other.(*LineRes)
+func (r *Line) Clashes(other engine.Res) error {
+	o, ok := other.(*Line)
 	if !ok {
 		return files.Clash(r, other)
 	}
@@ -136,10 +136,10 @@ func (r *LineRes) Clashes(other engine.Res) error {
 	return nil
 }
 
-func (*LineRes) WritesPart() {}
+func (*Line) WritesPart() {}
 
 // removes reports whether it removes, by match, a line that the other one wants.
-func (r *LineRes) removes(o *LineRes) bool {
+func (r *Line) removes(o *Line) bool {
 	if !r.absent() || r.Match == "" {
 		return false
 	}
@@ -151,7 +151,7 @@ func (r *LineRes) removes(o *LineRes) bool {
 }
 
 // Doc describes the kind.
-func (*LineRes) Doc() string {
+func (*Line) Doc() string {
 	return `A line in a file, some lines, or a block between two marks, whatever else is in the file.
 
     line:
@@ -202,10 +202,10 @@ With the metaparameter ` + "`reverse: true`" + ` an added line is removed when i
 come back: where they stood is not kept.`
 }
 
-var _ engine.ExposingRes = (*LineRes)(nil)
+var _ engine.ExposingRes = (*Line)(nil)
 
 // Exposes says that the content is in the file.
-func (r *LineRes) Exposes(params []string) (string, schema.Mode) {
+func (r *Line) Exposes(params []string) (string, schema.Mode) {
 	if !slices.Contains(params, "content") || r.absent() {
 		return "", ""
 	}

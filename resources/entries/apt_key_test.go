@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"net/http"
@@ -24,7 +24,7 @@ const (
 // keyData is a file with keys.
 func keyData(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("internal/keyring/testdata/" + name)
+	data, err := os.ReadFile("../internal/keyring/testdata/" + name)
 	kindtest.Must(t, err)
 	return string(data)
 }

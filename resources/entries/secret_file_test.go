@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"encoding/binary"
@@ -68,7 +68,7 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 			return r, f
 		},
 		"line": func(t *testing.T, path string, files *files.Shared) (engine.Res, *enginetest.Fake) {
-			r := &LineRes{File: path, Content: canary, Create: true}
+			r := &Line{File: path, Content: canary, Create: true}
 			f := kindtest.Begin(t, "line", r, enginetest.WithShared(files))
 			secret(f, "content")
 			return r, f
@@ -163,8 +163,8 @@ func TestFindingA7NotForAll(t *testing.T) {
 		"file, closed after":   {canary, 0o644, func(p string) engine.Res { return &file.Res{Path: p, Content: new("x"), Mode: "0640"} }, false},
 		"file, new and closed": {"", 0, func(p string) engine.Res { return &file.Res{Path: p, Content: new(canary), Mode: "0600"} }, false},
 		"file, open":           {canary, 0o644, func(p string) engine.Res { return &file.Res{Path: p, Content: new("x")} }, true},
-		"line, closed":         {"a=" + canary + "\n", 0o600, func(p string) engine.Res { return &LineRes{File: p, Content: "a=" + canary + "2", Match: "^a="} }, false},
-		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &LineRes{File: p, Content: "a=2", Match: "^a="} }, true},
+		"line, closed":         {"a=" + canary + "\n", 0o600, func(p string) engine.Res { return &Line{File: p, Content: "a=" + canary + "2", Match: "^a="} }, false},
+		"line, open":           {"a=" + canary + "\n", 0o644, func(p string) engine.Res { return &Line{File: p, Content: "a=2", Match: "^a="} }, true},
 		"ini, closed": {"[main]\nkey = " + canary + "\n", 0o600, func(p string) engine.Res {
 			return kindtest.Filled(t, iniKindHere(t), p+" [main] key", map[string]any{"value": canary + "2"})
 		}, false},

@@ -1,4 +1,4 @@
-package resources
+package files_test
 
 import (
 	"errors"

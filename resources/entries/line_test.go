@@ -1,4 +1,4 @@
-package resources
+package entries
 
 import (
 	"errors"
@@ -22,14 +22,14 @@ func TestLineSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "line", Received: []string{"content"}, Prepare: kindtest.WriteInto("f", "a = 1\nb = 2\n"),
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &LineRes{File: dir + "/f", Content: "a = 3", Match: "^a ", State: FileExists}
+			return &Line{File: dir + "/f", Content: "a = 3", Match: "^a ", State: Exists}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"altered": kindtest.WriteInto("f", "a = 4\nb = 2\n"),
 			"gone":    kindtest.WriteInto("f", "b = 2\n"),
 		},
 		Variants: map[string]func(engine.Res){
-			"absent": func(r engine.Res) { *r.(*LineRes) = LineRes{File: "/f", Content: "x", State: FileAbsent} },
+			"absent": func(r engine.Res) { *r.(*Line) = Line{File: "/f", Content: "x", State: Absent} },
 		},
 	})
 }
@@ -38,7 +38,7 @@ func TestLineBlockSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "line", Received: []string{"content"}, Host: kindtest.RealHost,
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &LineRes{File: dir + "/f", Content: "1\n2", Marker: "# {mark} it", Create: true}
+			return &Line{File: dir + "/f", Content: "1\n2", Marker: "# {mark} it", Create: true}
 		},
 		Drifts: map[string]func(*testing.T, string){
 			"emptied": kindtest.WriteInto("f", "# BEGIN it\n# END it\n"),
@@ -51,7 +51,7 @@ func TestLineAbsentSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "line", Prepare: kindtest.WriteInto("f", "x\ny\n"),
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &LineRes{File: dir + "/f", Content: "x", State: FileAbsent}
+			return &Line{File: dir + "/f", Content: "x", State: Absent}
 		},
 		Drifts: map[string]func(*testing.T, string){"back": kindtest.WriteInto("f", "y\nx\n")},
 	})
@@ -61,7 +61,7 @@ func TestLineAppendSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "line", Received: []string{"content"}, Prepare: kindtest.WriteInto("f", "x"),
 		New: func(_ *testing.T, dir string) engine.Res {
-			return &LineRes{File: dir + "/f", Content: "y", Below: "^x"}
+			return &Line{File: dir + "/f", Content: "y", Below: "^x"}
 		},
 		Drifts: map[string]func(*testing.T, string){"gone": kindtest.WriteInto("f", "x\n")},
 	})
@@ -70,21 +70,21 @@ func TestLineAppendSuite(t *testing.T) {
 func TestLineParameters(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string // - for none
-		res    LineRes
+		res    Line
 		what   string // DIR stands for the folder of the test
 		want   string
 	}{
-		"added":             {"a\n", LineRes{Content: "b"}, `content: (none) -> "b"`, "f 0644 a\nb\n"},
-		"made":              {"-", LineRes{Content: "b\n", Create: true}, `file created content: (none) -> "b"`, "f 0644 b\n"},
-		"missing":           {"-", LineRes{Content: "b"}, "error: DIR/f does not exist; create: true makes it", ""},
-		"missing, not made": {"-", LineRes{Content: "b", State: FileAbsent}, "", ""},
-		"replaced":          {"a=1\r\nb", LineRes{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0644 a=2\r\nb"},
-		"removed":           {"a\nb\na\n", LineRes{Content: "a", State: FileAbsent}, `content: "a\na" -> (none)`, "f 0644 b\n"},
-		"removed by match":  {"#1\nb\n", LineRes{Match: "^#", State: FileAbsent}, `content: "#1" -> (none)`, "f 0644 b\n"},
-		"a block":           {"a\n", LineRes{Content: "x", Marker: "<{mark}>"}, `content: (none) -> "x"`, "f 0644 a\n<BEGIN>\nx\n<END>\n"},
-		"an empty block":    {"a\n", LineRes{Marker: "<{mark}>"}, `marker created`, "f 0644 a\n<BEGIN>\n<END>\n"},
-		"a block gone":      {"a\n<BEGIN>\nx\n<END>", LineRes{Marker: "<{mark}>", State: FileAbsent}, `marker deleted`, "f 0644 a"},
-		"half a block":      {"a\n<BEGIN>\n", LineRes{Marker: "<{mark}>"}, `error: DIR/f, line 2: a block begins and does not end; the marks are "<BEGIN>" and "<END>"`, "f 0644 a\n<BEGIN>\n"},
+		"added":             {"a\n", Line{Content: "b"}, `content: (none) -> "b"`, "f 0644 a\nb\n"},
+		"made":              {"-", Line{Content: "b\n", Create: true}, `file created content: (none) -> "b"`, "f 0644 b\n"},
+		"missing":           {"-", Line{Content: "b"}, "error: DIR/f does not exist; create: true makes it", ""},
+		"missing, not made": {"-", Line{Content: "b", State: Absent}, "", ""},
+		"replaced":          {"a=1\r\nb", Line{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0644 a=2\r\nb"},
+		"removed":           {"a\nb\na\n", Line{Content: "a", State: Absent}, `content: "a\na" -> (none)`, "f 0644 b\n"},
+		"removed by match":  {"#1\nb\n", Line{Match: "^#", State: Absent}, `content: "#1" -> (none)`, "f 0644 b\n"},
+		"a block":           {"a\n", Line{Content: "x", Marker: "<{mark}>"}, `content: (none) -> "x"`, "f 0644 a\n<BEGIN>\nx\n<END>\n"},
+		"an empty block":    {"a\n", Line{Marker: "<{mark}>"}, `marker created`, "f 0644 a\n<BEGIN>\n<END>\n"},
+		"a block gone":      {"a\n<BEGIN>\nx\n<END>", Line{Marker: "<{mark}>", State: Absent}, `marker deleted`, "f 0644 a"},
+		"half a block":      {"a\n<BEGIN>\n", Line{Marker: "<{mark}>"}, `error: DIR/f, line 2: a block begins and does not end; the marks are "<BEGIN>" and "<END>"`, "f 0644 a\n<BEGIN>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,7 +107,7 @@ func TestLineParameters(t *testing.T) {
 }
 
 func TestLineRefuses(t *testing.T) {
-	for want, r := range map[string]LineRes{
+	for want, r := range map[string]Line{
 		`file is empty`:                              {Content: "x"},
 		`not absolute`:                               {File: "f", Content: "x"},
 		`file "/a/../b" has ..`:                      {File: "/a/../b", Content: "x"},
@@ -121,7 +121,7 @@ func TestLineRefuses(t *testing.T) {
 		`match and marker exclude`:                   {File: "/a", Content: "x", Match: "a", Marker: "{mark}"},
 		`all_matches needs a match`:                  {File: "/a", Content: "x", AllMatches: true},
 		`content has several lines, and match`:       {File: "/a", Content: "x\ny", Match: "a"},
-		`what matches is removed, content`:           {File: "/a", Content: "x", Match: "a", State: FileAbsent},
+		`what matches is removed, content`:           {File: "/a", Content: "x", Match: "a", State: Absent},
 		`content has a return`:                       {File: "/a", Content: "x\ry"},
 		`content has a NUL`:                          {File: "/a", Content: "x\x00"},
 		`marker has to have {mark} in it, once`:      {File: "/a", Content: "x", Marker: "# it"},
@@ -132,7 +132,7 @@ func TestLineRefuses(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	err := (&LineRes{File: "f", State: "on", Above: "(", Below: ")", AllMatches: true}).Validate()
+	err := (&Line{File: "f", State: "on", Above: "(", Below: ")", AllMatches: true}).Validate()
 	if got := strings.Count(kindtest.ErrText(err), "\n"); got != 6 {
 		t.Errorf("not all errors at once: %v", err)
 	}
@@ -150,7 +150,7 @@ func TestLinesTogether(t *testing.T) {
 	var wg sync.WaitGroup
 	errs := make([]error, 40)
 	for i := range errs {
-		r := &LineRes{File: dir + []string{"/f", "/link"}[i%2], Content: fmt.Sprintf("line %d", i)}
+		r := &Line{File: dir + []string{"/f", "/link"}[i%2], Content: fmt.Sprintf("line %d", i)}
 		kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
 		wg.Go(func() { _, errs[i] = r.CheckApply(t.Context(), true) })
 	}
@@ -172,7 +172,7 @@ func TestLinesTogether(t *testing.T) {
 func TestLineMeetsAnotherWriter(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Lay(t, dir+"/f", "a\n")
-	r := &LineRes{File: dir + "/f", Content: "b"}
+	r := &Line{File: dir + "/f", Content: "b"}
 	f := kindtest.Begin(t, "line", r)
 	f.OnChange(func(engine.Change) { kindtest.Lay(t, dir+"/f", "a\nother\n") })
 	_, err := r.CheckApply(t.Context(), true)
@@ -186,7 +186,7 @@ func TestLineKeepsTheFile(t *testing.T) {
 	kindtest.Must(t, unix.Chmod(dir+"/f", 0o4755))
 	kindtest.Must(t, unix.Setxattr(dir+"/f", "user.note", []byte("x"), 0))
 	kindtest.Must(t, os.Symlink("f", dir+"/link"))
-	r := &LineRes{File: dir + "/link", Content: "b"}
+	r := &Line{File: dir + "/link", Content: "b"}
 	f := kindtest.Begin(t, "line", r)
 	kindtest.Want(t, f, r, `content: (none) -> "b"`)
 	var st unix.Stat_t
@@ -207,7 +207,7 @@ func TestLineSecret(t *testing.T) {
 	dir := t.TempDir()
 	shared := files.New()
 	defer func() { kindtest.Must(t, shared.Close()) }()
-	r := &LineRes{File: dir + "/f", Content: "key = hidden-text", Match: "^key", Create: true}
+	r := &Line{File: dir + "/f", Content: "key = hidden-text", Match: "^key", Create: true}
 	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
 	f.SetRecv(map[string]*engine.Send{"content": {Res: schema.Ref{Kind: "password", Name: "p"}, Secret: true}})
 	got := kindtest.Verbs(t, f, r, true)
@@ -229,7 +229,7 @@ func TestLineIsNotPurged(t *testing.T) {
 	dir := t.TempDir()
 	shared := files.New()
 	defer func() { kindtest.Must(t, shared.Close()) }()
-	r := &LineRes{File: dir + "/d/f", Content: "a", Create: true}
+	r := &Line{File: dir + "/d/f", Content: "a", Create: true}
 	d := &file.Res{Path: dir + "/d/", Recurse: true, Purge: true}
 	fd := kindtest.Begin(t, "file", d, enginetest.WithShared(shared))
 	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
@@ -244,25 +244,25 @@ func TestLineIsNotPurged(t *testing.T) {
 
 func TestLineClashes(t *testing.T) {
 	x := "x"
-	line := func(r LineRes) *LineRes { r.File = "/f"; r.SetKind("line"); return &r }
+	line := func(r Line) *Line { r.File = "/f"; r.SetKind("line"); return &r }
 	for name, c := range map[string]struct {
-		a    *LineRes
+		a    *Line
 		b    engine.Res
 		want string
 	}{
-		"two lines":         {line(LineRes{Content: "a"}), line(LineRes{Content: "b"}), ""},
-		"the same line":     {line(LineRes{Content: "a"}), line(LineRes{Content: "a"}), ""},
-		"there and gone":    {line(LineRes{Content: "a"}), line(LineRes{Content: "a", State: FileAbsent}), "one wants it there, the other one wants it gone"},
-		"gone by match":     {line(LineRes{Content: "#a"}), line(LineRes{Match: "^#", State: FileAbsent}), "one removes what the other one wants there"},
-		"gone by another":   {line(LineRes{Content: "a"}), line(LineRes{Match: "^#", State: FileAbsent}), ""},
-		"one match":         {line(LineRes{Content: "a=1", Match: "^a"}), line(LineRes{Content: "a=2", Match: "^a"}), "they want different lines in the place of the one that matches"},
-		"two matches":       {line(LineRes{Content: "a=1", Match: "^a"}), line(LineRes{Content: "b=2", Match: "^b"}), ""},
-		"one block":         {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{Content: "b", Marker: "{mark}"}), `they want different contents in the block "{mark}"`},
-		"a block, and gone": {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{State: FileAbsent, Marker: "{mark}"}), "one wants it there, the other one wants it gone"},
-		"two blocks":        {line(LineRes{Content: "a", Marker: "{mark}"}), line(LineRes{Content: "b", Marker: "{mark}2"}), ""},
-		"a file":            {line(LineRes{Content: "a"}), &file.Res{Path: "/f", Content: &x}, "the file has a content of its own, and the line writes one too"},
-		"a file's mode":     {line(LineRes{Content: "a"}), &file.Res{Path: "/f", Mode: "0600"}, ""},
-		"a file that goes":  {line(LineRes{Content: "a"}), &file.Res{Path: "/f", State: FileAbsent}, "the file wants nothing there, and the line writes a file"},
+		"two lines":         {line(Line{Content: "a"}), line(Line{Content: "b"}), ""},
+		"the same line":     {line(Line{Content: "a"}), line(Line{Content: "a"}), ""},
+		"there and gone":    {line(Line{Content: "a"}), line(Line{Content: "a", State: Absent}), "one wants it there, the other one wants it gone"},
+		"gone by match":     {line(Line{Content: "#a"}), line(Line{Match: "^#", State: Absent}), "one removes what the other one wants there"},
+		"gone by another":   {line(Line{Content: "a"}), line(Line{Match: "^#", State: Absent}), ""},
+		"one match":         {line(Line{Content: "a=1", Match: "^a"}), line(Line{Content: "a=2", Match: "^a"}), "they want different lines in the place of the one that matches"},
+		"two matches":       {line(Line{Content: "a=1", Match: "^a"}), line(Line{Content: "b=2", Match: "^b"}), ""},
+		"one block":         {line(Line{Content: "a", Marker: "{mark}"}), line(Line{Content: "b", Marker: "{mark}"}), `they want different contents in the block "{mark}"`},
+		"a block, and gone": {line(Line{Content: "a", Marker: "{mark}"}), line(Line{State: Absent, Marker: "{mark}"}), "one wants it there, the other one wants it gone"},
+		"two blocks":        {line(Line{Content: "a", Marker: "{mark}"}), line(Line{Content: "b", Marker: "{mark}2"}), ""},
+		"a file":            {line(Line{Content: "a"}), &file.Res{Path: "/f", Content: &x}, "the file has a content of its own, and the line writes one too"},
+		"a file's mode":     {line(Line{Content: "a"}), &file.Res{Path: "/f", Mode: "0600"}, ""},
+		"a file that goes":  {line(Line{Content: "a"}), &file.Res{Path: "/f", State: Absent}, "the file wants nothing there, and the line writes a file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := kindtest.ErrText(c.a.Clashes(c.b)); got != c.want {
@@ -279,18 +279,18 @@ func TestLineClashes(t *testing.T) {
 func TestLineReversed(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string
-		res    LineRes
+		res    Line
 		want   string // after it was undone, or the error
 	}{
-		"added":          {"a", LineRes{Content: "b"}, "a"},
-		"there before":   {"a\nb\n", LineRes{Content: "b"}, "a\nb\n"},
-		"replaced":       {"x\na=1\ny", LineRes{Content: "a=2", Match: "^a"}, "x\na=1\ny"},
-		"added by match": {"x\n", LineRes{Content: "a=2", Match: "^a"}, "x\n"},
-		"a block":        {"x\n", LineRes{Content: "1", Marker: "{mark}"}, "x\n"},
-		"another block":  {"BEGIN\n2\n3\nEND\n", LineRes{Content: "1", Marker: "{mark}"}, "BEGIN\n2\n3\nEND\n"},
-		"removed":        {"x\ny\n", LineRes{Content: "x", State: FileAbsent}, "error: where the lines stood that it removes is not kept"},
-		"nothing to do":  {"y\n", LineRes{Content: "x", State: FileAbsent}, "y\n"},
-		"all":            {"a\na\n", LineRes{Content: "b", Match: "a", AllMatches: true}, "error: the lines that all become the same one are not kept"},
+		"added":          {"a", Line{Content: "b"}, "a"},
+		"there before":   {"a\nb\n", Line{Content: "b"}, "a\nb\n"},
+		"replaced":       {"x\na=1\ny", Line{Content: "a=2", Match: "^a"}, "x\na=1\ny"},
+		"added by match": {"x\n", Line{Content: "a=2", Match: "^a"}, "x\n"},
+		"a block":        {"x\n", Line{Content: "1", Marker: "{mark}"}, "x\n"},
+		"another block":  {"BEGIN\n2\n3\nEND\n", Line{Content: "1", Marker: "{mark}"}, "BEGIN\n2\n3\nEND\n"},
+		"removed":        {"x\ny\n", Line{Content: "x", State: Absent}, "error: where the lines stood that it removes is not kept"},
+		"nothing to do":  {"y\n", Line{Content: "x", State: Absent}, "y\n"},
+		"all":            {"a\na\n", Line{Content: "b", Match: "a", AllMatches: true}, "error: the lines that all become the same one are not kept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -308,7 +308,7 @@ func TestLineReversed(t *testing.T) {
 				return
 			}
 			kindtest.Verbs(t, f, &r, true)
-			u := undo.(*LineRes)
+			u := undo.(*Line)
 			kindtest.Verbs(t, kindtest.Begin(t, "line", u), u, true)
 			kindtest.WantFile(t, dir+"/f", c.want)
 		})
@@ -319,13 +319,13 @@ func TestLineReversed(t *testing.T) {
 // does not matter which edit of the graph was made last. Seen failing with own
 // returning the line itself.
 func TestLineGoesBack(t *testing.T) {
-	was := &LineRes{File: "/f", State: FileExists, Content: "b=2"}
+	was := &Line{File: "/f", State: Exists, Content: "b=2"}
 	for match, want := range map[string]string{"^b=": "^b=", "^#b=": `^b=3\.1$`} {
-		undo, err := (&LineRes{File: "/f", Content: "b=3.1", Match: match}).Reversed(was)
+		undo, err := (&Line{File: "/f", Content: "b=3.1", Match: match}).Reversed(was)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u := undo.(*LineRes); u.Match != want || u.Content != "b=2" || u.State != FileExists {
+		if u := undo.(*Line); u.Match != want || u.Content != "b=2" || u.State != Exists {
 			t.Errorf("of match %s there is %+v", match, u)
 		}
 	}
@@ -335,20 +335,20 @@ func TestLineGoesBack(t *testing.T) {
 func TestFindingE5LineModes(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string
-		res    LineRes
+		res    Line
 		want   string // after it; or the error
 	}{
-		"there, and another matches": {"a=2\na=1\n", LineRes{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\na=1\n"},
-		"not there":                  {"a=1\n", LineRes{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\n"},
-		"several":                    {"a=1\na=3\n", LineRes{Content: "a=2", Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
-		"several to remove":          {"a=1\na=3\n", LineRes{State: FileAbsent, Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
-		"one to remove":              {"a=1\nb\n", LineRes{State: FileAbsent, Match: "^a=", OneMatch: true}, "b\n"},
-		"several places":             {"s\ns\n", LineRes{Content: "x", Below: "^s", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
-		"several places, and there":  {"s\ns\nx\n", LineRes{Content: "x", Below: "^s", OneMatch: true}, "s\ns\nx\n"},
-		"kept":                       {"a=1\n", LineRes{Content: "a=2", Match: "^a=", Keep: true}, "a=1\n"},
-		"nothing to keep":            {"b\n", LineRes{Content: "a=2", Match: "^a=", Keep: true}, "b\na=2\n"},
-		"not added":                  {"b\n", LineRes{Content: "a=2", Match: "^a=", NoAdd: true}, "b\n"},
-		"replaced, not added":        {"a=1\n", LineRes{Content: "a=2", Match: "^a=", NoAdd: true}, "a=2\n"},
+		"there, and another matches": {"a=2\na=1\n", Line{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\na=1\n"},
+		"not there":                  {"a=1\n", Line{Content: "a=2", Match: "^a=", IfMissing: true}, "a=2\n"},
+		"several":                    {"a=1\na=3\n", Line{Content: "a=2", Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"several to remove":          {"a=1\na=3\n", Line{State: Absent, Match: "^a=", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"one to remove":              {"a=1\nb\n", Line{State: Absent, Match: "^a=", OneMatch: true}, "b\n"},
+		"several places":             {"s\ns\n", Line{Content: "x", Below: "^s", OneMatch: true}, "error: PATH: 2 lines match, and one is allowed"},
+		"several places, and there":  {"s\ns\nx\n", Line{Content: "x", Below: "^s", OneMatch: true}, "s\ns\nx\n"},
+		"kept":                       {"a=1\n", Line{Content: "a=2", Match: "^a=", Keep: true}, "a=1\n"},
+		"nothing to keep":            {"b\n", Line{Content: "a=2", Match: "^a=", Keep: true}, "b\na=2\n"},
+		"not added":                  {"b\n", Line{Content: "a=2", Match: "^a=", NoAdd: true}, "b\n"},
+		"replaced, not added":        {"a=1\n", Line{Content: "a=2", Match: "^a=", NoAdd: true}, "a=2\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir() + "/f"
