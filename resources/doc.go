@@ -1,5 +1,5 @@
-// Package resources holds the kinds that come with mgmt, one file for each (a group of files where
-// one is too much), or a package below it. Importing it registers all of them in engine.DefaultRegistry; Kinds lists them.
+// Package resources states the laws of the kinds that come with mgmt. Each kind, or family of kinds, stands in a package below it, and
+// registers itself in engine.DefaultRegistry. Importing resources/all registers all of them.
 //
 // # Laws, beside those of package engine
 //
