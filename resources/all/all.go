@@ -4,7 +4,6 @@ package all
 
 // Each package registers its kinds in engine.DefaultRegistry and its backends in virtual.DefaultCatalog.
 import (
-	_ "github.com/reactivegraph/mgmt/resources"
 	_ "github.com/reactivegraph/mgmt/resources/account"
 	_ "github.com/reactivegraph/mgmt/resources/archived"
 	_ "github.com/reactivegraph/mgmt/resources/basic"
@@ -16,6 +15,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/hostname"
 	_ "github.com/reactivegraph/mgmt/resources/mount"
 	_ "github.com/reactivegraph/mgmt/resources/net"
+	_ "github.com/reactivegraph/mgmt/resources/nspawn"
 	_ "github.com/reactivegraph/mgmt/resources/password"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"

@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"context"
@@ -22,29 +22,29 @@ import (
 )
 
 func init() {
-	engine.RegisterResource("nspawn", func() engine.Res { return &NspawnRes{} })
+	engine.RegisterResource("nspawn", func() engine.Res { return &Res{} })
 }
 
 var (
-	_ engine.ClashingRes    = (*NspawnRes)(nil)
-	_ engine.RecvableRes    = (*NspawnRes)(nil)
-	_ engine.RefreshableRes = (*NspawnRes)(nil)
-	_ engine.SendableRes    = (*NspawnRes)(nil)
-	_ engine.ReversibleRes  = (*NspawnRes)(nil)
-	_ engine.Readable       = (*NspawnRes)(nil)
-	_ engine.Listable       = (*NspawnRes)(nil)
-	_ engine.SharedRes      = (*NspawnRes)(nil)
-	_ engine.OverlappingRes = (*NspawnRes)(nil)
-	_ engine.DescribedRes   = (*NspawnRes)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
-// nspawnAbsent is the state of a container without any trace. The others are those of a service.
-const nspawnAbsent = "absent"
+// Absent is the state of a container without any trace. The others are those of a service.
+const Absent = "absent"
 
-// NspawnRes is a container of systemd-nspawn, as machinectl starts it: the instance of the unit
+// Res is a container of systemd-nspawn, as machinectl starts it: the instance of the unit
 // systemd-nspawn@.service that has its name. The kinds svc and file do their parts, as its
 // children.
-type NspawnRes struct {
+type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
@@ -62,58 +62,58 @@ type NspawnRes struct {
 	file files.Managed
 	kids traits.Children
 	held []engine.Res // what kids has
-	seen *nspawnSeen
+	seen *lastSeen
 
 	kind *virtual.Kind            // of the service; nil for that of the default registry
 	root func(name string) string // below which the files are, for tests; else nil
 }
 
-// NspawnSends is what a container sends.
-type NspawnSends struct {
+// Sends is what a container sends.
+type Sends struct {
 	Leader int `yaml:"leader" doc:"The number of its first process, as this machine counts; 0 if it does not run."`
 }
 
 // Default returns a container that runs.
-func (r *NspawnRes) Default() engine.Res {
-	return &NspawnRes{State: svc.Running, kind: r.kind, root: r.root}
+func (r *Res) Default() engine.Res {
+	return &Res{State: svc.Running, kind: r.kind, root: r.root}
 }
 
 // Sends says what is sent.
-func (*NspawnRes) Sends() any { return &NspawnSends{} }
+func (*Res) Sends() any { return &Sends{} }
 
-func (r *NspawnRes) state() string {
+func (r *Res) state() string {
 	if r.State == "" {
 		return svc.Running
 	}
 	return r.State
 }
 
-func (r *NspawnRes) absent() bool { return r.State == nspawnAbsent }
+func (r *Res) absent() bool { return r.State == Absent }
 
 // unit is the name of its unit. Machines have no letters that would be escaped.
-func (r *NspawnRes) unit() string { return "systemd-nspawn@" + r.Name() + ".service" }
+func (r *Res) unit() string { return "systemd-nspawn@" + r.Name() + ".service" }
 
 // settingsGiven reports whether it is said what its settings are.
-func (r *NspawnRes) settingsGiven() bool { return r.Settings != nil || r.Recv()["settings"] != nil }
+func (r *Res) settingsGiven() bool { return r.Settings != nil || r.Recv()["settings"] != nil }
 
 // hasSettings reports whether the file of its settings is managed.
-func (r *NspawnRes) hasSettings() bool { return r.absent() || r.settingsGiven() }
+func (r *Res) hasSettings() bool { return r.absent() || r.settingsGiven() }
 
 // settings is what the file has to say; empty for no file.
-func (r *NspawnRes) settings() string {
+func (r *Res) settings() string {
 	if r.absent() || r.Settings == nil {
 		return ""
 	}
 	return *r.Settings
 }
 
-// nspawnFolder is where the settings of containers are.
-const nspawnFolder = "/etc/systemd/nspawn/"
+// settingsFolder is where the settings of containers are.
+const settingsFolder = "/etc/systemd/nspawn/"
 
-func (r *NspawnRes) settingsPath() string { return r.at(nspawnFolder + r.Name() + ".nspawn") }
+func (r *Res) settingsPath() string { return r.at(settingsFolder + r.Name() + ".nspawn") }
 
 // at is where a path is.
-func (r *NspawnRes) at(path string) string {
+func (r *Res) at(path string) string {
 	if r.root == nil {
 		return path
 	}
@@ -121,12 +121,12 @@ func (r *NspawnRes) at(path string) string {
 }
 
 // Validate checks the name and the parameters.
-func (r *NspawnRes) Validate() error {
+func (r *Res) Validate() error {
 	errs := []error{names.CheckHost("the name", r.Name())}
-	if !slices.Contains([]string{svc.Running, svc.Stopped, nspawnAbsent}, r.state()) {
+	if !slices.Contains([]string{svc.Running, svc.Stopped, Absent}, r.state()) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be running, stopped or absent", r.State))
 	}
-	errs = append(append(errs, checkNspawn(r.settings())), rules.Broken([]rules.Rule{
+	errs = append(append(errs, checkSettings(r.settings())), rules.Broken([]rules.Rule{
 		{If: r.Force && !r.absent(), Text: "force is only for state absent"},
 		{If: r.absent() && r.settingsGiven(), Text: "settings are given, and state is absent"},
 		{If: r.absent() && r.Startup != "" && r.Startup != svc.Disabled, Text: "startup is " + r.Startup + ", and state is absent"},
@@ -138,15 +138,15 @@ func (r *NspawnRes) Validate() error {
 }
 
 // CheckMachine refuses a machine without a systemd for it.
-func (r *NspawnRes) CheckMachine(m engine.Machine) error {
+func (r *Res) CheckMachine(m engine.Machine) error {
 	return traits.CheckChildren(m, r.children()...)
 }
 
-// nspawnSections are those of the file of settings.
-var nspawnSections = []string{"Exec", "Files", "Network"}
+// sections are those of the file of settings.
+var sections = []string{"Exec", "Files", "Network"}
 
-// checkNspawn refuses what systemd-nspawn would leave out with no more than a warning.
-func checkNspawn(text string) error {
+// checkSettings refuses what systemd-nspawn would leave out with no more than a warning.
+func checkSettings(text string) error {
 	section, joined := "", false
 	for i, line := range strings.Split(text, "\n") {
 		bad := func(format string, args ...any) error {
@@ -162,8 +162,8 @@ func checkNspawn(text string) error {
 		case was || line == "" || line[0] == '#' || line[0] == ';':
 		case line[0] == '[':
 			section = strings.TrimSuffix(line[1:], "]")
-			if line[len(line)-1] != ']' || !slices.Contains(nspawnSections, section) && !strings.HasPrefix(section, "X-") {
-				return bad("it is none of the sections [%s]", strings.Join(nspawnSections, "], ["))
+			if line[len(line)-1] != ']' || !slices.Contains(sections, section) && !strings.HasPrefix(section, "X-") {
+				return bad("it is none of the sections [%s]", strings.Join(sections, "], ["))
 			}
 		case !assigns || line[0] == '=':
 			return bad("it is neither a section nor KEY=VALUE")
@@ -176,22 +176,22 @@ func checkNspawn(text string) error {
 
 // children are what it is made of: the file of its settings, and its unit, which comes
 // last.
-func (r *NspawnRes) children() (list []engine.Res) {
+func (r *Res) children() (list []engine.Res) {
 	if text := r.settings(); text != "" {
 		mode := schema.Mode("0644")
 		if received.AnyTainted(r.Recv()) {
 			mode = "0600"
 		}
-		list = append(list, traits.Child("file", r.at(nspawnFolder), &file.Res{}),
+		list = append(list, traits.Child("file", r.at(settingsFolder), &file.Res{}),
 			traits.Child("file", r.settingsPath(), &file.Res{Content: &text, Mode: mode}))
 	} else if r.hasSettings() {
-		list = append(list, traits.Child("file", r.settingsPath(), &file.Res{State: FileAbsent}))
+		list = append(list, traits.Child("file", r.settingsPath(), &file.Res{State: file.Absent}))
 	}
 	return append(list, r.service())
 }
 
 // service is its unit.
-func (r *NspawnRes) service() *svc.Res {
+func (r *Res) service() *svc.Res {
 	s := &svc.Res{State: r.state(), Startup: r.Startup, Backed: virtualkind.Of(r.kind)}
 	if r.absent() {
 		s.State, s.Startup = svc.Stopped, svc.Disabled
@@ -201,8 +201,8 @@ func (r *NspawnRes) service() *svc.Res {
 }
 
 // Init initialises the children, and tells the files of the graph of the settings.
-func (r *NspawnRes) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, newNspawnSeen()
+func (r *Res) Init(init *engine.Init) error {
+	r.init, r.file, r.seen = init, files.Managed{}, newSeen()
 	if err := r.begin(r.children()); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (r *NspawnRes) Init(init *engine.Init) error {
 }
 
 // begin initialises children. A value received into settings is the content of the file.
-func (r *NspawnRes) begin(list []engine.Res) error {
+func (r *Res) begin(list []engine.Res) error {
 	if err := r.kids.Init(r.init, list...); err != nil {
 		r.held = nil
 		return err
@@ -233,7 +233,7 @@ func (r *NspawnRes) begin(list []engine.Res) error {
 
 // follow puts others in the place of the children, if other values for them have been received
 // since.
-func (r *NspawnRes) follow() error {
+func (r *Res) follow() error {
 	want := r.children()
 	if slices.EqualFunc(r.held, want, func(a, b engine.Res) bool {
 		return a.String() == b.String() && a.Cmp(b) == nil
@@ -247,15 +247,15 @@ func (r *NspawnRes) follow() error {
 }
 
 // Cleanup cleans up the children.
-func (r *NspawnRes) Cleanup() error {
+func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return r.kids.Cleanup()
 }
 
 // Shared is what all files have in common.
-func (*NspawnRes) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
 // Cmp compares the parameters: the children follow from them.
-func (r *NspawnRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
+func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }

@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"errors"
@@ -28,8 +28,10 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
-// nspawnKind returns the Kind of services on a machine that systemd runs.
-func nspawnKind(t testing.TB, facts virtual.Facts) *virtual.Kind {
+func TestMain(m *testing.M) { kindtest.Main(m) }
+
+// kindOn returns the Kind of services on a machine that systemd runs.
+func kindOn(t testing.TB, facts virtual.Facts) *virtual.Kind {
 	t.Helper()
 	k, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", func() virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
@@ -40,8 +42,8 @@ func nspawnKind(t testing.TB, facts virtual.Facts) *virtual.Kind {
 	return k
 }
 
-// nspawnWorld is a bus with a systemd and a machined, and a folder for each container.
-type nspawnWorld struct {
+// world is a bus with a systemd and a machined, and a folder for each container.
+type world struct {
 	*systemdtest.Manager
 	*systemdtest.Machined
 	bus  *systemdtest.Bus
@@ -52,15 +54,15 @@ type nspawnWorld struct {
 	roots map[string]string // by name
 }
 
-func newNspawnWorld(t *testing.T) *nspawnWorld {
+func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &nspawnWorld{bus: systemdtest.NewBus(t), kind: nspawnKind(t, bootedSystemd), roots: map[string]string{}}
+	w := &world{bus: systemdtest.NewBus(t), kind: kindOn(t, booted), roots: map[string]string{}}
 	w.Manager = systemdtest.NewManager(t, w.bus)
 	w.Machined = systemdtest.NewMachined(t, w.Manager, w.removeImage)
 	return w
 }
 
-func (w *nspawnWorld) removeImage(name string) error {
+func (w *world) removeImage(name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return os.RemoveAll(w.roots[name] + "/var/lib/machines/" + name)
@@ -69,9 +71,9 @@ func (w *nspawnWorld) removeImage(name string) error {
 func nspawnUnitOf(name string) string { return "systemd-nspawn@" + name + ".service" }
 
 // prepare makes what the package and an image bring.
-func (w *nspawnWorld) prepare(t testing.TB, name, root string) {
+func (w *world) prepare(t testing.TB, name, root string) {
 	t.Helper()
-	for _, dir := range []string{nspawnFolder, "/var/lib/machines/" + name} {
+	for _, dir := range []string{settingsFolder, "/var/lib/machines/" + name} {
 		if err := os.MkdirAll(root+dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -83,27 +85,27 @@ func (w *nspawnWorld) prepare(t testing.TB, name, root string) {
 	w.Manager.Add(nspawnUnitOf(name), w.first)
 }
 
-func (w *nspawnWorld) rootOf(name string) string {
+func (w *world) rootOf(name string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.roots[name]
 }
 
-func (w *nspawnWorld) res(name string, want NspawnRes) *NspawnRes {
-	r := &NspawnRes{State: want.State, Startup: want.Startup, Settings: want.Settings, Force: want.Force, root: w.rootOf, kind: w.kind}
+func (w *world) res(name string, want Res) *Res {
+	r := &Res{State: want.State, Startup: want.Startup, Settings: want.Settings, Force: want.Force, root: w.rootOf, kind: w.kind}
 	r.SetKind("nspawn")
 	r.SetName(name)
 	return r
 }
 
-func (w *nspawnWorld) set(name string, change func(*systemdtest.Unit)) {
+func (w *world) set(name string, change func(*systemdtest.Unit)) {
 	w.Manager.Set(nspawnUnitOf(name), change)
 }
 
 // snapshot tells the state of the unit beside that of the folder, and what was called.
-func (w *nspawnWorld) snapshot(t testing.TB, dir string) enginetest.Tree {
+func (w *world) snapshot(t testing.TB, dir string) enginetest.Tree {
 	tree := enginetest.Snapshot(t, dir)
-	unit, calls := nspawnUnitOf(nspawnName(dir)), 0
+	unit, calls := nspawnUnitOf(nameOf(dir)), 0
 	for _, c := range w.Calls() {
 		if strings.HasSuffix(c, " "+unit) {
 			calls++
@@ -114,7 +116,7 @@ func (w *nspawnWorld) snapshot(t testing.TB, dir string) enginetest.Tree {
 	return tree
 }
 
-var bootedSystemd = virtual.Facts{"systemd_booted": true, "init": "systemd"}
+var booted = virtual.Facts{"systemd_booted": true, "init": "systemd"}
 
 func hashOf(dir string) string {
 	h := fnv.New64()
@@ -122,53 +124,53 @@ func hashOf(dir string) string {
 	return fmt.Sprintf("%x", h.Sum64())
 }
 
-// nspawnName is the name of the container of a folder.
-func nspawnName(dir string) string { return "box-" + hashOf(dir) }
+// nameOf is the name of the container of a folder.
+func nameOf(dir string) string { return "box-" + hashOf(dir) }
 
-const nspawnText = "[Network]\nVirtualEthernet=no\n"
+const someSettings = "[Network]\nVirtualEthernet=no\n"
 
 func TestNspawnSuite(t *testing.T) {
-	write := func(text string) func(*testing.T, *nspawnWorld, string) {
-		return func(t *testing.T, _ *nspawnWorld, dir string) {
-			path := dir + nspawnFolder + nspawnName(dir) + ".nspawn"
+	write := func(text string) func(*testing.T, *world, string) {
+		return func(t *testing.T, _ *world, dir string) {
+			path := dir + settingsFolder + nameOf(dir) + ".nspawn"
 			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 				t.Error(err)
 			}
 		}
 	}
-	unit := func(change func(*systemdtest.Unit)) func(*testing.T, *nspawnWorld, string) {
-		return func(_ *testing.T, w *nspawnWorld, dir string) { w.set(nspawnName(dir), change) }
+	unit := func(change func(*systemdtest.Unit)) func(*testing.T, *world, string) {
+		return func(_ *testing.T, w *world, dir string) { w.set(nameOf(dir), change) }
 	}
 	stopped := unit(func(u *systemdtest.Unit) { u.Active = "inactive" })
 	enabled := unit(func(u *systemdtest.Unit) { u.File = "enabled" })
 	for name, c := range map[string]struct {
 		first  systemdtest.Unit
-		want   NspawnRes
-		drifts map[string]func(*testing.T, *nspawnWorld, string)
+		want   Res
+		drifts map[string]func(*testing.T, *world, string)
 	}{
-		"up": {systemdtest.Unit{}, NspawnRes{State: "running", Startup: "enabled", Settings: new(nspawnText)}, map[string]func(*testing.T, *nspawnWorld, string){
+		"up": {systemdtest.Unit{}, Res{State: "running", Startup: "enabled", Settings: new(someSettings)}, map[string]func(*testing.T, *world, string){
 			"stopped":  stopped,
 			"failed":   unit(func(u *systemdtest.Unit) { u.Active = "failed" }),
 			"disabled": unit(func(u *systemdtest.Unit) { u.File = "disabled" }),
 			"settings": write("[Exec]\nBoot=no\n"),
-			"no settings": func(t *testing.T, _ *nspawnWorld, dir string) {
-				if err := os.RemoveAll(dir + nspawnFolder); err != nil {
+			"no settings": func(t *testing.T, _ *world, dir string) {
+				if err := os.RemoveAll(dir + settingsFolder); err != nil {
 					t.Error(err)
 				}
 			},
 		}},
-		"down": {systemdtest.Unit{Active: "active", File: "enabled"}, NspawnRes{State: "stopped", Startup: "disabled", Settings: new("")}, map[string]func(*testing.T, *nspawnWorld, string){
+		"down": {systemdtest.Unit{Active: "active", File: "enabled"}, Res{State: "stopped", Startup: "disabled", Settings: new("")}, map[string]func(*testing.T, *world, string){
 			"started":  unit(func(u *systemdtest.Unit) { u.Active = "active" }),
 			"enabled":  enabled,
-			"settings": write(nspawnText),
+			"settings": write(someSettings),
 		}},
-		"only the state": {systemdtest.Unit{}, NspawnRes{State: "running"}, map[string]func(*testing.T, *nspawnWorld, string){"stopped": stopped}},
+		"only the state": {systemdtest.Unit{}, Res{State: "running"}, map[string]func(*testing.T, *world, string){"stopped": stopped}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newNspawnWorld(t)
+			w := newWorld(t)
 			w.first = c.first
 			reg := engine.DefaultRegistry().Without("nspawn")
-			if err := reg.Register("nspawn", func() engine.Res { return &NspawnRes{kind: w.kind, root: w.rootOf} }); err != nil {
+			if err := reg.Register("nspawn", func() engine.Res { return &Res{kind: w.kind, root: w.rootOf} }); err != nil {
 				t.Fatal(err)
 			}
 			drifts := map[string]func(*testing.T, string){}
@@ -177,49 +179,49 @@ func TestNspawnSuite(t *testing.T) {
 			}
 			enginetest.Run(t, enginetest.Suite{
 				Kind: "nspawn", Registry: reg, Drifts: drifts, Snapshot: w.snapshot, Received: []string{"settings"},
-				Prepare: func(t *testing.T, dir string) { w.prepare(t, nspawnName(dir), dir) },
-				New:     func(_ *testing.T, dir string) engine.Res { return w.res(nspawnName(dir), c.want) },
+				Prepare: func(t *testing.T, dir string) { w.prepare(t, nameOf(dir), dir) },
+				New:     func(_ *testing.T, dir string) engine.Res { return w.res(nameOf(dir), c.want) },
 				Host:    func(tb testing.TB) engine.Host { return kindtest.HostOn(tb, w.bus) },
 			})
 		})
 	}
 }
 
-// nspawnRig is one container.
-type nspawnRig struct {
-	*nspawnWorld
+// rig is one container.
+type rig struct {
+	*world
 	root  string
-	res   *NspawnRes
+	res   *Res
 	fake  *enginetest.Fake
 	calls int // those that called has returned
 }
 
-func newNspawnRig(t *testing.T, want NspawnRes) *nspawnRig {
+func newRig(t *testing.T, want Res) *rig {
 	t.Helper()
-	r := &nspawnRig{nspawnWorld: newNspawnWorld(t), root: t.TempDir()}
+	r := &rig{world: newWorld(t), root: t.TempDir()}
 	r.prepare(t, "web", r.root)
 	r.begin(t, want, enginetest.WithVarDir(t.TempDir()))
 	return r
 }
 
-func (r *nspawnRig) begin(t *testing.T, want NspawnRes, o ...enginetest.Option) {
+func (r *rig) begin(t *testing.T, want Res, o ...enginetest.Option) {
 	t.Helper()
-	r.res = r.nspawnWorld.res("web", want)
+	r.res = r.world.res("web", want)
 	r.fake = kindtest.Begin(t, "nspawn", r.res, append(o, enginetest.WithHost(kindtest.HostOn(t, r.bus)))...)
 }
 
 // called returns the calls that alter something and were made since it was called.
-func (r *nspawnRig) called() string {
+func (r *rig) called() string {
 	all := r.Calls()
 	text := strings.ReplaceAll(strings.Join(all[r.calls:], ", "), " "+nspawnUnitOf("web"), "")
 	r.calls = len(all)
 	return text
 }
 
-func (r *nspawnRig) settings() string { return r.root + nspawnFolder + "web.nspawn" }
+func (r *rig) settings() string { return r.root + settingsFolder + "web.nspawn" }
 
 // put writes the settings, at once.
-func (r *nspawnRig) put(t *testing.T, text string) {
+func (r *rig) put(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "new")
 	if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Rename(path, r.settings())); err != nil {
@@ -230,7 +232,7 @@ func (r *nspawnRig) put(t *testing.T, text string) {
 // A container is started with its settings, and restarted when they change; never for
 // settings with which it runs.
 func TestNspawnSettings(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	r := newRig(t, Res{Settings: new(someSettings)})
 	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
 		t.Fatal(got)
 	}
@@ -267,20 +269,20 @@ func TestNspawnSettings(t *testing.T) {
 
 // What ends us between the settings and the restart leaves something to do.
 func TestNspawnSettingsAfterACrash(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	r := newRig(t, Res{Settings: new(someSettings)})
 	kindtest.Verbs(t, r.fake, r.res, true)
 	r.called()
 	r.res.Settings = new("[Exec]\nBoot=no\n")
 	noted := ""
 	r.OnCall(func(method, _ string) {
-		text, err := os.ReadFile(filepath.Join(r.fake.VarDir(), nspawnNote))
+		text, err := os.ReadFile(filepath.Join(r.fake.VarDir(), noteFile))
 		if err != nil {
 			t.Errorf("at %s: %v", method, err)
 		}
 		noted = string(text)
 	})
 	kindtest.Verbs(t, r.fake, r.res, true)
-	if !strings.HasSuffix(noted, nspawnDigest(nspawnText)) {
+	if !strings.HasSuffix(noted, digestOf(someSettings)) {
 		t.Fatalf("when it is restarted, %q is noted", noted)
 	}
 	// As it was before the restart: the file is new, the container and the note are old.
@@ -288,7 +290,7 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.res.write(m, nspawnDigest(nspawnText)); err != nil {
+	if err := r.res.write(m, digestOf(someSettings)); err != nil {
 		t.Fatal(err)
 	}
 	r.called()
@@ -303,7 +305,7 @@ func TestNspawnSettingsAfterACrash(t *testing.T) {
 // While its settings are written it may be started with the old ones, by somebody else; or
 // they are altered before it reads them.
 func TestNspawnSettingsOvertaken(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
+	r := newRig(t, Res{Settings: new(someSettings)})
 	kindtest.Verbs(t, r.fake, r.res, true)
 	r.called()
 	r.put(t, "[Exec]\n")
@@ -333,14 +335,14 @@ func TestNspawnSettingsOvertaken(t *testing.T) {
 
 // One that somebody else has started runs with what the file said.
 func TestNspawnThatRunsAlready(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{Settings: new(nspawnText)})
-	r.put(t, nspawnText)
+	r := newRig(t, Res{Settings: new(someSettings)})
+	r.put(t, someSettings)
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
 	kindtest.Want(t, r.fake, r.res, "")
 	r.put(t, "[Exec]\n")
 	noted := ""
 	r.OnCall(func(string, string) {
-		text, err := private.Read(r.fake.Init(), nspawnNote)
+		text, err := private.Read(r.fake.Init(), noteFile)
 		if noted = string(text); err != nil {
 			t.Error(err)
 		}
@@ -348,12 +350,12 @@ func TestNspawnThatRunsAlready(t *testing.T) {
 	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.HasSuffix(got, "refreshed") || r.called() != "ReloadOrTryRestartUnit" {
 		t.Error(got)
 	}
-	if !strings.HasSuffix(noted, nspawnDigest("[Exec]\n")) {
+	if !strings.HasSuffix(noted, digestOf("[Exec]\n")) {
 		t.Errorf("when it is restarted, %q is noted", noted)
 	}
-	alone := newNspawnRig(t, NspawnRes{})
+	alone := newRig(t, Res{})
 	alone.set("web", func(u *systemdtest.Unit) { u.Active = "active" })
-	alone.put(t, nspawnText)
+	alone.put(t, someSettings)
 	kindtest.Want(t, alone.fake, alone.res, "")
 	if entries, err := os.ReadDir(alone.fake.VarDir()); len(entries) > 0 {
 		t.Errorf("noted of settings that are not managed: %v, %v", entries, err)
@@ -363,7 +365,7 @@ func TestNspawnThatRunsAlready(t *testing.T) {
 }
 
 func TestNspawnRefuses(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "running"})
+	r := newRig(t, Res{State: "running"})
 	image := r.root + "/var/lib/machines/web"
 	if err := os.Remove(image); err != nil {
 		t.Fatal(err)
@@ -408,7 +410,7 @@ func TestNspawnRefuses(t *testing.T) {
 // A failure is tried again when something has happened, and not for ever; a machined that
 // comes and goes is nothing.
 func TestNspawnWatch(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "running"})
+	r := newRig(t, Res{State: "running"})
 	image := r.root + "/var/lib/machines/web"
 	if err := os.Remove(image); err != nil {
 		t.Fatal(err)
@@ -441,7 +443,7 @@ func TestNspawnWatch(t *testing.T) {
 	r.set("web", func(u *systemdtest.Unit) { u.Active = "failed" })
 	r.fake.WaitEvent(t)
 	kindtest.Verbs(t, r.fake, r.res, true)
-	r.put(t, nspawnText) // whoever manages it
+	r.put(t, someSettings) // whoever manages it
 	r.fake.WaitEvent(t)
 	kindtest.Want(t, r.fake, r.res, "")
 
@@ -476,7 +478,7 @@ func TestNspawnWatch(t *testing.T) {
 // A Watch that begins again, because other values have come, waits for what CheckApply does
 // by these.
 func TestNspawnWatchAgain(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "stopped"})
+	r := newRig(t, Res{State: "stopped"})
 	kindtest.Watching(t, r.fake, r.res)()
 	r.fake.Restart()
 	r.res.State = "running"
@@ -487,7 +489,7 @@ func TestNspawnWatchAgain(t *testing.T) {
 
 // After the bus was away nothing that happened meanwhile is lost.
 func TestNspawnBusRestart(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "running"})
+	r := newRig(t, Res{State: "running"})
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.Verbs(t, r.fake, r.res, true)
 	repaired := func() {
@@ -516,8 +518,8 @@ func TestNspawnBusRestart(t *testing.T) {
 }
 
 func TestNspawnAbsent(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "absent"})
-	r.put(t, nspawnText)
+	r := newRig(t, Res{State: "absent"})
+	r.put(t, someSettings)
 	r.set("web", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
 	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "with force: true it is removed") {
 		t.Error(got)
@@ -539,7 +541,7 @@ func TestNspawnAbsent(t *testing.T) {
 	if got, err := r.res.Read(t.Context()); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	r.put(t, nspawnText)
+	r.put(t, someSettings)
 	if got, err := r.res.Read(t.Context()); got == nil || err != nil {
 		t.Errorf("one that has only settings is %v, %v", got, err)
 	}
@@ -550,14 +552,14 @@ func TestNspawnAbsent(t *testing.T) {
 }
 
 func TestNspawnSends(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "running"})
+	r := newRig(t, Res{State: "running"})
 	kindtest.Verbs(t, r.fake, r.res, true)
-	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 1001 {
+	if got, ok := r.fake.Sent().(*Sends); !ok || got.Leader != 1001 {
 		t.Errorf("%+v", r.fake.Sent())
 	}
 	r.res.State = "stopped"
 	kindtest.Verbs(t, r.fake, r.res, true)
-	if got, ok := r.fake.Sent().(*NspawnSends); !ok || got.Leader != 0 {
+	if got, ok := r.fake.Sent().(*Sends); !ok || got.Leader != 0 {
 		t.Errorf("%+v", r.fake.Sent())
 	}
 }
@@ -565,7 +567,7 @@ func TestNspawnSends(t *testing.T) {
 // TestNspawnReceives: others than Init has known of are made when a value comes; a secret
 // is for root alone.
 func TestNspawnReceives(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{State: "running"})
+	r := newRig(t, Res{State: "running"})
 	kindtest.Watching(t, r.fake, r.res)
 	r.fake.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
 	r.res.SetRecv(map[string]*engine.Send{"settings": {Secret: true}})
@@ -581,9 +583,9 @@ func TestNspawnReceives(t *testing.T) {
 
 // A folder that is purged knows of the settings.
 func TestNspawnIsManaged(t *testing.T) {
-	w, files := newNspawnWorld(t), files.New()
+	w, files := newWorld(t), files.New()
 	w.prepare(t, "web", t.TempDir())
-	r := w.res("web", NspawnRes{Settings: new(nspawnText)})
+	r := w.res("web", Res{Settings: new(someSettings)})
 	t.Cleanup(func() {
 		if below := files.ManagedBelow("/"); len(below) != 0 {
 			t.Errorf("after Cleanup %v is managed", below)
@@ -596,7 +598,7 @@ func TestNspawnIsManaged(t *testing.T) {
 }
 
 func TestNspawnList(t *testing.T) {
-	r := newNspawnRig(t, NspawnRes{})
+	r := newRig(t, Res{})
 	r.prepare(t, "db", t.TempDir())
 	r.Image("not a name")
 	r.Manager.Add(nspawnUnitOf("by-hand"), systemdtest.Unit{}) // as all that a template is for
@@ -604,20 +606,20 @@ func TestNspawnList(t *testing.T) {
 	r.Manager.Add(nspawnUnitOf("virtual"), systemdtest.Unit{})
 	r.Other("virtual", "vm-x.scope")
 	r.set("db", func(u *systemdtest.Unit) { u.Active, u.File = "active", "enabled" })
-	r.put(t, nspawnText)
+	r.put(t, someSettings)
 	var list []string
 	for got, err := range r.res.List(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := got.(*NspawnRes)
+		n := got.(*Res)
 		text := n.Name() + " " + n.State + " " + n.Startup
 		if n.Settings != nil {
 			text += " " + *n.Settings
 		}
 		list = append(list, text)
 	}
-	if got := strings.Join(list, "; "); got != "by-hand running disabled; db running enabled; web stopped disabled "+nspawnText {
+	if got := strings.Join(list, "; "); got != "by-hand running disabled; db running enabled; web stopped disabled "+someSettings {
 		t.Error(got)
 	}
 	r.Machined.Stop()
@@ -629,59 +631,59 @@ func TestNspawnList(t *testing.T) {
 }
 
 func TestNspawnReversed(t *testing.T) {
-	w := newNspawnWorld(t)
-	text := new(nspawnText)
-	for _, c := range []struct{ want, was, undo NspawnRes }{
-		{NspawnRes{State: "running"}, NspawnRes{State: "stopped", Startup: "enabled", Settings: text}, NspawnRes{State: "stopped"}},
-		{NspawnRes{State: "running", Startup: "enabled", Settings: new("x")}, NspawnRes{State: "stopped", Startup: "disabled"}, NspawnRes{State: "stopped", Startup: "disabled", Settings: new("")}},
-		{NspawnRes{State: "absent"}, NspawnRes{State: "running", Startup: "enabled", Settings: text}, NspawnRes{State: "running", Startup: "enabled", Settings: text}},
-		{NspawnRes{State: "stopped", Startup: "disabled"}, NspawnRes{State: "running", Startup: "masked"}, NspawnRes{State: "stopped", Startup: "masked"}},
+	w := newWorld(t)
+	text := new(someSettings)
+	for _, c := range []struct{ want, was, undo Res }{
+		{Res{State: "running"}, Res{State: "stopped", Startup: "enabled", Settings: text}, Res{State: "stopped"}},
+		{Res{State: "running", Startup: "enabled", Settings: new("x")}, Res{State: "stopped", Startup: "disabled"}, Res{State: "stopped", Startup: "disabled", Settings: new("")}},
+		{Res{State: "absent"}, Res{State: "running", Startup: "enabled", Settings: text}, Res{State: "running", Startup: "enabled", Settings: text}},
+		{Res{State: "stopped", Startup: "disabled"}, Res{State: "running", Startup: "masked"}, Res{State: "stopped", Startup: "masked"}},
 	} {
 		got, err := w.res("web", c.want).Reversed(w.res("web", c.was))
 		if err != nil || engine.CmpFields(got, w.res("web", c.undo)) != nil {
 			t.Errorf("%+v: %+v, %v", c.want, got, err)
 		}
 	}
-	if got, err := w.res("web", NspawnRes{State: "running"}).Reversed(nil); err != nil || got.(*NspawnRes).State != "stopped" {
+	if got, err := w.res("web", Res{State: "running"}).Reversed(nil); err != nil || got.(*Res).State != "stopped" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := w.res("web", NspawnRes{State: "absent", Force: true}).Reversed(w.res("web", NspawnRes{})); err == nil {
+	if _, err := w.res("web", Res{State: "absent", Force: true}).Reversed(w.res("web", Res{})); err == nil {
 		t.Error("an image comes back")
 	}
-	if _, err := w.res("web", NspawnRes{}).Reversed(&basic.NoopRes{}); err == nil {
+	if _, err := w.res("web", Res{}).Reversed(&basic.NoopRes{}); err == nil {
 		t.Error("a container goes back to a noop")
 	}
 }
 
 func TestNspawnValidate(t *testing.T) {
-	systemd, none := nspawnKind(t, bootedSystemd), nspawnKind(t, virtual.Facts{"init": "s6"})
-	set := func(text string) NspawnRes { return NspawnRes{Settings: &text} }
+	systemd, none := kindOn(t, booted), kindOn(t, virtual.Facts{"init": "s6"})
+	set := func(text string) Res { return Res{Settings: &text} }
 	for _, c := range []struct {
 		kind *virtual.Kind
 		name string
-		res  NspawnRes
+		res  Res
 		want string
 	}{
-		{systemd, "web", NspawnRes{}, ""},
-		{systemd, "web-1.example", NspawnRes{State: "stopped", Startup: "masked"}, ""},
+		{systemd, "web", Res{}, ""},
+		{systemd, "web-1.example", Res{State: "stopped", Startup: "masked"}, ""},
 		{systemd, "a.socket", set("# x\n[Exec]\nParameters=a \\\n  b\n; y\n[X-mine]\nz=1\n"), ""},
-		{systemd, "web", NspawnRes{State: "absent", Startup: "disabled", Force: true}, ""},
-		{none, "web", NspawnRes{}, "no backend of svc can be used here"},
-		{systemd, "-o", NspawnRes{}, "begins or ends with a dash"},
-		{systemd, "../x", NspawnRes{}, "a dot where a part of the name is missing"},
-		{systemd, "a/b", NspawnRes{}, `has '/' in it`},
-		{systemd, "a\nb", NspawnRes{}, `has '\n' in it`},
-		{systemd, ".host", NspawnRes{}, "a dot where a part"},
-		{systemd, "a@b", NspawnRes{}, `has '@' in it`},
-		{systemd, "a_b", NspawnRes{}, `has '_' in it`},
-		{systemd, strings.Repeat("a", 65), NspawnRes{}, "65 bytes"},
-		{systemd, "", NspawnRes{}, "the name is empty"},
-		{systemd, "web", NspawnRes{State: "up"}, `state is "up", it must be running, stopped or absent`},
-		{systemd, "web", NspawnRes{Startup: "on"}, `startup is "on"`},
-		{systemd, "web", NspawnRes{State: "running", Startup: "masked"}, "a masked service cannot be started"},
-		{systemd, "web", NspawnRes{Force: true}, "force is only for state absent"},
-		{systemd, "web", NspawnRes{State: "absent", Startup: "enabled"}, "startup is enabled, and state is absent"},
-		{systemd, "web", NspawnRes{State: "absent", Settings: new("")}, "settings are given, and state is absent"},
+		{systemd, "web", Res{State: "absent", Startup: "disabled", Force: true}, ""},
+		{none, "web", Res{}, "no backend of svc can be used here"},
+		{systemd, "-o", Res{}, "begins or ends with a dash"},
+		{systemd, "../x", Res{}, "a dot where a part of the name is missing"},
+		{systemd, "a/b", Res{}, `has '/' in it`},
+		{systemd, "a\nb", Res{}, `has '\n' in it`},
+		{systemd, ".host", Res{}, "a dot where a part"},
+		{systemd, "a@b", Res{}, `has '@' in it`},
+		{systemd, "a_b", Res{}, `has '_' in it`},
+		{systemd, strings.Repeat("a", 65), Res{}, "65 bytes"},
+		{systemd, "", Res{}, "the name is empty"},
+		{systemd, "web", Res{State: "up"}, `state is "up", it must be running, stopped or absent`},
+		{systemd, "web", Res{Startup: "on"}, `startup is "on"`},
+		{systemd, "web", Res{State: "running", Startup: "masked"}, "a masked service cannot be started"},
+		{systemd, "web", Res{Force: true}, "force is only for state absent"},
+		{systemd, "web", Res{State: "absent", Startup: "enabled"}, "startup is enabled, and state is absent"},
+		{systemd, "web", Res{State: "absent", Settings: new("")}, "settings are given, and state is absent"},
 		{systemd, "web", set("a=b\n"), "settings: line 1: it stands before the first section"},
 		{systemd, "web", set("[Exec]\n[File]\n"), "settings: line 2: it is none of the sections [Exec], [Files], [Network]"},
 		{systemd, "web", set("[Exec\n"), "settings: line 1: it is none of the sections"},
@@ -705,11 +707,11 @@ func TestNspawnValidate(t *testing.T) {
 // What comes before a container, and what after it.
 func TestNspawnEdges(t *testing.T) {
 	bound := "[Files]\nBind=+/srv/data:/data:rbind\nBindReadOnly = -/srv/www\nInaccessible=/srv/none\nBind=\n"
-	box := &NspawnRes{Settings: &bound}
+	box := &Res{Settings: &bound}
 	for _, c := range []struct {
 		what, before string
 		res          engine.Res
-		is           *NspawnRes
+		is           *Res
 		after        bool // the container comes first
 	}{
 		{"a folder", "/var/lib/machines/web/", &file.Res{}, box, false},
@@ -718,13 +720,13 @@ func TestNspawnEdges(t *testing.T) {
 		{"a raw image", "/var/lib/machines/web.raw", &download.Res{}, box, false},
 		{"a mount", "/var/lib/machines", &mountkind.Res{}, box, false},
 		{"the folder of settings", "/etc/systemd/nspawn/", &file.Res{}, box, false},
-		{"settings", "/etc/systemd/nspawn/web.nspawn", &file.Res{}, &NspawnRes{}, false},
+		{"settings", "/etc/systemd/nspawn/web.nspawn", &file.Res{}, &Res{}, false},
 		{"what is bound", "/srv/data/", &file.Res{}, box, false},
 		{"what is bound to be read", "/srv/www/", &file.Res{}, box, false},
 		{"an addition", "/etc/systemd/system/systemd-nspawn@web.service.d/x.conf", &file.Res{}, box, false},
 		{"an addition to all", "/etc/systemd/system/systemd-nspawn@.service.d/", &file.Res{}, box, false},
 		{"the package", "systemd-container", &pkg.Res{}, box, false},
-		{"what takes the image away", "/var/lib/machines/web", &file.Res{State: "absent"}, &NspawnRes{State: "absent"}, true},
+		{"what takes the image away", "/var/lib/machines/web", &file.Res{State: "absent"}, &Res{State: "absent"}, true},
 	} {
 		c.is.SetKind("nspawn")
 		c.is.SetName("web")
@@ -751,7 +753,7 @@ func kindNameOf(r engine.Res) string {
 }
 
 // nspawnMeets asks as automatic edges do, in both directions.
-func nspawnMeets(t *testing.T, box *NspawnRes, other engine.Res) (first, found bool) {
+func nspawnMeets(t *testing.T, box *Res, other engine.Res) (first, found bool) {
 	t.Helper()
 	for _, pair := range [][2]engine.Res{{box, other}, {other, box}} {
 		asks, err := pair[0].(engine.EdgeableRes).AutoEdges()
@@ -775,7 +777,7 @@ func nspawnMeets(t *testing.T, box *NspawnRes, other engine.Res) (first, found b
 }
 
 func TestNspawnClashes(t *testing.T) {
-	box := &NspawnRes{State: "running", Startup: "enabled", Settings: new("")}
+	box := &Res{State: "running", Startup: "enabled", Settings: new("")}
 	box.SetKind("nspawn")
 	box.SetName("web")
 	for want, other := range map[string]engine.Res{
@@ -797,4 +799,13 @@ func TestNspawnClashes(t *testing.T) {
 	if uids != "[svc[systemd-nspawn@web] file[/etc/systemd/nspawn/web.nspawn]]" {
 		t.Error(uids)
 	}
+}
+
+// TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
+//
+// Seen failing with: nspawn_watch.go, Watch: ctx.Done answered by a break out of the select alone.
+func TestBug28_CancelledWatchesEnd(t *testing.T) {
+	w := newWorld(t)
+	w.prepare(t, "box", t.TempDir())
+	kindtest.WatchEnds(t, "nspawn", w.res("box", Res{State: "running"}), kindtest.HostOn(t, w.bus))
 }

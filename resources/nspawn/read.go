@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // Read returns the container as it is. A container that only has an image is stopped.
-func (r *NspawnRes) Read(ctx context.Context) (engine.Res, error) {
+func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	l, err := r.look(ctx)
 	if err != nil || l.nothing() {
 		return nil, err
@@ -24,15 +24,15 @@ func (r *NspawnRes) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // other returns a container of another name on the same machine.
-func (r *NspawnRes) other(name string) *NspawnRes {
-	c := &NspawnRes{init: r.init, root: r.root, kind: r.kind}
+func (r *Res) other(name string) *Res {
+	c := &Res{init: r.init, root: r.root, kind: r.kind}
 	c.SetKind(r.Kind())
 	c.SetName(name)
 	return c
 }
 
 // List yields all that have an image or run.
-func (r *NspawnRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		names, err := r.names(ctx)
 		if err != nil {
@@ -48,7 +48,7 @@ func (r *NspawnRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-func (r *NspawnRes) names(ctx context.Context) ([]string, error) {
+func (r *Res) names(ctx context.Context) ([]string, error) {
 	m, err := openMachined(ctx, r.init.Host)
 	if err != nil {
 		return nil, err
@@ -58,11 +58,11 @@ func (r *NspawnRes) names(ctx context.Context) ([]string, error) {
 
 // Reversed returns the resource that brings back the state before, as far as this resource manages
 // it. A container that was not there is stopped; its image has another owner.
-func (r *NspawnRes) Reversed(before engine.Res) (engine.Res, error) {
-	was, ok := before.(*NspawnRes)
+func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
+	was, ok := before.(*Res)
 	switch {
 	case before == nil:
-		was = &NspawnRes{State: svc.Stopped, Startup: svc.Disabled}
+		was = &Res{State: svc.Stopped, Startup: svc.Disabled}
 	case !ok:
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	case r.Force:

@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"errors"
@@ -15,10 +15,10 @@ import (
 )
 
 // Leaving reports whether the container is to be stopped, or absent.
-func (r *NspawnRes) Leaving() bool { return r.state() != svc.Running }
+func (r *Res) Leaving() bool { return r.state() != svc.Running }
 
 // UIDs names the unit, and the file of the settings if it is managed.
-func (r *NspawnRes) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []engine.ResUID {
 	list := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), names.ServiceBase(r.unit()), false)}
 	if r.hasSettings() {
 		list = append(list, traits.FileUID(engine.UIDOf(r), r.settingsPath()))
@@ -26,13 +26,13 @@ func (r *NspawnRes) UIDs() []engine.ResUID {
 	return list
 }
 
-// nspawnUnit is the file of the unit.
-const nspawnUnit = "systemd-nspawn@.service"
+// template is the file of the unit.
+const template = "systemd-nspawn@.service"
 
 // AutoEdges wants the image, or the nearest managed folder above it, the settings, the additions to
 // the unit, the folders bound into the container, and the package that has systemd-nspawn. An
 // absent container wants to come before the removal of its image.
-func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()
@@ -51,10 +51,10 @@ func (r *NspawnRes) AutoEdges() (engine.AutoEdge, error) {
 		w.Path(p)
 	}
 	for _, dir := range edges.UnitFolders {
-		for _, name := range []string{nspawnUnit, nspawnUnit + ".d", r.unit(), r.unit() + ".d"} {
+		for _, name := range []string{template, template + ".d", r.unit(), r.unit() + ".d"} {
 			w.Ask = append(w.Ask, traits.FileUID(w.Base(), dir+name))
 		}
-		w.Installed(dir + nspawnUnit)
+		w.Installed(dir + template)
 	}
 	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), "systemd-container"))
 	return w, nil
@@ -77,7 +77,7 @@ func boundInto(settings string) (paths []string) {
 }
 
 // Clashes says what two resources want differently of the unit or the settings.
-func (r *NspawnRes) Clashes(other engine.Res) error {
+func (r *Res) Clashes(other engine.Res) error {
 	s, ok := other.(*svc.Res)
 	if !ok {
 		return files.Clash(r, other)

@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"context"
@@ -17,28 +17,28 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
 
-// nspawnFrom says where systemd-nspawn is to be had.
-const nspawnFrom = "install the package systemd-container (where systemd is one package, that)"
+// whereFrom says where systemd-nspawn is to be had.
+const whereFrom = "install the package systemd-container (where systemd is one package, that)"
 
-// nspawnImages are the folders in which the unit looks for an image.
-var nspawnImages = []string{"/etc/machines/", "/run/machines/", "/var/lib/machines/", "/usr/local/lib/machines/", "/usr/lib/machines/"}
+// imageFolders are the folders in which the unit looks for an image.
+var imageFolders = []string{"/etc/machines/", "/run/machines/", "/var/lib/machines/", "/usr/local/lib/machines/", "/usr/lib/machines/"}
 
-// nspawnImage are what an image may be called, beside its name.
-var nspawnImage = []string{"", ".raw", ".v", ".raw.v"}
+// imageSuffixes are what an image may be called, beside its name.
+var imageSuffixes = []string{"", ".raw", ".v", ".raw.v"}
 
-// nspawnLook is what was found.
-type nspawnLook struct {
-	unit     *svc.Res       // nil if there is no such unit, since systemd-nspawn is not installed
-	machine  *nspawnMachine // that runs, whoever has started it; nil for none
-	image    string         // its path; empty if there is none
-	settings string         // the text of the file; empty for none
+// found is what was found.
+type found struct {
+	unit     *svc.Res   // nil if there is no such unit, since systemd-nspawn is not installed
+	machine  *container // that runs, whoever has started it; nil for none
+	image    string     // its path; empty if there is none
+	settings string     // the text of the file; empty for none
 }
 
 // running reports whether the unit runs.
-func (l nspawnLook) running() bool { return l.unit != nil && l.unit.State == svc.Running }
+func (l found) running() bool { return l.unit != nil && l.unit.State == svc.Running }
 
 // state says whether it runs, whoever has started it.
-func (l nspawnLook) state() string {
+func (l found) state() string {
 	if l.running() || l.machine != nil {
 		return svc.Running
 	}
@@ -46,7 +46,7 @@ func (l nspawnLook) state() string {
 }
 
 // startup says what happens at boot.
-func (l nspawnLook) startup() string {
+func (l found) startup() string {
 	if l.unit == nil {
 		return svc.Disabled
 	}
@@ -54,12 +54,12 @@ func (l nspawnLook) startup() string {
 }
 
 // nothing reports whether nothing is left of it.
-func (l nspawnLook) nothing() bool {
+func (l found) nothing() bool {
 	return l.state() == svc.Stopped && l.image == "" && l.settings == "" && l.startup() == svc.Disabled
 }
 
 // look looks at all of it.
-func (r *NspawnRes) look(ctx context.Context) (l nspawnLook, err error) {
+func (r *Res) look(ctx context.Context) (l found, err error) {
 	if l.unit, err = r.lookUnit(ctx); err != nil {
 		return l, err
 	}
@@ -76,7 +76,7 @@ func (r *NspawnRes) look(ctx context.Context) (l nspawnLook, err error) {
 }
 
 // lookUnit has the service look at itself.
-func (r *NspawnRes) lookUnit(ctx context.Context) (*svc.Res, error) {
+func (r *Res) lookUnit(ctx context.Context) (*svc.Res, error) {
 	s := r.service()
 	if err := s.Init(r.init.Child(s)); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *NspawnRes) lookUnit(ctx context.Context) (*svc.Res, error) {
 	return unit, errors.Join(err, s.Cleanup())
 }
 
-func (r *NspawnRes) machine(ctx context.Context) (*nspawnMachine, error) {
+func (r *Res) machine(ctx context.Context) (*container, error) {
 	m, err := openMachined(ctx, r.init.Host)
 	if err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func (r *NspawnRes) machine(ctx context.Context) (*nspawnMachine, error) {
 }
 
 // image returns the path of the image.
-func (r *NspawnRes) image() (string, error) {
-	for _, dir := range nspawnImages {
-		for _, suffix := range nspawnImage {
+func (r *Res) image() (string, error) {
+	for _, dir := range imageFolders {
+		for _, suffix := range imageSuffixes {
 			path := r.at(dir + r.Name() + suffix)
 			if _, err := os.Stat(path); err == nil || !files.IsMissing(err) {
 				return path, err
@@ -108,7 +108,7 @@ func (r *NspawnRes) image() (string, error) {
 }
 
 // CheckApply makes the settings, the unit and its start at boot as they are wanted.
-func (r *NspawnRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
+func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
@@ -139,8 +139,8 @@ func (r *NspawnRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return ok, r.send(now)
 }
 
-func (r *NspawnRes) send(m *nspawnMachine) error {
-	sends := &NspawnSends{}
+func (r *Res) send(m *container) error {
+	sends := &Sends{}
 	if m != nil {
 		sends.Leader = m.leader
 	}
@@ -148,13 +148,13 @@ func (r *NspawnRes) send(m *nspawnMachine) error {
 }
 
 // possible refuses steps that are impossible, or need an explicit wish.
-func (r *NspawnRes) possible(l nspawnLook) error {
+func (r *Res) possible(l found) error {
 	starts := r.state() == svc.Running && !l.running()
 	switch {
 	case l.machine != nil && l.machine.unit != r.unit():
 		return fmt.Errorf("a machine named %s runs that %s has not started: it belongs to %s. End it there, or by machinectl terminate", r.Name(), r.unit(), l.machine.unit)
 	case l.unit == nil && (starts || r.Startup == svc.Enabled):
-		return fmt.Errorf("there is no systemd-nspawn: %s", nspawnFrom)
+		return fmt.Errorf("there is no systemd-nspawn: %s", whereFrom)
 	case starts && l.image == "" && !r.altered():
 		return fmt.Errorf("there is no image of %s: a folder %s, or a file with .raw behind that, has to come first", r.Name(), r.imagePath())
 	case r.absent() && l.image != "" && !r.Force:
@@ -164,13 +164,13 @@ func (r *NspawnRes) possible(l nspawnLook) error {
 }
 
 // imagePath is where the image is expected, if it is a folder.
-func (r *NspawnRes) imagePath() string { return r.at("/var/lib/machines/" + r.Name()) }
+func (r *Res) imagePath() string { return r.at("/var/lib/machines/" + r.Name()) }
 
 // altered reports whether another file for the unit exists, or an addition to it: that may name
 // another image.
-func (r *NspawnRes) altered() bool {
+func (r *Res) altered() bool {
 	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/"} {
-		for _, name := range []string{nspawnUnit, r.unit()} {
+		for _, name := range []string{template, r.unit()} {
 			for _, suffix := range []string{"", ".d"} {
 				if _, err := os.Lstat(r.at(dir + name + suffix)); err == nil {
 					return true
@@ -181,7 +181,7 @@ func (r *NspawnRes) altered() bool {
 	return false
 }
 
-func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (bool, error) {
+func (r *Res) checkApply(ctx context.Context, l found, apply bool) (bool, error) {
 	restart := r.outdated(l) || r.init.Refresh()
 	h := r.kids.Handle(len(r.held) - 1)
 	h.Refresh = func() bool { return restart || r.overtaken(ctx, l) }
@@ -191,7 +191,7 @@ func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (b
 	}
 	remove := r.absent() && l.image != ""
 	if remove {
-		r.init.Change(engine.Change{Field: "state", From: "an image: " + l.image, To: nspawnAbsent, Verb: engine.Deleted})
+		r.init.Change(engine.Change{Field: "state", From: "an image: " + l.image, To: Absent, Verb: engine.Deleted})
 	}
 	if ok && !remove || !apply {
 		return ok && !remove, nil
@@ -200,13 +200,13 @@ func (r *NspawnRes) checkApply(ctx context.Context, l nspawnLook, apply bool) (b
 }
 
 // rewrites reports whether the settings are written before it is started.
-func (r *NspawnRes) rewrites(l nspawnLook) bool {
+func (r *Res) rewrites(l found) bool {
 	return r.hasSettings() && r.state() == svc.Running && l.settings != r.settings()
 }
 
 // overtaken reports whether, while the settings are altered, another client has started it, with
 // either settings.
-func (r *NspawnRes) overtaken(ctx context.Context, l nspawnLook) bool {
+func (r *Res) overtaken(ctx context.Context, l found) bool {
 	if !r.rewrites(l) {
 		return false
 	}
@@ -215,7 +215,7 @@ func (r *NspawnRes) overtaken(ctx context.Context, l nspawnLook) bool {
 }
 
 // halt stops a container on its way up or down: it may have read the settings already.
-func (r *NspawnRes) halt(ctx context.Context) error {
+func (r *Res) halt(ctx context.Context) error {
 	s := r.service()
 	s.Keep(r.init.Child(s))
 	m, err := s.Open(ctx, "svc", "")
@@ -228,7 +228,7 @@ func (r *NspawnRes) halt(ctx context.Context) error {
 }
 
 // make does what was reported.
-func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
+func (r *Res) make(ctx context.Context, l found, remove bool) error {
 	if err := r.note(l); err != nil {
 		return err
 	}
@@ -257,21 +257,21 @@ func (r *NspawnRes) make(ctx context.Context, l nspawnLook, remove bool) error {
 	return r.noteNew(ctx, l)
 }
 
-// nspawnNote is the file in which it is noted with which settings a container was
+// noteFile is the file in which it is noted with which settings a container was
 // started.
-const nspawnNote = "started"
+const noteFile = "started"
 
 // outdated reports whether a container runs with other settings than it should. With which
 // ones it was started is known if it was done here; else they are taken for those of
 // the file.
-func (r *NspawnRes) outdated(l nspawnLook) bool {
+func (r *Res) outdated(l found) bool {
 	if !r.hasSettings() || !l.running() || r.state() != svc.Running {
 		return false
 	}
 	has := l.settings
-	if noted, err := private.Read(r.init, nspawnNote); err == nil {
+	if noted, err := private.Read(r.init, noteFile); err == nil {
 		if run, digest, ok := strings.Cut(string(noted), "\n"); ok && run != "" && run == l.machine.run() {
-			return digest != nspawnDigest(r.settings())
+			return digest != digestOf(r.settings())
 		}
 	}
 	return has != r.settings()
@@ -279,16 +279,16 @@ func (r *NspawnRes) outdated(l nspawnLook) bool {
 
 // note notes the settings with which a container runs, before they are altered: after a crash
 // before its restart, the next run finds them.
-func (r *NspawnRes) note(l nspawnLook) error {
+func (r *Res) note(l found) error {
 	if !r.rewrites(l) || !r.outdated(l) {
 		return nil
 	}
-	return r.write(l.machine, nspawnDigest(l.settings))
+	return r.write(l.machine, digestOf(l.settings))
 }
 
 // noteNew notes the started container, with the present text of the file: it may have been altered
 // before it was read.
-func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
+func (r *Res) noteNew(ctx context.Context, l found) error {
 	if !r.hasSettings() || r.state() != svc.Running {
 		return nil
 	}
@@ -300,13 +300,13 @@ func (r *NspawnRes) noteNew(ctx context.Context, l nspawnLook) error {
 	if err != nil {
 		return err
 	}
-	return r.write(m, nspawnDigest(has))
+	return r.write(m, digestOf(has))
 }
 
-func (r *NspawnRes) write(m *nspawnMachine, digest string) error {
-	return private.Write(r.init, nspawnNote, []byte(m.run()+"\n"+digest), true)
+func (r *Res) write(m *container, digest string) error {
+	return private.Write(r.init, noteFile, []byte(m.run()+"\n"+digest), true)
 }
 
-func nspawnDigest(settings string) string {
+func digestOf(settings string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(settings)))
 }

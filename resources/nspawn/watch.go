@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// nspawnSeen is the state of the machine that CheckApply has seen last, as svc.seen is of a service:
+// lastSeen is the state of the machine that CheckApply has seen last, as svc.seen is of a service:
 // its own changes make no event.
-type nspawnSeen struct {
+type lastSeen struct {
 	watches.Turns        // CheckApply, or Watch
 	any           bool   // CheckApply has looked
 	run           string // of the machine
 }
 
-func newNspawnSeen() *nspawnSeen { return &nspawnSeen{Turns: watches.NewTurns()} }
+func newSeen() *lastSeen { return &lastSeen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
-func (s *nspawnSeen) known(m *nspawnMachine) { s.any, s.run = true, m.run() }
+func (s *lastSeen) known(m *container) { s.any, s.run = true, m.run() }
 
 // Watch waits for signals of the unit's manager and of machined, and for changes of the settings
 // and of the image. It has the Watch of the service do its part.
-func (r *NspawnRes) Watch(ctx context.Context) error {
+func (r *Res) Watch(ctx context.Context) error {
 	unit, handle, err := r.watched(ctx)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (r *NspawnRes) Watch(ctx context.Context) error {
 }
 
 // watched returns the service, which CheckApply uses too.
-func (r *NspawnRes) watched(ctx context.Context) (engine.Res, *engine.Init, error) {
+func (r *Res) watched(ctx context.Context) (engine.Res, *engine.Init, error) {
 	if err := r.seen.Lock(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +58,7 @@ func (r *NspawnRes) watched(ctx context.Context) (engine.Res, *engine.Init, erro
 }
 
 // watchRest watches all but the unit.
-func (r *NspawnRes) watchRest(ctx context.Context, armed <-chan struct{}) error {
+func (r *Res) watchRest(ctx context.Context, armed <-chan struct{}) error {
 	m, err := openMachined(ctx, r.init.Host)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *NspawnRes) watchRest(ctx context.Context, armed <-chan struct{}) error 
 
 // differs reports whether the machine has changed since CheckApply has seen it, or can't be looked
 // at.
-func (r *NspawnRes) differs(ctx context.Context, m *machined) bool {
+func (r *Res) differs(ctx context.Context, m *machined) bool {
 	if r.seen.Lock(ctx) != nil {
 		return false
 	}

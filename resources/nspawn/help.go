@@ -1,9 +1,9 @@
-package resources
+package nspawn
 
 // Doc describes the kind.
-func (*NspawnRes) Doc() string { return nspawnDoc }
+func (*Res) Doc() string { return help }
 
-const nspawnDoc = `A container of systemd-nspawn: whether it runs, whether it is started at boot, and with what settings.
+const help = `A container of systemd-nspawn: whether it runs, whether it is started at boot, and with what settings.
 
     nspawn:
     - name: web

@@ -1,4 +1,4 @@
-package resources
+package nspawn
 
 import (
 	"context"
@@ -25,15 +25,15 @@ const (
 // it, and its end would be a reason to look.
 type machined struct{ bus engine.Bus }
 
-// nspawnMachine is a container that runs.
-type nspawnMachine struct {
+// container is a container that runs.
+type container struct {
 	unit   string // the unit that it belongs to
 	leader int    // the number of its first process
 	since  string // when it was started
 }
 
 // run tells two runs of a container apart; empty if it does not run.
-func (m *nspawnMachine) run() string {
+func (m *container) run() string {
 	if m == nil {
 		return ""
 	}
@@ -53,19 +53,19 @@ func openMachined(ctx context.Context, host engine.Host) (*machined, error) {
 func (m *machined) call(ctx context.Context, method string, args ...any) ([]any, error) {
 	body, err := m.bus.Call(ctx, machinedName, machinedPath, machinedIface+"."+method, args...)
 	if systemd1.IsError(err, "org.freedesktop.DBus.Error.ServiceUnknown") {
-		err = fmt.Errorf("systemd-machined is not there; %s: %w", nspawnFrom, err)
+		err = fmt.Errorf("systemd-machined is not there; %s: %w", whereFrom, err)
 	}
 	return body, err
 }
 
 // machine returns the one of a name; nil if none runs.
-func (m *machined) machine(ctx context.Context, name string) (*nspawnMachine, error) {
+func (m *machined) machine(ctx context.Context, name string) (*container, error) {
 	body, err := m.bus.Call(ctx, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", machinedName)
 	if err != nil || len(body) != 1 || body[0] != true {
 		return nil, err
 	}
 	if body, err = m.call(ctx, "GetMachine", name); err == nil {
-		var found *nspawnMachine
+		var found *container
 		if found, err = m.at(ctx, replyText(body)); err == nil {
 			return found, nil
 		}
@@ -77,8 +77,8 @@ func (m *machined) machine(ctx context.Context, name string) (*nspawnMachine, er
 }
 
 // at returns the machine of an object.
-func (m *machined) at(ctx context.Context, path string) (*nspawnMachine, error) {
-	found := &nspawnMachine{}
+func (m *machined) at(ctx context.Context, path string) (*container, error) {
+	found := &container{}
 	var leader uint32
 	for key, to := range map[string]func(v any) (ok bool){
 		"Unit":      func(v any) (ok bool) { found.unit, ok = v.(string); return ok },

@@ -1,7 +1,0 @@
-package resources
-
-// The states of most things.
-const (
-	FileExists = "exists"
-	FileAbsent = "absent"
-)
