@@ -1,10 +1,13 @@
 package safepath
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"testing"
 
@@ -216,6 +219,106 @@ func TestRootIsTheEnd(t *testing.T) {
 	} else if !strings.Contains(err.Error(), dir+"/m/f") {
 		t.Errorf("where is it: %v", err)
 	}
+}
+
+// TestRootOfEach: every function that takes a path begins at the Walker's root, and neither an
+// absolute link nor "..", nor the place where a missing file is made, leads out of it.
+func TestRootOfEach(t *testing.T) {
+	dir := t.TempDir()
+	me := User{UID: os.Geteuid(), GID: os.Getegid()}
+	must(t, os.MkdirAll(dir+"/m/etc", 0o755))
+	must(t, os.MkdirAll(dir+"/etc", 0o755))
+	must(t, os.WriteFile(dir+"/m/etc/f", []byte("in"), 0o600))
+	must(t, os.WriteFile(dir+"/etc/f", []byte("out"), 0o600))
+	must(t, os.Symlink("/etc", dir+"/m/abs"))
+	fd, err := unix.Open(dir+"/m", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(fd)
+	var want unix.Stat_t
+	must(t, unix.Stat(dir+"/m/etc/f", &want))
+	same := func(fd int) error {
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || st.Ino != want.Ino {
+			return fmt.Errorf("inode %d, want %d, %v", st.Ino, want.Ino, err)
+		}
+		return nil
+	}
+	for name, w := range map[string]Walker{"fast": In(fd, dir+"/m", me), "slow": {root: fd, prefix: dir + "/m", self: me, slow: true}} {
+		for _, p := range []string{"/etc/f", "/abs/f", "/../../etc/f", "/abs/../../etc/f"} {
+			for function, call := range map[string]func() error{
+				"Folder": func() error {
+					f, err := w.Folder(path.Dir(p))
+					if err != nil {
+						return err
+					}
+					defer f.Close()
+					st, err := f.Stat("f")
+					return cmp.Or(err, sameInode(st, want))
+				},
+				"Parent": func() error {
+					f, name, err := w.Parent(p)
+					if err != nil {
+						return err
+					}
+					defer f.Close()
+					st, err := f.Stat(name)
+					return cmp.Or(err, sameInode(st, want))
+				},
+				"Place": func() error {
+					at, err := w.Place(p)
+					if err != nil {
+						return err
+					}
+					defer at.Close()
+					return sameInode(at.Stat, want)
+				},
+				"OpenFD": func() error {
+					fd, _, err := w.OpenFD(p)
+					if err != nil {
+						return err
+					}
+					defer unix.Close(fd)
+					return same(fd)
+				},
+				"Stat": func() error {
+					st, err := w.Stat(p)
+					return cmp.Or(err, sameInode(st, want))
+				},
+				"OpenAppend": func() error {
+					f, err := w.OpenAppend(p, 0o600)
+					if err != nil {
+						return err
+					}
+					defer f.Close()
+					return same(int(f.Fd()))
+				},
+				"WriteFile": func() error {
+					return w.WriteFile(path.Dir(p)+"/new-"+name, []byte("new"), 0o600, true)
+				},
+			} {
+				if err := call(); err != nil {
+					t.Errorf("%s, %s of %s: %v", name, function, p, err)
+				}
+			}
+			if got, err := os.ReadFile(dir + "/m/etc/new-" + name); err != nil || string(got) != "new" {
+				t.Errorf("%s: WriteFile beside %s: %q, %v", name, p, got, err)
+			}
+			must(t, os.Remove(dir+"/m/etc/new-"+name))
+		}
+	}
+	if entries, err := os.ReadDir(dir + "/etc"); err != nil || len(entries) != 1 {
+		t.Errorf("outside of the root there is %v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(dir + "/etc/f"); err != nil || string(got) != "out" {
+		t.Errorf("the file outside of the root is %q, %v", got, err)
+	}
+}
+
+func sameInode(st, want unix.Stat_t) error {
+	if st.Ino != want.Ino {
+		return fmt.Errorf("inode %d, want %d", st.Ino, want.Ino)
+	}
+	return nil
 }
 
 // Deep paths need no more descriptors than short ones, and messages stay short.

@@ -186,6 +186,7 @@ func (rs *rules) each(yield func(*rule) bool) {
 	}
 }
 
+// wakeAll tells each subscriber of a path, or that signals may have been lost.
 func wakeAll(subs []*host.Wakeups, path string, lost bool) {
 	for _, s := range subs {
 		s.Wake("dbus", path, lost)
@@ -208,6 +209,7 @@ func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
 	return nil
 }
 
+// addMatch asks the bus for the signals of a match, and waits for its answer.
 func addMatch(ctx context.Context, conn *dbus.Conn, m engine.BusMatch) error {
 	ctx, cancel := context.WithTimeout(ctx, dialPatience)
 	defer cancel()
@@ -252,6 +254,7 @@ func ruleOf(m engine.BusMatch) string {
 // field is one condition of a rule, in the notation of the bus.
 type field struct{ key, value string }
 
+// fieldsOf are the parts of a match, as the bus names them.
 func fieldsOf(m engine.BusMatch) []field {
 	return []field{{"sender", m.Sender}, {"path", m.Path}, {"interface", m.Interface}, {"member", m.Member}, {"arg0", m.Arg0}}
 }

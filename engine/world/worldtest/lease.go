@@ -52,7 +52,8 @@ func testLeaseLost(b *bench) {
 	b.keys("c=1")
 }
 
-// testLeaseKept: a lease lives on without its owner's doing.
+// testLeaseKept: a lease lives on without its owner's doing, since the World renews it. Two
+// leases have two names.
 func testLeaseKept(b *bench) {
 	l := b.lease()
 	b.must(leased("a", "1", l))

@@ -46,7 +46,7 @@ func testWatchReplays(b *bench) {
 	b.expect(b.take("b/", r2, 1), "b/1=2")
 }
 
-// testWatchFollows: a Watch waits for what comes.
+// testWatchFollows: a Watch waits for changes that come later, and a prefix leaves the others out.
 func testWatchFollows(b *bench) {
 	_, rev := b.list("")
 	var wg sync.WaitGroup
@@ -61,7 +61,8 @@ func testWatchFollows(b *bench) {
 	wg.Wait()
 }
 
-// testWatchEnds: with its context while it waits, and with its loop.
+// testWatchEnds: a Watch ends with its context while it waits, and with its loop. Neither end is
+// an error, and no goroutine is left.
 func testWatchEnds(b *bench) {
 	rev := b.must(put("a", "1"))
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -85,7 +86,8 @@ func testWatchEnds(b *bench) {
 	b.expect(b.take("", rev-1, 1), "a=1") // which breaks out of its loop
 }
 
-// testWatchNoGap: a List and then a Watch from there see every write, while others write.
+// testWatchNoGap: this is the race that every user of a World runs.
+// a List and then a Watch from there see every write, while others write.
 func testWatchNoGap(b *bench) {
 	const writers = 3
 	var wg sync.WaitGroup
@@ -217,7 +219,8 @@ func testBookmarks(b *bench) {
 	}
 }
 
-// testWatchCompacted: who comes too late is told, and can list again.
+// testWatchCompacted: a Watch from a forgotten revision is told so at once, and its caller can
+// list again. A list after a compaction is whole: only older revisions are forgotten.
 func testWatchCompacted(b *bench) {
 	_, rev := b.list("")
 	b.must(put("a", "1"))
