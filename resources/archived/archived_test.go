@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -75,7 +76,7 @@ func TestTarExtract(t *testing.T) {
 	layArchive(t, dir)
 	r := &Tar{Path: dir + "/out/", Extract: dir + "/a.tar"}
 	f := kindtest.Begin(t, "tar", r)
-	kindtest.Want(t, f, r, "created entries: 0 -> 3")
+	kindtest.Want(t, f, r, "created entries: (none) -> 3")
 	kindtest.Lay(t, dir+"/out/mine", "x")
 	kindtest.Want(t, f, r, "")
 	kindtest.Lay(t, dir+"/in/a", "another\n")
@@ -117,6 +118,21 @@ func TestTarExtract(t *testing.T) {
 			t.Errorf("%q, %q", a, b)
 		}
 	}
+}
+
+// TestTarExtractSaysWhatItMakes: the change that tells of a new folder is followed by the values that the folder gets.
+func TestTarExtractSaysWhatItMakes(t *testing.T) {
+	dir := t.TempDir()
+	layArchive(t, dir)
+	me := strconv.Itoa(os.Getuid())
+	r := &Tar{Path: dir + "/out/", Extract: dir + "/a.tar", Format: "auto", MaxSize: 1 << 30, Owner: me}
+	f := kindtest.Begin(t, "tar", r)
+	want := `created owner: (none) -> "` + me + `" entries: (none) -> 3`
+	if got := kindtest.Verbs(t, f, r, false); got != want {
+		t.Errorf("a plan says %q, want %q", got, want)
+	}
+	kindtest.Want(t, f, r, want)
+	kindtest.Want(t, f, r, "")
 }
 
 func TestGzipSuite(t *testing.T) {

@@ -94,11 +94,17 @@ func (r *Tar) unpack(ctx context.Context, apply bool) (bool, error) {
 }
 
 func (r *Tar) reportUnpacked(found archive.Found, missing bool) {
+	entries := engine.Change{Field: "entries", To: len(found.Names)}
 	if missing {
 		r.init.Change(engine.Change{Verb: engine.Created})
+		for _, c := range engine.MadeWith(r) {
+			r.init.Change(c)
+		}
+	} else {
+		entries.From = len(found.Names) - len(found.Differ)
 	}
-	if n := len(found.Names); len(found.Differ) > 0 {
-		r.init.Change(engine.Change{Field: "entries", From: n - len(found.Differ), To: n})
+	if len(found.Differ) > 0 {
+		r.init.Change(entries)
 	}
 }
 

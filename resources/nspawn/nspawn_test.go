@@ -233,7 +233,7 @@ func (r *rig) put(t *testing.T, text string) {
 // settings with which it runs.
 func TestNspawnSettings(t *testing.T) {
 	r := newRig(t, Res{Settings: new(someSettings)})
-	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
+	if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "web.nspawn].state created") || !strings.Contains(got, `.content: (none) -> "[Network]`) || !strings.HasSuffix(got, `.state: "stopped" -> "running"`) {
 		t.Fatal(got)
 	}
 	if got := r.called(); got != "StartUnit" {

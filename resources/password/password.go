@@ -128,7 +128,9 @@ func (x *Res) CheckApply(_ context.Context, apply bool) (bool, error) {
 	}
 	switch {
 	case k.password.IsZero():
-		x.init.Change(k.change)
+		for _, c := range k.changes {
+			x.init.Change(c)
+		}
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
 	case k.mode != private.Mode:

@@ -52,15 +52,18 @@ func made(t *testing.T, f *enginetest.Fake, r *Res, what string) string {
 	return p
 }
 
+// newOne is how the changes tell of a new password with the usual length and characters.
+const newOne = "created length: (none) -> 64"
+
 func TestPasswordIsMadeOnce(t *testing.T) {
 	r, f := newPassword(t, nil)
-	if got := kindtest.Verbs(t, f, r, false); got != "created" || f.Sent() != nil {
+	if got := kindtest.Verbs(t, f, r, false); got != newOne || f.Sent() != nil {
 		t.Errorf("looking: %q, sent %v", got, f.Sent())
 	}
 	if _, err := os.Stat(f.VarDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("looking made the folder: %v", err)
 	}
-	p := made(t, f, r, "created")
+	p := made(t, f, r, newOne)
 	for range 3 {
 		if again := made(t, f, r, ""); again != p {
 			t.Fatal("another one")
@@ -76,10 +79,20 @@ func TestPasswordIsMadeOnce(t *testing.T) {
 	}
 }
 
+// TestPasswordSaysWhatItMakes: the change that tells of a new password is followed by what is known of it, and not by the password.
+func TestPasswordSaysWhatItMakes(t *testing.T) {
+	r, f := newPassword(t, func(r *Res) { r.Length, r.Charset = 12, "xyz" })
+	const want = `created length: (none) -> 12 charset: (none) -> "xyz"`
+	if got := kindtest.Verbs(t, f, r, false); got != want {
+		t.Errorf("a plan says %q, want %q", got, want)
+	}
+	made(t, f, r, want)
+}
+
 func TestPasswordIsKeptOverRestarts(t *testing.T) {
 	dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
 	r, f := newPassword(t, nil, dir)
-	p := made(t, f, r, "created")
+	p := made(t, f, r, newOne)
 	r, f = newPassword(t, nil, dir)
 	if made(t, f, r, "") != p {
 		t.Error("another one")
@@ -91,7 +104,7 @@ func TestPasswordNotSaved(t *testing.T) {
 	r, f := newPassword(t, unsaved)
 	stop := kindtest.Watching(t, f, r)
 	defer stop()
-	p := made(t, f, r, "created")
+	p := made(t, f, r, newOne)
 	if made(t, f, r, "") != p {
 		t.Error("another one")
 	}
@@ -99,7 +112,7 @@ func TestPasswordNotSaved(t *testing.T) {
 		t.Errorf("it asked %d times for a folder", n)
 	}
 	r, f = newPassword(t, unsaved)
-	if made(t, f, r, "created") == p {
+	if made(t, f, r, newOne) == p {
 		t.Error("the same one")
 	}
 }
@@ -107,7 +120,7 @@ func TestPasswordNotSaved(t *testing.T) {
 func TestPasswordRefresh(t *testing.T) {
 	for _, saved := range []bool{true, false} {
 		r, f := newPassword(t, func(r *Res) { r.Saved = saved })
-		p := made(t, f, r, "created")
+		p := made(t, f, r, newOne)
 		f.SetRefresh(true)
 		if got := kindtest.Verbs(t, f, r, false); got != "refreshed" || f.Sent() != nil {
 			t.Errorf("looking: %q, sent %v", got, f.Sent())
@@ -126,17 +139,17 @@ func TestPasswordDamaged(t *testing.T) {
 	short, long := "length: 6 -> 64", "length: 65 -> 64"
 	charset := engine.Change{Field: "charset", From: engine.Unknown, To: defaultCharset}.String()
 	for name, damaged := range map[string]struct{ text, change string }{
-		"empty":     {"", "created"},
+		"empty":     {"", newOne},
 		"short":     {string(formatToken("canary")), short},
 		"long":      {string(formatToken(good + "x")), long},
 		"charset":   {string(formatToken(strings.Repeat("-", 64))), charset},
-		"sum":       {strings.Replace(string(formatToken(good)), "xx", "xy", 1), "created"},
-		"cut":       {string(formatToken(good))[:40], "created"},
-		"more":      {string(formatToken(good)) + "more\n", "created"},
-		"header":    {"canary" + string(formatToken(good)), "created"},
-		"binary":    {"\x00\xff\n\n\n", "created"},
-		"link":      {"link", "created"},
-		"directory": {"directory", "created"},
+		"sum":       {strings.Replace(string(formatToken(good)), "xx", "xy", 1), newOne},
+		"cut":       {string(formatToken(good))[:40], newOne},
+		"more":      {string(formatToken(good)) + "more\n", newOne},
+		"header":    {"canary" + string(formatToken(good)), newOne},
+		"binary":    {"\x00\xff\n\n\n", newOne},
+		"link":      {"link", newOne},
+		"directory": {"directory", newOne},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, recover := range []bool{true, false} {
@@ -188,7 +201,7 @@ func TestPasswordOtherLengthOrCharset(t *testing.T) {
 	} {
 		dir := enginetest.WithVarDir(filepath.Join(t.TempDir(), "var"))
 		r, f := newPassword(t, nil, dir)
-		made(t, f, r, "created")
+		made(t, f, r, newOne)
 		r, f = newPassword(t, change, dir)
 		p := made(t, f, r, what)
 		if made(t, f, r, "") != p {
@@ -199,7 +212,7 @@ func TestPasswordOtherLengthOrCharset(t *testing.T) {
 
 func TestPasswordMadePrivateAgain(t *testing.T) {
 	r, f := newPassword(t, nil)
-	p := made(t, f, r, "created")
+	p := made(t, f, r, newOne)
 	path := filepath.Join(f.VarDir(), tokenFile)
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
@@ -220,7 +233,7 @@ func TestPasswordMadePrivateAgain(t *testing.T) {
 func TestPasswordIsWatched(t *testing.T) {
 	r, f := newPassword(t, nil)
 	kindtest.Watching(t, f, r)
-	p := made(t, f, r, "created")
+	p := made(t, f, r, newOne)
 	path := filepath.Join(f.VarDir(), tokenFile)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -229,7 +242,7 @@ func TestPasswordIsWatched(t *testing.T) {
 		t.Errorf("%d subscriptions", n)
 	}
 	f.WaitEvent(t)
-	if made(t, f, r, "created") == p {
+	if made(t, f, r, newOne) == p {
 		t.Error("the same one")
 	}
 }

@@ -20,9 +20,9 @@ import (
 // kept is what was found of an earlier password. Nothing in it but the password
 // itself is a secret.
 type kept struct {
-	password schema.Secret // empty when there is none that can be used
-	mode     fs.FileMode   // of the file
-	change   engine.Change // that a new one is, when this one can't be used
+	password schema.Secret   // empty when there is none that can be used
+	mode     fs.FileMode     // of the file
+	changes  []engine.Change // that a new one is, when this one can't be used
 }
 
 // unfit says why a password that was kept can't be used.
@@ -35,16 +35,15 @@ func (u *unfit) Error() string { return u.reason }
 
 // look finds the password that is kept, here or in the file.
 func (x *Res) look() (kept, error) {
-	created := engine.Change{Verb: engine.Created}
 	if !x.Saved {
-		return kept{password: x.held, mode: private.Mode, change: created}, nil
+		return kept{password: x.held, mode: private.Mode, changes: x.created()}, nil
 	}
 	data, info, err := private.ReadInfo(x.init, tokenFile)
 	switch {
 	case err != nil && info == nil:
 		return kept{}, err
 	case info == nil:
-		return kept{change: created}, nil
+		return kept{changes: x.created()}, nil
 	}
 	var password string
 	if err == nil {
@@ -58,9 +57,18 @@ func (x *Res) look() (kept, error) {
 	}
 	x.init.Logf("the password that was kept can't be used, it is made anew: %v", err)
 	if u, ok := errors.AsType[*unfit](err); ok {
-		return kept{change: u.change}, nil
+		return kept{changes: []engine.Change{u.change}}, nil
 	}
-	return kept{change: created}, nil
+	return kept{changes: x.created()}, nil
+}
+
+// created tells of a new password, by all that may be known of it.
+func (x *Res) created() []engine.Change {
+	list := []engine.Change{{Verb: engine.Created}, {Field: "length", To: x.Length}}
+	if x.Charset != "" {
+		list = append(list, engine.Change{Field: "charset", To: x.Charset})
+	}
+	return list
 }
 
 // parse returns the password of a token if x would have made this token. Its errors show nothing of
