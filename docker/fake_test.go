@@ -263,7 +263,7 @@ func (d *fakeDaemon) serveEvents(w http.ResponseWriter, r *http.Request) {
 func (d *fakeDaemon) listImages(w http.ResponseWriter) {
 	list := []image.Summary{}
 	for _, i := range d.images {
-		list = append(list, image.Summary{ID: i.ID, RepoTags: i.RepoTags})
+		list = append(list, image.Summary{ID: i.ID, RepoTags: i.RepoTags, RepoDigests: i.RepoDigests})
 	}
 	answer(w, http.StatusOK, list)
 }

@@ -205,6 +205,39 @@ func TestPull(t *testing.T) {
 	}
 }
 
+// TestPullSaysWhatItGets: the change that tells of a new image is followed by its digest: the one of the name, or one that is not
+// known before the pull.
+func TestPullSaysWhatItGets(t *testing.T) {
+	d := newFakeDaemon(t)
+	sum := "sha256:" + strings.Repeat("7", 64)
+	for name, want := range map[string]string{
+		"web":        "state created digest: (none) -> (unknown)",
+		"web@" + sum: "state created " + engine.Change{Field: "digest", To: "web@" + sum}.String(),
+	} {
+		res := img(d, name)
+		res.Username, res.Password = "user", schema.NewSecret("canary-7711")
+		r := start(t, res, "docker_image")
+		if _, err := r.res.CheckApply(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range r.fake.Changes() {
+			got = append(got, c.String())
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: a plan says %q, want %q", name, text, want)
+		}
+	}
+	res := img(d, "web")
+	r := start(t, res, "docker_image")
+	r.must()
+	got, err := res.Read(t.Context())
+	sends, ok := r.fake.Sent().(*ImageSends)
+	if err != nil || !ok || sends.Digest == "" || got.(*ImageRes).Digest != sends.Digest {
+		t.Errorf("it reads %v, %v, and sent %v", got, err, sends)
+	}
+}
+
 // TestPullBreaks: an error in the middle of a pull, and an answer that breaks off, are errors.
 func TestPullBreaks(t *testing.T) {
 	d := newFakeDaemon(t)

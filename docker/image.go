@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/distribution/reference"
@@ -55,6 +55,8 @@ type ImageRes struct {
 	Username string        `yaml:"username" lang:"username" mgmt:"param" doc:"The user at the registry that it is pulled from."`
 	Password schema.Secret `yaml:"password" lang:"password" mgmt:"param" doc:"The password, or a token, for that."`
 	Force    bool          `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove it also if a stopped container was made of it."`
+
+	Digest string `yaml:"digest" lang:"digest" mgmt:"readonly" doc:"NAME@sha256:..., by which the registry has it; empty for an image that was made here."`
 
 	Place `yaml:",inline"`
 
@@ -132,6 +134,7 @@ func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		r.init.Change(engine.Change{Field: "state", From: ImageExists, To: ImageAbsent, Verb: engine.Deleted})
 	case is == nil:
 		r.init.Change(engine.Change{Field: "state", To: ImageExists, Verb: engine.Created})
+		r.init.Change(engine.Change{Field: "digest", To: digestToCome(ref)})
 	default:
 		r.init.Change(engine.Change{Verb: engine.Refreshed})
 	}
@@ -149,19 +152,32 @@ func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, r.send(ref, is)
 }
 
+// digestToCome returns the digest that the name of an image says, or unknown: another name gets its digest from the registry, by the pull.
+func digestToCome(ref reference.Named) any {
+	if by, ok := ref.(reference.Digested); ok {
+		return reference.FamiliarName(ref) + "@" + by.Digest().String()
+	}
+	return engine.Unknown
+}
+
 // send sends the id and the digest of the image, which a container receives to be made
 // anew with each new image.
 func (r *ImageRes) send(ref reference.Named, is *client.ImageInspectResult) error {
 	sends := &ImageSends{}
 	if is != nil && !r.absent() {
-		sends.ID = is.ID
-		for _, d := range is.RepoDigests {
-			if named, err := reference.ParseNormalizedNamed(d); err == nil && named.Name() == ref.Name() {
-				sends.Digest = d
-			}
-		}
+		sends.ID, sends.Digest = is.ID, digestOf(ref, is.RepoDigests)
 	}
 	return r.init.Send(sends)
+}
+
+// digestOf returns the one of an image's digests that is of the name of ref; empty for none.
+func digestOf(ref reference.Named, digests []string) (last string) {
+	for _, d := range digests {
+		if named, err := reference.ParseNormalizedNamed(d); err == nil && named.Name() == ref.Name() {
+			last = d
+		}
+	}
+	return last
 }
 
 // Read returns the image; nil if the daemon does not have it.
@@ -174,12 +190,12 @@ func (r *ImageRes) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil || is == nil {
 		return nil, err
 	}
-	return r.as(r.Name()), nil
+	return r.as(r.Name(), ref, is.RepoDigests), nil
 }
 
 // as makes an image that is there.
-func (r *ImageRes) as(name string) engine.Res {
-	is := &ImageRes{State: ImageExists, Place: r.Place}
+func (r *ImageRes) as(name string, ref reference.Named, digests []string) engine.Res {
+	is := &ImageRes{State: ImageExists, Digest: digestOf(ref, digests), Place: r.Place}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	return is
@@ -195,13 +211,18 @@ func (r *ImageRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			yield(nil, cmp.Or(err, errNoDaemon))
 			return
 		}
-		var names []string
+		digests := map[string][]string{}
 		for _, i := range all.Items {
-			names = append(names, i.RepoTags...)
+			for _, name := range i.RepoTags {
+				digests[name] = i.RepoDigests
+			}
 		}
-		slices.Sort(names)
-		for _, name := range names {
-			if !strings.Contains(name, "<none>") && !yield(r.as(name), nil) {
+		for _, name := range slices.Sorted(maps.Keys(digests)) {
+			ref, err := parseImage("a name", name)
+			if err != nil { // such as <none>:<none>, which is no name
+				continue
+			}
+			if !yield(r.as(name, ref, digests[name]), nil) {
 				return
 			}
 		}
