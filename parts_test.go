@@ -406,7 +406,7 @@ func runs(t *rapid.T, ctx context.Context, e *mgmt.Engine) (list []string) {
 }
 
 // TestPartsRaceWithTheWhole: parts and whole graphs that come at once take effect one after the other, each with what the engine knows of
-// the one before. Seen failing with: upsert.go, change: without enter.
+// the one before. Seen failing with: upsert.go, change: without enter, with the detector of races and by a crash without.
 func TestPartsRaceWithTheWhole(t *testing.T) {
 	e, ctx := applied(t, mgmt.Options{})
 	for round := range 150 {

@@ -493,7 +493,7 @@ func TestAccountWatchOnlyWaits(t *testing.T) {
 
 // TestBug28_CancelledWatchesEnd: each Watch returns as soon as its context ends.
 //
-// Seen failing with: virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
+// Seen failing with: internal/virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	for kind, r := range map[string]engine.Res{"user": &UserRes{Root: dir}, "group": &GroupRes{Root: dir}} {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { kindtest.Main(m) }
 
 // TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
 //
-// Seen failing with: cron_look.go, Watch: a wait that does not listen to the context.
+// Seen failing with: internal/watches/watches.go, Paths: ctx.Done answered by a break out of the select alone.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	kindtest.WatchEnds(t, "cron", &Res{State: Absent, root: t.TempDir()}, nil)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // TestProvidedEdges: what a kind that is made of data needs of a file needs the nearest
-// folder above it where the file is not in the graph. Seen failing with relations.go
-// asking for the file alone.
+// folder above it where the file is not in the graph. Seen failing with
+// engine/provider/relations.go asking for the file alone.
 func TestProvidedEdges(t *testing.T) {
 	k, err := hostKind("/etc/hosts")
 	if err != nil {

@@ -140,7 +140,7 @@ func TestLineRefuses(t *testing.T) {
 
 // Lines of one file that are written at the same time are all there in the end.
 //
-// Seen failing with: file_beside.go, lock: without l.Lock().
+// Seen failing with: internal/files/shared.go, Lock: without l.Lock().
 func TestLinesTogether(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Lay(t, dir+"/f", "first\n")

@@ -803,7 +803,7 @@ func TestNspawnClashes(t *testing.T) {
 
 // TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
 //
-// Seen failing with: nspawn_watch.go, Watch: ctx.Done answered by a break out of the select alone.
+// Seen failing with: watch.go, watchRest: ctx.Done answered by a break out of the select alone.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	w := newWorld(t)
 	w.prepare(t, "box", t.TempDir())

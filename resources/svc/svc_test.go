@@ -631,7 +631,7 @@ WorkingDirectory=~
 
 // TestBug28_CancelledWatchesEnd: the Watch returns as soon as its context ends.
 //
-// Seen failing with: virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
+// Seen failing with: internal/virtualkind/watch.go, WatchBy: ctx.Done answered by a break out of the select alone.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	kindtest.WatchEnds(t, "svc", of(t, on(t, virtual.Facts{"init": "sysv"}), "it", Res{}), nil)
 }
