@@ -350,11 +350,14 @@ func TestDispatchRelations(t *testing.T) {
 	if _, err := dispatchedRes(t, reg, "whole", map[string]any{"sort": "a", "m": "run", "extra": "other"}); err == nil || !strings.Contains(err.Error(), "extra: a part does not have it") {
 		t.Error(err)
 	}
-	if _, ok := r.(engine.RefreshableRes); ok {
+	if _, ok := engine.As[engine.Listable](r); ok {
+		t.Error("whole can be listed, and its things are those of other kinds")
+	}
+	if _, ok := engine.As[engine.RefreshableRes](r); ok {
 		t.Error("whole can be notified, and plain can't")
 	}
 	r, err = dispatchedRes(t, reg, "wholly", map[string]any{"sort": "a", "m": "run"})
-	if _, ok := r.(engine.RefreshableRes); !ok || err != nil {
+	if _, ok := engine.As[engine.RefreshableRes](r); !ok || err != nil {
 		t.Error("wholly can't be notified, and part can", err)
 	}
 	if r, err = reg.New("wholly"); err != nil {

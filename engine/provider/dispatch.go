@@ -45,6 +45,7 @@ type dispatcher struct {
 // dispatch adds the kind.
 func (f *file) dispatch(r *engine.Registry) schema.Diagnostics {
 	d := &dispatcher{Kind: &Kind{def: *f.def}, by: f.src.Dispatch, to: map[string]*Kind{}}
+	d.chooser = d
 	err := d.compile()
 	if err == nil {
 		err = errors.Join(d.targets(r), d.check())
@@ -62,16 +63,17 @@ func (d *dispatcher) targets(r *engine.Registry) error {
 		errs = append(errs, fmt.Errorf("%s: dispatch has no kinds: to is a map from values of %q to kinds", d.def.Name, d.by.Attribute))
 	}
 	for _, value := range slices.Sorted(maps.Keys(d.by.To)) {
-		res, err := r.New(d.by.To[value])
+		to, err := r.New(d.by.To[value])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: dispatch to %s: %w", d.def.Name, value, err))
 			continue
 		}
-		if _, again := res.(dispatching); again || resOf(res) == nil {
+		made, ok := to.(*res)
+		if !ok || made.kind.chooser != nil {
 			errs = append(errs, fmt.Errorf("%s: dispatch to %s: %s is no type of its own that is written as data", d.def.Name, value, d.by.To[value]))
 			continue
 		}
-		d.to[value] = resOf(res).kind
+		d.to[value] = made.kind
 	}
 	return errors.Join(errs...)
 }
@@ -134,13 +136,12 @@ func (d *dispatcher) steers(a *compiled) bool {
 	return a.Name == d.by.Attribute || a.Name == d.by.Options
 }
 
-// New returns a new resource of the kind.
-func (d *dispatcher) New() engine.Res {
-	r := dispatched{res: res{kind: d.Kind, params: d.fresh(), memo: d.remember()}, d: d}
+// refreshable reports whether all kinds act on notifications.
+func (d *dispatcher) refreshable() bool {
 	for _, k := range d.to {
 		if !k.has(Refreshable) {
-			return &r
+			return false
 		}
 	}
-	return &dispatchedRefreshable{dispatched: r}
+	return true
 }

@@ -26,6 +26,7 @@ type Kind struct {
 	strict  Strict
 	presets []preset
 	make    func() Provider
+	chooser *dispatcher   // nil where the kind does not dispatch
 	limit   time.Duration // of a reading
 	targets *Targets      // that its resources may name; nil for none
 	id      string        // no other kind of the process has it, even of the same name
@@ -252,16 +253,19 @@ func (k *Kind) Type(attribute string) *puppettype.Type {
 
 // New returns a new resource of the kind, as Registry.Register needs it.
 func (k *Kind) New() engine.Res {
-	r := res{kind: k, params: k.fresh(), memo: k.remember()}
-	switch {
-	case k.has(Find) && k.has(Refreshable):
-		return &refreshable{res: r}
-	case k.has(Find):
-		return &r
-	case k.has(Refreshable):
-		return &listableRefreshable{listable: listable{r}}
+	return &res{kind: k, params: k.fresh(), memo: k.remember()}
+}
+
+// abilities returns the abilities of the kind's resources. The definition decides about some of them.
+func (k *Kind) abilities() engine.Abilities {
+	a := engine.Abilities{
+		Refreshable: k.has(Refreshable), Recvable: true, Edgeable: true, Clashing: true, Batcher: true, Reversible: true,
+		Readable: true, Listable: !k.has(Find), Shared: true, Overlapping: true, Targeted: k.has(RemoteResource), Sends: k.sends,
 	}
-	return &listable{r}
+	if k.chooser != nil {
+		a.Refreshable, a.Listable = k.chooser.refreshable(), false
+	}
+	return a
 }
 
 // fresh returns a pointer to parameters that hold defaults of their own.

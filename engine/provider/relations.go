@@ -34,11 +34,12 @@ func (u *thingUID) IFF(o engine.ResUID) bool {
 
 // UIDs says which thing it is about.
 func (r *res) UIDs() []engine.ResUID {
-	w := r.want()
+	by := r.worker()
+	w := by.want()
 	if w == nil {
 		return nil
 	}
-	return []engine.ResUID{&thingUID{engine.UIDOf(r), w.name, r.Target()}}
+	return []engine.ResUID{&thingUID{engine.UIDOf(by), w.name, by.Target()}}
 }
 
 // Leaving reports whether the thing is to be absent.
@@ -46,23 +47,35 @@ func (r *res) Leaving() bool { return r.kind.ensure != nil && r.given(ensureKey)
 
 // Clashes refuses two resources that are about the same thing.
 func (r *res) Clashes(o engine.Res) error {
-	other := resOf(o)
+	by, other := r.worker(), resOf(o)
 	if other == nil {
 		return nil
 	}
-	a, b := r.want(), other.want()
-	if a == nil || b == nil || a.name != b.name || r.Target() != other.Target() {
+	a, b := by.want(), other.want()
+	if a == nil || b == nil || a.name != b.name || by.Target() != other.Target() {
 		return nil
 	}
-	return fmt.Errorf("both are the %s %s", r.kind.def.Name, r.kind.named(a.name))
+	return fmt.Errorf("both are the %s %s", by.kind.def.Name, by.kind.named(a.name))
 }
 
-// AutoEdges asks for what the definition says.
+// AutoEdges asks for the relations of the definition, and for those of the chosen kind where it dispatches.
 func (r *res) AutoEdges() (engine.AutoEdge, error) {
-	var uids []engine.ResUID
-	if r.want() == nil {
+	uids := r.asks()
+	if w := r.worker(); w != r {
+		uids = append(uids, w.asks()...)
+	}
+	if len(uids) == 0 {
 		return nil, nil
 	}
+	return &asking{uids: uids}, nil
+}
+
+// asks returns the UIDs of the things that the definition relates to; none where the parameters are not valid.
+func (r *res) asks() []engine.ResUID {
+	if r.want() == nil {
+		return nil
+	}
+	var uids []engine.ResUID
 	d := &r.kind.def
 	for _, part := range []struct {
 		relations      []Relation
@@ -80,10 +93,7 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 			}
 		}
 	}
-	if len(uids) == 0 {
-		return nil, nil
-	}
-	return &asking{uids: uids}, nil
+	return uids
 }
 
 // asking asks for all at once, and for each file that has to come before and is not

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -13,10 +14,14 @@ import (
 )
 
 // res is a resource of a kind that is made of data. Its controller does its work
-// for all of the kind.
+// for all of the kind. It has the methods of all abilities that such a kind may have, and
+// its Abilities say which of them the kind has.
+//
+// A resource of a kind that dispatches has no controller. From Init on, inner does its work.
 type res struct {
 	traits.Base
 	traits.Recvable
+	traits.Refreshable
 	traits.Overlapping
 
 	kind   *Kind
@@ -27,24 +32,12 @@ type res struct {
 	ctl  *controller
 	own  bool // the controller is this resource's alone
 	m    *member
-}
 
-// listable is a res whose things can be listed.
-type listable struct{ res }
-
-// refreshable is a res that acts on notifications.
-type refreshable struct {
-	res
-	traits.Refreshable
-}
-
-type listableRefreshable struct {
-	listable
-	traits.Refreshable
+	inner *res // the resource of the chosen kind; nil where the kind does not dispatch
 }
 
 var (
-	_ engine.Res            = (*res)(nil)
+	_ engine.StatingRes     = (*res)(nil)
 	_ engine.RecvableRes    = (*res)(nil)
 	_ engine.SendableRes    = (*res)(nil)
 	_ engine.ClashingRes    = (*res)(nil)
@@ -55,22 +48,35 @@ var (
 	_ engine.OverlappingRes = (*res)(nil)
 	_ engine.DescribedRes   = (*res)(nil)
 	_ engine.TargetedRes    = (*res)(nil)
-	_ engine.Listable       = (*listable)(nil)
-	_ engine.RefreshableRes = (*refreshable)(nil)
-	_ engine.RefreshableRes = (*listableRefreshable)(nil)
-	_ engine.Listable       = (*listableRefreshable)(nil)
+	_ engine.Listable       = (*res)(nil)
+	_ engine.RefreshableRes = (*res)(nil)
 )
 
-// resource returns what the other types of this file embed.
-func (r *res) resource() *res { return r }
-
-// resOf returns the res of a resource that a Kind has made, nil for another one.
+// resOf returns the worker of a resource that a Kind has made, nil for another resource.
 func resOf(r engine.Res) *res {
-	if p, ok := r.(interface{ resource() *res }); ok {
-		return p.resource()
+	if made, ok := r.(*res); ok {
+		return made.worker()
 	}
 	return nil
 }
+
+// worker returns the resource that does the work: that of the chosen kind where the kind dispatches, else r.
+// It returns r too where the parameters allow no choice.
+func (r *res) worker() *res {
+	if r.kind.chooser == nil {
+		return r
+	}
+	if r.inner != nil {
+		return r.inner
+	}
+	if inner, err := r.choose(); err == nil {
+		return inner
+	}
+	return r
+}
+
+// Abilities are those that the definition gives the kind.
+func (r *res) Abilities() engine.Abilities { return r.kind.abilities() }
 
 // Params makes it a schema.Typed.
 func (r *res) Params() (*schema.Type, any) { return r.kind.params, r.params }
@@ -81,8 +87,11 @@ func (r *res) Doc() string { return r.kind.def.Doc }
 // Default returns a resource with the defaults of the definition.
 func (r *res) Default() engine.Res { return r.kind.New() }
 
-// Validate checks the values against their types, and finds the namevars.
+// Validate checks the values against their types, and finds the namevars. Of a kind that dispatches it checks the choice.
 func (r *res) Validate() error {
+	if r.kind.chooser != nil {
+		return r.validateChoice()
+	}
 	_, err := r.memo(r)
 	return errors.Join(err, r.kind.reachable(r.Target()))
 }
@@ -104,6 +113,9 @@ func (r *res) looks() (*want, error) {
 
 // Init joins the controller.
 func (r *res) Init(init *engine.Init) error {
+	if r.kind.chooser != nil {
+		return r.initChoice(init)
+	}
 	r.init = init
 	ctl, ok := init.Shared.(*controller)
 	if !ok {
@@ -116,15 +128,23 @@ func (r *res) Init(init *engine.Init) error {
 
 // Cleanup leaves the controller.
 func (r *res) Cleanup() error {
-	r.ctl.leave(r.m)
-	if r.own {
-		return r.ctl.Close()
+	w := r.worker()
+	w.ctl.leave(w.m)
+	if w.own {
+		return w.ctl.Close()
 	}
 	return nil
 }
 
 // Watch waits to be woken by the controller.
 func (r *res) Watch(ctx context.Context) error {
+	if err := r.renew(); err != nil {
+		return err
+	}
+	return r.worker().watch(ctx)
+}
+
+func (r *res) watch(ctx context.Context) error {
 	sub, err := r.ctl.subscribe(ctx, r.m)
 	if err != nil {
 		return err
@@ -152,30 +172,50 @@ func (r *res) Watch(ctx context.Context) error {
 
 // CheckApply is a batch of one.
 func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
-	if r.own {
-		r.ctl.Begin()
-		defer r.ctl.End()
+	if err := r.renew(); err != nil {
+		return false, err
 	}
-	out := r.ctl.checkApply(ctx, apply, []*res{r})
+	w := r.worker()
+	if w.own {
+		w.ctl.Begin()
+		defer w.ctl.End()
+	}
+	out := w.ctl.checkApply(ctx, apply, []*res{w})
 	return out[0].OK, out[0].Err
 }
 
-// GroupKey is the kind, and the target: all that is due is done at once.
-func (r *res) GroupKey() string { return engine.NameOn(r.kind.id, r.Target()) }
+// GroupKey is the kind, the chosen one where it dispatches, and the target: all that is due is done at once.
+func (r *res) GroupKey() string {
+	w := r.worker()
+	return engine.NameOn(w.kind.id, w.Target())
+}
 
 // CheckApplyBatch checks and applies many in one call of the provider.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	rs := make([]*res, len(members))
 	for i, m := range members {
+		if err := m.(*res).renew(); err != nil {
+			return apart(ctx, apply, members, i, err)
+		}
 		rs[i] = resOf(m)
 	}
-	return r.ctl.checkApply(ctx, apply, rs)
+	return r.worker().ctl.checkApply(ctx, apply, rs)
+}
+
+// apart does the batch without the member that can't take part.
+func apart(ctx context.Context, apply bool, members []engine.Res, i int, err error) []engine.Outcome {
+	rest := slices.Delete(slices.Clone(members), i, i+1)
+	var out []engine.Outcome
+	if len(rest) > 0 {
+		out = rest[0].(*res).CheckApplyBatch(ctx, apply, rest)
+	}
+	return slices.Insert(out, i, engine.Outcome{Err: err})
 }
 
 // Cmp compares the parameters.
 func (r *res) Cmp(o engine.Res) error {
-	other := resOf(o)
-	if other == nil || other.kind != r.kind {
+	other, ok := o.(*res)
+	if !ok || other.kind != r.kind {
 		return fmt.Errorf("not a %s as this one, or one of another definition", r.kind.def.Name)
 	}
 	return engine.CmpFields(r, other)
@@ -183,9 +223,10 @@ func (r *res) Cmp(o engine.Res) error {
 
 // Shared is the controller of the kind on the target.
 func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	target := r.Target()
-	return r.GroupKey(), func(_ context.Context, h engine.Host) (engine.Shared, error) {
-		return open(r.kind, h, target), nil
+	w := r.worker()
+	target := w.Target()
+	return w.GroupKey(), func(_ context.Context, h engine.Host) (engine.Shared, error) {
+		return open(w.kind, h, target), nil
 	}
 }
 
@@ -232,6 +273,9 @@ func (r *res) FromText(key, text string) (any, error) {
 
 // Read returns the thing as it is; a missing one has ensure absent.
 func (r *res) Read(ctx context.Context) (engine.Res, error) {
+	if r.kind.chooser != nil {
+		return r.readChoice(ctx)
+	}
 	st, name, err := r.ctl.look(ctx, r)
 	if err != nil {
 		return nil, err
@@ -247,7 +291,7 @@ func (r *res) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // List returns all things of the kind, and an error for each that can't be shown.
-func (r *listable) List(ctx context.Context) iter.Seq2[engine.Res, error] {
+func (r *res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		err := r.kind.reachable(r.Target())
 		var entries []*entry
@@ -279,6 +323,9 @@ var errNoEnsure = errors.New("it was not there before, and a type without ensure
 // Reversed returns the resource that brings back the earlier state: the properties
 // that this one manages. A thing that was not there is removed.
 func (r *res) Reversed(before engine.Res) (engine.Res, error) {
+	if r.kind.chooser != nil {
+		return r.reversedChoice(before)
+	}
 	undo := r.kind.New()
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
