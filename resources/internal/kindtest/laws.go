@@ -42,7 +42,7 @@ func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Watch(ctx) }()
-		if _, ok := r.(engine.UnwatchedRes); !ok {
+		if _, ok := engine.As[engine.UnwatchedRes](r); !ok {
 			f.WaitRunning(t)
 		}
 		cancel()
