@@ -1,4 +1,4 @@
-package file
+package files
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
-	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
 // leftOf makes what a killed process leaves of the file with that name.
@@ -26,11 +25,11 @@ func leftOf(t *testing.T, dir, name string) (path string) {
 // TestLeftOfManyFiles: what a killed process has left of a file is removed also when the file
 // is one of many that are made, of which not each is looked for.
 func TestLeftOfManyFiles(t *testing.T) {
-	dir, s := t.TempDir(), files.New()
+	dir, s := t.TempDir(), New()
 	var left []string
 	s.Begin()
 	defer func() { s.End(); _ = s.Close() }()
-	for i := range 2 * files.ManyMade {
+	for i := range 2 * ManyMade {
 		name := fmt.Sprint(i)
 		left = append(left, leftOf(t, dir, name))
 		if i%4 != 0 { // of most nothing is left
@@ -39,14 +38,14 @@ func TestLeftOfManyFiles(t *testing.T) {
 			}
 		}
 	}
-	for i := range 2 * files.ManyMade {
+	for i := range 2 * ManyMade {
 		d, err := atomicfile.OpenDir(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := fmt.Sprint(i)
 		f := atomicfile.New{Dir: d, Name: name, Mode: -1, UID: -1, GID: -1, NoneLeft: s.NoneLeft(d, name)}
-		if f.NoneLeft != (i >= files.ManyMade-1 && i%4 != 0) {
+		if f.NoneLeft != (i >= ManyMade-1 && i%4 != 0) {
 			t.Errorf("of %d NoneLeft is %t", i, f.NoneLeft)
 		}
 		if _, err := f.Write(); err != nil {
@@ -64,9 +63,9 @@ func TestLeftOfManyFiles(t *testing.T) {
 // TestLeftIsReadAnew: what was read of a folder counts until End, and what can't be read or
 // has too many names is not known.
 func TestLeftIsReadAnew(t *testing.T) {
-	s, dir := files.New(), t.TempDir()
+	s, dir := New(), t.TempDir()
 	many := func(dir string) (known bool) {
-		for range files.ManyMade + 1 {
+		for range ManyMade + 1 {
 			known = s.NoneLeft(atomicfile.At(dir), "f")
 		}
 		return known
@@ -84,7 +83,7 @@ func TestLeftIsReadAnew(t *testing.T) {
 	if many(filepath.Join(dir, "missing")) {
 		t.Error("a missing folder was read")
 	}
-	for i := range files.ManyNames {
+	for i := range ManyNames {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +93,7 @@ func TestLeftIsReadAnew(t *testing.T) {
 	if s.NoneLeft(atomicfile.At(dir), "g") || many(dir) {
 		t.Error("a folder of too many names was read")
 	}
-	var none *files.Shared
+	var none *Shared
 	if none.NoneLeft(atomicfile.At(dir), "f") {
 		t.Error("without what files share nothing is known")
 	}
