@@ -1,5 +1,6 @@
 // Package resources states the laws of the kinds that come with mgmt. Each kind, or family of kinds, stands in a package below it, and
-// registers itself in engine.DefaultRegistry. Importing resources/all registers all of them.
+// registers itself in engine.DefaultRegistry. Importing this package registers all of them, as resources/all does; a program that wants
+// a few kinds imports their packages alone.
 //
 // # Laws, beside those of package engine
 //
@@ -18,3 +19,8 @@
 //   - State that Watch and CheckApply share lives behind a pointer that Init makes, so the declared
 //     part of a resource can be overwritten as a whole.
 package resources
+
+import "github.com/reactivegraph/mgmt/resources/all"
+
+// Kinds returns the names of all kinds that come with mgmt, sorted.
+func Kinds() []string { return all.Kinds() }
