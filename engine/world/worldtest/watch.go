@@ -166,13 +166,13 @@ func testWatchWhole(b *bench) {
 	var want []string
 	for i := range 5 {
 		ops := []engine.Op{put("x", "no")}
-		texts := fmt.Sprintf("%d:", i)
+		texts := []string{fmt.Sprintf("%d:", i)}
 		for k := range 1 + 30*i {
 			ops = append(ops, put(fmt.Sprintf("w/%03d", k), strconv.Itoa(i)))
-			texts += fmt.Sprintf(" w/%03d=%d", k, i)
+			texts = append(texts, fmt.Sprintf("w/%03d=%d", k, i))
 		}
 		b.must(ops...)
-		want = append(want, texts)
+		want = append(want, strings.Join(texts, " "))
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
