@@ -27,8 +27,8 @@ import (
 // turning. The packages of the other kinds ask the same of theirs.
 //
 // Seen failing with: timer.go, Watch: ctx.Done answered by a break out of the select
-// alone; file/watch.go, Watch: the same; exec/watch.go, Watch: the same, and for an
-// end of follow too.
+// alone; file/watch.go, next: true for ctx.Done; exec/watch.go, Watch: a break out of
+// the select for ctx.Done, and for an end of follow too.
 func TestBug28_CancelledWatchesEnd(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
