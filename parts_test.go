@@ -254,11 +254,12 @@ func (m *declaredPieces) change(t *rapid.T, grouping bool) (next *declaredPieces
 // drawn is a graph as text: the vertices with their members, and the edges.
 func drawnGraph(g *engine.Graph) (list []string) {
 	for i, v := range g.All() {
-		text := g.ID(i)
+		var text strings.Builder
+		text.WriteString(g.ID(i))
 		for _, m := range v.Group {
-			text += "+" + m.Res.String()
+			text.WriteString("+" + m.Res.String())
 		}
-		list = append(list, text)
+		list = append(list, text.String())
 	}
 	for e := range g.Edges() {
 		arrow := ">"

@@ -2,6 +2,7 @@ package transform_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -30,12 +31,8 @@ type spec struct {
 
 func (m *standing) clone() *standing {
 	c := &standing{names: slices.Clone(m.names), specs: map[string]spec{}, free: map[[2]string]bool{}}
-	for k, v := range m.specs {
-		c.specs[k] = v
-	}
-	for k, v := range m.free {
-		c.free[k] = v
-	}
+	maps.Copy(c.specs, m.specs)
+	maps.Copy(c.free, m.free)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,10 +274,8 @@ func foreign(v any) bool {
 	case puppettype.Map, puppettype.Sensitive, puppettype.Symbol, struct{}, *big.Int, uint64, *puppettype.VersionRange, puppettype.Version:
 		return true
 	case []any:
-		for _, item := range v {
-			if foreign(item) {
-				return true
-			}
+		if slices.ContainsFunc(v, foreign) {
+			return true
 		}
 	case map[string]any:
 		for key, item := range v {
