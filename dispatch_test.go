@@ -73,7 +73,7 @@ func (p packer) Set(ctx context.Context, rt *provider.Runtime, changes []provide
 	return p.clerk.Set(ctx, rt, slices.Clone(changes))
 }
 
-// packs are the kinds of pack, over two shelves.
+// packs are the kinds of pack, over two backends.
 func packs(t *testing.T, x, y *shelf) *engine.Registry {
 	t.Helper()
 	reg, ds := loadTypes(t, packType+fmt.Sprintf(recType, "x")+fmt.Sprintf(recType, "y"), provider.Providers{

@@ -110,7 +110,7 @@ type Options struct {
 
 	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
 	Storm      *Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
-	Flapping   *Flapping // when a resource counts as fought over and is left alone for a while; reactor.DefaultFlapping when nil
+	Flapping   *Flapping // when a resource counts as flapping and is left alone for a while; reactor.DefaultFlapping when nil
 
 	// Heartbeat, when not nil, is called every HeartbeatEvery (a second when 0) by the loop
 	// that schedules, as long as it is alive. It must return soon.

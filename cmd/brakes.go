@@ -9,23 +9,23 @@ import (
 
 // brakeFlags say when the engine stops altering things.
 type brakeFlags struct {
-	changes budget
-	fight   fight
-	removed removals
+	changes  budget
+	flapping flapping
+	removed  removals
 }
 
 // flags adds the limits of changes. The defaults are those of the reactor, stated here
 // once so that help shows them.
 func (f *brakeFlags) flags(cmd *cobra.Command) {
-	f.fight.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
+	f.flapping.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
 	bind(cmd, "max_changes", &f.changes)
 	bind(cmd, "max_removals", &f.removed)
-	bind(cmd, "fight", &f.fight)
+	bind(cmd, "flapping", &f.flapping)
 }
 
 // set hands the limits to the engine.
 func (f *brakeFlags) set(o *mgmt.Options) {
-	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.fight.Flapping, f.removed.Removals
+	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
 }
 
 // removals is the value of --max-removals.
@@ -51,13 +51,13 @@ func (b *budget) Set(s string) (err error) {
 	return err
 }
 
-// fight is the value of --fight.
-type fight struct{ mgmt.Flapping }
+// flapping is the value of --flapping.
+type flapping struct{ mgmt.Flapping }
 
-func (f *fight) Type() string { return "count/time" }
+func (f *flapping) Type() string { return "count/time" }
 
 // Set implements pflag.Value.
-func (f *fight) Set(s string) (err error) {
+func (f *flapping) Set(s string) (err error) {
 	f.Flapping, err = reactor.ParseFlapping(s)
 	return err
 }

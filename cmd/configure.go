@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -47,6 +48,28 @@ func bind(cmd *cobra.Command, key string, target any) {
 		f.NoOptDefVal = "true"
 	}
 	_ = fl.SetAnnotation(name, settingMark, []string{key})
+	if old := s.OldFlag(); old != "" {
+		fl.Var(&oldFlag{cmd, old, f}, old, usage)
+		fl.Lookup(old).NoOptDefVal = f.NoOptDefVal
+		_ = fl.MarkHidden(old)
+	}
+}
+
+// oldFlag is a flag under the name that it had before. It sets the flag of today, and says so.
+type oldFlag struct {
+	cmd  *cobra.Command
+	name string
+	now  *pflag.Flag
+}
+
+// String and Type are those of the flag of today.
+func (o *oldFlag) String() string { return o.now.Value.String() }
+func (o *oldFlag) Type() string   { return o.now.Value.Type() }
+
+// Set implements pflag.Value.
+func (o *oldFlag) Set(text string) error {
+	fmt.Fprintf(o.cmd.ErrOrStderr(), "warning: %s\n", config.Renamed("--"+o.name, "--"+o.now.Name))
+	return o.cmd.Flags().Set(o.now.Name, text)
 }
 
 // bound returns the flags of a verb that are settings, by key.

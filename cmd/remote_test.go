@@ -105,7 +105,7 @@ func TestStandText(t *testing.T) {
 		"paused until it is resumed":                              {State: "paused", Pause: &control.Pause{}},
 		"failed: x; paused until it is resumed: lunch":            {State: "failed", Error: "x", Pause: &control.Pause{Reason: "lunch"}},
 		"running; paused until it is resumed":                     {State: "running", Pause: &control.Pause{All: true}},
-		"held by the brake fight: r (goes on in 1m0s)":            {State: "held", Held: &control.Brake{Brake: "fight", Reason: "r", For: 60}},
+		"held by the brake flapping: r (goes on in 1m0s)":         {State: "held", Held: &control.Brake{Brake: "flapping", Reason: "r", For: 60}},
 		"held by the brake budget: r (goes on after mgmt resume)": {State: "held", Held: &control.Brake{Brake: "budget", Reason: "r"}},
 	} {
 		if got := standText(&r, style{}); got != want {

@@ -33,7 +33,8 @@ func TestFindingD6EveryFlagOfRun(t *testing.T) {
 	run, config := verbNamed(t, "run"), verbNamed(t, "config")
 	keys := bound(run)
 	run.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[settingMark] == nil && f.Name != "help" && f.Name != "config" {
+		_, old := f.Value.(*oldFlag)
+		if f.Annotations[settingMark] == nil && !old && f.Name != "help" && f.Name != "config" {
 			t.Errorf("--%s of run is no setting", f.Name)
 		}
 	})
@@ -137,7 +138,7 @@ func TestFindingD6BadInput(t *testing.T) {
 		"noop: mostly\n":                     "FILE:1:7: noop: write all, default or false",
 		"log_format: jsn\n":                  `FILE:1:13: log_format:`,
 		"prometheus: 9233\n":                 `FILE:1:13: prometheus: "9233" is no address`,
-		"fight: often\n":                     "FILE:1:8: fight:",
+		"flapping: often\n":                  "FILE:1:11: flapping:",
 		"max_removals: 10,20\n":              "FILE:1:15: max_removals:",
 		"prefix: /a\ntmp_prefix: true\n":     "FILE:2:1: prefix and tmp_prefix exclude each other",
 		"graph: a\npuppet_catalog: b\n":      "FILE:2:1: graph and puppet_catalog exclude each other",
@@ -250,3 +251,22 @@ func TestFindingD6SameKinds(t *testing.T) {
 
 // someKey is the public key of no machine.
 const someKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+
+// TestOldNamesOfSettings: flag, variable and key that a setting had before still count, with a warning each.
+func TestOldNamesOfSettings(t *testing.T) {
+	for _, c := range []struct{ conf, env, args, shown, warned string }{
+		{"fight: 5/10m\n", "", "", "flapping 5/10m FILE:1:1", "fight is called flapping now"},
+		{"", "6/10m", "", "flapping 6/10m MGMT_FIGHT", "MGMT_FIGHT is called MGMT_FLAPPING now"},
+		{"", "", " --fight 7/10m", "flapping 7/10m --flapping", "--fight is called --flapping now"},
+		{"fight: 5/10m\n", "", " --flapping off", "flapping off --flapping", "fight is called flapping now"},
+	} {
+		t.Setenv("MGMT_FIGHT", c.env)
+		out, code := cli(t, c.conf, strings.Fields("config flapping"+c.args)...)
+		if lines := strings.Join(strings.Fields(out), " "); code != exitOK || !strings.Contains(lines, c.shown) || !strings.Contains(out, c.warned) {
+			t.Errorf("%q, %q, %q: code %d, %s", c.conf, c.env, c.args, code, out)
+		}
+	}
+	if out, code := cli(t, "", "config", "--help"); code != exitOK || strings.Contains(out, "--fight") {
+		t.Errorf("code %d, the help shows an old name", code)
+	}
+}

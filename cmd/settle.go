@@ -206,7 +206,7 @@ func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 	if l.MaxRemovals, err = reactor.ParseRemovals(shownIn(r, "max_removals")); err != nil {
 		return l, err
 	}
-	l.Flapping, err = reactor.ParseFlapping(shownIn(r, "fight"))
+	l.Flapping, err = reactor.ParseFlapping(shownIn(r, "flapping"))
 	return l, err
 }
 

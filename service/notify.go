@@ -31,8 +31,8 @@ type Notifier struct {
 	watchdog time.Duration // systemd ends us when it hears nothing for so long; 0 for never
 	log      *slog.Logger
 
-	beats chan struct{} // the loop has gone around
-	stirs chan struct{} // the counts may have changed
+	heartbeats chan struct{} // the loop has gone around
+	stirs      chan struct{} // the counts may have changed
 
 	mu      sync.Mutex // held while sending, so that what is told is in order
 	stage   stage
@@ -64,7 +64,7 @@ const (
 // takes it out of there: no child of the program speaks for it. A watchdog's time that makes no
 // sense is a warning in the log, and there is no watchdog then. Call it once, before other goroutines run.
 func New(log *slog.Logger) *Notifier {
-	s := &Notifier{log: log, beats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
+	s := &Notifier{log: log, heartbeats: make(chan struct{}, 1), stirs: make(chan struct{}, 1), began: time.Now()}
 	if name := os.Getenv("NOTIFY_SOCKET"); name != "" {
 		s.addr = &net.UnixAddr{Name: name, Net: "unixgram"}
 	}
@@ -85,12 +85,12 @@ func New(log *slog.Logger) *Notifier {
 // Configure has the engine's loop show that it goes around: it sets Heartbeat and HeartbeatEvery, if systemd listens.
 func (s *Notifier) Configure(o *mgmt.Options) {
 	if s.addr != nil {
-		o.Heartbeat, o.HeartbeatEvery = s.beat, s.beatEvery()
+		o.Heartbeat, o.HeartbeatEvery = s.heartbeat, s.heartbeatEvery()
 	}
 }
 
-// beatEvery is how often the loop has to call beat.
-func (s *Notifier) beatEvery() time.Duration {
+// heartbeatEvery is how often the loop has to call heartbeat.
+func (s *Notifier) heartbeatEvery() time.Duration {
 	if s.watchdog > 0 {
 		return s.watchdog / 4
 	}
@@ -111,8 +111,8 @@ func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 	})
 }
 
-// beat is called by the engine's loop to show that it goes around.
-func (s *Notifier) beat() { ask(s.beats) }
+// heartbeat is called by the engine's loop to show that it goes around.
+func (s *Notifier) heartbeat() { ask(s.heartbeats) }
 
 // stir says that the counts may have changed.
 func (s *Notifier) stir() { ask(s.stirs) }
@@ -202,7 +202,7 @@ func (s *Notifier) alive() {
 	defer s.mu.Unlock()
 	switch {
 	case s.stage == stageStarting && time.Since(s.began) < startLimit:
-		longer := max(3*defaultBeat, 3*s.beatEvery())
+		longer := max(3*defaultBeat, 3*s.heartbeatEvery())
 		s.send("EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(longer.Microseconds(), 10))
 	case s.stage != stageStarting && s.watchdog > 0:
 		s.send(daemon.SdNotifyWatchdog)

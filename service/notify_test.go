@@ -217,22 +217,22 @@ func TestWatchdog(t *testing.T) {
 		stop := s.Start(ctx, func(context.Context) (mgmt.Rest, error) { return mgmt.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
 		var o mgmt.Options
 		s.Configure(&o)
-		beat := func(times int) {
+		heartbeat := func(times int) {
 			for range times {
 				o.Heartbeat()
 				time.Sleep(o.HeartbeatEvery)
 			}
 			synctest.Wait()
 		}
-		beat(2)
+		heartbeat(2)
 		expect(t, m, "EXTEND_TIMEOUT_USEC=30000000", "EXTEND_TIMEOUT_USEC=30000000")
 		s.loaded()
 		m.All()
-		beat(3)
+		heartbeat(3)
 		expect(t, m, "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1")
 
 		// the loop hangs: no timer speaks for it
-		time.Sleep(19 * time.Second) // with the 10 s after the last beat one less than three quarters
+		time.Sleep(19 * time.Second) // with the 10 s after the last heartbeat one less than three quarters
 		synctest.Wait()
 		if stalls.Load() != 0 {
 			t.Error("stalled too early")
@@ -250,7 +250,7 @@ func TestWatchdog(t *testing.T) {
 		}
 
 		// it goes on, and hangs again
-		beat(1)
+		heartbeat(1)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		expect(t, m, "WATCHDOG=1")
@@ -259,7 +259,7 @@ func TestWatchdog(t *testing.T) {
 		}
 
 		// the loop has ended: the end has a time limit of its own
-		beat(1)
+		heartbeat(1)
 		m.All()
 		cancel()
 		time.Sleep(45 * time.Second)
@@ -284,9 +284,9 @@ func TestSlowStart(t *testing.T) {
 		for time.Since(s.began) < 2*startLimit {
 			s.alive()
 			n += len(m.All())
-			time.Sleep(s.beatEvery())
+			time.Sleep(s.heartbeatEvery())
 		}
-		if n != int(startLimit/s.beatEvery()) {
+		if n != int(startLimit/s.heartbeatEvery()) {
 			t.Errorf("%d times more time", n)
 		}
 	})

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// watch feeds systemd's watchdog with the beats of the engine's loop, and with
+// watch feeds systemd's watchdog with the heartbeats of the engine's loop, and with
 // nothing else: a loop that hangs is not covered by a timer that runs. Only when the
 // service stops, where the loop has ended and systemd has a time limit for it
 // (TimeoutStopSec), a timer does.
 //
-// After three quarters of the watchdog's time without a beat stalled is called, once
-// until the next beat: there is still time to say what the loop hangs in.
+// After three quarters of the watchdog's time without a heartbeat stalled is called, once
+// until the next heartbeat: there is still time to say what the loop hangs in.
 func (s *Notifier) watch(ctx context.Context, stalled func(context.Context)) {
 	patience := time.Duration(1<<63 - 1)
 	if s.watchdog > 0 {
@@ -19,11 +19,11 @@ func (s *Notifier) watch(ctx context.Context, stalled func(context.Context)) {
 	}
 	late := time.NewTimer(patience)
 	defer late.Stop()
-	tick := time.NewTicker(s.beatEvery())
+	tick := time.NewTicker(s.heartbeatEvery())
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.beats:
+		case <-s.heartbeats:
 			late.Reset(patience)
 			s.alive()
 		case <-tick.C:

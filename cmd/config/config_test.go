@@ -23,7 +23,7 @@ func table() *config.Table {
 			{Key: "scratch", Type: yes, Group: "state", Doc: "a scratch folder", Example: "true"},
 			{Key: "out", Type: text, Own: true, Doc: "an output", Example: "a"},
 			{Key: "many_words", Type: &schema.Type{Kind: schema.KindList, Elem: text}, Doc: "some `words`", Example: "[a]"},
-			{Key: "size", Type: &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(0))}, Default: "3", Doc: "a size", Example: "1", Live: true},
+			{Key: "size", Type: &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(0))}, Default: "3", Was: "old_size", Doc: "a size", Example: "1", Live: true},
 			{Key: "even", Type: text, Doc: "an even word", Example: "ab", Check: func(s string) error {
 				if len(s)%2 != 0 {
 					return errors.New("odd")
@@ -156,4 +156,31 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOldNames: the key that a setting had before still counts in a file and in the environment, and is a warning.
+func TestOldNames(t *testing.T) {
+	tab := table()
+	file, ds := tab.Read(write(t, "old_size: 7\n"), gapi.Source{})
+	if len(ds) != 1 || ds[0].Severity != schema.Warning || ds[0].Pos.Line != 1 ||
+		ds[0].Message != "old_size is called size now; the old name still counts" || file.Given["size"].Text() != "7" {
+		t.Errorf("in a file: %v, %v", file.Given, ds)
+	}
+	for _, text := range []string{"old_size: 7\nsize: 8\n", "size: 8\nold_size: 7\n"} {
+		file, ds = tab.Read(write(t, text), gapi.Source{})
+		if err := ds.Err(); err == nil || !strings.Contains(err.Error(), "2:1: size and old_size are two names of one setting: leave old_size out") || file.Given != nil {
+			t.Errorf("%q: %v, %v", text, file.Given, ds)
+		}
+	}
+	env, ds := tab.Environment(variables(map[string]string{"MGMT_OLD_SIZE": "9"}))
+	if len(ds) != 1 || ds[0].Severity != schema.Warning || env["size"].Text() != "9" || env["size"].From() != "MGMT_OLD_SIZE" {
+		t.Errorf("in the environment: %v, %v", env, ds)
+	}
+	env, ds = tab.Environment(variables(map[string]string{"MGMT_OLD_SIZE": "9", "MGMT_SIZE": "1"}))
+	if len(ds) != 0 || env["size"].Text() != "1" {
+		t.Errorf("with both variables: %v, %v", env, ds)
+	}
+	if ds := tab.Misspelled([]string{"MGMT_OLD_SIZE=9"}); len(ds) != 0 {
+		t.Errorf("an old name counts as misspelled: %v", ds)
+	}
 }

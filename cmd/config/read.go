@@ -83,17 +83,24 @@ func (t *Table) values(root *schema.Node) (map[string]Value, schema.Diagnostics)
 	}
 	given := map[string]Value{}
 	for _, p := range root.Pairs {
-		s := t.Get(p.Key)
+		s := t.find(p.Key)
 		if s == nil {
 			ds = append(ds, t.unknown(p))
 			continue
+		}
+		if _, twice := given[s.Key]; twice {
+			ds.Errorf(p.Pos, "%s and %s are two names of one setting: leave %s out", s.Key, s.Was, s.Was)
+			continue
+		}
+		if p.Key != s.Key {
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: p.Pos, Message: Renamed(p.Key, s.Key)})
 		}
 		v, wrong := s.value(p)
 		if len(wrong) > 0 {
 			ds = append(ds, wrong...)
 			continue
 		}
-		given[p.Key] = v
+		given[s.Key] = v
 	}
 	return given, append(ds, t.crossed(root, given)...)
 }
@@ -187,8 +194,11 @@ func texts(plain any) []string {
 func (t *Table) crossed(root *schema.Node, given map[string]Value) (ds schema.Diagnostics) {
 	first := map[string]string{} // by group
 	for _, p := range root.Pairs {
-		v, ok := given[p.Key]
-		s := t.Get(p.Key)
+		s := t.find(p.Key)
+		if s == nil {
+			continue
+		}
+		v, ok := given[s.Key]
 		if !ok || s.Group == "" || v.off() {
 			continue
 		}

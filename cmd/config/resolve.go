@@ -53,21 +53,28 @@ func (v Value) From() string {
 type Resolved map[string]Value
 
 // Environment returns the values of the variables of the environment. A variable that is
-// empty gives nothing. The findings are the variables with a wrong value.
+// empty gives nothing. The findings are the variables with a wrong value or an old name.
 func (t *Table) Environment(lookup func(string) string) (Resolved, schema.Diagnostics) {
 	out := Resolved{}
 	var ds schema.Diagnostics
 	for _, s := range t.Settings {
-		text := lookup(s.EnvName())
+		name := s.EnvName()
+		text := lookup(name)
+		if old := s.oldEnv(); text == "" && old != "" {
+			if text = lookup(old); text != "" {
+				ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Message: Renamed(old, name)})
+				name = old
+			}
+		}
 		if text == "" {
 			continue
 		}
 		texts, err := s.Parse(text)
 		if err != nil {
-			ds.Errorf(schema.Pos{}, "%s=%s: %v", s.EnvName(), text, err)
+			ds.Errorf(schema.Pos{}, "%s=%s: %v", name, text, err)
 			continue
 		}
-		out[s.Key] = Value{Texts: texts, Source: SourceEnvironment, Name: s.EnvName()}
+		out[s.Key] = Value{Texts: texts, Source: SourceEnvironment, Name: name}
 	}
 	return out, ds
 }
@@ -82,10 +89,13 @@ func (t *Table) Misspelled(environ []string) (ds schema.Diagnostics) {
 	for _, s := range t.Settings {
 		known = append(known, strings.TrimPrefix(s.EnvName(), prefix))
 	}
+	old := func(name string) bool {
+		return slices.ContainsFunc(t.Settings, func(s *Setting) bool { return s.oldEnv() == name })
+	}
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		word, ours := strings.CutPrefix(name, prefix)
-		if !ours || slices.Contains(known, word) {
+		if !ours || slices.Contains(known, word) || old(name) {
 			continue
 		}
 		if near := schema.Nearest(word, known); near != "" {

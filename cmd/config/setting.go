@@ -15,6 +15,10 @@ type Setting struct {
 	Flag string // without dashes; the key with - for _ when empty
 	Env  string // MGMT_ and the key in capitals when empty
 
+	// Was is the key that the setting had before; empty for none. That key, its flag and its variable still count, and
+	// each use of them is a warning.
+	Was string
+
 	// Doc is one sentence without a final stop. Its word in backquotes is the flag's argument.
 	Doc string
 	// Type is what the file may hold: a bool, a number, a duration, a text or a list of texts.
@@ -49,6 +53,22 @@ func (s *Setting) FlagName() string {
 // EnvName returns the name of the variable of the environment.
 func (s *Setting) EnvName() string { return cmp.Or(s.Env, prefix+strings.ToUpper(s.Key)) }
 
+// OldFlag returns the name of the flag of the key before, without dashes; empty for none.
+func (s *Setting) OldFlag() string { return strings.ReplaceAll(s.Was, "_", "-") }
+
+// oldEnv returns the name of the variable of the key before; empty for none.
+func (s *Setting) oldEnv() string {
+	if s.Was == "" {
+		return ""
+	}
+	return prefix + strings.ToUpper(s.Was)
+}
+
+// Renamed says that a name of a setting has given way to another one.
+func Renamed(was, is string) string {
+	return was + " is called " + is + " now; the old name still counts"
+}
+
 // Table is all settings of a program, in the order in which they are shown.
 type Table struct {
 	Settings []*Setting
@@ -64,6 +84,18 @@ type Table struct {
 // Get returns the setting of a key, or nil.
 func (t *Table) Get(key string) *Setting {
 	i := slices.IndexFunc(t.Settings, func(s *Setting) bool { return s.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return t.Settings[i]
+}
+
+// find returns the setting of a key in a file, or nil. The key before counts too.
+func (t *Table) find(key string) *Setting {
+	if s := t.Get(key); s != nil {
+		return s
+	}
+	i := slices.IndexFunc(t.Settings, func(s *Setting) bool { return s.Was != "" && s.Was == key })
 	if i < 0 {
 		return nil
 	}

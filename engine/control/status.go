@@ -65,7 +65,7 @@ type AbsentPause struct {
 
 // Brake says what keeps a vertex from being altered.
 type Brake struct {
-	Brake  string  `json:"brake"` // budget or fight
+	Brake  string  `json:"brake"` // budget or flapping
 	Reason string  `json:"reason"`
 	For    float64 `json:"for_seconds,omitempty"` // absent where it waits to be told
 }

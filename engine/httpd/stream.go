@@ -82,7 +82,7 @@ func (s *Server) await(ctx context.Context, changed <-chan struct{}, f *feed) er
 		wake, stop := engine.Wake(s.Clock, s.Limits.Heartbeat)
 		select {
 		case <-wake:
-			if err := f.beat(); err != nil {
+			if err := f.heartbeat(); err != nil {
 				return err
 			}
 			continue
@@ -152,8 +152,8 @@ func oneLine(s string) string {
 	return strings.NewReplacer("\n", "", "\r", "", "\x00", "").Replace(s)
 }
 
-// beat says that the stream lives.
-func (f *feed) beat() error {
+// heartbeat says that the stream lives.
+func (f *feed) heartbeat() error {
 	f.patience(f.w)
 	sign := ": alive\n\n"
 	if f.lines {

@@ -310,8 +310,8 @@ func TestScrapeWhileCounting(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	if end := checkCounts(t, last, text(t, m)); end["mgmt_holds_total{brake=\"fight\"}"] != float64(runs) {
-		t.Errorf("%v of %d were counted", end["mgmt_holds_total{brake=\"fight\"}"], runs)
+	if end := checkCounts(t, last, text(t, m)); end["mgmt_holds_total{brake=\"flapping\"}"] != float64(runs) {
+		t.Errorf("%v of %d were counted", end["mgmt_holds_total{brake=\"flapping\"}"], runs)
 	}
 }
 
@@ -355,7 +355,7 @@ func TestStrangeNames(t *testing.T) {
 	got := text(t, m)
 	for _, want := range []string{
 		`version="a\"b\\c\nd"}`, `mgmt_runs_total{kind="other",outcome="ok"} 6`, `mgmt_runs_total{kind="a\"b",outcome="ok"} 2`,
-		`mgmt_runs_total{kind="",outcome="ok"} 2`, `mgmt_holds_total{brake="budget"} 0`, `mgmt_holds_total{brake="fight"} 0`,
+		`mgmt_runs_total{kind="",outcome="ok"} 2`, `mgmt_holds_total{brake="budget"} 0`, `mgmt_holds_total{brake="flapping"} 0`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in:\n%s", want, got)

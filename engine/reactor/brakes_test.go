@@ -208,15 +208,15 @@ func TestParseBudget(t *testing.T) {
 	}
 }
 
-func testFight() reactor.Flapping {
+func testFlapping() reactor.Flapping {
 	return reactor.Flapping{Times: 3, Within: time.Minute, Pause: 10 * time.Second, PauseMax: 30 * time.Second}
 }
 
-// TestFight: who is corrected against the same value again and again is left
+// TestFlapping: who is corrected against the same value again and again is left
 // alone, for longer and longer.
-func TestFight(t *testing.T) {
+func TestFlapping(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Flapping: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFlapping()})
 		defer rg.close()
 		w := newWorld()
 		f, tick := drifting(w, same("theirs"))
@@ -265,10 +265,10 @@ func TestFight(t *testing.T) {
 	})
 }
 
-// TestFightEnds: when the other side has given up, the pause is the last one.
-func TestFightEnds(t *testing.T) {
+// TestFlappingEnds: when the other side has given up, the pause is the last one.
+func TestFlappingEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Flapping: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFlapping()})
 		defer rg.close()
 		f, tick := drifting(newWorld(), same("theirs"))
 		defer close(tick)
@@ -289,11 +289,11 @@ func TestFightEnds(t *testing.T) {
 	})
 }
 
-// TestFightInSteps: who writes what he wants in two steps is seen half way now and
-// then, which is no other fight. Seen failing with every other value ending the count.
-func TestFightInSteps(t *testing.T) {
+// TestFlappingInSteps: who writes what he wants in two steps is seen half way now and
+// then, which is no flapping. Seen failing with every other value ending the count.
+func TestFlappingInSteps(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Flapping: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFlapping()})
 		defer rg.close()
 		n := 0
 		f, tick := drifting(newWorld(), func() any { n++; return []any{"", "theirs"}[n%2] })
@@ -309,10 +309,10 @@ func TestFightInSteps(t *testing.T) {
 	})
 }
 
-// TestNoFight: other values, slow corrections, and what only runs are none.
-func TestNoFight(t *testing.T) {
+// TestNoFlapping: other values, slow corrections, and what only runs are none.
+func TestNoFlapping(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		rg := newRig(t, reactor.Options{Flapping: testFight()})
+		rg := newRig(t, reactor.Options{Flapping: testFlapping()})
 		defer rg.close()
 		w := newWorld()
 		n := 0
@@ -343,7 +343,7 @@ func TestNoFight(t *testing.T) {
 	})
 }
 
-func TestParseFight(t *testing.T) {
+func TestParseFlapping(t *testing.T) {
 	for in, want := range map[string]string{
 		"off": "off", "25/1m": "25/1m", "2/1s": "2/1s",
 		"": "!", "1/1m": "!", "x": "!", "5": "!", "5/": "!", "5/0s": "!", "5/-1s": "!", "5/10": "!",

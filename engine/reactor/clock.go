@@ -111,8 +111,8 @@ func (l *loop) ring() {
 	l.arm()
 }
 
-// beat says again and again that the loop is alive.
-func (l *loop) beat() {
+// heartbeat says again and again that the loop is alive.
+func (l *loop) heartbeat() {
 	l.r.opt.Heartbeat()
-	l.after(l.r.opt.HeartbeatEvery, nil, l.beat)
+	l.after(l.r.opt.HeartbeatEvery, nil, l.heartbeat)
 }

@@ -46,7 +46,7 @@ type Options struct {
 	Listener Listener
 
 	MaxChanges Budget   // how much may be altered; the zero value is no bound
-	Flapping   Flapping // when a resource counts as fought over; the zero value is never
+	Flapping   Flapping // when a resource counts as flapping; the zero value is never
 	Storm      Storm    // when a resource runs too often; the zero value is never
 
 	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value sets no bound

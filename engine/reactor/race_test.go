@@ -191,7 +191,7 @@ func TestResumeMeetsARefusal(t *testing.T) {
 			tock <- struct{}{}
 			synctest.Wait()
 			block.Store(true)
-			time.Sleep(3 * time.Second) // b has met the empty purse; the loop has not heard of it
+			time.Sleep(3 * time.Second) // b has met the empty budget; the loop has not heard of it
 			go rg.r.Resume(t.Context(), "")
 			synctest.Wait()
 			block.Store(false)

@@ -108,7 +108,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 		return err
 	}
 	if r.opt.Heartbeat != nil {
-		r.loop.beat()
+		r.loop.heartbeat()
 	}
 	if r.opt.Sweep > 0 {
 		r.loop.watches.sweep(0)

@@ -19,7 +19,7 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 		return
 	}
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
-	b.l.r.log.Warn("fought over, left alone for a while", slog.String("resource", v.ID),
+	b.l.r.log.Warn("flapping, left alone for a while", slog.String("resource", v.ID),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
 	b.hold(v, &Held{Brake: BrakeFlapping, Reason: reason, For: rest.For})
 	b.l.after(rest.For, nil, func() {

@@ -348,7 +348,7 @@ func TestBeat(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		rg.close()
 		if n != 7 {
-			t.Errorf("%d beats", n)
+			t.Errorf("%d heartbeats", n)
 		}
 	})
 }

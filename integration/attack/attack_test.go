@@ -234,7 +234,7 @@ func TestFindingA1A2A3A6Planted(t *testing.T) {
 	for _, p := range w.places {
 		idle[p.id] = p.made()
 	}
-	d := w.daemon(ctx, "", "--fight", "off")
+	d := w.daemon(ctx, "", "--flapping", "off")
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end) && !strings.Contains(d.log(), "converged: "); {
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -287,7 +287,7 @@ func TestFindingA1A2A3A6Raced(t *testing.T) {
 	var report bytes.Buffer
 	attacker.Stdout, attacker.Stderr = &report, os.Stderr
 	w.must(attacker.Start())
-	d := w.daemon(ctx, "{poll: 100ms}", "--fight", "off")
+	d := w.daemon(ctx, "{poll: 100ms}", "--flapping", "off")
 	w.must(attacker.Wait())
 	mounts, log := d.stop()
 	var told map[string]racing

@@ -76,7 +76,7 @@ func TestFindingBadPathsFailAlone(t *testing.T) {
 		w.must(p.spoil())
 	}
 	w.places = append(w.places, good)
-	d := w.daemon(t.Context(), "", "--fight", "off")
+	d := w.daemon(t.Context(), "", "--flapping", "off")
 	soon(t, d, "the graph has not converged: something hangs", func(log string) bool { return strings.Contains(log, "converged: ") })
 	if text, err := os.ReadFile(good.out); string(text) != "good\n" {
 		t.Errorf("what is good was not done: %q, %v", text, err)

@@ -87,7 +87,7 @@ func TestFindingBadPathsHang(t *testing.T) {
 	good := newPlace(w.dir, row{kind: "file", name: "good", graph: item(`{name: OUT, content: "good\n"}`)}, honest, len(w.places))
 	w.must(good.make())
 	w.places = append(w.places, good)
-	d := w.daemonAs(t.Context(), "hung", "", "--fight", "off")
+	d := w.daemonAs(t.Context(), "hung", "", "--flapping", "off")
 	soon(t, d, "what is good waits for what hangs", func(string) bool {
 		text, _ := os.ReadFile(good.out)
 		return string(text) == "good\n"

@@ -26,7 +26,7 @@ func TestAccountsAndMounts(t *testing.T) {
 		}
 	}
 	all.put(t, h)
-	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off\n")
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n")
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
 	t.Run("drifts", func(t *testing.T) { testHundreds(t, h.For(t), cases) })

@@ -99,7 +99,7 @@ func TestKinds(t *testing.T) {
 		return
 	}
 	all.put(t, h)
-	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off\n") // nobody drifts a hundred times in a minute
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n") // nobody drifts a hundred times in a minute
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
 	for _, c := range kindCases {

@@ -147,7 +147,7 @@ func nspawnLeader(h *hosts.Host) string {
 }
 
 func nspawnDrifts(t *testing.T, h *hosts.Host) {
-	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off\n")
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n")
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
 	nspawnCase.testDrifts(t, h)

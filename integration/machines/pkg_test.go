@@ -163,7 +163,7 @@ func (d distribution) testDaemon(t *testing.T, h *hosts.Host) {
 		ids = append(ids, "pkg["+name+"]")
 	}
 	g.put(t, h)
-	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off\n")
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n")
 	p.reset(h)
 	before := p.count(h)
 	h.Run("systemctl", "start", "mgmt")

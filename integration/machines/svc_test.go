@@ -83,7 +83,7 @@ func TestServices(t *testing.T) {
 	t.Parallel()
 	s := services{boot(t, "services"), t}
 	s.Sh(servicesSetup)
-	s.Put("/etc/default/mgmt", "MGMT_OPTIONS=--fight off --max-removals off\n")
+	s.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off --max-removals off\n")
 	for _, step := range []struct {
 		name string
 		do   func(services)

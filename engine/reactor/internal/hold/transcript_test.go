@@ -184,7 +184,7 @@ func (s *script) flaps(word string, args []string) (string, error) {
 	}
 }
 
-// held: "hold a fight 10s", "go a", "held a".
+// held: "hold a flapping 10s", "go a", "held a".
 func (s *script) held(word string, args []string) string {
 	v := s.vertex(args[0])
 	switch word {

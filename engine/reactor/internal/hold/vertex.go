@@ -17,13 +17,13 @@ type Vertex struct {
 
 // The brakes, as Held names them.
 const (
-	BrakeBudget   = "budget" // too many changes: see Budget
-	BrakeFlapping = "fight"  // corrected again and again: see Flapping
+	BrakeBudget   = "budget"   // too many changes: see Budget
+	BrakeFlapping = "flapping" // corrected again and again: see Flapping
 )
 
 // Held says which brake keeps a vertex from being altered.
 type Held struct {
-	Brake  string        // budget or fight
+	Brake  string        // budget or flapping
 	Reason string        // in words
 	For    time.Duration // until it goes on by itself; 0 when it waits to be told
 }
