@@ -75,7 +75,12 @@ type Options struct {
 
 	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil
 	Backends *virtual.Catalog // the backends of the virtual kinds; virtual.DefaultCatalog when nil
-	World    engine.World     // in memory when nil
+
+	// World is the store that resources and hosts share; one in memory when nil. It is the caller's, who
+	// closes it after Run.
+	World engine.World
+	// Lease is how long the store keeps what this host has published after the host has died; DefaultLease when 0.
+	Lease time.Duration
 
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
 	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
@@ -213,12 +218,15 @@ func (e *MaxRuntimeError) Error() string {
 	return fmt.Sprintf("not converged after %s: %s", e.After, joinSome(e.Restless, 5))
 }
 
+// DefaultLease is how long a host may be out of reach before the others take it for dead.
+const DefaultLease = 15 * time.Second
+
 // New checks the options. It starts nothing.
 func New(o Options) (*Engine, error) {
 	switch {
 	case o.Parallel < 0, o.Sema < 0:
 		return nil, errors.New("mgmt: Parallel and Sema must not be negative")
-	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.HeartbeatEvery < 0:
+	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.HeartbeatEvery < 0, o.Lease < 0:
 		return nil, errors.New("mgmt: times must not be negative")
 	}
 	if err := errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Flapping, new(Flapping{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate()); err != nil {
@@ -243,6 +251,7 @@ func New(o Options) (*Engine, error) {
 	if o.World == nil {
 		o.World = memory.New()
 	}
+	o.Lease = cmp.Or(o.Lease, DefaultLease)
 	if o.Program == "" {
 		o.Program = "mgmt"
 	}

@@ -112,7 +112,7 @@ func (e *Engine) reactorOptions(s *session, state string, store engine.Store) re
 	o := &e.opt
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
-		Host: s.host, Clock: engine.ClockOf(s.host), World: o.World, Store: store,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: o.World, Lease: o.Lease, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),

@@ -27,6 +27,7 @@ type runFlags struct {
 	brakes  brakeFlags
 	metrics metricsFlags
 	socket  socketFlag
+	world   worldFlags
 
 	hostname   string
 	noop       string
@@ -70,6 +71,7 @@ it.`,
 	f.brakes.flags(cmd)
 	f.metrics.flags(cmd)
 	f.socket.flag(cmd)
+	f.world.flags(cmd)
 	bind(cmd, "hostname", &f.hostname)
 	bind(cmd, "noop", &f.noop)
 	bind(cmd, "no_watch", &f.noWatch)
@@ -140,6 +142,11 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	p := f.log.presenter(a)
 	defer p.close()
 	folder.tell(p.logger)
+	world, err := f.world.open(folder.dir, p.logger)
+	if err != nil {
+		return err
+	}
+	defer closeWorld(world, p.logger)
 	status, err := openStatusFile(f.statusFile)
 	if err != nil {
 		return err
@@ -166,6 +173,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	f.set(&opts)
 	svc.Configure(&opts)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
+	opts.World, opts.Lease = world, time.Duration(f.world.lease)
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))

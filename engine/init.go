@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -55,9 +56,10 @@ type Init struct {
 	// whether apply is true or not.
 	Change func(Change)
 
-	World  World  // the shared store; never nil
-	Host   Host   // this resource's handle on the machine; never nil
-	Shared Shared // see SharedRes; else nil
+	World  World         // the shared store; never nil
+	Lease  time.Duration // how long a lease of this host lasts, for World.Lease
+	Host   Host          // this resource's handle on the machine; never nil
+	Shared Shared        // see SharedRes; else nil
 
 	// VarDir returns the folder kept for this kind and name below the state
 	// folder, joined with the given relative path, and makes it where the engine

@@ -71,7 +71,7 @@ func NewInit(tb testing.TB, o ...Option) *Fake {
 	tb.Helper()
 	f := &Fake{tb: tb, running: make(chan struct{}), events: make(chan struct{}, 1)}
 	f.init = &engine.Init{
-		Program: "enginetest", Version: "0", Hostname: "host",
+		Program: "enginetest", Version: "0", Hostname: "host", Lease: time.Minute,
 		Running: f.doRunning, Event: f.doEvent, Busy: f.doBusy,
 		Refresh: f.doRefresh, Send: f.doSend, Receives: func() bool { return true }, Recv: f.doRecv, Change: f.doChange,
 		VarDir: f.doVarDir, Logf: f.doLogf, Log: slog.New(slog.NewTextHandler(logWriter{f}, nil)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -14,6 +15,7 @@ type Options struct {
 
 	Host  engine.Host // given to resources, and to each engine.Shared
 	World engine.World
+	Lease time.Duration // given to resources
 
 	StateDir  string // the folders of Init.VarDir are below it
 	ReadOnly  bool   // no such folder is made or removed: for a plan

@@ -81,7 +81,7 @@ func (l *Life) handle() *engine.Init {
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname,
 		Running: nothing, Event: nothing, Busy: busy,
 		Refresh: no, Receives: no, Send: sendNothing, Recv: received, Change: change,
-		World: o.World, Host: o.Host, Shared: l.share.Value(),
+		World: o.World, Lease: o.Lease, Host: o.Host, Shared: l.share.Value(),
 		VarDir: l.VarDir, Debug: o.Debug, Logf: l.Logf, Log: slog.New((*logHandler)(l)),
 	}
 }

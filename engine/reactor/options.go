@@ -34,6 +34,7 @@ type Options struct {
 
 	Host  engine.Host
 	World engine.World
+	Lease time.Duration // given to resources
 	Store engine.Store
 
 	StateDir string // VarDir lives below it; when empty, VarDir is an error
@@ -96,6 +97,6 @@ func (o Options) complete() (Options, error) {
 func (o *Options) env() *lifecycle.Env {
 	return lifecycle.NewEnv(lifecycle.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname,
-		Host: o.Host, World: o.World, StateDir: o.StateDir, ReadOnly: o.ReadOnly, Logger: o.Logger, Debug: o.Debug,
+		Host: o.Host, World: o.World, Lease: o.Lease, StateDir: o.StateDir, ReadOnly: o.ReadOnly, Logger: o.Logger, Debug: o.Debug,
 	})
 }

@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/bolt"
+	"github.com/reactivegraph/mgmt/engine/world/lazy"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+)
+
+const (
+	defaultWorld = "bolt"
+	defaultLease = "15s"
+	worldFile    = "world.db"
+)
+
+// worldFlags say which store the resources share.
+type worldFlags struct {
+	place string
+	lease seconds
+}
+
+// flags adds the flags of the store.
+func (f *worldFlags) flags(cmd *cobra.Command) {
+	f.lease = seconds(15 * time.Second)
+	bind(cmd, "world", &f.place)
+	bind(cmd, "lease", &f.lease)
+}
+
+// worldPlace is what a store is opened from.
+type worldPlace struct {
+	rest string // of the setting, behind the scheme
+	dir  string // the state folder; empty for a temporary one
+	log  *slog.Logger
+}
+
+// worldOpeners are the stores by their scheme, which is what stands before the first colon.
+// A new store is a line here.
+var worldOpeners = map[string]struct {
+	form string // how the setting is written
+	open func(worldPlace) (engine.World, error)
+}{
+	"memory": {"memory", openMemory},
+	"bolt":   {"bolt[:FILE]", openBolt},
+}
+
+// worldForms lists the ways to write the setting.
+func worldForms() string {
+	var forms []string
+	for _, scheme := range slices.Sorted(maps.Keys(worldOpeners)) {
+		forms = append(forms, worldOpeners[scheme].form)
+	}
+	return orList(forms)
+}
+
+// checkWorld checks the value of the setting world.
+func checkWorld(text string) error {
+	scheme, _, _ := strings.Cut(text, ":")
+	if _, ok := worldOpeners[scheme]; !ok {
+		return fmt.Errorf("%q is no store, write %s%s", text, worldForms(), meant(scheme, slices.Collect(maps.Keys(worldOpeners))))
+	}
+	return nil
+}
+
+// checkLease checks the value of the setting lease.
+func checkLease(text string) error {
+	var s seconds
+	if err := s.Set(text); err != nil {
+		return err
+	}
+	if d := time.Duration(s); d < time.Second || d > time.Hour {
+		return fmt.Errorf("%s is no time for a lease, write one from 1s to 1h", text)
+	}
+	return nil
+}
+
+// open opens the store. The error says how to go on. The caller closes the World.
+func (f *worldFlags) open(dir string, log *slog.Logger) (engine.World, error) {
+	if err := errors.Join(checkWorld(f.place), checkLease(f.lease.String())); err != nil {
+		return nil, err
+	}
+	scheme, rest, _ := strings.Cut(f.place, ":")
+	w, err := worldOpeners[scheme].open(worldPlace{rest: rest, dir: dir, log: log})
+	if err != nil {
+		return nil, fmt.Errorf("--world=%s: %w", f.place, err)
+	}
+	return w, nil
+}
+
+// openMemory opens a store that ends with the process.
+func openMemory(p worldPlace) (engine.World, error) {
+	if p.rest != "" {
+		return nil, errors.New("memory takes nothing behind it")
+	}
+	return memory.New(), nil
+}
+
+// openBolt opens a store in a file. Without a name it is that of the state folder, and is made only
+// when something uses it: most graphs share nothing.
+func openBolt(p worldPlace) (engine.World, error) {
+	path := p.rest
+	switch {
+	case path == "" && p.dir == "":
+		return memory.New(), nil // as all other state of a temporary folder
+	case path == "":
+		path = filepath.Join(p.dir, worldFile)
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return lazy.New(func() (engine.World, error) { return boltAt(path, p.log) }), nil
+		}
+	}
+	return boltAt(path, p.log)
+}
+
+// boltAt opens a file.
+func boltAt(path string, log *slog.Logger) (engine.World, error) {
+	w, err := bolt.Open(path, bolt.Options{Log: log})
+	if errors.Is(err, bolt.ErrLocked) {
+		return nil, fmt.Errorf("the store %s: %w; end that process, or name another file with --world bolt:FILE", path, bolt.ErrLocked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// closeWorld lets go of the store, after the engine has ended.
+func closeWorld(w engine.World, log *slog.Logger) {
+	if err := w.Close(); err != nil {
+		log.Warn("the store was not closed in order; what this host has published stays there for the time of its lease", "error", err)
+	}
+}

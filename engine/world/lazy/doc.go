@@ -1,0 +1,10 @@
+// Package lazy makes an engine.World that opens its store at the first use. So a
+// daemon whose graph shares nothing pays neither the time nor the memory of a store.
+//
+// # Laws
+//
+//   - Until a method needs the store, nothing is opened and no file is made.
+//   - An opening that fails is an error of the call, and the next call tries again.
+//   - What is opened is closed by Close, once. A World that was never used closes
+//     nothing, and opens nothing after that.
+package lazy
