@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // writeYAML writes a plain value as YAML. Texts that could be read as something else
@@ -71,7 +71,7 @@ func yamlScalar(v any) string {
 
 // plainText is text that needs no quotes.
 var (
-	plainText  = regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9/_.+@ -]*$`)
+	plainText  = lazyregexp.New(`^[A-Za-z/_][A-Za-z0-9/_.+@ -]*$`)
 	yamlOthers = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // buildVersion is set by the linker, to what packaging/version prints.
@@ -32,7 +32,7 @@ func version() string {
 const ownModule = "github.com/reactivegraph/mgmt"
 
 // unreleased is Go's word for a module without a commit of this very version.
-var unreleased = regexp.MustCompile(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
+var unreleased = lazyregexp.New(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
 
 // versionOf returns the version of a program that was built by "go build" or "go install", without our linker flags.
 // It is the tag that Go knows, and otherwise a version that sorts before the release with this number.

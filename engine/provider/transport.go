@@ -66,47 +66,65 @@ type transport struct {
 // Transports are the transports that targets may name. It is safe for concurrent use.
 type Transports struct {
 	mu     sync.RWMutex
-	byName map[string]*transport
+	byName map[string]func() *transport
 }
 
 // NewTransports returns an empty set.
-func NewTransports() *Transports { return &Transports{byName: map[string]*transport{}} }
+func NewTransports() *Transports { return &Transports{byName: map[string]func() *transport{}} }
 
 var defaultTransports = NewTransports()
 
 // DefaultTransports returns the set that RegisterTransport fills.
 func DefaultTransports() *Transports { return defaultTransports }
 
-// RegisterTransport adds a transport to the default set. It is meant for init functions, and panics where
-// Transports.Register returns an error.
+// RegisterTransport adds a transport to the default set. It is meant for init functions. The definition is checked
+// when the transport is used for the first time, so a program that uses no target does not pay for it; where
+// Transports.Register returns an error, that first use panics.
 func RegisterTransport(def TransportDefinition, connect Connect) {
-	if err := defaultTransports.Register(def, connect); err != nil {
+	lazy := sync.OnceValue(func() *transport {
+		t, err := newTransport(def, connect, false)
+		if err != nil {
+			panic(err)
+		}
+		return t
+	})
+	if err := defaultTransports.add(def.Name, lazy); err != nil {
 		panic(err)
 	}
 }
 
 // Register checks a definition and adds it. The error joins all that is wrong with it.
 func (ts *Transports) Register(def TransportDefinition, connect Connect) error {
-	if err := def.Check().Err(); err != nil {
+	t, err := newTransport(def, connect, false)
+	if err != nil {
 		return err
 	}
-	if connect == nil {
-		return fmt.Errorf("%s: the transport %s has nothing that connects", def.Pos, def.Name)
-	}
-	return ts.add(def, connect, false)
+	return ts.add(def.Name, func() *transport { return t })
 }
 
-func (ts *Transports) add(def TransportDefinition, connect Connect, local bool) error {
+// newTransport checks and compiles a definition.
+func newTransport(def TransportDefinition, connect Connect, local bool) (*transport, error) {
+	if err := def.Check().Err(); err != nil {
+		return nil, err
+	}
+	if connect == nil {
+		return nil, fmt.Errorf("%s: the transport %s has nothing that connects", def.Pos, def.Name)
+	}
 	t := &transport{Kind: &Kind{def: def.asType()}, connect: connect, local: local}
 	if err := t.compile(); err != nil {
-		return fmt.Errorf("the transport %s: %w", def.Name, err)
+		return nil, fmt.Errorf("the transport %s: %w", def.Name, err)
 	}
+	return t, nil
+}
+
+// add adds a transport, compiled or not, below a name that must be free.
+func (ts *Transports) add(name string, t func() *transport) error {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if ts.byName[def.Name] != nil {
-		return fmt.Errorf("the transport %s is registered already", def.Name)
+	if ts.byName[name] != nil {
+		return fmt.Errorf("the transport %s is registered already", name)
 	}
-	ts.byName[def.Name] = t
+	ts.byName[name] = t
 	return nil
 }
 
@@ -136,8 +154,12 @@ func (ts *Transports) Clone() *Transports {
 
 func (ts *Transports) find(name string) *transport {
 	ts.mu.RLock()
-	defer ts.mu.RUnlock()
-	return ts.byName[name]
+	t := ts.byName[name]
+	ts.mu.RUnlock()
+	if t == nil {
+		return nil
+	}
+	return t()
 }
 
 // Type returns the attributes of a target of a transport as a schema, nil if there is no transport of that name.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Backend is one way to do what a module does.
@@ -114,7 +114,7 @@ func (w *WatchMode) UnmarshalText(text []byte) error {
 	return readWord(watchModes, string(text), "way to watch", w)
 }
 
-var backendRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var backendRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
 // Validate returns all faults of the backend itself: its author has to mend them. A
 // difference from the interface does not count as such a fault.

@@ -3,10 +3,10 @@ package virtual
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Interface is what a module is, whoever does it.
@@ -144,10 +144,10 @@ func (p *Param) fits(v any) bool {
 
 func (p *Param) required() bool { return p.named() && !p.Optional }
 
-var nameRule = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+var nameRule = lazyregexp.New(`^[a-z][a-z0-9_]*$`)
 
 // identifier is what functions and parameters are called.
-var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+var identifier = lazyregexp.New(`^[\pL_][\pL\pN_]*$`)
 
 // IsIdentifier reports whether a function or a parameter can have a name: letters, digits and _, with no digit first.
 func IsIdentifier(name string) bool { return identifier.MatchString(name) }

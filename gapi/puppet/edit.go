@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // What types of modules that edit a file become: kinds of ours that edit one.
@@ -122,7 +123,7 @@ var mailaliasType = &kindType{
 }
 
 // quotedAlias is a recipient that has to stand in quotes.
-var quotedAlias = regexp.MustCompile(`[^-+\w@.]`)
+var quotedAlias = lazyregexp.New(`[^-+\w@.]`)
 
 // finishMailalias makes an alias a line of its file, found by the name before the colon.
 // The recipients are joined to one line, as newaliases reads them.

@@ -2,11 +2,12 @@ package yaml
 
 import (
 	"iter"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // comments yields the comments of a source, without spaces around them, in their
@@ -51,7 +52,7 @@ func hide(text []string, n *yaml.Node) {
 }
 
 // properties are the tag and the anchor before a scalar.
-var properties = regexp.MustCompile(`^(?:[!&]\S*\s+)*`)
+var properties = lazyregexp.New(`^(?:[!&]\S*\s+)*`)
 
 // hideQuoted replaces what is between quotes.
 func hideQuoted(text []string, n *yaml.Node) {

@@ -3,10 +3,11 @@ package cron
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // checkTime refuses a time that systemd would not understand: it would take the timer for
@@ -30,8 +31,8 @@ func checkTime(trigger, text string) error {
 var (
 	calendarWords = []string{"minutely", "hourly", "daily", "monthly", "weekly", "yearly", "annually", "quarterly", "semiannually", "semi-annually", "biannually", "bi-annually"}
 	calendarDays  = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
-	calendarEpoch = regexp.MustCompile(`^@[0-9]+$`)
-	calendarZone  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
+	calendarEpoch = lazyregexp.New(`^@[0-9]+$`)
+	calendarZone  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
 )
 
 // checkCalendar reads an event of a calendar: days of the week, a date, a time of day and a zone;

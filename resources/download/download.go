@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/digest"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -137,7 +137,7 @@ func (r *Res) validateURL() error {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_|~-]+$")
+var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_|~-]+$")
 
 // ownHeaders are those that the request has anyway.
 var ownHeaders = []string{"host", "range", "content-length", "transfer-encoding", "connection", "if-none-match", "if-modified-since"}

@@ -4,15 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
-var nameRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
+var nameRule = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
 
 // CheckName refuses any text but a name of a user or a group: a text that could be an option, a
 // path or a number, or has characters that a database cannot hold.
@@ -52,7 +53,7 @@ func CheckPath(p string) error {
 	return CheckText(p)
 }
 
-var hashRule = regexp.MustCompile(`^([!*].*|\$[^$]+\$.+|_[./0-9A-Za-z]{19})$`)
+var hashRule = lazyregexp.New(`^([!*].*|\$[^$]+\$.+|_[./0-9A-Za-z]{19})$`)
 
 // CheckHash refuses any text but the hash of a password, and above all a password. It does not show
 // the text.

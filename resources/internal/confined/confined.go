@@ -3,10 +3,10 @@ package confined
 import (
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -42,7 +42,7 @@ func Change(c engine.Change) engine.Change {
 func ShutsFile(st *atomicfile.Stat) bool { return st != nil && Shuts(st.Perm()) }
 
 // shownSum is what the kind file writes of a long content, and nothing that begins so.
-var shownSum = regexp.MustCompile(`^\([0-9]+ bytes, sha256:[0-9a-f]{24}\)\z`)
+var shownSum = lazyregexp.New(`^\([0-9]+ bytes, sha256:[0-9a-f]{24}\)\z`)
 
 // Sum returns a content as the kind file shows a long one.
 func Sum(v any) any {

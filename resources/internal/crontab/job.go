@@ -3,9 +3,10 @@ package crontab
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Job is a job that has a name. Its times are in their canonical form.
@@ -46,7 +47,7 @@ func checkName(name string) error {
 
 const blanks = " \t"
 
-var setting = regexp.MustCompile(`^[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*?)[ \t]*$`)
+var setting = lazyregexp.New(`^[ \t]*([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*?)[ \t]*$`)
 
 // Setting returns the one form of a setting of the environment.
 func Setting(text string) (string, error) {

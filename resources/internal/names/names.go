@@ -3,16 +3,17 @@ package names
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 var (
-	packageRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)
-	serviceRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
+	packageRule = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9+._:@-]*$`)
+	serviceRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.:@\\-]*$`)
 )
 
 // suffixes are those of the units of systemd that can be started and stopped.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Apk is the backend for Alpine. A version that is wanted is kept in its world, so that
@@ -268,7 +268,7 @@ func (a *apk) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 }
 
 // apkListed is a line such as: busybox-1.36.1-r2 x86_64 {busybox} (GPL-2.0-only) [installed]
-var apkListed = regexp.MustCompile(`^(\S+) (\S+) \{([^}]*)\}`)
+var apkListed = lazyregexp.New(`^(\S+) (\S+) \{([^}]*)\}`)
 
 func (a *apk) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	if err := checkNames(args.Names); err != nil {

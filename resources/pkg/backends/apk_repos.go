@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Where apk has its repositories, one to a line.
@@ -17,7 +17,7 @@ const (
 )
 
 // apkLine is a repository: perhaps commented out, perhaps with a tag, and its address or the path of a folder.
-var apkLine = regexp.MustCompile(`^(\s*(?:#\s*)?)(@\S+\s+)?([a-z][a-z0-9+.-]*:\S+|/\S+)\s*$`)
+var apkLine = lazyregexp.New(`^(\s*(?:#\s*)?)(@\S+\s+)?([a-z][a-z0-9+.-]*:\S+|/\S+)\s*$`)
 
 // apkRepo reads a line.
 func apkRepo(line string) (address string, off, ok bool) {

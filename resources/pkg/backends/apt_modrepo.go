@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Where apt has its sources.
@@ -185,7 +185,7 @@ func withoutComments(text string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "#") }), "")
 }
 
-var unsafeInName = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+var unsafeInName = lazyregexp.New(`[^A-Za-z0-9.-]+`)
 
 // sourceName returns the name of a file for a repository, as in example.com_debian_stable.
 func sourceName(set aptSet) string {

@@ -2,9 +2,10 @@ package backends
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // aptSet is what an entry of apt's sources stands for: each of its types with each of its addresses, releases and components. Of
@@ -103,7 +104,7 @@ type sourceLine struct {
 	comment string   // with the sign before it
 }
 
-var sourceWord = regexp.MustCompile(`^(?:\[[^\]]*\]|"[^"]*"|[^\s\[\]]+|\[[^\]]*)+`)
+var sourceWord = lazyregexp.New(`^(?:\[[^\]]*\]|"[^"]*"|[^\s\[\]]+|\[[^\]]*)+`)
 
 // parseSourceLine reads a line, also one that is commented out.
 func parseSourceLine(line string) (sourceLine, bool) {

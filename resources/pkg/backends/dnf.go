@@ -3,7 +3,6 @@ package backends
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Dnf is the backend for Fedora, Red Hat and their descendants. Its purge is missing: rpm always
@@ -73,7 +73,7 @@ func judgeDnf(r *engine.Result) error {
 	return errors.Join(errs...)
 }
 
-var behindName = regexp.MustCompile(`-[0-9].*$`)
+var behindName = lazyregexp.New(`-[0-9].*$`)
 
 // plainNames leaves out the version of those that have one: name-1.0-1.
 func plainNames(specs []string) []string {

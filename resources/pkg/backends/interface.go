@@ -18,10 +18,10 @@ package backends
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
 )
 
@@ -222,7 +222,7 @@ func init() {
 }
 
 var (
-	versionRule = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
+	versionRule = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
 )
 
 // CheckName refuses any text but the name of a package: a text that could be an option or a path,

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/internal/inifile"
 )
 
@@ -59,8 +59,8 @@ type asleep struct {
 }
 
 var (
-	sleepHead    = regexp.MustCompile(`^#\s?\[([^\]]+)\]\s*$`)
-	sleepSetting = regexp.MustCompile(`^#\s?(Server|CacheServer|Include|SigLevel|Usage)\s*=\s*(.*)$`)
+	sleepHead    = lazyregexp.New(`^#\s?\[([^\]]+)\]\s*$`)
+	sleepSetting = lazyregexp.New(`^#\s?(Server|CacheServer|Include|SigLevel|Usage)\s*=\s*(.*)$`)
 )
 
 // sleeping returns the sections of a text that are commented out. Only a section with an address,

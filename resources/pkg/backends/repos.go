@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // ModRepoArgs are those of ModRepo.
@@ -37,7 +38,7 @@ type apkModRepo struct {
 	Enabled *bool   `yaml:"enabled"`
 }
 
-var repoRule = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
+var repoRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
 
 // checkRepo refuses any text but the name of a repository to make or remove: a text that could be
 // an option, a path or a pattern.

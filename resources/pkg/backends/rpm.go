@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // rpm is the common part of all package managers above rpm: the installed packages.
@@ -81,7 +81,7 @@ func (r *rpm) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Inf
 }
 
 // longName is a name that the tools above rpm may take for a shorter one with a version or an architecture.
-var longName = regexp.MustCompile(`-[0-9]|[.:]`)
+var longName = lazyregexp.New(`-[0-9]|[.:]`)
 
 // literal refuses names that no repository has literally, though a tool would find something for
 // them.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"html"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // zypperLists are the lists of repositories that zypper keeps as they came. Of the paths in them the first kind has those in /etc and
@@ -29,8 +30,8 @@ $tool -dcq -- "$list" || echo "<broken>$list</broken>"
 done | grep -oE -e '<broken>.*</broken>' -e '<name>[^<]*</name>' -e '<package [^>]*name="[^"]*"' -e '<file( type="ghost")?>[^<]*</file>'`
 
 var (
-	listedName = regexp.MustCompile(`^<(?:name>|package .*name=")([^<"]*)`)
-	listedFile = regexp.MustCompile(`^<file[^>]*>([^<]*)<`)
+	listedName = lazyregexp.New(`^<(?:name>|package .*name=")([^<"]*)`)
+	listedFile = lazyregexp.New(`^<file[^>]*>([^<]*)<`)
 )
 
 // contents reads the lists that are there.

@@ -1,0 +1,31 @@
+// Package lazyregexp has regular expressions that are compiled when they are used for the first time.
+//
+// A program compiles the package variables of every package that it links before its main function begins, although
+// one run uses few of them. A variable of this type costs nothing until then.
+package lazyregexp
+
+import (
+	"regexp"
+	"sync"
+)
+
+// Regexp is a regular expression of Go's package regexp. It is safe for concurrent use. Its methods are those of
+// the package regexp, by the same names; the first call of one of them panics if the expression is wrong.
+type Regexp struct{ get func() *regexp.Regexp }
+
+// New returns the expression without compiling it. It is meant for package variables.
+func New(expr string) Regexp {
+	return Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+}
+
+// MatchString is the method of the same name of package regexp.
+func (r Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
+
+// FindString is the method of the same name of package regexp.
+func (r Regexp) FindString(s string) string { return r.get().FindString(s) }
+
+// FindStringSubmatch is the method of the same name of package regexp.
+func (r Regexp) FindStringSubmatch(s string) []string { return r.get().FindStringSubmatch(s) }
+
+// ReplaceAllString is the method of the same name of package regexp.
+func (r Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }
