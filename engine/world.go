@@ -66,12 +66,16 @@ func DefaultLimits() Limits { return Limits{Ops: 128, Bytes: 3<<19 - 1<<14, Key:
 
 // LimitError tells that a Txn has more than Limits allows. It is of the class ErrRefused.
 type LimitError struct {
-	What       string // what there is too much of: "operations", "comparisons", "bytes", "bytes of the key NAME"
+	What       string // the counted thing: "operations", "comparisons", "bytes"
+	Key        string // the key that is too long, shortened; empty where What counts a whole Txn
 	Most, Have int
 }
 
 // Error implements error.
 func (e *LimitError) Error() string {
+	if e.Key != "" {
+		return fmt.Sprintf("the key %q has %d bytes, and at most %d are allowed: choose a shorter key", e.Key, e.Have, e.Most)
+	}
 	return fmt.Sprintf("%d %s in one transaction, and at most %d are allowed: make it several", e.Have, e.What, e.Most)
 }
 
@@ -82,10 +86,10 @@ func (e *LimitError) Is(target error) bool { return target == ErrRefused }
 // ErrRefused for a key that is empty or comes twice among the operations.
 func (l Limits) Check(compares []Compare, ops []Op) error {
 	if len(compares) > l.Ops {
-		return &LimitError{"comparisons", l.Ops, len(compares)}
+		return &LimitError{What: "comparisons", Most: l.Ops, Have: len(compares)}
 	}
 	if len(ops) > l.Ops {
-		return &LimitError{"operations", l.Ops, len(ops)}
+		return &LimitError{What: "operations", Most: l.Ops, Have: len(ops)}
 	}
 	size, seen := 0, make(map[string]struct{}, len(ops))
 	for _, op := range ops {
@@ -93,7 +97,7 @@ func (l Limits) Check(compares []Compare, ops []Op) error {
 		case op.Key == "":
 			return fmt.Errorf("%w: an operation has no key", ErrRefused)
 		case len(op.Key) > l.Key:
-			return &LimitError{fmt.Sprintf("bytes of the key %.40q", op.Key), l.Key, len(op.Key)}
+			return &LimitError{What: "bytes", Key: fmt.Sprintf("%.40s...", op.Key), Most: l.Key, Have: len(op.Key)}
 		case twice:
 			return fmt.Errorf("%w: key %q is altered twice in one transaction", ErrRefused, op.Key)
 		}
@@ -101,7 +105,7 @@ func (l Limits) Check(compares []Compare, ops []Op) error {
 		size += len(op.Key) + len(op.Value)
 	}
 	if size > l.Bytes {
-		return &LimitError{"bytes", l.Bytes, size}
+		return &LimitError{What: "bytes", Most: l.Bytes, Have: size}
 	}
 	return nil
 }

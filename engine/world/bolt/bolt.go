@@ -113,7 +113,8 @@ func (t *table) open() (*boltfile.File, error) {
 		}
 		file, use, err := t.look(f)
 		if err != nil {
-			return nil, errors.Join(&DamageError{t.place.Path, err}, f.Close())
+			_ = f.Close() // nothing was written, and bbolt may have closed it
+			return nil, t.unusable(err)
 		}
 		if !use.Wasteful() || compacted {
 			_ = os.Remove(t.place.Fresh()) // of a process that was killed
@@ -129,10 +130,19 @@ func (t *table) open() (*boltfile.File, error) {
 	}
 }
 
+// unusable is the error of a file that cannot be opened. Only a file that holds wrong content is damaged:
+// a disk that cannot be read, or a limit of the machine, passes, and the file is good then.
+func (t *table) unusable(err error) error {
+	if boltfile.IsDamage(err) {
+		return &DamageError{t.place.Path, err}
+	}
+	return unavailable(t.place.Path, err)
+}
+
 // look checks a file before bbolt maps it.
 func (t *table) look(f *os.File) (*boltfile.File, boltfile.Usage, error) {
 	if info, err := f.Stat(); err == nil && info.Size() == 0 {
-		return nil, boltfile.Usage{}, errors.New("another program has emptied it")
+		return nil, boltfile.Usage{}, boltfile.Damaged("another program has emptied it")
 	}
 	known := false
 	use, err := boltfile.Check(f, boltfile.CheckLimit, func(bucket, key, stored []byte) error {
@@ -143,13 +153,13 @@ func (t *table) look(f *os.File) (*boltfile.File, boltfile.Usage, error) {
 		case string(bucket) != bucketMeta || string(key) != keyFormat:
 			return nil
 		case string(value) != format:
-			return fmt.Errorf("its format is %q, and this program knows %q", value, format)
+			return boltfile.Damaged("its format is %q, and this program knows %q", value, format)
 		}
 		known = true
 		return nil
 	})
 	if err == nil && !known {
-		err = errors.New("it is no store of this program")
+		err = boltfile.Damaged("it is no store of this program")
 	}
 	if err != nil {
 		return nil, use, err
