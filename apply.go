@@ -99,11 +99,11 @@ func heldBy(why *reactor.RemovalsError, applied bool) *heldGraph {
 	return &heldGraph{why, applied}
 }
 
-// Start is Run on a goroutine of its own: it returns when the graphs begin to be read, and Apply
+// Start is Run on a goroutine of its own. It returns when the graphs begin to be read, and Apply
 // and all other methods answer. The error is that of the store, the host or the reactor; then
 // nothing runs. The frontend may be nil, as of Run. Call Wait after it.
 func (e *Engine) Start(ctx context.Context, f gapi.Frontend) error {
-	s, err := e.begin(ctx)
+	s, err := e.begin(ctx, options{Options: e.config.opt})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,34 @@ import (
 	"github.com/reactivegraph/mgmt/resources/password"
 )
 
+// A program asks what a graph would do, and then has it done. One Config serves both.
+func ExampleConfig() {
+	dir, err := os.MkdirTemp("", "config-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	text := "hello\n"
+	g := static.NewGraph("greeting")
+	g.Add("file", filepath.Join(dir, "greeting"), &file.Res{Content: &text, Mode: "0600"})
+
+	config, err := mgmt.NewConfig(mgmt.Options{ConvergedExit: true})
+	if err != nil {
+		panic(err)
+	}
+	plan, err := config.Plan(context.Background(), static.New(g.Declared()))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("plan:", plan.Steps[0].State, "exit code", plan.Report.ExitCode())
+
+	report, err := config.Run(context.Background(), static.New(g.Declared()))
+	fmt.Println("run: converged", report.Converged, "exit code", report.ExitCode(), err)
+	// Output:
+	// plan: would-change exit code 2
+	// run: converged true exit code 0 <nil>
+}
+
 // A program declares graphs in Go and puts one after the other into effect. Each has its own verdict.
 func ExampleEngine_Apply() {
 	dir, err := os.MkdirTemp("", "apply-")
@@ -26,11 +54,12 @@ func ExampleEngine_Apply() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
-	e, err := mgmt.New(mgmt.Options{})
+	config, err := mgmt.NewConfig(mgmt.Options{})
 	if err != nil {
 		panic(err)
 	}
-	if err := e.Start(ctx, nil); err != nil {
+	e, err := config.Start(ctx, nil)
+	if err != nil {
 		panic(err)
 	}
 
@@ -62,10 +91,11 @@ func ExampleEngine_Events() {
 	defer cancel()
 	h := enginetest.NewHost()
 	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
-	e, err := mgmt.New(mgmt.Options{Host: h})
+	config, err := mgmt.NewConfig(mgmt.Options{Host: h})
 	if err != nil {
 		panic(err)
 	}
+	e := config.Engine()
 	events := e.Events(ctx) // before Start, to miss nothing
 	g := static.NewGraph("one")
 	g.Add("exec", "restart", &exec.Res{Cmd: "app-restart"})

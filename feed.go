@@ -65,7 +65,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 
 // pull has a frontend read its input.
 func (d *feed) pull(ctx context.Context, f gapi.Frontend) pulled {
-	o := &d.e.opt
+	o := &d.opt
 	env := gapi.Env{
 		Registry: d.e.registry, Host: d.host, NoWatch: o.NoWatch,
 		Hostname: cmp.Or(o.Hostname, d.host.Facts().Hostname), Logger: o.Logger, Stdin: o.Stdin,
@@ -79,10 +79,10 @@ func (d *feed) pull(ctx context.Context, f gapi.Frontend) pulled {
 
 // before is Env.Before of all frontends.
 func (d *feed) before(ctx context.Context) (err error) {
-	if d.e.opt.BeforeReload == nil {
+	if d.opt.BeforeReload == nil {
 		return nil
 	}
-	if d.next, err = d.e.opt.BeforeReload(ctx); err == nil && d.next != nil {
+	if d.next, err = d.opt.BeforeReload(ctx); err == nil && d.next != nil {
 		err = errMoved
 	}
 	return err
@@ -111,7 +111,7 @@ func (d *feed) move(ctx context.Context) (Verdict, error) {
 
 // judge tells what became of a graph. It returns whether Run ends by that, and with which error.
 func (d *feed) judge(ctx context.Context, v Verdict, err error) (ended bool, _ error) {
-	o := &d.e.opt
+	o := &d.opt
 	switch {
 	case ctx.Err() != nil, err == nil && o.readOnly: // a plan is of the first graph
 		return true, nil

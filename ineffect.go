@@ -35,7 +35,7 @@ type inEffect struct {
 
 // readInEffect returns the resources that an earlier Run has had in effect with the same
 // Options.Input, nil if there is none.
-func (o *Options) readInEffect() []string {
+func (o *options) readInEffect() []string {
 	if !o.comparesStart() {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (o *Options) readInEffect() []string {
 
 // comparesStart reports whether the first graph is compared with the last one of an earlier Run.
 // A run that ends by itself has no user who could tell it to go on.
-func (o *Options) comparesStart() bool {
+func (o *options) comparesStart() bool {
 	return o.StateDir != "" && o.Input != "" && !o.readOnly && !o.ConvergedExit && o.Noop != NoopAll
 }
 
@@ -126,7 +126,7 @@ func (localDisk) SyncFolder(path string) error {
 
 // newEffectKeeper returns a keeper that has to be closed; nil, which keeps nothing, if there
 // is no place for the file, or nothing takes effect.
-func (o *Options) newEffectKeeper() *effectKeeper {
+func (o *options) newEffectKeeper() *effectKeeper {
 	if o.StateDir == "" || o.readOnly || o.Noop == NoopAll {
 		return nil
 	}

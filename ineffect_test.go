@@ -149,7 +149,7 @@ func TestInEffectBadDisk(t *testing.T) {
 		d := newLossyDisk(-1)
 		d.bad = 2
 		var said strings.Builder
-		k := (&Options{StateDir: "/dir", Logger: slog.New(slog.NewTextHandler(&said, nil))}).newEffectKeeper()
+		k := (&options{Options: Options{StateDir: "/dir", Logger: slog.New(slog.NewTextHandler(&said, nil))}}).newEffectKeeper()
 		k.disk, k.path = d, "dir/f"
 		k.keep(func() []string { return []string{"noop[a]"} }, "/graph.yaml")
 		synctest.Wait()

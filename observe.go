@@ -92,7 +92,7 @@ func (o *Observer) tell(e *Event) {
 // observe has the Observer of the Options told until the stream ends. The returned
 // function waits for that.
 func (s *session) observe() (wait func()) {
-	r, o := s.e.observer, &s.e.opt.Observer
+	r, o := s.e.observer, &s.opt.Observer
 	if r.wants == 0 {
 		return func() {}
 	}

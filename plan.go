@@ -36,12 +36,12 @@ type Step struct {
 // Watch, and returns when everything has been looked at. The error is that of
 // the graph; a resource that fails is a step in StateFailed.
 func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
-	o := &e.opt
-	o.readOnly, o.Noop, o.NoWatch, o.Strict = true, NoopAll, true, true
+	o := options{Options: e.config.opt, readOnly: true}
+	o.Noop, o.NoWatch, o.Strict = NoopAll, true, true
 	o.ConvergedExit, o.ConvergedTimeout = true, 0
 	c := &collector{last: map[string]Run{}}
 	o.Observer.Ran = tee(o.Observer.Ran, c.ran)
-	if err := e.Run(ctx, f); err != nil {
+	if err := e.runWith(ctx, f, o); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil && !e.report.Converged {

@@ -19,7 +19,7 @@ var errNoMore = errors.New("the input of this graph has ended, and can't be read
 // call. It waits for a graph that is just being put into effect. It needs
 // Options.Reload. Callable from any goroutine while Run is going on.
 func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
-	if e.opt.Reload == nil {
+	if e.config.opt.Reload == nil {
 		return Verdict{Refused: errNoMore}, nil
 	}
 	if _, err := e.running(ctx); err != nil {
@@ -104,16 +104,16 @@ func (s *session) judged(ctx context.Context, v Verdict) {
 // called while Run is going on.
 func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics {
 	kinds := e.registry()
-	env := gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true, Hostname: e.opt.Hostname, Logger: e.opt.Logger}
+	env := gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true, Hostname: e.config.opt.Hostname, Logger: e.config.opt.Logger}
 	for d, err := range f.Graphs(ctx, env) {
 		if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 			return ds
 		}
 		if err == nil {
 			g, ds := gapi.Build(kinds, d)
-			machine := host.MachineOf((&host.FactReader{Roles: e.opt.Roles}).Facts())
-			if e.opt.Host != nil {
-				machine = machineOf(e.opt.Host)
+			machine := host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles}).Facts())
+			if e.config.opt.Host != nil {
+				machine = machineOf(e.config.opt.Host)
 			}
 			_, ds = gapi.CheckMachine(g, ds, machine, nil)
 			return ds

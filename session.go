@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
 	"golang.org/x/sync/errgroup"
@@ -24,6 +25,7 @@ import (
 // session is one Run: all that has to be closed after it.
 type session struct {
 	e       *Engine
+	opt     options
 	host    engine.Host
 	reactor *reactor.Reactor
 	store   engine.Store
@@ -57,14 +59,14 @@ var (
 // of their context are waited for.
 const timeGrace = 5 * time.Second
 
-func (e *Engine) open(ctx context.Context) (*session, error) {
-	s := &session{e: e, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: e.opt.Input}
+func (e *Engine) open(ctx context.Context, o options) (*session, error) {
+	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: o.Input}
 	empty := graph.New[*engine.Vertex]("")
 	s.partsOf(transformed{base: empty, grouped: empty})
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
-	state := e.opt.StateDir
-	if state == "" && !e.opt.readOnly {
+	state := o.StateDir
+	if state == "" && !o.readOnly {
 		dir, remove, err := tempState()
 		if err != nil {
 			return nil, err
@@ -77,14 +79,14 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, s.closeAll())
 	}
 	s.store = store
-	e.observer = e.stream.join(e.opt.Observer.wants(), maxUntold, false)
+	e.observer = e.stream.join(o.Observer.wants(), maxUntold, false)
 	if !s.forgetful {
-		s.effect = e.opt.newEffectKeeper()
+		s.effect = o.newEffectKeeper()
 		s.closers = append(s.closers, s.effect.close)
 	}
 	// The host outlives ctx: it ends with close, after the reactor.
 	if err = s.openHost(context.WithoutCancel(ctx)); err == nil {
-		s.reactor, err = reactor.New(e.reactorOptions(s, state, store))
+		s.reactor, err = reactor.New(s.reactorOptions(state, store))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -96,7 +98,7 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 
 // openHost takes the host of the Options, or opens that of this machine.
 func (s *session) openHost(ctx context.Context) error {
-	o := &s.e.opt
+	o := &s.opt
 	if s.host = o.Host; s.host != nil {
 		return nil
 	}
@@ -108,11 +110,15 @@ func (s *session) openHost(ctx context.Context) error {
 	return err
 }
 
-func (e *Engine) reactorOptions(s *session, state string, store engine.Store) reactor.Options {
-	o := &e.opt
+func (s *session) reactorOptions(state string, store engine.Store) reactor.Options {
+	o := &s.opt
+	world := o.World
+	if world == nil {
+		world = memory.New()
+	}
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
-		Host: s.host, Clock: engine.ClockOf(s.host), World: o.World, Lease: o.Lease, Store: store,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: world, Lease: o.Lease, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),
@@ -178,8 +184,8 @@ func (s *session) close(err *error) { *err = errors.Join(*err, s.closeAll()) }
 
 // background starts Options.Background. The returned function ends it.
 func (s *session) background(ctx context.Context) (end func()) {
-	f := s.e.opt.Background
-	if f == nil || s.e.opt.readOnly {
+	f := s.opt.Background
+	if f == nil || s.opt.readOnly {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -205,14 +211,14 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		return s.feed(ctx, f)
 	})
 	g.Go(func() error {
-		s.reloading.run(ctx, s.e.reloads, s.e.opt.Reload)
+		s.reloading.run(ctx, s.e.reloads, s.opt.Reload)
 		return nil
 	})
-	if s.e.opt.ConvergedExit {
+	if s.opt.ConvergedExit {
 		g.Go(func() error { return s.awaitRest(ctx, cancel) })
 	}
 	var late error // nil, or of awaitTime
-	if d := s.e.opt.MaxRuntime; d > 0 {
+	if d := s.opt.MaxRuntime; d > 0 {
 		g.Go(func() error {
 			late = s.awaitTime(ctx, d, cancel)
 			return nil
@@ -238,7 +244,7 @@ func (s *session) awaitRest(ctx context.Context, cancel context.CancelCauseFunc)
 		return nil
 	}
 	var err error
-	if s.e.opt.readOnly {
+	if s.opt.readOnly {
 		s.e.statuses, err = s.reactor.Statuses(ctx)
 	}
 	cancel(errRested)
@@ -363,7 +369,7 @@ func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph
 	if err != nil {
 		return err
 	}
-	if s.e.opt.readOnly {
+	if s.opt.readOnly {
 		s.e.planned = t.grouped
 	}
 	if err := st.Commit(ctx, t.grouped); err != nil {
@@ -378,7 +384,7 @@ func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph
 // partsOf opens a whole graph to changes of its parts.
 func (s *session) partsOf(t transformed) {
 	m := &s.memory
-	if s.e.opt.NoAutoEdges {
+	if s.opt.NoAutoEdges {
 		m = nil
 	}
 	s.parts.Store(transform.NewParts(t.base, t.grouped, m, t.leftOut))
@@ -395,7 +401,7 @@ func (s *session) tellGraph(moved bool) {
 
 // limit makes every resource take the semaphore of Options.Sema.
 func (s *session) limit(g *engine.Graph) {
-	if s.e.opt.Sema == 0 {
+	if s.opt.Sema == 0 {
 		return
 	}
 	for _, v := range g.All() {
@@ -403,6 +409,6 @@ func (s *session) limit(g *engine.Graph) {
 			continue // of a part
 		}
 		m := v.Res.MetaParams()
-		m.Sema = append(slices.Clip(m.Sema), globalSema(s.e.opt.Sema))
+		m.Sema = append(slices.Clip(m.Sema), globalSema(s.opt.Sema))
 	}
 }

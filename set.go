@@ -26,14 +26,19 @@ var ErrBlind = look.ErrBlind
 // (Program, Version, Hostname), on the surroundings (Registry, Backends, World, StateDir, Roles) and on logging. Without a StateDir, a
 // resource that keeps state has a temporary folder. Close the Looker.
 func NewLooker(o Options) (*Looker, error) {
-	e, err := New(o)
+	c, err := NewConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	o = e.opt
+	return c.Looker()
+}
+
+// Looker returns a Looker; see NewLooker.
+func (c *Config) Looker() (*Looker, error) {
+	o := &c.opt
 	return look.New(look.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname, Roles: o.Roles,
-		Registry: o.Registry, World: o.World, StateDir: o.StateDir, Logger: o.Logger, Debug: o.Debug,
+		Registry: c.kinds, World: o.World, StateDir: o.StateDir, Logger: o.Logger, Debug: o.Debug,
 	})
 }
 
@@ -55,14 +60,13 @@ func (o Outcome) ExitCode() int {
 
 // Set makes things as they are declared, by a graph of them alone that runs until it
 // has converged. The options on the end of Run and on following its input do not count.
-// Call it instead of Run. The error is that of Run: schema.Diagnostics where a target
+// Call it in place of Run, once. The error is that of Run: schema.Diagnostics where a target
 // is wrong; then nothing was altered.
 func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	d := &gapi.Declared{Name: "resource"}
-	o := &e.opt
-	o.secret = map[string][]string{}
+	o := options{Options: e.config.opt, secret: map[string][]string{}}
 	for _, t := range targets {
-		t.Declaration = gapi.Qualified(o.Registry, t.Declaration)
+		t.Declaration = gapi.Qualified(e.registry(), t.Declaration)
 		d.Resources = append(d.Resources, t.Declaration)
 		o.secret[t.ID()] = t.Secret
 	}
@@ -73,7 +77,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 			changed.Store(true)
 		}
 	})
-	err := e.Run(ctx, static.New(d))
+	err := e.runWith(ctx, static.New(d), o)
 	if err == nil && !e.report.Converged {
 		err = errors.Join(errors.New("it was not finished"), context.Cause(ctx))
 	}
@@ -82,7 +86,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 
 // hide marks the parameters that must not be shown.
 func (s *session) hide(g *engine.Graph) {
-	for id, keys := range s.e.opt.secret {
+	for id, keys := range s.opt.secret {
 		if i, ok := g.Index(id); ok && g.Value(i) != nil {
 			g.Value(i).Secret = append(slices.Clone(g.Value(i).Secret), keys...)
 		}

@@ -18,7 +18,7 @@ const journalFile = "journal.db"
 // goes on in memory, and says so: a full disk must not stop the repair of its
 // machine.
 func (s *session) openStore() (engine.Store, error) {
-	o := &s.e.opt
+	o := &s.opt
 	if o.readOnly && o.StateDir != "" && o.Store == nil {
 		s.keepHistory(journal.NewHistory(journal.HistoryOptions{}))
 		m, err := Remembered(o.StateDir)
@@ -70,7 +70,7 @@ func HistoryIn(stateDir string) (*journal.History, error) {
 }
 
 // ledger is the file in which the commands that run stand, empty where no later run would find it.
-func (o *Options) ledger() string {
+func (o *options) ledger() string {
 	if o.StateDir == "" || o.readOnly {
 		return ""
 	}

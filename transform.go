@@ -24,7 +24,7 @@ func (s *session) transform(ctx context.Context, g *engine.Graph, noop bool, kno
 		return t, err
 	}
 	t.grouped = t.base
-	if !s.e.opt.NoAutoGroup {
+	if !s.opt.NoAutoGroup {
 		if t.grouped, err = transform.Run(ctx, t.base, []transform.Step{transform.AutoGroup()}, notes); err != nil {
 			return t, err
 		}
@@ -46,7 +46,7 @@ func (s *session) logNotes(ctx context.Context, notes *transform.Notes) {
 		if len(n.Vertices) == 1 {
 			attrs = append(attrs, slog.String("resource", n.Vertices[0]))
 		}
-		s.e.opt.Logger.LogAttrs(ctx, level, n.Kind, attrs...)
+		s.opt.Logger.LogAttrs(ctx, level, n.Kind, attrs...)
 	}
 }
 
@@ -60,14 +60,14 @@ func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 		}
 	}
 	if groups > 0 {
-		s.e.opt.Logger.LogAttrs(ctx, slog.LevelInfo, "resources run together", slog.Int("resources", members), slog.Int("groups", groups),
+		s.opt.Logger.LogAttrs(ctx, slog.LevelInfo, "resources run together", slog.Int("resources", members), slog.Int("groups", groups),
 			slog.Int("in_all", g.Len()+members-groups), slog.Int("vertices", g.Len()))
 	}
 }
 
 // steps returns the steps that each graph goes through, in order, but for AutoGroup.
 func (s *session) steps(noop bool, known transform.Known) []transform.Step {
-	o := &s.e.opt
+	o := &s.opt
 	return transform.Steps(transform.Options{
 		NoAutoEdges: o.NoAutoEdges, NoAutoGroup: true, Memory: &s.memory, Host: s.host, Known: known,
 		Undoing: transform.Undoing{Store: s.store, Registry: s.e.registry(), Noop: noop},

@@ -1,0 +1,344 @@
+package mgmt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Engine runs the graphs of one Config. Config.Start returns one that runs, and Config.Engine one to call Run, Start, Plan
+// or Set on, once. All methods may be called from any goroutine, the reader of Events and the Observer among them.
+type Engine struct {
+	config *Config
+	once   sync.Once
+
+	ready   chan struct{} // closed when the next ones are set
+	reactor *reactor.Reactor
+	history *journal.History
+	host    engine.Host
+	session *session
+
+	stream   stream
+	observer *reader // of the stream, for Options.Observer; set with ready
+
+	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
+	reloads chan chan Verdict               // see Reload
+	ended   chan struct{}                   // closed at the end of Run
+
+	heldGraph atomic.Pointer[heldGraph] // the newest graph, if it is held; else nil
+
+	done chan struct{} // closed at the end of what Start began
+	err  error         // of that
+
+	grace  time.Duration // see timeGrace
+	report Report
+
+	planned  *engine.Graph // of Plan
+	statuses []Status      // of Plan, by vertex of planned, at the end
+}
+
+// Report is how things stood when Run ended, by the states at rest; see Rest.
+type Report struct {
+	Counts    Counts
+	Converged bool     // the graph had converged
+	Early     bool     // it had never converged
+	Cut       []string // resources whose change was cut off by the end; they count as failed
+}
+
+// ExitCode returns the code of a process that reports this; see Rest.Code.
+func (r Report) ExitCode() int { return r.rest().Code() }
+
+func (r Report) rest() Rest {
+	return Rest{Counts: r.Counts, Converged: r.Converged, Early: r.Early}
+}
+
+// MaxRuntimeError is the error of Run when it took longer than it might.
+type MaxRuntimeError struct {
+	After    time.Duration
+	Restless []string // what kept changing or has not come to an end, the worst first
+}
+
+func (e *MaxRuntimeError) Error() string {
+	if len(e.Restless) == 0 {
+		return fmt.Sprintf("ended after %s as asked", e.After)
+	}
+	return fmt.Sprintf("not converged after %s: %s", e.After, joinSome(e.Restless, 5))
+}
+
+// ErrUsed is the error of a second Run, Plan or Set.
+var ErrUsed = errors.New("mgmt: an Engine runs once")
+
+// Run runs the graphs of the frontend until ctx ends, the graph has converged
+// (with ConvergedExit), or MaxRuntime is over, and leaves nothing behind. It
+// returns nil, a *MaxRuntimeError, an *engine.AbandonedError after Abandon, or
+// the error of the frontend if there was no graph at all. How the graph stood is
+// in Report. With a nil frontend, graphs come by Apply only.
+func (e *Engine) Run(ctx context.Context, f gapi.Frontend) error {
+	return e.runWith(ctx, f, options{Options: e.config.opt})
+}
+
+// runWith is Run with the options of this run.
+func (e *Engine) runWith(ctx context.Context, f gapi.Frontend, o options) error {
+	s, err := e.begin(ctx, o)
+	if err != nil {
+		return err
+	}
+	return s.whole(ctx, f)
+}
+
+// begin opens all that a Run needs.
+func (e *Engine) begin(ctx context.Context, o options) (*session, error) {
+	if !e.first() {
+		return nil, ErrUsed
+	}
+	s, err := e.open(ctx, o)
+	if err != nil {
+		e.stream.end()
+		close(e.ready)
+	}
+	return s, err
+}
+
+// whole is Run after begin.
+func (s *session) whole(ctx context.Context, f gapi.Frontend) (err error) {
+	defer s.close(&err)
+	defer s.background(ctx)()
+	defer close(s.e.ended)
+	return s.run(ctx, f)
+}
+
+func (e *Engine) first() (yes bool) {
+	e.once.Do(func() { yes = true })
+	return yes
+}
+
+// Report returns how the graph stood at the end. It is valid after Run.
+func (e *Engine) Report() Report { return e.report }
+
+// Abandon makes Run return without waiting for methods that ignore the end of
+// the context; the commands that still run are killed. Callable from any
+// goroutine while Run is going on.
+func (e *Engine) Abandon() {
+	<-e.ready
+	if e.reactor != nil {
+		e.reactor.Abandon()
+		if h, ok := e.host.(interface{ KillAll() }); ok {
+			h.KillAll()
+		}
+	}
+}
+
+// running waits until Run has begun, and returns the reactor.
+func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
+	select {
+	case <-e.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if e.reactor == nil {
+		return nil, reactor.ErrStopped
+	}
+	return e.reactor, nil
+}
+
+// Status returns the state of one vertex while Run is going on. For a member of an automatic group it
+// is that of the group: Status.Resource is the resource that runs it, and Status.Member the
+// member. The error is a *reactor.UnknownResourceError if the graph has no such resource.
+func (e *Engine) Status(ctx context.Context, resource string) (Status, error) {
+	return owned(ctx, e, resource, func(r *reactor.Reactor, id string) (Status, error) {
+		st, err := r.Status(ctx, id)
+		if id != resource {
+			st.Member = resource
+		}
+		return st, err
+	})
+}
+
+// Statuses returns the state of every vertex while Run is going on.
+func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Statuses(ctx)
+}
+
+// Realizing returns the resources that a new graph waits for, which have to be brought
+// about before they leave, while Run is on.
+func (e *Engine) Realizing(ctx context.Context) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Realizing(ctx)
+}
+
+// AbsentPauses returns the pauses of resources that are not in the graph, while Run is
+// going on.
+func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.AbsentPauses(ctx)
+}
+
+// Pause leaves a resource, or with an empty name everything, alone for a while;
+// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which. Callable
+// while Run is going on.
+func (e *Engine) Pause(ctx context.Context, p Pause) error {
+	_, err := owned(ctx, e, p.Resource, func(r *reactor.Reactor, id string) (struct{}, error) {
+		p.Resource = id
+		return struct{}{}, r.Pause(ctx, p)
+	})
+	return err
+}
+
+// Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
+// empty name a graph that Options.MaxRemovals holds is read again and may make its
+// removals; the caller of Apply applies it again. Callable while Run is going on.
+func (e *Engine) Resume(ctx context.Context, resource string) error {
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
+		return struct{}{}, r.Resume(ctx, id)
+	})
+	if err != nil || resource != "" {
+		return err
+	}
+	held := e.heldGraph.Load()
+	if held == nil {
+		return nil
+	}
+	r.AcceptRemovals(ctx, held.why.Removed)
+	if held.applied {
+		return nil
+	}
+	v, err := e.Reload(ctx)
+	return cmp.Or(err, v.Refused)
+}
+
+// Retry tries failed resources again at once, without names all failed ones,
+// and returns which; see reactor.Reactor.Retry. For a member of an automatic group that is the resource
+// that runs it. Callable while Run is going on.
+func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(resources))
+	for i, name := range resources {
+		ids[i] = e.owner(name)
+	}
+	slices.Sort(ids)
+	return r.Retry(ctx, slices.Compact(ids)...)
+}
+
+// SetLimits makes other bounds count than those of the Options; see
+// reactor.Reactor.SetLimits. Callable while Run is going on.
+func (e *Engine) SetLimits(ctx context.Context, l reactor.Limits) error {
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
+	}
+	return r.SetLimits(ctx, l)
+}
+
+// Dump says in text, for every vertex that is not settled, its activity or the
+// thing that it waits for. Callable while Run is going on.
+func (e *Engine) Dump(ctx context.Context) (string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return "", err
+	}
+	return r.Dump(ctx)
+}
+
+// Rest returns how the graph stands by the states at rest, while Run is going on.
+func (e *Engine) Rest(ctx context.Context) (Rest, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return Rest{}, err
+	}
+	return r.Rest(ctx)
+}
+
+// Stand returns the state of every vertex and how the graph stands, both of one moment,
+// while Run is going on.
+func (e *Engine) Stand(ctx context.Context) ([]Status, Rest, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, Rest{}, err
+	}
+	return r.Stand(ctx)
+}
+
+// Counts returns the number of vertices by state at rest while Run is going on.
+func (e *Engine) Counts(ctx context.Context) (Counts, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return Counts{}, err
+	}
+	return r.Counts(ctx)
+}
+
+// HostStats says what the engine holds of the machine at the moment, without
+// waiting for its loop; zero before Run.
+func (e *Engine) HostStats() host.Stats {
+	select {
+	case <-e.ready:
+		if h, ok := e.host.(interface{ Stats() host.Stats }); ok {
+			return h.Stats()
+		}
+	default:
+	}
+	return host.Stats{}
+}
+
+// SetKinds has each graph from the next one on made of other kinds, as Options.Registry and
+// Options.Backends give them; nil for none. Resources of the graph that runs stay as they are until the
+// next graph, which replaces those whose kind is another one by then. With an error the kinds stay.
+// Callable from any goroutine, also before Run.
+func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) error {
+	bound, err := e.config.opt.bound(cmp.Or(kinds, engine.DefaultRegistry()), backends)
+	if err != nil {
+		return fmt.Errorf("mgmt: %w", err)
+	}
+	e.kinds.Store(bound)
+	return nil
+}
+
+// registry returns the kinds of the next graph.
+func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }
+
+// machineOf returns the machine of a host. A host that does not tell its programs has those of this machine.
+func machineOf(h engine.Host) engine.Machine {
+	if m, ok := h.(engine.MachineHost); ok {
+		return m.Machine()
+	}
+	return host.MachineOf(h.Facts())
+}
+
+func tempState() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp("", "mgmt-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// globalSema is the semaphore that Options.Sema makes every resource take.
+func globalSema(n int) string { return "all resources:" + strconv.Itoa(n) }

@@ -1,0 +1,137 @@
+package mgmt
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/virtual"
+)
+
+// The reports of the engine, and its limits.
+type (
+	Noop     = reactor.Noop
+	Run      = reactor.Run
+	Swap     = reactor.Swap
+	Counts   = reactor.Counts
+	Status   = reactor.Status
+	Budget   = reactor.Budget
+	Flapping = reactor.Flapping
+	Storm    = reactor.Storm
+	Pause    = reactor.Pause
+	Held     = reactor.Held
+	Rest     = reactor.Rest
+	Limits   = reactor.Limits
+)
+
+// The policies of noop; see the reactor's.
+const (
+	NoopOff     = reactor.NoopOff
+	NoopDefault = reactor.NoopDefault
+	NoopAll     = reactor.NoopAll
+)
+
+// DefaultLease is how long a host may be out of reach before the others take it for dead.
+const DefaultLease = 15 * time.Second
+
+// Options are what a Config is made of. The zero value is usable. NewConfig copies them: only the objects that
+// they name (Registry, Backends, World, Host, Store, Logger, Stdin, channels and functions) stay the caller's, and must then be
+// safe for use by several goroutines.
+type Options struct {
+	Program, Version string
+	Hostname         string   // of this machine; asked of the system when empty
+	Roles            []string // the purposes of the machine, as its user says: the fact roles
+
+	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil
+	Backends *virtual.Catalog // the backends of the virtual kinds; virtual.DefaultCatalog when nil
+
+	// World is the store that resources and hosts share; when nil, one in memory for each Engine. It is the caller's, who
+	// closes it after Run.
+	World engine.World
+	// Lease is how long the store keeps what this host has published after the host has died; DefaultLease when 0.
+	Lease time.Duration
+
+	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
+	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
+	Host engine.Host
+
+	Store engine.Store // a journal in StateDir when nil, in memory if there is none
+
+	// StateDir is where resources keep state, and the journal is; Run makes it, for its
+	// user alone, where it is not there. A temporary folder that is removed at the end of
+	// Run when empty.
+	StateDir string
+
+	Logger *slog.Logger // discards when nil
+	Debug  bool
+	Stdin  io.Reader // a frontend reads it as "-"
+
+	Noop     Noop
+	Parallel int  // CheckApply at once; 8 for each core when 0
+	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
+	NoWatch  bool // do not follow the frontend's input
+
+	NoAutoEdges bool // leave out the edges that resources ask for by themselves
+	NoAutoGroup bool // run every resource as a vertex of its own
+
+	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; zero means without bound
+
+	// Input names where the graphs come from, such as the path of a file. A Run with the StateDir
+	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks
+	// resources of the earlier one. Nothing runs until Resume or a better graph. When empty, and with
+	// ConvergedExit or NoopAll, the first graph is taken as it is.
+	Input string
+
+	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
+	Storm      *Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
+	Flapping   *Flapping // when a resource counts as flapping and is left alone for a while; reactor.DefaultFlapping when nil
+
+	// Heartbeat, when not nil, is called every HeartbeatEvery (a second when 0) by the loop
+	// that schedules, as long as it is alive. It must return soon.
+	Heartbeat      func()
+	HeartbeatEvery time.Duration
+
+	// Reload has the frontend read its input again and yield it, changed or not,
+	// whenever something is received from it: Observer.Loaded or Refused then tells
+	// how that went. A token in a channel of capacity one is enough, as several
+	// questions are one. It is never closed; nil for none.
+	Reload <-chan struct{}
+
+	// BeforeReload, when not nil, is called before the frontend reads its input again
+	// because Reload, or the method of that name, asked. Its error refuses the reload: the
+	// input is not read, and the last good graph goes on. A Source that it returns is read in
+	// place of the input; nil for the same input. It may call SetKinds, and may block.
+	BeforeReload func(context.Context) (*Source, error)
+
+	// Strict makes Run return the error when the first graph cannot be used,
+	// instead of waiting for a better one.
+	Strict bool
+
+	// ConvergedTimeout is how long nothing must have happened for the graph to
+	// be called converged.
+	ConvergedTimeout time.Duration
+	// ConvergedExit ends Run when the graph has converged.
+	ConvergedExit bool
+	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never. A method that
+	// ignores the end of its context is abandoned 5 s later: then the error is an
+	// *engine.AbandonedError too.
+	MaxRuntime time.Duration
+
+	Observer Observer
+
+	// Background, when not nil, runs on a goroutine of its own beside the graph: it may
+	// use the Engine and its History. Its context ends when everything in the graph
+	// has come to its end; then Run waits for its return, and only then gives up the
+	// state.
+	Background func(context.Context, *Engine)
+}
+
+// options are those of one Run, Plan or Set.
+type options struct {
+	Options
+	readOnly bool                // of Plan
+	secret   map[string][]string // of Set: by id, parameters that must not be shown
+}
