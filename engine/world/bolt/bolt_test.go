@@ -199,29 +199,6 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// TestSoundFileIsNoDamage: a file that has no room by the present options is no damage, and is good again without
-// them.
-func TestSoundFileIsNoDamage(t *testing.T) {
-	path := file(t)
-	w := open(t, path, bolt.Options{})
-	for i := range 8 {
-		put(t, w, fmt.Sprint("key", i), strings.Repeat("v", 1<<19))
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := bolt.Open(path, bolt.Options{MaxFile: 1 << 20})
-	if !errors.Is(err, engine.ErrUnavailable) || errors.As(err, new(*bolt.DamageError)) || !strings.Contains(err.Error(), path) {
-		t.Fatalf("Open of a file of 4 MiB that may have 1 MiB: %v", err)
-	}
-	if strings.Contains(err.Error(), "closed") {
-		t.Errorf("the error tells of the end, too: %v", err)
-	}
-	if got := strings.Count(list(t, open(t, path, bolt.Options{})), "key"); got != 8 {
-		t.Errorf("later the file holds %d keys", got)
-	}
-}
-
 // TestRemoved: a file that is removed while it is in use is written again before the next change.
 func TestRemoved(t *testing.T) {
 	var log bytes.Buffer
