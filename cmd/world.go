@@ -39,14 +39,14 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "lease", &f.lease)
 }
 
-// worldPlace is what a store is opened from.
+// worldPlace says where a store is.
 type worldPlace struct {
 	rest string // of the setting, behind the scheme
 	dir  string // the state folder; empty for a temporary one
 	log  *slog.Logger
 }
 
-// worldOpeners are the stores by their scheme, which is what stands before the first colon.
+// worldOpeners are the stores by their scheme, the word before the first colon.
 // A new store is a line here.
 var worldOpeners = map[string]struct {
 	form string // how the setting is written

@@ -13,6 +13,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/exec"
 	_ "github.com/reactivegraph/mgmt/resources/file"
 	_ "github.com/reactivegraph/mgmt/resources/hostname"
+	_ "github.com/reactivegraph/mgmt/resources/kv"
 	_ "github.com/reactivegraph/mgmt/resources/mount"
 	_ "github.com/reactivegraph/mgmt/resources/net"
 	_ "github.com/reactivegraph/mgmt/resources/nspawn"

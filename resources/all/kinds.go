@@ -15,6 +15,7 @@ func Kinds() []string {
 		"host",
 		"hostname",
 		"ini_setting",
+		"kv",
 		"line",
 		"mount",
 		"msg",

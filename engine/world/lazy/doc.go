@@ -5,6 +5,6 @@
 //
 //   - Until a method needs the store, nothing is opened and no file is made.
 //   - An opening that fails is an error of the call, and the next call tries again.
-//   - What is opened is closed by Close, once. A World that was never used closes
-//     nothing, and opens nothing after that.
+//   - Close closes the opened store, once. A World that was never used closes nothing,
+//     and opens nothing after that.
 package lazy

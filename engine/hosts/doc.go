@@ -1,0 +1,29 @@
+// Package hosts is for several hosts on one engine.World. It has the list of live hosts, the
+// resources that hosts publish, and the choice of hosts for a task. It states the keys of the store.
+//
+// # Keys
+//
+// Each part between slashes is escaped by url.PathEscape, so names may have any character.
+// A TOPIC says for whom a key is: all, host:NAME, or group:ROLE.
+//
+//	hosts/NAME                           a live host, as JSON (Member)              lease
+//	exports/TOPIC/FROM/KIND/NAME         a resource that FROM publishes (Export)    lease
+//	kv/TOPIC/KEY                         a value of the kind kv, as it is
+//	schedules/TOPIC/NAME/HOST            a candidate of a schedule                  lease
+//	semaphores/TOPIC/NAME/ID             a request for a semaphore (Acquire)        lease
+//
+// A host reads the keys of its own topics, and hosts/. It writes hosts/ITSELF, exports/*/ITSELF/,
+// and below kv/, schedules/ and semaphores/ of its topics. So every right is a prefix, as the roles
+// of etcd need it. Keys with a lease go when their host dies.
+//
+// # Laws
+//
+//   - No call blocks on the store longer than its context allows. A Keeper and Follow outlive
+//     every loss of the store: they say so once, try again, and say when it is back.
+//   - A Keeper writes changes and no more: an equal set writes nothing.
+//   - The reader of Follow sees each revision whole and in order, and after a gap a whole list.
+//   - The choice is a pure function of the candidates. All hosts that see one revision of the
+//     store choose the same.
+//   - A host that must be taken for dead knows that first: its lease is over by its own clock
+//     before the keys go.
+package hosts

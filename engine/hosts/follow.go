@@ -1,0 +1,148 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Change is one step of Follow.
+type Change struct {
+	Whole   bool // Updates has everything below the prefix; all other keys are gone
+	Updates []engine.Update
+}
+
+// Store is a World with the clock and the log of its users.
+type Store struct {
+	World engine.World
+	Clock engine.Clock
+	// Tell is called with why the store cannot be used, once for each loss, and with nil when
+	// it can be used again. It must not block; nil for none.
+	Tell func(error)
+}
+
+// teller says that the store is lost, or back, once for each loss.
+type teller struct {
+	say  func(error) // nil for none
+	lost bool
+}
+
+func (t *teller) tell(err error) {
+	if now := err != nil; now != t.lost {
+		t.lost = now
+		if t.say != nil {
+			t.say(err)
+		}
+	}
+}
+
+// callTime is how long the store may take for one answer. errSlow says that it took longer.
+const callTime = 10 * time.Second
+
+var errSlow = fmt.Errorf("%w: it did not answer for %s", engine.ErrUnavailable, callTime)
+
+// call bounds one question to the store, which may block for as long as its context.
+func (s *Store) call(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := s.Clock.AfterFunc(callTime, func() { cancel(errSlow) })
+	defer stop()
+	err := do(ctx)
+	if err != nil && context.Cause(ctx) == errSlow {
+		return errSlow
+	}
+	return err
+}
+
+// The time between two tries to reach a store.
+const (
+	firstWait = 50 * time.Millisecond
+	mostWait  = 5 * time.Second
+)
+
+// backoff waits longer after each try that has failed.
+type backoff struct{ next time.Duration }
+
+// wait waits before another try. It answers false when ctx has ended.
+func (b *backoff) wait(ctx context.Context, c engine.Clock) bool {
+	b.next = min(max(2*b.next, firstWait), mostWait)
+	return engine.Sleep(ctx, c, b.next) == nil
+}
+
+// over reports whether an error ends all tries.
+func over(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, engine.ErrClosed)
+}
+
+// Follow yields all keys below a prefix, and then their changes, until ctx ends or the World is
+// closed. Where the store is lost it tries again, and begins with all keys where it cannot go on.
+func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		var wait backoff
+		told := teller{say: s.Tell}
+		for {
+			more, err := s.followOnce(ctx, prefix, yield, func() { wait = backoff{}; told.tell(nil) })
+			if !more || over(ctx, err) {
+				return
+			}
+			if !errors.Is(err, engine.ErrCompacted) {
+				told.tell(err)
+			}
+			if !wait.wait(ctx, s.Clock) {
+				return
+			}
+		}
+	}
+}
+
+// followOnce lists and watches until something goes wrong. more says whether the reader goes on.
+func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change) bool, reached func()) (more bool, err error) {
+	kvs, rev, err := s.list(ctx, prefix)
+	if err != nil {
+		return true, err
+	}
+	reached()
+	all := Change{Whole: true, Updates: make([]engine.Update, len(kvs))}
+	for i, kv := range kvs {
+		all.Updates[i].KV = kv
+	}
+	if !yield(all) {
+		return false, nil
+	}
+	for batch, err := range s.World.Watch(ctx, prefix, rev) {
+		if err != nil {
+			return true, err
+		}
+		if len(batch.Updates) > 0 && !yield(Change{Updates: batch.Updates}) {
+			return false, nil
+		}
+	}
+	return true, context.Cause(ctx)
+}
+
+// pageSize is how many keys one question asks for: a page of a store over the network has a limit.
+const pageSize = 1000
+
+// list returns all keys below a prefix, at one revision.
+func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev int64, err error) {
+	o := engine.ListOptions{Limit: pageSize}
+	for {
+		var p engine.Page
+		err := s.call(ctx, func(ctx context.Context) (err error) {
+			p, err = s.World.List(ctx, prefix, o)
+			return err
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		all = append(all, p.KVs...)
+		if !p.More {
+			return all, p.Revision, nil
+		}
+		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
+	}
+}

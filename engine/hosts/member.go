@@ -1,0 +1,62 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Member is the record of a live host. Fields may become more, and a reader ignores unknown ones.
+type Member struct {
+	Name    string         `json:"name"`
+	Version string         `json:"version"` // of mgmt
+	Since   time.Time      `json:"since"`   // when this daemon has started
+	Facts   map[string]any `json:"facts"`
+	State   MemberState    `json:"state"`
+}
+
+// MemberState is how the graph of a host stands.
+type MemberState struct {
+	Graph     string `json:"graph,omitempty"` // its name; empty for none
+	Converged bool   `json:"converged"`
+	OK        int    `json:"ok"`
+	Failed    int    `json:"failed"`
+	Blocked   int    `json:"blocked"`
+	Other     int    `json:"other"` // neither of these
+}
+
+// MemberKeys returns the key of a host with its value, for Keeper.Set.
+func MemberKeys(m Member) (map[string][]byte, error) {
+	value, err := json.Marshal(m)
+	return map[string][]byte{tableHosts + join(m.Name): value}, err
+}
+
+// Members returns the live hosts, sorted by their names. A record that cannot be read is a
+// Member with a name alone, and hides no other.
+func Members(ctx context.Context, w engine.World) ([]Member, error) {
+	s := Store{World: w, Clock: engine.SystemClock{}}
+	kvs, _, err := s.list(ctx, tableHosts)
+	if err != nil {
+		return nil, fmt.Errorf("the hosts: %w", err)
+	}
+	list := make([]Member, 0, len(kvs))
+	for _, kv := range kvs {
+		parts := split(kv.Key, tableHosts, 1)
+		if parts == nil {
+			continue
+		}
+		var m Member
+		if json.Unmarshal(kv.Value, &m) != nil {
+			m = Member{}
+		}
+		m.Name = parts[0]
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
