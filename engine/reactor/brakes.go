@@ -176,7 +176,7 @@ func (b *brakes) overBudget(v *vertex) {
 	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
 		b.l.runAgain(v)
 		v.run.mu.Lock()
-		v.run.changes = nil
+		v.run.forget()
 		v.run.mu.Unlock()
 		b.l.afterHeld(v)
 		return
@@ -188,7 +188,7 @@ func (b *brakes) overBudget(v *vertex) {
 	}
 	b.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
 	b.l.runAgain(v)
-	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.out.took})
+	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
 	b.l.afterHeld(v)
 }
 

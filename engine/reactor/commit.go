@@ -176,7 +176,7 @@ func (s *swap) inherit() {
 		}
 		r.memory.inheritLeft(v)
 		if old := r.loop.leaving[v.ID]; old != nil {
-			v.membership.before, old.membership.after = old, v
+			v.membership.own().before, old.membership.own().after = old, v
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (s *swap) inherit() {
 // succeed takes over the state of the name from the vertex that v replaces. The refreshes follow
 // when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
-	v.membership.before, old.membership.after = old, v
+	v.membership.own().before, old.membership.own().after = old, v
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
@@ -235,7 +235,7 @@ func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
 		for _, j := range s.g.Succ(i) {
 			t.Edges = append(t.Edges, [2]int32{v.slot, s.all[j].slot})
 		}
-		if v.key != "" {
+		if v.key != nil {
 			t.Batch = s.batchOf(t.Batch, t.N, v)
 		}
 	}
@@ -257,13 +257,13 @@ func (s *swap) batchOf(keys []int32, n int, v *vertex) []int32 {
 // numberOf returns the number of the batch key of v, -1 for none.
 func (s *swap) numberOf(v *vertex) int32 {
 	l := &s.r.loop
-	if v.key == "" {
+	if v.key == nil {
 		return -1
 	}
-	num, ok := l.batches[v.key]
+	num, ok := l.batches[*v.key]
 	if !ok {
 		num = int32(len(l.batches))
-		l.batches[v.key] = num
+		l.batches[*v.key] = num
 	}
 	return num
 }
@@ -278,7 +278,7 @@ func (s *swap) connect() {
 	}
 	s.tieAll()
 	for _, v := range s.all {
-		v.notify, v.listens, v.sendsTo = nil, nil, nil
+		v.links = noLinks
 	}
 	for e := range s.g.Edges() {
 		if e.Notify {
@@ -303,7 +303,8 @@ func (s *swap) wire(v *vertex) {
 			continue // the builder refuses it
 		}
 		from.wiring()
-		from.sendsTo = append(from.sendsTo, target{v, i})
+		own := from.ownLinks()
+		own.sendsTo = append(own.sendsTo, target{v, i})
 		v.wired().OfferFirst(i, from.wired().Last())
 	}
 }
@@ -314,7 +315,8 @@ func (s *swap) rewire() {
 	for old, now := range d.next {
 		for _, w := range old.wired().Wires() {
 			if from := l.named(w.From.ID()); from != nil {
-				from.sendsTo = slices.DeleteFunc(from.sendsTo, func(t target) bool { return t.v == old })
+				own := from.ownLinks()
+				own.sendsTo = slices.DeleteFunc(own.sendsTo, func(t target) bool { return t.v == old })
 				from.wired().SetFeeds(len(from.sendsTo) > 0)
 			}
 		}
@@ -326,7 +328,8 @@ func (s *swap) rewire() {
 				continue
 			}
 			now.wiring()
-			now.sendsTo = append(now.sendsTo, t)
+			own := now.ownLinks()
+			own.sendsTo = append(own.sendsTo, t)
 			t.v.wired().OfferFirst(t.i, now.wired().Last())
 		}
 	}

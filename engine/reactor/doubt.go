@@ -32,7 +32,7 @@ func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
 	v.hold.Charged = v.hold.Charged || v.run.job.spending > 0 || v.run.job.pass
 	f.l.runAgain(v)
 	v.run.mu.Lock()
-	v.run.changes = nil
+	v.run.forget()
 	v.run.mu.Unlock()
 	f.l.afterHeld(v)
 	return true

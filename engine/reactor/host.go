@@ -19,7 +19,7 @@ var (
 // Watch implements engine.Host.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
 	sub, err = h.r.opt.Host.Watch(ctx, paths, o)
-	return (*vertex)(h).watch.Subs.Add(sub), err
+	return (*vertex)(h).watch.Subs().Add(sub), err
 }
 
 // Bus implements engine.Host.
@@ -47,7 +47,7 @@ func (h *vertexHost) Facts() engine.Facts { return h.r.opt.Host.Facts() }
 // WatchFacts implements engine.Host.
 func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 	sub, err := h.r.opt.Host.WatchFacts(ctx)
-	return (*vertex)(h).watch.Subs.Add(sub), err
+	return (*vertex)(h).watch.Subs().Add(sub), err
 }
 
 // Clock implements engine.ClockHost.
@@ -72,7 +72,7 @@ func (b vertexBus) Call(ctx context.Context, dest, path, method string, args ...
 // Signals implements engine.Bus.
 func (b vertexBus) Signals(ctx context.Context, m ...engine.BusMatch) (engine.Subscription, error) {
 	sub, err := b.Bus.Signals(ctx, m...)
-	return b.v.watch.Subs.Add(sub), err
+	return b.v.watch.Subs().Add(sub), err
 }
 
 // wait says that the run waits for something outside until the returned

@@ -36,11 +36,11 @@ func (l *loop) finished(v *vertex) {
 	l.tellIdle(v)
 	n := v.membership.after
 	// A caller may still hold a function of v: that must not keep the others.
-	v.membership.after, v.notify, v.sendsTo = nil, nil, nil
+	v.membership.succession, v.links = noSuccession, noLinks
 	if n == nil {
 		return
 	}
-	n.membership.before = nil
+	n.membership.own().before = nil
 	n.owed.Inherit(&v.owed)
 	switch {
 	case n.membership.gone:
@@ -80,7 +80,7 @@ func (l *loop) cut(v *vertex) {
 // leaving, has left.
 func (v *vertex) idleChan() <-chan struct{} {
 	if v.membership.idle == nil {
-		v.membership.idle = make(chan struct{})
+		v.membership.own().idle = make(chan struct{})
 	}
 	return v.membership.idle
 }
@@ -89,7 +89,7 @@ func (v *vertex) idleChan() <-chan struct{} {
 func (l *loop) tellIdle(v *vertex) {
 	if v.membership.idle != nil && !v.run.inRun && !v.watch.Active() {
 		close(v.membership.idle)
-		v.membership.idle = nil
+		v.membership.own().idle = nil
 	}
 }
 

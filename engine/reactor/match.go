@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -135,16 +136,23 @@ func (v *vertex) runs(d *engine.Vertex) bool {
 
 // newVertex makes a vertex for a declared resource, without initialising it.
 func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err error) {
-	defer engine.Caught("a method that describes "+id, &err)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", id, err)
+		}
+	}()
+	defer engine.Caught("a method that describes it", &err)
 	a, err := r.abilitiesOf(decl.Res)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", id, err)
+		return nil, err
 	}
-	v = &vertex{r: r, meta: decl.Res.MetaParams(), abil: a, slot: -1, links: &links{}}
+	v = r.roomFor(a, decl.Res.MetaParams())
 	r.env.Join(&v.Life, id, decl.Res)
 	v.noop, v.once = r.noopOf(v.meta), decl.Once
 	v.hold.Pace = hold.NewPace(v.meta)
-	v.key = batchKey(decl.Res, v.meta, v.noop)
+	if key := batchKey(decl.Res, v.meta, v.noop); key != "" {
+		v.key = &key
+	}
 	if len(decl.Recv) > 0 {
 		v.values.Store(values.New(decl.Recv, a.noWatch))
 	}
@@ -155,10 +163,35 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	return v, nil
 }
 
+// roomFor returns an empty vertex of a kind, in one piece with the room for its Watch, if it is to have one.
+func (r *Reactor) roomFor(a *abilities, m *engine.MetaParams) (v *vertex) {
+	if r.unwatched(a, m) {
+		v = &vertex{}
+	} else {
+		w := &struct {
+			vertex
+			watch watch.Vertex
+		}{}
+		v = &w.vertex
+		v.watch = &w.watch
+	}
+	v.r, v.meta, v.abil, v.slot, v.links = r, m, a, -1, noLinks
+	v.membership.succession, v.past.trouble = noSuccession, noTrouble
+	return v
+}
+
 // noWatch reports whether a value for a field leaves the Watch alone.
 func (a *abilities) noWatch(field string) bool {
 	_, f, err := a.recvType.At(field)
 	return err == nil && f.NoWatch
+}
+
+// hasKey reports whether that is the key of v's batch.
+func (v *vertex) hasKey(key string) bool {
+	if v.key == nil {
+		return key == ""
+	}
+	return *v.key == key
 }
 
 // batchKey returns the key that vertices must share to run in one call, empty for a vertex that
@@ -217,7 +250,7 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
 		return false
 	}
-	if m := d.Res.MetaParams(); !v.meta.Equal(m) || v.key != batchKey(d.Res, m, v.noop) {
+	if m := d.Res.MetaParams(); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
 		return false
 	}
 	return v.meta.Hidden || lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil

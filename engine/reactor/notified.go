@@ -17,7 +17,7 @@ func (w *watches) notified(c *watch.Context, v *vertex) bool {
 		return false
 	}
 	if err == nil {
-		err = c.Subscribe(host, paths, o, &v.watch.Subs, (*vertexTeller)(v))
+		err = c.Subscribe(host, paths, o, v.watch.Subs(), (*vertexTeller)(v))
 	}
 	if err != nil {
 		c.Result = engine.Freeze("Watch", err)

@@ -82,7 +82,7 @@ func New(o Options) (*Reactor, error) {
 		kinds:     map[schema.TypeKey]*abilities{},
 	}
 	r.loop.init(r)
-	r.runner.r = r
+	r.runner.r, r.runner.busy = r, r.sayBusy
 	r.memory.r, r.memory.recorder = r, ledger.NewRecorder(o.Store, o.Logger, r.newTimer)
 	r.shares.r = r
 	r.removals.Store(&o.MaxRemovals)

@@ -74,7 +74,7 @@ func (l *loop) unrealized(v *vertex) bool {
 	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
 		return true
 	case engine.StateFailed:
-		return v.retryAt > 0 && !v.byDefault() // nobody waits for ever
+		return v.past.retryAt > 0 && !v.byDefault() // nobody waits for ever
 	default:
 		return false
 	}
@@ -98,7 +98,7 @@ func (l *loop) checkRealized() {
 func (l *loop) rewatchFailed() {
 	for _, v := range l.byIndex {
 		if !v.meta.Rewatch || v.membership.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
-			v.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
+			v.past.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
 		l.r.memory.setRetries(v, 0)

@@ -11,8 +11,8 @@ import (
 // guardSent keeps what v itself sends and is secret out of all that it says. It
 // is called after a run.
 func (v *vertex) guardSent() {
-	if len(v.run.sent) > 0 {
-		v.guardList(slices.Collect(maps.Values(v.run.sent)))
+	if sent := v.run.sent(); len(sent) > 0 {
+		v.guardList(slices.Collect(maps.Values(sent)))
 	}
 }
 

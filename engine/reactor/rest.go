@@ -96,7 +96,7 @@ func (v *vertex) applies() {
 func (e *ending) cutOff(v *vertex, err error) {
 	v.run.altered.Store(false)
 	e.cuts = append(e.cuts, v.ID)
-	e.l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.out.took})
+	e.l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.job.out.took})
 }
 
 // CutError says that a change was cut off, because the engine was told to stop.

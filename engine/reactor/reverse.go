@@ -98,7 +98,7 @@ func (v *vertex) secretFields() []string {
 	}
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
-	for _, c := range v.run.changes {
+	for _, c := range v.run.changes() {
 		_, from := c.From.(schema.Secret)
 		_, to := c.To.(schema.Secret)
 		if from || to {

@@ -20,6 +20,7 @@ import (
 // runner plays runs, on goroutines of their own. It touches nothing of the loop.
 type runner struct {
 	r          *Reactor
+	busy       func() (done func()) // Init.Busy of every resource
 	semas      hold.Semaphores
 	committing atomic.Int64 // runs that wait for the store
 }
@@ -37,7 +38,10 @@ type job struct {
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	class    Class
-	stand    undo.Place // with the metaparameter reverse
+	stand    undo.Place  // with the metaparameter reverse
+	joined   *runContext // of the run that is going on; nil once the vertex wants no more of it
+	worker   *worker     // of the run, with the lead of a batch
+	out      outcome     // written by the run, read by the loop after mailRan
 
 	// what most runs need, so that they need no other memory
 	ctx     runContext // of the run, if v leads it
@@ -117,7 +121,7 @@ func (l *loop) begin(slots []int32) {
 			lead, vs = j, j.alone[:0]
 			lead.ctx.lead = v
 		}
-		v.run.ctx = lead.ctx.join()
+		j.joined = lead.ctx.join()
 		vs = append(vs, v)
 	}
 	if lead != nil {
@@ -130,7 +134,7 @@ func (l *loop) begin(slots []int32) {
 func (l *loop) enter(v *vertex) *job {
 	l.active++
 	l.disarm(v)
-	v.retryAt = 0
+	v.past.setRetry(0)
 	v.run.inRun = true
 	v.run.altered.Store(false)
 	j := &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: l.standing(v)}
@@ -162,9 +166,9 @@ var errUnwanted = fmt.Errorf("another graph without it, or with another one in i
 
 // endRun says, once for each run, that v wants no more of it.
 func (v *vertex) endRun() {
-	if v.run.ctx != nil {
-		v.run.ctx.leave(errUnwanted)
-		v.run.ctx = nil
+	if j := v.run.job; j != nil && j.joined != nil {
+		j.joined.leave(errUnwanted)
+		j.joined = nil
 	}
 }
 
@@ -206,7 +210,7 @@ func (x *runner) run(t task) {
 // endOne posts the end of the run of v. From then on the run must not touch v any more. heir goes on with the task,
 // if v is its lead and ends before the others.
 func (x *runner) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
-	v.run.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began), heir: heir}
+	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began), heir: heir}
 	x.r.mail.post(v, mailRan)
 }
 
@@ -325,7 +329,7 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 func check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
 	for _, v := range vs {
 		v.run.mu.Lock()
-		v.run.changes, v.run.sent, v.run.applied = nil, nil, apply
+		v.run.said, v.run.applied = nil, apply
 		v.run.mu.Unlock()
 	}
 	switch len(vs) {

@@ -23,7 +23,7 @@ func (l *loop) ran(v *vertex) {
 		l.ranLast(v)
 		return
 	}
-	o := v.run.out
+	o := v.run.job.out
 	if errors.Is(o.err, hold.ErrUsedUp) {
 		l.brakes.overBudget(v)
 		return
@@ -73,11 +73,11 @@ func (l *loop) ran(v *vertex) {
 // nothing, but its changes refresh others all the same.
 func (l *loop) ranLast(v *vertex) {
 	l.setDue(v, false)
-	if v.run.out.err == nil {
-		if v.run.job.apply && !v.run.out.ok { // it has changed something all the same
-			l.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.out.took, Refreshed: v.run.refresh.Load()})
+	if v.run.job.out.err == nil {
+		if v.run.job.apply && !v.run.job.out.ok { // it has changed something all the same
+			l.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.job.out.took, Refreshed: v.run.refresh.Load()})
 		}
-		l.refreshed(v, !v.run.out.ok)
+		l.refreshed(v, !v.run.job.out.ok)
 	} else if !v.membership.gone {
 		l.giveAsked(v)
 	}
@@ -125,7 +125,7 @@ func (l *loop) awaits(v *vertex, until string) {
 	if v.past.until == until {
 		return // it is noted
 	}
-	v.past.until = until
+	v.past.own().until = until
 	if l.awaited == nil {
 		l.awaited = map[string][]*vertex{}
 	}
@@ -172,7 +172,7 @@ func (l *loop) succeeded(v *vertex, changed bool) {
 	if v.wired().Acted() {
 		l.r.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
 	}
-	l.propagate(v, v.run.sent)
+	l.propagate(v, v.run.sent())
 }
 
 // next arranges what follows the run.
@@ -180,7 +180,7 @@ func (l *loop) next(v *vertex, run Run) {
 	switch {
 	case v.watch.Is(watch.Failed): // its own alarm is set
 	case run.Retry && l.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
-		v.retryAt = l.r.now() + int64(run.RetryIn)
+		v.past.setRetry(l.r.now() + int64(run.RetryIn))
 		l.after(run.RetryIn, v, func() { l.wake(v) })
 	case v.meta.Poll > 0 && !l.r.opt.Once:
 		l.after(jitter(l.r, v.meta.Poll), v, func() {
@@ -202,7 +202,7 @@ func (l *loop) afterRun(v *vertex) {
 }
 
 func (l *loop) wake(v *vertex) {
-	v.retryAt = 0
+	v.past.setRetry(0)
 	l.because(v, Trigger{Cause: CauseRetry})
 	l.m.Wake(v.slot)
 	l.setDue(v, true)
@@ -249,7 +249,7 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 		if t.past.until != v.ID || t.membership.gone {
 			continue
 		}
-		t.past.until = ""
+		t.past.own().until = ""
 		if t.past.last == engine.StateUnknown {
 			l.from(t, CauseAbove, v, "")
 			l.event(t)
@@ -281,7 +281,7 @@ func (l *loop) openAbove(v *vertex) string {
 func (l *loop) unknown(v *vertex, until string) {
 	l.awaits(v, until)
 	v.run.mu.Lock()
-	v.run.changes = v.wired().Unknown()
+	v.run.says().changes = v.wired().Unknown()
 	v.run.mu.Unlock()
 	l.report(v, Run{State: engine.StateUnknown, Noop: true})
 }
@@ -290,7 +290,7 @@ func (l *loop) unknown(v *vertex, until string) {
 // out. With retry the caller sees to that.
 func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	if !retry {
-		v.retryAt = 0
+		v.past.setRetry(0)
 		l.disarm(v)
 	}
 	l.m.Unready(v.slot)
@@ -311,8 +311,8 @@ func (l *loop) report(v *vertex, run Run) Run {
 	}
 	if run.State != engine.StateFailed {
 		v.run.mu.Lock()
-		run.Changes = v.clean(v.run.changes)
-		v.run.changes = nil
+		run.Changes = v.clean(v.run.changes())
+		v.run.forget()
 		v.run.mu.Unlock()
 	}
 	if run.Changed {
@@ -323,7 +323,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 	}
 	v.past.last = run.State
 	if run.Err != nil || !v.watch.Is(watch.Failed) { // else the Watch's error stands
-		v.past.lastErr = run.Err
+		v.past.setError(run.Err)
 	}
 	v.past.realized = v.past.realized || run.State.Settled()
 	l.r.opt.Listener.ran(run)

@@ -23,7 +23,7 @@ func (s *swap) findReaders() {
 	at := map[*lifecycle.Share]int{}
 	s.r.loop.readers = nil
 	for _, v := range s.all {
-		if v.readers = 0; !v.Share().Forgets() {
+		if v.forgetReaders(); !v.Share().Forgets() {
 			continue
 		}
 		if _, ok := at[v.Share()]; !ok {
@@ -38,9 +38,9 @@ func (s *swap) findReaders() {
 		v := s.all[i]
 		for _, j := range s.g.Succ(i) {
 			below := s.all[j]
-			v.readers |= below.readers
+			v.addReaders(below.readers)
 			if n, ok := at[below.Share()]; ok && below.Share().Forgets() {
-				v.readers |= 1 << n
+				v.addReaders(1 << n)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (s *swap) findReadersOfPart() {
 	if len(l.readers) >= 2*maxReaders { // many have gone, that are told apart without need
 		l.readers, todo = nil, slices.Clone(l.byIndex)
 		for _, v := range todo {
-			v.readers = 0
+			v.forgetReaders()
 		}
 	}
 	for _, v := range todo {
@@ -74,9 +74,9 @@ func (s *swap) findReadersOfPart() {
 		was := v.readers
 		for _, slot := range l.m.Below(v.slot) {
 			below := l.bySlot[slot]
-			v.readers |= below.readers
+			v.addReaders(below.readers)
 			if below.Share().Forgets() {
-				v.readers |= 1 << min(slices.Index(l.readers, below.Share()), maxReaders-1)
+				v.addReaders(1 << min(slices.Index(l.readers, below.Share()), maxReaders-1))
 			}
 		}
 		if v.readers != was {
@@ -90,7 +90,7 @@ func (s *swap) findReadersOfPart() {
 // altered tells the Forgetters below v that v has, or may have, altered the machine. The one of v itself
 // may have read all since.
 func (l *loop) altered(v *vertex) {
-	if v.readers == 0 || !v.run.job.apply || v.run.out.ok && v.run.out.err == nil {
+	if v.readers == 0 || !v.run.job.apply || v.run.job.out.ok && v.run.job.out.err == nil {
 		return
 	}
 	for i, s := range l.readers {

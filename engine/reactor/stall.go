@@ -64,11 +64,11 @@ func (b *brakes) stall(v *vertex, err error, d time.Duration) {
 	v.hold.Pass = v.hold.Pass || v.run.job.pass
 	v.run.job = nil
 	v.run.mu.Lock()
-	v.run.changes = nil
+	v.run.forget()
 	v.run.mu.Unlock()
 	b.l.m.Defer(v.slot)
 	if !v.watch.Is(watch.Failed) { // else its own alarm is set
-		v.past.lastErr = err
+		v.past.setError(err)
 		b.l.after(d, v, func() {
 			v.hold.Deferred = hold.NotDeferred
 			b.l.m.Wake(v.slot)

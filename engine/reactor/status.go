@@ -56,8 +56,8 @@ func (l *loop) status(v *vertex) Status {
 	}
 	switch s.State {
 	case engine.StateFailed:
-		if v.retryAt > 0 {
-			s.RetryIn = max(1, time.Duration(v.retryAt-l.r.now()))
+		if v.past.retryAt > 0 {
+			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.r.now()))
 		}
 	case engine.StateUnknown:
 		s.Until = v.past.until

@@ -103,8 +103,8 @@ func (e *ending) endWorkers(ended bool) {
 		return
 	}
 	for _, v := range e.l.bySlot {
-		if v != nil && v.run.worker != nil {
-			close(v.run.worker.tasks)
+		if v != nil && v.run.job != nil && v.run.job.worker != nil {
+			close(v.run.job.worker.tasks)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (f *failures) tryAgain(v *vertex, why Trigger) {
 		return
 	}
 	f.l.disarm(v)
-	v.retryAt = 0
+	v.past.setRetry(0)
 	f.l.m.Wake(v.slot)
 	f.l.setDue(v, true)
 }
@@ -160,7 +160,7 @@ func (f *failures) face(ctx context.Context) error {
 // an address is there before its routes are.
 func (f *failures) machineChanged() {
 	for v := range f.list {
-		if v.retryAt > 0 {
+		if v.past.retryAt > 0 {
 			f.l.r.memory.setRetries(v, 0)
 			v.watch.SetTries(0)
 			f.unstick(v, Trigger{Cause: CauseRetry})

@@ -94,7 +94,7 @@ func (s *swap) initAll(ctx context.Context) error {
 		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
 			return v.initError(err)
 		}
-		v.membership.broken = v.Error(err)
+		v.membership.own().broken = v.Error(err)
 	}
 	return nil
 }

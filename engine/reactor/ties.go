@@ -206,7 +206,7 @@ func (s *swap) retie() {
 		x.around.unlisten(x.old)
 	}
 	for v := range d.ties {
-		v.notify, v.listens = nil, nil
+		v.links = v.onlyWires()
 	}
 	for v := range d.ties {
 		s.listen(v, d.ties)
@@ -215,6 +215,9 @@ func (s *swap) retie() {
 
 // unlisten forgets the refreshes between two vertices.
 func (v *vertex) unlisten(other *vertex) {
+	if v.links == noLinks {
+		return
+	}
 	is := func(x *vertex) bool { return x == other }
 	v.notify, v.listens = slices.DeleteFunc(v.notify, is), slices.DeleteFunc(v.listens, is)
 }
@@ -247,7 +250,8 @@ func (s *swap) listen(v *vertex, brought map[*vertex][]tie) {
 // refreshes notes that a change of v refreshes another vertex, where that can be refreshed.
 func (v *vertex) refreshes(to *vertex) {
 	if to.abil.Refreshable && !to.meta.Hidden {
-		v.notify = append(v.notify, to)
-		to.listens = append(to.listens, v)
+		own, its := v.ownLinks(), to.ownLinks()
+		own.notify = append(own.notify, to)
+		its.listens = append(its.listens, v)
 	}
 }

@@ -22,13 +22,13 @@ type vertex struct {
 	r     *Reactor
 	meta  *engine.MetaParams
 	abil  *abilities
-	key   string // of its batch; empty for none
+	key   *string // of its batch; nil for none
 	slot  int32
 	index int32 // in the present graph
 
 	// what each component knows of it
 	hold   hold.Vertex
-	watch  watch.Vertex
+	watch  *watch.Vertex // nil where it has no Watch: see unwatched
 	owed   ledger.Vertex
 	values atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
 
@@ -37,23 +37,19 @@ type vertex struct {
 	past       past
 
 	asked   *asked // for the next run; nil for nothing but byGraph
-	retryAt int64  // by the reactor's clock, 0 for never
 	alarm   int32  // place in alarms, from 1; 0 for none
 	noop    bool   // nothing may be altered
 	once    bool   // it rests after its first success: engine.Vertex.Once
 	byGraph bool   // a graph asks for the next run
 	due     bool   // counted in shared
 
-	readers uint64 // which Forgetters have a vertex below it: bits of Reactor.readers
-	*links
+	ties   []tie // the declared edges that belong to it
+	*links       // noLinks until it has one
 }
 
 // membership is how a vertex comes into the graph and leaves it.
 type membership struct {
-	broken error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
-	idle   chan struct{} // see idleChan
-	before *vertex       // the one of the same name that has to end first
-	after  *vertex       // the one of the same name that waits for this one
+	*succession // noSuccession until it has one
 
 	mail      atomic.Uint32 // what other goroutines have said of it, and the loop has not taken
 	gone      bool          // it has left the graph
@@ -62,23 +58,71 @@ type membership struct {
 	resumed   bool          // the Swap has failed: it goes on when it has ended
 }
 
-// links are the edges of a vertex, as the loop follows them.
+// succession is what few vertices know of how they come and leave.
+type succession struct {
+	broken error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
+	idle   chan struct{} // see idleChan
+	before *vertex       // the one of the same name that has to end first
+	after  *vertex       // the one of the same name that waits for this one
+}
+
+// noSuccession is the one of every vertex without any. It is never written.
+var noSuccession = &succession{}
+
+// own returns the succession for writing.
+func (m *membership) own() *succession {
+	if m.succession == noSuccession {
+		m.succession = &succession{}
+	}
+	return m.succession
+}
+
+// links are the edges of a vertex along which it tells others something. Most have none.
 type links struct {
-	ties    []tie     // the declared edges that belong to it
 	notify  []*vertex // whom a change of it refreshes
 	listens []*vertex // whose change refreshes it
 	sendsTo []target
+	readers uint64 // which Forgetters have a vertex below it: bits of loop.readers
+}
+
+// noLinks are the links of every vertex without any. They are never written.
+var noLinks = &links{}
+
+// ownLinks returns the links of v for writing.
+func (v *vertex) ownLinks() *links {
+	if v.links == noLinks {
+		v.links = &links{}
+	}
+	return v.links
+}
+
+// addReaders notes Forgetters that have a vertex below v.
+func (v *vertex) addReaders(bits uint64) {
+	if v.readers|bits != v.readers {
+		v.ownLinks().readers |= bits
+	}
+}
+
+// forgetReaders forgets them.
+func (v *vertex) forgetReaders() {
+	if v.readers != 0 {
+		v.links.readers = 0
+	}
+}
+
+// onlyWires returns the links of v without those of refreshes.
+func (v *vertex) onlyWires() *links {
+	if len(v.sendsTo) == 0 && v.readers == 0 {
+		return noLinks
+	}
+	return &links{sendsTo: v.sendsTo, readers: v.readers}
 }
 
 // running is the run of a vertex that goes on, or the last one. The loop and the goroutine of the
 // run share it.
 type running struct {
-	job     *job            // written by the loop before the run; nil without one
-	out     outcome         // written by the run, read by the loop after mailRan
-	ctx     *runContext     // of the run that is going on; nil once v wants no more of it
-	worker  *worker         // of the run, with the lead of a batch
-	changes []engine.Change // guarded by mu
-	sent    values.Sent     // guarded by mu
+	job  *job  // written by the loop before the run; nil without one
+	said *said // nil for nothing; guarded by mu
 
 	waits   atomic.Int32 // waits in Host that are going on
 	refresh atomic.Bool  // what Init.Refresh says
@@ -89,16 +133,83 @@ type running struct {
 	yielded bool         // its slot was given back while it waits in Host
 }
 
+// said is what the resource has reported in a run.
+type said struct {
+	changes []engine.Change
+	sent    values.Sent
+}
+
+// says returns what the resource has reported, for more. The caller holds mu, here and in the methods below, unless the run
+// has ended.
+func (x *running) says() *said {
+	if x.said == nil {
+		x.said = &said{}
+	}
+	return x.said
+}
+
+func (x *running) changes() []engine.Change {
+	if x.said == nil {
+		return nil
+	}
+	return x.said.changes
+}
+
+func (x *running) sent() values.Sent {
+	if x.said == nil {
+		return nil
+	}
+	return x.said.sent
+}
+
+// forget forgets the reported changes.
+func (x *running) forget() {
+	if x.said != nil {
+		x.said.changes = nil
+	}
+}
+
 // past is how the runs of a vertex have ended.
 type past struct {
-	lastErr  error
-	until    string       // with StateUnknown: the vertex that has to run first
+	*trouble              // noTrouble until it has one
 	lastRun  uint64       // the ID of the last run
 	changed  int32        // runs that changed something; for the one that never rests
 	last     engine.State // how the last run ended
 	class    Class        // of the last run
 	realized bool         // a run has brought it about
 	rested   bool         // it rests after its first success, and that was
+}
+
+// trouble is why a vertex did not end well.
+type trouble struct {
+	lastErr error
+	retryAt int64  // by the reactor's clock, 0 for never
+	until   string // with StateUnknown: the vertex that has to run first
+}
+
+// noTrouble is the one of every vertex without any. It is never written.
+var noTrouble = &trouble{}
+
+// own returns the trouble for writing.
+func (p *past) own() *trouble {
+	if p.trouble == noTrouble {
+		p.trouble = &trouble{}
+	}
+	return p.trouble
+}
+
+// setError notes how the last run ended, nil for well.
+func (p *past) setError(err error) {
+	if err != nil || p.lastErr != nil {
+		p.own().lastErr = err
+	}
+}
+
+// setRetry notes when the vertex is tried again by itself, 0 for never.
+func (p *past) setRetry(at int64) {
+	if at != p.retryAt {
+		p.own().retryAt = at
+	}
 }
 
 // abilities are what a vertex's kind can do, in the form that the loop asks for.
@@ -121,13 +232,24 @@ func (v *vertex) wiring() *values.Vertex {
 	return v.wired()
 }
 
-// complete makes the handle of the vertex's resource lead to the loop.
+// complete makes the handle of the vertex's resource lead to the loop. A function that the kind has no use for leads nowhere:
+// each one that leads somewhere takes memory of its own.
 func (v *vertex) complete(h *engine.Init) {
 	h.Noop = v.noop
-	h.Running, h.Event, h.Busy = v.sayRunning, v.sayEvent, v.r.sayBusy
-	h.Refresh, h.Change = v.run.refresh.Load, v.change
-	h.Send, h.Receives, h.Recv = v.send, v.receives, v.recvMap
-	h.Host = (*vertexHost)(v)
+	h.Busy, h.Change, h.Host = v.r.runner.busy, v.change, (*vertexHost)(v)
+	if !v.abil.Unwatched {
+		h.Running, h.Event = v.sayRunning, v.sayEvent
+	}
+	if v.abil.Refreshable {
+		h.Refresh = v.run.refresh.Load
+	}
+	h.Send = sendNothing
+	if v.abil.Sends != nil {
+		h.Send, h.Receives = v.send, v.receives
+	}
+	if v.wired() != nil {
+		h.Recv = v.recvMap
+	}
 	if v.noop {
 		h.VarDir = v.VarPath
 	}
@@ -148,8 +270,9 @@ func (v *vertex) sayEvent() {
 func (v *vertex) change(c engine.Change) {
 	c.From, c.To = v.r.env.Shown(c.From), v.r.env.Shown(c.To)
 	v.run.mu.Lock()
-	v.run.changes = append(v.run.changes, c)
-	first := v.run.applied && len(v.run.changes) == 1
+	said := v.run.says()
+	said.changes = append(said.changes, c)
+	first := v.run.applied && len(said.changes) == 1
 	v.run.mu.Unlock()
 	if first {
 		v.applies()
@@ -157,6 +280,8 @@ func (v *vertex) change(c engine.Change) {
 }
 
 // unwatched reports whether the vertex has no Watch: it is ready from the start.
-func (v *vertex) unwatched() bool {
-	return v.abil.Unwatched || v.meta.Poll > 0 || v.meta.Hidden || v.r.opt.Once
+func (v *vertex) unwatched() bool { return v.r.unwatched(v.abil, v.meta) }
+
+func (r *Reactor) unwatched(a *abilities, m *engine.MetaParams) bool {
+	return a.Unwatched || m.Poll > 0 || m.Hidden || r.opt.Once
 }

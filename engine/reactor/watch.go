@@ -43,7 +43,7 @@ func (w *watches) startWatch(v *vertex) {
 	if v.membership.suspended || v.watch.Active() || w.l.r.ctx.Err() != nil {
 		return
 	}
-	v.retryAt = 0
+	v.past.setRetry(0)
 	if v.run.inRun {
 		v.watch.StartLater(true)
 		return
@@ -138,7 +138,7 @@ func (w *watches) watchFailed(v *vertex, err error) {
 	wait, again := w.l.backoff.Again(v.meta, err, v.watch.Tries())
 	if again {
 		v.watch.SetTries(v.watch.Tries() + 1)
-		v.retryAt = w.l.r.now() + int64(wait)
+		v.past.setRetry(w.l.r.now() + int64(wait))
 		w.l.after(wait, v, func() {
 			w.l.because(v, Trigger{Cause: CauseWatch})
 			w.startWatch(v)

@@ -84,7 +84,7 @@ func (v *vertex) classify(ts []Trigger) Class {
 // heard notes an event of v's Watch, with the causes that its subscriptions know.
 func (l *loop) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
-	if c := v.watch.Subs.Led(); c.Merged > 0 || c.Resync {
+	if c := v.watch.Subs().Led(); c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.Text(c.Path), c.Merged, c.Resync
 	}
 	l.because(v, t)

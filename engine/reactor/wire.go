@@ -16,14 +16,20 @@ type target struct {
 
 // send implements Init.Send.
 func (v *vertex) send(x any) error {
-	sent, err := values.Send(v.ID, v.abil.Sends, x, v.wired().IsTainted())
+	sent, err := values.Send(v.abil.Sends, x, v.wired().IsTainted())
 	if err != nil {
 		return err
 	}
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
-	v.run.sent = sent
+	v.run.says().sent = sent
 	return nil
+}
+
+// sendNothing implements Init.Send of a kind that sends nothing.
+func sendNothing(x any) error {
+	_, err := values.Send(nil, x, false)
+	return err
 }
 
 // receives implements Init.Receives, and recvMap implements Init.Recv.

@@ -36,7 +36,7 @@ func (p *pool) assignWork(t task) {
 		w = &worker{tasks: make(chan task, 1)}
 		p.workers.Go(func() { p.work(w) })
 	}
-	t.vs[0].run.worker = w
+	t.vs[0].run.job.worker = w
 	w.tasks <- t
 }
 
@@ -50,12 +50,12 @@ func (p *pool) work(w *worker) {
 
 // freeWorker takes back the worker of a run that has ended, unless its heir still needs it.
 func (p *pool) freeWorker(v *vertex) {
-	w, heir := v.run.worker, v.run.out.heir
-	v.run.worker, v.run.out.heir = nil, nil
+	w, heir := v.run.job.worker, v.run.job.out.heir
+	v.run.job.worker, v.run.job.out.heir = nil, nil
 	switch {
 	case w == nil:
 	case heir != nil && heir.run.inRun:
-		heir.run.worker = w
+		heir.run.job.worker = w
 	default:
 		p.idle = append(p.idle, w)
 	}

@@ -100,11 +100,11 @@ type Rest struct {
 // Corrected takes a correction of the vertex, from values with a print. It reports whether the
 // vertex flaps, and for how long it is left alone then.
 func (v *Vertex) Corrected(print uint64, now int64, o Flapping) (rest Rest, yes bool) {
-	f := v.flaps
-	if f == nil {
-		f = &flaps{}
-		v.flaps = f
+	mine := v.own()
+	if mine.flaps == nil {
+		mine.flaps = &flaps{}
 	}
+	f := mine.flaps
 	f.note(correction{print, now}, o)
 	// After a pause the first correction tells that the other side has not given up.
 	if (f.pauses == 0 || f.against != print) && f.times(print) < o.Times {
@@ -119,7 +119,9 @@ func (v *Vertex) Corrected(print uint64, now int64, o Flapping) (rest Rest, yes 
 
 // Rested reports whether a vertex that was left alone until a time waits for that time still:
 // it was not resumed meanwhile, and did not flap again.
-func (v *Vertex) Rested(until int64) bool { return v.flaps != nil && v.flaps.until == until }
+func (v *Vertex) Rested(until int64) bool {
+	return v.past != nil && v.flaps != nil && v.flaps.until == until
+}
 
 // note adds a correction, and forgets old and surplus corrections.
 func (f *flaps) note(c correction, o Flapping) {

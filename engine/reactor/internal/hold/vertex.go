@@ -11,8 +11,21 @@ type Vertex struct {
 	Charged bool // it has taken from the budget, or was told to go on, and failed since
 	Pass    bool // the next run may change something whatever the budget says
 
+	*past // nil for none: few vertices have one
+}
+
+// past is what has happened to a vertex.
+type past struct {
 	held  *holding // by a brake; nil for none
 	flaps *flaps   // nil if it was not corrected
+}
+
+// own returns the past for writing.
+func (v *Vertex) own() *past {
+	if v.past == nil {
+		v.past = &past{}
+	}
+	return v.past
 }
 
 // The brakes, as Held names them.
@@ -35,23 +48,23 @@ type holding struct {
 }
 
 // Hold has a brake hold the vertex from now on.
-func (v *Vertex) Hold(h Held, now int64) { v.held = &holding{h, now} }
+func (v *Vertex) Hold(h Held, now int64) { v.own().held = &holding{h, now} }
 
 // LetGo ends Hold.
-func (v *Vertex) LetGo() { v.held = nil }
+func (v *Vertex) LetGo() { v.own().held = nil }
 
 // Forgive forgets the corrections of the vertex: an operator has said to go on.
-func (v *Vertex) Forgive() { v.flaps = nil }
+func (v *Vertex) Forgive() { v.own().flaps = nil }
 
 // IsHeld reports whether a brake holds the vertex.
-func (v *Vertex) IsHeld() bool { return v.held != nil }
+func (v *Vertex) IsHeld() bool { return v.past != nil && v.held != nil }
 
 // HeldBy reports whether that brake holds the vertex.
-func (v *Vertex) HeldBy(brake string) bool { return v.held != nil && v.held.Brake == brake }
+func (v *Vertex) HeldBy(brake string) bool { return v.IsHeld() && v.held.Brake == brake }
 
 // HeldNow tells what holds the vertex, and for how long from now on; nil for nothing.
 func (v *Vertex) HeldNow(now int64) *Held {
-	if v.held == nil {
+	if !v.IsHeld() {
 		return nil
 	}
 	h := v.held.Held

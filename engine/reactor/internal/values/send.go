@@ -1,26 +1,27 @@
 package values
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
-// Send copies the values of x, which a resource sends whose Sends has the type want. With tainted
+// Send copies the values of x, which a resource sends whose Sends has the type want; nil for none. With tainted
 // all of them are secret. Callable from any goroutine.
-func Send(id string, want *schema.Type, x any, tainted bool) (Sent, error) {
+func Send(want *schema.Type, x any, tainted bool) (Sent, error) {
 	if want == nil {
-		return nil, fmt.Errorf("%s sends nothing: it has no Sends that returns a struct", id)
+		return nil, errors.New("the kind sends nothing: it has no Sends that returns a struct")
 	}
 	if t, rv, err := schema.Side(x); err != nil || !rv.IsValid() || t.Go != want.Go {
-		return nil, fmt.Errorf("%s sends a %T where Sends says %s", id, x, nameOf(want))
+		return nil, fmt.Errorf("the kind sends a %T where Sends says %s", x, nameOf(want))
 	}
 	sent := make(Sent, len(want.Fields))
 	for _, f := range want.Fields {
 		x, err := schema.Get(x, f.Key)
 		if err != nil {
-			return nil, fmt.Errorf("%s sends %s: %w", id, f.Key, err)
+			return nil, fmt.Errorf("sending %s: %w", f.Key, err)
 		}
 		sent[f.Key] = Value{V: schema.Clone(x), Secret: tainted || f.Type.Secret || secrets.Holds(x)}
 	}

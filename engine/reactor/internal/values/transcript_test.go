@@ -147,7 +147,7 @@ func (s *script) send(name string, args []string) string {
 		from = newVertex(nil)
 		s.vs[name] = from
 	}
-	list, err := values.Send(name, s.sends, x, from.IsTainted())
+	list, err := values.Send(s.sends, x, from.IsTainted())
 	if err != nil {
 		return err.Error()
 	}

@@ -19,7 +19,7 @@ type subscription struct {
 	forLoop *engine.Cause // taken by the resource, not yet by the loop
 }
 
-// Subs are the subscriptions of one vertex. The zero value has none. Callable from any goroutine.
+// Subs are the subscriptions of one vertex. The zero value has none; a nil one keeps none. Callable from any goroutine.
 type Subs struct {
 	last atomic.Pointer[subscription] // written under mu
 	mu   sync.Mutex
@@ -27,8 +27,8 @@ type Subs struct {
 
 // Add wraps a subscription of the vertex; nil stays nil.
 func (l *Subs) Add(s engine.Subscription) engine.Subscription {
-	if s == nil {
-		return nil
+	if s == nil || l == nil {
+		return s
 	}
 	return l.add(&subscription{Subscription: s, of: l})
 }
@@ -69,7 +69,7 @@ func (s *subscription) Close() {
 
 // Led returns, for the loop, what led to the wake-ups of the vertex since it asked last.
 func (l *Subs) Led() (c engine.Cause) {
-	if l.last.Load() == nil {
+	if l == nil || l.last.Load() == nil {
 		return c
 	}
 	l.mu.Lock()

@@ -123,7 +123,7 @@ func (s *script) subs(word string, args []string) string {
 	switch word {
 	case "subscribe":
 		src := &source{}
-		src.wrapped = s.v.Subs.Add(src)
+		src.wrapped = s.v.Subs().Add(src)
 		s.sources[args[0]] = src
 	case "cause":
 		c := &s.sources[args[0]].cause
@@ -135,7 +135,7 @@ func (s *script) subs(word string, args []string) string {
 	case "resource":
 		return show(s.sources[args[0]].wrapped.Cause())
 	case "loop":
-		return show(s.v.Subs.Led())
+		return show(s.v.Subs().Led())
 	case "close":
 		s.sources[args[0]].wrapped.Close()
 	default:

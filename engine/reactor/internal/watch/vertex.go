@@ -20,9 +20,9 @@ const (
 )
 
 // Vertex is the Watch of one vertex. The zero value is not started. The loop calls everything but
-// SayRunning, HasSaid and Subs.
+// SayRunning, HasSaid and Subs. A vertex without a Watch has a nil one, which is never started.
 type Vertex struct {
-	Subs Subs
+	subs Subs
 
 	ctx     *Context // while active
 	startBy int64    // by the reactor's clock
@@ -34,10 +34,25 @@ type Vertex struct {
 }
 
 // Active reports whether the Watch was started and has not ended.
-func (v *Vertex) Active() bool { return v.active }
+func (v *Vertex) Active() bool { return v != nil && v.active }
 
 // Is reports whether the Watch is in a state.
-func (v *Vertex) Is(s State) bool { return v.state == s }
+func (v *Vertex) Is(s State) bool { return v.is() == s }
+
+func (v *Vertex) is() State {
+	if v == nil {
+		return Idle
+	}
+	return v.state
+}
+
+// Subs are its subscriptions, nil for none. Callable from any goroutine.
+func (v *Vertex) Subs() *Subs {
+	if v == nil {
+		return nil
+	}
+	return &v.subs
+}
 
 // Context is the context of the Watch, while it is active.
 func (v *Vertex) Context() *Context { return v.ctx }
@@ -53,25 +68,32 @@ func (v *Vertex) Start(parent context.Context, now int64, timeout time.Duration)
 }
 
 // StartLater has the Watch started when the run has ended, or with false no more.
-func (v *Vertex) StartLater(yes bool) { v.again = yes }
+func (v *Vertex) StartLater(yes bool) {
+	if v != nil {
+		v.again = yes
+	}
+}
 
 // TakeStart reports whether the Watch has to be started now that a run has ended, once.
 func (v *Vertex) TakeStart() (yes bool) {
+	if v == nil {
+		return false
+	}
 	yes, v.again = v.again, false
 	return yes
 }
 
 // SayRunning takes the word of the Watch that it is armed. It reports whether that is the first
 // since its start. Callable from any goroutine.
-func (v *Vertex) SayRunning() (first bool) { return v.said.CompareAndSwap(false, true) }
+func (v *Vertex) SayRunning() (first bool) { return v != nil && v.said.CompareAndSwap(false, true) }
 
 // HasSaid reports whether the Watch has said Running since its start. Callable from any goroutine.
-func (v *Vertex) HasSaid() bool { return v.said.Load() }
+func (v *Vertex) HasSaid() bool { return v != nil && v.said.Load() }
 
 // Arm takes the news that the Watch is armed. It reports whether that is news: the Watch was
 // starting.
 func (v *Vertex) Arm() bool {
-	if v.state != Starting {
+	if v.is() != Starting {
 		return false
 	}
 	v.state = Running
@@ -86,7 +108,7 @@ func (v *Vertex) End(why State) {
 
 // Cut tells the Watch to end, if there is one, and leaves the next step open.
 func (v *Vertex) Cut() {
-	if v.active {
+	if v.Active() {
 		v.ctx.cancel()
 	}
 }
@@ -109,14 +131,23 @@ func (v *Vertex) Since(now int64, timeout time.Duration) time.Duration {
 
 // Due returns the time by which a starting Watch has to say Running; 0 where it is not starting.
 func (v *Vertex) Due() int64 {
-	if v.state != Starting {
+	if v.is() != Starting {
 		return 0
 	}
 	return v.startBy
 }
 
 // Tries returns how often the Watch was started again since it was well.
-func (v *Vertex) Tries() int32 { return v.tries }
+func (v *Vertex) Tries() int32 {
+	if v == nil {
+		return 0
+	}
+	return v.tries
+}
 
 // SetTries counts these.
-func (v *Vertex) SetTries(n int32) { v.tries = n }
+func (v *Vertex) SetTries(n int32) {
+	if v != nil {
+		v.tries = n
+	}
+}
