@@ -30,7 +30,9 @@ type NoopRes struct {
 	traits.Overlapping
 	traits.Unwatched
 
-	init *engine.Init
+	// Of the handle, which is not kept: there may be millions.
+	refreshed func() bool
+	change    func(engine.Change)
 
 	Comment string `yaml:"comment" lang:"comment" doc:"Free text, for people." mgmt:"param"`
 }
@@ -41,9 +43,9 @@ func (x *NoopRes) Default() engine.Res { return &NoopRes{} }
 // Validate accepts everything.
 func (x *NoopRes) Validate() error { return nil }
 
-// Init keeps the handle, and initialises the members of the group.
+// Init keeps two functions of the handle, and initialises the members of the group.
 func (x *NoopRes) Init(init *engine.Init) error {
-	x.init = init
+	x.refreshed, x.change = init.Refresh, init.Change
 	return x.InitGroup(init)
 }
 
@@ -52,9 +54,9 @@ func (x *NoopRes) Cleanup() error { return x.CleanupGroup() }
 
 // CheckApply finds everything right, unless a notification passes through.
 func (x *NoopRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
-	refresh := x.init.Refresh()
+	refresh := x.refreshed()
 	if refresh {
-		x.init.Change(engine.Change{Verb: engine.Refreshed})
+		x.change(engine.Change{Verb: engine.Refreshed})
 	}
 	return x.CheckGroup(ctx, apply, !refresh, nil)
 }
