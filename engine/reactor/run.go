@@ -32,7 +32,7 @@ type job struct {
 	spending uint64     // the number of changes that it has taken from the budget; written by the run
 	refill   uint64     // when the budget refused it: how often that was filled again
 	broken   error      // it cannot be run
-	owed     ledger.Run // what it acts on, and whom its change refreshes: law 7
+	owed     ledger.Run // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
 	since    int64     // when that began,
@@ -58,7 +58,7 @@ func checkedOf(vs []*vertex) []engine.Outcome {
 	return make([]engine.Outcome, len(vs))
 }
 
-// appliedOf returns room for the outcomes of those that are altered.
+// appliedOf returns room for the outcomes of the altered vertices.
 func appliedOf(vs []*vertex) []engine.Outcome {
 	if len(vs) == 1 {
 		return vs[0].run.job.applied[:]
@@ -107,7 +107,7 @@ func (l *loop) skip(v *vertex) bool {
 	return l.settled(v, engine.StateFailed)
 }
 
-// begin starts what the machine decided.
+// begin starts the runs that the machine decided on.
 func (l *loop) begin(slots []int32) {
 	var lead *job
 	var vs []*vertex
@@ -129,7 +129,7 @@ func (l *loop) begin(slots []int32) {
 	}
 }
 
-// enter prepares a vertex for a run. What was to be done for it later is off: this run is the
+// enter prepares a vertex for a run. Its alarm is off: this run is the
 // retry, or the look of the poll.
 func (l *loop) enter(v *vertex) *job {
 	l.active++
@@ -146,7 +146,7 @@ func (l *loop) enter(v *vertex) *job {
 	return j
 }
 
-// tell gives the resource what its traits hold of the run.
+// tell gives the traits of the resource their part of the run.
 func (v *vertex) tell() (err error) {
 	if !v.abil.Refreshable && !v.abil.Recvable {
 		return nil

@@ -26,7 +26,7 @@ type vertex struct {
 	slot  int32
 	index int32 // in the present graph
 
-	// what each component knows of it
+	// the parts of the components
 	hold   hold.Vertex
 	watch  *watch.Vertex // nil where it has no Watch: see unwatched
 	owed   ledger.Vertex
@@ -51,7 +51,7 @@ type vertex struct {
 type membership struct {
 	*succession // noSuccession until it has one
 
-	mail      atomic.Uint32 // what other goroutines have said of it, and the loop has not taken
+	mail      atomic.Uint32 // news from other goroutines that the loop has not taken
 	gone      bool          // it has left the graph
 	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
 	stalled   uint8         // how far the log has told that it waits for something outside; 0 if it does not
@@ -127,7 +127,7 @@ type running struct {
 	waits   atomic.Int32 // waits in Host that are going on
 	refresh atomic.Bool  // what Init.Refresh says
 	altered atomic.Bool  // the run, which may alter, has reported a change
-	mu      sync.Mutex   // guards what the run reports
+	mu      sync.Mutex   // guards the reports of the run
 	applied bool         // CheckApply was called to alter; guarded by mu
 	inRun   bool         // there is a run
 	yielded bool         // its slot was given back while it waits in Host
@@ -139,7 +139,7 @@ type said struct {
 	sent    values.Sent
 }
 
-// says returns what the resource has reported, for more. The caller holds mu, here and in the methods below, unless the run
+// says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
 // has ended.
 func (x *running) says() *said {
 	if x.said == nil {
@@ -173,7 +173,7 @@ func (x *running) forget() {
 type past struct {
 	*trouble              // noTrouble until it has one
 	lastRun  uint64       // the ID of the last run
-	changed  int32        // runs that changed something; for the one that never rests
+	changed  int32        // runs that changed something
 	last     engine.State // how the last run ended
 	class    Class        // of the last run
 	realized bool         // a run has brought it about
@@ -232,8 +232,8 @@ func (v *vertex) wiring() *values.Vertex {
 	return v.wired()
 }
 
-// complete makes the handle of the vertex's resource lead to the loop. A function that the kind has no use for leads nowhere:
-// each one that leads somewhere takes memory of its own.
+// complete makes the handle of the vertex's resource lead to the loop. A function without a use for the kind leads nowhere:
+// any other function takes memory of its own.
 func (v *vertex) complete(h *engine.Init) {
 	h.Noop = v.noop
 	h.Busy, h.Change, h.Host = v.r.runner.busy, v.change, (*vertexHost)(v)

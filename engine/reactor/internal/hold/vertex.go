@@ -6,7 +6,7 @@ import "time"
 // It is used by the loop only.
 type Vertex struct {
 	Pace     *Pace    // nil if its starts wait for nothing
-	Deferred Deferral // what its start waits for
+	Deferred Deferral // the reason for which its start waits
 
 	Charged bool // it has taken from the budget, or was told to go on, and failed since
 	Pass    bool // the next run may change something whatever the budget says

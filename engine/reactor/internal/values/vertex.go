@@ -34,7 +34,7 @@ type wire struct {
 // Vertex is what one vertex sends and receives.
 type Vertex struct {
 	recv     []wire
-	last     Sent // what it has sent
+	last     Sent // the values that it has sent
 	received atomic.Pointer[map[string]*engine.Send]
 	refused  error    // why received values were refused
 	marked   []string // parameters that are shown as little as a secret that was received
@@ -129,10 +129,10 @@ func (v *Vertex) Refuse(err error) { v.refused = err }
 // IsTainted reports whether the vertex receives a secret.
 func (v *Vertex) IsTainted() bool { return v != nil && v.tainted }
 
-// Feeds reports whether somebody receives what the vertex sends.
+// Feeds reports whether another vertex receives values of this one.
 func (v *Vertex) Feeds() bool { return v != nil && v.feeds.Load() }
 
-// SetFeeds says whether somebody receives what the vertex sends.
+// SetFeeds says whether another vertex receives values of this one.
 func (v *Vertex) SetFeeds(yes bool) {
 	if v != nil && v.feeds.Load() != yes {
 		v.feeds.Store(yes)
@@ -270,7 +270,7 @@ func (w *wire) assign(res engine.Res) (undo func(), err error) {
 	return undo, nil
 }
 
-// Publish makes what was carried visible to Recv.
+// Publish makes the carried values visible to Recv.
 func (v *Vertex) Publish(to Receiver) { v.publish(to, v.recv) }
 
 // publish makes the received values visible to Recv; before tells which wires had a value waiting.
