@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -28,49 +29,47 @@ func TestOneFrameServes(t *testing.T) {
 	}
 }
 
-// clockNames are the names by which code reads the clock of the machine, or makes a timer.
-var clockNames = map[string][]string{"time": {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"}}
+// clockNames are the names by which code reads the clock of the machine, makes a timer, or takes that clock outright.
+var clockNames = map[string][]string{
+	"time":   {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"},
+	"engine": {"SystemClock"},
+}
 
 // clockExceptions are the functions that ask the clock of the machine for good, with the reason.
 var clockExceptions = map[string]string{
-	"engine/clock.go Now":          "it is the clock of the machine",
-	"engine/clock.go AfterFunc":    "it is the clock of the machine",
-	"engine/clock.go Since":        "it is the clock of the machine",
-	"engine/clock.go NewTimer":     "it is the clock of the machine",
-	"engine/clock.go NewTicker":    "it is the clock of the machine",
-	"engine/host/command.go drain": "the kernel takes a deadline of a pipe by its own clock",
-	"engine/host/output.go copy":   "the kernel takes a deadline of a pipe by its own clock",
+	"engine/clock.go Now":                "it is the clock of the machine",
+	"engine/clock.go AfterFunc":          "it is the clock of the machine",
+	"engine/clock.go Since":              "it is the clock of the machine",
+	"engine/clock.go NewTimer":           "it is the clock of the machine",
+	"engine/clock.go NewTicker":          "it is the clock of the machine",
+	"engine/host/command.go drain":       "the kernel takes a deadline of a pipe by its own clock",
+	"engine/host/output.go copy":         "the kernel takes a deadline of a pipe by its own clock",
+	"engine/control/client.go NewClient": "a client talks to a daemon, and has no Host",
 }
 
-// clockAllowed says how many functions of an area still ask the clock of the machine and no
-// engine.Clock. It is a ratchet: a change may lower a number, and an area without an entry
-// has none.
-var clockAllowed = map[string]int{"resources": 22}
+// defaultClocks are the functions that take the clock of the machine where an option gives none.
+var defaultClocks = []string{
+	"engine/control/recorder.go NewRecorder", "engine/metrics/metrics.go New", "engine/provider/log.go NewLogger",
+	"engine/world/bolt/bolt.go withDefaults", "engine/world/memory/memory.go New",
+}
 
-// TestClocksAreValues: below the root package, time comes by a value, but for what is
-// left.
+// TestClocksAreValues: below the root package, time comes by a value.
 func TestClocksAreValues(t *testing.T) {
-	found, excepted := map[string]int{}, 0
+	excepted := 0
 	for _, root := range []string{"../engine", "../gapi", "../graph", "../resources", "../traits"} {
-		for where := range callsOf(t, root, clockNames) {
+		for where, names := range callsOf(t, root, clockNames) {
 			switch {
 			case clockExceptions[where] != "":
 				excepted++
+			case slices.Contains(defaultClocks, where) && slices.Equal(names, []string{"engine.SystemClock"}):
+				excepted++
 			case !ofTests(where):
-				found[areaOf(where)]++
+				t.Errorf("%s uses %s: take an engine.Clock, such as engine.ClockOf(host)", where, strings.Join(names, ", "))
 			}
 		}
 	}
-	if excepted != len(clockExceptions) {
-		t.Errorf("%d of %d exceptions are needed: take out the others", excepted, len(clockExceptions))
-	}
-	for area, n := range found {
-		switch most := clockAllowed[area]; {
-		case n > most:
-			t.Errorf("%s asks the clock of the machine in %d functions, %d are allowed: take an engine.Clock", area, n, most)
-		case n < most:
-			t.Logf("%s asks it in %d functions, %d are allowed: lower that", area, n, most)
-		}
+	if all := len(clockExceptions) + len(defaultClocks); excepted != all {
+		t.Errorf("%d of %d exceptions are needed: take out the others", excepted, all)
 	}
 }
 
@@ -78,14 +77,4 @@ func TestClocksAreValues(t *testing.T) {
 // time of the machine.
 func ofTests(where string) bool {
 	return strings.HasPrefix(where, "integration/") || strings.HasSuffix(path.Dir(strings.Fields(where)[0]), "test")
-}
-
-// areaOf returns the part of the program that a file belongs to: the first folder, and
-// of engine the second one too. Packages below it may move without a change here.
-func areaOf(where string) string {
-	parts := strings.SplitN(where, "/", 3)
-	if parts[0] == "engine" && len(parts) == 3 {
-		return parts[0] + "/" + parts[1]
-	}
-	return parts[0]
 }

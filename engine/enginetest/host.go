@@ -23,9 +23,10 @@ type FakeHost struct {
 	commands []engine.Command
 	bus      func(context.Context, engine.BusKind) (engine.Bus, error)
 	facts    engine.Facts
+	clock    engine.Clock // nil for that of this machine
 }
 
-var _ engine.Host = (*FakeHost)(nil)
+var _ engine.ClockHost = (*FakeHost)(nil)
 
 // NewHost returns a Debian 12 with systemd that is called host and has one CPU,
 // no commands and no bus.
@@ -63,6 +64,20 @@ func (h *FakeHost) FailWatch(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchErr = err
+}
+
+// SetClock gives the machine a clock of its own, such as NewClock; nil for that of this machine. Call it before the host is used.
+func (h *FakeHost) SetClock(c engine.Clock) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clock = c
+}
+
+// Clock implements engine.ClockHost.
+func (h *FakeHost) Clock() engine.Clock {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return engine.ClockOr(h.clock)
 }
 
 // Touch wakes every subscription that a change of the path concerns: the path

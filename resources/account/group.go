@@ -253,7 +253,7 @@ func (r *GroupRes) CheckApplyBatch(ctx context.Context, apply bool, members []en
 	}
 	defer m.Close()
 	a := accountBatch[backends.GroupInfo]{
-		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(g *backends.GroupInfo) string { return g.Name },
+		root: accountRoot(r.Root), clock: engine.ClockOf(r.Handle().Host), shared: r.Handle().Shared, name: func(g *backends.GroupInfo) string { return g.Name },
 		all: func(ctx context.Context) ([]backends.GroupInfo, error) {
 			all, _, err := backends.GetGroups.Call(ctx, m, backends.AllArgs{Where: r.where()})
 			return all, err

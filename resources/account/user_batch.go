@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
@@ -27,6 +26,7 @@ type inAccounts[T any] interface {
 // accountBatch is what one look at all users, or groups, of a system has shown.
 type accountBatch[T any] struct {
 	root   string
+	clock  engine.Clock
 	shared engine.Shared // an accountsSeen, or nil
 	all    func(context.Context) ([]T, error)
 	name   func(*T) string
@@ -38,9 +38,9 @@ type accountBatch[T any] struct {
 
 // look reads the databases, each once at most.
 func (a *accountBatch[T]) look(ctx context.Context) (err error) {
-	a.print = backends.PrintOf(a.root, time.Now())
+	a.print = backends.PrintOf(a.root, a.clock.Now())
 	shared, _ := a.shared.(*accountsSeen[T])
-	a.named, err = shared.look(a.root, func() (map[string]*T, error) {
+	a.named, err = shared.look(a.root, a.clock, func() (map[string]*T, error) {
 		all, err := a.all(ctx)
 		named := make(map[string]*T, len(all))
 		for i := range all {
@@ -86,7 +86,7 @@ func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []
 func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool) (o engine.Outcome) {
 	for range accountTries {
 		o.OK, o.Err = a.check(ctx, one, a.named[one.Name()], apply)
-		if o.Err == nil || ctx.Err() != nil || !a.print.Differs(backends.PrintOf(a.root, time.Now())) {
+		if o.Err == nil || ctx.Err() != nil || !a.print.Differs(backends.PrintOf(a.root, a.clock.Now())) {
 			return o
 		}
 		if err := a.look(ctx); err != nil {

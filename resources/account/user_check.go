@@ -45,7 +45,7 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 	defer m.Close()
 	seen := &users{module: m}
 	a := accountBatch[backends.UserInfo]{
-		root: accountRoot(r.Root), shared: r.Handle().Shared, name: func(u *backends.UserInfo) string { return u.Name },
+		root: accountRoot(r.Root), clock: engine.ClockOf(r.Handle().Host), shared: r.Handle().Shared, name: func(u *backends.UserInfo) string { return u.Name },
 		all: func(ctx context.Context) ([]backends.UserInfo, error) {
 			seen.groups = nil
 			all, _, err := backends.GetUsers.Call(ctx, m, backends.AllArgs{Where: r.where()})

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
@@ -41,13 +40,13 @@ func (*accountsSeen[T]) Close() error { return nil }
 
 // look returns the accounts, read if they are not known any more. No caller alters them. Without a
 // receiver it is always read.
-func (s *accountsSeen[T]) look(root string, read func() (map[string]*T, error)) (map[string]*T, error) {
+func (s *accountsSeen[T]) look(root string, clock engine.Clock, read func() (map[string]*T, error)) (map[string]*T, error) {
 	if s == nil {
 		return read()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := backends.PrintOf(root, time.Now())
+	now := backends.PrintOf(root, clock.Now())
 	if s.print.Same(now) {
 		return s.named, nil
 	}

@@ -272,7 +272,7 @@ func TestTarAndGzipRefuse(t *testing.T) {
 func TestMadeOfSecrets(t *testing.T) {
 	dir := t.TempDir()
 	layInputs(t, dir)
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	shared.KeepSecret(dir + "/in/sub/b")
 	r := &Tar{Path: dir + "/a.tar", Inputs: []string{dir + "/in"}}

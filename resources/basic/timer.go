@@ -59,9 +59,12 @@ func (x *TimerRes) Validate() error {
 // Init sets the first tick one interval from now.
 func (x *TimerRes) Init(init *engine.Init) error {
 	x.init = init
-	x.phase = &timerPhase{next: time.Now().Add(x.Interval), moved: make(chan struct{}, 1)}
+	x.phase = &timerPhase{next: x.clock().Now().Add(x.Interval), moved: make(chan struct{}, 1)}
 	return nil
 }
+
+// clock is that of the machine.
+func (x *TimerRes) clock() engine.Clock { return engine.ClockOf(x.init.Host) }
 
 // Cleanup has nothing to release.
 func (x *TimerRes) Cleanup() error { return nil }
@@ -70,26 +73,27 @@ func (x *TimerRes) Cleanup() error { return nil }
 // is followed by the next.
 func (x *TimerRes) Watch(ctx context.Context) error {
 	at := x.phase.due()
-	t := time.NewTimer(time.Until(at))
+	clock := x.clock()
+	t := engine.NewTimer(clock, at.Sub(clock.Now()))
 	defer t.Stop()
 	x.init.Running()
 	for {
 		select {
 		case <-t.C:
 			x.init.Event()
-			at = after(at, x.Interval, time.Now())
+			at = after(at, x.Interval, clock.Now())
 		case <-x.phase.moved:
 			at = x.phase.due()
 		case <-ctx.Done():
 			return nil
 		}
-		t.Reset(time.Until(at))
+		t.Reset(at.Sub(clock.Now()))
 	}
 }
 
 // CheckApply takes a tick that is due, or resets the phase on a refresh.
 func (x *TimerRes) CheckApply(_ context.Context, apply bool) (bool, error) {
-	now := time.Now()
+	now := x.clock().Now()
 	refresh, due := x.init.Refresh(), !now.Before(x.phase.due())
 	switch {
 	case due:

@@ -168,3 +168,26 @@ func TestAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestTimerGoesByTheClockOfTheMachine: on a simulated machine it ticks when the time of that machine moves.
+func TestTimerGoesByTheClockOfTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, clock := enginetest.NewHost(), enginetest.NewClock()
+		h.SetClock(clock)
+		r := &TimerRes{Interval: time.Hour}
+		f := kindtest.Begin(t, "timer", r, enginetest.WithHost(h))
+		stop := kindtest.Watching(t, f, r)
+		defer stop()
+		kindtest.Want(t, f, r, "")
+		for range 3 {
+			clock.Advance(59 * time.Minute)
+			synctest.Wait()
+			kindtest.Want(t, f, r, "")
+			clock.Advance(time.Minute)
+			if d := tickAt(t, f, time.Second); d != 0 {
+				t.Errorf("the tick took %s of another clock", d)
+			}
+			kindtest.Want(t, f, r, "ran")
+		}
+	})
+}

@@ -145,7 +145,7 @@ func TestLinesTogether(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Lay(t, dir+"/f", "first\n")
 	kindtest.Must(t, os.Symlink("f", dir+"/link"))
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	var wg sync.WaitGroup
 	errs := make([]error, 40)
@@ -205,7 +205,7 @@ func TestLineKeepsTheFile(t *testing.T) {
 // shown, nor is what it replaces, nor is what is copied from there.
 func TestLineSecret(t *testing.T) {
 	dir := t.TempDir()
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &Line{File: dir + "/f", Content: "key = hidden-text", Match: "^key", Create: true}
 	f := kindtest.Begin(t, "line", r, enginetest.WithShared(shared))
@@ -227,7 +227,7 @@ func TestLineSecret(t *testing.T) {
 // What another kind has made is not purged.
 func TestLineIsNotPurged(t *testing.T) {
 	dir := t.TempDir()
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &Line{File: dir + "/d/f", Content: "a", Create: true}
 	d := &file.Res{Path: dir + "/d/", Recurse: true, Purge: true}

@@ -88,7 +88,7 @@ func TestFindingA5SecretIntoAnOpenFile(t *testing.T) {
 		for _, old := range []string{"none", "0644", "0666", "0600", "acl"} {
 			for _, said := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, " ", old, " ", said), func(t *testing.T) {
-					files := files.New()
+					files := files.New(nil)
 					defer func() { kindtest.Must(t, files.Close()) }()
 					path := t.TempDir() + "/f"
 					mode := uint32(0o600)

@@ -121,7 +121,8 @@ func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*eng
 
 // apply runs cmd and donecmd, and looks at the file that it should have created.
 func (x *Res) apply(ctx context.Context) (*lastRun, error) {
-	start := time.Now()
+	clock := engine.ClockOf(x.init.Host)
+	start := clock.Now()
 	res, err := x.mustRun(ctx, x.mainCommand())
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 			return nil, engine.Verdict(fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates))
 		}
 	}
-	x.init.Log.Debug("command ended", "took", time.Since(start).Round(time.Millisecond))
+	x.init.Log.Debug("command ended", "took", engine.Since(clock, start).Round(time.Millisecond))
 	if res.Truncated {
 		x.init.Logf("it printed more than the %s that are kept: nothing is sent", outputMax)
 		return &lastRun{Cut: true}, nil

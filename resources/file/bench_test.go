@@ -38,7 +38,7 @@ func floorWrite(b *testing.B, path string) {
 
 func benchFiles(b *testing.B, n int) (*files.Shared, []*Res) {
 	dir := b.TempDir()
-	s := files.New()
+	s := files.New(nil)
 	init := quietInit(s)
 	text := fileBenchText
 	files := make([]*Res, n)

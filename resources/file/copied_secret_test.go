@@ -18,7 +18,7 @@ import (
 func TestFileCopiedFromASecret(t *testing.T) {
 	const canary = "canary-51f0"
 	dir := t.TempDir()
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() {
 		if err := shared.Close(); err != nil {
 			t.Error(err)

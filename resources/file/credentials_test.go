@@ -25,7 +25,7 @@ func TestFileFromCredential(t *testing.T) {
 	r := &Res{Path: filepath.Join(dir, "copy"), Source: filepath.Join(creds, "app")}
 	r.SetKind("file")
 	r.SetName(r.Path)
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() {
 		if err := shared.Close(); err != nil {
 			t.Error(err)

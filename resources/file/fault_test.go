@@ -285,7 +285,7 @@ func TestFileCleanRunReadsNothing(t *testing.T) {
 
 func TestFileSharedFlushes(t *testing.T) {
 	dir := t.TempDir()
-	s := files.New()
+	s := files.New(nil)
 	r := &Res{Path: dir + "/f", Content: new("x")}
 	f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))
 	s.Begin()

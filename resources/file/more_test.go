@@ -62,7 +62,7 @@ func TestFileMemory(t *testing.T) {
 		return m.HeapInuse + m.StackInuse
 	}
 	start := used()
-	s := files.New()
+	s := files.New(nil)
 	running := make(chan struct{}, n)
 	init := quietInit(s)
 	init.Host, init.Running, init.Event = h, func() { running <- struct{}{} }, func() {}
@@ -94,7 +94,7 @@ var _ engine.Shared = (*files.Shared)(nil)
 
 // Two resources of one path, as at a swap, count as two.
 func TestFileSharedCounts(t *testing.T) {
-	s := files.New()
+	s := files.New(nil)
 	mk := func() *Res {
 		r := &Res{Path: "/d/a/f"}
 		kindtest.Must(t, r.Init(enginetest.NewInit(t, enginetest.WithShared(s)).Init()))

@@ -20,7 +20,7 @@ import (
 // Seen failing with: check.go: manages not asked.
 func TestFileParentInGraph(t *testing.T) {
 	dir := t.TempDir()
-	s := files.New()
+	s := files.New(nil)
 	defer s.Close()
 	kindtest.Begin(t, "file", &Res{Path: dir + "/d/"}, enginetest.WithShared(s))
 	for _, c := range []struct {

@@ -159,7 +159,7 @@ func noModes(tree string) string {
 func TestFileReversedLeavesTheManaged(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Grow(t, dir, "src/", "src/a=A", "src/b=B")
-	shared := files.New()
+	shared := files.New(nil)
 	r := &Res{Path: dir + "/f/", Source: dir + "/src/", Recurse: true}
 	kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
 	before, err := r.Read(t.Context())
@@ -223,7 +223,7 @@ func TestFileReversedRefuses(t *testing.T) {
 func TestFileReversedFolderWaits(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Grow(t, dir, "src/", "src/a=A", "t/")
-	s := files.New()
+	s := files.New(nil)
 	defer s.Close()
 	r := &Res{Path: dir + "/t/f/", Source: dir + "/src/", Recurse: true}
 	f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))
@@ -263,7 +263,7 @@ func TestFileReversedFolderWaits(t *testing.T) {
 // A folder does not wait for what is in it and has nothing left to undo itself: it is no one's any more.
 func TestFileReversedFolderWaitsForNoUndone(t *testing.T) {
 	dir := t.TempDir()
-	s := files.New()
+	s := files.New(nil)
 	defer s.Close()
 	reversed := func(r *Res) (*enginetest.Fake, *Res) {
 		f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))

@@ -32,7 +32,7 @@ func written(t *testing.T, s *files.Shared, dir string) weak.Pointer[engine.Init
 // TestFileSharedKeepsNoFile: what is still to be flushed keeps nothing of the file
 // that was written, and its failure is told at the end then.
 func TestFileSharedKeepsNoFile(t *testing.T) {
-	s, dir := files.New(), t.TempDir()+"/d"
+	s, dir := files.New(nil), t.TempDir()+"/d"
 	kindtest.Must(t, os.Mkdir(dir, 0o755))
 	init := written(t, s, dir)
 	for deadline := time.Now().Add(time.Minute); init.Value() != nil; runtime.GC() {
@@ -50,7 +50,7 @@ func TestFileSharedKeepsNoFile(t *testing.T) {
 
 // TestFileSharedTellsOfFailures: by the log of the file that was written.
 func TestFileSharedTellsOfFailures(t *testing.T) {
-	s, dir := files.New(), t.TempDir()+"/d"
+	s, dir := files.New(nil), t.TempDir()+"/d"
 	kindtest.Must(t, os.Mkdir(dir, 0o755))
 	r := &Res{Path: dir + "/f", Content: new("x")}
 	f := kindtest.Begin(t, "file", r, enginetest.WithShared(s))
@@ -66,7 +66,7 @@ func TestFileSharedTellsOfFailures(t *testing.T) {
 
 // TestFileSharedFolderGone: a folder that has gone since it was written to has its file system flushed all the same.
 func TestFileSharedFolderGone(t *testing.T) {
-	s, dir := files.New(), t.TempDir()+"/d"
+	s, dir := files.New(nil), t.TempDir()+"/d"
 	kindtest.Must(t, os.MkdirAll(dir+"/e", 0o755))
 	written(t, s, dir+"/e")
 	kindtest.Must(t, os.RemoveAll(dir))

@@ -55,7 +55,7 @@ func TestFileTreePurge(t *testing.T) {
 	kindtest.Grow(t, dir, "src/", "src/a=A", "dst/", "dst/a=A", "dst/x=X", "dst/d/", "dst/d/e/", "dst/d/e/f=F",
 		"dst/out -> "+outside, "dst/managed/", "dst/managed/m=M", "dst/managed/n=N", "dst/own/", "dst/own/o=O")
 	kindtest.Must(t, os.Chmod(dir+"/dst/a", 0o644))
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &Res{Path: dir + "/dst/", Source: dir + "/src/", Recurse: true, Purge: true}
 	f := kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
@@ -77,7 +77,7 @@ func TestFileTreePurge(t *testing.T) {
 func TestFilePurgeAlone(t *testing.T) {
 	dir := t.TempDir()
 	kindtest.Grow(t, dir, "d/", "d/a=A", "d/b=B")
-	shared := files.New()
+	shared := files.New(nil)
 	defer func() { kindtest.Must(t, shared.Close()) }()
 	r := &Res{Path: dir + "/d/", Recurse: true, Purge: true}
 	f := kindtest.Begin(t, "file", r, enginetest.WithShared(shared))

@@ -583,7 +583,7 @@ func TestNspawnReceives(t *testing.T) {
 
 // A folder that is purged knows of the settings.
 func TestNspawnIsManaged(t *testing.T) {
-	w, files := newWorld(t), files.New()
+	w, files := newWorld(t), files.New(nil)
 	w.prepare(t, "web", t.TempDir())
 	r := w.res("web", Res{Settings: new(someSettings)})
 	t.Cleanup(func() {

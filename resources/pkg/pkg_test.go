@@ -242,7 +242,7 @@ func TestPkgNewestFetches(t *testing.T) {
 		b := newPkgBench(t, "git=newest", "real=newest")
 		b.put(t, "git", "1")
 		b.put(t, "real", "1")
-		lists := &lists{}
+		lists := &lists{clock: engine.SystemClock{}}
 		for _, f := range b.fakes {
 			f.Init().Shared = lists
 		}

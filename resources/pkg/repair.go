@@ -55,8 +55,9 @@ func (b *batch) yield(ctx context.Context) error {
 	if holder == nil {
 		return nil
 	}
-	for since := time.Now(); holder != nil; holder = b.holder(b.m.Backend.Name) {
-		if time.Since(since) >= othersWait {
+	clock := engine.ClockOf(b.members[0].Handle().Host)
+	for since := clock.Now(); holder != nil; holder = b.holder(b.m.Backend.Name) {
+		if engine.Since(clock, since) >= othersWait {
 			for _, p := range b.members {
 				if p.todo() {
 					p.held = &backends.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
@@ -65,7 +66,7 @@ func (b *batch) yield(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := holder.Await(ctx, othersLook); err != nil {
+		if err := holder.Await(ctx, clock, othersLook); err != nil {
 			return err
 		}
 	}
@@ -177,7 +178,7 @@ func (l *lists) refused(what string) (by string, err error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.db.failed == nil || l.db.what != what || !time.Now().Before(l.db.until) {
+	if l.db.failed == nil || l.db.what != what || !l.clock.Now().Before(l.db.until) {
 		return "", nil
 	}
 	return l.db.by, l.db.failed
@@ -190,5 +191,5 @@ func (l *lists) refuse(what, by string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	tries := l.db.tries
-	l.db = database{failed: err, what: what, by: by, tries: tries + 1, until: time.Now().Add(min(repairPause<<min(tries, 8), repairPauseMax))}
+	l.db = database{failed: err, what: what, by: by, tries: tries + 1, until: l.clock.Now().Add(min(repairPause<<min(tries, 8), repairPauseMax))}
 }

@@ -20,7 +20,7 @@ import (
 
 // shared gives all packages of a bench what those of one graph have in common.
 func (b *bench) shared() {
-	lists := &lists{}
+	lists := &lists{clock: engine.SystemClock{}}
 	for _, r := range b.res {
 		r.(*Res).Handle().Shared = lists
 	}
@@ -210,7 +210,7 @@ func TestFindingC9PkgByHand(t *testing.T) {
 // long its next retry is away.
 func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	b := newPkgBench(t, "git")
-	lists := &lists{locks: pkglock.Waits{Life: t.Context()}}
+	lists := &lists{clock: engine.SystemClock{}, locks: pkglock.Waits{Life: t.Context()}}
 	defer lists.Close()
 	r := b.res[0].(*Res)
 	r.Handle().Shared = lists

@@ -50,14 +50,15 @@ func (r *Res) Woken(_ context.Context, c *virtualkind.Chosen) error {
 		return nil
 	}
 	if h := holder(c.Backend.Name); h != nil && !h.Own {
+		clock := engine.ClockOf(r.Handle().Host)
 		if r.seen.since.IsZero() {
-			r.seen.since = time.Now()
+			r.seen.since = clock.Now()
 			c.Every(othersPoll)
 		}
-		if time.Since(r.seen.since) < othersWait {
+		if engine.Since(clock, r.seen.since) < othersWait {
 			return nil
 		}
-		r.seen.since = time.Now()
+		r.seen.since = clock.Now()
 		r.Handle().Event()
 		return nil
 	}
@@ -83,6 +84,8 @@ const listsAge = 24 * time.Hour
 // lists is what all packages of one package manager have in common: when the lists
 // were fetched last, by us and by that one.
 type lists struct {
+	clock engine.Clock
+
 	mu      sync.Mutex
 	by      string
 	fetched time.Time
@@ -93,8 +96,9 @@ type lists struct {
 
 // Shared is what packages of one package manager have in common.
 func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return r.GroupKey(), func(ctx context.Context, _ engine.Host) (engine.Shared, error) {
-		return &lists{locks: pkglock.Waits{Life: ctx}}, nil
+	return r.GroupKey(), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
+		clock := engine.ClockOf(h)
+		return &lists{clock: clock, locks: pkglock.Waits{Life: ctx, Clock: clock}}, nil
 	}
 }
 
@@ -103,10 +107,10 @@ func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 func (l *lists) due(by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.by == by && time.Since(l.fetched) < listsAge {
+	if l.by == by && engine.Since(l.clock, l.fetched) < listsAge {
 		return false
 	}
-	l.by, l.fetched = by, time.Now()
+	l.by, l.fetched = by, l.clock.Now()
 	return true
 }
 

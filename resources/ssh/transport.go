@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -48,6 +49,7 @@ func init() { provider.RegisterTransport(definition, Connect) }
 type conn struct {
 	client *ssh.Client
 	every  time.Duration
+	clock  engine.Clock
 	turn   chan struct{} // of capacity 1; full while a command runs
 
 	stop  chan struct{} // ends the keepalives
@@ -56,7 +58,7 @@ type conn struct {
 }
 
 // Connect connects to a target.
-func Connect(ctx context.Context, _ *provider.Line, info provider.Record) (provider.Transport, error) {
+func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provider.Transport, error) {
 	i := settings{info}
 	config, err := i.config()
 	if err != nil {
@@ -85,7 +87,7 @@ func Connect(ctx context.Context, _ *provider.Line, info provider.Record) (provi
 		}
 		return nil, i.explain(err)
 	}
-	t := &conn{client: ssh.NewClient(c, channels, requests), every: i.seconds("keepalive"), turn: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
+	t := &conn{client: ssh.NewClient(c, channels, requests), every: i.seconds("keepalive"), clock: engine.ClockOf(l.Host), turn: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 	go t.keepAlive()
 	return t, nil
 }
@@ -111,7 +113,7 @@ const misses = 3
 // keepAlive closes a connection that does not answer.
 func (t *conn) keepAlive() {
 	defer close(t.ended)
-	tick := time.NewTicker(t.every)
+	tick := engine.NewTicker(t.clock, t.every)
 	defer tick.Stop()
 	for {
 		select {

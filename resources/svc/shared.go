@@ -54,7 +54,7 @@ func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 	like := &Res{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
 	provider := r.Backend()
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
-		s := &shared{life: ctx, locks: pkglock.Waits{Life: ctx}}
+		s := &shared{life: ctx, locks: pkglock.Waits{Life: ctx, Clock: engine.ClockOf(h)}}
 		like.Keep(&engine.Init{Host: host{h, &s.turn}})
 		s.reread = func(ctx context.Context) error { return like.rereads(ctx, provider) }
 		return s, nil

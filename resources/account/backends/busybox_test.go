@@ -179,7 +179,7 @@ func (p *player) databases() (text [databases]string) {
 	for i, name := range fileNames {
 		data, err := os.ReadFile("/etc/" + name)
 		must(p.t, err)
-		text[i] = strings.ReplaceAll(string(data), fmt.Sprintf(":%d:", today()), ":19000:")
+		text[i] = strings.ReplaceAll(string(data), fmt.Sprintf(":%d:", editor{engine.SystemClock{}}.today()), ":19000:")
 	}
 	return text
 }

@@ -6,13 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
-// editor edits the databases itself, with their lock held. today is the number of the
-// day, counted from 1970.
-type editor struct{ today func() int }
+// editor edits the databases itself, with their lock held, by a clock.
+type editor struct{ clock engine.Clock }
+
+// today returns the number of days since 1970, as the databases count them.
+func (e editor) today() int { return int(e.clock.Now().Unix() / int64(dayLong/time.Second)) }
 
 // edit changes the databases of a system, all or none but for a crash: what change makes
 // is written only if it returns no error.
@@ -24,7 +28,7 @@ func (e editor) edit(ctx context.Context, root string, change func(*state) error
 	if err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, etc)
+	unlock, err := lock(ctx, e.clock, etc)
 	if err != nil {
 		return err
 	}

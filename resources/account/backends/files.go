@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -44,10 +44,8 @@ type files struct {
 }
 
 func newFiles(_ context.Context, env virtual.Env) (*files, error) {
-	return &files{reader{env.Host}, editor{today}, "/proc"}, nil
+	return &files{reader{env.Host}, editor{engine.ClockOf(env.Host)}, "/proc"}, nil
 }
-
-func today() int { return int(time.Now().Unix() / int64(dayLong/time.Second)) }
 
 func (f *files) asks() reader { return f.reader }
 

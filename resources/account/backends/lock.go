@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -20,13 +21,13 @@ const (
 )
 
 // lock holds the lock of the databases in a folder until the returned function is called.
-func lock(ctx context.Context, etc string) (unlock func(), err error) {
+func lock(ctx context.Context, clock engine.Clock, etc string) (unlock func(), err error) {
 	path := filepath.Join(etc, lockName)
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	if err := waitLock(ctx, fd); err != nil {
+	if err := waitLock(ctx, clock, fd); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -35,18 +36,19 @@ func lock(ctx context.Context, etc string) (unlock func(), err error) {
 
 // waitLock takes the lock. It belongs to the open file, so that it also keeps out other
 // goroutines of this process.
-func waitLock(ctx context.Context, fd int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockWait, fmt.Errorf("another program has held the lock of the databases for %s", lockWait))
-	defer cancel()
+func waitLock(ctx context.Context, clock engine.Clock, fd int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer clock.AfterFunc(lockWait, func() {
+		cancel(fmt.Errorf("another program has held the lock of the databases for %s", lockWait))
+	})()
 	for {
 		err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EINTR) {
 			return err
 		}
-		select {
-		case <-time.After(lockTry):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := engine.Sleep(ctx, clock, lockTry); err != nil {
+			return err
 		}
 	}
 }

@@ -25,7 +25,7 @@ func leftOf(t *testing.T, dir, name string) (path string) {
 // TestLeftOfManyFiles: what a killed process has left of a file is removed also when the file
 // is one of many that are made, of which not each is looked for.
 func TestLeftOfManyFiles(t *testing.T) {
-	dir, s := t.TempDir(), New()
+	dir, s := t.TempDir(), New(nil)
 	var left []string
 	s.Begin()
 	defer func() { s.End(); _ = s.Close() }()
@@ -63,7 +63,7 @@ func TestLeftOfManyFiles(t *testing.T) {
 // TestLeftIsReadAnew: what was read of a folder counts until End, and what can't be read or
 // has too many names is not known.
 func TestLeftIsReadAnew(t *testing.T) {
-	s, dir := New(), t.TempDir()
+	s, dir := New(nil), t.TempDir()
 	many := func(dir string) (known bool) {
 		for range ManyMade + 1 {
 			known = s.NoneLeft(atomicfile.At(dir), "f")

@@ -8,7 +8,7 @@ import (
 )
 
 func TestFileSharedIDs(t *testing.T) {
-	s := New()
+	s := New(nil)
 	for range 2 {
 		if id, err := s.UID("root"); id != 0 || err != nil {
 			t.Errorf("root is %d, %v", id, err)

@@ -33,12 +33,15 @@ type Shared struct {
 	busy    bool                        // between Begin and End
 	made    map[string]*made            // by folder, between Begin and End
 	untold  error                       // of the last flush that failed with nobody left to tell
-	timer   *time.Timer
+	clock   engine.Clock
+	stop    func() bool // keeps the next flush from coming; nil where none is to come
 	flushes sync.WaitGroup
 }
 
-func New() *Shared {
+// New returns what the files of a graph have in common. Its clock is that of the machine when nil.
+func New(clock engine.Clock) *Shared {
 	return &Shared{
+		clock:   engine.ClockOr(clock),
 		managed: map[string]int{},
 		secret:  map[string]bool{},
 		modes:   map[string]int{},
@@ -197,11 +200,10 @@ func (s *Shared) End() {
 	if len(s.dirty) == 0 {
 		return
 	}
-	if s.timer == nil {
-		s.timer = time.AfterFunc(flushDelay, s.FlushAtRest)
-		return
+	if s.stop != nil {
+		s.stop()
 	}
-	s.timer.Reset(flushDelay)
+	s.stop = s.clock.AfterFunc(flushDelay, s.FlushAtRest)
 }
 
 func (s *Shared) FlushAtRest() {
@@ -234,8 +236,8 @@ func (s *Shared) tell(d dirtyPlace, err error) {
 func (s *Shared) Close() error {
 	s.mu.Lock()
 	s.busy = true // a timer that fires now does nothing
-	if s.timer != nil {
-		s.timer.Stop()
+	if s.stop != nil {
+		s.stop()
 	}
 	todo := s.takeDirty()
 	s.mu.Unlock()

@@ -26,23 +26,21 @@ const freePoll = 250 * time.Millisecond
 // gone, the process has ended, or so much time has gone by as most says. Whether the lock is free
 // then, Held says. The error is why ctx has ended.
 //
-// The time is the one of the machine, as with all that the kernel tells.
-//
 // most is for holders without events: they unlock and go on with the file open, or have another
 // view of the file system.
-func (h *Holder) Await(ctx context.Context, most time.Duration) error {
+func (h *Holder) Await(ctx context.Context, clock engine.Clock, most time.Duration) error {
 	w, err := h.watch()
 	if err != nil {
-		return engine.Sleep(ctx, engine.SystemClock{}, min(most, freePoll))
+		return engine.Sleep(ctx, clock, min(most, freePoll))
 	}
 	defer w.Close()
 	if pid, held := h.holder(); !held || pid != h.PID && h.PID > 0 {
 		return ctx.Err() // between the look that has found it and the watch
 	}
-	if err := w.wait(ctx, most); err != nil {
-		return engine.Sleep(ctx, engine.SystemClock{}, min(most, freePoll))
+	if err := w.wait(ctx, clock, most); err != nil {
+		return engine.Sleep(ctx, clock, min(most, freePoll))
 	}
-	return engine.Sleep(ctx, engine.SystemClock{}, freeMoment)
+	return engine.Sleep(ctx, clock, freeMoment)
 }
 
 // freeWatch is the events of a lock's file and the end of its holder, as one descriptor of epoll.
@@ -93,15 +91,14 @@ func (w *freeWatch) join() error {
 }
 
 // wait waits for one of the events, the time, or the end of ctx.
-func (w *freeWatch) wait(ctx context.Context, most time.Duration) error {
+func (w *freeWatch) wait(ctx context.Context, clock engine.Clock, most time.Duration) error {
 	raw, err := w.SyscallConn()
 	if err != nil {
 		return err
 	}
-	if err := w.SetReadDeadline(time.Now().Add(most)); err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = w.SetReadDeadline(time.Unix(1, 0)) })()
+	end := func() { _ = w.SetReadDeadline(time.Unix(1, 0)) } // a time that is over ends Read at once
+	defer clock.AfterFunc(most, end)()
+	defer context.AfterFunc(ctx, end)()
 	err = raw.Read(func(fd uintptr) bool {
 		n, err := unix.EpollWait(int(fd), make([]unix.EpollEvent, 1), 0)
 		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)

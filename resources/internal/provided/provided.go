@@ -180,7 +180,7 @@ func WatchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o eng
 	}
 	defer sub.Close()
 	armed()
-	tick := time.NewTicker(every)
+	tick := engine.NewTicker(engine.ClockOf(rt.Host), every)
 	defer tick.Stop()
 	for {
 		select {

@@ -31,7 +31,7 @@ type Chosen struct {
 	facts engine.Subscription // while it is open
 	Sub   engine.Subscription // what the module tells; nil if it tells nothing
 	also  engine.Subscription // what others tell; nil for nothing
-	tick  *time.Ticker        // of every; nil for never
+	tick  *engine.Ticker      // of every; nil for never
 	tries int                 // of again that have failed
 	heard bool                // armed was called
 }
@@ -198,7 +198,7 @@ func (c *Chosen) Every(d time.Duration) {
 		c.tick = nil
 	}
 	if d > 0 {
-		c.tick = time.NewTicker(d)
+		c.tick = engine.NewTicker(engine.ClockOf(c.base.init.Host), d)
 	}
 }
 

@@ -109,14 +109,15 @@ func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
 }
 
 func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
-	for since := time.Now(); ; {
+	clock := engine.ClockOf(t.host)
+	for since := clock.Now(); ; {
 		r, err := t.command(ctx, cost, argv)
 		if err != nil || r.ExitCode == 0 || slices.Contains(ok, r.ExitCode) {
 			return err
 		}
 		err = t.failure(argv[0], r)
 		locked, is := errors.AsType[*LockedError](err)
-		if !is || time.Since(since) >= lockWait {
+		if !is || engine.Since(clock, since) >= lockWait {
 			return err
 		}
 		if err := t.freed(ctx, locked.Tool); err != nil {
@@ -135,27 +136,17 @@ func (t *tools) freed(ctx context.Context, tool string) error {
 			locks = append(locks, l)
 		}
 	}
+	clock := engine.ClockOf(t.host)
 	h := pkglock.Held(locks)
 	if h == nil {
-		return sleep(ctx, lockPoll)
+		return engine.Sleep(ctx, clock, lockPoll)
 	}
-	for until := time.Now().Add(lockLook); h != nil && time.Now().Before(until); h = pkglock.Held(locks) {
-		if err := h.Await(ctx, time.Until(until)); err != nil {
+	for until := clock.Now().Add(lockLook); h != nil && clock.Now().Before(until); h = pkglock.Held(locks) {
+		if err := h.Await(ctx, clock, until.Sub(clock.Now())); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func (t *tools) failure(tool string, r *engine.Result) error {
