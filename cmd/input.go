@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,51 @@ type input struct {
 	yaml     string
 	catalog  string
 	ordering choice
+	most     resourceCount
+	size     graphSize
 	puppet   puppet.Options
+}
+
+// resourceCount is the value of --max-resources; 0 for the default.
+type resourceCount int
+
+// String returns the number as Set takes it.
+func (n *resourceCount) String() string {
+	return strconv.Itoa(cmp.Or(int(*n), gapi.DefaultMaxResources))
+}
+
+// Type is the word that help shows.
+func (n *resourceCount) Type() string { return "int" }
+
+// Set implements pflag.Value.
+func (n *resourceCount) Set(text string) error {
+	v, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || v < 1 {
+		return errors.New("write a whole number from 1 to 2147483647")
+	}
+	*n = resourceCount(v)
+	return nil
+}
+
+// graphSize is the value of --max-graph-size; 0 for the default.
+type graphSize int64
+
+// String returns the size as Set takes it.
+func (s *graphSize) String() string {
+	if *s == 0 {
+		return defaultGraphSize
+	}
+	return schema.Size(*s).String()
+}
+
+// Type is the word that help shows.
+func (s *graphSize) Type() string { return "size" }
+
+// Set implements pflag.Value.
+func (s *graphSize) Set(text string) error {
+	v, err := parseGraphSize(text)
+	*s = graphSize(v)
+	return err
 }
 
 // flags adds the flags that name a graph. Two sources exclude each other, and the error
@@ -41,6 +86,8 @@ func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "ordering", &i.ordering)
+	bind(cmd, "max_resources", &i.most)
+	bind(cmd, "max_graph_size", &i.size)
 }
 
 // graphArgs takes the argument of a verb that takes a graph as the value of --yaml. One behind
@@ -95,6 +142,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	case i.catalog != "":
 		i.puppet.Source, i.puppet.YAML = a.source(), yaml.Value
 		i.puppet.Ordering = puppet.Ordering(i.ordering.word)
+		i.puppet.MaxResources, i.puppet.MaxBytes = int(i.most), int64(i.size)
 		return puppet.New(i.catalog, i.puppet), nil
 	}
 	for _, f := range []struct {
@@ -111,7 +159,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		}
 		i.yaml = defaultGraph
 	}
-	return yaml.New(i.yaml, yaml.Options{Source: a.source()}), nil
+	return yaml.New(i.yaml, yaml.Options{Source: a.source(), MaxResources: int(i.most), MaxBytes: int64(i.size)}), nil
 }
 
 // build reads the graph and checks it. A graph that can't be used is nil, and

@@ -4,16 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
 const (
 	defaultConfig = "/etc/mgmt/mgmt.yaml"
 	defaultGraph  = "/etc/mgmt/graph.yaml"
+
+	// defaultGraphSize is the default of both frontends, which a test compares.
+	defaultGraphSize = "64MiB"
 )
 
 // The types of settings.
@@ -21,6 +26,7 @@ var (
 	switchType   = &schema.Type{Kind: schema.KindBool}
 	textType     = &schema.Type{Kind: schema.KindString}
 	numberType   = &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(0))}
+	manyType     = &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(1))}
 	durationType = &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: new(int64(0))}
 	listType     = &schema.Type{Kind: schema.KindList, Elem: textType}
 )
@@ -39,6 +45,9 @@ var settings = &config.Table{
 		{Key: "tags", Live: true, Type: listType, Example: "[base, web]", Doc: "of a catalog: run only resources with one of these `tags`, separated by commas"},
 		{Key: "lenient", Live: true, Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},
 		{Key: "ordering", Live: true, Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of resources that nothing else orders"},
+
+		{Key: "max_resources", Live: true, Type: manyType, Default: strconv.Itoa(gapi.DefaultMaxResources), Example: "1000000", Doc: "how many resources a graph may have; a graph with more is refused before it takes memory"},
+		{Key: "max_graph_size", Live: true, Type: textType, Default: defaultGraphSize, Example: "256MiB", Check: checkGraphSize, Doc: "how large the files of a graph may be together; 1GiB is the most"},
 
 		{Key: "types", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
 		{Key: "targets", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/targets", Doc: "a `folder` of files with targets: the machines and devices that resources of remote types may name"},
@@ -133,4 +142,19 @@ func checkAddress(text string) error {
 		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)
 	}
 	return nil
+}
+
+// checkGraphSize checks the value of the setting max_graph_size.
+func checkGraphSize(text string) error {
+	_, err := parseGraphSize(text)
+	return err
+}
+
+// parseGraphSize reads a size that a graph can have.
+func parseGraphSize(text string) (int64, error) {
+	size, err := schema.ParseSize(text)
+	if err == nil && (size < 1 || size > 1<<30) {
+		err = errors.New("write a size from 1 to 1GiB")
+	}
+	return int64(size), err
 }

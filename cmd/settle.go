@@ -80,7 +80,7 @@ type resettled struct {
 }
 
 // inputKeys are the settings that say where the graph comes from.
-var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering"}
+var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering", "max_resources", "max_graph_size"}
 
 // compare compares the settings with those taken over so far.
 func (r *resettling) compare(now config.Resolved) resettled {
@@ -138,6 +138,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 // inputOf returns where settings have the graph from.
 func inputOf(r config.Resolved) *input {
 	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ordering: choice{word: r["ordering"].Text()}}
+	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
 	return in
 }

@@ -14,10 +14,10 @@ import (
 // known to the engine, count only for the order of the manifest.
 type auto struct {
 	typ, attr string
-	target    string                // the type of what comes first
+	target    string                // the type of the earlier resource
 	names     func(string) []string // the titles in a text; nil for the text itself
 	all       bool                  // of the titles all that are there come first, not the nearest
-	number    string                // the parameter of what comes first that a number stands for
+	number    string                // the parameter of the earlier resource that a number stands for
 	engine    bool
 }
 

@@ -79,8 +79,8 @@ type reader struct {
 }
 
 // readCatalog returns the catalog in a source, nil where there is none.
-func readCatalog(file string, src []byte, found *schema.Findings) *catalog {
-	root := parseJSON(file, src, found)
+func readCatalog(file string, src []byte, most int, found *schema.Findings) *catalog {
+	root := parseJSON(file, src, most, found)
 	if root == nil {
 		return nil
 	}

@@ -14,7 +14,11 @@ import (
 // Declared.Problems.
 func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Declared, error) {
 	var found schema.Findings
-	cat := readCatalog(file, src, &found)
+	o.MaxResources = cmp.Or(o.MaxResources, gapi.DefaultMaxResources)
+	if ds := overfull(file, src, o); ds != nil {
+		return nil, ds
+	}
+	cat := readCatalog(file, src, o.MaxResources, &found)
 	if cat == nil {
 		return nil, found.All()
 	}

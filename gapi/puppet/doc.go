@@ -36,7 +36,7 @@
 //
 // # Bounds
 //
-// Reading is bounded: Options.MaxBytes, 100 levels, a million values; findings by
+// Reading is bounded: Options.MaxBytes, Options.MaxResources, 100 levels, a million values; findings by
 // schema.Findings. The cost is linear in the catalog, but for automatic relations
 // that would close a cycle.
 package puppet

@@ -132,7 +132,7 @@ func (e *execution) lines(p *param) (list []line) {
 	return list
 }
 
-// command sets what is run.
+// command sets the command.
 func (e *execution) command() {
 	p := e.param("command")
 	if p == nil {
@@ -237,7 +237,7 @@ func (e *execution) environment() {
 	}
 }
 
-// conditions sets what is asked before a run.
+// conditions sets the questions before a run.
 // Several files of creates become tests in the condition, since our kind waits for one
 // file.
 func (e *execution) conditions() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // Pair is an edge between two resources, with what is between them left out.
@@ -18,7 +19,7 @@ type Pair struct {
 // containers, automatic ones too, and the order of the manifest, nil for a cycle.
 func Relations(file string, src []byte, reg *engine.Registry) ([]Pair, []string, schema.Diagnostics) {
 	var found schema.Findings
-	cat := readCatalog(file, src, &found)
+	cat := readCatalog(file, src, gapi.DefaultMaxResources, &found)
 	cat.classify(reg)
 	rs := relate(cat, newIndex(cat, &found))
 	soft, known := rs.automatic()

@@ -185,7 +185,7 @@ func (f *file) keepsOther() {
 	}
 }
 
-// validate sets what checks a new content.
+// validate sets the command that checks a new content.
 func (f *file) validate() {
 	p := f.param("validate_cmd")
 	if p == nil {
@@ -294,7 +294,7 @@ func (f *file) link() {
 	}
 }
 
-// directory is a folder, and what is below it.
+// directory is a folder and its content.
 func (f *file) directory() {
 	f.path = strings.TrimRight(f.path, "/") + "/"
 	f.mode(true)

@@ -153,8 +153,8 @@ func TestSources(t *testing.T) {
 		{"-", puppet.Options{}, nil, "stdin:1:1: there is no catalog"},
 		{dir, puppet.Options{}, nil, dir + ": it is a folder, and a catalog is one file"},
 		{dir + "/none", puppet.Options{}, nil, dir + "/none: no such file or directory"},
-		{path, small, nil, path + ": too big: a catalog may have 10 bytes"},
-		{"-", small, strings.NewReader(catalogOf("s")), "stdin: too big: a catalog may have 10 bytes"},
+		{path, small, nil, path + ":1:11: too big: a catalog may have 10 bytes; the setting max_graph_size allows more"},
+		{"-", small, strings.NewReader(catalogOf("s")), "stdin:1:11: too big: a catalog may have 10 bytes; the setting max_graph_size allows more"},
 	} {
 		got, err := one(t, c.path, c.opts, c.stdin)
 		if err != nil {

@@ -1,6 +1,7 @@
 package puppet
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -50,6 +51,9 @@ type Options struct {
 	// MaxBytes bounds the size of a catalog; 0 for DefaultMaxBytes.
 	MaxBytes int64
 
+	// MaxResources bounds the resources of a catalog; 0 for gapi.DefaultMaxResources.
+	MaxResources int
+
 	// Settle is how long nothing must have happened to the file before it is read
 	// again; 0 for DefaultSettle.
 	Settle time.Duration
@@ -72,6 +76,7 @@ func New(path string, o Options) *Frontend {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultMaxBytes
 	}
+	o.MaxResources = cmp.Or(o.MaxResources, gapi.DefaultMaxResources)
 	if o.Settle == 0 {
 		o.Settle = DefaultSettle
 	}
@@ -97,6 +102,9 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 		err = gapi.WithoutPath(err)
 		r.State = "error " + err.Error()
 		bad := schema.Diagnostics{{Pos: schema.Pos{File: name}, Message: err.Error()}}
+		if errors.Is(err, errTooBig) {
+			bad = schema.Diagnostics{tooBig(name, src, f.opts)}
+		}
 		r.Result = func() (*gapi.Declared, error) { return nil, bad }
 		return r
 	}
@@ -138,10 +146,40 @@ func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (nam
 	return f.path, src, err
 }
 
+// errTooBig is the error of a catalog with more bytes than it may have.
+var errTooBig = errors.New("the catalog is too big")
+
 // all reads a catalog up to the bound of the options. A catalog comes from a program, so
-// an endless one is a fault that must not fill the memory.
+// an endless one is a fault that must not fill the memory. The text of a bigger one comes with the error.
 func (f *Frontend) all(r io.Reader) ([]byte, error) {
-	return gapi.ReadBounded(r, f.opts.MaxBytes, "too big: a catalog")
+	src, err := io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
+	if err == nil && int64(len(src)) > f.opts.MaxBytes {
+		err = errTooBig
+	}
+	return src, err
+}
+
+// tooBig is the finding about a catalog that is too big. More resources than there may be are said first, as a user counts
+// resources and not bytes.
+func tooBig(file string, src []byte, o Options) schema.Diagnostic {
+	if ds := overfull(file, src, o); ds != nil {
+		return ds[0]
+	}
+	return gapi.TooBig(posAt(file, src, int(o.MaxBytes)), "a catalog", o.MaxBytes)
+}
+
+// overfull returns the finding about a catalog with more resources than it may have, before anything is made of its text.
+func overfull(file string, src []byte, o Options) schema.Diagnostics {
+	start, err := catalogBegin(src)
+	if err != nil {
+		return nil
+	}
+	tally := gapi.Tally{Left: o.MaxResources}
+	_, at := tally.Count(src, start, false)
+	if at < 0 {
+		return nil
+	}
+	return schema.Diagnostics{gapi.TooMany(posAt(file, src, at), o.MaxResources)}
 }
 
 // nameOf is what a graph without a name is called.

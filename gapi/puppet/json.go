@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // catalogStart finds the brace that a line begins with: what Puppet prints before
@@ -16,9 +17,20 @@ var catalogStart = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^[ \t]*\{`)
 })
 
+// valuesEach bounds the values of a catalog that may have more resources than usual, by their number.
+const valuesEach = 16
+
+// mostValues returns how many values a catalog may have.
+func mostValues(resources int) int {
+	if resources <= gapi.DefaultMaxResources {
+		return jsonnode.MaxValues
+	}
+	return valuesEach * resources
+}
+
 // parseJSON returns the tree of a source, nil where there is none; found says why.
 // The text before the first line that begins with a brace is skipped.
-func parseJSON(file string, src []byte, found *schema.Findings) *schema.Node {
+func parseJSON(file string, src []byte, most int, found *schema.Findings) *schema.Node {
 	start, err := catalogBegin(src)
 	if err != nil {
 		found.Errorf(schema.Pos{File: file, Line: 1, Col: 1}, "%v", err)
@@ -26,6 +38,7 @@ func parseJSON(file string, src []byte, found *schema.Findings) *schema.Node {
 	}
 	n, wrong := jsonnode.Parse(src, jsonnode.Options{
 		File: file, Start: start, What: "this is no catalog", Rest: "something follows the end of the catalog",
+		Values: mostValues(most),
 	})
 	found.Add(wrong...)
 	return n
@@ -44,4 +57,11 @@ func catalogBegin(src []byte) (int, error) {
 		return 0, errors.New("there is no catalog: a catalog is the JSON that `puppet catalog compile` prints and begins with {")
 	}
 	return at, nil
+}
+
+// posAt returns the place of an offset, its column in bytes.
+func posAt(file string, src []byte, at int) schema.Pos {
+	before := src[:at]
+	col := at - bytes.LastIndexByte(before, '\n')
+	return schema.Pos{File: file, Line: int32(bytes.Count(before, []byte("\n")) + 1), Col: int32(col)}
 }

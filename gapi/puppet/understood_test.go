@@ -2,11 +2,15 @@ package puppet_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
@@ -173,7 +177,21 @@ func TestFindingE5Million(t *testing.T) {
 	}
 	b.WriteString(`]}`)
 	d, err := puppet.Read("c.json", []byte(b.String()), kinds, puppet.Options{})
-	if d != nil || err == nil || !strings.Contains(err.Error(), "c.json:1:") || !strings.Contains(err.Error(), "it has more than 1048576 values") {
+	if d != nil || err == nil || err.Error() != "c.json:1:8638906: the graph has more than 250000 resources, and this one is beyond; the setting max_resources allows more" {
 		t.Error(err)
+	}
+	path := filepath.Join(t.TempDir(), "c.json")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]puppet.Options{
+		"over a size too": {MaxBytes: 20 << 20},
+		"fewer":           {MaxResources: 7},
+	} {
+		for _, err := range puppet.New(path, o).Graphs(t.Context(), gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true}) {
+			if err == nil || !strings.Contains(err.Error(), path+":1:") || !strings.Contains(err.Error(), "the setting max_resources allows more") {
+				t.Error(name, err)
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@
 //   - Every finding has its place. A file that can't be parsed gives the one
 //     error at which the parser gave up; all other errors are reported together,
 //     over all files.
-//   - Reading is bounded: Options.MaxBytes over all files together, lines of
+//   - Reading is bounded: Options.MaxBytes and Options.MaxResources over all files together, lines of
 //     16 MiB, 100 levels, four million values, a million values by way of aliases,
 //     10,000 files.
 //   - A file is included once: a second time, as in a cycle, is an error.

@@ -32,10 +32,18 @@ type include struct {
 	pos  schema.Pos
 }
 
-// read makes a part of a source.
-func read(file string, src []byte) *part {
+// readPart makes a part of a source that may have so many resources.
+func readPart(file string, src []byte, most int) *part {
+	if at := overfull(src, most); at >= 0 {
+		return &part{file: file, problems: schema.Diagnostics{gapi.TooMany(posAt(file, src, at), most)}, unreadable: true}
+	}
+	return read(file, src, marksOf(most))
+}
+
+// read makes a part of a source that may have so many marks.
+func read(file string, src []byte, marks int) *part {
 	p := &part{file: file}
-	root, bad := parseGraph(file, src, p)
+	root, bad := parseGraph(file, src, marks, p)
 	if root == nil {
 		p.problems, p.unreadable = bad, true
 		return p

@@ -1,6 +1,7 @@
 package yaml
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -20,6 +21,9 @@ type Options struct {
 	// DefaultMaxBytes.
 	MaxBytes int64
 
+	// MaxResources bounds the resources of a graph; 0 for gapi.DefaultMaxResources.
+	MaxResources int
+
 	// Settle is how long nothing must have happened to the files before they are
 	// read again; 0 for DefaultSettle.
 	Settle time.Duration
@@ -34,6 +38,8 @@ func (o Options) maxBytes() int64 {
 	}
 	return o.MaxBytes
 }
+
+func (o Options) maxResources() int { return cmp.Or(o.MaxResources, gapi.DefaultMaxResources) }
 
 func (o Options) settle() time.Duration {
 	if o.Settle == 0 {

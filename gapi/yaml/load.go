@@ -23,6 +23,7 @@ import (
 type loader struct {
 	root  string
 	max   int64
+	most  int // resources
 	from  gapi.Source
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
@@ -58,7 +59,7 @@ func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 }
 
 func newFiles(path string, o Options, stdin io.Reader) *loader {
-	return &loader{root: path, max: o.maxBytes(), from: o.Source, stdin: stdin}
+	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, stdin: stdin}
 }
 
 // load reads everything. Only a pipe or a device can make it wait, until the
@@ -107,6 +108,10 @@ func (g *loading) result() (*gapi.Declared, error) {
 			d.Comment = p.comment
 		}
 	}
+	if len(d.Resources) > g.most {
+		found.Add(gapi.TooMany(d.Resources[g.most].Pos, g.most))
+		d.Partial = true
+	}
 	d.Problems = found.All()
 	if d.Partial && len(d.Resources) == 0 {
 		return nil, d.Problems
@@ -132,6 +137,15 @@ func nameOf(path string) string {
 // fail reports something that can't be read, at the place that asks for it.
 func (g *loading) fail(path string, from schema.Pos, err error) {
 	err = gapi.WithoutPath(err)
+	if placed, ok := errors.AsType[*placedError](err); ok {
+		g.mark("error", path, placed.offset)
+		d := placed.in(path)
+		if !from.IsZero() {
+			d.Related = []schema.Related{{Pos: from, Message: "included here"}}
+		}
+		g.errs.Add(d)
+		return
+	}
 	g.mark("error", path, err)
 	if from.IsZero() {
 		g.errs.Errorf(schema.Pos{File: path}, "%v", err)
@@ -304,7 +318,7 @@ func (g *loading) source(file, dir string, src []byte) {
 	g.missing = g.missing || len(src) == 0
 	known := g.loader.cache[file]
 	if known.part == nil || known.sum != sum {
-		known = cached{sum, read(file, src)}
+		known = cached{sum, readPart(file, src, g.most)}
 	}
 	g.cache[file] = known
 	g.parts = append(g.parts, known.part)
@@ -322,14 +336,33 @@ const (
 	chunkSize = 64 << 10
 )
 
+// placedError is a fault at an offset of a source that was not read to its end.
+type placedError struct {
+	src    []byte
+	offset int
+	say    func(schema.Pos) schema.Diagnostic
+}
+
+func (e *placedError) in(file string) schema.Diagnostic { return e.say(posAt(file, e.src, e.offset)) }
+
+// Error returns the message without the place.
+func (e *placedError) Error() string { return e.say(schema.Pos{}).Message }
+
+// tooBig is the error of a source that has more than the remaining bytes. More resources than there may be
+// are said first, as a user counts resources and not bytes.
+func (g *loading) tooBig(src []byte) error {
+	if at := overfull(src, g.most); at >= 0 {
+		return &placedError{src, at, func(p schema.Pos) schema.Diagnostic { return gapi.TooMany(p, g.most) }}
+	}
+	return &placedError{src, int(g.left), func(p schema.Pos) schema.Diagnostic {
+		return gapi.TooBig(p, "the files of a graph together", g.max)
+	}}
+}
+
 // readAll reads a source, with its size or 0, up to the remaining bytes of the
 // graph, and gives up at once on a line that is too long.
 func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
-	tooBig := fmt.Errorf("too big: the files of a graph may have %d bytes together", g.max)
-	if size > g.left {
-		return nil, tooBig
-	}
-	buf := make([]byte, 0, size+1)
+	buf := make([]byte, 0, min(size, g.left)+1)
 	line := 0 // where the line that is being read begins
 	for {
 		buf = slices.Grow(buf, 1)
@@ -341,9 +374,11 @@ func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
 		buf = buf[:len(buf)+n]
 		switch {
 		case int64(len(buf)) > g.left:
-			return nil, tooBig
+			return nil, g.tooBig(buf)
 		case len(buf)-line > maxLine:
-			return nil, fmt.Errorf("a line is longer than %d bytes", maxLine)
+			return nil, &placedError{buf, line, func(p schema.Pos) schema.Diagnostic {
+				return schema.Diagnostic{Pos: p, Message: fmt.Sprintf("a line is longer than %d bytes", maxLine)}
+			}}
 		case errors.Is(err, io.EOF):
 			g.left -= int64(len(buf))
 			return buf, nil

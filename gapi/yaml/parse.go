@@ -17,17 +17,20 @@ import (
 // There is no value without one of them.
 const maxMarks = 4 << 20
 
+// marksOf returns how many marks a graph may have that may have so many resources.
+func marksOf(resources int) int { return max(maxMarks, 16*resources) }
+
 const emptyGraph = `the file is empty, a graph needs at least "resources:"`
 
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
-	return parseGraph(file, src, nil)
+	return parseGraph(file, src, maxMarks, nil)
 }
 
-// parseGraph is parse of a graph whose edges somebody takes.
-func parseGraph(file string, src []byte, edges taker) (*schema.Node, schema.Diagnostics) {
-	if ds := prescan(file, src); ds != nil {
+// parseGraph is parse of a graph that may have so many marks, and whose edges somebody takes.
+func parseGraph(file string, src []byte, marks int, edges taker) (*schema.Node, schema.Diagnostics) {
+	if ds := prescan(file, src, marks); ds != nil {
 		return nil, ds
 	}
 	root, ds := compose(file, src)
@@ -82,23 +85,37 @@ func one(pos schema.Pos, format string, args ...any) schema.Diagnostics {
 }
 
 // prescan refuses what the parser would not bear or not place.
-func prescan(file string, src []byte) schema.Diagnostics {
+func prescan(file string, src []byte, most int) schema.Diagnostics {
 	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(src, []byte(bom)) {
 			return one(schema.Pos{File: file, Line: 1, Col: 1}, "the file is in UTF-16, save it as UTF-8")
 		}
 	}
-	marks := 0
-	for _, sep := range []string{"\n", ",", ":"} {
-		marks += bytes.Count(src, []byte(sep))
-	}
-	if marks > maxMarks {
-		return one(schema.Pos{File: file}, "the file has too many lines and values (about %d, at most %d)", marks, maxMarks)
+	if at := markBeyond(src, most); at >= 0 {
+		return one(posAt(file, src, at), "the file has too many lines and values: more than %d before this place", most)
 	}
 	if at, what := firstBad(src); at >= 0 {
 		return one(posAt(file, src, at), "%s", what)
 	}
 	return nil
+}
+
+// markBeyond returns the offset of the first mark that is beyond a number, or -1.
+func markBeyond(src []byte, most int) int {
+	marks := 0
+	for _, sep := range []string{"\n", ",", ":"} {
+		marks += bytes.Count(src, []byte(sep))
+	}
+	if marks <= most {
+		return -1
+	}
+	marks = 0
+	return bytes.IndexFunc(src, func(r rune) bool {
+		if r == '\n' || r == ',' || r == ':' {
+			marks++
+		}
+		return marks > most
+	})
 }
 
 // firstBad returns the offset of the first character that YAML does not allow, and

@@ -15,7 +15,7 @@ import (
 // where the source is not a graph at all. It is called by verbs that rewrite
 // sources.
 func Declare(src []byte) *gapi.Declared {
-	p := read("", src)
+	p := read("", src, maxMarks)
 	if p.unreadable {
 		return nil
 	}
