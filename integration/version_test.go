@@ -139,9 +139,20 @@ func TestFindingD9NoNumber(t *testing.T) {
 	for _, text := range []string{"", "\n", "one", "v1.2.3", "1.2", "1.2.3\n4", "01.2.3", "1.2.3-4", "$(id)", strings.Repeat("1", 9000)} {
 		c.number(text)
 		got, err := c.version()
-		if err == nil || !strings.HasPrefix(got, "VERSION:1: ") || !strings.HasSuffix(got, "such as 1.2.3") || len(got) > 200 {
+		if err == nil || !strings.HasPrefix(got, "VERSION:1:1: ") || !strings.HasSuffix(got, "such as 1.2.3") || len(got) > 200 {
 			t.Errorf("%.20q: %s, %v", text, got, err)
 		}
+	}
+	for text, col := range map[string]string{"99999999999999999999.1.2": "1", "1.4294967296.0": "3", "1.20.1234567890": "6"} {
+		c.number(text + "\n")
+		got, err := c.version()
+		if err == nil || !strings.HasPrefix(got, "VERSION:1:"+col+": a number of the version "+text+" has more than nine digits") {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+	c.number("999999999.999999999.999999999\n")
+	if got, err := c.version(); err != nil {
+		t.Error(got, err)
 	}
 	if err := os.Remove(filepath.Join(c.dir, "VERSION")); err != nil {
 		t.Fatal(err)
@@ -149,9 +160,11 @@ func TestFindingD9NoNumber(t *testing.T) {
 	if got, err := c.version(); err == nil || !strings.HasPrefix(got, "VERSION: the file is missing") {
 		t.Errorf("without a file: %s, %v", got, err)
 	}
-	out, err := exec.CommandContext(t.Context(), "../packaging/build", t.TempDir(), "abcdef0").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "abcdef0 is not a version") {
-		t.Errorf("packaging/build: %v, %s", err, out)
+	for _, version := range []string{"abcdef0", "1.2.4294967296"} {
+		out, err := exec.CommandContext(t.Context(), "../packaging/build", t.TempDir(), version).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), version+" is not a version") {
+			t.Errorf("packaging/build: %v, %s", err, out)
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), "make", "-s", "-C", "..", "build", "GO=true")
 	cmd.Env = append(os.Environ(), "MGMT_VERSION_FILE="+os.DevNull)
