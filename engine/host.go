@@ -116,7 +116,7 @@ type Command struct {
 	Stdout, Stderr func(line []byte) // called for each line as it comes, without its end; line is valid during the call
 	MaxOutput      int               // bytes of each captured stream to keep; 1 MiB when 0
 
-	Alone bool // at its end, what it has started and left in its session is killed
+	Alone bool // at its end, all that it has started and left is killed, in its session or in another
 
 	Signal string        // the signal that asks it to end, by its name, when the context ends; SIGTERM when empty
 	Grace  time.Duration // between that and SIGKILL; 0 for SIGKILL at once

@@ -128,6 +128,7 @@ type run struct {
 	host  *Host
 	out   *output
 	proc  *process
+	fence *enclosure // of a command that is Alone
 	state *os.ProcessState
 
 	in             *os.File // to write to
@@ -144,7 +145,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 	}
 	note := newNoted(r.c, attr.Files[1])
 	place := r.host.ledger.add(note)
-	p, err := startProcess(ctx, r.host.clock, path, argv, attr)
+	p, err := r.launch(ctx, r.host.clock, path, argv, attr)
 	for _, f := range attr.Files {
 		f.Close()
 	}
@@ -153,6 +154,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 		return startError(r.c, path, err)
 	}
 	r.proc = newProcess(p, r.host.clock)
+	r.proc.fence = r.fence
 	r.proc.place = place
 	self, _ := readProc(p.Pid)
 	note.pid, note.start = p.Pid, self.start
@@ -170,6 +172,23 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 		})
 	}
 	return nil
+}
+
+// launch starts the process, in an enclosure where the command leaves nothing behind. A kernel or a container may know
+// control groups, and still refuse to start a process in one.
+func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	if !r.c.Alone {
+		return startProcess(ctx, clock, path, argv, attr)
+	}
+	r.fence = enclose(r.host.groups, attr)
+	p, err := startProcess(ctx, clock, path, argv, attr)
+	if r.fence.dir == nil || !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.EBUSY) {
+		return p, err
+	}
+	r.fence.close()
+	unix.StartIn(attr.Sys, -1)
+	r.fence = enclose(nil, attr)
+	return startProcess(ctx, clock, path, argv, attr)
 }
 
 func startProcess(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
@@ -315,6 +334,7 @@ func (r *run) drain() {
 }
 
 func (r *run) close() {
+	r.fence.close()
 	for _, f := range r.files {
 		f.Close()
 	}

@@ -503,6 +503,48 @@ func TestCommandAlone(t *testing.T) {
 	gone(t, []int{pid})
 }
 
+// TestFindingD7AloneSession: a command that leaves nothing behind leaves no process of another session either, whose parent
+// has ended; in a control group and without one.
+func TestFindingD7AloneSession(t *testing.T) {
+	for name, groups := range map[string][]string{"a control group": groupRoots, "a mark": nil} {
+		for how, script := range map[string]string{
+			"it ends":  "setsid sh -c 'sh -c \"sleep 1000 & echo \\$!\" & wait' >$D; until test -s $D; do sleep 0.01; done",
+			"it hangs": "setsid sh -c '(sleep 1000 & echo $! >$D) &' & until test -s $D; do sleep 0.01; done; touch $D.ready; sleep 1000",
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				h := newHost(t, Options{})
+				h.groups = groups
+				pids := filepath.Join(t.TempDir(), "pids")
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				go func() {
+					for ctx.Err() == nil {
+						if _, err := os.Stat(pids + ".ready"); err == nil {
+							stop()
+						}
+						time.Sleep(time.Millisecond)
+					}
+				}()
+				c := sh(script)
+				c.Alone, c.Env = true, []string{"PATH=" + DefaultPath, "D=" + pids}
+				if _, err := h.Command(ctx, c); err != nil && !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+				text, err := os.ReadFile(pids)
+				must(t, err)
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				must(t, err)
+				gone(t, []int{pid})
+				for _, root := range groupRoots {
+					if left, _ := filepath.Glob(root + fmt.Sprintf("/mgmt-%d-*", os.Getpid())); len(left) > 0 {
+						t.Error(left)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestASlowReaderLosesNothing(t *testing.T) {
 	h := newHost(t, Options{})
 	c := sh("seq 1 2000")

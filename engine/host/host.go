@@ -53,6 +53,7 @@ type Host struct {
 	hub      *hub
 	commands commands
 	service  func() bool                // see inService
+	groups   []string                   // see groupRoots
 	buses    map[engine.BusKind]LazyBus // nil where the program links none
 }
 
@@ -81,7 +82,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if _, err := os.Hostname(); err != nil {
 		return nil, err
 	}
-	h := &Host{log: o.Logger, clock: o.Clock, hub: newHub(o.Clock, o.Logger, o.open, o.PollInterval), service: inService}
+	h := &Host{log: o.Logger, clock: o.Clock, hub: newHub(o.Clock, o.Logger, o.open, o.PollInterval), service: inService, groups: groupRoots}
 	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)

@@ -21,6 +21,7 @@ type process struct {
 	killed bool          // by KillAll; under commands.mu
 	place  int           // in the ledger
 	clock  engine.Clock
+	fence  *enclosure // nil for none
 }
 
 func newProcess(p *os.Process, clock engine.Clock) *process {
@@ -113,7 +114,7 @@ func (p *process) signal(known []proc, sig syscall.Signal) {
 }
 
 // descendants returns the living processes that descend from p or from one of
-// those known, or are in a group or a session that one of them leads, without p itself.
+// those known, are in a group or a session that one of them leads, or are in the enclosure, without p itself.
 func (p *process) descendants(known []proc) []proc {
 	all := processes()
 	ours := map[int]bool{p.Pid: true}
@@ -121,6 +122,9 @@ func (p *process) descendants(known []proc) []proc {
 		if now, ok := all[k.pid]; ok && now.start == k.start {
 			ours[k.pid] = true
 		}
+	}
+	for _, pid := range p.fence.members(all) {
+		ours[pid] = true
 	}
 	return slices.DeleteFunc(grow(all, ours), func(x proc) bool { return x.pid == p.Pid })
 }

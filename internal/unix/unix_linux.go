@@ -493,3 +493,8 @@ func SetThreadGroups(groups []int) error {
 func NewSession(cred *Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Credential: cred}
 }
+
+// StartIn starts a program in a control group, which an open folder names; with a number below 0 in that of this process.
+func StartIn(attr *syscall.SysProcAttr, folder int) {
+	attr.UseCgroupFD, attr.CgroupFD = folder >= 0, max(folder, 0)
+}

@@ -564,6 +564,8 @@ func (s *CPUSet) Count() (n int) {
 
 func NewSession(*Credential) *syscall.SysProcAttr { return nil }
 
+func StartIn(*syscall.SysProcAttr, int) {}
+
 // Nano returns the time as nanoseconds since 1970.
 func (t *Timespec) Nano() int64 { return t.Sec*1e9 + t.Nsec }
 

@@ -78,6 +78,33 @@ func TestFindingD7ValidateBounds(t *testing.T) {
 	kindtest.Alone(t, path, "old\n")
 }
 
+// TestFindingD7ValidateEscapes: what a check has started in a session of its own ends with it, whether the check hangs, prints
+// without end, or alters the file; and the old file stays.
+func TestFindingD7ValidateEscapes(t *testing.T) {
+	const start = "setsid sh -c 'sleep 1000 & echo $! >$1.pid; wait' x DIR & until test -s DIR.pid; do sleep 0.01; done; "
+	for name, c := range map[string]struct{ script, want string }{
+		"hangs":   {"sleep 1000", "still running after"},
+		"prints":  {"yes | head -c 1000000000; exit 1", "so the old one stays: "},
+		"endless": {"exec yes", "still running after"},
+		"alters":  {"echo more >>$1", "the check has changed"},
+		"later":   {"setsid sh -c 'sleep 0.3; echo more >>$1' x $1 & exit 1", "so the old one stays"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := filepath.Join(t.TempDir(), "check")
+			r, f, path := checked(t, "old\n", "new\n", "sh "+script)
+			kindtest.Put(t, script, strings.ReplaceAll(start, "DIR", filepath.Dir(path))+c.script+"\n")
+			if strings.HasPrefix(c.want, "still") {
+				r.limit = 500 * time.Millisecond
+			}
+			if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, c.want) {
+				t.Error(got)
+			}
+			kindtest.Alone(t, path, "old\n")
+			kindtest.Gone(t, kindtest.PidIn(t, filepath.Dir(path)+".pid"))
+		})
+	}
+}
+
 // TestFindingD7ValidateSecret: what a command prints of a file that is not for all is
 // shown without the text of the file, and nothing of what it prints of a secret.
 func TestFindingD7ValidateSecret(t *testing.T) {

@@ -92,7 +92,7 @@ func (w Withheld) shown(t *Tail) string {
 }
 
 // By returns what atomicfile asks about a new file; nil for no command. It runs the
-// command as mgmt itself, in /, with PATH alone in its environment.
+// command as mgmt itself, in /, with PATH alone in its environment. At its end no process is left of those that it has started.
 func (v Validator) By(ctx context.Context, host engine.Host, hide Withheld) func(path string) error {
 	if v.Line == "" {
 		return nil
