@@ -1,0 +1,37 @@
+// Package model keeps objects of registered models: in an engine.World, which many hosts share, and in memory, where
+// indexes find them. A model is data. It is written in Go (Define), or read from a description. Each kind of resource
+// is a model without another line, so the objects of a kind are declarations of the graph.
+//
+// # Parts
+//
+//   - Spec describes a model; Define makes the Model of it; Registry knows models by name and table.
+//   - Object is an immutable snapshot of an object, or of the part of it that its set fields are.
+//   - NB is the northbound API over a World: Create, Update, Replace, Get, One, First, List, All, Delete, Call, Watch,
+//     Txn and Migrate.
+//   - Store keeps objects in memory; package model/store has three. Store and NB answer the same questions (Source).
+//   - Through answers from a Store, and from the NB where the Store does not have the object.
+//   - Events calls subscribers; Replica keeps a Store equal to the topics of a host, and emits events.
+//   - View reads through references.
+//
+// # Laws
+//
+//   - A Registry is a value, and nothing here is global. A Model never changes.
+//   - Unset, null and a value are three things. Update takes the set fields over, null clears a field, and lists and
+//     nested objects are replaced whole. In a query, unset and null find everything; empty text, zero and false are values.
+//   - An index always has id. Its paths go through lists, sets and values of maps; several paths are the product of
+//     their values. An absent value and an empty list are found by Any only.
+//   - A reference is an id. Reading the id needs no look at the target. A target that is absent never refuses a write: an index behind
+//     it has the value Missing until the target comes.
+//   - Create never writes over an object. A version or a revision that is given with a change is the expected one.
+//     Writers without one never lose an update: their transactions run again.
+//   - Where nothing changes, no hook is called, nothing is written, and no event follows.
+//   - Hooks of mixins and bases run first, in the order of the Spec, then the model's own. The check for required
+//     fields comes after all hooks. An error of a hook stops the whole transaction.
+//   - A transaction is one revision: objects that change together are seen together.
+//   - A record that cannot be read hides no other. Records of an older schema are migrated as they are read. A record
+//     of a newer schema is refused alone, unless it says that this program may read it. Update keeps unknown fields.
+//   - An error is an Error: it has a code, the object, the path of the field, and the position where there was a text.
+//     All faults of one object come at once.
+//   - A secret is written encrypted, or not at all. No answer shows one.
+//   - Nothing here reads a clock.
+package model

@@ -1,0 +1,210 @@
+package model
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// pageSize is how many records a listing holds at a time, about.
+const pageSize = 1000
+
+// listing yields the objects of a query.
+type listing struct {
+	nb  *NB
+	ctx context.Context
+	q   Query
+	at  int64 // the revision
+
+	index  Index
+	wanted [][]any
+	err    error
+}
+
+// run is an iter.Seq2.
+func (l *listing) run(yield func(*Object, error) bool) {
+	if l.index, l.wanted, l.err = l.q.Keys(); l.err != nil {
+		yield(nil, l.err)
+		return
+	}
+	topics := l.topics()
+	left := l.q.Limit
+	for kv := range l.merged(topics) {
+		p, ok := l.nb.keys.place(kv.Key)
+		if !ok || p.quiet {
+			continue
+		}
+		o, _, err := decodeRecord(l.q.Model, p, kv)
+		if err == nil && !l.matches(o) {
+			continue
+		}
+		if !yield(o, err) {
+			return
+		}
+		if left--; left == 0 {
+			return
+		}
+	}
+	if l.err != nil {
+		yield(nil, l.err)
+	}
+}
+
+// topics returns the topics in which the table has objects, and fixes the revision.
+func (l *listing) topics() (topics []string) {
+	if l.q.Topics != nil {
+		if page, ok := l.page(l.nb.keys.ids(l.q.Model), "", 1); ok {
+			l.at = page.Revision
+		}
+		return slices.Compact(slices.Sorted(slices.Values(l.q.Topics)))
+	}
+	seen := map[string]bool{}
+	for kv := range l.pages(l.nb.keys.ids(l.q.Model), "", pageSize) {
+		if topic := string(kv.Value); !seen[topic] {
+			seen[topic] = true
+			topics = append(topics, topic)
+		}
+	}
+	return topics
+}
+
+// merged yields the records of some topics, sorted by id.
+func (l *listing) merged(topics []string) iter.Seq[engine.KV] {
+	size := max(16, pageSize/max(1, len(topics)))
+	source := func(topic string) iter.Seq[engine.KV] {
+		prefix, after := l.nb.keys.table(topic, l.q.Model), ""
+		if l.q.After != "" {
+			after = prefix + url.PathEscape(l.q.After)
+		}
+		return l.pages(prefix, after, size)
+	}
+	if len(topics) == 1 {
+		return source(topics[0])
+	}
+	return func(yield func(engine.KV) bool) {
+		heads := make([]*head, 0, len(topics))
+		for _, topic := range topics {
+			next, stop := iter.Pull(source(topic))
+			defer stop()
+			heads = advance(heads, &head{next: next, cut: len(l.nb.keys.table(topic, l.q.Model))})
+		}
+		for len(heads) > 0 {
+			first := heads[0]
+			if !yield(first.kv) {
+				return
+			}
+			heads = advance(heads[1:], first)
+		}
+	}
+}
+
+// head is the next record of one topic.
+type head struct {
+	kv   engine.KV
+	next func() (engine.KV, bool)
+	cut  int // of the key, where the id begins
+}
+
+func (h *head) id() string { return h.kv.Key[h.cut:] }
+
+// advance reads on in h, and puts it to its place among others.
+func advance(heads []*head, h *head) []*head {
+	var ok bool
+	if h.kv, ok = h.next(); !ok {
+		return heads
+	}
+	i, _ := slices.BinarySearchFunc(heads, h.id(), func(x *head, id string) int { return strings.Compare(x.id(), id) })
+	return slices.Insert(heads, i, h)
+}
+
+// pages yields the keys below a prefix at the revision of the listing.
+func (l *listing) pages(prefix, after string, size int) iter.Seq[engine.KV] {
+	return func(yield func(engine.KV) bool) {
+		for l.err == nil {
+			page, ok := l.page(prefix, after, size)
+			if !ok {
+				return
+			}
+			for _, kv := range page.KVs {
+				if !yield(kv) {
+					return
+				}
+				after = kv.Key
+			}
+			if !page.More {
+				return
+			}
+		}
+	}
+}
+
+// page reads one page; the first one fixes the revision of all.
+func (l *listing) page(prefix, after string, size int) (engine.Page, bool) {
+	page, err := l.nb.world.List(l.ctx, prefix, engine.ListOptions{At: l.at, Limit: size, After: after})
+	if err != nil {
+		l.err = err
+		return page, false
+	}
+	l.at = page.Revision
+	return page, true
+}
+
+// matches reports whether an object has a wanted key.
+func (l *listing) matches(o *Object) bool {
+	if l.wanted == nil {
+		return true
+	}
+	keys, err := o.Keys(l.index, l.nb.lookup(l.ctx))
+	if err != nil {
+		return false
+	}
+	for _, key := range keys {
+		if slices.ContainsFunc(l.wanted, func(w []any) bool { return Matches(w, key) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookup follows references in the database.
+func (nb *NB) lookup(ctx context.Context) Lookup {
+	return func(target, id string) *Object {
+		m, err := nb.reg.Model(target)
+		if err != nil {
+			return nil
+		}
+		o, err := nb.Get(ctx, m, id)
+		if err != nil {
+			return nil
+		}
+		return o
+	}
+}
+
+// eachHost asks for each host that has written statuses.
+func (nb *NB) eachHost(ctx context.Context, ask func(host string) ([]byte, error)) (map[string][]byte, error) {
+	out, after := map[string][]byte{}, ""
+	for {
+		page, err := nb.world.List(ctx, nb.keys.statuses(), engine.ListOptions{Limit: 1, After: after})
+		if err != nil || len(page.KVs) == 0 {
+			return out, err
+		}
+		escaped, _, _ := strings.Cut(strings.TrimPrefix(page.KVs[0].Key, nb.keys.statuses()), "/")
+		after = nb.keys.statuses() + escaped + "/\xff"
+		host, err := url.PathUnescape(escaped)
+		if err != nil {
+			continue
+		}
+		status, err := ask(host)
+		if err != nil {
+			return nil, err
+		}
+		if status != nil {
+			out[host] = status
+		}
+	}
+}

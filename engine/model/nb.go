@@ -1,0 +1,313 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"slices"
+	"strconv"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// NB is the northbound API: objects in a World. All methods may be called from many goroutines, and block as the World
+// does. NB owns neither the World nor the Registry, and keeps nothing in memory.
+type NB struct {
+	world engine.World
+	reg   *Registry
+	keys  layout
+	o     Options
+}
+
+// Options are how an NB works. The zero value is good.
+type Options struct {
+	Prefix string // stands before every key, such as "mgmt/"
+	Origin string // the name of the writer, for the records
+	// Seal encrypts a secret to those who read a topic. Without it, an object with a secret in clear is refused.
+	Seal func(ctx context.Context, topic string, clear schema.Secret) (string, error)
+	// Sealed reports whether a secret's text is encrypted already.
+	Sealed func(text string) bool
+	// Admit is asked before each write, with nil for an object that is absent before or after. Its error refuses the whole
+	// transaction. It may run again where the transaction does.
+	Admit func(ctx context.Context, tx *Tx, was, now *Object) error
+	Log   *slog.Logger // records that cannot be read; nil is silent
+}
+
+// Write says how a change is made. The zero value is good.
+type Write struct {
+	DryRun     bool   // all checks, and no write: the answer is the object as it would be, of revision 0
+	Quiet      bool   // Watch marks the change, so that no event follows
+	IfVersion  int64  // the version that the object must have; 0 for any. A set field version means the same
+	IfRevision int64  // the revision that the object must have; 0 for any
+	Topic      string // with Delete: the topic that the object must have; empty for any
+}
+
+// Open returns the API over a World.
+func Open(w engine.World, r *Registry, o Options) *NB {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &NB{world: w, reg: r, keys: layout(o.Prefix), o: o}
+}
+
+// Registry returns the registry.
+func (nb *NB) Registry() *Registry { return nb.reg }
+
+// World returns the World.
+func (nb *NB) World() engine.World { return nb.world }
+
+// Create writes a new object and returns it with its revision. An id that is taken is an Exists. Hooks may fill fields
+// before the required ones are asked for.
+func (nb *NB) Create(ctx context.Context, o *Object, w Write) (made *Object, err error) {
+	_, err = nb.txn(ctx, w.DryRun, func(tx *Tx) error {
+		made, err = tx.Create(o, w)
+		return err
+	})
+	return nb.answer(made, err)
+}
+
+// Update merges the set fields of part into the object of its id: null clears a field. Where nothing changes, nothing
+// is called and written. A set version is the expected one: another one is a Conflict, and so is Write.IfRevision.
+func (nb *NB) Update(ctx context.Context, part *Object, w Write) (now *Object, err error) {
+	_, err = nb.txn(ctx, w.DryRun, func(tx *Tx) error {
+		now, err = tx.Update(part, w)
+		return err
+	})
+	return nb.answer(now, err)
+}
+
+// Replace is Update with a whole object: fields that are not set are cleared, but for topic, version and unique_key.
+func (nb *NB) Replace(ctx context.Context, o *Object, w Write) (now *Object, err error) {
+	_, err = nb.txn(ctx, w.DryRun, func(tx *Tx) error {
+		now, err = tx.Replace(o, w)
+		return err
+	})
+	return nb.answer(now, err)
+}
+
+// Delete removes an object and returns it as it was, or NotFound.
+func (nb *NB) Delete(ctx context.Context, m *Model, id string, w Write) (was *Object, err error) {
+	_, err = nb.txn(ctx, w.DryRun, func(tx *Tx) error {
+		was, err = tx.Delete(m, id, w)
+		return err
+	})
+	return nb.answer(was, err)
+}
+
+// Call applies an operation to a stored object and writes the result. Writers that come together all take effect.
+func (nb *NB) Call(ctx context.Context, m *Model, id, operation string, args map[string]any, w Write) (now *Object, err error) {
+	_, err = nb.txn(ctx, w.DryRun, func(tx *Tx) error {
+		was, err := tx.Get(m, id)
+		if err != nil {
+			return err
+		}
+		next, err := was.Do(operation, args)
+		if err != nil {
+			return err
+		}
+		if was.Has("version") {
+			next = next.Without("version")
+		}
+		now, err = tx.Replace(next, w)
+		return err
+	})
+	return nb.answer(now, err)
+}
+
+// Txn runs f, and then does all that f has asked tx for in one transaction of the World, or nothing. It returns the
+// revision. f runs again where another writer was faster, so it alters nothing else. The World's Limits bound it: a
+// create or a move is two operations, any other change one.
+func (nb *NB) Txn(ctx context.Context, f func(tx *Tx) error) (revision int64, err error) {
+	return nb.txn(ctx, false, f)
+}
+
+// DryRun is Txn without the write.
+func (nb *NB) DryRun(ctx context.Context, f func(tx *Tx) error) error {
+	_, err := nb.txn(ctx, true, f)
+	return err
+}
+
+func (nb *NB) answer(o *Object, err error) (*Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// maxTries bounds how often a transaction is tried against other writers.
+const maxTries = 1000
+
+// txn tries f until no other writer was faster.
+func (nb *NB) txn(ctx context.Context, dry bool, f func(tx *Tx) error) (int64, error) {
+	for range maxTries {
+		tx := newTx(ctx, nb)
+		if err := f(tx); err != nil {
+			return 0, err
+		}
+		if err := tx.settle(); err != nil {
+			return 0, err
+		}
+		if dry || len(tx.ops) == 0 {
+			return 0, nil
+		}
+		revision, ok, err := nb.world.Txn(ctx, tx.compares(), tx.operations())
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			tx.stamp(revision)
+			return revision, nb.tidy(ctx, tx)
+		}
+	}
+	return 0, &Error{Code: Conflict, Message: fmt.Sprintf("other writers were faster %d times: try again", maxTries)}
+}
+
+// tidy removes the marks of quiet deletions.
+func (nb *NB) tidy(ctx context.Context, tx *Tx) error {
+	if len(tx.marks) == 0 {
+		return nil
+	}
+	ops := make([]engine.Op, len(tx.marks))
+	for i, key := range tx.marks {
+		ops[i] = engine.Op{Key: key, Delete: true}
+	}
+	_, _, err := nb.world.Txn(ctx, nil, ops)
+	return err
+}
+
+// Get returns an object by its id, or NotFound. It is never older than any write that was acknowledged before.
+func (nb *NB) Get(ctx context.Context, m *Model, id string) (*Object, error) {
+	return newTx(ctx, nb).Get(m, id)
+}
+
+// One returns the only object that a query finds, or NotFound. Several are a Multiple.
+func (nb *NB) One(ctx context.Context, q Query) (*Object, error) {
+	q.Limit = 2
+	list, err := nb.List(ctx, q)
+	return onlyOne(q, list, err)
+}
+
+// onlyOne returns the only object of a list.
+func onlyOne(q Query, list []*Object, err error) (*Object, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, q.Model.fault(NotFound, "", "", "there is no such object")
+	case len(list) > 1:
+		return nil, q.Model.fault(Multiple, "", "", "there is more than one such object: %s and %s are two", list[0].id, list[1].id)
+	}
+	return list[0], nil
+}
+
+// First returns the object of the smallest id that a query finds, or NotFound.
+func (nb *NB) First(ctx context.Context, q Query) (*Object, error) {
+	q.Limit = 1
+	list, err := nb.List(ctx, q)
+	return onlyOne(q, list, err)
+}
+
+// List returns the objects of a query at one revision, in the order of All, after the hooks ListPost. Records that
+// cannot be read are left out and logged; All yields them.
+func (nb *NB) List(ctx context.Context, q Query) (list []*Object, err error) {
+	for o, err := range nb.All(ctx, q) {
+		var bad *Error
+		switch {
+		case err == nil:
+			list = append(list, o)
+		case errors.As(err, &bad) && bad.unreadable():
+			nb.o.Log.WarnContext(ctx, "An object cannot be read, and is left out", "table", bad.Table, "id", bad.ID, "error", err)
+		default:
+			return nil, err
+		}
+	}
+	return q.Model.listPost(ctx, list)
+}
+
+// unreadable reports whether the Error is about one record.
+func (e *Error) unreadable() bool {
+	return e.Code == BadRecord || e.Code == SchemaTooNew || e.Code == MigrationFail
+}
+
+// listPost calls the hooks of a list, the bases' first.
+func (m *Model) listPost(ctx context.Context, list []*Object) (_ []*Object, err error) {
+	for _, h := range m.hooks {
+		if h.ListPost != nil {
+			if list, err = h.ListPost(ctx, list); err != nil {
+				return nil, m.fault(HookFailed, "", "", "the hook of the list: %v", err)
+			}
+		}
+	}
+	return list, nil
+}
+
+// All yields the objects of a query at one revision, sorted by their escaped ids, page by page. It yields an Error for
+// each record that cannot be read, and goes on. Any other error is the last.
+func (nb *NB) All(ctx context.Context, q Query) iter.Seq2[*Object, error] {
+	_, all := nb.AllAt(ctx, q)
+	return all
+}
+
+// AllAt is All with the revision, which is known when the first object is yielded, or when the list has ended.
+func (nb *NB) AllAt(ctx context.Context, q Query) (revision func() int64, all iter.Seq2[*Object, error]) {
+	l := &listing{nb: nb, ctx: ctx, q: q}
+	return func() int64 { return l.at }, l.run
+}
+
+// Status returns the status of an object that a host has written, or nil.
+func (nb *NB) Status(ctx context.Context, host string, m *Model, id string) ([]byte, error) {
+	kv, err := nb.world.Get(ctx, nb.keys.status(host, m, id))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	return kv.Value, err
+}
+
+// Statuses returns the statuses of an object by host.
+func (nb *NB) Statuses(ctx context.Context, m *Model, id string) (map[string][]byte, error) {
+	return nb.eachHost(ctx, func(host string) ([]byte, error) { return nb.Status(ctx, host, m, id) })
+}
+
+// PutStatus writes statuses of a host: JSON for each object, nil to remove one. It wakes no Watch.
+func (nb *NB) PutStatus(ctx context.Context, host string, all ...StatusOf) error {
+	for chunk := range slices.Chunk(all, max(1, nb.world.Limits().Ops)) {
+		ops := make([]engine.Op, len(chunk))
+		for i, s := range chunk {
+			ops[i] = engine.Op{Key: nb.keys.status(host, s.Model, s.ID), Value: s.JSON, Delete: s.JSON == nil}
+		}
+		if _, _, err := nb.world.Txn(ctx, nil, ops); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StatusOf is a status for PutStatus.
+type StatusOf struct {
+	Model *Model
+	ID    string
+	JSON  []byte
+}
+
+// Allocate returns a number that the table has not had. Concurrent callers get distinct ones.
+func (nb *NB) Allocate(ctx context.Context, table string) (key int64, err error) {
+	_, err = nb.txn(ctx, false, func(tx *Tx) error {
+		key, err = tx.allocate(table)
+		return err
+	})
+	return key, err
+}
+
+// RecordSchema returns the version of the table's records that the last Migrate has left; 0 before the first.
+func (nb *NB) RecordSchema(ctx context.Context, m *Model) (int, error) {
+	kv, err := nb.world.Get(ctx, nb.keys.schema(m))
+	if errors.Is(err, engine.ErrNotFound) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(kv.Value))
+}

@@ -1,0 +1,234 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Missing stands in an index for a value that is not there. No value that is given finds it; "any" does.
+type missing struct{}
+
+// Missing is what Keys has for an absent value.
+var Missing any = missing{}
+
+// MaxKeys bounds how many keys one object may have in one index.
+const MaxKeys = 10_000
+
+// Lookup returns the object that a reference names, or nil. Keys calls it for each reference that a path goes through.
+type Lookup func(target, id string) *Object
+
+// At returns the values at a path, each once, in no order: the path goes through lists, sets, and the values of
+// maps. An absent value is Missing. Values are plain, and comparable with ==.
+func (o *Object) At(path string, at Lookup) []any {
+	w := walker{at: at, defaults: true}
+	w.object(o, strings.Split(path, "."))
+	return w.found
+}
+
+// Keys returns the keys of an object in an index: the product of the values at its paths. More than MaxKeys of them
+// are an Error.
+func (o *Object) Keys(x Index, at Lookup) ([][]any, error) {
+	return o.product(x, &walker{at: at, defaults: true})
+}
+
+// Wanted returns the keys that a query by example asks for, with Any in the place of each value that o has not set.
+func (o *Object) Wanted(x Index) ([][]any, error) {
+	keys, err := o.product(x, &walker{at: func(string, string) *Object { return nil }})
+	for _, key := range keys {
+		for i, v := range key {
+			if v == Missing {
+				key[i] = Any
+			}
+		}
+	}
+	return keys, err
+}
+
+func (o *Object) product(x Index, w *walker) ([][]any, error) {
+	keys := [][]any{nil}
+	for _, path := range x.Paths {
+		w.found = nil
+		w.object(o, strings.Split(path, "."))
+		if len(keys)*len(w.found) > MaxKeys {
+			return nil, o.model.fault(Validation, o.id, path, "the object has more than %d keys in the index %s", MaxKeys, x.Name)
+		}
+		if len(w.found) == 1 {
+			for i := range keys {
+				keys[i] = append(keys[i], w.found[0])
+			}
+			continue
+		}
+		next := make([][]any, 0, len(keys)*len(w.found))
+		for _, key := range keys {
+			for _, v := range w.found {
+				next = append(next, append(append(make([]any, 0, len(x.Paths)), key...), v))
+			}
+		}
+		keys = next
+	}
+	return keys, nil
+}
+
+// walker collects the values at a path.
+type walker struct {
+	at       Lookup
+	defaults bool // a field that is unset has its default
+	found    []any
+}
+
+// object walks on at the fields of o.
+func (w *walker) object(o *Object, steps []string) {
+	if o == nil {
+		w.add(Missing)
+		return
+	}
+	w.field(o.model, o.fields, steps)
+}
+
+func (w *walker) field(m *Model, fields map[string]any, steps []string) {
+	f := m.byKey[steps[0]]
+	if f == nil {
+		w.add(Missing)
+		return
+	}
+	v := fields[f.Key]
+	if v == nil && w.defaults {
+		v = f.Default
+	}
+	w.value(f, f.Type, v, steps[1:])
+}
+
+func (w *walker) value(f *Field, t *schema.Type, v any, rest []string) {
+	switch x := v.(type) {
+	case nil:
+		w.add(Missing)
+	case []any:
+		if len(x) == 0 {
+			w.add(Missing)
+		}
+		for _, item := range x {
+			w.value(f, elem(t), item, rest)
+		}
+	case map[string]any:
+		w.mapping(f, t, x, rest)
+	case schema.Ref:
+		w.follow(x.Kind, x.Name, v, rest)
+	case string:
+		if f.Target != "" {
+			w.follow(f.Target, x, v, rest)
+			return
+		}
+		w.scalar(v, rest)
+	default:
+		w.scalar(v, rest)
+	}
+}
+
+// scalar ends a path; a path that goes on has no value.
+func (w *walker) scalar(v any, rest []string) {
+	if len(rest) > 0 {
+		v = Missing
+	}
+	w.add(v)
+}
+
+// mapping walks on in a map, whose values all count, or in a struct.
+func (w *walker) mapping(f *Field, t *schema.Type, x map[string]any, rest []string) {
+	switch {
+	case t.Kind != schema.KindStruct && len(x) == 0, t.Kind == schema.KindStruct && len(rest) == 0:
+		w.add(Missing)
+	case t.Kind != schema.KindStruct:
+		for _, item := range x {
+			w.value(f, elem(t), item, rest)
+		}
+	case f.Nested != nil:
+		w.field(f.Nested, x, rest)
+	default:
+		inner := t.Field(rest[0])
+		if inner == nil {
+			w.add(Missing)
+			return
+		}
+		w.value(&Field{Key: inner.Key}, inner.Type, x[inner.Key], rest[1:])
+	}
+}
+
+// follow walks on behind a reference. Its id needs no look at the target.
+func (w *walker) follow(target, id string, whole any, rest []string) {
+	switch {
+	case len(rest) == 0:
+		w.add(whole)
+	case len(rest) == 1 && rest[0] == "id":
+		w.add(id)
+	default:
+		w.object(w.at(target, id), rest)
+	}
+}
+
+// add adds a value once.
+func (w *walker) add(v any) {
+	for _, have := range w.found {
+		if have == v {
+			return
+		}
+	}
+	w.found = append(w.found, v)
+}
+
+// Compare orders plain scalars: first by type, then by value. Missing comes first.
+func Compare(a, b any) int {
+	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+		return c
+	}
+	switch a := a.(type) {
+	case string:
+		return cmp.Compare(a, b.(string))
+	case int64:
+		return cmp.Compare(a, b.(int64))
+	case uint64:
+		return cmp.Compare(a, b.(uint64))
+	case float64:
+		return cmp.Compare(a, b.(float64))
+	case bool:
+		if a == b.(bool) {
+			return 0
+		}
+		if a {
+			return 1
+		}
+		return -1
+	case time.Duration:
+		return cmp.Compare(a, b.(time.Duration))
+	case schema.Size:
+		return cmp.Compare(a, b.(schema.Size))
+	case missing:
+		return 0
+	}
+	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+}
+
+func rank(v any) int {
+	switch v.(type) {
+	case missing:
+		return 0
+	case bool:
+		return 1
+	case int64:
+		return 2
+	case uint64:
+		return 3
+	case float64:
+		return 4
+	case time.Duration:
+		return 5
+	case schema.Size:
+		return 6
+	case string:
+		return 7
+	}
+	return 8
+}

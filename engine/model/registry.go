@@ -1,0 +1,172 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Registry knows models by name and by table. It is safe for concurrent use.
+type Registry struct {
+	mu     sync.RWMutex
+	byName map[string]*Model // with the nested ones
+	tables map[string]*Model
+	kinds  *engine.Registry
+	made   map[string]kindModel // of kinds, by kind
+}
+
+// NewRegistry returns a registry whose models are the kinds of a registry of resources, now and later, and the models
+// that Add brings. kinds may be nil.
+func NewRegistry(kinds *engine.Registry) *Registry {
+	return &Registry{byName: map[string]*Model{}, tables: map[string]*Model{}, kinds: kinds, made: map[string]kindModel{}}
+}
+
+// Add makes a model with a table known, and the models that it nests. The error is a Registration.
+func (r *Registry) Add(m *Model) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	other := r.tables[m.Table()]
+	switch {
+	case !m.FirstClass():
+		return &Error{Code: Registration, Message: fmt.Sprintf("model %q has no table, so no object of it can be kept alone; nest it in another model", m.Name())}
+	case strings.ContainsAny(m.Table(), "/:?#% "):
+		return &Error{Code: Registration, Message: fmt.Sprintf("table %q of model %q: a table has no slash, colon, space and none of ?#%%", m.Table(), m.Name())}
+	case r.byName[m.Name()] != nil:
+		return &Error{Code: Registration, Message: fmt.Sprintf("model %q is registered already", m.Name())}
+	case other != nil:
+		return &Error{Code: Registration, Message: fmt.Sprintf("model %q wants the table %q, which model %q has", m.Name(), m.Table(), other.Name())}
+	case r.kinds != nil && r.kinds.Has(m.Table()):
+		return &Error{Code: Registration, Message: fmt.Sprintf("model %q wants the table %q, which is a kind of resource", m.Name(), m.Table())}
+	}
+	r.byName[m.Name()], r.tables[m.Table()] = m, m
+	for _, n := range m.Embedded() {
+		if r.byName[n.Name()] == nil {
+			r.byName[n.Name()] = n
+		}
+	}
+	return nil
+}
+
+// Model returns the model of that name or table, or an UnknownModel.
+func (r *Registry) Model(nameOrTable string) (*Model, error) {
+	r.mu.RLock()
+	m := cmp.Or(r.byName[nameOrTable], r.tables[nameOrTable])
+	r.mu.RUnlock()
+	if m != nil {
+		return m, nil
+	}
+	if r.kinds != nil && r.kinds.Has(nameOrTable) {
+		return r.ofKind(nameOrTable)
+	}
+	return nil, &Error{
+		Code: UnknownModel, Message: fmt.Sprintf("there is no table %q", nameOrTable),
+		Suggestion: schema.Nearest(nameOrTable, r.Tables()),
+	}
+}
+
+// Tables returns the tables of all models, kinds too, sorted.
+func (r *Registry) Tables() []string {
+	r.mu.RLock()
+	all := slices.Collect(maps.Keys(r.tables))
+	r.mu.RUnlock()
+	if r.kinds != nil {
+		all = append(all, r.kinds.Kinds()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// All returns the models with a table, by table. Kinds that cannot be described are left out; Model says why.
+func (r *Registry) All() (all []*Model) {
+	for _, table := range r.Tables() {
+		if m, err := r.Model(table); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Deps returns the models that m names by references, sorted by name. References inside of nested models count as
+// m's own, or, where nested is true, the nested models count themselves. A reference to no model is left out.
+func (r *Registry) Deps(m *Model, nested bool) (deps []*Model) {
+	add := func(d *Model) {
+		if d != nil && !slices.Contains(deps, d) {
+			deps = append(deps, d)
+		}
+	}
+	for _, f := range m.fields {
+		if f.Target != "" {
+			target, _ := r.Model(f.Target)
+			add(target)
+		}
+		if at := innermost(f.Type); at.Kind == schema.KindRef && at.Target != "" {
+			target, _ := r.Model(at.Target)
+			add(target)
+		}
+		switch {
+		case f.Nested == nil:
+		case nested && !f.Nested.spec.Plain:
+			add(f.Nested)
+		default:
+			for _, d := range r.Deps(f.Nested, nested) {
+				add(d)
+			}
+		}
+	}
+	slices.SortFunc(deps, func(a, b *Model) int { return cmp.Compare(a.Name(), b.Name()) })
+	return deps
+}
+
+// Order returns the models so that each comes after the models that it names, with the nested ones where nested is true.
+// A cycle is an error with its path. The models of kinds are left out: their references are edges between objects.
+func (r *Registry) Order(nested bool) ([]*Model, error) {
+	r.mu.RLock()
+	todo := slices.Collect(maps.Values(r.byName))
+	r.mu.RUnlock()
+	slices.SortFunc(todo, func(a, b *Model) int { return cmp.Compare(a.Name(), b.Name()) })
+	o := &ordering{r: r, nested: nested, state: map[*Model]int{}}
+	for _, m := range todo {
+		if m.FirstClass() || nested && !m.spec.Plain {
+			if err := o.visit(m, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return o.done, nil
+}
+
+// ordering is a walk in depth over the references.
+type ordering struct {
+	r      *Registry
+	nested bool
+	state  map[*Model]int // 1 while its references are visited, 2 afterwards
+	done   []*Model
+}
+
+func (o *ordering) visit(m *Model, path []string) error {
+	path = append(path, m.Name())
+	switch o.state[m] {
+	case 2:
+		return nil
+	case 1:
+		return &Error{Code: Cycle, Message: "models refer to each other in a circle: " + strings.Join(path[slices.Index(path, m.Name()):], " -> ")}
+	}
+	o.state[m] = 1
+	for _, d := range o.r.Deps(m, o.nested) {
+		if d.spec.Kind != "" {
+			continue
+		}
+		if err := o.visit(d, path); err != nil {
+			return err
+		}
+	}
+	o.state[m] = 2
+	o.done = append(o.done, m)
+	return nil
+}

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Through answers from a Store, and asks the NB for an object that the Store does not have. Only a question by id goes
+// on to the NB: no other index can tell a miss from an answer. An object that was read is kept in the Store, unless the
+// Store has learned something newer meanwhile, such as that the object is gone. A miss in both is not kept.
+type Through struct {
+	Store Store
+	NB    *NB
+
+	mu      sync.Mutex
+	flights map[flightKey]*flight
+}
+
+type flightKey struct {
+	m  *Model
+	id string
+}
+
+// flight is a read that several callers wait for.
+type flight struct {
+	done chan struct{}
+	o    *Object
+	err  error
+}
+
+// Get returns an object by its id, or NotFound. Callers that miss at the same time share one read.
+func (t *Through) Get(ctx context.Context, m *Model, id string) (*Object, error) {
+	if o, valid := t.Store.Peek(m, id); o != nil && valid {
+		return o, nil
+	}
+	key := flightKey{m, id}
+	t.mu.Lock()
+	f := t.flights[key]
+	if f == nil {
+		if t.flights == nil {
+			t.flights = map[flightKey]*flight{}
+		}
+		f = &flight{done: make(chan struct{})}
+		t.flights[key] = f
+		go t.read(context.WithoutCancel(ctx), key, f)
+	}
+	t.mu.Unlock()
+	select {
+	case <-f.done:
+		return f.o, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// read asks the NB, and fills the Store.
+func (t *Through) read(ctx context.Context, key flightKey, f *flight) {
+	f.o, f.err = t.NB.Get(ctx, key.m, key.id)
+	switch {
+	case f.err == nil:
+		if !t.Store.Fill(f.o, f.o.revision) {
+			if o, valid := t.Store.Peek(key.m, key.id); o != nil && valid {
+				f.o = o
+			}
+		}
+	case errors.Is(f.err, engine.ErrNotFound):
+		if _, valid := t.Store.Peek(key.m, key.id); !valid {
+			t.Store.Delete(key.m, key.id, 0)
+		}
+	}
+	t.mu.Lock()
+	delete(t.flights, key)
+	t.mu.Unlock()
+	close(f.done)
+}
+
+// One is Get for a query by the index id, which is the default. Another index is a NeedsID.
+func (t *Through) One(ctx context.Context, q Query) (*Object, error) {
+	if q.Index != "" && q.Index != "id" {
+		return nil, q.Model.fault(NeedsID, "", "", "only a question by id can go on to the database; ask the store by the index %s", q.Index)
+	}
+	id := ""
+	if q.Like != nil {
+		id = q.Like.id
+	} else if v, ok := q.Where["id"].(string); ok {
+		id = v
+	}
+	if id == "" {
+		return nil, q.Model.fault(NeedsID, "", "id", "a question that goes on to the database needs an id")
+	}
+	return t.Get(ctx, q.Model, id)
+}

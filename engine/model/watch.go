@@ -1,0 +1,115 @@
+package model
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Interest says which changes are wanted.
+type Interest struct {
+	Models []*Model // nil is every model of the registry, now and later
+	Topics []string // nil is every topic; "" is an object without a topic
+}
+
+// Batch is all wanted changes of one revision. One without changes is a bookmark: a Watch that begins anew may begin
+// there.
+type Batch struct {
+	Revision int64
+	Changes  []Change
+}
+
+// Action is what happened to an object.
+type Action uint8
+
+// The actions. An object that moves to another topic is updated for those who watch both, created or deleted for those
+// who watch one.
+const (
+	Create Action = iota + 1
+	Update
+	Delete
+)
+
+// String returns create, set or delete.
+func (a Action) String() string { return [...]string{"", "create", "set", "delete"}[a] }
+
+// Change is what happened to one object.
+type Change struct {
+	Action   Action
+	Model    *Model
+	ID       string
+	Topic    string  // of the object; after a deletion, its last topic
+	Object   *Object // nil after a deletion, and where Err is set
+	Revision int64
+	Quiet    bool  // the writer wants no event
+	Err      error // the record cannot be read; an Error
+}
+
+// Watch yields the changes after a revision, whole revisions at a time, until the context ends. engine.ErrCompacted
+// says that the revision is too old: list, compare, and watch from the revision of the list.
+func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batch, error] {
+	prefix := nb.keys.records()
+	if len(in.Topics) == 1 {
+		prefix = nb.keys.topic(in.Topics[0])
+	}
+	return func(yield func(Batch, error) bool) {
+		for b, err := range nb.world.Watch(ctx, prefix, from) {
+			if err != nil {
+				yield(Batch{}, err)
+				return
+			}
+			if !yield(nb.batch(in, b), nil) {
+				return
+			}
+		}
+	}
+}
+
+// batch turns the changes of keys into changes of objects.
+func (nb *NB) batch(in Interest, b engine.Batch) Batch {
+	out := Batch{Revision: b.Revision}
+	for _, u := range b.Updates {
+		p, ok := nb.keys.place(u.Key)
+		if !ok || in.Topics != nil && !slices.Contains(in.Topics, p.topic) {
+			continue
+		}
+		m, err := nb.reg.Model(p.table)
+		if err != nil || in.Models != nil && !slices.Contains(in.Models, m) {
+			continue
+		}
+		same := slices.IndexFunc(out.Changes, func(c Change) bool { return c.Model == m && c.ID == p.id })
+		switch {
+		case p.quiet && same >= 0:
+			out.Changes[same].Quiet = true
+		case p.quiet:
+		default:
+			c := nb.change(m, p, u)
+			if same < 0 {
+				out.Changes = append(out.Changes, c)
+				continue
+			}
+			if c.Action == Delete { // the other half of a move
+				c = out.Changes[same]
+			}
+			c.Action = Update
+			out.Changes[same] = c
+		}
+	}
+	return out
+}
+
+// change reads the change of one record.
+func (nb *NB) change(m *Model, p place, u engine.Update) Change {
+	c := Change{Action: Update, Model: m, ID: p.id, Topic: p.topic, Revision: u.Revision}
+	switch {
+	case u.Deleted:
+		c.Action = Delete
+		return c
+	case u.Created == u.Revision:
+		c.Action = Create
+	}
+	c.Object, c.Quiet, c.Err = decodeRecord(m, p, u.KV)
+	return c
+}
