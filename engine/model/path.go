@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,10 +172,8 @@ func (w *walker) follow(target, id string, whole any, rest []string) {
 
 // add adds a value once.
 func (w *walker) add(v any) {
-	for _, have := range w.found {
-		if have == v {
-			return
-		}
+	if slices.Contains(w.found, v) {
+		return
 	}
 	w.found = append(w.found, v)
 }

@@ -9,6 +9,7 @@ import (
 )
 
 // index finds entries by key. It is guarded by its store.
+// The elements of a key are plain scalars, model.Missing, or, in wanted, model.Any.
 type index interface {
 	add(key []any, e *entry)
 	remove(key []any, e *entry)
@@ -27,7 +28,8 @@ type ids interface {
 	sorted() bool
 }
 
-// entry is the place of one object. It stays while the object changes.
+// entry is the place of one object. It stays while the object changes, so an index that holds entries and not objects is
+// altered only where a key changes.
 type entry struct {
 	o       *model.Object
 	id      string
@@ -52,13 +54,16 @@ type table struct {
 }
 
 // Indexed is a Store with indexes. Make one by Maps or BTree.
+//
+// One lock guards all: a change of one object can move the keys of objects of other models, and a reader sees either
+// nothing or all of that. Readers share the lock.
 type Indexed struct {
 	questions
 	newIDs   func() ids
 	newIndex func(paths int) index
 
-	mu        sync.RWMutex
-	seq       uint64
+	mu        sync.RWMutex // guards all below
+	seq       uint64       // counts the calls of Put and Fill
 	tables    map[*model.Model]*table
 	names     map[string]*table // by name and by table
 	gone      deletions
@@ -145,7 +150,8 @@ func (s *Indexed) known(n nested) int64 {
 	return s.gone.at[n]
 }
 
-// put checks everything, and then changes everything.
+// put checks everything, and then changes everything: the keys, the objects that o nests, and the keys of the objects
+// that refer to it.
 func (s *Indexed) put(o *model.Object, seq uint64) error {
 	t, n := s.table(o.Model()), nested{o.Model(), o.ID()}
 	e := t.ids.get(n.id)
@@ -325,7 +331,7 @@ func (s *Indexed) nest(n nested, inner []*model.Object, seq uint64) {
 	}
 }
 
-// release ends that n nests k. The last holder takes k with it; else the latest of the others says what k is.
+// release ends that n nests k, which others may nest, too. The last holder takes k with it; else the latest of the others says what k is.
 func (s *Indexed) release(k, n nested) {
 	delete(s.holders[k], n)
 	if len(s.holders[k]) == 0 {

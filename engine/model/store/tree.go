@@ -50,7 +50,8 @@ func lessItem(a, b item) bool {
 	return strings.Compare(a.e.id, b.e.id) < 0
 }
 
-// tree is an index in the order of its keys.
+// tree is an index in the order of its keys. A query whose first elements are given reads on from the first such key;
+// Any at the beginning reads all.
 type tree struct{ t *btree.BTreeG[item] }
 
 func (x *tree) add(key []any, e *entry)    { x.t.Set(item{key, e}) }
