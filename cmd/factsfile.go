@@ -80,6 +80,9 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 		return fail(err)
 	}
 	root, ds := yaml.Document(path, src)
+	if gapi.Private(path) {
+		root, ds = yaml.Discreet(path, root, ds, gapi.HasKey(append(factNames(), programsKey)...), "file of facts")
+	}
 	found.Add(ds...)
 	switch {
 	case found.Errors() > 0:

@@ -123,7 +123,7 @@ func (a *app) backendFiles() ([]*schema.Node, schema.Diagnostics) {
 	if a.backends == "" {
 		return nil, nil
 	}
-	nodes, ds := yaml.Documents(a.backends, yaml.Options{Source: a.source()})
+	nodes, ds := yaml.Documents(a.backends, yaml.Options{Source: a.source(), Ours: gapi.HasKey("name", "module", "command", "interface"), Form: "backend or interface"})
 	return nodes, a.from("backends", ds)
 }
 

@@ -91,12 +91,17 @@ func on(d gapi.Declaration, target string) gapi.Declaration {
 	return d
 }
 
+// hasTarget recognises a file with at least one target.
+func hasTarget(n *schema.Node) bool {
+	return slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return p.Value.Get("transport") != nil })
+}
+
 // readTargets reads the files of the folder, if there is one.
 func (a *app) readTargets() ([]*provider.Target, schema.Diagnostics) {
 	if a.targetsFolder == "" {
 		return nil, nil
 	}
-	nodes, ds := yaml.Documents(a.targetsFolder, yaml.Options{Source: a.source()})
+	nodes, ds := yaml.Documents(a.targetsFolder, yaml.Options{Source: a.source(), Ours: hasTarget, Form: "file of targets"})
 	ds = a.from("targets", ds)
 	files := make([]provider.TargetFile, len(nodes))
 	for i, n := range nodes {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -30,7 +31,7 @@ func (a *app) loadTypes() schema.Diagnostics {
 	if a.types == "" {
 		return nil
 	}
-	nodes, ds := yaml.Documents(a.types, yaml.Options{Source: a.source()})
+	nodes, ds := yaml.Documents(a.types, yaml.Options{Source: a.source(), Ours: gapi.HasKey("name", "attributes", "connection_info"), Form: "type"})
 	ds = a.from("types", ds)
 	s := &a.sets.typed
 	if from := a.kinds(); !s.madeOf(from, nodes) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,6 +46,9 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 		return f, found.All()
 	}
 	root, ds := yaml.Document(path, src)
+	if gapi.Private(path) {
+		root, ds = yaml.Discreet(path, root, ds, gapi.HasKey(t.keys()...), "configuration")
+	}
 	found.Add(ds...)
 	given, ds := t.values(root)
 	found.Add(ds...)
@@ -54,6 +58,14 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	all := found.All()
 	all.Sort()
 	return f, all
+}
+
+// keys returns the keys that a configuration may have, also those that are not built yet or are called otherwise.
+func (t *Table) keys() (keys []string) {
+	for _, s := range t.Settings {
+		keys = append(keys, s.Key)
+	}
+	return slices.AppendSeq(slices.AppendSeq(keys, maps.Keys(t.Later)), maps.Keys(t.Instead))
 }
 
 // read reads the file.

@@ -16,6 +16,7 @@ type part struct {
 	name      string
 	comment   string
 	noop      bool
+	root      *schema.Node // while it is read
 	includes  []include
 	kinds     []gapi.KindDecl
 	resources []gapi.Declaration
@@ -32,12 +33,31 @@ type include struct {
 	pos  schema.Pos
 }
 
-// readPart makes a part of a source that may have so many resources.
-func readPart(file string, src []byte, most int) *part {
+// readPart makes a part of a source that may have so many resources. Of a private one that is no graph nothing is shown.
+func readPart(file string, src []byte, most int, private bool) *part {
 	if at := overfull(src, most); at >= 0 {
 		return &part{file: file, problems: schema.Diagnostics{gapi.TooMany(posAt(file, src, at), most)}, unreadable: true}
 	}
-	return read(file, src, marksOf(most))
+	p := read(file, src, marksOf(most))
+	switch {
+	case !private:
+	case p.root == nil:
+		p.problems = discreet(p.problems)
+	case !isGraph(p.root):
+		p = &part{file: file, problems: gapi.Unshown(file, "graph"), unreadable: true}
+	}
+	p.root = nil
+	return p
+}
+
+// discreet returns what the parser says of a private file that it could not read. An anchor is all that it repeats of a text.
+func discreet(ds schema.Diagnostics) schema.Diagnostics {
+	for i := range ds {
+		if strings.HasPrefix(ds[i].Message, noAnchor) {
+			ds[i].Message = "no anchor of this name stands before this alias"
+		}
+	}
+	return ds
 }
 
 // read makes a part of a source that may have so many marks.
@@ -48,6 +68,7 @@ func read(file string, src []byte, marks int) *part {
 		p.problems, p.unreadable = bad, true
 		return p
 	}
+	p.root = root
 	p.document(root)
 	var all schema.Findings
 	all.Add(bad...)
@@ -76,6 +97,9 @@ func (p *part) unknown(pair schema.Pair, where string, known ...string) {
 		Suggestion: schema.Nearest(pair.Key, known),
 	})
 }
+
+// isGraph recognises a graph.
+var isGraph = gapi.HasKey(topKeys...)
 
 var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges"}
 

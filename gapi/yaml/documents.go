@@ -28,7 +28,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 			continue
 		}
 		n++
-		node, ds := g.document(filepath.Join(dir, name))
+		node, ds := g.document(filepath.Join(dir, name), o)
 		found.Add(ds...)
 		if node != nil {
 			nodes = append(nodes, node)
@@ -41,7 +41,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 }
 
 // document reads one file.
-func (g *loading) document(path string) (*schema.Node, schema.Diagnostics) {
+func (g *loading) document(path string, o Options) (*schema.Node, schema.Diagnostics) {
 	src, err := g.regular(path)
 	if err != nil {
 		return nil, one(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
@@ -49,6 +49,9 @@ func (g *loading) document(path string) (*schema.Node, schema.Diagnostics) {
 	n, ds := parse(path, src)
 	if n == nil && len(ds) == 1 && ds[0].Message == emptyGraph {
 		ds[0].Message = "the file is empty"
+	}
+	if o.Ours != nil && gapi.Private(path) {
+		return Discreet(path, n, ds, o.Ours, o.Form)
 	}
 	return n, ds
 }

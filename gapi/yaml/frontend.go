@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -30,6 +31,11 @@ type Options struct {
 
 	// Source opens the files; the zero value any.
 	Source gapi.Source
+
+	// Ours recognises a document of Documents, and Form is its name in findings, such as "type". Of a file that other users may not
+	// read, and that Ours does not recognise, nothing is shown. It is nil where all may be shown.
+	Ours func(*schema.Node) bool
+	Form string
 }
 
 func (o Options) maxBytes() int64 {

@@ -205,18 +205,24 @@ func (g *loading) special(path string) {
 }
 
 func (g *loading) stream(name string, r io.Reader) {
+	stream := r
 	if r == nil {
 		r = strings.NewReader("")
 	}
 	if f, ok := r.(*os.File); ok {
 		r = gapi.Patient(g.ctx, f)
 	}
+	private := false
+	if f, ok := stream.(*os.File); ok {
+		info, err := f.Stat()
+		private = err == nil && gapi.PrivateMode(info.Mode())
+	}
 	src, err := g.readAll(r, 0)
 	if err != nil {
 		g.fail(name, schema.Pos{}, err)
 		return
 	}
-	g.source(name, ".", src)
+	g.source(name, ".", src, private)
 }
 
 // folder reads the files of a folder, by name.
@@ -260,7 +266,7 @@ func (g *loading) file(path string, from schema.Pos) {
 		g.fail(path, from, err)
 		return
 	}
-	g.source(path, filepath.Dir(path), src)
+	g.source(path, filepath.Dir(path), src, gapi.Private(path))
 }
 
 // regular reads a regular file: a regular file of a moment ago may be something else
@@ -312,13 +318,13 @@ func orFile(pos schema.Pos, file string) schema.Pos {
 }
 
 // source takes the content of a file, from the cache if it is the same as before.
-func (g *loading) source(file, dir string, src []byte) {
+func (g *loading) source(file, dir string, src []byte, private bool) {
 	sum := sha256.Sum256(src)
 	g.mark("file", file, sum)
 	g.missing = g.missing || len(src) == 0
 	known := g.loader.cache[file]
 	if known.part == nil || known.sum != sum {
-		known = cached{sum, readPart(file, src, g.most)}
+		known = cached{sum, readPart(file, src, g.most, private)}
 	}
 	g.cache[file] = known
 	g.parts = append(g.parts, known.part)

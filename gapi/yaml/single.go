@@ -1,6 +1,9 @@
 package yaml
 
-import "github.com/reactivegraph/mgmt/engine/schema"
+import (
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
 
 // Document reads the one document of a text other than a graph, such as a configuration
 // file. The name is that of the file, for positions. The node is nil for a text without a
@@ -11,4 +14,16 @@ func Document(name string, src []byte) (*schema.Node, schema.Diagnostics) {
 		return nil, nil
 	}
 	return n, ds
+}
+
+// Discreet returns a document of a private file with the findings about it, without what they must not repeat: see gapi.Private. ours recognises
+// the expected form, which findings call by its name.
+func Discreet(file string, n *schema.Node, ds schema.Diagnostics, ours func(*schema.Node) bool, form string) (*schema.Node, schema.Diagnostics) {
+	switch {
+	case n == nil:
+		return nil, discreet(ds)
+	case ours(n):
+		return n, ds
+	}
+	return nil, gapi.Unshown(file, form)
 }

@@ -31,6 +31,9 @@ var plainWords = map[string]string{
 
 const flowWords = "; inside [ ] and { } a text such as exec[x] needs quotes"
 
+// noAnchor begins the finding about an alias without an anchor.
+const noAnchor = "no anchor &"
+
 const tabWords = "a tab can't indent, use spaces"
 
 // syntaxError turns what the parser says into a finding.
@@ -46,7 +49,7 @@ func syntaxError(file string, src []byte, err error) schema.Diagnostic {
 		d.Message = words
 	}
 	if anchor, ok := strings.CutPrefix(e.Message, "unknown anchor '"); ok {
-		d.Message = fmt.Sprintf("no anchor &%s stands before this alias", strings.TrimSuffix(anchor, "' referenced"))
+		d.Message = fmt.Sprintf(noAnchor+"%s stands before this alias", strings.TrimSuffix(anchor, "' referenced"))
 	}
 	if ctx := markPos(file, e.ContextMark); e.ContextMark.Line > 0 && ctx != d.Pos {
 		d.Related = []schema.Related{{Pos: ctx, Message: e.ContextMsg + " that begins here"}}
