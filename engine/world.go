@@ -24,8 +24,9 @@ type World interface {
 	List(ctx context.Context, prefix string, o ListOptions) (Page, error)
 	// Txn does all operations if every comparison holds, else none. It returns the
 	// revision after it, or the one at which a comparison did not hold, and whether
-	// all of them held. A LimitError tells of more than Limits allows. An error of
-	// the class ErrUnavailable leaves it open whether the operations were done.
+	// all of them held. A LimitError tells of more than Limits allows. An ended lease is
+	// refused, whether the comparisons hold or not. An error of the class
+	// ErrUnavailable leaves it open whether the operations were done.
 	Txn(ctx context.Context, compares []Compare, ops []Op) (revision int64, ok bool, err error)
 	// Watch yields the changes below a prefix in order, whole revisions at a time,
 	// from the one after the given revision on, until the context ends; that end is
@@ -57,7 +58,7 @@ var (
 // program which runs on one of them runs on all.
 type Limits struct {
 	Ops   int // operations, and as many comparisons
-	Bytes int // of all keys and values of the operations together
+	Bytes int // of all keys and values together, with the keys of the comparisons
 	Key   int // bytes of one key
 }
 
@@ -83,7 +84,7 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrRefused }
 
 // Check returns a LimitError for a Txn that has too much, and an error of the class
-// ErrRefused for a key that is empty or comes twice among the operations.
+// ErrRefused for a key that is empty, or comes twice among the operations.
 func (l Limits) Check(compares []Compare, ops []Op) error {
 	if len(compares) > l.Ops {
 		return &LimitError{What: "comparisons", Most: l.Ops, Have: len(compares)}
@@ -92,13 +93,17 @@ func (l Limits) Check(compares []Compare, ops []Op) error {
 		return &LimitError{What: "operations", Most: l.Ops, Have: len(ops)}
 	}
 	size, seen := 0, make(map[string]struct{}, len(ops))
+	for _, c := range compares {
+		if err := l.checkKey(c.Key); err != nil {
+			return err
+		}
+		size += len(c.Key)
+	}
 	for _, op := range ops {
-		switch _, twice := seen[op.Key]; {
-		case op.Key == "":
-			return fmt.Errorf("%w: an operation has no key", ErrRefused)
-		case len(op.Key) > l.Key:
-			return &LimitError{What: "bytes", Key: fmt.Sprintf("%.40s...", op.Key), Most: l.Key, Have: len(op.Key)}
-		case twice:
+		if err := l.checkKey(op.Key); err != nil {
+			return err
+		}
+		if _, twice := seen[op.Key]; twice {
 			return fmt.Errorf("%w: key %q is altered twice in one transaction", ErrRefused, op.Key)
 		}
 		seen[op.Key] = struct{}{}
@@ -106,6 +111,16 @@ func (l Limits) Check(compares []Compare, ops []Op) error {
 	}
 	if size > l.Bytes {
 		return &LimitError{What: "bytes", Most: l.Bytes, Have: size}
+	}
+	return nil
+}
+
+func (l Limits) checkKey(key string) error {
+	if key == "" {
+		return fmt.Errorf("%w: an operation or a comparison has no key", ErrRefused)
+	}
+	if len(key) > l.Key {
+		return &LimitError{What: "bytes", Key: fmt.Sprintf("%.40s...", key), Most: l.Key, Have: len(key)}
 	}
 	return nil
 }

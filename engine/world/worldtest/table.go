@@ -138,6 +138,15 @@ func testLimits(b *bench) {
 	}
 	b.must(put("k0", strings.Repeat("x", l.Bytes-len("k0"))))
 	b.must(put(strings.Repeat("k", l.Key), "1"))
+	// The keys of comparisons travel as well, so they count.
+	long, room := []engine.Compare(nil), l.Bytes-len("k1")
+	for i := range l.Ops {
+		key := fmt.Sprintf("%d", i) + strings.Repeat("k", l.Key-len(fmt.Sprint(i)))
+		long, room = append(long, engine.Compare{Key: key}), room-len(key)
+	}
+	if _, ok, err := b.World.Txn(b.ctx, long, []engine.Op{put("k1", strings.Repeat("x", room))}); !ok || err != nil {
+		b.t.Errorf("a Txn of the longest comparisons, and a value that fills the rest: %t, %v", ok, err)
+	}
 	for what, txn := range map[string]struct {
 		compares []engine.Compare
 		ops      []engine.Op
@@ -146,6 +155,8 @@ func testLimits(b *bench) {
 		"comparisons": {absent, nil},
 		"bytes":       {nil, []engine.Op{put("k0", strings.Repeat("x", l.Bytes-1))}},
 		"key":         {nil, []engine.Op{put(strings.Repeat("k", l.Key+1), "1")}},
+		"compared":    {[]engine.Compare{{Key: strings.Repeat("k", l.Key+1)}}, nil},
+		"together":    {long, []engine.Op{put("k1", strings.Repeat("x", room+1))}},
 		"2 MiB":       {nil, []engine.Op{put("k0", strings.Repeat("x", 2<<20))}},
 	} {
 		var limit *engine.LimitError

@@ -162,6 +162,9 @@ func (s *Store) one(w Writer, r *request, now int64) error {
 		r.ok = true
 		return s.endKeys(w, r.ends, now)
 	}
+	if r.err = s.attach(r.ops); r.err != nil {
+		return nil
+	}
 	for _, c := range r.compares {
 		v, _, err := w.Last(c.Key, r.rev)
 		if err != nil {
@@ -173,9 +176,6 @@ func (s *Store) one(w Writer, r *request, now int64) error {
 		if v.Rev != c.Revision {
 			return nil
 		}
-	}
-	if r.err = s.attach(r.ops); r.err != nil {
-		return nil
 	}
 	r.ok = true
 	for _, op := range r.ops {
