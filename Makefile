@@ -106,12 +106,14 @@ check: lint test
 tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
+	@$(GO) -C engine/world/etcd/testdata/server mod download
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || test -d /usr/share/puppet/modules/apache || .ci/install $(MODULES)
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/backends/testdata/busybox.sh >/dev/null; }
 	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
+	@test "$$CI" != true || command -v etcd >/dev/null || .ci/install etcd-server
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
 	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
 

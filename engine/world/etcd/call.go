@@ -1,0 +1,141 @@
+//go:build !small
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+type storedKV = mvccpb.KeyValue
+
+// How often a call is tried. A server without a leader has done nothing, so even a write asks the next one.
+const (
+	once       = 1
+	repeatable = 3
+)
+
+// leaderless is the pause before a call asks the next server, since this one has no leader.
+const leaderless = 50 * time.Millisecond
+
+// call runs one request, again where that is safe, and returns the error of a World. Each attempt has its own time.
+func (w *World) call(ctx context.Context, tries int, f func(context.Context, *clientv3.Client) error) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)()
+	begin := w.o.Clock.Now()
+	for try := 1; ; try++ {
+		err := w.attempt(ctx, f)
+		switch {
+		case err == nil:
+			return nil
+		case w.ctx.Err() != nil:
+			return engine.ErrClosed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, rpctypes.ErrNoLeader) && w.o.Clock.Now().Sub(begin) < w.o.Timeout:
+			_ = w.pause(ctx, leaderless)
+			try--
+		case try >= tries || !errors.Is(classify(err), engine.ErrUnavailable):
+			return classify(err)
+		}
+	}
+}
+
+// attempt runs one request for as long as it may last.
+func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), w.o.Timeout)
+	defer cancel()
+	c, err := w.connected(ctx)
+	if err != nil {
+		return err
+	}
+	return f(ctx, c)
+}
+
+// ready returns why a call cannot be served.
+func (w *World) ready(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if w.ctx.Err() != nil {
+		return engine.ErrClosed
+	}
+	return nil
+}
+
+// connected returns the client. The first call makes it, since with a password that asks the store. The goroutine that
+// makes it has the token; the others wait for it.
+func (w *World) connected(ctx context.Context) (*clientv3.Client, error) {
+	select {
+	case w.connecting <- struct{}{}:
+		defer func() { <-w.connecting }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := w.ctx.Err(); err != nil || w.client != nil {
+		return w.client, err
+	}
+	c, err := clientv3.New(w.config)
+	if err != nil {
+		return nil, err
+	}
+	w.client = c
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.owned.Go(w.refresh)
+	}
+	return c, nil
+}
+
+// classify gives an error of etcd its class.
+func classify(err error) error {
+	for _, ours := range []error{engine.ErrNotFound, engine.ErrRefused, engine.ErrUnavailable, engine.ErrCompacted, engine.ErrClosed} {
+		if errors.Is(err, ours) {
+			return err
+		}
+	}
+	err = rpctypes.Error(err)
+	switch code := codeOf(err); {
+	case errors.Is(err, rpctypes.ErrCompacted):
+		return fmt.Errorf("%w: %w", engine.ErrCompacted, err)
+	case slices.ContainsFunc(handshakes, func(text string) bool { return strings.Contains(err.Error(), text) }):
+		return fmt.Errorf("%w: %w: %w", engine.ErrRefused, ErrCertificate, err)
+	case refused[code]:
+		return fmt.Errorf("%w: %w", engine.ErrRefused, err)
+	}
+	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+}
+
+// handshakes are the texts of a connection that fails for a certificate, as crypto/tls and crypto/x509 write them. gRPC
+// keeps no more of such an error than its text.
+var handshakes = []string{"x509: ", "remote error: tls: ", "tls: failed to verify", "tls: first record does not look like"}
+
+// refused are the codes of a request that would be refused again.
+var refused = map[codes.Code]bool{
+	codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
+	codes.Unauthenticated: true, codes.FailedPrecondition: true, codes.OutOfRange: true, codes.Unimplemented: true,
+}
+
+func codeOf(err error) codes.Code {
+	if e, ok := errors.AsType[rpctypes.EtcdError](err); ok {
+		return e.Code()
+	}
+	return status.Code(err)
+}

@@ -1,0 +1,181 @@
+//go:build !small
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// lease is a lease of etcd with the goroutine that renews it. ctx ends with the lease, or with the World.
+type lease struct {
+	w      *World
+	id     clientv3.LeaseID
+	ttl    time.Duration
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	revoked bool // the store has deleted the keys
+}
+
+// Lease implements engine.World. etcd counts whole seconds, and has a shortest time that follows from its elections.
+func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+	if err := w.ready(ctx); err != nil {
+		return nil, err
+	}
+	if ttl <= 0 {
+		return nil, fmt.Errorf("%w: a lease of %s must be longer than nothing", engine.ErrRefused, ttl)
+	}
+	l := &lease{w: w}
+	l.ctx, l.cancel = context.WithCancel(w.ctx)
+	var granted time.Time
+	err := w.call(ctx, once, func(ctx context.Context, c *clientv3.Client) error {
+		granted = w.o.Clock.Now() // before the server begins to count
+		resp, err := c.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
+		if err != nil {
+			return err
+		}
+		l.id, l.ttl = resp.ID, time.Duration(resp.TTL)*time.Second
+		return nil
+	})
+	if err != nil {
+		l.cancel()
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, engine.ErrClosed // the lease has no keys, and ends by itself
+	}
+	w.leases[l] = struct{}{}
+	w.owned.Go(func() { l.keep(granted) })
+	return l, nil
+}
+
+// ID implements engine.Lease. It is the name that etcdctl shows.
+func (l *lease) ID() string { return strconv.FormatInt(int64(l.id), 16) }
+
+// Done implements engine.Lease.
+func (l *lease) Done() <-chan struct{} { return l.ctx.Done() }
+
+// end tells the owner that the lease is over. Nobody renews it from then on.
+func (l *lease) end() {
+	l.cancel()
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	delete(l.w.leases, l)
+}
+
+// Revoke implements engine.Lease.
+func (l *lease) Revoke(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.end()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.revoked {
+		return nil
+	}
+	err := l.w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+		return gone(c.Revoke(ctx, l.id))
+	})
+	l.revoked = err == nil
+	return err
+}
+
+// revoke is Revoke for Close, after which the World takes no calls.
+func (l *lease) revoke(ctx context.Context) error {
+	l.end()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.revoked {
+		return nil
+	}
+	if err := gone(l.w.client.Revoke(ctx, l.id)); err != nil {
+		return fmt.Errorf("lease %s is not revoked, and ends by itself within %s: %w", l.ID(), l.ttl, classify(err))
+	}
+	l.revoked = true
+	return nil
+}
+
+// gone returns no error where the store has no such lease any more.
+func gone(_ *clientv3.LeaseRevokeResponse, err error) error {
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return err
+}
+
+// keep renews the lease until it ends, or the World does. It counts from before each request, so the lease ends here
+// no later than in the store.
+func (l *lease) keep(renewed time.Time) {
+	clock, wait := l.w.o.Clock, l.ttl/3
+	for {
+		if l.w.pause(l.ctx, wait) != nil {
+			return
+		}
+		asked := clock.Now()
+		left := renewed.Add(l.ttl).Sub(asked)
+		if left <= 0 {
+			l.w.log.Warn("a lease has ended, since the store did not answer", "lease", l.ID(), "seconds", l.ttl.Seconds())
+			l.end()
+			return
+		}
+		switch alive, err := l.renew(left); {
+		case err == nil && alive:
+			renewed, wait = asked, l.ttl/3
+		case err == nil:
+			l.w.log.Warn("the store has ended a lease", "lease", l.ID())
+			l.end()
+			return
+		default:
+			wait = min(l.ttl/10, max(renewed.Add(l.ttl).Sub(clock.Now()), 0))
+		}
+	}
+}
+
+// renew asks the store once, and reports whether it still has the lease.
+func (l *lease) renew(left time.Duration) (alive bool, err error) {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(l.ctx), min(left, l.w.o.Timeout))
+	defer cancel()
+	c, err := l.w.connected(ctx)
+	if err != nil {
+		return false, err
+	}
+	s, err := pb.NewLeaseClient(c.ActiveConnection()).LeaseKeepAlive(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := s.Send(&pb.LeaseKeepAliveRequest{ID: int64(l.id)}); err != nil {
+		return false, err
+	}
+	resp, err := s.Recv()
+	if err != nil {
+		return false, err
+	}
+	return resp.TTL > 0, nil
+}
+
+// attached returns the lease of an operation as etcd names it.
+func (w *World) attached(given engine.Lease) (clientv3.LeaseID, error) {
+	l, ok := given.(*lease)
+	if !ok || l.w != w {
+		return 0, fmt.Errorf("%w: the lease is of another store", engine.ErrRefused)
+	}
+	if l.ctx.Err() != nil {
+		return 0, fmt.Errorf("%w: its lease has ended", engine.ErrRefused)
+	}
+	return l.id, nil
+}

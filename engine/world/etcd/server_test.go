@@ -1,0 +1,209 @@
+//go:build !small
+
+package etcd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// version is a server that the tests run.
+type version struct {
+	name   string
+	bin    func(*testing.T) string
+	notify string // the flag for the time between bookmarks
+	more   []string
+}
+
+// versions are the current server, and the one of Debian 12.
+var versions = []version{
+	{"current", current, "--watch-progress-notify-interval=100ms", []string{"--unsafe-no-fsync"}},
+	{"debian", debian, "--experimental-watch-progress-notify-interval=100ms", nil},
+}
+
+// current builds the server of the module in testdata, at the first call on a machine.
+func current(t *testing.T) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "-C", "testdata/server", "-n", "server")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the current etcd cannot be built: %v\n%s", err, failed.String())
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// debian is the etcd of the machine.
+func debian(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("etcd")
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatal("CI has to have etcd-server: ", err)
+	default:
+		t.Skip("this needs Debian's etcd-server: ", err)
+	}
+	return path
+}
+
+// each runs a test with each version of the server.
+func each(t *testing.T, test func(*testing.T, version)) {
+	t.Helper()
+	for _, v := range versions {
+		t.Run(v.name, func(t *testing.T) { test(t, v) })
+	}
+}
+
+// member is one server process. It has a folder of its own, and keeps its addresses.
+type member struct {
+	t              *testing.T
+	bin            string
+	args           []string
+	endpoint, peer string
+	cmd            *exec.Cmd
+	said           *os.File
+}
+
+// single starts one server that listens without encryption, and ends with the test.
+func single(t *testing.T, v version, args ...string) *member {
+	t.Helper()
+	m := prepare(t, v, "m0", "http")
+	m.args = append(append(m.args, "--initial-cluster=m0=http://"+m.peer), args...)
+	m.start()
+	m.await(etcd.Options{Endpoints: []string{m.endpoint}})
+	return m
+}
+
+// prepare makes a member that is not started.
+func prepare(t *testing.T, v version, name, scheme string) *member {
+	t.Helper()
+	m := &member{t: t, bin: v.bin(t), endpoint: free(t), peer: free(t)}
+	m.args = append([]string{
+		"--name=" + name, "--data-dir=" + filepath.Join(t.TempDir(), name), "--log-level=error", v.notify,
+		"--heartbeat-interval=50", "--election-timeout=500", // so the shortest lease has one second
+		"--listen-client-urls=" + scheme + "://" + m.endpoint, "--advertise-client-urls=" + scheme + "://" + m.endpoint,
+		"--listen-peer-urls=http://" + m.peer, "--initial-advertise-peer-urls=http://" + m.peer,
+	}, v.more...)
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.said = said
+	t.Cleanup(func() {
+		m.kill()
+		if b, err := os.ReadFile(said.Name()); t.Failed() && err == nil {
+			t.Logf("%s says:\n%s", name, b[max(0, len(b)-4000):])
+		}
+		_ = said.Close()
+	})
+	return m
+}
+
+// free returns an address on loopback that nothing listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start starts the server, also after kill.
+func (m *member) start() {
+	m.t.Helper()
+	m.cmd = exec.Command(m.bin, m.args...)
+	m.cmd.Stdout, m.cmd.Stderr = m.said, m.said
+	m.cmd.Env = append(os.Environ(), "ETCD_UNSUPPORTED_ARCH=arm64") // the older server needs that word there
+	if err := m.cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// kill ends the process as a power loss would.
+func (m *member) kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+	m.cmd = nil
+}
+
+// await waits until the servers of the options answer.
+func (m *member) await(o etcd.Options) {
+	m.t.Helper()
+	w, err := etcd.Open(m.t.Context(), o)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer w.Close()
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		_, err := w.Get(ctx, "none")
+		if errors.Is(err, engine.ErrNotFound) {
+			return
+		}
+		if !errors.Is(err, engine.ErrUnavailable) {
+			m.t.Fatalf("%s does not get ready: %v", m.endpoint, err)
+		}
+	}
+}
+
+// open opens a World that is closed with the test.
+func open(t *testing.T, o etcd.Options) *etcd.World {
+	t.Helper()
+	w, err := etcd.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// plain is a client of etcd's own, for what a World does not do.
+func plain(t *testing.T, c clientv3.Config) *clientv3.Client {
+	t.Helper()
+	c.Logger = zap.NewNop()
+	cli, err := clientv3.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cli.Close() })
+	return cli
+}
+
+// compact makes a store forget its history up to now.
+func compact(t *testing.T, endpoint string) {
+	t.Helper()
+	cli := plain(t, clientv3.Config{Endpoints: []string{endpoint}})
+	resp, err := cli.Get(t.Context(), "none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cli.Compact(t.Context(), resp.Header.Revision); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,18 @@
+//go:build small
+
+package etcd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// World is what Open would return.
+type World struct{ engine.World }
+
+// Open refuses, since this program was built without a client of etcd.
+func Open(context.Context, Options) (*World, error) {
+	return nil, fmt.Errorf("%w: this mgmt was built with the tag small, so it has no etcd; use --world bolt, or a build without that tag", engine.ErrRefused)
+}

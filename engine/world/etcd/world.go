@@ -1,0 +1,288 @@
+//go:build !small
+
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// World is an engine.World in a cluster of etcd.
+type World struct {
+	o      Options
+	log    *slog.Logger
+	config clientv3.Config
+	ctx    context.Context // ends with Close
+	end    context.CancelFunc
+	owned  sync.WaitGroup // the goroutines of leases and of the refresh
+
+	connecting chan struct{} // holds one token: who has it may set client
+	client     *clientv3.Client
+
+	mu     sync.Mutex
+	leases map[*lease]struct{} // that have not ended
+	closed bool
+}
+
+var _ engine.World = (*World)(nil)
+
+// Open makes a World of a cluster. It reads the files of the options and connects to no server, so it works while the
+// cluster is away. An error is of the class engine.ErrRefused: the options or the files are wrong.
+func Open(_ context.Context, o Options) (*World, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
+	}
+	o = o.withDefaults()
+	secure, err := o.tls()
+	if err != nil {
+		return nil, err
+	}
+	w := &World{o: o, log: o.Log, connecting: make(chan struct{}, 1), leases: map[*lease]struct{}{}}
+	w.ctx, w.end = context.WithCancel(context.Background())
+	scheme := "http://"
+	if secure != nil {
+		scheme = "https://"
+	}
+	w.config = clientv3.Config{
+		TLS: secure, Username: o.User, Password: o.Password, Logger: zap.NewNop(), Context: w.ctx,
+		DialTimeout: o.Timeout, DialKeepAliveTime: 2 * o.Timeout, DialKeepAliveTimeout: o.Timeout,
+	}
+	for _, e := range o.Endpoints {
+		w.config.Endpoints = append(w.config.Endpoints, scheme+e)
+	}
+	return w, nil
+}
+
+// Limits implements engine.World.
+func (w *World) Limits() engine.Limits { return engine.DefaultLimits() }
+
+// Close implements engine.World. It waits for the store as long as one call does. A lease that it cannot revoke ends by
+// itself, within its time.
+func (w *World) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	var leases []*lease
+	for l := range w.leases {
+		leases = append(leases, l)
+	}
+	w.mu.Unlock()
+	w.end()
+	w.owned.Wait()
+	failed := w.revokeAll(leases)
+	w.connecting <- struct{}{}
+	if w.client != nil {
+		if err := w.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// revokeAll revokes leases for as long as one attempt may last.
+func (w *World) revokeAll(leases []*lease) (failed []error) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
+	defer cancel()
+	for _, l := range leases {
+		failed = append(failed, l.revoke(ctx))
+	}
+	return failed
+}
+
+// Get implements engine.World.
+func (w *World) Get(ctx context.Context, key string) (kv engine.KV, err error) {
+	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Get(ctx, w.o.Prefix+key)
+		if err != nil {
+			return err
+		}
+		if len(resp.Kvs) == 0 {
+			return fmt.Errorf("key %q: %w", key, engine.ErrNotFound)
+		}
+		kv = w.kv(resp.Kvs[0])
+		return nil
+	})
+	return kv, err
+}
+
+// chunk is how many keys one request lists. More would take a server long, and hold back others.
+const chunk = 1000
+
+// List implements engine.World. A page without a limit is read in parts, at one revision.
+func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (p engine.Page, err error) {
+	for {
+		p, err = w.list(ctx, prefix, o)
+		if o.At != 0 || !errors.Is(err, engine.ErrCompacted) {
+			return p, err
+		}
+		// A list of now that took too long begins again.
+	}
+}
+
+// list reads one page in parts.
+func (w *World) list(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	p := engine.Page{Revision: o.At}
+	for {
+		n := chunk
+		if o.Limit > 0 {
+			n = min(chunk, o.Limit-len(p.KVs))
+		}
+		resp, err := w.part(ctx, prefix, o.After, p.Revision, n)
+		if err != nil {
+			return engine.Page{}, err
+		}
+		for _, kv := range resp.Kvs {
+			p.KVs = append(p.KVs, w.kv(kv))
+		}
+		if p.Revision == 0 {
+			p.Revision = resp.Header.Revision
+		}
+		if p.More = resp.More; !p.More || len(p.KVs) == o.Limit {
+			return p, nil
+		}
+		o.After = p.KVs[len(p.KVs)-1].Key
+	}
+}
+
+// part reads at most n keys behind one of them.
+func (w *World) part(ctx context.Context, prefix, after string, at int64, n int) (resp *clientv3.GetResponse, err error) {
+	from, to := w.o.Prefix+prefix, clientv3.GetPrefixRangeEnd(w.o.Prefix+prefix)
+	opts := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithRev(at), clientv3.WithLimit(int64(n))}
+	if behind := w.o.Prefix + after + "\x00"; after != "" && behind > from {
+		from = behind
+	}
+	if from >= to { // nothing can be there, and the server would take the range for one key
+		from, opts = w.o.Prefix+prefix, append(opts, clientv3.WithRange(""), clientv3.WithCountOnly())
+	}
+	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) (err error) {
+		resp, err = c.Get(ctx, from, opts...)
+		return err
+	})
+	return resp, err
+}
+
+// Txn implements engine.World.
+func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (rev int64, ok bool, err error) {
+	if err := w.ready(ctx); err != nil {
+		return 0, false, err
+	}
+	if err := w.Limits().Check(compares, ops); err != nil {
+		return 0, false, err
+	}
+	puts, err := w.ops(ops)
+	if err != nil {
+		return 0, false, err
+	}
+	var holds []clientv3.Cmp
+	for _, c := range compares {
+		holds = append(holds, clientv3.Compare(clientv3.ModRevision(w.o.Prefix+c.Key), "=", c.Revision))
+	}
+	err = w.call(ctx, once, func(ctx context.Context, c *clientv3.Client) error {
+		resp, err := c.Txn(ctx).If(holds...).Then(puts...).Commit()
+		if err != nil {
+			return err
+		}
+		rev, ok = resp.Header.Revision, resp.Succeeded
+		return nil
+	})
+	return rev, ok, err
+}
+
+// ops are operations as etcd takes them.
+func (w *World) ops(ops []engine.Op) ([]clientv3.Op, error) {
+	var out []clientv3.Op
+	for _, op := range ops {
+		key := w.o.Prefix + op.Key
+		if op.Delete {
+			out = append(out, clientv3.OpDelete(key))
+			continue
+		}
+		var opts []clientv3.OpOption
+		if op.Lease != nil {
+			id, err := w.attached(op.Lease)
+			if err != nil {
+				return nil, fmt.Errorf("key %q: %w", op.Key, err)
+			}
+			opts = append(opts, clientv3.WithLease(id))
+		}
+		out = append(out, clientv3.OpPut(key, string(op.Value), opts...))
+	}
+	return out, nil
+}
+
+// kv is a key as the World shows it.
+func (w *World) kv(kv *storedKV) engine.KV {
+	return engine.KV{
+		Key: strings.TrimPrefix(string(kv.Key), w.o.Prefix), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision,
+	}
+}
+
+// refresh asks the cluster for its servers from time to time, until the World is closed.
+func (w *World) refresh() {
+	for w.pause(w.ctx, w.o.Refresh) == nil {
+		var found []string
+		err := w.call(w.ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+			resp, err := c.MemberList(ctx)
+			if err != nil {
+				return err
+			}
+			for _, m := range resp.Members {
+				if m.Name != "" && !m.IsLearner { // which has started, and answers reads
+					found = append(found, m.ClientURLs...)
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			w.use(found)
+		}
+	}
+}
+
+// use adds servers to those of the options, and lets go of others. An address that leads nowhere from here is left
+// out: by default a server advertises its loopback.
+func (w *World) use(found []string) {
+	eps := slices.Clone(w.config.Endpoints)
+	scheme, _, _ := strings.Cut(eps[0], "://")
+	local := slices.ContainsFunc(w.o.Endpoints, loopback)
+	for _, url := range found {
+		s, host, ok := strings.Cut(url, "://")
+		if ok && s == scheme && !slices.Contains(eps, url) && (local || !loopback(host)) {
+			eps = append(eps, url)
+		}
+	}
+	slices.Sort(eps)
+	if was := slices.Sorted(slices.Values(w.client.Endpoints())); !slices.Equal(was, eps) {
+		w.log.Info("the servers of the store have changed", "servers", eps)
+		w.client.SetEndpoints(eps...)
+	}
+}
+
+// pause waits, and returns why it could not.
+func (w *World) pause(ctx context.Context, d time.Duration) error {
+	over := make(chan struct{})
+	stop := w.o.Clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.ctx.Done():
+		return engine.ErrClosed
+	}
+}
