@@ -91,6 +91,7 @@ func testLeaseRevoked(b *bench) {
 	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
 		b.t.Errorf("a put with an ended lease: %v", err)
 	}
+	// The lease is looked at first. A client knows of its end, and a server may not yet.
 	failing := []engine.Compare{{Key: "never", Revision: 1}}
 	if _, _, err := b.World.Txn(b.ctx, failing, []engine.Op{leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
 		b.t.Errorf("a put with an ended lease, where the comparison fails: %v", err)
