@@ -9,9 +9,9 @@ import (
 )
 
 // World is one revisioned key-value store, shared by its users: by the parts of one
-// daemon, or by many hosts. Everything richer is a table on it. World stands beside
-// Store because a Store belongs to one process and has neither revisions nor
-// watchers; the records of the journal need a commit and no more.
+// daemon, or by many hosts. Everything richer is a table on it. A World is
+// more than a Store: a Store belongs to one process, and has neither revisions nor
+// watchers. The records of the journal need a commit and no more.
 //
 // All methods may be called from many goroutines. Those with a context may block on
 // the network or on a disk, and end with their context's error when it ends. The
@@ -28,14 +28,14 @@ type World interface {
 	// refused, whether the comparisons hold or not. An error of the class
 	// ErrUnavailable leaves it open whether the operations were done.
 	Txn(ctx context.Context, compares []Compare, ops []Op) (revision int64, ok bool, err error)
-	// Watch yields the changes below a prefix in order, whole revisions at a time,
-	// from the one after the given revision on, until the context ends; that end is
-	// no error. A revision that is too old yields ErrCompacted: list again.
+	// Watch yields the changes below a prefix in order, whole revisions at a time. It
+	// begins after the given revision, and ends without an error when the context ends.
+	// A revision that is too old yields ErrCompacted: list again.
 	Watch(ctx context.Context, prefix string, from int64) iter.Seq2[Batch, error]
 	// Lease makes a lease. The World renews it as long as it can reach the store.
-	// Keys put with it vanish when it is revoked, and at most ttl after the World
-	// has closed, or its process has died, or has lost the store. A World rounds ttl
-	// up to what it can measure.
+	// Keys put with it vanish when it is revoked. They vanish at most ttl after the
+	// World has closed, or its process has died or has lost the store. A cluster that
+	// changes its leader in that time may count ttl once more. A World rounds ttl up.
 	Lease(ctx context.Context, ttl time.Duration) (Lease, error)
 	// Limits returns what one Txn may have. It never changes.
 	Limits() Limits
@@ -45,7 +45,7 @@ type World interface {
 }
 
 // Errors of a World, for errors.Is. ErrUnavailable and ErrRefused are classes: a call
-// that met the first may be repeated as it is, one that met the second may not.
+// that met the first may be repeated as it is. A call that met the second may not.
 var (
 	ErrNotFound    = errors.New("not found")
 	ErrCompacted   = errors.New("the revision is too old, list again")
@@ -58,7 +58,7 @@ var (
 // program which runs on one of them runs on all.
 type Limits struct {
 	Ops   int // operations, and as many comparisons
-	Bytes int // of all keys and values together, with the keys of the comparisons
+	Bytes int // all keys and values together, with the keys of the comparisons
 	Key   int // bytes of one key
 }
 
@@ -84,7 +84,7 @@ func (e *LimitError) Error() string {
 func (e *LimitError) Is(target error) bool { return target == ErrRefused }
 
 // Check returns a LimitError for a Txn that has too much, and an error of the class
-// ErrRefused for a key that is empty, or comes twice among the operations.
+// ErrRefused for a key that is empty. An operation may not repeat the key of another.
 func (l Limits) Check(compares []Compare, ops []Op) error {
 	if len(compares) > l.Ops {
 		return &LimitError{What: "comparisons", Most: l.Ops, Have: len(compares)}
@@ -140,7 +140,7 @@ type ListOptions struct {
 	// At is the revision to list at: 0 for now, or that of an earlier page. A
 	// revision that is forgotten is ErrCompacted; the list begins again then.
 	At int64
-	// Limit is the greatest number of keys in the page; 0 is no limit.
+	// Limit is the greatest number of keys in the page; 0 is all of them.
 	Limit int
 	// After leaves out every key up to this one, which is the last of the page before.
 	After string
@@ -186,8 +186,8 @@ type Batch struct {
 type Lease interface {
 	// ID names the lease in the store. No two leases of a store share it.
 	ID() string
-	// Done is closed when the lease has ended or must be taken to have ended: it was
-	// revoked, the World was closed, or the store could not be reached for its time.
+	// Done is closed when the lease has ended or must be taken to have ended. It was
+	// revoked, or the World was closed, or the store could not be reached for its time.
 	// Its keys are gone then, or will be; their owner makes a lease and puts them anew.
 	Done() <-chan struct{}
 	// Revoke ends the lease and deletes its keys as one revision. An ended lease is

@@ -69,7 +69,7 @@ func (l *lease) ID() string { return strconv.FormatInt(int64(l.id), 16) }
 // Done implements engine.Lease.
 func (l *lease) Done() <-chan struct{} { return l.ctx.Done() }
 
-// end tells the owner that the lease is over. Nobody renews it from then on.
+// end tells the owner that the lease is over. Its goroutine stops then.
 func (l *lease) end() {
 	l.cancel()
 	l.w.mu.Lock()

@@ -96,7 +96,7 @@ func loopback(endpoint string) bool {
 
 func (o Options) encrypted() bool { return o.Cert != "" || o.Key != "" || o.CA != "" }
 
-// withDefaults fills in what was left out.
+// withDefaults gives each empty field its default.
 func (o Options) withDefaults() Options {
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix

@@ -82,7 +82,7 @@ type follower struct {
 	yield  func(engine.Batch) bool
 }
 
-// stream yields what one stream brings, until that ends.
+// stream yields the answers of one stream, until it ends.
 func (f *follower) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()

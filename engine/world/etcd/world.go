@@ -27,7 +27,7 @@ type World struct {
 	end    context.CancelFunc
 	owned  sync.WaitGroup // the goroutines of leases and of the refresh
 
-	connecting chan struct{} // holds one token: who has it may set client
+	connecting chan struct{} // holds one token; its holder may set client
 	client     *clientv3.Client
 
 	mu     sync.Mutex

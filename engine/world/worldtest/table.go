@@ -167,7 +167,7 @@ func testLimits(b *bench) {
 	}
 }
 
-// testClosed: nothing works after Close, and a Watch that waits ends. A second Close is no error,
+// testClosed: nothing works after Close, and a Watch that waits ends. A second Close succeeds,
 // so that an owner may close in a defer as well.
 func testClosed(b *bench) {
 	rev := b.must(put("a", "1"))

@@ -128,7 +128,7 @@ func (b *bench) write(w, i int) {
 	}
 }
 
-// complete counts the writers of which the last write was seen.
+// complete counts the writers whose last write was seen.
 func complete(last map[string]int) (n int) {
 	for _, v := range last {
 		if v == each {
@@ -214,8 +214,8 @@ func testBookmarks(b *bench) {
 	}
 	b.must(put("quiet", "2"))
 	b.expect(b.take("quiet", rev, 1), "quiet=2")
-	// The first Watch still waits. A store that sends bookmarks by the clock may have sent more of them
-	// than the test has asked for, and they may come before the change.
+	// The first Watch still waits. A store that goes by the clock may have sent more bookmarks to it,
+	// and they come before the change.
 	for {
 		batch, err, _ := next()
 		if len(batch.Updates) == 0 && err == nil && batch.Revision > rev {
