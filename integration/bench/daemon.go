@@ -15,15 +15,20 @@ import (
 
 // daemonRows measure the program with everything on: a state folder with its
 // journal, the socket, and metrics on a port.
+// They show the price of the parts that rows of the library leave out: records on a disk,
+// a listener, and a log.
 func daemonRows() []row {
 	return []row{
 		{"the daemon idle on 1,000 files", program, "resident memory a minute after convergence; journal, metrics and socket on", "30 MB", idleDaemon},
 		{"repair with everything on", program, "before the outside write, to the right content; one of 1,000, 1,000 tries", "p50 1.6 x floor", func(b *bench) result { return repairDaemon(b, false) }},
+		// A notify edge makes each repair write an intent to the journal before the
+		// refresh, so its floor adds one synced write.
 		{"repair with everything on, and a notify edge", program, "the same; the floor also syncs one record", "p50 1.6 x floor and a synced write", func(b *bench) result { return repairDaemon(b, true) }},
 	}
 }
 
 // daemon is the program that keeps a graph of files.
+// The caller of startDaemon owns it and calls stop.
 type daemon struct {
 	cmd  *exec.Cmd
 	done chan error
@@ -31,6 +36,8 @@ type daemon struct {
 }
 
 // startDaemon runs the program and waits until every file is right.
+// The status file is how a script learns of convergence, so the wait polls it every 10
+// ms. It gives up after a minute, with the output of the program.
 func startDaemon(b *bench, dir string, notify bool) *daemon {
 	var g strings.Builder
 	g.WriteString("resources:\n  noop:\n  - name: told\n  file:\n")
@@ -61,11 +68,14 @@ func startDaemon(b *bench, dir string, notify bool) *daemon {
 	}
 }
 
+// The interrupt is the orderly end: an error of the program ends the row.
 func (d *daemon) stop() {
 	must(d.cmd.Process.Signal(os.Interrupt))
 	must(<-d.done)
 }
 
+// The minute lets the runtime give pages back to the kernel. VmRSS is in KiB, the figure
+// in MB of 1,000,000 bytes.
 func idleDaemon(b *bench) result {
 	d := startDaemon(b, b.dir, false)
 	defer d.stop()
@@ -88,6 +98,8 @@ func idleDaemon(b *bench) result {
 }
 
 // repairDaemon compares the program with the floor that repairRows use.
+// Floor and program alternate, five times, so that a slow phase of the machine hits both.
+// The limit is 1.6 times the floor's median.
 func repairDaemon(b *bench, notify bool) result {
 	const rounds = 5
 	what := fmt.Sprintf("0:%d", watched/rounds)
@@ -121,6 +133,8 @@ func repairDaemon(b *bench, notify bool) result {
 
 // syncedWrite is how long it takes to write one page and have it on the disk: the
 // median of many.
+// It overwrites the same page, so the file system has no new block to find. The folder is
+// that of the other files, since a disk is slower than memory.
 func syncedWrite(dir string) time.Duration {
 	f, err := os.Create(filepath.Join(dir, "synced"))
 	must(err)

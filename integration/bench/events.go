@@ -19,6 +19,8 @@ func eventRows() []row {
 	}
 }
 
+// The events come 64 at once, which shares wake-ups, and then one at a time, which shares
+// none. The limit is on the first.
 // eventCost takes the medians of nine rounds.
 func eventCost(b *bench) result {
 	count := 100_000
@@ -36,6 +38,7 @@ func eventCost(b *bench) result {
 }
 
 // stir is a graph at rest whose vertices get events.
+// The runs are counted by all vertices together; the last awaited one says so on enough.
 type stir struct {
 	r      *bare
 	probes []*probe
@@ -44,6 +47,8 @@ type stir struct {
 	enough chan struct{}
 }
 
+// It returns when the graph has converged. The reactor is bare, with neither a file nor a
+// journal.
 func newStir(n int) *stir {
 	s := &stir{r: newReactor(), probes: make([]*probe, n), enough: make(chan struct{}, 1)}
 	g := graph.New[*engine.Vertex]("events")
@@ -61,6 +66,8 @@ func newStir(n int) *stir {
 }
 
 // send sends events, some at once, and waits each time until all of them have led to a run.
+// Each round is waited for, so at most that many events are on their way. Count is a
+// multiple of atOnce.
 func (s *stir) send(count, atOnce int) {
 	for i := 0; i < count; i += atOnce {
 		s.until.Store(s.ran.Load() + int64(atOnce))
@@ -72,6 +79,8 @@ func (s *stir) send(count, atOnce int) {
 }
 
 // rounds returns what an event costs.
+// Both are for one event: processor time of the process, which includes the collector of
+// garbage, and the number of allocations. They are medians of nine.
 func (s *stir) rounds(count, atOnce int) (used time.Duration, allocs float64) {
 	count -= count % atOnce
 	var times []time.Duration

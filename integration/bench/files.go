@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// They write and then watch real files. The second row also sees whether the engine
+// shares one inotify instance, because a user has 128 of them by default.
 func fileRows() []row {
 	return []row{
 		{"cold converge of 10,000 files", library, "graph in Go handed to Run, to converged", "1.35 x floor", func(b *bench) result { return coldConverge(b, 10_000, 10_000, 7) }},
@@ -19,6 +21,8 @@ func fileRows() []row {
 }
 
 // coldFloor writes n files as a loop of two workers.
+// Two workers stand for the two cores of the machine on which the limits were set. The
+// sync at the end makes the floor leave nothing to the next round.
 func coldFloor(dir string, n, perDir int) time.Duration {
 	for i := 0; i < n; i += perDir {
 		must(os.MkdirAll(filepath.Dir(filePath(dir, i, perDir)), 0o755))
@@ -38,6 +42,8 @@ func coldFloor(dir string, n, perDir int) time.Duration {
 }
 
 // replace writes a file as an engine has to: beside it, then over it.
+// It opens with O_EXCL as the engine does, and does not sync: neither does the engine by
+// default.
 func replace(path, text string) {
 	temp := path + "~"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -48,6 +54,7 @@ func replace(path, text string) {
 	must(os.Rename(temp, path))
 }
 
+// It blocks until the file system of dir has everything on its disk.
 func syncFS(dir string) {
 	f, err := os.Open(dir)
 	must(err)
@@ -56,6 +63,8 @@ func syncFS(dir string) {
 }
 
 // coldConverge takes the median ratio of alternating pairs.
+// The pairs follow each other closely, so a slow phase of the machine hits both. Every
+// file is compared at the end, outside of the clock.
 func coldConverge(b *bench, n, perDir, pairs int) result {
 	var got, floor []time.Duration
 	for i := range pairs {
@@ -74,6 +83,7 @@ func coldConverge(b *bench, n, perDir, pairs int) result {
 	return versus(median(got), median(floor), 1.35)
 }
 
+// It has no limit in time: it must end with right files, and with one inotify instance.
 func manyFiles(b *bench) result {
 	const n, perDir = 100_000, 1000
 	decls := files(b.dir, n, perDir)

@@ -13,6 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/static"
 )
 
+// A notify edge is the case in which the journal must write before the work goes on, see
+// package journal.
 func journalRows() []row {
 	return []row{{
 		"cold converge of 10,000 files that notify, with the journal", library, "graph in Go handed to Run, to converged; the other of each pair keeps its records in memory",
@@ -20,6 +22,8 @@ func journalRows() []row {
 	}}
 }
 
+// Nine pairs, and both on the file system of the bench folder: on a disk the ratio is
+// another one.
 // notifyingFiles converges files that each notify one vertex, with a journal on
 // the same file system and with records in memory, one after the other.
 func notifyingFiles(b *bench) result {
@@ -35,6 +39,8 @@ func notifyingFiles(b *bench) result {
 	return versus(median(with), median(without), 1.15)
 }
 
+// The one noop gets all refreshes, which the engine merges. The folder is removed at the
+// end.
 func convergeNotifying(dir string, n int, o mgmt.Options) time.Duration {
 	decls := files(dir, n, n)
 	g := &gapi.Declared{Name: "bench", Resources: append(decls, static.Declare("noop", "told", aloneNoop()))}

@@ -28,6 +28,8 @@ func largeRows() []row {
 	}
 }
 
+// The scheduler has no clock of its own; its benchmark reports the percentiles as
+// figures.
 func heldEvents(*bench) result {
 	f := schedBench("Held$")["Held"]
 	p50, p99 := f.time("p50-ns"), f.time("p99-ns")
@@ -37,6 +39,8 @@ func heldEvents(*bench) result {
 	}
 }
 
+// The time may vary with the caches of the processor. The number of runs and of edges
+// looked at may not vary at all.
 func quietEvents(*bench) result {
 	all := schedBench("Quiet$")
 	small, large := all["Quiet/1000"], all["Quiet/1000000"]
@@ -52,6 +56,8 @@ func quietEvents(*bench) result {
 	}
 }
 
+// The graph is dropped before memory is read, since the reactor keeps only its own form
+// of it. KiB are 1,024 bytes.
 func millionNoops(*bench) result {
 	const n = 1_000_000
 	give()
@@ -68,6 +74,8 @@ func millionNoops(*bench) result {
 	return result{Figure: fmt.Sprintf("%s, %.2f KiB each", round(took), each), OK: took < 10*time.Second && each < 4.5}
 }
 
+// The files ask for their folders by path, so autoedge has as many edges to find. A
+// thousand noops become one group.
 func transforms(b *bench) result {
 	decls := files(b.dir, 100_000, 100)
 	for i := range 100 { // each managed folder is asked for by its files
@@ -89,6 +97,7 @@ func transforms(b *bench) result {
 }
 
 // noopsIn declares noops that become one group.
+// Grouping is the default of a noop, which noops switches off.
 func noopsIn(n int) []gapi.Declaration {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {

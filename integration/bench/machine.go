@@ -13,6 +13,7 @@ import (
 )
 
 // machine says what the figures were measured on.
+// It heads each table: figures of two machines must not be compared.
 func machine() string {
 	cpu := "an unknown processor"
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -26,6 +27,7 @@ func machine() string {
 	return fmt.Sprintf("%d cores of %s, %s/%s, kernel %s", runtime.NumCPU(), cpu, runtime.GOOS, runtime.GOARCH, kernel())
 }
 
+// It leaves out the suffix of the distribution.
 func kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -36,6 +38,7 @@ func kernel() string {
 }
 
 // fsName names the kind of file system that a folder is on.
+// An unknown one is shown by its magic number, see statfs(2).
 func fsName(dir string) string {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
@@ -56,8 +59,11 @@ func fsName(dir string) string {
 }
 
 // rss returns the resident memory of this process in bytes.
+// The kernel counts pages of the program file too, so callers subtract that of the empty
+// process.
 func rss() int64 { return procStatus("VmRSS:") * 1024 }
 
+// The number is as the kernel prints it, in KiB for sizes.
 func procStatus(key string) int64 {
 	b, err := os.ReadFile("/proc/self/status")
 	must(err)
@@ -72,6 +78,8 @@ func procStatus(key string) int64 {
 }
 
 // cpu returns the processor time that this process has used.
+// It is the sum of user and system time of all threads, which a busy neighbour alters far
+// less than a wall clock.
 func cpu() time.Duration {
 	var u unix.Rusage
 	must(unix.Getrusage(unix.RUSAGE_SELF, &u))
@@ -79,6 +87,7 @@ func cpu() time.Duration {
 }
 
 // inotifyInstances counts the inotify instances of this process.
+// It counts descriptors whose target in /proc is an inotify.
 func inotifyInstances() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	must(err)
@@ -91,13 +100,16 @@ func inotifyInstances() int {
 	return n
 }
 
+// It is the upper of the two middle ones when their number is even.
 func median(ds []time.Duration) time.Duration { return quantile(ds, 0.5) }
 
+// It copies the list and leaves its order alone. The list must not be empty.
 func quantile(ds []time.Duration, q float64) time.Duration {
 	s := slices.Sorted(slices.Values(ds))
 	return s[min(len(s)-1, int(q*float64(len(s))))]
 }
 
+// More digits than these differ from run to run.
 func round(d time.Duration) string {
 	switch {
 	case d < time.Microsecond:

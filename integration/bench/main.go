@@ -14,6 +14,34 @@
 //
 // The folder should be on a file system in memory: on a disk, the disk is what is measured. The
 // exit code is 1 when a row misses its limit.
+//
+// # Laws of a row
+//
+//   - Its name is the key by which tables and comparisons find it. It keeps its name as long as it
+//     measures the same work.
+//   - It works in a folder of its own, which is removed also when the row fails.
+//   - It checks the work and not the time alone: wrong files, a lost event or a second transaction
+//     miss the limit, however fast they came.
+//   - Random choices have a fixed seed. Equal checkouts do equal work.
+//   - Work that is not measured, such as making the graph, is done before the clock starts.
+//   - A wait has an end: after it the row panics, and the panic is the error of its result.
+//
+// # How to read a figure
+//
+// A time with a floor is given as a ratio too, and the limit is on the ratio: it hardly changes from
+// one machine to the next. Floor and engine alternate in such a row, so that both meet the same
+// neighbours. A time without a floor has a limit for one machine, that of docs/development. Times
+// of the processor (CPU) vary less than times of a clock on the wall, but leave out waits for a disk.
+//
+// KiB and MiB are powers of two, KB and MB are powers of ten. Memory is resident memory above that
+// of the same process before the row, after a collection of garbage whose pages went back to the
+// kernel. "p50" is the median and "p99" the time that one try in a hundred exceeds.
+//
+// # How to add a row
+//
+// Write a function that takes a *bench and returns a result, and put it into one of the lists that
+// function rows joins. Say in the clock where the time starts and where it stops. Use versus where
+// a floor exists, under where none does. Try it with -quick -row NAME, which shortens the waits.
 package main
 
 import (
@@ -31,6 +59,8 @@ import (
 )
 
 // row is one line of the table.
+// Its name is its key in the table and on the command line, so it stays as it is between
+// releases.
 type row struct {
 	name  string
 	part  part
@@ -40,6 +70,8 @@ type row struct {
 }
 
 // part is what of mgmt a row runs.
+// A row of the scheduler costs no goroutine, a row of the program includes the start of a
+// process: their figures do not compare.
 type part string
 
 const (
@@ -49,6 +81,7 @@ const (
 )
 
 // result is what a row measured.
+// It crosses from the process of the row to that of the table as JSON.
 type result struct {
 	Figure string
 	Floor  string // empty when there is none
@@ -57,12 +90,14 @@ type result struct {
 }
 
 // bench is what a row needs to know.
+// A row leaves its folder as it likes, since runIn removes it.
 type bench struct {
 	dir    string // a folder of its own, removed afterwards
 	binary string // the program, for rows that run it
 	quick  bool   // shorter waits, for trying the benchmark itself
 }
 
+// The order is that of the printed table.
 func rows() []row {
 	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows())
 }
@@ -117,6 +152,8 @@ func main() {
 	}
 }
 
+// It reports false when a row failed, missed its limit, or is dearer than the other
+// side's.
 // print prints the table of this checkout, or of both if there is another one.
 func (c comparison) print(w io.Writer, binary, against string) (good bool) {
 	self, err := os.Executable()
@@ -133,6 +170,7 @@ func (c comparison) print(w io.Writer, binary, against string) (good bool) {
 	return c.compare(w)
 }
 
+// Without a path it does nothing, so that callers need no condition.
 // profileTo writes a profile until the returned function is called.
 func profileTo(path string) (stop func()) {
 	if path == "" {
@@ -151,6 +189,7 @@ func profileTo(path string) (stop func()) {
 	}
 }
 
+// A file system in memory keeps the disk out of the figures.
 func defaultDir() string {
 	if st, err := os.Stat("/dev/shm"); err == nil && st.IsDir() {
 		return "/dev/shm"
@@ -158,12 +197,14 @@ func defaultDir() string {
 	return os.TempDir()
 }
 
+// Exit code 2 means that it could not measure, 1 that a limit was missed.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "bench:", err)
 	os.Exit(2)
 }
 
 // table runs the rows whose names contain one of the words, all without any.
+// It prints each row as soon as it is measured: the whole table takes minutes.
 func table(w io.Writer, dir string, s side, quick bool, words []string) bool {
 	fmt.Fprintf(w, "# Speed and memory\n\nMeasured on %s, %s, files in a %s file system, %s.\n", machine(), runtime.Version(), fsName(dir), time.Now().Format(time.DateOnly))
 	fmt.Fprintf(w, "Printed by `make bench`; read ratios, not single figures.\n"+
@@ -192,6 +233,8 @@ func chosen(name string, words []string) bool {
 	return len(words) == 0 || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(name, s) })
 }
 
+// A row that fails is a result with Err, so that the other rows still run. The folder is
+// removed in any case.
 // spawn runs a row in a process of its own.
 func (s side) spawn(name, dir string, quick bool) (res result) {
 	work, err := os.MkdirTemp(dir, "mgmt-bench-")
@@ -211,6 +254,7 @@ func (s side) spawn(name, dir string, quick bool) (res result) {
 	return res
 }
 
+// The whole name counts here, while words on the command line may be parts of it.
 func rowNamed(name string) (row, error) {
 	for _, r := range rows() {
 		if r.name == name {
@@ -232,6 +276,7 @@ func (r row) runIn(w io.Writer, b bench) error {
 	return json.NewEncoder(w).Encode(guarded(r, &b))
 }
 
+// A panic is how a row gives up, see must; here it becomes the error of its result.
 func guarded(r row, b *bench) (res result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -242,6 +287,8 @@ func guarded(r row, b *bench) (res result) {
 }
 
 // must ends the row with an error.
+// Rows have no error to return: each step is one line, and the first failure is the whole
+// story.
 func must(err error) {
 	if err != nil {
 		panic(err)

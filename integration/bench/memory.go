@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
+// At rest means converged and watched: no CPU may be used, since nothing happens.
 func memoryRows() []row {
 	const clock = "resident memory above the empty process, and CPU, a minute after convergence"
 	return []row{
@@ -22,6 +23,8 @@ func memoryRows() []row {
 	}
 }
 
+// The first half of the minute settles, the second half is measured. A tenth of a percent
+// of one core counts as none.
 // atRest measures after a minute, during which the collector runs as it does in
 // any process; only then freed pages are given back, as the runtime would do a
 // little later.
@@ -51,6 +54,8 @@ func atRest(b *bench, limitKiB float64, make func() []gapi.Declaration) result {
 	}
 }
 
+// Figures of memory are taken behind it, so that they show live data and not the
+// collector's habits.
 func give() {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
+// It is about the number of packages in one role of a server.
 const packages = 20
 
 // packageTime is what a transaction of the package manager takes that is made up.
@@ -28,6 +29,8 @@ func packageRows() []row {
 	}
 }
 
+// It is a backend of the virtual module pkg in Go. Its methods may be called from several
+// goroutines, so it locks.
 // shelf is a package manager that counts what it is asked.
 type shelf struct {
 	mu             sync.Mutex
@@ -35,6 +38,7 @@ type shelf struct {
 	looks, changes int
 }
 
+// Looks counts how often the kinds ask: one reading must serve all twenty.
 func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,14 +46,17 @@ func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, er
 	return maps.Clone(s.installed), nil
 }
 
+// No name is provided by another package here.
 func (s *shelf) provided(context.Context, backends.NamesArgs) (map[string][]string, error) {
 	return map[string][]string{}, nil
 }
 
+// The lists of packages are always fresh, so refreshing costs no time.
 func (s *shelf) refresh(context.Context, virtual.Nothing) (backends.Refreshed, error) {
 	return backends.Refreshed{Fetched: true}, nil
 }
 
+// It holds the lock while it sleeps, as a real one keeps its database locked.
 func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,6 +70,8 @@ func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[strin
 	return changes, nil
 }
 
+// Each run registers a backend under a name of its own, since a catalog takes a name
+// once. Exactly one transaction is right, with all twenty in it.
 func packagesInstalled(*bench) result {
 	s := &shelf{installed: map[string]string{}}
 	name := fmt.Sprintf("shelf%p", s) // of each run

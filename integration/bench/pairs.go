@@ -13,8 +13,10 @@ import (
 )
 
 // side is one of two checkouts that are compared: its benchmark, its program and its folder.
+// The folder at is where its rows run: the rows of the scheduler need the sources.
 type side struct{ self, binary, at string }
 
+// An error names the missing file.
 // sideOf is the checkout in a folder, where `make build` and
 // `go build -o bin/bench ./integration/bench` have been run.
 func sideOf(tree string) (side, error) {
@@ -28,6 +30,7 @@ func sideOf(tree string) (side, error) {
 	return s, err
 }
 
+// Both sides work in the same folder dir, one after the other.
 // comparison is what to compare: how many pairs of each row, and where the files are.
 type comparison struct {
 	dir      string
@@ -54,6 +57,8 @@ func (c comparison) compare(w io.Writer) bool {
 	return good
 }
 
+// The order of the sides alternates, so that a machine that warms up favours neither. A
+// figure with fewer numbers on one side is shown and not judged.
 func (c comparison) row(w io.Writer, name string) (good bool) {
 	var ours, theirs [][]number
 	for i := range c.pairs {
@@ -91,6 +96,7 @@ func (c comparison) row(w io.Writer, name string) (good bool) {
 	return good
 }
 
+// A cost that was 0 has no percentage; it counts as unchanged.
 func percentMore(a, b float64) float64 {
 	if a == 0 {
 		return 0
@@ -99,6 +105,7 @@ func percentMore(a, b float64) float64 {
 }
 
 // number is one number of a figure; times are in nanoseconds, with the unit ns.
+// Only its position in the figure joins it to a number of the other side.
 type number struct {
 	value float64
 	unit  string
@@ -112,10 +119,12 @@ func (n number) String() string {
 }
 
 var (
+	// A figure is text for people; these find its numbers with the units that rows print.
 	timeText   = regexp.MustCompile(`^([0-9.]+(h|ms|µs|ns|m|s))+$`)
 	numberText = regexp.MustCompile(`\b[0-9][0-9.]*(?:(?:h|ms|µs|ns|m|s)(?:[0-9][0-9.]*(?:ms|µs|ns|m|s))*\b| ?(?:KiB|MiB|MB|%|x)| )?`)
 )
 
+// Commas that group digits would split a number, so they are taken out first.
 // numbers returns all numbers of a figure: "1.5s = 2.25 x" has a time and a ratio.
 func numbers(figure string) []number {
 	var list []number
@@ -136,6 +145,7 @@ func numbers(figure string) []number {
 	return list
 }
 
+// A figure such as "failed" has none, and then no median would be honest.
 // medianAt returns the median of the numbers in one place, if all have one there.
 func medianAt(lists [][]number, i int) (float64, bool) {
 	var values []float64

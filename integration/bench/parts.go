@@ -15,6 +15,8 @@ import (
 
 // partRows are changes of one vertex of a large graph with three times as many edges. They count the processor time and
 // the garbage of the process, which a busy machine alters little.
+// Upsert changes a part at the cost of the part, so its limits hardly grow with the
+// graph.
 func partRows() []row {
 	const clock = "processor time and garbage of the process, for the graph handed over to the swap in effect"
 	return []row{
@@ -31,6 +33,8 @@ func partRows() []row {
 }
 
 // wovenGraph declares n noops, each of which depends on three earlier ones.
+// The seed is fixed: two calls give equal graphs, which is how one vertex alone can
+// differ.
 func wovenGraph(n int) *gapi.Declared {
 	dice := rand.New(rand.NewPCG(3, 3))
 	d := &gapi.Declared{Name: "bench", Resources: noops(n)}
@@ -44,6 +48,9 @@ func wovenGraph(n int) *gapi.Declared {
 }
 
 // changeOne changes one vertex, many times.
+// Whole hands over all vertices again, nine times; otherwise Upsert hands over one, two
+// hundred times. Time and
+// garbage are means, since the time of one Upsert varies.
 func changeOne(n int, whole bool, most time.Duration, garbage uint64) result {
 	graphs := make(chan *gapi.Declared)
 	r := start(static.Chan(graphs), mgmt.Options{})
@@ -77,6 +84,8 @@ func changeOne(n int, whole bool, most time.Duration, garbage uint64) result {
 }
 
 // oneChanged declares the graph, or the part, in which the vertex in the middle is another one than before.
+// The metaparam retry alternates, so each round differs from the one before and no
+// CheckApply has work.
 func oneChanged(n, round int, whole bool) *gapi.Declared {
 	var d *gapi.Declared
 	if whole {

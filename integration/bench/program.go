@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// These rows need bin/mgmt, built as a release is.
 func programRows() []row {
 	return []row{
 		{"mgmt run of one file", program, "the process is started, to its end after converging", "50ms", runOne},
@@ -15,6 +16,7 @@ func programRows() []row {
 	}
 }
 
+// Each round has a folder of its own, so none finds its file right already.
 func runOne(b *bench) result {
 	var took []time.Duration
 	for i := range 15 {
@@ -36,6 +38,7 @@ func runOne(b *bench) result {
 	return under(median(took), 50*time.Millisecond)
 }
 
+// The limit is in MB of 1,000,000 bytes, as a download shows it.
 func binarySize(b *bench) result {
 	st, err := os.Stat(b.binary)
 	must(err)

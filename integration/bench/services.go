@@ -15,8 +15,10 @@ import (
 	"github.com/reactivegraph/mgmt/resources/svc"
 )
 
+// A machine has fewer services; five hundred show the cost of each.
 const services = 500
 
+// systemd is made up, by package systemdtest: no service of this machine is touched.
 func serviceRows() []row {
 	return []row{
 		{"500 services watched", library, "heap and stacks in use after convergence, above those with one service; the made-up systemd is in the process too", "5 MB, one connection", servicesAtRest},
@@ -25,6 +27,7 @@ func serviceRows() []row {
 }
 
 // fakeTest lets what is made for tests serve a benchmark.
+// A failing helper panics, which becomes the error of the row. The row calls end.
 type fakeTest struct {
 	testing.TB
 	cleanups []func()
@@ -42,6 +45,7 @@ func (t *fakeTest) end() {
 }
 
 // fakeSystemd is a systemd that runs all services.
+// The address of its bus is set for the whole process, which runs no other row.
 func fakeSystemd(t *fakeTest) *systemdtest.Manager {
 	bus := systemdtest.NewBus(t)
 	must(os.Setenv("DBUS_SYSTEM_BUS_ADDRESS", bus.Address()))
@@ -52,8 +56,10 @@ func fakeSystemd(t *fakeTest) *systemdtest.Manager {
 	return m
 }
 
+// Three digits keep the names in the order of their numbers.
 func serviceName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
+// The backend is named, since detection would look at the real machine.
 func serviceGraph(n int) gapi.Frontend {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
@@ -64,6 +70,8 @@ func serviceGraph(n int) gapi.Frontend {
 	return graphOf(decls)
 }
 
+// The memory of the made-up systemd counts too, so one service is subtracted from all of
+// them. All share one connection to the bus.
 func servicesAtRest(b *bench) result {
 	t := &fakeTest{}
 	defer t.end()
@@ -78,6 +86,7 @@ func servicesAtRest(b *bench) result {
 	}
 }
 
+// Both are in bytes: heap and stacks in use, and resident memory.
 type footprint struct{ used, resident int64 }
 
 // servicesMemory returns the memory while n services are watched, and how many
@@ -96,6 +105,8 @@ func servicesMemory(b *bench, m *systemdtest.Manager, n int) (now footprint, con
 	return footprint{int64(s.HeapAlloc + s.StackInuse), rss()}, m.Subscribers() - before
 }
 
+// It ends at the call and not at the running service, since a start takes as long as the
+// service likes. A signal that is lost ends the row after ten seconds.
 func serviceRepair(*bench) result {
 	t := &fakeTest{}
 	defer t.end()

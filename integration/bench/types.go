@@ -18,6 +18,7 @@ import (
 )
 
 // typeRows are about types as data.
+// A type as data is a provider.Definition: no Go struct stands for its resources.
 func typeRows() []row {
 	return []row{
 		{"10,000 things of one type", library, "a graph of plain values handed to Run, to converged; Get returns 10,000 records", "300 ms, one Get", things},
@@ -27,6 +28,8 @@ func typeRows() []row {
 }
 
 // shop holds the things: a provider that counts its calls.
+// Its lock guards all fields but the channels. The provider may be called from several
+// goroutines.
 type shop struct {
 	mu         sync.Mutex
 	things     []provider.Record
@@ -36,6 +39,7 @@ type shop struct {
 	set        chan time.Time
 }
 
+// All of them come from one Get, when the provider can list.
 const thingsEach = 10_000
 
 func newShop() *shop {
@@ -48,10 +52,13 @@ func newShop() *shop {
 
 func thingName(i int) string { return fmt.Sprintf("thing %d", i) }
 
+// This is the right state of a thing, and the graph declares the same.
 func thing(i int) provider.Record {
 	return provider.Record{"ensure": "present", "name": thingName(i), "size": int64(i), "text": "as it should be", "tags": []any{"a", "b"}}
 }
 
+// Without a filter of names it yields all things. The lock is held while the reader runs,
+// so a reader must not call the shop.
 func (s *shop) Get(_ context.Context, _ *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		s.mu.Lock()
@@ -65,6 +72,8 @@ func (s *shop) Get(_ context.Context, _ *provider.Runtime, f provider.Filter) it
 	}
 }
 
+// It tells the time on a channel that only thingChanged reads: the row things never has a
+// change.
 func (s *shop) Set(_ context.Context, _ *provider.Runtime, changes []provider.Change) error {
 	s.mu.Lock()
 	s.sets += len(changes)
@@ -80,6 +89,7 @@ func (s *shop) Set(_ context.Context, _ *provider.Runtime, changes []provider.Ch
 	return nil
 }
 
+// Armed is called before the first wait, as the contract of Watch asks.
 func (s *shop) Watch(ctx context.Context, _ *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	armed()
 	for {
@@ -93,6 +103,7 @@ func (s *shop) Watch(ctx context.Context, _ *provider.Runtime, armed func(), cha
 }
 
 // spoil changes one thing from the outside, and returns how often Get was called.
+// It sends no news: the caller starts its clock first.
 func (s *shop) spoil(i int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,6 +113,7 @@ func (s *shop) spoil(i int) int {
 	return s.gets
 }
 
+// Its attributes have one of each common type. Pattern and Enum make checking cost time.
 var thingType = provider.Definition{
 	Name: "thing", Doc: "A thing in a shop.",
 	Attributes: []provider.Attribute{
@@ -114,6 +126,7 @@ var thingType = provider.Definition{
 }
 
 // openShop runs 10,000 things until they have converged, and says when it began.
+// Each call makes a kind and a registry of its own, so rounds do not share a cache.
 func openShop(features provider.Features) (*shop, *running, time.Time) {
 	s := newShop()
 	d := thingType
@@ -133,6 +146,7 @@ func openShop(features provider.Features) (*shop, *running, time.Time) {
 	return s, r, begin
 }
 
+// A Get for each thing would be ten thousand; exactly one is right.
 func things(*bench) result {
 	var took []time.Duration
 	gets := 0
@@ -146,6 +160,8 @@ func things(*bench) result {
 	return result{Figure: fmt.Sprintf("%s, %d Get", round(m), gets), OK: m < 300*time.Millisecond && gets == 1}
 }
 
+// It runs once for a provider that lists all, and once for one with a filter of names.
+// Each change costs one Get to see it and one Set.
 func thingChanged(*bench) result {
 	var text string
 	ok := true
@@ -175,6 +191,8 @@ func thingChanged(*bench) result {
 	return result{Figure: text, OK: ok}
 }
 
+// The check of a right value must not allocate, since each value of each resource passes
+// it.
 func checkValue(*bench) result {
 	var slowest time.Duration
 	var allocs int64

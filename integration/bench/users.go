@@ -16,9 +16,11 @@ import (
 	"github.com/reactivegraph/mgmt/resources/account"
 )
 
+// A file of so many lines shows a kind that reads it once for each user.
 const usersEach = 1000
 
 // userRows are about the databases of users.
+// Every user needs passwd, group and shadow. One reading of each must serve all.
 func userRows() []row {
 	return []row{
 		{"1,000 users checked", library, "a graph of users who are right handed to Run, to converged; how often each database is opened", "one reading of each", usersChecked},
@@ -27,6 +29,8 @@ func userRows() []row {
 
 // userGraph makes the databases of an image with a thousand users, and a graph that finds them
 // right.
+// The databases are those of an image, so the users of this machine are not touched.
+// Users begin at 2000, above the numbers of system users.
 func userGraph(root string) (decls []gapi.Declaration) {
 	const hash = "$6$salt$hash"
 	var passwd, group, shadow strings.Builder
@@ -46,6 +50,8 @@ func userGraph(root string) (decls []gapi.Declaration) {
 	return decls
 }
 
+// An inotify watch of ours counts opens by name, whoever opens. Its queue holds 16,384
+// events by default, far more than are right.
 func usersChecked(b *bench) result {
 	root := filepath.Join(b.dir, "users")
 	decls := userGraph(root)
@@ -66,6 +72,8 @@ func usersChecked(b *bench) result {
 }
 
 // opens counts the opens of each name that inotify has told of.
+// An event is a head of 16 bytes, with the length of the padded name at 12, and the name;
+// see inotify(7).
 func opens(fd int) map[string]int {
 	counts := map[string]int{}
 	buf := make([]byte, 1<<20)

@@ -5,6 +5,8 @@
 // # Laws
 //
 //   - Both files declare the same names; a test compares them.
+//   - A function does one call of the kernel and has no state. It may be called from every goroutine at once.
+//   - Errors are those of the kernel, an Errno. Nothing here is logged or tried again.
 //   - No other file of the program imports golang.org/x/sys/unix. A test may.
 //   - The build tag mgmt_portable chooses, on Linux, the files for other systems. So tests run here what a
 //     person with such a system would run.

@@ -10,32 +10,55 @@ import (
 )
 
 // Types of the kernel.
+// The man pages of section 2 have the meaning of each call and constant. The comments
+// here say only what this program depends on, and the traps of a call.
 type (
-	Credential      = syscall.Credential
-	FileStat        = syscall.Stat_t // what the Sys of an fs.FileInfo points to
-	CPUSet          = unix.CPUSet
-	EpollEvent      = unix.EpollEvent
-	Signal          = unix.Signal
-	Errno           = unix.Errno
-	Flock_t         = unix.Flock_t
-	Fsid            = unix.Fsid
-	OpenHow         = unix.OpenHow
-	PollFd          = unix.PollFd
-	Rlimit          = unix.Rlimit
-	Rusage          = unix.Rusage
-	Siginfo         = unix.Siginfo
-	Sockaddr        = unix.Sockaddr
+	// Credential is the user, group and other groups that a child process begins with.
+	Credential = syscall.Credential
+	FileStat   = syscall.Stat_t // what the Sys of an fs.FileInfo points to
+	// CPUSet are the processors a thread may run on, a bit for each.
+	CPUSet = unix.CPUSet
+	// EpollEvent names a descriptor and the readiness that is awaited. Package host waits
+	// so for another host name and for other addresses, pkglock for a lock.
+	EpollEvent = unix.EpollEvent
+	Signal     = unix.Signal
+	Errno      = unix.Errno
+	// Flock_t is a range of a file and the lock on it; dpkg and rpm lock their databases
+	// so, see fcntl(2).
+	Flock_t = unix.Flock_t
+	Fsid    = unix.Fsid
+	// OpenHow has the flags of openat2(2), chief of them the RESOLVE ones that keep a path
+	// below a folder.
+	OpenHow = unix.OpenHow
+	PollFd  = unix.PollFd
+	// Rlimit is the soft and the hard limit of one resource, in its own unit: bytes for
+	// RLIMIT_AS, descriptors for RLIMIT_NOFILE.
+	Rlimit   = unix.Rlimit
+	Rusage   = unix.Rusage
+	Siginfo  = unix.Siginfo
+	Sockaddr = unix.Sockaddr
+	// SockaddrNetlink has the groups of messages that a netlink socket receives, as a mask
+	// of bits.
 	SockaddrNetlink = unix.SockaddrNetlink
 	SockaddrUnix    = unix.SockaddrUnix
-	Stat_t          = unix.Stat_t
-	Statfs_t        = unix.Statfs_t
-	StatxTimestamp  = unix.StatxTimestamp
-	Statx_t         = unix.Statx_t
-	Sysinfo_t       = unix.Sysinfo_t
-	Timespec        = unix.Timespec
-	Timeval         = unix.Timeval
-	Ucred           = unix.Ucred
-	Utsname         = unix.Utsname
+	// Stat_t has times in nanoseconds, sizes in bytes, and Blocks in units of 512 bytes.
+	Stat_t = unix.Stat_t
+	// Statfs_t has the magic number of a file system in Type, and its free space in units
+	// of Bsize bytes.
+	Statfs_t       = unix.Statfs_t
+	StatxTimestamp = unix.StatxTimestamp
+	// Statx_t has more than Stat_t: the id of the mount and the attributes immutable and
+	// append.
+	Statx_t = unix.Statx_t
+	// Sysinfo_t has the uptime in seconds and the memory in units of Unit bytes.
+	Sysinfo_t = unix.Sysinfo_t
+	// Timespec has nanoseconds, Timeval has microseconds.
+	Timespec = unix.Timespec
+	Timeval  = unix.Timeval
+	// Ucred are the process, user and group at the other end of a local socket, as they
+	// were at connect(2).
+	Ucred   = unix.Ucred
+	Utsname = unix.Utsname
 )
 
 // Portable reports whether this program was built for a system other than Linux. Then it checks, shows and
@@ -43,6 +66,7 @@ type (
 const Portable = false
 
 // Error numbers.
+// Callers compare with errors.Is, since package os wraps an error with its call and path.
 const (
 	E2BIG         = unix.E2BIG
 	EACCES        = unix.EACCES
@@ -82,53 +106,75 @@ const (
 
 // Constants of the kernel.
 const (
-	AF_NETLINK            = unix.AF_NETLINK
-	AF_UNIX               = unix.AF_UNIX
-	AT_EMPTY_PATH         = unix.AT_EMPTY_PATH
-	AT_FDCWD              = unix.AT_FDCWD
-	AT_REMOVEDIR          = unix.AT_REMOVEDIR
-	AT_STATX_DONT_SYNC    = unix.AT_STATX_DONT_SYNC
-	AT_SYMLINK_FOLLOW     = unix.AT_SYMLINK_FOLLOW
-	AT_SYMLINK_NOFOLLOW   = unix.AT_SYMLINK_NOFOLLOW
-	BTRFS_SUPER_MAGIC     = unix.BTRFS_SUPER_MAGIC
-	CLOSE_RANGE_CLOEXEC   = unix.CLOSE_RANGE_CLOEXEC
-	DT_REG                = unix.DT_REG
-	EPOLLET               = unix.EPOLLET
-	EPOLLIN               = unix.EPOLLIN
-	EPOLLPRI              = unix.EPOLLPRI
-	EPOLL_CLOEXEC         = unix.EPOLL_CLOEXEC
-	EPOLL_CTL_ADD         = unix.EPOLL_CTL_ADD
-	EXT4_SUPER_MAGIC      = unix.EXT4_SUPER_MAGIC
-	F2FS_SUPER_MAGIC      = unix.F2FS_SUPER_MAGIC
-	F_ADD_SEALS           = unix.F_ADD_SEALS
-	F_DUPFD_CLOEXEC       = unix.F_DUPFD_CLOEXEC
-	F_GETLK               = unix.F_GETLK
-	F_OFD_SETLK           = unix.F_OFD_SETLK
-	F_RDLCK               = unix.F_RDLCK
-	F_SEAL_GROW           = unix.F_SEAL_GROW
-	F_SEAL_SEAL           = unix.F_SEAL_SEAL
-	F_SEAL_SHRINK         = unix.F_SEAL_SHRINK
-	F_SEAL_WRITE          = unix.F_SEAL_WRITE
-	F_SETLEASE            = unix.F_SETLEASE
-	F_UNLCK               = unix.F_UNLCK
-	F_WRLCK               = unix.F_WRLCK
-	IFA_F_NOPREFIXROUTE   = unix.IFA_F_NOPREFIXROUTE
-	IN_ATTRIB             = unix.IN_ATTRIB
-	IN_CLOEXEC            = unix.IN_CLOEXEC
-	IN_CLOSE_WRITE        = unix.IN_CLOSE_WRITE
-	IN_DELETE_SELF        = unix.IN_DELETE_SELF
-	IN_DONT_FOLLOW        = unix.IN_DONT_FOLLOW
-	IN_MOVE_SELF          = unix.IN_MOVE_SELF
-	IN_NONBLOCK           = unix.IN_NONBLOCK
-	ISOFS_SUPER_MAGIC     = unix.ISOFS_SUPER_MAGIC
-	LOCK_EX               = unix.LOCK_EX
-	LOCK_NB               = unix.LOCK_NB
-	LOCK_UN               = unix.LOCK_UN
-	MFD_ALLOW_SEALING     = unix.MFD_ALLOW_SEALING
-	MFD_CLOEXEC           = unix.MFD_CLOEXEC
-	MNT_DETACH            = unix.MNT_DETACH
-	MNT_EXPIRE            = unix.MNT_EXPIRE
-	MSDOS_SUPER_MAGIC     = unix.MSDOS_SUPER_MAGIC
+	// Families of sockets: netlink carries news of interfaces and routes, unix is the
+	// control socket.
+	AF_NETLINK = unix.AF_NETLINK
+	AF_UNIX    = unix.AF_UNIX
+	// Flags of the calls that end in "at". AT_FDCWD in place of a folder means the working
+	// folder.
+	AT_EMPTY_PATH       = unix.AT_EMPTY_PATH
+	AT_FDCWD            = unix.AT_FDCWD
+	AT_REMOVEDIR        = unix.AT_REMOVEDIR
+	AT_STATX_DONT_SYNC  = unix.AT_STATX_DONT_SYNC
+	AT_SYMLINK_FOLLOW   = unix.AT_SYMLINK_FOLLOW
+	AT_SYMLINK_NOFOLLOW = unix.AT_SYMLINK_NOFOLLOW
+	// Magic numbers of file systems are in statfs(2). Package atomicfile tells by them how
+	// finely a file system counts time.
+	BTRFS_SUPER_MAGIC = unix.BTRFS_SUPER_MAGIC
+	// Descriptors that are not for the child are closed at execve(2), and not before.
+	CLOSE_RANGE_CLOEXEC = unix.CLOSE_RANGE_CLOEXEC
+	DT_REG              = unix.DT_REG
+	// EPOLLET tells of changes and not of states; EPOLLPRI is how
+	// /proc/sys/kernel/hostname tells of a new name.
+	EPOLLET          = unix.EPOLLET
+	EPOLLIN          = unix.EPOLLIN
+	EPOLLPRI         = unix.EPOLLPRI
+	EPOLL_CLOEXEC    = unix.EPOLL_CLOEXEC
+	EPOLL_CTL_ADD    = unix.EPOLL_CTL_ADD
+	EXT4_SUPER_MAGIC = unix.EXT4_SUPER_MAGIC
+	F2FS_SUPER_MAGIC = unix.F2FS_SUPER_MAGIC
+	// Seals of a memfd: after F_SEAL_WRITE no process can alter its content, also not its
+	// maker.
+	F_ADD_SEALS     = unix.F_ADD_SEALS
+	F_DUPFD_CLOEXEC = unix.F_DUPFD_CLOEXEC
+	// F_GETLK names the process that holds a conflicting lock. F_OFD_SETLK takes a lock
+	// that belongs to the open file, so closing another descriptor of that file does not
+	// give it up.
+	F_GETLK       = unix.F_GETLK
+	F_OFD_SETLK   = unix.F_OFD_SETLK
+	F_RDLCK       = unix.F_RDLCK
+	F_SEAL_GROW   = unix.F_SEAL_GROW
+	F_SEAL_SEAL   = unix.F_SEAL_SEAL
+	F_SEAL_SHRINK = unix.F_SEAL_SHRINK
+	F_SEAL_WRITE  = unix.F_SEAL_WRITE
+	F_SETLEASE    = unix.F_SETLEASE
+	F_UNLCK       = unix.F_UNLCK
+	F_WRLCK       = unix.F_WRLCK
+	// The kernel then adds no route to the network of an address that is added.
+	IFA_F_NOPREFIXROUTE = unix.IFA_F_NOPREFIXROUTE
+	// Events of inotify(7). IN_MOVE_SELF does not name the new path, so a watch follows
+	// the file and not its name.
+	IN_ATTRIB         = unix.IN_ATTRIB
+	IN_CLOEXEC        = unix.IN_CLOEXEC
+	IN_CLOSE_WRITE    = unix.IN_CLOSE_WRITE
+	IN_DELETE_SELF    = unix.IN_DELETE_SELF
+	IN_DONT_FOLLOW    = unix.IN_DONT_FOLLOW
+	IN_MOVE_SELF      = unix.IN_MOVE_SELF
+	IN_NONBLOCK       = unix.IN_NONBLOCK
+	ISOFS_SUPER_MAGIC = unix.ISOFS_SUPER_MAGIC
+	// Locks of flock(2), which a child inherits with the descriptor.
+	LOCK_EX           = unix.LOCK_EX
+	LOCK_NB           = unix.LOCK_NB
+	LOCK_UN           = unix.LOCK_UN
+	MFD_ALLOW_SEALING = unix.MFD_ALLOW_SEALING
+	MFD_CLOEXEC       = unix.MFD_CLOEXEC
+	// MNT_DETACH takes a mount out of the tree at once, and ends it when its last user has
+	// gone.
+	MNT_DETACH        = unix.MNT_DETACH
+	MNT_EXPIRE        = unix.MNT_EXPIRE
+	MSDOS_SUPER_MAGIC = unix.MSDOS_SUPER_MAGIC
+	// Flags of mount(2). A bind mount takes its other flags only at a second call with
+	// MS_REMOUNT.
 	MS_BIND               = unix.MS_BIND
 	MS_NOATIME            = unix.MS_NOATIME
 	MS_NODEV              = unix.MS_NODEV
@@ -140,174 +186,234 @@ const (
 	MS_REMOUNT            = unix.MS_REMOUNT
 	NETLINK_ROUTE         = unix.NETLINK_ROUTE
 	OVERLAYFS_SUPER_MAGIC = unix.OVERLAYFS_SUPER_MAGIC
-	O_APPEND              = unix.O_APPEND
-	O_CLOEXEC             = unix.O_CLOEXEC
-	O_CREAT               = unix.O_CREAT
-	O_DIRECTORY           = unix.O_DIRECTORY
-	O_EXCL                = unix.O_EXCL
-	O_NOCTTY              = unix.O_NOCTTY
-	O_NOFOLLOW            = unix.O_NOFOLLOW
-	O_NONBLOCK            = unix.O_NONBLOCK
-	O_PATH                = unix.O_PATH
-	O_RDONLY              = unix.O_RDONLY
-	O_TMPFILE             = unix.O_TMPFILE
-	O_WRONLY              = unix.O_WRONLY
-	PIDFD_NONBLOCK        = unix.PIDFD_NONBLOCK
-	POLLERR               = unix.POLLERR
-	POLLHUP               = unix.POLLHUP
-	POLLIN                = unix.POLLIN
-	POLLPRI               = unix.POLLPRI
-	PR_GET_SECUREBITS     = unix.PR_GET_SECUREBITS
-	P_PID                 = unix.P_PID
-	PathMax               = unix.PathMax
-	RAMFS_MAGIC           = unix.RAMFS_MAGIC
-	RENAME_NOREPLACE      = unix.RENAME_NOREPLACE
+	// Flags of open(2). O_PATH opens a name without a right to its content; O_NOFOLLOW
+	// guards only the last part of a path.
+	O_APPEND       = unix.O_APPEND
+	O_CLOEXEC      = unix.O_CLOEXEC
+	O_CREAT        = unix.O_CREAT
+	O_DIRECTORY    = unix.O_DIRECTORY
+	O_EXCL         = unix.O_EXCL
+	O_NOCTTY       = unix.O_NOCTTY
+	O_NOFOLLOW     = unix.O_NOFOLLOW
+	O_NONBLOCK     = unix.O_NONBLOCK
+	O_PATH         = unix.O_PATH
+	O_RDONLY       = unix.O_RDONLY
+	O_TMPFILE      = unix.O_TMPFILE
+	O_WRONLY       = unix.O_WRONLY
+	PIDFD_NONBLOCK = unix.PIDFD_NONBLOCK
+	// POLLERR and POLLHUP come also when poll(2) was not asked for them.
+	POLLERR           = unix.POLLERR
+	POLLHUP           = unix.POLLHUP
+	POLLIN            = unix.POLLIN
+	POLLPRI           = unix.POLLPRI
+	PR_GET_SECUREBITS = unix.PR_GET_SECUREBITS
+	P_PID             = unix.P_PID
+	PathMax           = unix.PathMax
+	RAMFS_MAGIC       = unix.RAMFS_MAGIC
+	// RENAME_NOREPLACE makes renameat2(2) fail with EEXIST; some file systems answer
+	// EINVAL to it.
+	RENAME_NOREPLACE = unix.RENAME_NOREPLACE
+	// RESOLVE_BENEATH refuses a path that leaves its folder with EXDEV, a link to the
+	// outside included.
 	RESOLVE_BENEATH       = unix.RESOLVE_BENEATH
 	RESOLVE_NO_MAGICLINKS = unix.RESOLVE_NO_MAGICLINKS
 	RESOLVE_NO_SYMLINKS   = unix.RESOLVE_NO_SYMLINKS
 	RLIMIT_AS             = unix.RLIMIT_AS
 	RLIMIT_NOFILE         = unix.RLIMIT_NOFILE
-	RTMGRP_IPV4_IFADDR    = unix.RTMGRP_IPV4_IFADDR
-	RTMGRP_IPV6_IFADDR    = unix.RTMGRP_IPV6_IFADDR
-	RTNLGRP_IPV4_IFADDR   = unix.RTNLGRP_IPV4_IFADDR
-	RTNLGRP_IPV4_NETCONF  = unix.RTNLGRP_IPV4_NETCONF
-	RTNLGRP_IPV4_ROUTE    = unix.RTNLGRP_IPV4_ROUTE
-	RTNLGRP_IPV6_IFADDR   = unix.RTNLGRP_IPV6_IFADDR
-	RTNLGRP_IPV6_NETCONF  = unix.RTNLGRP_IPV6_NETCONF
-	RTNLGRP_IPV6_ROUTE    = unix.RTNLGRP_IPV6_ROUTE
-	RTNLGRP_LINK          = unix.RTNLGRP_LINK
-	RTN_UNICAST           = unix.RTN_UNICAST
-	RTPROT_BOOT           = unix.RTPROT_BOOT
-	RTPROT_STATIC         = unix.RTPROT_STATIC
-	RTPROT_UNSPEC         = unix.RTPROT_UNSPEC
-	RUSAGE_SELF           = unix.RUSAGE_SELF
-	SIGKILL               = unix.SIGKILL
-	SIGSTOP               = unix.SIGSTOP
-	SOCK_CLOEXEC          = unix.SOCK_CLOEXEC
-	SOCK_NONBLOCK         = unix.SOCK_NONBLOCK
-	SOCK_RAW              = unix.SOCK_RAW
-	SOCK_STREAM           = unix.SOCK_STREAM
-	SOL_SOCKET            = unix.SOL_SOCKET
-	SOMAXCONN             = unix.SOMAXCONN
-	SO_PEERCRED           = unix.SO_PEERCRED
-	SO_PEERGROUPS         = unix.SO_PEERGROUPS
-	SQUASHFS_MAGIC        = unix.SQUASHFS_MAGIC
-	STATX_ATTR_APPEND     = unix.STATX_ATTR_APPEND
-	STATX_ATTR_IMMUTABLE  = unix.STATX_ATTR_IMMUTABLE
-	STATX_MNT_ID          = unix.STATX_MNT_ID
-	ST_NOATIME            = unix.ST_NOATIME
-	ST_NODEV              = unix.ST_NODEV
-	ST_NOEXEC             = unix.ST_NOEXEC
-	ST_NOSUID             = unix.ST_NOSUID
-	ST_RDONLY             = unix.ST_RDONLY
-	ST_RELATIME           = unix.ST_RELATIME
-	S_IFBLK               = unix.S_IFBLK
-	S_IFDIR               = unix.S_IFDIR
-	S_IFIFO               = unix.S_IFIFO
-	S_IFLNK               = unix.S_IFLNK
-	S_IFMT                = unix.S_IFMT
-	S_IFREG               = unix.S_IFREG
-	S_IFSOCK              = unix.S_IFSOCK
-	S_IROTH               = unix.S_IROTH
-	S_ISGID               = unix.S_ISGID
-	S_ISUID               = unix.S_ISUID
-	S_ISVTX               = unix.S_ISVTX
-	S_IWGRP               = unix.S_IWGRP
-	S_IWOTH               = unix.S_IWOTH
-	TIOCGPTN              = unix.TIOCGPTN
-	TIOCINQ               = unix.TIOCINQ
-	TIOCSPTLCK            = unix.TIOCSPTLCK
-	TMPFS_MAGIC           = unix.TMPFS_MAGIC
-	UMOUNT_NOFOLLOW       = unix.UMOUNT_NOFOLLOW
-	WEXITED               = unix.WEXITED
-	WNOWAIT               = unix.WNOWAIT
-	XFS_SUPER_MAGIC       = unix.XFS_SUPER_MAGIC
+	// RTMGRP are bits of a mask and RTNLGRP are numbers, for the same groups of netlink
+	// messages.
+	RTMGRP_IPV4_IFADDR   = unix.RTMGRP_IPV4_IFADDR
+	RTMGRP_IPV6_IFADDR   = unix.RTMGRP_IPV6_IFADDR
+	RTNLGRP_IPV4_IFADDR  = unix.RTNLGRP_IPV4_IFADDR
+	RTNLGRP_IPV4_NETCONF = unix.RTNLGRP_IPV4_NETCONF
+	RTNLGRP_IPV4_ROUTE   = unix.RTNLGRP_IPV4_ROUTE
+	RTNLGRP_IPV6_IFADDR  = unix.RTNLGRP_IPV6_IFADDR
+	RTNLGRP_IPV6_NETCONF = unix.RTNLGRP_IPV6_NETCONF
+	RTNLGRP_IPV6_ROUTE   = unix.RTNLGRP_IPV6_ROUTE
+	RTNLGRP_LINK         = unix.RTNLGRP_LINK
+	// RTPROT_BOOT marks a route that a person or ip(8) has set, RTPROT_STATIC that of an
+	// administrator.
+	RTN_UNICAST   = unix.RTN_UNICAST
+	RTPROT_BOOT   = unix.RTPROT_BOOT
+	RTPROT_STATIC = unix.RTPROT_STATIC
+	RTPROT_UNSPEC = unix.RTPROT_UNSPEC
+	RUSAGE_SELF   = unix.RUSAGE_SELF
+	SIGKILL       = unix.SIGKILL
+	SIGSTOP       = unix.SIGSTOP
+	// Each socket is made with SOCK_CLOEXEC: a fork between two calls could else hand it
+	// to a child.
+	SOCK_CLOEXEC  = unix.SOCK_CLOEXEC
+	SOCK_NONBLOCK = unix.SOCK_NONBLOCK
+	SOCK_RAW      = unix.SOCK_RAW
+	SOCK_STREAM   = unix.SOCK_STREAM
+	SOL_SOCKET    = unix.SOL_SOCKET
+	SOMAXCONN     = unix.SOMAXCONN
+	// SO_PEERCRED and SO_PEERGROUPS tell who connected; the kernel fills them in, so a
+	// peer can not lie.
+	SO_PEERCRED    = unix.SO_PEERCRED
+	SO_PEERGROUPS  = unix.SO_PEERGROUPS
+	SQUASHFS_MAGIC = unix.SQUASHFS_MAGIC
+	// The attributes of chattr(1): not even root writes to an immutable file.
+	STATX_ATTR_APPEND    = unix.STATX_ATTR_APPEND
+	STATX_ATTR_IMMUTABLE = unix.STATX_ATTR_IMMUTABLE
+	STATX_MNT_ID         = unix.STATX_MNT_ID
+	// Flags of statfs(2) for the mount that a path is on. Only ST_RELATIME has another
+	// value than its MS flag.
+	ST_NOATIME  = unix.ST_NOATIME
+	ST_NODEV    = unix.ST_NODEV
+	ST_NOEXEC   = unix.ST_NOEXEC
+	ST_NOSUID   = unix.ST_NOSUID
+	ST_RDONLY   = unix.ST_RDONLY
+	ST_RELATIME = unix.ST_RELATIME
+	// Kinds of files and bits of a mode. S_IFMT masks the kind, which is a number and not a set of bits.
+	S_IFBLK  = unix.S_IFBLK
+	S_IFDIR  = unix.S_IFDIR
+	S_IFIFO  = unix.S_IFIFO
+	S_IFLNK  = unix.S_IFLNK
+	S_IFMT   = unix.S_IFMT
+	S_IFREG  = unix.S_IFREG
+	S_IFSOCK = unix.S_IFSOCK
+	S_IROTH  = unix.S_IROTH
+	S_ISGID  = unix.S_ISGID
+	S_ISUID  = unix.S_ISUID
+	S_ISVTX  = unix.S_ISVTX
+	S_IWGRP  = unix.S_IWGRP
+	S_IWOTH  = unix.S_IWOTH
+	// Requests of ioctl(2): the number of a pseudo terminal, the bytes waiting in a pipe
+	// or terminal, and the lock on the other side of a new terminal.
+	TIOCGPTN        = unix.TIOCGPTN
+	TIOCINQ         = unix.TIOCINQ
+	TIOCSPTLCK      = unix.TIOCSPTLCK
+	TMPFS_MAGIC     = unix.TMPFS_MAGIC
+	UMOUNT_NOFOLLOW = unix.UMOUNT_NOFOLLOW
+	// WNOWAIT leaves the child waitable, so that package os can still collect it.
+	WEXITED         = unix.WEXITED
+	WNOWAIT         = unix.WNOWAIT
+	XFS_SUPER_MAGIC = unix.XFS_SUPER_MAGIC
 )
 
 func Bind(fd int, sa Sockaddr) (err error) { return unix.Bind(fd, sa) }
 
+// It ends at the first zero byte, as the kernel ends its names.
 func ByteSliceToString(s []byte) string { return unix.ByteSliceToString(s) }
 
+// It follows links, and mode has the bits of permission, setuid, setgid and sticky alone.
 func Chmod(path string, mode uint32) (err error) { return unix.Chmod(path, mode) }
 
+// It is not repeated after EINTR: the descriptor is closed on Linux also then.
 func Close(fd int) (err error) { return unix.Close(fd) }
 
+// It needs Linux 5.9, and 5.11 with CLOSE_RANGE_CLOEXEC. Older kernels answer ENOSYS or
+// EINVAL.
 func CloseRange(first uint, last uint, flags uint) (err error) {
 	return unix.CloseRange(first, last, flags)
 }
 
 func EpollCreate1(flag int) (fd int, err error) { return unix.EpollCreate1(flag) }
 
+// EPERM says that the descriptor can not be waited for, such as a file of a disk.
 func EpollCtl(epfd int, op int, fd int, event *EpollEvent) (err error) {
 	return unix.EpollCtl(epfd, op, fd, event)
 }
 
+// It blocks for msec milliseconds, for ever with -1.
 func EpollWait(epfd int, events []EpollEvent, msec int) (n int, err error) {
 	return unix.EpollWait(epfd, events, msec)
 }
 
+// It reserves space, so that a full disk is told of before the old content is touched.
+// Mode 1 keeps the size of the file.
 func Fallocate(fd int, mode uint32, off int64, len int64) (err error) {
 	return unix.Fallocate(fd, mode, off, len)
 }
 
 func Fchmod(fd int, mode uint32) (err error) { return unix.Fchmod(fd, mode) }
 
+// A number of -1 leaves the user or the group as it is. The call clears setuid and setgid
+// of a program, so a mode is set after it.
 func Fchown(fd int, uid int, gid int) (err error) { return unix.Fchown(fd, uid, gid) }
 
 func Fchownat(dirfd int, path string, uid int, gid int, flags int) (err error) {
 	return unix.Fchownat(dirfd, path, uid, gid, flags)
 }
 
+// Locks of F_SETLK belong to the process: closing any descriptor of the file gives them
+// up.
 func FcntlFlock(fd uintptr, cmd int, lk *Flock_t) error { return unix.FcntlFlock(fd, cmd, lk) }
 
+// The meaning of arg is that of cmd; cmd F_DUPFD_CLOEXEC takes the least number of the
+// copy.
 func FcntlInt(fd uintptr, cmd int, arg int) (int, error) { return unix.FcntlInt(fd, cmd, arg) }
 
+// It returns the size with an empty dest. ERANGE says that the value has grown since.
 func Fgetxattr(fd int, attr string, dest []byte) (sz int, err error) {
 	return unix.Fgetxattr(fd, attr, dest)
 }
 
+// The names in dest end with a zero byte each. Names that the caller may not see are left
+// out.
 func Flistxattr(fd int, dest []byte) (sz int, err error) { return unix.Flistxattr(fd, dest) }
 
+// The lock belongs to the open file and ends with its last descriptor, also in a child.
 func Flock(fd int, how int) (err error) { return unix.Flock(fd, how) }
 
+// ENODATA says that there is no such attribute.
 func Fremovexattr(fd int, attr string) (err error) { return unix.Fremovexattr(fd, attr) }
 
+// Flags of 0 make the attribute or replace its value. Access control lists are attributes
+// too, see acl(5).
 func Fsetxattr(fd int, attr string, dest []byte, flags int) (err error) {
 	return unix.Fsetxattr(fd, attr, dest, flags)
 }
 
+// It never blocks on the file itself, but may on a network file system.
 func Fstat(fd int, stat *Stat_t) (err error) { return unix.Fstat(fd, stat) }
 
+// With AT_SYMLINK_NOFOLLOW it tells of a link and not of its target.
 func Fstatat(dirfd int, path string, stat *Stat_t, flags int) (err error) {
 	return unix.Fstatat(dirfd, path, stat, flags)
 }
 
+// It blocks until the disk has the content. The name of a new file needs a sync of its
+// folder too.
+// A folder is synced the same way, by its own descriptor.
 func Fsync(fd int) (err error) { return unix.Fsync(fd) }
 
+// A longer file reads as zeros at its end, and takes no space for them.
 func Ftruncate(fd int, length int64) (err error) { return unix.Ftruncate(fd, length) }
 
+// The entries come in no order, and an empty answer is the end.
 func Getdents(fd int, buf []byte) (n int, err error) { return unix.Getdents(fd, buf) }
 
+// It is the user whose rights count, which for a setuid program differs from its caller.
 func Geteuid() (euid int) { return unix.Geteuid() }
 
+// Whether the effective group is among them differs between systems.
 func Getgroups() (gids []int, err error) { return unix.Getgroups() }
 
+// The soft limit is in force; a process may raise it up to the hard one.
 func Getrlimit(resource int, rlim *Rlimit) (err error) { return unix.Getrlimit(resource, rlim) }
 
+// Times are those of all threads of the process for RUSAGE_SELF.
 func Getrusage(who int, rusage *Rusage) (err error) { return unix.Getrusage(who, rusage) }
 
+// With SO_PEERCRED it tells who connected, by the numbers of our own user namespace.
 func GetsockoptUcred(fd int, level int, opt int) (*Ucred, error) {
 	return unix.GetsockoptUcred(fd, level, opt)
 }
 
+// It follows links, Lgetxattr does not.
 func Getxattr(path string, attr string, dest []byte) (sz int, err error) {
 	return unix.Getxattr(path, attr, dest)
 }
 
+// It returns the same number for the same file, and then replaces the mask of the earlier
+// call. ENOSPC means that the limit max_user_watches is reached.
 func InotifyAddWatch(fd int, pathname string, mask uint32) (watchdesc int, err error) {
 	return unix.InotifyAddWatch(fd, pathname, mask)
 }
 
+// EMFILE means that the limit max_user_instances of this user is reached.
 func InotifyInit1(flags int) (fd int, err error) { return unix.InotifyInit1(flags) }
 
 func IoctlGetInt(fd int, req uint) (int, error) { return unix.IoctlGetInt(fd, req) }
@@ -316,18 +422,21 @@ func IoctlSetPointerInt(fd int, req uint, value int) error {
 	return unix.IoctlSetPointerInt(fd, req, value)
 }
 
+// A negative pid is a process group, signal 0 only asks whether the process is there.
 func Kill(pid int, sig syscall.Signal) (err error) { return unix.Kill(pid, sig) }
 
 func Lgetxattr(path string, attr string, dest []byte) (sz int, err error) {
 	return unix.Lgetxattr(path, attr, dest)
 }
 
+// It makes a file of O_TMPFILE visible, and fails with EEXIST where the name is taken.
 func Linkat(olddirfd int, oldpath string, newdirfd int, newpath string, flags int) (err error) {
 	return unix.Linkat(olddirfd, oldpath, newdirfd, newpath, flags)
 }
 
 func Listen(s int, n int) (err error) { return unix.Listen(s, n) }
 
+// It tells of the link itself, which has no attributes of the class user.
 func Llistxattr(path string, dest []byte) (sz int, err error) { return unix.Llistxattr(path, dest) }
 
 func Lsetxattr(path string, attr string, data []byte, flags int) (err error) {
@@ -336,60 +445,78 @@ func Lsetxattr(path string, attr string, data []byte, flags int) (err error) {
 
 func Lstat(path string, stat *Stat_t) (err error) { return unix.Lstat(path, stat) }
 
+// A number of a device has two parts: the driver, and the device that the driver knows.
 func Major(dev uint64) uint32 { return unix.Major(dev) }
 
+// The name is only for a reader of /proc; two files may have the same.
 func MemfdCreate(name string, flags int) (fd int, err error) { return unix.MemfdCreate(name, flags) }
 
 func Minor(dev uint64) uint32 { return unix.Minor(dev) }
 
+// The umask of the process takes bits off the mode.
+// The folder must not exist: EEXIST comes for a file and for a link there too.
 func Mkdirat(dirfd int, path string, mode uint32) (err error) { return unix.Mkdirat(dirfd, path, mode) }
 
+// Data are the options of the file system itself; those of the mount are flags.
 func Mount(source string, target string, fstype string, flags uintptr, data string) (err error) {
 	return unix.Mount(source, target, fstype, flags, data)
 }
 
+// Callers pass O_CLOEXEC. EINTR can come from a slow file system and is worth another
+// try.
 func Open(path string, mode int, perm uint32) (fd int, err error) { return unix.Open(path, mode, perm) }
 
 func Openat(dirfd int, path string, flags int, mode uint32) (fd int, err error) {
 	return unix.Openat(dirfd, path, flags, mode)
 }
 
+// It needs Linux 5.6. EAGAIN says that a rename came between; the caller tries again.
 func Openat2(dirfd int, path string, how *OpenHow) (fd int, err error) {
 	return unix.Openat2(dirfd, path, how)
 }
 
+// It leaves out the entries "." and "..", and returns at most max names.
 func ParseDirent(buf []byte, max int, names []string) (consumed int, count int, newnames []string) {
 	return unix.ParseDirent(buf, max, names)
 }
 
+// The descriptor stays with its process also when another one gets the number. It needs
+// Linux 5.3.
 func PidfdOpen(pid int, flags int) (fd int, err error) { return unix.PidfdOpen(pid, flags) }
 
+// ESRCH says that the process has ended, and no other process can get the signal.
 func PidfdSendSignal(pidfd int, sig Signal, info *Siginfo, flags int) (err error) {
 	return unix.PidfdSendSignal(pidfd, sig, info, flags)
 }
 
+// Its timeout is in milliseconds, and -1 waits for ever.
 func Poll(fds []PollFd, timeout int) (n int, err error) { return unix.Poll(fds, timeout) }
 
 func PrctlRetInt(option int, arg2 uintptr, arg3 uintptr, arg4 uintptr, arg5 uintptr) (int, error) {
 	return unix.PrctlRetInt(option, arg2, arg3, arg4, arg5)
 }
 
+// Zero bytes without an error are the end of the file.
 func Read(fd int, p []byte) (n int, err error) { return unix.Read(fd, p) }
 
 func ReadDirent(fd int, buf []byte) (n int, err error) { return unix.ReadDirent(fd, buf) }
 
+// It cuts a longer target without an error: an answer as long as buf needs a larger one.
 func Readlink(path string, buf []byte) (n int, err error) { return unix.Readlink(path, buf) }
 
 func Readlinkat(dirfd int, path string, buf []byte) (n int, err error) {
 	return unix.Readlinkat(dirfd, path, buf)
 }
 
+// It returns at most one message, and drops the part of it that does not fit into p.
 func Recvfrom(fd int, p []byte, flags int) (n int, from Sockaddr, err error) {
 	return unix.Recvfrom(fd, p, flags)
 }
 
 func Removexattr(path string, attr string) (err error) { return unix.Removexattr(path, attr) }
 
+// A reader sees the old file or the new one and nothing between them. EXDEV says that the
+// two folders are on different mounts.
 func Renameat(olddirfd int, oldpath string, newdirfd int, newpath string) (err error) {
 	return unix.Renameat(olddirfd, oldpath, newdirfd, newpath)
 }
@@ -398,6 +525,7 @@ func Renameat2(olddirfd int, oldpath string, newdirfd int, newpath string, flags
 	return unix.Renameat2(olddirfd, oldpath, newdirfd, newpath, flags)
 }
 
+// The answer can differ from runtime.NumCPU, which is as it was when the process began.
 func SchedGetaffinity(pid int, set *CPUSet) error { return unix.SchedGetaffinity(pid, set) }
 
 func Seek(fd int, offset int64, whence int) (off int64, err error) {
@@ -406,16 +534,21 @@ func Seek(fd int, offset int64, whence int) (off int64, err error) {
 
 func SetNonblock(fd int, nonblocking bool) (err error) { return unix.SetNonblock(fd, nonblocking) }
 
+// These two alter the calling thread alone, so callers lock it to its goroutine. The call
+// reports no failure: a second call with -1 tells whether the first one took effect.
 func SetfsgidRetGid(gid int) (int, error) { return unix.SetfsgidRetGid(gid) }
 
 func SetfsuidRetUid(uid int) (int, error) { return unix.SetfsuidRetUid(uid) }
 
+// It sets the name of the UTS namespace of this process, which a container has for
+// itself.
 func Sethostname(p []byte) (err error) { return unix.Sethostname(p) }
 
 func Setxattr(path string, attr string, data []byte, flags int) (err error) {
 	return unix.Setxattr(path, attr, data, flags)
 }
 
+// It has the prefix SIG, and is empty for a number without a name.
 func SignalName(s syscall.Signal) string { return unix.SignalName(s) }
 
 func SignalNum(s string) syscall.Signal { return unix.SignalNum(s) }
@@ -426,8 +559,10 @@ func Socket(domain int, typ int, proto int) (fd int, err error) {
 
 func Stat(path string, stat *Stat_t) (err error) { return unix.Stat(path, stat) }
 
+// It blocks while a network file system does not answer.
 func Statfs(path string, buf *Statfs_t) (err error) { return unix.Statfs(path, buf) }
 
+// The kernel fills in what it can: Mask says which fields are valid.
 func Statx(dirfd int, path string, flags int, mask int, stat *Statx_t) (err error) {
 	return unix.Statx(dirfd, path, flags, mask, stat)
 }
@@ -436,6 +571,7 @@ func Symlinkat(oldpath string, newdirfd int, newpath string) (err error) {
 	return unix.Symlinkat(oldpath, newdirfd, newpath)
 }
 
+// It writes out the whole file system that the descriptor is on.
 func Syncfs(fd int) (err error) { return unix.Syncfs(fd) }
 
 func Sysinfo(info *Sysinfo_t) (err error) { return unix.Sysinfo(info) }
@@ -444,12 +580,15 @@ func Uname(buf *Utsname) (err error) { return unix.Uname(buf) }
 
 func UnixRights(fds ...int) []byte { return unix.UnixRights(fds...) }
 
+// It removes an empty folder with AT_REMOVEDIR, and only then.
 func Unlinkat(dirfd int, path string, flags int) (err error) {
 	return unix.Unlinkat(dirfd, path, flags)
 }
 
+// EBUSY says that a process has a file there open or has its working folder there.
 func Unmount(target string, flags int) (err error) { return unix.Unmount(target, flags) }
 
+// A nil rusage is allowed. With WNOWAIT it only looks.
 func Waitid(idType int, id int, info *Siginfo, options int, rusage *Rusage) (err error) {
 	return unix.Waitid(idType, id, info, options, rusage)
 }
@@ -458,6 +597,8 @@ func Write(fd int, p []byte) (n int, err error) { return unix.Write(fd, p) }
 
 // PeerGroups returns the other groups of who has connected to a socket, as they were then; nil if that is not known.
 // unix has no wrapper for this option.
+// The list is taken twice at most: the first answer may say that there are more groups
+// than fit.
 func PeerGroups(fd int) []uint32 {
 	list := make([]uint32, 64)
 	for range 2 {
@@ -477,6 +618,8 @@ func PeerGroups(fd int) []uint32 {
 }
 
 // SetThreadGroups gives the calling thread other groups; unix.Setgroups gives them to all threads.
+// Package safepath calls it on a thread that it has locked to its goroutine, so that no
+// other code runs with these groups.
 func SetThreadGroups(groups []int) error {
 	list := make([]uint32, len(groups))
 	for i, g := range groups {
@@ -490,6 +633,7 @@ func SetThreadGroups(groups []int) error {
 }
 
 // NewSession starts a program in a session of its own, as whom cred names; nil for this process's own user.
+// The session has no terminal, so the program can type nothing into that of mgmt.
 func NewSession(cred *Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Credential: cred}
 }

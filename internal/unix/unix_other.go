@@ -10,6 +10,9 @@ import (
 )
 
 // Types as Linux has them.
+// This file lets the other packages compile where the kernel is not that of Linux. Layouts
+// and values are those of Linux on amd64. They reach no kernel: a struct stays as its
+// maker filled it in.
 type (
 	Credential struct {
 		Uid, Gid    uint32
@@ -196,6 +199,8 @@ type (
 const Portable = true
 
 // ownErrno is above the numbers of every system.
+// An Errno of this system that Linux knows keeps its own number, so errors.Is works with
+// errors of package os.
 const ownErrno = 1 << 20
 
 // Error numbers: those of the system, and own ones that no system has.
@@ -237,6 +242,7 @@ const (
 )
 
 // Constants as Linux has them.
+// Code that only compares and combines them then works here as it does on Linux.
 const (
 	AF_NETLINK            = 0x10
 	AF_UNIX               = 1
@@ -437,6 +443,8 @@ func Getgroups() ([]int, error) { return nil, ErrNeedsLinux }
 
 func Getrlimit(int, *Rlimit) error { return ErrNeedsLinux }
 
+// Each function below answers ErrNeedsLinux, or a zero value where it has no error to
+// return. None has an effect.
 func Getrusage(int, *Rusage) error { return ErrNeedsLinux }
 
 func GetsockoptUcred(int, int, int) (*Ucred, error) { return nil, ErrNeedsLinux }
@@ -475,6 +483,7 @@ func Mkdirat(int, string, uint32) error { return ErrNeedsLinux }
 
 func Mount(string, string, string, uintptr, string) error { return ErrNeedsLinux }
 
+// A descriptor of -1 can not be mistaken for standard input, which is 0.
 func Open(string, int, uint32) (int, error) { return -1, ErrNeedsLinux }
 
 func Openat(int, string, int, uint32) (int, error) { return -1, ErrNeedsLinux }
@@ -521,6 +530,7 @@ func Sethostname([]byte) error { return ErrNeedsLinux }
 
 func Setxattr(string, string, []byte, int) error { return ErrNeedsLinux }
 
+// No signal has a name here: graphs that stop a program by a signal run on Linux only.
 func SignalName(syscall.Signal) string { return "" }
 
 func SignalNum(string) syscall.Signal { return 0 }
@@ -551,6 +561,7 @@ func Waitid(int, int, *Siginfo, int, *Rusage) error { return ErrNeedsLinux }
 
 func Write(int, []byte) (int, error) { return 0, ErrNeedsLinux }
 
+// No group is known of a peer, so it gets no right by one.
 func PeerGroups(int) []uint32 { return nil }
 
 func SetThreadGroups([]int) error { return ErrNeedsLinux }
@@ -562,6 +573,7 @@ func (s *CPUSet) Count() (n int) {
 	return n
 }
 
+// Callers start no program here: the calls before it have answered ErrNeedsLinux.
 func NewSession(*Credential) *syscall.SysProcAttr { return nil }
 
 func StartIn(*syscall.SysProcAttr, int) {}

@@ -16,17 +16,24 @@ import (
 )
 
 // deb is a package, and its control file.
+// The control file is copied into Packages word for word, so apt sees the fields that
+// dpkg will see.
 type deb struct {
 	file
 	control string
 }
 
 var (
+	// Release lists the architectures of all packages; apt skips a repository that lacks
+	// its own.
 	architecture = regexp.MustCompile(`(?m)^Architecture: *(\S+)$`)
 	errNoDeb     = errors.New("this is no deb with a control.tar.gz")
 )
 
 // readDeb reads the control file of a deb, which is an archive of ar(1).
+// The layout is in deb(5): each member has a head of 60 bytes, with its name in the first
+// 16 and its size in decimal digits at 48. Members begin at even offsets. The content of
+// the package is not unpacked.
 func readDeb(f file) (deb, error) {
 	rest, ok := bytes.CutPrefix(f.content, []byte("!<arch>\n"))
 	for ok && len(rest) >= 60 {
@@ -45,6 +52,9 @@ func readDeb(f file) (deb, error) {
 }
 
 // controlOf returns the file control of a control.tar.gz, without empty lines at its end.
+// Both "control" and "./control" are names of that file, by which program made the
+// archive. An empty line would end the paragraph in Packages, so none may be left at the
+// end.
 func controlOf(archive []byte) (string, error) {
 	z, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
@@ -67,6 +77,9 @@ func controlOf(archive []byte) (string, error) {
 }
 
 // aptIndex returns what apt reads of a repository without folders.
+// Paths are relative to the folder, so that it can be moved and served under every URL.
+// Release has the digests of the two indexes, and Packages those of the packages: one
+// signature over Release then covers all of them.
 func aptIndex(debs []deb, date time.Time) []file {
 	var text strings.Builder
 	var archs []string

@@ -36,18 +36,25 @@ func run(args []string, epoch string) error {
 }
 
 // file is a package, or a file of an index: its path in the repository, and its content.
+// The path is relative to the folder and has slashes. Content is never altered once it is
+// here.
 type file struct {
 	name    string
 	content []byte
 }
 
 // sum is the digest that the indexes hold of a file.
+// It is SHA-256 in hexadecimal, which apt and dnf both take; both have given up the
+// weaker digests.
 func (f file) sum() string {
 	sum := sha256.Sum256(f.content)
 	return hex.EncodeToString(sum[:])
 }
 
 // index writes the indexes of the packages in the folder.
+// It writes nothing before every package was read. The files are replaced one by one, the
+// packages' lists first and the files that name their digests last. A reader in between
+// sees a digest that does not fit and tries again.
 func index(dir string, date time.Time) error {
 	debs, err := read(dir, "*.deb", readDeb)
 	rpms, err2 := read(dir, "*.rpm", readRPM)
@@ -71,6 +78,8 @@ func index(dir string, date time.Time) error {
 }
 
 // read reads the packages that match, in the order of their names. It returns the errors of all.
+// The order decides the bytes of the index, so it must not come from the folder. A glob
+// of no file gives an empty list and no error.
 func read[T any](dir, pattern string, parse func(file) (T, error)) ([]T, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, pattern))
 	slices.Sort(paths)
@@ -92,6 +101,8 @@ func read[T any](dir, pattern string, parse func(file) (T, error)) ([]T, error) 
 }
 
 // replace writes a file that readers see whole, as it was or as it is.
+// The new file is made in the same folder, because rename(2) works only within one file
+// system. It is not synced: after a crash the release is made again.
 func replace(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -103,6 +114,8 @@ func replace(path string, content []byte) error {
 }
 
 // zip compresses without a name and a date.
+// A header with a time would make other bytes from the same packages. Writing into memory
+// can not fail, so errors are not looked at.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

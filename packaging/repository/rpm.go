@@ -7,6 +7,8 @@ import (
 )
 
 // rpm is a package, its header, and where that is in the file.
+// Start and end are offsets in bytes. The index names them as the header range, so that
+// dnf can fetch the header of a package alone.
 type rpm struct {
 	file
 	header
@@ -14,6 +16,8 @@ type rpm struct {
 }
 
 // Tags of a header, as the documentation of rpm's file format has them.
+// Only those are here that the index shows. rpm's own dependencies need flags and
+// versions in lists of the same length as the names.
 const (
 	tagName        = 1000
 	tagVersion     = 1001
@@ -39,12 +43,16 @@ const (
 	tagDirIndex    = 1116
 	tagBaseName    = 1117
 	tagDirName     = 1118
-	leadSize       = 96
+	// The lead is a fixed head of 96 bytes. Only its magic number counts, all else is in
+	// the headers.
+	leadSize = 96
 )
 
 var errNoRPM = errors.New("this is no rpm, or it was cut")
 
 // header has the values by their tags: words, and numbers of four bytes.
+// Other types of values, such as bytes and 16-bit numbers, are skipped: no tag above has
+// one.
 type header struct {
 	words   map[uint32][]string
 	numbers map[uint32][]uint32
@@ -67,6 +75,8 @@ func (h header) number(tag uint32) uint32 {
 }
 
 // readRPM reads the header of an rpm, which comes behind a lead and a header of signatures.
+// The header of signatures is padded to a multiple of 8 bytes, the main header follows at
+// once. Both have the same form, so one function reads them.
 func readRPM(f file) (rpm, error) {
 	if !bytes.HasPrefix(f.content, []byte{0xed, 0xab, 0xee, 0xdb}) {
 		return rpm{}, errNoRPM
@@ -83,6 +93,9 @@ func readRPM(f file) (rpm, error) {
 }
 
 // readHeader reads the header at an offset, and returns where it ends.
+// A header is a magic number, two counts, an index with 16 bytes for each tag, and the
+// data that the index points into. Every offset is checked against the length first: the
+// file may have been cut or made up.
 func readHeader(content []byte, at int) (h header, end int, err error) {
 	if at+16 > len(content) || !bytes.HasPrefix(content[at:], []byte{0x8e, 0xad, 0xe8, 1}) {
 		return h, 0, errNoRPM
@@ -103,6 +116,8 @@ func readHeader(content []byte, at int) (h header, end int, err error) {
 }
 
 // add reads one entry of the index: its tag, type, offset and count.
+// Type 4 is numbers of 32 bits. Types 6, 8 and 9 are text, a list of text, and text in
+// several languages, of which the first counts. All numbers are big-endian.
 func (h header) add(entry, data []byte) error {
 	at := func(i int) uint32 { return binary.BigEndian.Uint32(entry[i:]) }
 	tag, kind, offset, count := at(0), at(4), int(at(8)), int(at(12))
@@ -132,6 +147,8 @@ func (h header) add(entry, data []byte) error {
 }
 
 // paths returns the files of the package.
+// A path is kept in two parts, its folder by number and its base name, since most files
+// share their folder.
 func (h header) paths() []string {
 	dirs, indexes := h.words[tagDirName], h.numbers[tagDirIndex]
 	var list []string

@@ -9,6 +9,9 @@ import (
 )
 
 // The elements of repodata, as createrepo writes them and dnf, yum and zypper read them.
+// There is a tag for each attribute and element that a reader of repodata needs. The
+// prefix rpm: is written as text, since encoding/xml would put a namespace on each
+// element.
 type (
 	versionXML struct {
 		Epoch string `xml:"epoch,attr"`
@@ -68,6 +71,8 @@ type (
 		Format      formatXML   `xml:"format"`
 	}
 	// listedXML is a package in the lists of files and of changes.
+	// Pkgid is the digest of the whole package, by which the lists point to an entry of
+	// primary.
 	listedXML struct {
 		Pkgid   string     `xml:"pkgid,attr"`
 		Name    string     `xml:"name,attr"`
@@ -98,6 +103,10 @@ type (
 )
 
 // yumIndex returns what dnf, yum and zypper read of a repository.
+// Three lists are written: primary for the solver, filelists for a requirement by path,
+// and other for changes, of which we list none. The digest of a list is there twice, as
+// it is served and as it is unpacked. The time is the given date for each file, so that
+// equal packages give equal bytes.
 func yumIndex(rpms []rpm, date time.Time) ([]file, error) {
 	primary := tableXML{XMLName: xml.Name{Space: "http://linux.duke.edu/metadata/common", Local: "metadata"}, RPM: "http://linux.duke.edu/metadata/rpm", Count: len(rpms)}
 	lists := tableXML{XMLName: xml.Name{Space: "http://linux.duke.edu/metadata/filelists", Local: "filelists"}, Count: len(rpms)}
@@ -129,6 +138,7 @@ func yumIndex(rpms []rpm, date time.Time) ([]file, error) {
 }
 
 // sha is the digest of a file as the index writes it.
+// The type is written out, since repodata allows several digests.
 func sha(f file) sumXML { return sumXML{Type: "sha256", Sum: f.sum()} }
 
 // marshal writes XML with its header and a line break at the end.
@@ -138,11 +148,14 @@ func marshal(v any) ([]byte, error) {
 }
 
 // evr is epoch, version and release, by which dnf compares packages.
+// A package without an epoch has the epoch 0, and "no epoch" must not be written as an
+// empty word.
 func (p rpm) evr() versionXML {
 	return versionXML{strconv.FormatUint(uint64(p.number(tagEpoch)), 10), p.word(tagVersion), p.word(tagRelease)}
 }
 
 // primary describes a package for the index that dnf reads first.
+// A package without a group gets the word that rpmbuild itself writes.
 func (p rpm) primary(date time.Time) packageXML {
 	sum := sha(p.file)
 	sum.Pkgid = "YES"
@@ -163,6 +176,8 @@ func (p rpm) primary(date time.Time) packageXML {
 }
 
 // primaryFiles are those that a package may require by their path without the list of all files.
+// The rule is that of createrepo: files below /etc, and programs. A solver fetches
+// filelists only for other paths.
 func (p rpm) primaryFiles() []string {
 	var list []string
 	for _, path := range p.paths() {
@@ -174,6 +189,8 @@ func (p rpm) primaryFiles() []string {
 }
 
 // entries are what the package provides or requires. What rpm itself has to know is not for a solver.
+// The flags have more bits than the comparison, which is 2, 4 and 8 for less, greater and
+// equal. Names that begin with rpmlib( are features of rpm, and no package provides them.
 func (p rpm) entries(names, flags, versions uint32) []entryXML {
 	relations := map[uint32]string{2: "LT", 4: "GT", 8: "EQ", 10: "LE", 12: "GE"}
 	var list []entryXML
@@ -192,6 +209,8 @@ func (p rpm) entries(names, flags, versions uint32) []entryXML {
 }
 
 // splitEVR splits epoch:version-release.
+// The epoch before the colon and the release behind the hyphen may be missing. A missing
+// epoch counts as 0, a missing release matches every release.
 func splitEVR(text string) (epoch, version, release string) {
 	epoch, rest, ok := strings.Cut(text, ":")
 	if !ok {
