@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -43,7 +44,7 @@ type session struct {
 	forgetful bool // there is a state folder, and nothing can be written to it
 	reloading *reloading
 	input     string // where the graph in effect comes from; under using
-	effect    *effectKeeper
+	effect    *ineffect.Keeper
 	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
 	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
 	renamed   atomic.Bool          // the last graphs have brought or taken names, and effect was not told
@@ -80,10 +81,7 @@ func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	}
 	s.store = store
 	e.observer = e.stream.join(o.Observer.wants(), maxUntold, false)
-	if !s.forgetful {
-		s.effect = o.newEffectKeeper()
-		s.closers = append(s.closers, s.effect.close)
-	}
+	s.keepInEffect()
 	// The host outlives ctx: it ends with close, after the reactor.
 	if err = s.openHost(context.WithoutCancel(ctx)); err == nil {
 		s.reactor, err = reactor.New(s.reactorOptions(state, store))
@@ -394,7 +392,7 @@ func (s *session) partsOf(t transformed) {
 func (s *session) tellGraph(moved bool) {
 	p := s.parts.Load()
 	if s.renamed.Swap(false) || moved {
-		s.effect.keep(p.IDs, s.input)
+		s.effect.Keep(p.IDs, s.input)
 	}
 	s.e.stream.tell(Event{Kind: EventLoaded, Graph: p.Graph})
 }

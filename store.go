@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 )
 
 // journalFile is the file in StateDir that has the records which must survive a
@@ -42,10 +43,10 @@ func (s *session) openStore() (engine.Store, error) {
 	case err == nil:
 		s.closers = append(s.closers, func() error { return withoutRoom(j.Close(), o.Logger) })
 		s.e.history = j.History()
-		l := newLenient(j, o.Logger)
-		s.closers = append(s.closers, l.close)
+		l := journal.NewLenient(j, o.Logger, engine.SystemClock{})
+		s.closers = append(s.closers, l.Close)
 		return l, nil
-	case noRoom(err):
+	case journal.NoRoom(err):
 		o.Logger.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
 			slog.String("path", path), slog.Any("error", err))
 		s.forgetful = true
@@ -77,10 +78,41 @@ func (o *options) ledger() string {
 	return filepath.Join(o.StateDir, "commands")
 }
 
+// inEffectFile is the file in StateDir that names the resources of the last graph.
+const inEffectFile = "in-effect"
+
+// readInEffect returns the resources that an earlier Run has had in effect with the same Options.Input, nil if there is none.
+func (o *options) readInEffect() []string {
+	if !o.comparesStart() {
+		return nil
+	}
+	names, err := ineffect.Read(filepath.Join(o.StateDir, inEffectFile), o.Input)
+	if err != nil {
+		o.Logger.Warn("which resources were in effect before this start is not known, so none counts as removed", slog.Any("error", err))
+	}
+	return names
+}
+
+// comparesStart reports whether the first graph is compared with the last one of an earlier Run.
+// A run that ends by itself has no user who could tell it to go on.
+func (o *options) comparesStart() bool {
+	return o.StateDir != "" && o.Input != "" && !o.readOnly && !o.ConvergedExit && o.Noop != NoopAll
+}
+
+// keepInEffect has the names of the graphs kept, where there is a place for them and something takes effect.
+func (s *session) keepInEffect() {
+	o := &s.opt
+	if s.forgetful || o.StateDir == "" || o.readOnly || o.Noop == NoopAll {
+		return
+	}
+	s.effect = ineffect.New(filepath.Join(o.StateDir, inEffectFile), o.Logger, engine.SystemClock{})
+	s.closers = append(s.closers, s.effect.Close)
+}
+
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
 // costs the end of the history, and does not fail the run.
 func withoutRoom(err error, log *slog.Logger) error {
-	if !noRoom(err) {
+	if !journal.NoRoom(err) {
 		return err
 	}
 	log.Warn("the end of the history could not be written and is lost", slog.Any("error", err))

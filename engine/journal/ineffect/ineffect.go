@@ -1,4 +1,4 @@
-package mgmt
+package ineffect
 
 import (
 	"context"
@@ -13,87 +13,78 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// inEffectFile is the file in StateDir that names the resources of the last graph.
-const inEffectFile = "in-effect"
-
-// The least time between two writes of that file, and after a failed write.
+// The least time between two writes of the file, and after a failed write.
 const (
-	inEffectEvery = time.Second
-	inEffectRetry = time.Minute
+	every = time.Second
+	retry = time.Minute
 )
 
-// inEffect is that file. It has names only, and is replaced in one step: the new one is on the disk before
-// it gets the name, and the name before the write has ended. After a loss of power the file has the names of
-// the last write that ended, or of a later graph.
-type inEffect struct {
-	Input     string   `json:"input"` // Options.Input of the writer
+// content is the file, as JSON.
+type content struct {
+	Input     string   `json:"input"` // where the graph comes from
 	Resources []string `json:"resources"`
 }
 
-// readInEffect returns the resources that an earlier Run has had in effect with the same
-// Options.Input, nil if there is none.
-func (o *options) readInEffect() []string {
-	if !o.comparesStart() {
-		return nil
-	}
-	b, err := os.ReadFile(filepath.Join(o.StateDir, inEffectFile))
+// Read returns the resources of the graph that a Keeper has kept last in a file, nil if that graph came from another input, or if
+// there is none. The error says why the file can't be read.
+func Read(path, input string) ([]string, error) {
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
-	var was inEffect
+	var was content
 	if err == nil {
 		err = json.Unmarshal(b, &was)
 	}
-	if err != nil {
-		o.Logger.Warn("which resources were in effect before this start is not known, so none counts as removed", slog.Any("error", err))
-		return nil
+	if err != nil || was.Input != input {
+		return nil, err
 	}
-	if was.Input != o.Input {
-		return nil
-	}
-	return was.Resources
+	return was.Resources, nil
 }
 
-// comparesStart reports whether the first graph is compared with the last one of an earlier Run.
-// A run that ends by itself has no user who could tell it to go on.
-func (o *options) comparesStart() bool {
-	return o.StateDir != "" && o.Input != "" && !o.readOnly && !o.ConvergedExit && o.Noop != NoopAll
-}
-
-// effectKeeper writes the file whenever the names have changed.
-type effectKeeper struct {
-	path string
-	disk effectDisk
-	log  *slog.Logger
+// Keeper writes the file whenever the names have changed. A nil Keeper keeps nothing.
+type Keeper struct {
+	path  string
+	disk  disk
+	log   *slog.Logger
+	clock engine.Clock
 
 	mu     sync.Mutex
 	next   *named // to be written; nil for none
 	active bool   // the goroutine is there
 	wg     sync.WaitGroup
 	failed bool            // the last write, and that was said; of the goroutine
-	ctx    context.Context // ends with the session
+	ctx    context.Context // ends with Close
 	end    context.CancelFunc
 }
 
-// named is the names of a graph, and where it comes from; see Options.Input.
+// New returns a Keeper of the file at a path. It has to be closed. It writes nothing yet.
+func New(path string, log *slog.Logger, clock engine.Clock) *Keeper {
+	k := &Keeper{path: path, disk: localDisk{}, log: log, clock: clock}
+	k.ctx, k.end = context.WithCancel(context.Background())
+	return k
+}
+
+// named is the names of a graph, and where it comes from.
 type named struct {
 	names func() []string
 	input string
 }
 
-// effectDisk is the file system of that file.
-type effectDisk interface {
-	Create(path string) (effectFile, error) // empties a file that is there; a link is an error
+// disk is the file system of that file.
+type disk interface {
+	Create(path string) (diskFile, error) // empties a file that is there; a link is an error
 	Rename(from, to string) error
 	Remove(path string) error
 	SyncFolder(path string) error // makes the names in a folder durable
 }
 
-// effectFile is an open file.
-type effectFile interface {
+// diskFile is an open file.
+type diskFile interface {
 	io.WriteCloser
 	Sync() error
 }
@@ -101,7 +92,7 @@ type effectFile interface {
 // localDisk is the file system of this machine.
 type localDisk struct{}
 
-func (localDisk) Create(path string) (effectFile, error) {
+func (localDisk) Create(path string) (diskFile, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -124,20 +115,9 @@ func (localDisk) SyncFolder(path string) error {
 	return errors.Join(err, d.Close())
 }
 
-// newEffectKeeper returns a keeper that has to be closed; nil, which keeps nothing, if there
-// is no place for the file, or nothing takes effect.
-func (o *options) newEffectKeeper() *effectKeeper {
-	if o.StateDir == "" || o.readOnly || o.Noop == NoopAll {
-		return nil
-	}
-	k := &effectKeeper{path: filepath.Join(o.StateDir, inEffectFile), disk: localDisk{}, log: o.Logger}
-	k.ctx, k.end = context.WithCancel(context.Background())
-	return k
-}
-
-// keep has the names of a graph written soon: those that the function returns then. It does not block. input is
+// Keep has the names of a graph written soon: those that the function returns then. It does not block. input is
 // where the graph comes from.
-func (k *effectKeeper) keep(names func() []string, input string) {
+func (k *Keeper) Keep(names func() []string, input string) {
 	if k == nil {
 		return
 	}
@@ -151,7 +131,7 @@ func (k *effectKeeper) keep(names func() []string, input string) {
 }
 
 // run is the goroutine. It ends when nothing new has come for a while.
-func (k *effectKeeper) run() {
+func (k *Keeper) run() {
 	for {
 		k.mu.Lock()
 		g := k.next
@@ -161,23 +141,20 @@ func (k *effectKeeper) run() {
 		if g == nil {
 			return
 		}
-		wait := inEffectEvery
+		wait := every
 		if err := k.write(g); err != nil {
-			wait = inEffectRetry
+			wait = retry
 			k.again(g, err)
 		} else {
 			k.failed = false
 		}
-		select {
-		case <-time.After(wait):
-		case <-k.ctx.Done():
-		}
+		_ = engine.Sleep(k.ctx, k.clock, wait) // the end of ctx is the other reason to go on
 	}
 }
 
 // again has a failed write tried again, unless there is something newer or the session
 // ends. It logs the first failure of several.
-func (k *effectKeeper) again(g *named, err error) {
+func (k *Keeper) again(g *named, err error) {
 	if !k.failed {
 		level := slog.LevelWarn
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
@@ -193,8 +170,8 @@ func (k *effectKeeper) again(g *named, err error) {
 	}
 }
 
-func (k *effectKeeper) write(n *named) error {
-	b, err := json.Marshal(inEffect{n.input, n.names()})
+func (k *Keeper) write(n *named) error {
+	b, err := json.Marshal(content{n.input, n.names()})
 	if err != nil {
 		return err
 	}
@@ -206,13 +183,13 @@ func (k *effectKeeper) write(n *named) error {
 
 // replaceDurably puts a new file in the place of another one. With an error the old one is there, or the new one
 // whole.
-func replaceDurably(disk effectDisk, path string, content []byte) error {
+func replaceDurably(disk disk, path string, text []byte) error {
 	temp := path + ".new"
 	f, err := disk.Create(temp)
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(content); err == nil {
+	if _, err = f.Write(text); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -225,8 +202,8 @@ func replaceDurably(disk effectDisk, path string, content []byte) error {
 	return disk.SyncFolder(filepath.Dir(path))
 }
 
-// close writes the rest, and waits for it.
-func (k *effectKeeper) close() error {
+// Close writes the rest, and waits for it.
+func (k *Keeper) Close() error {
 	if k != nil {
 		k.end()
 		k.wg.Wait()

@@ -1,4 +1,4 @@
-package mgmt
+package ineffect
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // lossyDisk is a file system that keeps after a loss of power only the things that were synced, and perhaps others.
@@ -43,7 +45,7 @@ func (d *lossyDisk) step() error {
 	return nil
 }
 
-func (d *lossyDisk) Create(path string) (effectFile, error) {
+func (d *lossyDisk) Create(path string) (diskFile, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
@@ -125,9 +127,9 @@ func newLossyDisk(left int) *lossyDisk {
 	return d
 }
 
-// TestInEffectPowerLoss: whenever the power is lost, the file is the old one or the new one, whole. After a write that has
+// TestPowerLoss: whenever the power is lost, the file is the old one or the new one, whole. After a write that has
 // ended it is the new one.
-func TestInEffectPowerLoss(t *testing.T) {
+func TestPowerLoss(t *testing.T) {
 	for left, ended := 0, false; !ended; left++ {
 		d := newLossyDisk(left)
 		err := replaceDurably(d, "dir/f", []byte("new one"))
@@ -143,15 +145,15 @@ func TestInEffectPowerLoss(t *testing.T) {
 	}
 }
 
-// TestInEffectBadDisk: a sync that fails leaves the old file, is told once, and is tried again.
-func TestInEffectBadDisk(t *testing.T) {
+// TestBadDisk: a sync that fails leaves the old file, is told once, and is tried again.
+func TestBadDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newLossyDisk(-1)
 		d.bad = 2
 		var said strings.Builder
-		k := (&options{Options: Options{StateDir: "/dir", Logger: slog.New(slog.NewTextHandler(&said, nil))}}).newEffectKeeper()
-		k.disk, k.path = d, "dir/f"
-		k.keep(func() []string { return []string{"noop[a]"} }, "/graph.yaml")
+		k := New("dir/f", slog.New(slog.NewTextHandler(&said, nil)), engine.SystemClock{})
+		k.disk = d
+		k.Keep(func() []string { return []string{"noop[a]"} }, "/graph.yaml")
 		synctest.Wait()
 		if got := d.after("dir/f"); slices.ContainsFunc(got, func(s string) bool { return s != "old" }) {
 			t.Errorf("after a sync that has failed the file may have %q", got)
@@ -159,7 +161,7 @@ func TestInEffectBadDisk(t *testing.T) {
 		if got := d.after("dir/f.new"); slices.ContainsFunc(got, func(s string) bool { return s != "nothing" }) {
 			t.Errorf("after a sync that has failed the temporary file may have %q", got)
 		}
-		time.Sleep(3 * inEffectRetry)
+		time.Sleep(3 * retry)
 		synctest.Wait()
 		const want = `{"input":"/graph.yaml","resources":["noop[a]"]}`
 		if got := d.after("dir/f"); slices.ContainsFunc(got, func(s string) bool { return s != want }) {
@@ -168,14 +170,14 @@ func TestInEffectBadDisk(t *testing.T) {
 		if n := strings.Count(said.String(), "the disk is bad"); n != 1 {
 			t.Errorf("it is told %d times: %s", n, &said)
 		}
-		if err := k.close(); err != nil {
+		if err := k.Close(); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// TestInEffectLocalDisk: the file system of the machine takes the same steps.
-func TestInEffectLocalDisk(t *testing.T) {
+// TestLocalDisk: the file system of the machine takes the same steps.
+func TestLocalDisk(t *testing.T) {
 	path := t.TempDir() + "/f"
 	for i := range 3 {
 		text := fmt.Sprint("text ", i)
@@ -191,5 +193,29 @@ func TestInEffectLocalDisk(t *testing.T) {
 	}
 	if err := replaceDurably(localDisk{}, path+"/f", nil); err == nil {
 		t.Error("a file below a file is made")
+	}
+}
+
+// TestRead: the names are those of a graph from the same input, and a file that can't be read is an error.
+func TestRead(t *testing.T) {
+	path := t.TempDir() + "/f"
+	if names, err := Read(path, "a"); names != nil || err != nil {
+		t.Errorf("without a file: %v, %v", names, err)
+	}
+	k := New(path, slog.New(slog.DiscardHandler), engine.SystemClock{})
+	k.Keep(func() []string { return []string{"noop[a]"} }, "a")
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for input, want := range map[string]int{"a": 1, "b": 0} {
+		if names, err := Read(path, input); len(names) != want || err != nil {
+			t.Errorf("from %s: %v, %v", input, names, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := Read(path, "a"); names != nil || err == nil {
+		t.Errorf("a damaged file: %v, %v", names, err)
 	}
 }

@@ -1,4 +1,4 @@
-package mgmt
+package journal_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
 )
@@ -31,11 +32,11 @@ func (f *failing) Commit(ctx context.Context, writes []engine.Write) error {
 	return f.Memory.Commit(ctx, writes)
 }
 
-func put(key, value string) []engine.Write {
+func written(key, value string) []engine.Write {
 	return []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}
 }
 
-func all(t *testing.T, s engine.Store) string {
+func keysOf(t *testing.T, s engine.Store) string {
 	t.Helper()
 	var list []string
 	for rec, err := range s.Records(t.Context(), "t") {
@@ -52,43 +53,42 @@ func all(t *testing.T, s engine.Store) string {
 func TestLenient(t *testing.T) {
 	var out strings.Builder
 	disk := &failing{Memory: journal.NewMemory()}
-	now := time.Unix(0, 0)
-	l := newLenient(disk, slog.New(slog.NewTextHandler(&out, nil)))
-	l.now = func() time.Time { return now }
+	clock := enginetest.NewClock()
+	l := journal.NewLenient(disk, slog.New(slog.NewTextHandler(&out, nil)), clock)
 	commit := func(ws []engine.Write) {
 		t.Helper()
 		if err := l.Commit(t.Context(), ws); err != nil {
 			t.Fatal(err)
 		}
 	}
-	commit(append(put("a", "1"), put("b", "1")...))
+	commit(append(written("a", "1"), written("b", "1")...))
 	disk.err = fmt.Errorf("no room: %w", journal.ErrFull)
-	commit(put("a", "2"))
-	commit(put("c", ""))
+	commit(written("a", "2"))
+	commit(written("c", ""))
 	commit([]engine.Write{{Table: "t", Key: "b"}})
-	if got := all(t, l); got != "a=2 c=" {
+	if got := keysOf(t, l); got != "a=2 c=" {
 		t.Errorf("it shows %s", got)
 	}
-	if got := all(t, disk); got != "a=1 b=1" || disk.tries.Load() != 2 {
+	if got := keysOf(t, disk); got != "a=1 b=1" || disk.tries.Load() != 2 {
 		t.Errorf("after %d tries the disk has %s", disk.tries.Load(), got)
 	}
-	now = now.Add(owedEvery)
-	commit(put("d", "1")) // tried again, in vain
+	clock.Advance(time.Second)
+	commit(written("d", "1")) // tried again, in vain
 	disk.err = nil
-	commit(put("e", "1")) // too soon
-	if got := all(t, disk); got != "a=1 b=1" || disk.tries.Load() != 3 {
+	commit(written("e", "1")) // too soon
+	if got := keysOf(t, disk); got != "a=1 b=1" || disk.tries.Load() != 3 {
 		t.Errorf("after %d tries the disk has %s", disk.tries.Load(), got)
 	}
-	now = now.Add(owedEvery)
-	commit(put("f", "1"))
-	if got := all(t, disk); got != "a=2 c= d=1 e=1 f=1" {
+	clock.Advance(time.Second)
+	commit(written("f", "1"))
+	if got := keysOf(t, disk); got != "a=2 c= d=1 e=1 f=1" {
 		t.Errorf("when there is room the disk has %s", got)
 	}
 	if n := strings.Count(out.String(), "level=WARN"); n != 1 {
 		t.Errorf("%d warnings:\n%s", n, &out)
 	}
 	disk.err = errors.New("something else")
-	if err := l.Commit(t.Context(), put("g", "1")); !errors.Is(err, disk.err) {
+	if err := l.Commit(t.Context(), written("g", "1")); !errors.Is(err, disk.err) {
 		t.Errorf("another error: %v", err)
 	}
 }
@@ -97,18 +97,18 @@ func TestLenient(t *testing.T) {
 func TestLenientAtTheEnd(t *testing.T) {
 	for _, room := range []bool{false, true} {
 		disk := &failing{Memory: journal.NewMemory(), err: journal.ErrUnwritable}
-		l := newLenient(disk, slog.New(slog.DiscardHandler))
-		if err := l.Commit(t.Context(), put("a", "1")); err != nil {
+		l := journal.NewLenient(disk, slog.New(slog.DiscardHandler), engine.SystemClock{})
+		if err := l.Commit(t.Context(), written("a", "1")); err != nil {
 			t.Fatal(err)
 		}
 		want := ""
 		if room {
 			disk.err, want = nil, "a=1"
 		}
-		if err := l.close(); err != nil {
+		if err := l.Close(); err != nil {
 			t.Errorf("room %t: %v", room, err)
 		}
-		if got := all(t, disk); got != want {
+		if got := keysOf(t, disk); got != want {
 			t.Errorf("room %t: the disk has %q", room, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestLenientAtTheEnd(t *testing.T) {
 func TestLenientIsAStore(t *testing.T) {
 	for _, err := range []error{nil, journal.ErrFull} {
 		storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store {
-			return newLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler))
+			return journal.NewLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler), engine.SystemClock{})
 		}})
 	}
 }

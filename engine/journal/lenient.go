@@ -1,4 +1,4 @@
-package mgmt
+package journal
 
 import (
 	"bytes"
@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
-// lenient is a Store that goes on when the disk is full or can no longer be
+// Lenient is a Store that goes on when the disk is full or can no longer be
 // written. It keeps pending records in memory, and writes them when there is room
 // again. A full disk must not stop the repair of its machine; only the machine's
 // death would lose the pending records. Calls may come from many goroutines.
-type lenient struct {
+type Lenient struct {
 	store engine.Store
 	log   *slog.Logger
 	now   func() time.Time
@@ -36,20 +35,22 @@ const (
 	owedAtOnce = 4096        // writes of one commit
 )
 
-func newLenient(s engine.Store, log *slog.Logger) *lenient {
-	return &lenient{store: s, log: log, now: time.Now}
+// NewLenient returns a store that stands before another one, which stays the caller's. It tries by a clock whether there is room again, and
+// logs when that has gone and come. Close it before the other one.
+func NewLenient(s engine.Store, log *slog.Logger, clock engine.Clock) *Lenient {
+	return &Lenient{store: s, log: log, now: clock.Now}
 }
 
-// noRoom reports whether an error lets a lenient store go on.
-func noRoom(err error) bool {
-	return errors.Is(err, journal.ErrFull) || errors.Is(err, journal.ErrUnwritable)
+// NoRoom reports whether an error says that nothing can be written at present, which lets a Lenient go on.
+func NoRoom(err error) bool {
+	return errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable)
 }
 
 // Commit implements engine.Store.
-func (l *lenient) Commit(ctx context.Context, writes []engine.Write) error {
+func (l *Lenient) Commit(ctx context.Context, writes []engine.Write) error {
 	if !l.owes() {
 		err := l.store.Commit(ctx, writes)
-		if noRoom(err) {
+		if NoRoom(err) {
 			l.owe(writes, err)
 			err = nil
 		}
@@ -67,14 +68,14 @@ func (l *lenient) Commit(ctx context.Context, writes []engine.Write) error {
 	return l.pay(ctx, false)
 }
 
-func (l *lenient) owes() bool {
+func (l *Lenient) owes() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.owed) > 0
 }
 
 // owe keeps writes for later. The error is why, the first time.
-func (l *lenient) owe(writes []engine.Write, why error) {
+func (l *Lenient) owe(writes []engine.Write, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.owed) == 0 {
@@ -90,7 +91,7 @@ func (l *lenient) owe(writes []engine.Write, why error) {
 }
 
 // pay writes pending records, if it is time to try, or at once.
-func (l *lenient) pay(ctx context.Context, atOnce bool) error {
+func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.owed) == 0 || !atOnce && l.now().Sub(l.tried) < owedEvery {
@@ -104,7 +105,7 @@ func (l *lenient) pay(ctx context.Context, atOnce bool) error {
 			writes[i] = engine.Write{Table: k.table, Key: k.key, Value: l.owed[k]}
 		}
 		err := l.store.Commit(ctx, writes)
-		if noRoom(err) {
+		if NoRoom(err) {
 			return nil
 		}
 		if err != nil {
@@ -119,7 +120,7 @@ func (l *lenient) pay(ctx context.Context, atOnce bool) error {
 }
 
 // Records implements engine.Store: the records of the store, and the pending ones.
-func (l *lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
+func (l *Lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
 	if !l.owes() {
 		return l.store.Records(ctx, table)
 	}
@@ -151,8 +152,8 @@ func (l *lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Re
 	}
 }
 
-// close tries a last time.
-func (l *lenient) close() error {
+// Close tries a last time to write the pending records. A disk that is still full is a warning and no error.
+func (l *Lenient) Close() error {
 	if err := l.pay(context.Background(), true); err != nil {
 		return err
 	}

@@ -1,0 +1,11 @@
+// Package ineffect keeps the names of the resources that are in effect in a file. The next process compares its first graph with
+// them, so that a start too can be held by a limit of removals.
+//
+// # Laws
+//
+//   - The file has names only, and no values: no secret stands in it.
+//   - It is replaced in one step. The new file is on the disk before it gets the name, and the name before the write has ended.
+//     After a loss of power it has the names of the last write that ended, or of a later graph.
+//   - Keep never blocks, and calls for the names only when it writes them. A burst of graphs is one write a second.
+//   - A write that fails is logged once, and tried again, until Close.
+package ineffect
