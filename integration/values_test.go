@@ -45,12 +45,13 @@ var clockExceptions = map[string]string{
 	"engine/host/command.go drain":       "the kernel takes a deadline of a pipe by its own clock",
 	"engine/host/output.go copy":         "the kernel takes a deadline of a pipe by its own clock",
 	"engine/control/client.go NewClient": "a client talks to a daemon, and has no Host",
+	"engine/hosts/member.go Members":     "a verb asks a store, and has no Host",
 }
 
 // defaultClocks are the functions that take the clock of the machine where an option gives none.
 var defaultClocks = []string{
 	"engine/control/recorder.go NewRecorder", "engine/metrics/metrics.go New", "engine/provider/log.go NewLogger",
-	"engine/world/bolt/bolt.go withDefaults", "engine/world/memory/memory.go New",
+	"engine/world/bolt/bolt.go withDefaults", "engine/world/etcd/options.go withDefaults", "engine/world/memory/memory.go New",
 }
 
 // TestClocksAreValues: below the root package, time comes by a value.

@@ -185,7 +185,7 @@ func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv 
 	if r.fence.dir == nil || !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.EBUSY) {
 		return p, err
 	}
-	r.fence.close()
+	r.fence.close(r.host.clock)
 	unix.StartIn(attr.Sys, -1)
 	r.fence = enclose(nil, attr)
 	return startProcess(ctx, clock, path, argv, attr)
@@ -334,7 +334,7 @@ func (r *run) drain() {
 }
 
 func (r *run) close() {
-	r.fence.close()
+	r.fence.close(r.host.clock)
 	for _, f := range r.files {
 		f.Close()
 	}

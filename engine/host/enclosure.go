@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -101,7 +103,7 @@ const (
 )
 
 // close removes what the enclosure needed. Its processes have been killed.
-func (e *enclosure) close() {
+func (e *enclosure) close(clock engine.Clock) {
 	if e == nil || e.dir == nil {
 		return
 	}
@@ -110,6 +112,6 @@ func (e *enclosure) close() {
 		if err := os.Remove(e.dir.Name()); err == nil || os.IsNotExist(err) {
 			return
 		}
-		time.Sleep(removalWait)
+		_ = engine.Sleep(context.Background(), clock, removalWait)
 	}
 }
