@@ -2,7 +2,7 @@ package schema
 
 import (
 	"fmt"
-	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -26,18 +26,41 @@ func ParseSize(s string) (Size, error) {
 	if !ok {
 		return 0, bad
 	}
-	num, ok := new(big.Rat).SetString(s[:digits])
+	whole, frac, _ := strings.Cut(strings.TrimLeft(s[:digits], "+-"), ".")
+	part, ok := fractionOf(frac, uint64(mult))
 	if !ok {
-		return 0, bad
-	}
-	num.Mul(num, new(big.Rat).SetInt64(mult))
-	switch {
-	case !num.IsInt():
 		return 0, fmt.Errorf("%s is not a whole number of bytes", s)
-	case !num.Num().IsInt64():
-		return 0, fmt.Errorf("%s is too large a size", s)
 	}
-	return Size(num.Num().Int64()), nil
+	negative := s[0] == '-'
+	n, ok := timesPlus(whole, uint64(mult), part)
+	switch {
+	case ok && negative && n <= 1<<63:
+		return Size(-n), nil
+	case ok && !negative && n < 1<<63:
+		return Size(n), nil
+	}
+	return 0, fmt.Errorf("%s is too large a size", s)
+}
+
+// fractionOf returns the fraction of a unit that digits after a point say. It reports whether that is a whole number. Where it
+// is one, each digit leaves a whole number, from the last on. The unit is at most 1<<60, so that nothing overflows.
+func fractionOf(digits string, unit uint64) (n uint64, whole bool) {
+	for i := len(digits) - 1; i >= 0; i-- {
+		n += uint64(digits[i]-'0') * unit
+		if n%10 != 0 {
+			return 0, false
+		}
+		n /= 10
+	}
+	return n, true
+}
+
+// timesPlus returns so many units and n more. It reports whether that fits.
+func timesPlus(digits string, unit, n uint64) (sum uint64, fits bool) {
+	count, err := strconv.ParseUint(digits, 10, 64)
+	over, product := bits.Mul64(count, unit)
+	sum, carry := bits.Add64(product, n, 0)
+	return sum, err == nil && over == 0 && carry == 0
 }
 
 // decimal reports whether s is digits with an optional sign and fraction.
