@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Edge says that From comes before To. Both are indices of vertices.
@@ -101,6 +102,9 @@ func (g *Graph[V]) pack(e Edge) decl {
 		d.text = int32(len(g.texts) - 1) // of many edges of one name
 	} else if t != (text{}) {
 		d.text = int32(len(g.texts))
+		if len(g.texts) == 1 { // in a graph with texts, most edges have one of their own
+			g.texts = slices.Grow(g.texts, max(cap(g.decls)-len(g.decls), 0))
+		}
 		g.texts = append(g.texts, t)
 	}
 	return d

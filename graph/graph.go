@@ -97,6 +97,10 @@ func (g *Graph[V]) Value(i int) V { return g.values[i] }
 // costs no new layout.
 func (g *Graph[V]) SetValue(i int, v V) { g.values[i] = v }
 
+// AllIDs returns the ids of all vertices, in the order of indices. The slice is the graph's own: the caller must
+// not change it, and may keep it for ever.
+func (g *Graph[V]) AllIDs() []string { return slices.Clip(g.ids) }
+
 // All yields the index and the value of every vertex, in the order of indices.
 func (g *Graph[V]) All() iter.Seq2[int, V] { return slices.All(g.values) }
 

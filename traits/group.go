@@ -60,6 +60,9 @@ func cleanup(members []engine.Res) error {
 // that fails, or panics, does not keep the others from running; the end of the
 // context does.
 func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (bool, error) {
+	if len(g.group) == 0 {
+		return ok && err == nil, err
+	}
 	errs := []error{err}
 	for _, m := range g.group {
 		if ctx.Err() != nil {

@@ -151,7 +151,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	v.noop, v.once = r.noopOf(v.meta), decl.Once
 	v.hold.Pace = hold.NewPace(v.meta)
 	if key := batchKey(decl.Res, v.meta, v.noop); key != "" {
-		v.key = &key
+		v.key = new(key)
 	}
 	if len(decl.Recv) > 0 {
 		v.values.Store(values.New(decl.Recv, a.noWatch))

@@ -120,11 +120,7 @@ type answer struct {
 }
 
 func newAnswers(g *engine.Graph, seed maphash.Seed) *answers {
-	s := &answers{seed: seed, ids: make([]string, g.Len()), again: make([]bool, g.Len())}
-	for i, id := range g.IDs() {
-		s.ids[i] = id
-	}
-	return s
+	return &answers{seed: seed, ids: g.AllIDs(), again: make([]bool, g.Len())}
 }
 
 // recall says what of the answers still holds in a graph whose vertices say what now.is has;
