@@ -23,7 +23,7 @@ func lawParameters(e *env) error {
 	if err != nil {
 		return err
 	}
-	r, err := e.rigOf(res, dir, e.host())
+	r, err := e.rigOf(res, dir, e.machine())
 	if err != nil {
 		return err
 	}

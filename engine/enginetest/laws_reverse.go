@@ -32,7 +32,7 @@ func lawReverse(e *env) error {
 	if err := r.apply(); err != nil {
 		return err
 	}
-	u, err := e.rigOf(undo, r.dir, r.fake.Init().Host)
+	u, err := e.rigOf(undo, r.dir, r.machine)
 	if err != nil {
 		return fmt.Errorf("what undoes it: %w", err)
 	}

@@ -19,7 +19,7 @@ func lawInit(e *env) error {
 		return err
 	}
 	before := e.Snapshot(e.scope, dir)
-	r, err := e.rigAt(dir, e.host())
+	r, err := e.rigAt(dir, e.machine())
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (e *env) watchCanary(f *schema.Field, received bool) error {
 	if err := res.Validate(); err != nil {
 		return seek("the error of Validate", err.Error()) // refused: nothing more can be seen
 	}
-	r, err := e.rigOf(res, dir, e.host())
+	r, err := e.rigOf(res, dir, e.machine())
 	if err != nil {
 		return seek("the error", err.Error())
 	}

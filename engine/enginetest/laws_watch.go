@@ -128,12 +128,12 @@ func lawRestart(e *env) error {
 // lawCancel: Watch ends with its context, also if that has ended before, and
 // leaves nothing; then Cleanup leaves nothing.
 func lawCancel(e *env) error {
-	host := e.host()
+	m := e.machine()
 	dir, err := e.dir()
 	if err != nil {
 		return err
 	}
-	r, err := e.rigAt(dir, host)
+	r, err := e.rigAt(dir, m)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func lawCancel(e *env) error {
 	if err := errors.Join(r.watch(), r.apply(), r.unwatch()); err != nil {
 		return err
 	}
-	if h, ok := host.(*FakeHost); ok && len(h.Subscriptions()) > 0 {
+	if h, ok := m.host.(*FakeHost); ok && len(h.Subscriptions()) > 0 {
 		return fmt.Errorf("after Watch, subscriptions are still open: %v", h.Subscriptions())
 	}
 	return r.close()
@@ -229,7 +229,7 @@ func (e *env) handOver(old *rig, before Tree) error {
 }
 
 func (e *env) twin(r *rig) (*rig, error) {
-	twin, err := e.rigAt(r.dir, r.fake.Init().Host)
+	twin, err := e.rigAt(r.dir, r.machine)
 	if err != nil {
 		return nil, fmt.Errorf("a twin: %w", err)
 	}

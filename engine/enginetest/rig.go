@@ -51,6 +51,7 @@ func (e *env) make(dir string) (engine.Res, error) {
 type rig struct {
 	*env
 	dir       string
+	machine   *machine
 	fake      *Fake
 	res       engine.Res
 	life      lifecycle.Life // of res
@@ -66,7 +67,32 @@ func (e *env) rig() (*rig, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.rigAt(dir, e.host())
+	return e.rigAt(dir, e.machine())
+}
+
+// machine is what resources that run at the same time have in common. As in an engine, they are lives of one lifecycle.Env: what they
+// share is opened once, and is closed with the last of them.
+type machine struct {
+	host  engine.Host
+	world engine.World   // nil before the first resource
+	lives *lifecycle.Env // the same
+}
+
+// machine makes a machine without a resource.
+func (e *env) machine() *machine { return &machine{host: e.host()} }
+
+// livesOf returns the Env of the machine. The handle of its first resource says how that is.
+func (e *env) livesOf(m *machine, first *engine.Init) *lifecycle.Env {
+	if m.lives == nil {
+		m.world = first.World
+		m.lives = lifecycle.NewEnv(lifecycle.Options{Host: first.Host, World: first.World, NoShared: first.Shared != nil})
+		e.scope.Cleanup(func() {
+			if err := e.within("Close of what resources share", m.lives.Close); err != nil {
+				e.scope.add(err)
+			}
+		})
+	}
+	return m.lives
 }
 
 func (e *env) host() engine.Host {
@@ -76,21 +102,24 @@ func (e *env) host() engine.Host {
 	return e.Host(e.scope)
 }
 
-func (e *env) rigAt(dir string, host engine.Host) (*rig, error) {
+func (e *env) rigAt(dir string, m *machine) (*rig, error) {
 	res, err := e.make(dir)
 	if err != nil {
 		return nil, err
 	}
-	return e.rigOf(res, dir, host)
+	return e.rigOf(res, dir, m)
 }
 
-func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) {
+func (e *env) rigOf(res engine.Res, dir string, m *machine) (*rig, error) {
 	a, err := engine.AbilitiesOf(res)
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{env: e, dir: dir, res: res, unwatched: a.Unwatched}
-	options := []Option{WithHost(host), WithVarDir(filepath.Join(filepath.Dir(dir), "var"))}
+	r := &rig{env: e, dir: dir, machine: m, res: res, unwatched: a.Unwatched}
+	options := []Option{WithHost(m.host), WithVarDir(filepath.Join(filepath.Dir(dir), "var"))}
+	if m.world != nil {
+		options = append(options, WithWorld(m.world))
+	}
 	if e.noop {
 		options = append(options, WithNoop())
 	}
@@ -116,8 +145,7 @@ func (e *env) rigOf(res engine.Res, dir string, host engine.Host) (*rig, error) 
 // calls Init with the handle of the fake.
 func (r *rig) begin() error {
 	given := r.fake.Init()
-	env := lifecycle.NewEnv(lifecycle.Options{Host: given.Host, World: given.World, NoShared: given.Shared != nil})
-	env.Join(&r.life, r.res.String(), r.res)
+	r.livesOf(r.machine, given).Join(&r.life, r.res.String(), r.res)
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
 	return traced(r.life.Init(ctx, func(h *engine.Init) {

@@ -11,6 +11,7 @@ import (
 type toyShared struct {
 	bug           bug
 	begun, closed bool
+	ended         bool // by the bug of a Cleanup
 }
 
 // Shared implements engine.SharedRes.

@@ -103,6 +103,7 @@ func TestBroken(t *testing.T) {
 		{"begin panics", "apply", "Begin panicked: begin"},
 		{"end panics", "apply", "End panicked: end"},
 		{"close fails", "init", "Cleanup: closing what it shares: no close"},
+		{"cleanup ends the shared thing", "overlap", "the shared thing has ended"},
 		{"cleanup hangs", "init", "Cleanup did not return"},
 		{"init alters a parameter", "parameters", "Init alters the parameter path"},
 		{"check alters a parameter", "parameters", "CheckApply(true) alters the parameter tags"},

@@ -95,6 +95,9 @@ func (r *toy) Init(init *engine.Init) error {
 }
 
 func (r *toy) Cleanup() error {
+	if s, ok := r.init.Shared.(*toyShared); ok && r.bug == "cleanup ends the shared thing" {
+		s.ended = true
+	}
 	switch r.bug {
 	case "cleanup alters":
 		return os.WriteFile(r.Path, nil, 0o600)
@@ -223,6 +226,9 @@ func (r *toy) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	if s, ok := r.init.Shared.(*toyShared); !ok || !s.begun {
 		return false, errors.New("called outside of Begin and End")
+	}
+	if s := r.init.Shared.(*toyShared); s.ended {
+		return false, errors.New("the shared thing has ended")
 	}
 	r.calls++
 	if apply && r.bug == "check alters a parameter" {
