@@ -126,6 +126,7 @@ func (f *verdictFlags) reload(ctx context.Context, a *app) error {
 
 // readDocument reads a graph that is one file. Text outside of UTF-8 is refused here: on
 // the way to the daemon each wrong byte would become another sign.
+// The daemon's own bound on a document counts here too, so a wrong file is refused before it is sent.
 func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 	in := a.in
 	if file != "-" {
@@ -155,6 +156,8 @@ func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 }
 
 // end tells the verdict, waits if asked to, and ends with its code.
+// A graph that is held by a brake is neither refused nor in effect: its exit code is that
+// of a pending change.
 func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err error) error {
 	switch {
 	case err != nil:
@@ -200,6 +203,8 @@ func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 }
 
 // await waits until the graph of a verdict has come to rest.
+// Session and generation tell whether it is still the same daemon and the same graph.
+// Without that, a newer graph at rest would be taken for this one.
 func (f *verdictFlags) await(ctx context.Context, a *app, v *control.Verdict) error {
 	s := &statusFlags{remote: f.remote, color: f.color, timeout: f.wait, wait: "converged"}
 	st, err := s.ask(ctx)

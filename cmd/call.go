@@ -65,6 +65,7 @@ the thing in question is not there.`,
 }
 
 // completeFunction offers the functions to the shell.
+// It asks no backend, so a wrong machine does not slow the shell down.
 func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
 	if len(args) == 0 {
@@ -118,6 +119,8 @@ func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 }
 
 // call makes the call. A signal ends it, and the programs that the backend has started.
+// The host is started for this call alone. Backend and host are closed before the result
+// is returned.
 func (f *callFlags) call(ctx context.Context, p *presenter, module, function string, args []string) (_ *virtual.Result, err error) {
 	system := f.machine()
 	if f.backend != "" {
@@ -154,6 +157,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 
 // callCode is the exit code of an error of a call: was it called wrongly, or can
 // it not be done?
+// A script can tell by it whether to correct its call, or to look at the machine.
 func callCode(err error) int {
 	for _, cannot := range []any{
 		new(*virtual.NotImplementedError), new(*virtual.NotSupportedError), new(*virtual.SignatureMismatchError),

@@ -22,6 +22,8 @@ const settingMark = "mgmt_setting"
 
 // bind adds the flag of a setting, which sets the target: a *bool, *int, *string, *[]string, or
 // a pflag.Value. The environment and the configuration file set it too, where the flag is absent.
+// The default of a flag is that of the setting, so help shows what counts without the
+// file. A setting with an old name gets a hidden flag too.
 func bind(cmd *cobra.Command, key string, target any) {
 	s := settings.Get(key)
 	fl := cmd.Flags()
@@ -56,6 +58,7 @@ func bind(cmd *cobra.Command, key string, target any) {
 }
 
 // oldFlag is a flag under the name that it had before. It sets the flag of today, and says so.
+// A later version can drop it: scripts had a warning meanwhile.
 type oldFlag struct {
 	cmd  *cobra.Command
 	name string
@@ -102,6 +105,8 @@ func (a *app) configureAll(root *cobra.Command) {
 
 // configure gives the flags of a verb that are absent the values of the environment and of
 // the configuration file, and returns the faults of these.
+// A flag that was given wins over the environment, and that over the file. A fault in one
+// of the sources keeps the verb from running.
 func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 	flags := bound(cmd)
 	given := config.Resolved{}
@@ -153,6 +158,8 @@ func (a *app) configPath() (path string, named bool) {
 
 // readConfig reads the configuration file. An ordinary user who may not read the one of the
 // machine goes on without it.
+// A file with a name from the user must exist, the default one need not. /dev/null
+// as a name means none.
 func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagnostics) {
 	path, named := a.configPath()
 	trust := slices.ContainsFunc([]config.Resolved{flags, env}, func(r config.Resolved) bool {
@@ -170,6 +177,8 @@ func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagno
 
 // configSource opens a configuration file: for root only where no other user can write
 // it, whatever the verb.
+// Whoever can write that file decides what root does, so --trust-others in the file
+// itself can not allow it.
 func configSource(trust bool) gapi.Source {
 	if trust || os.Geteuid() != 0 {
 		return gapi.Source{}

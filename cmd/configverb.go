@@ -64,6 +64,7 @@ error among them the code is 1.`,
 }
 
 // bindAll adds the flags of all settings.
+// Settings of one group exclude each other, such as debug and quiet.
 func bindAll(cmd *cobra.Command) {
 	groups := map[string][]string{}
 	for _, s := range settings.Settings {
@@ -156,6 +157,7 @@ func knownSettings(cmd *cobra.Command, args []string) error {
 }
 
 // checkFile says what is wrong with the configuration file.
+// The environment is read too, since it may name the file or trust other users.
 func (f *configFlags) checkFile(a *app) error {
 	path, _ := a.configPath()
 	env, ds := settings.Environment(os.Getenv)
@@ -181,6 +183,7 @@ func (f *configFlags) checkFile(a *app) error {
 }
 
 // settingJSON is one setting in JSON.
+// Line and column count from 1.
 type settingJSON struct {
 	Setting string `json:"setting"`
 	Value   any    `json:"value"`          // null where nothing is given and the machine has none
@@ -219,6 +222,7 @@ func (f *configFlags) show(a *app, keys []string) error {
 }
 
 // plainSettings returns settings as plain values.
+// The writer of YAML takes int64, text, bool, lists and maps, and no other types.
 func plainSettings(list []settingJSON) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
@@ -275,6 +279,8 @@ func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 
 // byDefault returns the value of a setting that is not given. Where the machine or another
 // variable decides, it says which one.
+// It asks the machine as run would: the state folder, the socket, the host name, the
+// number of processors.
 func (a *app) byDefault(s *config.Setting) (value any, from string) {
 	if s.Group == "graph" && (a.settled["graph"].Texts != nil || a.settled["puppet_catalog"].Texts != nil) {
 		return nil, ""

@@ -20,6 +20,7 @@ import (
 )
 
 // socketFlag names the socket of the API.
+// An empty path lets the program choose, see places.
 type socketFlag struct{ path string }
 
 // flag adds the flag for the socket of the daemon.
@@ -29,12 +30,16 @@ func (f *socketFlag) flag(cmd *cobra.Command) {
 }
 
 const (
+	// systemRun is for the daemon of root, below which all users can look up the socket.
 	socketName = "mgmt.sock"
 	systemRun  = "/run/mgmt"
 )
 
 // places returns where a daemon with this state folder has its socket, the first
 // choice first. With a state folder of its own, the daemon has its socket there.
+// systemd gives RUNTIME_DIRECTORY to a service, which may hold several folders with
+// colons between them; the first one is ours. XDG_RUNTIME_DIR is the folder of a
+// logged-in user.
 func (f *socketFlag) places(s *state) []string {
 	if f.path != "" {
 		return []string{f.path}
@@ -65,6 +70,8 @@ func (f *socketFlag) places(s *state) []string {
 // the run goes on, unless it was named, or a daemon answers there.
 // Where the machine does not even let us write to the state folder, the last of the
 // places, there is a warning about that already.
+// A temporary state folder has no socket unless one is named: two such runs may be there
+// at once.
 func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
 	if s.temp && f.path == "" {
 		return nil, nil // for a while, beside others
@@ -90,6 +97,7 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 
 // listenAt makes the folder of the socket and listens there. Below the system's folder all
 // users may look for the socket; its own mode decides who may connect.
+// The permission to connect is that of write on the socket, see unix(7).
 func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 	mode := fs.FileMode(0o700)
 	if filepath.Dir(path) == systemRun {
@@ -111,6 +119,8 @@ type desk struct {
 
 // openDesk makes the socket, so that a socket in use is an error before
 // anything is altered. Close it.
+// It is called before the engine is made, and returns nil where no question can ever
+// come.
 func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
 	l, err := f.socket.listen(ctx, &f.state, log)
 	if err != nil {
@@ -143,6 +153,8 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 }
 
 // beside returns the server and the recorder of an engine.
+// The engine runs the returned function in a goroutine, with a context that ends with the
+// run. It blocks until the server has answered its last request.
 func (d *desk) beside(metrics http.Handler, graphs func(*mgmt.Engine) control.Graphs) func(context.Context, *mgmt.Engine) {
 	if d == nil {
 		return nil
@@ -188,6 +200,7 @@ func (d *remote) reach(cmd *cobra.Command) {
 
 // client asks the daemon on the first socket that answers: where one of ours would
 // have it, and where the machine's own has it.
+// The client tries the places in order.
 func (d *remote) client() *control.Client {
 	places := d.socket.places(&d.state)
 	if system := filepath.Join(systemRun, socketName); len(places) > 0 && d.socket.path == "" && d.state.prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
@@ -197,6 +210,7 @@ func (d *remote) client() *control.Client {
 }
 
 // answerer tells past events: it is a daemon, or the history that a daemon has left.
+// Verbs such as log and why work with both, so an operator can ask after a crash.
 type answerer interface {
 	Log(context.Context, control.Query) (*control.Log, error)
 	Why(ctx context.Context, resource string, n int) (*control.Why, error)
@@ -238,6 +252,8 @@ func explained(err error) error {
 }
 
 // completeResource completes the name of a resource by asking the daemon.
+// Without a daemon, or when it takes more than 300 ms, the shell gets no names and no
+// error.
 func (d *remote) completeResource(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

@@ -36,6 +36,8 @@ const maxCredentials = 16 << 20
 
 // newCredentials returns those of this process. A process that a service has started, but systemd
 // has not, leaves the credentials of that service alone.
+// SYSTEMD_EXEC_PID is set by systemd to the process that it has started, see
+// systemd.exec(5).
 func newCredentials(log *slog.Logger) *credentials {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if os.Geteuid() != 0 || os.Getenv("SYSTEMD_EXEC_PID") != strconv.Itoa(os.Getpid()) {
@@ -46,6 +48,7 @@ func newCredentials(log *slog.Logger) *credentials {
 
 // renew takes over credentials that have changed. Failures are logged: the old ones go on to
 // count.
+// It is called at each reload and blocks for 30 s at most.
 func (c *credentials) renew(ctx context.Context) {
 	if c.dir == "" {
 		return
@@ -75,6 +78,8 @@ type credential struct {
 var credentialSettings = []string{"LoadCredential", "LoadCredentialEncrypted", "ImportCredential"}
 
 // ask has systemd give the credentials once more.
+// The transient unit prints its own credentials as an archive of tar. They pass through a
+// pipe, and never through a file.
 func (c *credentials) ask(ctx context.Context) ([]credential, error) {
 	args := []string{"--quiet", "--wait", "--pipe", "--collect", "--service-type=exec"}
 	none := len(args)
@@ -94,6 +99,8 @@ func (c *credentials) ask(ctx context.Context) ([]credential, error) {
 }
 
 // entries returns the entries of one setting of the unit. A setting that this systemd lacks has none.
+// busctl prints the type and the data as JSON. LoadCredential is a list of pairs,
+// ImportCredential is a list of patterns.
 func (c *credentials) entries(ctx context.Context, setting string) (list []string) {
 	path := "/org/freedesktop/systemd1/unit/" + busName(c.unit)
 	out, err := output(ctx, "busctl", "--json=short", "get-property", "org.freedesktop.systemd1", path, "org.freedesktop.systemd1.Service", setting)
@@ -116,6 +123,8 @@ func (c *credentials) entries(ctx context.Context, setting string) (list []strin
 }
 
 // busName escapes the name of a unit for its path on the bus.
+// Every byte other than a letter or a digit becomes _ and two hexadecimal digits, and so
+// does a digit in the first place.
 func busName(unit string) string {
 	var b strings.Builder
 	for _, r := range []byte(unit) {
@@ -141,6 +150,8 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 }
 
 // unpacked returns the files of an archive.
+// Only plain files at the top are taken: a credential has no folder. All of them together
+// are bounded.
 func unpacked(archive []byte) (list []credential, err error) {
 	r := tar.NewReader(bytes.NewReader(archive))
 	left := int64(maxCredentials)
@@ -166,6 +177,8 @@ func unpacked(archive []byte) (list []credential, err error) {
 }
 
 // put writes the differing files, and returns their names.
+// The folder is opened only if something differs, so most reloads touch no mount. With an
+// error, taken has the names written before it.
 func (c *credentials) put(fresh []credential) (taken []string, err error) {
 	var differ []credential
 	for _, f := range fresh {
@@ -192,6 +205,7 @@ func (c *credentials) put(fresh []credential) (taken []string, err error) {
 
 // open makes the folder writable for this process, and returns a function that takes that back.
 // systemd has mounted it read-only, with nothing else in the mount.
+// The mount is that of this service alone, so no other process sees it writable.
 func (c *credentials) open() (restore func() error, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(c.dir, &st); err != nil {
@@ -210,6 +224,7 @@ func (c *credentials) open() (restore func() error, err error) {
 }
 
 // mountFlags returns the flags with which a file system is mounted, as mount takes them, but that it is read-only.
+// A remount with MS_BIND sets all flags anew: a flag that is left out would be lost.
 func mountFlags(st int64) (flags uintptr) {
 	for of, flag := range map[int64]uintptr{
 		unix.ST_NOSUID: unix.MS_NOSUID, unix.ST_NODEV: unix.MS_NODEV, unix.ST_NOEXEC: unix.MS_NOEXEC,
@@ -226,6 +241,8 @@ func mountFlags(st int64) (flags uintptr) {
 const stNoSymFollow = 0x2000
 
 // replace puts one credential in the place of the old one, in one step, with its mode.
+// The mode is that of the old file, 0400 for a new one. A reader sees the old text or the
+// new one.
 func (c *credentials) replace(f credential) error {
 	path, temp := filepath.Join(c.dir, f.name), filepath.Join(c.dir, ".#"+f.name)
 	mode := os.FileMode(0o400)

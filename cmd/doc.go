@@ -13,6 +13,35 @@
 //	)
 //
 //	func main() { cmd.Main() }
+//
+// # How a verb is built
+//
+// A file has one verb: a struct with its flags, a function new... that makes the command,
+// and a method run that does the work. Flags that several verbs share are structs of
+// their own, such as input, state and remote. A verb holds them as fields and calls their
+// method flags.
+//
+// A setting is a flag that the environment and the configuration file can give too. The
+// table settings declares all of them, and function bind makes the flag. A verb reads a setting
+// only from the field that bind has filled.
+//
+// # Laws
+//
+//   - Results go to standard output. All else, such as the log, warnings and errors, goes to
+//     standard error.
+//   - The exit code is 0 when all is as wanted, 1 after a wrong use or a refused graph, 2 for
+//     a change, 4 for a failure and 5 for time that is over. The code 6 says both 2 and 4.
+//   - JSON has the same keys in the log, in a verb and in the API of the daemon.
+//   - Text that comes from a resource, a file or another process passes through visible before
+//     a terminal sees it, since it may hold control characters.
+//   - A verb that acts refuses files that other users can write, when it runs as root.
+//   - A verb that only asks changes nothing, not even the state folder.
+//   - No verb leaves a goroutine or a child behind when its run returns.
+//
+// # Time
+//
+// Waits and times of the verbs are those of the wall clock: they are for people. The
+// engine below has a Clock of its own.
 package cmd
 
 import (

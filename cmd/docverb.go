@@ -62,6 +62,7 @@ func newKindJSON(k derive.Kind) kindJSON {
 }
 
 // list writes all kinds with the first sentence of each.
+// On a terminal each kind has one line, cut to its width.
 func (f *docFlags) list(a *app) error {
 	kinds, err := a.allKinds()
 	if err != nil {
@@ -124,6 +125,7 @@ func (f *docFlags) page(a *app, name string) error {
 
 // pageOf returns the subject of a page: a kind, or the metaparameters in the form of
 // one.
+// Transports have pages too: their attributes are those of a target file.
 func (a *app) pageOf(name string) (derive.Kind, error) {
 	k, err := a.kindNamed(name)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
@@ -155,6 +157,8 @@ func writeKindJSON(w io.Writer, k derive.Kind) error {
 }
 
 // pageWidth is how wide a page for w may be.
+// It is 80 columns off a terminal and at most 100 on one, since longer lines are hard to
+// read.
 func pageWidth(w io.Writer) int {
 	if width := terminalWidth(w); width != nil {
 		return min(width(), 100)

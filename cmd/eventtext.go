@@ -17,6 +17,8 @@ func styleOf(c choice, a *app) style {
 
 // moment writes a time: for people in their zone, for programs always in the same
 // zone.
+// On a terminal it is the local time to the second. Elsewhere it is UTC with
+// milliseconds, so that lines of two machines sort.
 func (s style) moment(at time.Time) string {
 	if s.short {
 		return at.Local().Format("Jan _2 15:04:05")
@@ -131,6 +133,7 @@ func outcomeColor(o control.Outcome) string {
 }
 
 // changeOf turns a change back into the one of the engine.
+// Long texts are not kept in the history; their length in bytes stands for them.
 func changeOf(c *control.Change) engine.Change {
 	out := engine.Change{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
 	if c.Unknown {
@@ -177,6 +180,8 @@ func shortCauses(e *control.Event) string {
 }
 
 // causeText says what has asked for a run.
+// The words complete the sentence "because ...". A cause that a newer daemon has is shown
+// by its own word.
 func causeText(t *control.Trigger, e *control.Event) string {
 	from := visible(t.From)
 	text := string(t.Cause)

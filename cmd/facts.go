@@ -66,6 +66,7 @@ func factType() *schema.Type {
 	return t
 }
 
+// The keys are those of engine.Facts, in the order of its fields.
 func factNames() []string { return factType().Keys() }
 
 // factTable lists the facts in the order in which they are declared.
@@ -78,6 +79,8 @@ func factTable() string {
 }
 
 // run writes the facts of this machine, or of a target over its transport.
+// Names are checked before a target is connected to, unless the target's own facts are
+// asked for.
 func (f *factsFlags) run(ctx context.Context, a *app, names []string) error {
 	if f.target != "" {
 		all, err := a.targetFacts(ctx, f.target)
@@ -132,6 +135,7 @@ func (f *factsFlags) write(a *app, all map[string]any, known, names []string) er
 }
 
 // factText writes a fact on one line.
+// A list is joined with commas, without brackets.
 func factText(v any) string {
 	list, ok := v.([]any)
 	if !ok {

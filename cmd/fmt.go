@@ -49,6 +49,7 @@ stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
 
 // run formats all files before it tells the first error. Without files on a terminal it
 // would wait for input in vain, so that is an error.
+// A file that is wrong does not keep the others from being written.
 func (f *fmtFlags) run(a *app, args []string) error {
 	if len(args) == 0 {
 		if terminalWidth(fileOf(a.in)) != nil {
@@ -86,6 +87,7 @@ func fileOf(r io.Reader) io.Writer {
 }
 
 // graphFiles replaces the folders among some paths by the graph files in them.
+// A folder is not searched below: a graph is the files of one folder.
 func graphFiles(args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
@@ -111,6 +113,7 @@ func graphFiles(args []string) ([]string, error) {
 }
 
 // one formats one file, and reports whether it was not in its usual form.
+// With --write an unchanged file is not touched, so its time stays.
 func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	src, err := readInput(a, path)
 	if err != nil {
@@ -146,6 +149,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 
 // translated returns a source with our words in the place of those of other tools, where
 // that says the same. Where it can't, the source stays.
+// The result is parsed again and dropped if it has more faults than the source.
 func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 	d := yaml.Declare(src)
 	if d == nil {

@@ -18,6 +18,7 @@ import (
 
 // graphInput is the source of a daemon's graph, for a caller that wants another one
 // there. Its methods wait for each other.
+// One daemon has one. Requests of the API call its methods from their own goroutines.
 type graphInput struct {
 	input  func() *input // of this moment: a reload may go over to another one
 	turn   chan struct{}
@@ -32,7 +33,9 @@ func newGraphInput(in func() *input, e *mgmt.Engine, told func(), warned func() 
 	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
 }
 
-// path returns the file of the graph, absolute. The error says why there is none that can be replaced.
+// path returns the file of the graph, absolute. The error says why there is none that can
+// be replaced.
+// Only a plain file can be replaced: a folder has several, and a pipe has gone.
 func (in *input) path() (string, error) {
 	path, err := filepath.Abs(in.yaml)
 	switch info, missing := os.Stat(in.yaml); {
@@ -51,6 +54,7 @@ func (in *input) path() (string, error) {
 }
 
 // take waits for the turn, until the context ends.
+// The caller gives the turn back by receiving from the channel.
 func (g *graphInput) take(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:
@@ -85,6 +89,9 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 }
 
 // Apply implements control.Graphs. The caller may go: the work is brought to its end.
+// The document is checked in the place where it would be read, since relative paths count
+// from there. A refusal after that check can only come from the reading itself, and then
+// the file before is put back and read again.
 func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*control.Verdict, error) {
 	if err := g.take(ctx); err != nil {
 		return nil, err
@@ -153,6 +160,8 @@ type candidate struct {
 
 // newCandidate writes a document beside the graph file, with its owner and its mode. A file
 // of an earlier daemon there is replaced.
+// The caller closes it in any case. Its name begins with a point and ends in .new, so no
+// reader of a folder takes it.
 func newCandidate(path string, document []byte) (c *candidate, err error) {
 	place, err := safepath.System().Place(path)
 	if err != nil {
@@ -174,6 +183,7 @@ func (c *candidate) at(name string) string { return c.Folder.Path(name) }
 
 // write puts the document next to the graph file, with a name that no reader takes. It
 // follows no link.
+// It syncs the content, so that a crash after the rename does not leave an empty graph.
 func (c *candidate) write(document []byte) (err error) {
 	if err := c.Remove(c.temp); err != nil {
 		return err
@@ -199,6 +209,7 @@ func (c *candidate) write(document []byte) (err error) {
 }
 
 // install puts the document in the place of the graph file, which is kept beside it.
+// The old content stays under a second name by a hard link: a graph file is there at every moment.
 func (c *candidate) install() error {
 	if !c.Missing {
 		if err := c.Remove(c.before); err != nil {

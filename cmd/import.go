@@ -53,6 +53,8 @@ has the rest.`,
 
 // run writes a graph of the present state. Each resource is loaded again before it is
 // written, so the result is a graph that validates.
+// An empty result with a failure writes nothing at all, so that no empty graph is taken
+// for a finding.
 func (f *importFlags) run(ctx context.Context, a *app, kind string, names []string) error {
 	look, err := f.look(a, kind, names)
 	if err != nil {
@@ -76,6 +78,7 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 
 // loads reads the text of a thing again before it is written. The error names
 // required parameters that can't be seen: of an archive, its inputs.
+// It is the same reading as that of run, so a graph that passes will also be taken.
 func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 	if shown.Absent {
 		return nil
@@ -99,6 +102,8 @@ func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 }
 
 // look says how to find what is to be imported.
+// A name twice would be a graph that does not load, so it is refused before anything is
+// read.
 func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Looker) observations, error) {
 	k, err := a.lookKind(kind)
 	switch {

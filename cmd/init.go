@@ -68,6 +68,8 @@ func newInit(a *app) *cobra.Command {
 
 // init writes the first graph and the schema. It looks at both names before it writes, so
 // a refusal leaves nothing behind.
+// The schema is that of this program with its kinds, so an editor completes exactly
+// these.
 func (a *app) init(path string, force bool) error {
 	text, err := a.graphSchema()
 	if err != nil {
@@ -100,6 +102,7 @@ type newFile struct {
 }
 
 // mayWrite returns an error if something else is where the files are to be.
+// A file with the same content is not in the way.
 func mayWrite(files []newFile) error {
 	var errs []error
 	for _, f := range files {

@@ -92,6 +92,8 @@ func (i *input) flags(cmd *cobra.Command) {
 
 // graphArgs takes the argument of a verb that takes a graph as the value of --yaml. One behind
 // a flag that needs no value may have been meant for that.
+// The word after a flag such as --noop is an argument and not its value; the error says
+// so when no such file exists.
 func graphArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -164,6 +166,8 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 
 // build reads the graph and checks it. A graph that can't be used is nil, and
 // the findings say why; the error is another one.
+// It is for verbs that check or draw: the thorough checks cost more than a daemon pays at
+// each reading.
 func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
 	d, err := i.declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
@@ -179,6 +183,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 }
 
 // declared reads the graph once.
+// A frontend yields one graph for each reading; the first one is taken.
 func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	front, err := i.frontend(a)
 	if err != nil {
@@ -197,6 +202,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 
 // lasting names the file or the folder of the graph, by which a later start knows it again; empty
 // for an input that is read but once, such as a pipe.
+// A later run of that name holds its first graph too, if that lacks resources of this one.
 func (i *input) lasting() string {
 	path, err := filepath.Abs(cmp.Or(i.catalog, i.yaml))
 	if err != nil || ownDescriptor(path) {

@@ -13,6 +13,7 @@ import (
 )
 
 // modules is what the verbs interface and call have in common.
+// It is made for each verb and has no state of its own.
 type modules struct{ app *app }
 
 // machine is what this machine is.
@@ -42,6 +43,7 @@ programs of the machine.`,
 }
 
 // moduleJSON is a module in JSON.
+// A module without a fitting backend has the reason in Refused and nothing in Chosen.
 type moduleJSON struct {
 	Module   string        `json:"module"`
 	Doc      string        `json:"doc"`
@@ -93,6 +95,7 @@ func newInterfaceList(a *app) *cobra.Command {
 }
 
 // choice says which backend is chosen, and which others there are.
+// It is one cell of a table: the chosen backend first, the others in parentheses.
 func (l *moduleJSON) choice() string {
 	var others []string
 	for _, b := range l.Backends {
@@ -112,6 +115,7 @@ func (l *moduleJSON) choice() string {
 
 // list describes all modules. A module without a fitting backend is in it, with the
 // reason.
+// Every module is asked with the same facts, read once.
 func (m modules) list() []moduleJSON {
 	all := []moduleJSON{}
 	system := m.machine()
@@ -208,6 +212,8 @@ func newInterfaceShow(a *app) *cobra.Command {
 }
 
 // functions returns the functions of a module, or the named one.
+// A name without a point is a module. The error of an unknown function has the nearest
+// name.
 func (m modules) functions(name string) ([]virtual.Function, error) {
 	module, function, one := strings.Cut(name, ".")
 	i, err := m.app.modules().Interface(module)
@@ -252,6 +258,7 @@ func functionsText(fs []virtual.Function) string {
 }
 
 // keysText describes the keys of a result that is a record, or has records in it.
+// A list or a map of records is described by the keys of its elements.
 func keysText(b *strings.Builder, t *schema.Type) {
 	for t.Elem != nil {
 		t = t.Elem

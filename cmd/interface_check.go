@@ -56,6 +56,7 @@ func (m modules) completeCheck(cmd *cobra.Command, args []string, word string) (
 
 // backend returns a module and one of its backends, chosen here if it is not named.
 // A named backend need not suit the machine.
+// So a person can check a backend for another machine, or a folder of own ones.
 func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Backend, error) {
 	if name == "" {
 		i, sel, err := m.app.modules().Select(module, m.machine(), "")
@@ -79,6 +80,8 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 
 // check writes the verdicts, with warnings about odd declarations on standard error. The
 // exit code tells whether a call could fail.
+// A contradiction is a function that the backend has although the interface says that it
+// can not apply here.
 func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
 	system := m.machine()
 	verdicts := virtual.Check(i, b, system.Facts)
@@ -233,6 +236,8 @@ several have a backend of that name.`,
 }
 
 // generate drafts an interface from one backend, or from the common part of several.
+// With several backends it keeps the common functions, since an interface may promise
+// no more. The first one gives the order.
 func (m modules) generate(module string, from []string, aliases bool) (*virtual.Interface, error) {
 	if len(from) == 0 {
 		return nil, errors.New("name a backend: --from BACKEND")
@@ -255,6 +260,7 @@ func (m modules) generate(module string, from []string, aliases bool) (*virtual.
 }
 
 // moduleOf returns the one module that has a backend of a name.
+// Backends have their names within one module, so apt may stand in two of them.
 func (m modules) moduleOf(backend string) (string, error) {
 	var found, others []string
 	for _, module := range m.app.modules().Modules() {

@@ -65,6 +65,8 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 }
 
 // when reads a time that a flag gives.
+// A duration counts back from now; a date without a time is its first moment here, in
+// local time.
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -40,6 +40,7 @@ func colorFlag(cmd *cobra.Command, c *choice) {
 }
 
 // colored says whether to write to w in colour.
+// NO_COLOR and TERM=dumb are customs that most programs heed, see no-color.org.
 func colored(c choice, w io.Writer) bool {
 	switch c.word {
 	case "always":
@@ -80,6 +81,8 @@ func (f *logFlags) level() slog.Level {
 }
 
 // presenter returns the presenter of a run. Close it.
+// Standard error that is systemd's journal gets entries with fields instead of lines. The
+// caller closes the presenter before the program ends.
 func (f *logFlags) presenter(a *app) *presenter {
 	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]bool{}}
 	p.level.Set(f.level())
@@ -104,6 +107,7 @@ func (f *logFlags) presenter(a *app) *presenter {
 }
 
 // end returns the error with which the program ends. In JSON it is logged.
+// A reader of JSON would stumble over a line of text, so it is a record too.
 func (f *logFlags) end(a *app, code int, err error) error {
 	if f.format.word != "json" {
 		return withCode(code, err)

@@ -45,12 +45,14 @@ type exports struct {
 }
 
 const (
+	// 64 connections bound the cost of a reader that opens one after the other.
 	textfileEvery = 15 * time.Second
 	scrapers      = 64 // connections for metrics at once
 )
 
 // open takes the address, so that an address in use is an error before anything is
 // altered. Close it.
+// An address that other machines reach needs a flag of its own: the listener has no other guard.
 func (f *metricsFlags) open() (*exports, error) {
 	x := &exports{Metrics: metrics.New(metrics.Options{Version: version()}), textfile: f.textfile}
 	if f.textfile != "" {
@@ -91,6 +93,8 @@ func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
 
 // start serves the metrics of an engine until the returned function is called, which
 // is after Run: then the textfile says how the graph stood at the end.
+// The context of the server outlives that of the run, so a scraper still reads how it
+// ended.
 func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (stop func()) {
 	x.SetSource(func(ctx context.Context) (metrics.Sample, error) { return x.sample(ctx, e) })
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -115,6 +119,7 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 }
 
 // server tells the metrics to everybody who reaches it.
+// The limits are times for a head, for an answer, and for a connection that is idle.
 func (x *exports) server(log *slog.Logger) *httpd.Server {
 	h := x.Handler()
 	return &httpd.Server{
@@ -131,6 +136,7 @@ func (x *exports) server(log *slog.Logger) *httpd.Server {
 
 // keepTextfile writes the textfile from time to time, and once more at the end.
 // A failure is logged when it begins.
+// A failure that goes on is not logged again until it has worked once.
 func (x *exports) keepTextfile(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(textfileEvery)
 	defer tick.Stop()

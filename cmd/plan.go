@@ -12,6 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+// It has no flags for brakes and no socket: a plan alters nothing and answers no
+// request.
 type planFlags struct {
 	input    input
 	steps    transforms
@@ -59,6 +61,8 @@ something failed or is blocked, and 6 for both.`,
 
 // run looks and writes nothing, not even into the state folder, so a user without rights
 // there can plan.
+// The observer hears warnings alone. All else of the run is in the plan itself, which is
+// written at the end.
 func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err := enoughFiles(); err != nil {
 		return err
@@ -101,6 +105,8 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 }
 
 // write shows the steps that matter, and the summary last.
+// Steps are in the order in which a run would do them, and without --all those with
+// nothing to do are left out.
 func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 	w := &planWriter{style: style{color: colored(f.color, a.out)}}
 	for i := range plan.Steps {
@@ -123,6 +129,8 @@ type planWriter struct {
 }
 
 // step writes the head of a resource and its changes below.
+// A resource that has left the graph says so, because its name is not in the file any
+// more.
 func (w *planWriter) step(s *mgmt.Step) {
 	head := func(color, what string) {
 		left := ""

@@ -22,6 +22,8 @@ import (
 // presenter shows a run on standard error: as lines for people, with one live
 // line of counts below them on a terminal, or as JSON. Secrets are gone from
 // whatever it is told.
+// One run has one presenter. Its owner calls close, which may come twice. The methods for
+// the observer run one at a time, so troubled needs no lock.
 type presenter struct {
 	logger  *slog.Logger
 	screen  *screen
@@ -45,6 +47,7 @@ func (p *presenter) observer() mgmt.Observer {
 
 // say writes one thing that happened: lines for people, or a record with a
 // constant message for programs.
+// The texts are a function: below the level of the log they are never made.
 func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
 	switch {
 	case level < p.level.Level():
@@ -90,6 +93,7 @@ func swapText(s mgmt.Swap) string {
 }
 
 // ran tells failures, recoveries and changes; runs without news are for --debug.
+// A resource that fails at each try is told each time; its recovery is told once.
 func (p *presenter) ran(r mgmt.Run) {
 	if r.State == engine.StateFailed {
 		p.troubled[r.Resource] = true
@@ -176,6 +180,8 @@ func (p *presenter) paused(pause mgmt.Pause, on bool) {
 }
 
 // converged tells once that the graph is at rest. The level is that of the worst state.
+// The time is that since the program began, which is the start for a person who waits for
+// it.
 func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	p.resting.Store(yes)
 	if !yes {
@@ -191,6 +197,7 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 
 // outcome is how loudly to tell of counts: a warning where something failed or is
 // blocked.
+// A graph at rest with a failure is still at rest, so this is a warning and not an error.
 func outcome(c mgmt.Counts) (level slog.Level, color string) {
 	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
 		return slog.LevelWarn, yellow
@@ -247,6 +254,8 @@ func withoutNotes(ds schema.Diagnostics) schema.Diagnostics {
 const liveEvery = 100 * time.Millisecond
 
 // follow keeps the live line up to date until close.
+// It is called once, before the engine runs. Without a terminal, or with --quiet, it does
+// nothing.
 func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 	if p.screen.width == nil || p.level.Level() > slog.LevelInfo {
 		return
@@ -262,6 +271,8 @@ func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 
 // live shows the number of unsettled resources on a terminal while the graph is not at
 // rest.
+// It asks the engine ten times a second, and only while something is unsettled: a daemon
+// at rest costs nothing.
 func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
@@ -312,6 +323,7 @@ func (p *presenter) rereading() {
 }
 
 // maxNamed is how many resources a line names.
+// The rest is counted, so a line has a bounded length whatever the graph.
 const maxNamed = 5
 
 // named names a few of some resources.

@@ -40,6 +40,7 @@ var (
 	interfacesHead string
 )
 
+// A person who edits a generated page reads it first.
 const generated = "<!-- Made by `mgmt reference`. Change what it is made from: run `make docs`. -->\n\n"
 
 // newReference makes the hidden verb that writes the reference. A test compares its pages
@@ -62,6 +63,7 @@ func newReference(a *app) *cobra.Command {
 
 // writePages writes pages below a folder and removes those of kinds that are no
 // more.
+// The folder kinds belongs to it alone: a page there without a kind is removed.
 func writePages(dir string, pages map[string]string) error {
 	old, err := fs.Glob(os.DirFS(dir), "kinds/*.md")
 	if err != nil {
@@ -87,6 +89,8 @@ func writePages(dir string, pages map[string]string) error {
 
 // referencePages returns the pages of the reference by their paths. The example of
 // a kind is the file KIND.yaml.
+// Every page comes from the code of this program, and none from the network or the clock.
+// So equal programs write equal pages, and a test can compare them.
 func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
 	kinds, err := a.allKinds()
 	if err != nil {
@@ -216,6 +220,7 @@ func verbPage(b *strings.Builder, cmd *cobra.Command) {
 }
 
 // flagRow writes a flag as a row of a table.
+// A default that says the same as no flag is left out: false, 0, an empty list.
 func flagRow(f *pflag.Flag) string {
 	arg, usage := pflag.UnquoteUsage(f)
 	name := "`--" + f.Name
@@ -243,6 +248,7 @@ func unindent(text string) string {
 }
 
 // paragraphs turns help into Markdown: lines that are indented are code.
+// Help is wrapped for a terminal, Markdown joins the lines of a paragraph by itself.
 func paragraphs(text string) string {
 	var out []string
 	for p := range strings.SplitSeq(text, "\n\n") {

@@ -26,6 +26,7 @@ type lookJSON struct {
 }
 
 // looks returns the kinds that can be looked at.
+// The order is that of the names of kinds.
 func (a *app) looks() ([]lookJSON, error) {
 	list := []lookJSON{}
 	for _, name := range a.kinds().Kinds() {
@@ -77,6 +78,7 @@ func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) 
 
 // What the shell is offered of names: it waits for them.
 const (
+	// A shell shows a thousand names badly, and a person waits two seconds at most.
 	mostNames = 1000
 	namesTime = 2 * time.Second
 )
@@ -156,6 +158,8 @@ func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]c
 }
 
 // namesLike returns names of things that begin with a word.
+// A backend or a target that the line names already is asked, so the verb will find the
+// same names.
 func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []string) []cobra.Completion {
 	ctx := cmd.Context()
 	if ctx == nil {

@@ -14,6 +14,7 @@ import (
 )
 
 // observationWriter writes things as they are seen, one after the other.
+// The caller adds each thing once and calls close at the end, also after none.
 type observationWriter struct {
 	add   func(gapi.Shown) error
 	close func() error // after the last one
@@ -35,6 +36,7 @@ func newObservationWriter(form string, w io.Writer, many bool) observationWriter
 
 // writeAgain writes one thing of a series: JSON on one line, YAML as a document of its
 // own.
+// It is for --watch, whose reader takes one state after the other.
 func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 	switch form {
 	case "json":
@@ -54,6 +56,7 @@ func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 }
 
 // jsonWriter writes one document, or a list whose elements come when they are there.
+// Elements are written as they come: a list of a thousand files is not held in memory.
 func jsonWriter(w io.Writer, many bool) observationWriter {
 	if !many {
 		return observationWriter{func(s gapi.Shown) error { return writeJSON(w, newObservationJSON(s)) }, func() error { return nil }}
@@ -131,6 +134,8 @@ func (o orderedJSON) MarshalJSON() ([]byte, error) {
 
 // plainJSON returns a plain value in the types of a graph. Text outside of UTF-8 is an
 // object with the key base64.
+// JSON text must be UTF-8, so other bytes are encoded in base64. Numbers of the kinds
+// keep their form.
 func plainJSON(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -19,6 +19,8 @@ import (
 )
 
 // runFlags are the flags of run.
+// Its fields are settled before run is called: cobra has read the flags, and configure
+// the environment and the file. A reload does not alter them, see resettling.
 type runFlags struct {
 	input   input
 	steps   transforms
@@ -42,6 +44,8 @@ type runFlags struct {
 }
 
 // newRun makes the verb run.
+// The flags are those of the table settings, so each of them can stand in the
+// configuration file too.
 func newRun(a *app) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
@@ -86,6 +90,8 @@ it.`,
 }
 
 // noopPolicies are the words of --noop.
+// The empty word is a run without the flag. The words true and false are there for the
+// configuration file, where a person writes noop: true.
 var noopPolicies = map[string]mgmt.Noop{
 	"": mgmt.NoopOff, "false": mgmt.NoopOff, "all": mgmt.NoopAll, "true": mgmt.NoopAll, "default": mgmt.NoopDefault,
 }
@@ -100,6 +106,7 @@ func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
 }
 
 // checkNumbers refuses numbers that nothing can be, by the names of their flags.
+// Zero is allowed and means the default, since a configuration file may write it out.
 func (f *runFlags) checkNumbers() error {
 	switch {
 	case f.sema < 0:
@@ -111,6 +118,7 @@ func (f *runFlags) checkNumbers() error {
 }
 
 // set fills in the options that the flags give by themselves.
+// Options that need an open file or a listener are set by run itself.
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.brakes.set(o)
@@ -122,6 +130,9 @@ func (f *runFlags) set(o *mgmt.Options) {
 
 // run is the life of the daemon: it settles the flags, takes the state folder, starts the
 // engine and all listeners, and ends them in reverse.
+// Each part is opened before the engine starts, so that a wrong flag is an error before
+// anything is altered. The deferred calls end the parts in reverse: the engine first, the
+// state folder last.
 func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
@@ -190,8 +201,10 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	return f.result(a, e.Report(), err)
 }
 
-// beforeReload returns the function that reads again, before the graph: the settings with their folders,
+// beforeReload returns the function that reads again, before the graph: the settings with
+// their folders,
 // and the credentials. With an error the graph is not read.
+// The engine calls it before each reading that was asked for, and waits for it.
 func beforeReload(anew *resettling, secrets *credentials) func(context.Context) (*mgmt.Source, error) {
 	return func(ctx context.Context) (*mgmt.Source, error) {
 		source, err := anew.reread(ctx)
@@ -212,6 +225,8 @@ type aides struct {
 }
 
 // serve runs an engine to its end, with its companions, and has signals answered.
+// It blocks until the engine has ended. Its context is done at the first signal, and the
+// engine is then given the time to finish its runs.
 func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi.Frontend, with *aides) error {
 	p := with.presenter
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
@@ -232,6 +247,8 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 }
 
 // ask leaves a question in a channel of capacity one, unless there is one.
+// It never blocks, so a handler of signals may call it. Two questions at once count as
+// one.
 func ask(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -240,6 +257,7 @@ func ask(c chan<- struct{}) {
 }
 
 // drawTo draws the graph that took effect for --graphviz.
+// A failure is a warning and does not stop the run: the drawing is for people.
 func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
 	var buf bytes.Buffer
 	err := g.WriteDOT(&buf, drawOptions(g))
@@ -252,6 +270,8 @@ func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
 }
 
 // result turns the end of the engine into that of the program.
+// The bits of the exit code are those of the report, the bit of a failure is added for
+// work that was cut off.
 func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
 	if err == nil {
 		return withCode(r.ExitCode(), nil)
@@ -266,6 +286,8 @@ func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
 }
 
 // statusFile gets a line whenever the graph converges, or does not any more.
+// The file is appended to and never shortened, so that a script can follow it with tail
+// -f.
 type statusFile struct {
 	f   *os.File
 	err error
@@ -298,6 +320,7 @@ func (s *statusFile) observe(o mgmt.Observer) mgmt.Observer {
 }
 
 // close adds the error of the file to that of the run, which comes first.
+// It is deferred by run, so it gets a pointer to the named result.
 func (s *statusFile) close(err *error) {
 	if s.f == nil {
 		return

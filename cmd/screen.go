@@ -14,6 +14,7 @@ import (
 // rewritten in place. It is safe for concurrent use, and no caller waits for the
 // terminal. A goroutine writes to it, from start to close, and surplus lines are
 // dropped and counted.
+// The owner calls close once. After it, print and show are allowed and have no effect.
 type screen struct {
 	w     io.Writer
 	width func() int // of the terminal in columns; nil when it is none
@@ -29,6 +30,7 @@ type screen struct {
 	shown   string // the live line as it was written
 }
 
+// Sizes are in bytes. The escape goes to the first column and erases the line.
 const (
 	eraseLine  = "\r\x1b[K"
 	maxPending = 4 << 20
@@ -36,6 +38,7 @@ const (
 )
 
 // newScreen starts a screen.
+// A nil width says that w is not a terminal: then there is no live line and no escape.
 func newScreen(w io.Writer, width func() int) *screen {
 	s := &screen{w: w, width: width, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	go s.write()
@@ -43,6 +46,8 @@ func newScreen(w io.Writer, width func() int) *screen {
 }
 
 // print writes whole lines above the live one.
+// It never blocks. Text that would pass 4 MiB of waiting lines is dropped, and counted
+// for a later line.
 func (s *screen) print(text string) {
 	s.mu.Lock()
 	if len(s.pending)+len(text) > maxPending {
@@ -83,6 +88,8 @@ func (s *screen) notice() {
 
 // close takes the live line away and waits until all is written, but not for
 // ever.
+// A terminal that was stopped with Ctrl-S must not keep the program from ending, so it
+// waits one second at most.
 func (s *screen) close() {
 	s.show("")
 	close(s.stop)
@@ -108,6 +115,7 @@ func (s *screen) write() {
 }
 
 // take returns the text that has to be written now.
+// The live line is erased before other text and written again behind it.
 func (s *screen) take() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,6 +136,8 @@ func (s *screen) take() []byte {
 }
 
 // cut shortens a text without escapes to a number of columns.
+// It counts characters and not the columns of wide ones: a line that is too long by a few
+// is cut by the terminal.
 func cut(text string, columns int) string {
 	if columns < 1 || utf8.RuneCountInString(text) <= columns {
 		return text

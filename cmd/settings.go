@@ -35,6 +35,9 @@ var (
 func words(list ...string) *schema.Type { return &schema.Type{Kind: schema.KindString, Enum: list} }
 
 // settings are all settings of the program. Each flag of run is one of them. It is not altered.
+// Live says that a reload takes the setting over. Own says that it concerns one daemon
+// alone. Was has an earlier name. The texts in backquotes name the value in the help, as
+// pflag reads them.
 var settings = &config.Table{
 	Folder: "prefix", Scratch: "tmp_prefix",
 	Settings: []*config.Setting{
@@ -129,6 +132,7 @@ func parses[T any](parse func(string) (T, error)) func(string) error {
 }
 
 // checkNoop checks the value of the setting noop.
+// The error is completed with the name of the setting and its place.
 func checkNoop(text string) error {
 	if _, ok := noopPolicies[text]; !ok {
 		return errors.New("write all, default or false" + meant(text, []string{"all", "default", "false"}))

@@ -41,6 +41,8 @@ func (f *runFlags) resettling(a *app, p *presenter) *resettling {
 // reread reads the environment, the configuration file and its folders again. Settings that can change
 // while the daemon runs take effect, and a warning names the others. With an error nothing
 // has changed. The source is that of another graph; nil where the graph is the same one.
+// The engine calls it through beforeReload, never twice at once. The lock is for
+// warnings, which a request of the API asks for.
 func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
 	now, ds := r.app.resolve(r.app.flags)
 	if ds.Err() != nil {
@@ -83,6 +85,8 @@ type resettled struct {
 var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering", "max_resources", "max_graph_size"}
 
 // compare compares the settings with those taken over so far.
+// Values are compared as they are shown, with secrets hidden: a setting never holds a
+// secret itself.
 func (r *resettling) compare(now config.Resolved) resettled {
 	c := resettled{now: now, taken: config.Resolved{}}
 	for _, s := range settings.Settings {
@@ -105,6 +109,8 @@ func (r *resettling) compare(now config.Resolved) resettled {
 }
 
 // source returns another graph. It has to be one that can be read more than once.
+// The frontend is made and not read. Reading it is the work of the engine, which refuses
+// it as it would refuse the first one.
 func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnostics) {
 	var ds schema.Diagnostics
 	at := func(key string) schema.Pos {
@@ -144,6 +150,8 @@ func inputOf(r config.Resolved) *input {
 }
 
 // moved has another graph count, which is in effect now.
+// The engine calls it when the graph took effect. Until then the old settings count, so
+// the next reload finds the difference again.
 func (r *resettling) moved(in *input, c resettled) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,6 +174,8 @@ func shownAs(r config.Resolved, key string) string {
 }
 
 // take puts the settings into effect that can change while the daemon runs, and the kinds of their folders.
+// The order matters: kinds and limits can fail and come first, and after them only steps
+// that can not fail.
 func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	limits, err := limitsOf(c.taken)
 	if err != nil {
@@ -200,6 +210,8 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 func shownIn(r config.Resolved, key string) string { return settings.Shown(r, settings.Get(key)) }
 
 // limitsOf returns the bounds that settings give.
+// The texts were checked when the settings were read, so an error here is a defect of
+// that check.
 func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 	if l.MaxChanges, err = reactor.ParseBudget(shownIn(r, "max_changes")); err != nil {
 		return l, err

@@ -17,6 +17,8 @@ import (
 )
 
 // signalHooks are what a verb does at signals.
+// Its functions run on the goroutine of listening, one at a time. A tell that blocks
+// would delay the next signal.
 type signalHooks struct {
 	tell    func(os.Signal, string) // an ending, and what it leads to
 	abandon func()                  // wait no longer
@@ -30,6 +32,7 @@ func (e signalError) Error() string { return "signal " + e.String() }
 
 // heard are the signals that the program listens to. A terminal that is closed sends
 // SIGHUP, and a reader of an answer that has gone SIGPIPE.
+// SIGQUIT is not among them: it dumps the resources and ends nothing, see dumper.
 func heard() []os.Signal {
 	return append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, unignored(syscall.SIGHUP, syscall.SIGPIPE)...)
 }
@@ -56,6 +59,8 @@ func notify(ch chan os.Signal, list ...os.Signal) {
 func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
+	// Three places are enough for the signals that one user can send before the first is
+	// taken.
 	ch, pipes := make(chan os.Signal, 3), make(chan os.Signal, 1)
 	signals := heard()
 	if hooks.reload != nil { // each line without a reader sends a SIGPIPE: they must not crowd the others out
@@ -92,6 +97,8 @@ type listening struct {
 
 // listen takes signals until the end. Several that have come at once are taken together,
 // so a double Ctrl-C is not lost.
+// It leaves when done is closed. A signal that is still in the channel is then dropped,
+// since the program ends anyway.
 func (l *listening) listen(ch <-chan os.Signal) {
 	for {
 		select {
@@ -111,6 +118,8 @@ func (l *listening) listen(ch <-chan os.Signal) {
 }
 
 // takeEarly takes the signal that came before anybody listened, if there is one.
+// Such a signal came between the start of the process and Main; it must end the program
+// too.
 func (l *listening) takeEarly(ch <-chan os.Signal) {
 	select {
 	case sig := <-ch:
@@ -166,6 +175,8 @@ func (l *listening) take(sig os.Signal) {
 }
 
 // hungUp reports whether a terminal that was there has gone.
+// A daemon that was started without a terminal has none to lose, so each SIGHUP is a
+// reload there.
 func (l *listening) hungUp() bool {
 	for _, fd := range l.terminals {
 		if !term.IsTerminal(fd) {
@@ -176,6 +187,8 @@ func (l *listening) hungUp() bool {
 }
 
 // unread reports whether one of these streams has no reader any more.
+// poll(2) with a time of 0 does not wait. POLLERR is the answer for a pipe, POLLHUP for a
+// terminal.
 func unread(fds ...int) bool {
 	for _, fd := range fds {
 		poll := []unix.PollFd{{Fd: int32(fd)}}

@@ -35,6 +35,8 @@ func (s *state) prefixFlag(cmd *cobra.Command) {
 }
 
 // stateFolder is the state folder as a run has it.
+// The lock is an open file with a lock of the kernel on it, so it ends with the process,
+// also with a crash.
 type stateFolder struct {
 	dir   string // empty for a temporary one
 	lost  error  // why it is a temporary one although another was wanted
@@ -81,6 +83,8 @@ func (s *state) open(from gapi.Source) (*stateFolder, error) {
 
 // denied reports whether an error tells of the machine, and not of a path that is
 // wrong.
+// These errors come from a full, broken or read-only machine. A daemon that repairs it
+// must still run.
 func denied(err error) bool {
 	return slices.ContainsFunc([]error{
 		fs.ErrPermission, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EMFILE, unix.ENFILE,
@@ -89,6 +93,8 @@ func denied(err error) bool {
 }
 
 // inspect refuses a folder in which everybody can put what mgmt then believes.
+// Mode 0002 is the write permission of all other users. A folder of another user is a
+// warning and not an error.
 func (f *stateFolder) inspect() error {
 	info, err := os.Stat(f.dir)
 	if err != nil {
@@ -133,6 +139,8 @@ func (f *stateFolder) close() {
 }
 
 // path returns the folder, there or not.
+// The order is: the flag or setting, MGMT_PREFIX, systemd's STATE_DIRECTORY, and the
+// default.
 func (s *state) path() (string, error) {
 	dir := cmp.Or(s.prefix, os.Getenv("MGMT_PREFIX"), os.Getenv("STATE_DIRECTORY"))
 	if dir == "" {

@@ -19,12 +19,15 @@ import (
 
 // Times of the verbs that ask a daemon.
 const (
+	// A key press in the shell waits for completionWait. The waits of requests are cut
+	// into oneWait, so that a daemon that has gone is noticed.
 	completionWait = 300 * time.Millisecond
 	retryEvery     = 50 * time.Millisecond // while there is no daemon yet
 	watchEvery     = time.Second
 	oneWait        = 30 * time.Second // of one request that waits
 )
 
+// apply uses it too, for its wait: the same words mean the same there.
 type statusFlags struct {
 	remote
 	color    choice
@@ -155,6 +158,8 @@ func (f *statusFlags) query() control.StatusQuery {
 }
 
 // ask asks once, or until the graph has converged or the time is over.
+// Each request waits in the daemon for at most 30 s, and a daemon that is starting is
+// asked again every 50 ms. An error other than that ends the wait.
 func (f *statusFlags) ask(ctx context.Context) (*control.Status, error) {
 	c, q := f.client(), f.query()
 	if f.wait == "" {
@@ -199,6 +204,7 @@ func (f *statusFlags) write(a *app, st *control.Status) error {
 
 // follow shows the status again and again: on a terminal in place, elsewhere as
 // often as it says something else.
+// It asks once a second, and ends with the error of the signal that stopped it.
 func (f *statusFlags) follow(ctx context.Context, a *app) error {
 	c, tty := f.client(), terminalWidth(a.out) != nil
 	last := ""
@@ -241,6 +247,8 @@ func unhurried(st *control.Status) string {
 
 // redrawn returns the characters that put a text in the place of the one before on
 // a terminal.
+// A status longer than the terminal is cut, since a terminal that scrolls can not be
+// written in place.
 func redrawn(text string, a *app) string {
 	width, height := 80, 24
 	if f, ok := a.out.(interface{ Fd() uintptr }); ok {
@@ -270,6 +278,8 @@ const eraseRest = "\x1b[K"
 const maxShown = 50
 
 // text is a status for people.
+// It names at most 50 resources, because a person reads the first of them. Resources
+// under one pause of everything are one line.
 func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	var b strings.Builder
 	name := visible(st.Graph)
@@ -379,6 +389,7 @@ func againText(r *control.Resource) string {
 }
 
 // retryText says when the next try is due.
+// The time is in seconds; 0 means that no try is due.
 func retryText(in float64) string {
 	if in == 0 {
 		return ""

@@ -75,6 +75,7 @@ func helped(program string, ds schema.Diagnostics) schema.Diagnostics {
 
 // wayOut says where to look up the existing names, for a finding without a guess at the meaning.
 // The program is what this one is called.
+// It goes by the words of the finding.
 func wayOut(program string, d schema.Diagnostic) string {
 	switch kind, _, _ := strings.Cut(d.Resource, "["); {
 	case d.Suggestion != "":
@@ -116,6 +117,7 @@ func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 }
 
 // runAttrs has a run for the log. The keys are those of the API.
+// Seconds are floating numbers, as in the API. A key without a value is left out.
 func runAttrs(r mgmt.Run) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("resource", r.Resource),
@@ -158,6 +160,8 @@ func shortened(cs []changeJSON) []changeJSON {
 }
 
 // shorten cuts a long text for the log; other values stay.
+// It cuts at a byte and then drops the half of a character that may be left. The length
+// in bytes is added.
 func shorten(v any) any {
 	if s, ok := v.(string); ok && len(s) > maxLogged {
 		return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:maxLogged], ""), len(s))

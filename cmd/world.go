@@ -48,6 +48,7 @@ type worldPlace struct {
 
 // worldOpeners are the stores by their scheme, the word before the first colon.
 // A new store is a line here.
+// It is not altered at run time.
 var worldOpeners = map[string]struct {
 	form string // how the setting is written
 	open func(worldPlace) (engine.World, error)
@@ -75,6 +76,8 @@ func checkWorld(text string) error {
 }
 
 // checkLease checks the value of the setting lease.
+// A lease under a second would end in a busy moment; one over an hour keeps the values of
+// a dead host too long.
 func checkLease(text string) error {
 	var s seconds
 	if err := s.Set(text); err != nil {
@@ -109,6 +112,7 @@ func openMemory(p worldPlace) (engine.World, error) {
 
 // openBolt opens a store in a file. Without a name it is that of the state folder, and is made only
 // when something uses it: most graphs share nothing.
+// bbolt locks its file for one process, so two daemons can not share it.
 func openBolt(p worldPlace) (engine.World, error) {
 	path := p.rest
 	switch {
@@ -136,6 +140,7 @@ func boltAt(path string, log *slog.Logger) (engine.World, error) {
 }
 
 // closeWorld lets go of the store, after the engine has ended.
+// It withdraws the values of this host, which would else stay until the lease is over.
 func closeWorld(w engine.World, log *slog.Logger) {
 	if err := w.Close(); err != nil {
 		log.Warn("the store was not closed in order; what this host has published stays there for the time of its lease", "error", err)

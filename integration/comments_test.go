@@ -14,10 +14,13 @@ import (
 // percent. Comments have the laws, the owners, the units and the reasons.
 const minComments = 10.0
 
-// fewComments are the packages with a smaller share, and that share. It only ever rises:
-// whoever comments such a package raises it with the same commit, or takes it out.
-var fewComments = map[string]float64{
-	"cmd": 8.5,
+// risen are packages that had a smaller share once, and the share that each has reached.
+// It only ever rises, up to 15: whoever comments such a package raises it.
+var risen = map[string]float64{
+	"cmd":                  10.7,
+	"integration/bench":    12.9,
+	"internal/unix":        15.0,
+	"packaging/repository": 15.0,
 }
 
 // commented counts the lines of a package.
@@ -33,19 +36,13 @@ func TestCommentsOfEachPackage(t *testing.T) {
 		t.Fatalf("only %d packages found", len(per))
 	}
 	for name, c := range per {
-		least, few := fewComments[name]
-		switch {
-		case c.share() >= minComments && few:
-			t.Errorf("%s has %.1f %% comments: take it out of fewComments", name, c.share())
-		case few && c.share() < least:
-			t.Errorf("%s has %.1f %% comments, and had %.1f %%", name, c.share(), least)
-		case !few && c.share() < minComments:
-			t.Errorf("%s has %.1f %% comments, it needs %.0f %%: say its laws, owners, units and reasons", name, c.share(), minComments)
+		if least := max(minComments, risen[name]); c.share() < least {
+			t.Errorf("%s has %.2f %% comments, it needs %.1f %%: say its laws, owners, units and reasons", name, c.share(), least)
 		}
 	}
-	for name := range fewComments {
+	for name := range risen {
 		if per[name] == nil {
-			t.Errorf("fewComments names %s, which is not there", name)
+			t.Errorf("risen names %s, which is not there", name)
 		}
 	}
 }

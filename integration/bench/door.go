@@ -19,8 +19,8 @@ import (
 )
 
 // doorRows are graphs with many edges that come through the front door.
-// The front door is package mgmt: it decodes, validates and transforms what the reactor
-// then runs.
+// The front door is package mgmt: it decodes, validates and transforms a graph before
+// the reactor runs it.
 func doorRows() []row {
 	return []row{
 		{"1,000,000 vertices with 3,000,000 edges through the front door", library, "CPU from the declared graph handed to Run, to converged; then resident memory above the empty process", "12µs of CPU and 1.0 KB each", millionThroughDoor},
@@ -49,7 +49,7 @@ func woven(n int) []gapi.Declaration {
 }
 
 // bringAbout returns what it took until a graph had converged, and what runs it.
-// The clock starts with the declared graph in hand. The caller closes what runs.
+// The clock starts with the declared graph in hand. The caller closes r.
 func bringAbout(decls []gapi.Declaration) (took, used time.Duration, r *running) {
 	begin, before := time.Now(), cpu()
 	r = start(graphOf(decls), mgmt.Options{})

@@ -19,9 +19,9 @@ func eventRows() []row {
 	}
 }
 
+// eventCost takes the medians of nine rounds.
 // The events come 64 at once, which shares wake-ups, and then one at a time, which shares
 // none. The limit is on the first.
-// eventCost takes the medians of nine rounds.
 func eventCost(b *bench) result {
 	count := 100_000
 	if b.quick {

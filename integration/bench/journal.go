@@ -22,10 +22,10 @@ func journalRows() []row {
 	}}
 }
 
-// Nine pairs, and both on the file system of the bench folder: on a disk the ratio is
-// another one.
 // notifyingFiles converges files that each notify one vertex, with a journal on
 // the same file system and with records in memory, one after the other.
+// Nine pairs, and both on the file system of the bench folder: on a disk the ratio is
+// another one.
 func notifyingFiles(b *bench) result {
 	const n, pairs = 10_000, 9
 	var with, without []time.Duration

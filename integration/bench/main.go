@@ -152,9 +152,9 @@ func main() {
 	}
 }
 
+// print prints the table of this checkout, or of both if there is another one.
 // It reports false when a row failed, missed its limit, or is dearer than the other
 // side's.
-// print prints the table of this checkout, or of both if there is another one.
 func (c comparison) print(w io.Writer, binary, against string) (good bool) {
 	self, err := os.Executable()
 	if err != nil {
@@ -170,8 +170,8 @@ func (c comparison) print(w io.Writer, binary, against string) (good bool) {
 	return c.compare(w)
 }
 
-// Without a path it does nothing, so that callers need no condition.
 // profileTo writes a profile until the returned function is called.
+// Without a path it does nothing, so that callers need no condition.
 func profileTo(path string) (stop func()) {
 	if path == "" {
 		return func() {}
@@ -233,9 +233,9 @@ func chosen(name string, words []string) bool {
 	return len(words) == 0 || slices.ContainsFunc(words, func(s string) bool { return strings.Contains(name, s) })
 }
 
+// spawn runs a row in a process of its own.
 // A row that fails is a result with Err, so that the other rows still run. The folder is
 // removed in any case.
-// spawn runs a row in a process of its own.
 func (s side) spawn(name, dir string, quick bool) (res result) {
 	work, err := os.MkdirTemp(dir, "mgmt-bench-")
 	if err != nil {

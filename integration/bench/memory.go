@@ -23,11 +23,11 @@ func memoryRows() []row {
 	}
 }
 
-// The first half of the minute settles, the second half is measured. A tenth of a percent
-// of one core counts as none.
 // atRest measures after a minute, during which the collector runs as it does in
 // any process; only then freed pages are given back, as the runtime would do a
 // little later.
+// The first half of the minute settles, the second half is measured. A tenth of a percent
+// of one core counts as none.
 func atRest(b *bench, limitKiB float64, make func() []gapi.Declaration) result {
 	give()
 	empty := rss()

@@ -29,9 +29,9 @@ func packageRows() []row {
 	}
 }
 
+// shelf is a package manager that counts what it is asked.
 // It is a backend of the virtual module pkg in Go. Its methods may be called from several
 // goroutines, so it locks.
-// shelf is a package manager that counts what it is asked.
 type shelf struct {
 	mu             sync.Mutex
 	installed      map[string]string

@@ -16,9 +16,9 @@ import (
 // The folder at is where its rows run: the rows of the scheduler need the sources.
 type side struct{ self, binary, at string }
 
-// An error names the missing file.
 // sideOf is the checkout in a folder, where `make build` and
 // `go build -o bin/bench ./integration/bench` have been run.
+// An error names the missing file.
 func sideOf(tree string) (side, error) {
 	tree, err := filepath.Abs(tree)
 	s := side{self: filepath.Join(tree, "bin", "bench"), binary: filepath.Join(tree, "bin", "mgmt"), at: tree}
@@ -30,8 +30,8 @@ func sideOf(tree string) (side, error) {
 	return s, err
 }
 
-// Both sides work in the same folder dir, one after the other.
 // comparison is what to compare: how many pairs of each row, and where the files are.
+// Both sides work in the same folder dir, one after the other.
 type comparison struct {
 	dir      string
 	ours     side
@@ -124,8 +124,8 @@ var (
 	numberText = regexp.MustCompile(`\b[0-9][0-9.]*(?:(?:h|ms|µs|ns|m|s)(?:[0-9][0-9.]*(?:ms|µs|ns|m|s))*\b| ?(?:KiB|MiB|MB|%|x)| )?`)
 )
 
-// Commas that group digits would split a number, so they are taken out first.
 // numbers returns all numbers of a figure: "1.5s = 2.25 x" has a time and a ratio.
+// Commas that group digits would split a number, so they are taken out first.
 func numbers(figure string) []number {
 	var list []number
 	figure = strings.ReplaceAll(figure, ",", " ")
@@ -145,8 +145,8 @@ func numbers(figure string) []number {
 	return list
 }
 
-// A figure such as "failed" has none, and then no median would be honest.
 // medianAt returns the median of the numbers in one place, if all have one there.
+// A figure such as "failed" has none, and then no median would be honest.
 func medianAt(lists [][]number, i int) (float64, bool) {
 	var values []float64
 	for _, l := range lists {

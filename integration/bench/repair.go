@@ -53,9 +53,9 @@ func repairRows() []row {
 	)
 }
 
+// guard starts the floor: a process of its own that watches the folder and puts changed files back.
 // It returns when the watch is set. The floor runs in another process, as the engine does
 // seen from the writer.
-// guard starts the floor: a process of its own that watches the folder and puts changed files back.
 func guard(dir string) (stop func()) {
 	self, err := os.Executable()
 	must(err)
@@ -71,9 +71,9 @@ func guard(dir string) (stop func()) {
 	return func() { must(in.Close()); must(cmd.Wait()) }
 }
 
+// guardFor is the other end of guard.
 // Two workers mend files, as in the engine. Temporary files of its own end in "~" and are
 // not looked at.
-// guardFor is the other end of guard.
 func guardFor(dir string, until io.Reader) {
 	w, err := fsnotify.NewWatcher()
 	must(err)

@@ -36,9 +36,9 @@ func schedRow(name string, limit time.Duration) func(*bench) result {
 	}
 }
 
-// It needs the go command and the sources, and panics with the output of both streams.
 // schedBench runs the scheduler's own benchmarks of a name, the package being
 // internal to the reactor, and returns the figures of each.
+// It needs the go command and the sources, and panics with the output of both streams.
 func schedBench(pattern string) map[string]figures {
 	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^Benchmark"+pattern, "./engine/reactor/internal/sched")
 	var stderr bytes.Buffer

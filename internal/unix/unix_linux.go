@@ -10,8 +10,8 @@ import (
 )
 
 // Types of the kernel.
-// The man pages of section 2 have the meaning of each call and constant. The comments
-// here say only what this program depends on, and the traps of a call.
+// The man pages of section 2 have the meaning of each call and constant. The comments here
+// name the uses in this program, and the traps of a call.
 type (
 	// Credential is the user, group and other groups that a child process begins with.
 	Credential = syscall.Credential
@@ -279,8 +279,8 @@ const (
 	S_ISVTX  = unix.S_ISVTX
 	S_IWGRP  = unix.S_IWGRP
 	S_IWOTH  = unix.S_IWOTH
-	// Requests of ioctl(2): the number of a pseudo terminal, the bytes waiting in a pipe
-	// or terminal, and the lock on the other side of a new terminal.
+	// Requests of ioctl(2): the number of a pseudo terminal, the lock on its other side,
+	// and the bytes that wait in a pipe.
 	TIOCGPTN        = unix.TIOCGPTN
 	TIOCINQ         = unix.TIOCINQ
 	TIOCSPTLCK      = unix.TIOCSPTLCK
@@ -562,7 +562,7 @@ func Stat(path string, stat *Stat_t) (err error) { return unix.Stat(path, stat) 
 // It blocks while a network file system does not answer.
 func Statfs(path string, buf *Statfs_t) (err error) { return unix.Statfs(path, buf) }
 
-// The kernel fills in what it can: Mask says which fields are valid.
+// Mask says which fields the kernel has filled in.
 func Statx(dirfd int, path string, flags int, mask int, stat *Statx_t) (err error) {
 	return unix.Statx(dirfd, path, flags, mask, stat)
 }

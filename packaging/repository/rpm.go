@@ -116,8 +116,8 @@ func readHeader(content []byte, at int) (h header, end int, err error) {
 }
 
 // add reads one entry of the index: its tag, type, offset and count.
-// Type 4 is numbers of 32 bits. Types 6, 8 and 9 are text, a list of text, and text in
-// several languages, of which the first counts. All numbers are big-endian.
+// Type 4 is numbers of 32 bits. Types 6, 8 and 9 are text, a list of text, and text in several
+// languages, where the first counts. All numbers are big-endian.
 func (h header) add(entry, data []byte) error {
 	at := func(i int) uint32 { return binary.BigEndian.Uint32(entry[i:]) }
 	tag, kind, offset, count := at(0), at(4), int(at(8)), int(at(12))

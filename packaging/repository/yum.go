@@ -104,7 +104,7 @@ type (
 
 // yumIndex returns what dnf, yum and zypper read of a repository.
 // Three lists are written: primary for the solver, filelists for a requirement by path,
-// and other for changes, of which we list none. The digest of a list is there twice, as
+// and other, which has a list of changes that stays empty. The digest of a list is there twice, as
 // it is served and as it is unpacked. The time is the given date for each file, so that
 // equal packages give equal bytes.
 func yumIndex(rpms []rpm, date time.Time) ([]file, error) {
