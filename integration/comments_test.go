@@ -17,10 +17,16 @@ const minComments = 10.0
 // risen are packages that had a smaller share once, and the share that each has reached.
 // It only ever rises, up to 15: whoever comments such a package raises it.
 var risen = map[string]float64{
-	"cmd":                  10.7,
-	"integration/bench":    12.9,
-	"internal/unix":        15.0,
-	"packaging/repository": 15.0,
+	"cmd":                      10.7,
+	"engine/control":           13.1,
+	"engine/host/systemdtest":  15.0,
+	"engine/journal/storetest": 15.0,
+	"engine/schema/derive":     12.9,
+	"engine/schema/strictjson": 15.0,
+	"graph/graphtest":          12.1,
+	"integration/bench":        12.9,
+	"internal/unix":            15.0,
+	"packaging/repository":     15.0,
 }
 
 // commented counts the lines of a package.

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
+// Session differs for each start of the daemon, also with the same pid.
 func (s *Server) version() Version {
 	st := s.opt.Recorder.Standing()
 	return Version{
@@ -82,6 +83,8 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 // awaitRest waits until the graph has converged, but no longer than that.
+// It waits for news of the Recorder and not with a timer, so an answer comes at once. After that time the
+// answer says how it stands then, without an error.
 func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -98,6 +101,8 @@ func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 	}
 }
 
+// A graph that is held is told in Held and not in Refused. The counts are those of all
+// vertices, whatever is wanted of them.
 func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*reactor.Status) bool) *Status {
 	st := s.opt.Recorder.Standing()
 	out := &Status{
@@ -116,11 +121,13 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	return out
 }
 
+// It is text for people, whose words may change with each version.
 func (s *Server) getDump(_ http.ResponseWriter, r *http.Request) (any, error) {
 	dump, err := s.opt.Engine.Dump(r.Context())
 	return text("text/plain; charset=utf-8", []byte(dump)), err
 }
 
+// The body is in the text format of Prometheus.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.opt.Metrics == nil {
 		return nil, &Error{http.StatusNotFound, "this program keeps no metrics", ""}
@@ -192,6 +199,7 @@ func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
 	}}
 }
 
+// IANA lists the media type of DOT.
 func draw(g *engine.Graph, format string, o graph.DrawOptions) (*httpd.Answer, error) {
 	var buf bytes.Buffer
 	kind, err := "text/plain; charset=utf-8", error(nil)

@@ -25,6 +25,7 @@ import (
 // Client asks a daemon. Its methods return an *Error where the daemon answers
 // with one, and a *NoDaemonError where there is none. It may be used by many
 // goroutines, and needs no closing.
+// Each call is a connection of its own, so a daemon that was restarted is found again.
 type Client struct {
 	paths    []string
 	http     http.Client
@@ -67,12 +68,15 @@ func reason(err error) string {
 
 // NewClient returns a client of the daemon on the first of these sockets on which
 // one answers.
+// It does not connect. The paths are tried in their order at each call.
 func NewClient(paths ...string) *Client {
 	c := &Client{paths: paths, patience: clientPatience, clock: engine.SystemClock{}}
 	c.http.Transport = &http.Transport{DialContext: c.dial, DisableKeepAlives: true, DisableCompression: true}
 	return c
 }
 
+// Of several reasons it keeps the most telling: a missing file says less than a
+// refused right.
 func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	var last error
 	for _, path := range c.paths {
@@ -88,6 +92,8 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // do sends a request and returns the answer, which is a good one.
+// The caller closes the body of the answer. The host in the URL means nothing on a unix
+// socket.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body any, header ...string) (*http.Response, error) {
 	var in io.Reader
 	if body != nil {
@@ -122,6 +128,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	return nil, errorIn(resp)
 }
 
+// An answer that is not from this API, or too long, is told by its status.
 func errorIn(resp *http.Response) error {
 	e := &Error{Status: resp.StatusCode}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
@@ -135,6 +142,7 @@ func errorIn(resp *http.Response) error {
 }
 
 // within bounds a request that has to be answered, after it has waited so long.
+// The cause is ErrSilent, which a caller can tell from its own context.
 func (c *Client) within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, wait+c.patience, ErrSilent)
 }
@@ -189,6 +197,7 @@ func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 }
 
 // Names asks for resources whose id begins with a prefix.
+// The daemon sends at most 1,000, in order.
 func (c *Client) Names(ctx context.Context, prefix string) ([]string, error) {
 	n, err := ask[Names](ctx, c, http.MethodGet, "/v1/resources", url.Values{"prefix": {prefix}}, nil)
 	if err != nil {
@@ -203,6 +212,7 @@ func (c *Client) Why(ctx context.Context, resource string, n int) (*Why, error) 
 }
 
 // Log asks for the newest events that fit.
+// Bounds without a value are left out, and the daemon then has none.
 func (c *Client) Log(ctx context.Context, q Query) (*Log, error) {
 	v := q.values()
 	set := func(key, text string) {
@@ -228,6 +238,7 @@ func moment(at time.Time) string {
 }
 
 // values returns what log and events have in common.
+// It leaves out times and ids, since a stream of events has none of these bounds.
 func (q *Query) values() url.Values {
 	v := url.Values{}
 	if q.Resource != "" {
@@ -284,6 +295,7 @@ func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*
 	}
 }
 
+// Each event is a line of JSON, and an empty line says that the daemon still lives.
 func nextEvent(in *bufio.Reader) (*Event, error) {
 	for {
 		line, err := in.ReadBytes('\n')
@@ -312,6 +324,7 @@ func (c *Client) Graph(ctx context.Context, q GraphQuery) ([]byte, error) {
 }
 
 // Dump asks what each unsettled vertex waits for.
+// The text is for people and not stable.
 func (c *Client) Dump(ctx context.Context) (string, error) {
 	data, err := c.text(ctx, "/v1/dump", nil)
 	return string(data), err
@@ -329,16 +342,19 @@ func (c *Client) text(ctx context.Context, path string, v url.Values) ([]byte, e
 }
 
 // Pause tells the daemon to leave something alone.
+// It returns when the engine has taken the pause over.
 func (c *Client) Pause(ctx context.Context, req PauseRequest) (*Done, error) {
 	return ask[Done](ctx, c, http.MethodPost, "/v1/pause", nil, req)
 }
 
 // Resume tells it to go on.
+// With an empty name every pause ends, and held changes go through.
 func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
 	return ask[Done](ctx, c, http.MethodPost, "/v1/resume", nil, req)
 }
 
 // Retry tells it to try failed resources again.
+// Without names it means all that have failed.
 func (c *Client) Retry(ctx context.Context, req RetryRequest) (*Retried, error) {
 	return ask[Retried](ctx, c, http.MethodPost, "/v1/retry", nil, req)
 }

@@ -23,4 +23,17 @@
 //     and none goes away or changes its meaning.
 //   - Serve returns when its context has ended and every request is over. It
 //     leaves no goroutine, no descriptor and no socket.
+//
+// # A request
+//
+// A client connects to the socket; the kernel names its user. The frame of package httpd
+// refuses others, checks the method, the path and the query, and calls one of the methods
+// get... or post... of Server. That asks the Engine or the History, and returns a value
+// for JSON or an error. Errors become problem+json, see problem.
+//
+// # Times
+//
+// A question that waits for nothing is answered within askTimeout. A question that waits
+// names its time in seconds, bounded by an hour. A Client gives the daemon twice
+// askTimeout beyond that before it reports ErrSilent.
 package control

@@ -12,6 +12,7 @@ import (
 
 // Error is the body of an answer that is none. The daemon writes it as problem+json,
 // with more members: see httpd.Problem.
+// A Client returns it too, with the status of the answer.
 type Error struct {
 	Status int    `json:"-"`
 	Text   string `json:"error"`
@@ -39,6 +40,8 @@ func problem(err error) *httpd.Problem {
 }
 
 // known puts the words of this API on errors that it has a word for.
+// An error that it does not know stays as it is, and httpd answers it as a failure of the
+// server.
 func known(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return &httpd.Problem{Status: e.Status, Detail: e.Text, Hint: e.Hint}

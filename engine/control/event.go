@@ -45,6 +45,7 @@ func Outcomes() []Outcome { return outcomes[:len(outcomes):len(outcomes)] }
 
 // Event is one thing that happened. Which fields are there depends on the
 // outcome; see docs/api.md.
+// Times in seconds are floating numbers. Members that are empty are left out of the JSON.
 type Event struct {
 	ID       uint64    `json:"id,omitempty"` // 0 for what only memory knows
 	At       time.Time `json:"at"`
@@ -80,6 +81,7 @@ type Event struct {
 }
 
 // Trigger is one reason for which a resource was run.
+// Cause is one of the words of reactor.Cause.
 type Trigger struct {
 	Cause  string `json:"cause"`
 	From   string `json:"from,omitempty"`
@@ -121,6 +123,7 @@ const maxText = 16 << 10
 // omitted stands for a text that was not kept, by its length.
 type omitted int
 
+// Values stay as the engine gave them, with secrets taken out there.
 func changesOf(list []engine.Change) []Change {
 	if len(list) == 0 {
 		return nil
@@ -151,6 +154,7 @@ func side(x any) (any, int) {
 	return x, 0
 }
 
+// A trigger that came once has no count, since most do.
 func triggersOf(list []reactor.Trigger) []Trigger {
 	if len(list) == 0 {
 		return nil
@@ -187,6 +191,7 @@ func eventOf(o Outcome, r *reactor.Run) *Event {
 }
 
 // countsOf returns the states that some vertices are in.
+// States without a vertex are left out.
 func countsOf(c reactor.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range c {

@@ -48,6 +48,7 @@ func (v *Verdict) Refuse(err error) {
 }
 
 // ApplyRequest is the body of POST /v1/apply.
+// Its fields are required. The document is UTF-8 and has at most MaxDocument bytes.
 type ApplyRequest struct {
 	Name     string `json:"name"`     // what the findings call the document
 	Document string `json:"document"` // the text of a graph
@@ -56,6 +57,8 @@ type ApplyRequest struct {
 // MaxDocument bounds the length of a document that is applied.
 const MaxDocument = 16 << 20
 
+// It may take minutes, since a new graph can wait for resources that have to be brought
+// about first.
 func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.mayApply(r); err != nil {
 		return nil, err
@@ -80,6 +83,7 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 // judged answers with a verdict, once the recorder knows the graph that it is about.
+// Told makes sure that a status asked after the answer already shows the graph.
 func (s *Server) judged(w http.ResponseWriter, r *http.Request, v *Verdict, err error) (any, error) {
 	s.frame.Patience(w)
 	if err == nil {

@@ -10,12 +10,14 @@ import (
 )
 
 // Mode is the mode of the socket.
+// Owner and group may connect; whether they may do more is decided for each request.
 const Mode = 0o660
 
 // Listener is a socket made by Listen.
 type Listener = httpd.Socket
 
 // BusyError says that another program listens on the socket.
+// The error names the other daemon, so that a user can decide which one to end.
 type BusyError struct {
 	Path   string
 	Daemon *Version // nil where it does not answer as mgmt does

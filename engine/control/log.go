@@ -32,6 +32,8 @@ type Query struct {
 	Limit         int       // at most so many, the newest; 100 when 0
 }
 
+// It asks the history for one event more than is wanted, which tells whether there are
+// older ones.
 func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	q := Query{
@@ -56,6 +58,7 @@ func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 // logOf is the answer that has at most so many of some events, which come with the newest first.
+// The caller's slice is reversed in place.
 func logOf(events []*Event, limit int) *Log {
 	out := &Log{Events: events[:min(len(events), limit)], More: len(events) > limit}
 	slices.Reverse(out.Events)
@@ -85,6 +88,7 @@ func (s *Server) newest(ctx context.Context, q Query) ([]*Event, error) {
 }
 
 // sync waits until all that has happened up to now is in the history.
+// Without it a user who pauses and then looks at the log would miss the pause.
 func (s *Server) sync(ctx context.Context) error {
 	if err := s.opt.Engine.Told(ctx); err != nil {
 		return err
@@ -93,6 +97,8 @@ func (s *Server) sync(ctx context.Context) error {
 }
 
 // newestIn returns events out of a history, the newest first.
+// It stops reading as soon as it has enough. An unbounded question is one with a Limit of
+// 0.
 func newestIn(ctx context.Context, h reader, q Query) ([]*Event, error) {
 	from := journal.Query{Resource: q.Resource, From: q.Since, Until: q.Until, After: q.After, Before: q.Before, Newest: true}
 	list := []*Event{}

@@ -14,6 +14,7 @@ var errUnnamed = bad("name one as kind[name]", "no resource is given")
 
 // find returns the vertex that a name means: that of a member of a group is its
 // owner.
+// A vertex of a group runs for its members, so its history is theirs too.
 func (s *Server) find(name string) (id string, err error) {
 	g := s.opt.Recorder.Graph()
 	if g == nil {
@@ -48,6 +49,7 @@ type Names struct {
 
 const manyNames = 1000
 
+// It is for completion in a shell: names only, in order, at most 1,000 without a limit.
 func (s *Server) getResources(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	prefix := p.Get("prefix")

@@ -12,6 +12,8 @@ import (
 )
 
 // params reads the parameters of a query, and keeps the first error.
+// Methods go on after an error with the absent value, so a handler looks at err once at
+// the end.
 type params struct {
 	url.Values
 	err error
@@ -37,6 +39,7 @@ func (p *params) number(key string, absent, least, most uint64) uint64 {
 }
 
 // seconds returns a time span.
+// Fractions are allowed: 0.5 is half a second.
 func (p *params) seconds(key string, absent, most time.Duration) time.Duration {
 	text := p.Get(key)
 	if text == "" {
@@ -51,6 +54,7 @@ func (p *params) seconds(key string, absent, most time.Duration) time.Duration {
 }
 
 // time returns a moment.
+// The zero time stands for no parameter.
 func (p *params) time(key string) time.Time {
 	text := p.Get(key)
 	if text == "" {
@@ -64,6 +68,7 @@ func (p *params) time(key string) time.Time {
 }
 
 // yes returns a truth.
+// It takes the words of strconv.ParseBool, such as 1, t and true.
 func (p *params) yes(key string) bool {
 	text := p.Get(key)
 	if text == "" {

@@ -10,6 +10,7 @@ import (
 )
 
 // reader answers questions about the past.
+// A daemon's History and that of a dead one both have it.
 type reader interface {
 	Query(context.Context, journal.Query) iter.Seq2[journal.Entry, error]
 }

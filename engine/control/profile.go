@@ -35,6 +35,8 @@ func profiles() []string {
 const maxProfile = 5 * time.Minute
 
 // getProfile answers with a profile of the process.
+// A profile over a time blocks its request for that time, and no second one of that sort
+// can begin meanwhile.
 func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if all := profiles(); !slices.Contains(all, name) {
@@ -58,6 +60,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 	return text(kind, buf.Bytes()), nil
 }
 
+// It ends early with the context, and then the profile is that of the shorter time.
 func take(ctx context.Context, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
 	switch name {
 	case cpuProfile:

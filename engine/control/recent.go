@@ -21,6 +21,7 @@ type quietRun struct {
 	run     reactor.Run
 }
 
+// A full list overwrites its oldest run. The lock of the Recorder is held.
 func (q *recent) add(at time.Time, o Outcome, run reactor.Run) {
 	if len(q.runs) < maxRecent {
 		q.runs = append(q.runs, quietRun{at, o, run})

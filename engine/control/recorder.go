@@ -25,6 +25,7 @@ const (
 )
 
 // RecorderOptions configure a Recorder.
+// The zero value is fine for tests.
 type RecorderOptions struct {
 	Now     func() time.Time // that of the machine when nil; only for show, order rests on counters
 	Version string           // for the event started
@@ -33,6 +34,8 @@ type RecorderOptions struct {
 // Recorder turns the reports of the engine into events of a History, and knows the
 // present state. Its functions may be called from any goroutine, in the order of what
 // happened. They are for Options.Observer.
+// Its methods for the observer never block and do no I/O. Run is the one goroutine that
+// encodes and stores.
 type Recorder struct {
 	opt     RecorderOptions
 	session string
@@ -73,6 +76,8 @@ type Standing struct {
 }
 
 // NewRecorder returns a Recorder. It keeps nothing until its Run is called.
+// The session is the time of the start and the pid, in a form that needs no escape in a
+// URL.
 func NewRecorder(o RecorderOptions) *Recorder {
 	if o.Now == nil {
 		o.Now = engine.SystemClock{}.Now
@@ -157,6 +162,7 @@ func (r *Recorder) push(it item) {
 }
 
 // textOf returns how many bytes of text some changes hold.
+// Numbers and the like are small and do not count.
 func textOf(list []engine.Change) (n int) {
 	for i := range list {
 		for _, x := range [2]any{list[i].From, list[i].To} {
@@ -168,6 +174,7 @@ func textOf(list []engine.Change) (n int) {
 	return n
 }
 
+// The list of the engine is not altered: others hold it too.
 func withoutTexts(list []engine.Change) []engine.Change {
 	list = slices.Clone(list)
 	for i := range list {
@@ -180,6 +187,7 @@ func withoutTexts(list []engine.Change) []engine.Change {
 	return list
 }
 
+// A token that waits already is enough, so it never blocks.
 func (r *Recorder) signal() {
 	select {
 	case r.wake <- struct{}{}:
@@ -238,6 +246,7 @@ func (r *Recorder) Refused(err error) {
 }
 
 // Missed takes that so many events were not told.
+// The engine calls it when its own queue was full.
 func (r *Recorder) Missed(n int) {
 	r.mu.Lock()
 	r.dropped += n
@@ -314,6 +323,7 @@ func (r *Recorder) Changes() <-chan struct{} {
 }
 
 // Standing returns how things stand.
+// It is a copy.
 func (r *Recorder) Standing() Standing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -346,6 +356,8 @@ func (r *Recorder) Run(ctx context.Context, h History) {
 }
 
 // flush keeps the queued events.
+// Appending is done without the lock, so the engine is never held up by a disk. Events
+// that come meanwhile wait for the next flush.
 func (r *Recorder) flush(h History) {
 	r.mu.Lock()
 	items, dropped, upTo := r.queue, r.dropped, r.pushed
@@ -397,6 +409,7 @@ func plain(x any) any {
 }
 
 // Sync waits until all events from before the call are in the history.
+// It blocks until Run has flushed, for ever if Run is not called, and ends with ctx.
 func (r *Recorder) Sync(ctx context.Context) error {
 	r.mu.Lock()
 	upTo := r.pushed

@@ -10,6 +10,8 @@ import (
 // CheckDiff holds the difference of two graphs against its laws: applied to old
 // it gives new, it says nothing that is not so, and the other way round it is
 // its own mirror image. It returns the difference.
+// Both graphs stay as they are. Same decides when two values are equal, and must be
+// symmetric.
 func CheckDiff[V any](tb TB, old, new *graph.Graph[V], same func(a, b V) bool) graph.Difference {
 	tb.Helper()
 	d := graph.Diff(old, new, same)
@@ -29,6 +31,7 @@ func CheckDiff[V any](tb TB, old, new *graph.Graph[V], same func(a, b V) bool) g
 }
 
 // pair is an edge by ids.
+// Ids and not indices, since an index means another vertex in the other graph.
 type pair struct{ from, to string }
 
 // does is what an edge does.
@@ -41,6 +44,7 @@ type flatGraph struct {
 }
 
 // flat is a graph as plain sets, which are compared without help of the tested code.
+// Several declarations of an edge are one entry here, with their sum.
 func flat[V any](tb TB, g *graph.Graph[V]) flatGraph {
 	tb.Helper()
 	f := flatGraph{map[string]bool{}, map[pair]does{}}
@@ -54,6 +58,8 @@ func flat[V any](tb TB, g *graph.Graph[V]) flatGraph {
 }
 
 // checkApply does the difference by hand and holds that the result is the new graph.
+// The order is that of a swap: edges go before their vertices, and vertices come before
+// their edges.
 func checkApply[V any](tb TB, old, new *graph.Graph[V], d graph.Difference) {
 	tb.Helper()
 	f, want := flat(tb, old), flat(tb, new)
@@ -94,6 +100,7 @@ func has[K comparable, V any](m map[K]V, k K) bool {
 }
 
 // checkPairings: a vertex in both graphs is changed or kept, never both.
+// Every vertex is in exactly one of the four lists, so their lengths add up.
 func checkPairings[V any](tb TB, old, new *graph.Graph[V], d graph.Difference, same func(a, b V) bool) {
 	tb.Helper()
 	check := func(pairs []graph.Pair, want bool) {

@@ -10,6 +10,8 @@ import (
 )
 
 // Check holds a graph against every law that concerns one graph.
+// It takes time in proportion to the edges above MaxModel vertices, and cubic time up to
+// it.
 func Check[V any](tb TB, g *graph.Graph[V]) {
 	tb.Helper()
 	CheckDirected(tb, g)
@@ -22,6 +24,7 @@ func Check[V any](tb TB, g *graph.Graph[V]) {
 // CheckDirected holds any gonum graph against the laws of graph.Directed: From
 // and To mirror each other, hold no node twice, agree with HasEdgeFromTo,
 // HasEdgeBetween and Edge, and edges point the way they were asked for.
+// It needs no method beyond the interface, so it also holds wrappers and filtered views.
 func CheckDirected(tb TB, g gonum.Directed) {
 	tb.Helper()
 	all := gonum.NodesOf(g.Nodes())
@@ -76,6 +79,7 @@ func checkTo(tb TB, g gonum.Directed, v int64) int {
 }
 
 // checkPairs checks that no other method finds an edge that From does not have.
+// It asks for every pair of nodes, so callers bound their number.
 func checkPairs(tb TB, g gonum.Directed, all []gonum.Node) {
 	tb.Helper()
 	for _, u := range all {
@@ -98,6 +102,7 @@ func checkPairs(tb TB, g gonum.Directed, all []gonum.Node) {
 
 // nodeIDs reads an iterator twice, the second time after Reset, and returns the
 // ids, all different.
+// gonum allows an iterator without a known length; ours always knows it.
 func nodeIDs(tb TB, it gonum.Nodes) []int64 {
 	tb.Helper()
 	read := func() (ids []int64) {
@@ -164,6 +169,7 @@ func checkEdges[V any](tb TB, g *graph.Graph[V]) {
 }
 
 // checkRow: a row of indices rises, and the iterator over its edges agrees.
+// Rows rise strictly, because two edges between the same vertices are one.
 func checkRow(tb TB, row []int32, edges iter.Seq[graph.Edge], ends func(graph.Edge) (self, other int), i int) {
 	tb.Helper()
 	at := 0
@@ -183,6 +189,7 @@ func checkRow(tb TB, row []int32, edges iter.Seq[graph.Edge], ends func(graph.Ed
 	}
 }
 
+// An edge notifies if one declaration does, and is implied if all are.
 func checkDeclarations[V any](tb TB, g *graph.Graph[V], e graph.Edge) {
 	tb.Helper()
 	if l, ok := g.Link(e.From, e.To); !ok || l != e {
@@ -203,6 +210,7 @@ func checkDeclarations[V any](tb TB, g *graph.Graph[V], e graph.Edge) {
 }
 
 // checkOrder: the order respects edges, or there is a cycle that is one.
+// Sort is one of several right orders; only the edges bind it.
 func checkOrder[V any](tb TB, g *graph.Graph[V]) {
 	tb.Helper()
 	order, err := g.Sort()
@@ -230,6 +238,7 @@ func checkOrder[V any](tb TB, g *graph.Graph[V]) {
 
 // checkCycle holds that the error names a real cycle: each step is an edge, and the last
 // vertex is the first.
+// A cycle that begins with its least vertex is the same text in every run.
 func checkCycle[V any](tb TB, g *graph.Graph[V], err error) {
 	tb.Helper()
 	c, ok := errors.AsType[*graph.CycleError](err)

@@ -10,6 +10,8 @@ import (
 )
 
 // Bus is a message bus: a dbus-daemon with a socket of its own.
+// It belongs to one test. The daemon runs without a fork, so it dies with Stop at the
+// latest.
 type Bus struct {
 	tb     testing.TB
 	socket string
@@ -18,6 +20,8 @@ type Bus struct {
 
 // config is of a bus on which everybody may do everything, and that starts nothing. Its
 // limits are those of the bus of a machine.
+// The type session keeps it from the policy of the system's bus. A client of it may take
+// every name.
 const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
@@ -33,6 +37,8 @@ const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Config
 
 // NewBus starts a bus, which ends with the test. Where there is no dbus-daemon the test is
 // skipped, or fails in CI.
+// It returns when the daemon listens. The path of a socket may have 107 bytes, so the
+// folder is not that of the test.
 func NewBus(tb testing.TB) *Bus {
 	tb.Helper()
 	if _, err := exec.LookPath("dbus-daemon"); err != nil {
@@ -58,9 +64,11 @@ func NewBus(tb testing.TB) *Bus {
 }
 
 // Address is where the bus is, also after a restart.
+// The form is that of the D-Bus specification, and of DBUS_SYSTEM_BUS_ADDRESS.
 func (b *Bus) Address() string { return "unix:path=" + b.socket }
 
 // Start starts the bus again after Stop.
+// Clients of before have lost their connections and their names, as after a crash.
 func (b *Bus) Start() {
 	b.tb.Helper()
 	b.cmd = exec.Command("dbus-daemon", "--config-file="+b.socket+".conf", "--nofork", "--nopidfile", "--print-address")
@@ -77,6 +85,7 @@ func (b *Bus) Start() {
 }
 
 // Stop ends the bus, as if it had crashed.
+// It removes the socket, which a killed daemon leaves behind. A second call does nothing.
 func (b *Bus) Stop() {
 	if b.cmd == nil {
 		return

@@ -10,12 +10,15 @@ import (
 )
 
 // deeds are what the jobs of each type do to their unit in the end.
+// They run with the lock held, when the job ends.
 var deeds = map[string]func(*Unit){"start": started, "stop": stopped, "restart": started, "reload": reloaded}
 
 // jobTypes are the types of the jobs that the methods make.
 var jobTypes = map[string]string{"StartUnit": "start", "StopUnit": "stop", "RestartUnit": "restart", "ReloadOrTryRestartUnit": "reload"}
 
 // job returns a method that makes a job, which does something to a unit.
+// Replace and fail are the modes that mgmt uses. The call returns when the job is there;
+// the job ends in a goroutine, after Hold.
 func (m *Manager) job(method string) any {
 	kind := jobTypes[method]
 	return func(unit, mode string) (dbus.ObjectPath, *dbus.Error) {
@@ -46,6 +49,7 @@ func (m *Manager) job(method string) any {
 }
 
 // inTheWay returns a unit with a job that another job of a unit would undo. The lock is held.
+// Only the units that a start requires count, since systemd would pull them in.
 func (m *Manager) inTheWay(unit, kind string) string {
 	if m.units[unit].job != 0 {
 		return unit
@@ -64,6 +68,7 @@ func jobPath(id uint32) dbus.ObjectPath {
 }
 
 // begin makes a job. The lock is held.
+// Numbers of jobs begin at 1 and are never used again.
 func (m *Manager) begin(unit string, u *Unit, kind string) uint32 {
 	m.jobs++
 	u.job, u.jobType = m.jobs, kind
@@ -86,6 +91,7 @@ func (m *Manager) Begin(unit, kind string) (end func()) {
 }
 
 // Jobs returns how many jobs there are.
+// A test waits with it until no job is open.
 func (m *Manager) Jobs() (n int) {
 	list, _ := m.listJobs()
 	return len(list)
@@ -112,6 +118,8 @@ func (m *Manager) listJobs() ([]jobRow, *dbus.Error) {
 }
 
 // end ends a job.
+// It waits for hold without the lock. The unit may have gone meanwhile, and then there is
+// nothing to end.
 func (m *Manager) end(unit string, id uint32, hold chan struct{}) {
 	if hold != nil {
 		<-hold

@@ -20,6 +20,7 @@ const (
 // Machined answers as systemd-machined does. Its machines are the active units
 // systemd-nspawn@NAME.service of a Manager, and further ones of the test; its images come from the
 // test. Each start of a unit is another leader. Its methods may be called from any goroutine.
+// Its lock comes before that of the Manager where both are held.
 type Machined struct {
 	tb       testing.TB
 	manager  *Manager
@@ -44,6 +45,7 @@ func NewMachined(tb testing.TB, manager *Manager, remove func(image string) erro
 }
 
 // Start connects to the bus and takes the name.
+// It may follow a Stop, as when systemd starts the daemon on demand.
 func (m *Machined) Start() {
 	m.tb.Helper()
 	conn, err := dbus.Connect(m.manager.bus.Address())
@@ -99,6 +101,7 @@ func (m *Machined) Other(name, unit string) {
 }
 
 // Again starts a machine anew, as by systemctl restart, without a signal.
+// The leader and the time of start differ then, by which a caller notices.
 func (m *Machined) Again(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,6 +116,7 @@ func (m *Machined) Twitch(name string) {
 }
 
 // Asked returns how often something was asked.
+// Only GetMachine counts.
 func (m *Machined) Asked() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,6 +131,7 @@ func (m *Machined) emit(signal, name string) {
 }
 
 // machineObject is the object of a machine; the bus takes no dash and no dot in a path.
+// Other characters do not occur in the tests.
 func machineObject(name string) dbus.ObjectPath {
 	return machinedRoot + "/machine/" + dbus.ObjectPath(strings.NewReplacer("-", "_2d", ".", "_2e").Replace(name))
 }
@@ -162,6 +167,7 @@ func (m *Machined) get(name string) (dbus.ObjectPath, *dbus.Error) {
 }
 
 // listMachines answers ListMachines.
+// The host itself is a machine with the name .host, as in the real one.
 func (m *Machined) listMachines() ([]struct {
 	Name, Class, Service string
 	Path                 dbus.ObjectPath
@@ -207,6 +213,8 @@ func (m *Machined) listImages() ([]image, *dbus.Error) {
 }
 
 // remove answers RemoveImage.
+// The callback removes the files; the image goes from the list only if that succeeds. It
+// runs with the lock held, so it must not call m.
 func (m *Machined) remove(name string) *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,6 +229,8 @@ func (m *Machined) remove(name string) *dbus.Error {
 }
 
 // property is Properties.Get of a machine.
+// The leader is a process id and the time is in microseconds since 1970. Both rise with
+// each start.
 func (m *Machined) property(msg dbus.Message, _, property string) (dbus.Variant, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,6 +253,7 @@ func (m *Machined) property(msg dbus.Message, _, property string) (dbus.Variant,
 }
 
 // starts returns how often a unit was started.
+// It counts the calls that the Manager has noted, so Forget makes it smaller.
 func (m *Machined) starts(unit string) int {
 	n := 0
 	for _, c := range m.manager.Calls() {

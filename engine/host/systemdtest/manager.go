@@ -20,6 +20,8 @@ const (
 )
 
 // Unit is one unit. Fields without a value have that of a service that is stopped and disabled.
+// A test gives it to Add, which copies it. Exported fields are the wishes of the test;
+// the others are the state that follows from calls.
 type Unit struct {
 	Active string // active, inactive, failed, activating ...
 	Sub    string
@@ -55,6 +57,8 @@ type Unit struct {
 }
 
 // Manager owns the name of systemd on a bus. Its methods may be called from any goroutine.
+// One lock guards all units. Signals are sent with it held, so their order is that of the
+// changes.
 type Manager struct {
 	tb  testing.TB
 	bus *Bus
@@ -79,6 +83,7 @@ func NewManager(tb testing.TB, bus *Bus) *Manager {
 }
 
 // Start connects to the bus and takes the name; no client has subscribed.
+// It may follow a Stop, as when systemd executes itself anew.
 func (m *Manager) Start() {
 	m.tb.Helper()
 	conn, err := dbus.Connect(m.bus.Address())
@@ -101,6 +106,7 @@ func (m *Manager) Start() {
 }
 
 // Stop gives the name up. Units stay as they are.
+// It waits for the jobs: a test whose Hold is still open would block here.
 func (m *Manager) Stop() {
 	m.mu.Lock()
 	conn := m.conn
@@ -113,6 +119,7 @@ func (m *Manager) Stop() {
 }
 
 // Add adds a unit, or replaces it, and says so as a reload does.
+// Empty fields become those of a stopped, disabled service of the type simple.
 func (m *Manager) Add(unit string, u Unit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,6 +147,7 @@ func loadOf(file string) string {
 }
 
 // Set changes a unit from outside, and sends its signal and that of unit files.
+// The function runs with the lock held and must not call m. The unit must be there.
 func (m *Manager) Set(unit string, change func(*Unit)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,6 +162,7 @@ func (m *Manager) Set(unit string, change func(*Unit)) {
 }
 
 // Unit returns a unit as it is now.
+// It is a copy. An unknown unit is the zero Unit.
 func (m *Manager) Unit(unit string) Unit {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,6 +180,8 @@ func (m *Manager) Twitch(unit string) {
 }
 
 // Calls returns the calls that alter something, in order: the method and the unit.
+// Each text is the method and the unit with a space between, such as "StartUnit
+// a.service".
 func (m *Manager) Calls() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,6 +189,7 @@ func (m *Manager) Calls() []string {
 }
 
 // OnCall has f called at each call that alters something. f must not call m.
+// It runs with the lock held, before the call has an effect.
 func (m *Manager) OnCall(f func(method, unit string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -200,6 +212,7 @@ func (m *Manager) noted(method, unit string) {
 }
 
 // emit sends a signal if anybody wants signals. The lock is held.
+// systemd too sends no signal before the first Subscribe.
 func (m *Manager) emit(path, signal string, args ...any) {
 	if m.conn != nil && len(m.subscribers) > 0 {
 		_ = m.conn.Emit(dbus.ObjectPath(path), signal, args...) // a bus that is gone is what is tested
@@ -213,6 +226,8 @@ func (m *Manager) changed(unit string, u *Unit) {
 }
 
 // path is the object of a unit.
+// The escape is that of sd_bus_path_encode(3): other bytes become _ and two hexadecimal
+// digits.
 func path(unit string) dbus.ObjectPath {
 	var b strings.Builder
 	for i, c := range []byte(unit) {

@@ -58,6 +58,7 @@ func (m *Manager) subscribe(sender dbus.Sender) *dbus.Error {
 }
 
 // doReload answers Reload: all unit files are read again.
+// The signal comes twice: true at the beginning, false at the end.
 func (m *Manager) doReload() *dbus.Error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,6 +88,7 @@ func (m *Manager) resetFailed(unit string) *dbus.Error {
 }
 
 // list answers ListUnitsByNames; an unknown unit has a row too, which says so.
+// A unit with Dies fails here, the first time that a caller sees it run.
 func (m *Manager) list(names []string) ([]row, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,6 +130,7 @@ func (m *Manager) files() ([]struct{ Path, State string }, *dbus.Error) {
 }
 
 // get is Properties.Get of a unit.
+// The object names the unit. A property that mgmt does not read is an error.
 func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,6 +164,7 @@ func (m *Manager) disable(units []string, runtime bool) ([]change, *dbus.Error) 
 
 // takeBack takes back the permanent state, or the state until the next boot; the other of the two
 // stays.
+// A unit can be enabled twice: for good in /etc, and until the next boot in /run.
 func (m *Manager) takeBack(method string, units []string, runtime bool, word string) ([]change, *dbus.Error) {
 	m.mu.Lock()
 	other := word + "-runtime"
@@ -187,7 +191,9 @@ func (m *Manager) takeBack(method string, units []string, runtime bool, word str
 	return changes, err
 }
 
-// link alters what the files of units say.
+// link alters the state of unit files.
+// A unit that can only be masked need not exist. With Fixed the call is answered as a
+// success and changes nothing.
 func (m *Manager) link(method string, units []string, file string) ([]change, *dbus.Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -213,6 +219,7 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 
 // started brings a unit up, or to the failure that the test wants. A unit with a limit
 // fails from so many starts on.
+// The limit counts since the last ResetFailedUnit, as StartLimitBurst does.
 func started(u *Unit) {
 	u.starts++
 	switch {

@@ -1,5 +1,14 @@
 // Package storetest is the one suite that every engine.Store passes. The laws are
 // in the comment of package journal.
+//
+// # Use
+//
+// A test of a store calls Run with functions that open it:
+//
+//	storetest.Run(t, storetest.Backend{Open: func(t *testing.T) engine.Store { return journal.NewMemory() }})
+//
+// Each test opens a store of its own. A law that
+// only holds after the death of a process runs where Reopen is given.
 package storetest
 
 import (
@@ -16,6 +25,7 @@ import (
 )
 
 // Backend makes the stores of one test.
+// Its functions fail the test instead of returning an error.
 type Backend struct {
 	// Open opens an empty store. Closing is left to the test's Cleanup.
 	Open func(t *testing.T) engine.Store
@@ -25,6 +35,7 @@ type Backend struct {
 }
 
 // Run runs the suite.
+// It blocks until all tests of the suite are over.
 func Run(t *testing.T, b Backend) {
 	t.Helper()
 	for _, c := range []struct {
@@ -62,6 +73,8 @@ func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
 }
 
 // want compares all records of a table, in the order of their keys, with key=value words.
+// It reads the whole table in one pass, which is also how the engine reads a table at its
+// start.
 func want(t *testing.T, s engine.Store, table, want string) {
 	t.Helper()
 	var got []string
@@ -175,6 +188,8 @@ func testMoment(t *testing.T, s engine.Store) {
 }
 
 // testTogether: commits of many goroutines are each whole, and none is lost.
+// Run it with -race, which finds a store without a lock. Readers look on
+// while others write.
 func testTogether(t *testing.T, s engine.Store) {
 	const workers, each = 4, 25
 	var wg sync.WaitGroup

@@ -33,6 +33,7 @@ package derive
 import "github.com/reactivegraph/mgmt/engine/schema"
 
 // Kind is all that is known about one kind of resource, as plain data.
+// Functions of this package read it and alter nothing in it.
 type Kind struct {
 	Name      string       // lower case
 	Doc       string       // Markdown: what it manages; Type.Doc when empty

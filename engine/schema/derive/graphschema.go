@@ -12,6 +12,8 @@ import (
 // GraphSchema returns the JSON Schema of a whole graph file: its keys, each kind
 // under $defs and resources.KIND, the metaparameters, references and edges. The
 // order of kinds does not matter; meta is the type of the metaparameters.
+// An error is a defect of the caller: a kind without a struct type, or twice the same
+// name.
 func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 	if meta == nil {
 		return nil, errors.New("the type of the metaparameters is missing")
@@ -71,6 +73,7 @@ func commentRule() *rule {
 }
 
 // nameRule is for names, which are text that is not empty.
+// A length of at least 1 is all that an editor can check of a name.
 func nameRule(doc string) *rule {
 	return &rule{Description: doc, Type: textTypes, MinLength: new(int64(1))}
 }
@@ -109,6 +112,8 @@ func edgeRule() *rule {
 
 // kindRule is the rule of one declaration: the fields of the kind and the keys
 // that every resource has. A required parameter may be received instead.
+// JSON Schema can not say that one required key may be received instead. So a declaration
+// with recv has no required parameters here.
 func (w *ruler) kind(k Kind) *rule {
 	r := w.rule(k.Type)
 	r.Title, r.Description, r.Type = k.Name, k.doc(), "object"

@@ -14,9 +14,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+// Editors such as those with yaml-language-server read this draft.
 const draft = "https://json-schema.org/draft/2020-12/schema"
 
 // rule is one JSON Schema, in the order in which it is written.
+// The order of its fields is the order of the keys in the text. A key without a value is
+// left out.
 type rule struct {
 	Schema        string      `json:"$schema,omitempty"`
 	Ref           string      `json:"$ref,omitempty"`
@@ -59,6 +62,7 @@ type named struct {
 }
 
 // MarshalJSON writes an object.
+// A Go map would lose the order of the keys, which editors show to people.
 func (rs rules) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, r := range rs {
@@ -134,6 +138,8 @@ type ruler struct {
 func newRuler(prefix string) *ruler { return &ruler{prefix: prefix, names: map[*schema.Type]string{}} }
 
 // link refers to the definition of what t links to, which is made when it is first asked for.
+// The definition is entered before its fields are translated, so that a type which
+// contains itself comes to an end.
 func (w *ruler) link(t *schema.Type) *rule {
 	name, ok := w.names[t.Link]
 	if !ok {
@@ -165,6 +171,7 @@ func escapePointer(s string) string {
 }
 
 // rule translates a type.
+// A type without a rule, such as any, allows every value.
 func (w *ruler) rule(t *schema.Type) *rule {
 	if t.Link != nil {
 		return w.link(t)
@@ -207,6 +214,7 @@ func (w *ruler) rule(t *schema.Type) *rule {
 }
 
 // orNull lets the rule take null too.
+// A rule without a type allows null already.
 func (r *rule) orNull() {
 	switch have := r.Type.(type) {
 	case string:
@@ -238,6 +246,7 @@ func floatNumber(f *float64) json.Number {
 }
 
 // integer gives the bounds, and the range of the bits where it is below 64.
+// Decode reads whole numbers of 64 bits, so such a type needs no bound.
 func (r *rule) integer(t *schema.Type) {
 	r.Type, r.Minimum, r.Maximum = "integer", number(t.Min), number(t.Max)
 	narrow := t.Bits > 0 && t.Bits < 64
@@ -277,6 +286,8 @@ func (r *rule) float(t *schema.Type) {
 
 // text also takes what YAML reads as a number or a boolean where no quotes are
 // written, as Decode does.
+// Words of an enum that YAML would read as a boolean or a number are allowed in that form
+// too.
 func (r *rule) text(t *schema.Type) {
 	r.Type, r.MinLength, r.MaxLength, r.Pattern = textTypes, t.Min, t.Max, t.Pattern
 	if f, ok := schema.Formats[t.Format]; ok {
@@ -334,6 +345,7 @@ func (r *rule) duration(t *schema.Type) {
 }
 
 // structure states the keys of a struct; no others are allowed.
+// A struct without required fields may be null, which stands for all defaults.
 func (w *ruler) structure(r *rule, t *schema.Type) {
 	r.Type, r.Additional = "object", false
 	for _, f := range t.Fields {
@@ -363,6 +375,7 @@ func (w *ruler) field(f *schema.Field) *rule {
 }
 
 // jsonDefault writes a plain value as it stands in a graph; a secret is left out.
+// Durations become text such as 1m30s; other types become the text of fmt.
 func jsonDefault(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:

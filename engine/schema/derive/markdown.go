@@ -17,6 +17,7 @@ type row struct {
 }
 
 // rows yields the fields of a type and of the structs inside, parents first.
+// A list of structs has the path key[].inner, a map has key.*.inner.
 func rows(t *schema.Type, prefix string) iter.Seq[row] {
 	return func(yield func(row) bool) {
 		if t == nil || t.Kind != schema.KindStruct {
@@ -52,6 +53,7 @@ func leaf(t *schema.Type) (*schema.Type, string) {
 }
 
 // Markdown returns the reference page of a kind.
+// It is called for the reference and by the verb doc.
 func Markdown(k Kind) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", k.Name)
@@ -121,6 +123,7 @@ func cell(s string) string {
 }
 
 // code puts a text between backticks, as many as it needs.
+// A text with a backtick in it needs two around it, by the rules of CommonMark.
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -140,6 +143,7 @@ const maxDefault = 40
 func DefaultText(f *schema.Field) string { return code(defaultText(f)) }
 
 // defaultText writes a default as a graph would.
+// It is cut after 40 characters.
 func defaultText(f *schema.Field) string {
 	if !f.HasDefault {
 		return ""
@@ -196,6 +200,7 @@ var kindNames = map[schema.Kind]string{
 
 // TypeName names a type in a word or two, for a table: "list of text", "duration
 // (ms)", "exists | absent".
+// A type that refers to itself is named and not unfolded.
 func TypeName(t *schema.Type) string {
 	s := kindNames[t.Kind]
 	switch {
@@ -236,6 +241,7 @@ func limits(t *schema.Type) string {
 }
 
 // bound writes a bound in the unit of its type.
+// Durations and sizes have units in it, other numbers have none.
 func bound(t *schema.Type, n *int64) string {
 	switch {
 	case n == nil:

@@ -14,6 +14,7 @@ const minWidth = 40
 const indent = "        "
 
 // Text returns the page of a kind for a terminal of that many columns.
+// A width below 40 counts as 40. Lines of code are not wrapped.
 func Text(k Kind, width int) string {
 	width = max(width, minWidth)
 	var b strings.Builder
@@ -79,6 +80,8 @@ func section(b *strings.Builder, title string, t *schema.Type, width int) {
 
 // wrap writes words in lines of at most width columns; a longer word has a line
 // of its own.
+// Width counts characters, which is right for all but wide ones. Spaces and line breaks
+// of the text are lost.
 func wrap(b *strings.Builder, text, indent string, width int) {
 	col := 0
 	for word := range strings.FieldsSeq(text) {

@@ -18,6 +18,8 @@ import (
 // names become one or a value another, is an error: text that is no UTF-8, half of a
 // surrogate pair, a key that is there twice. Errors repeat nothing of the text: it may
 // hold what is secret.
+// The text may have any length and any depth that jsonnode takes. Callers give it the
+// output of a program that they have run.
 func Parse(text []byte) (any, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is no UTF-8")
@@ -47,6 +49,8 @@ func value(n *schema.Node) (any, error) {
 	return nil, nil
 }
 
+// An empty list is an empty slice and not nil, so it stays a list when it is written
+// again.
 func list(n *schema.Node) (any, error) {
 	out := make([]any, len(n.Items))
 	for i, item := range n.Items {
@@ -58,6 +62,7 @@ func list(n *schema.Node) (any, error) {
 	return out, nil
 }
 
+// Keys are there once: the parser has refused a second one.
 func object(n *schema.Node) (any, error) {
 	out := make(map[string]any, len(n.Pairs))
 	for _, p := range n.Pairs {
@@ -69,6 +74,8 @@ func object(n *schema.Node) (any, error) {
 	return out, nil
 }
 
+// A whole number beyond 64 bits would lose digits as a float, so it is an error. A number
+// with a point or an exponent is a float.
 func number(n json.Number) (any, error) {
 	if i, err := n.Int64(); err == nil {
 		return i, nil
