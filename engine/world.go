@@ -30,7 +30,8 @@ type World interface {
 	Txn(ctx context.Context, compares []Compare, ops []Op) (revision int64, ok bool, err error)
 	// Watch yields the changes below a prefix in order, whole revisions at a time. It
 	// begins after the given revision, and ends without an error when the context ends.
-	// A revision that is too old yields ErrCompacted: list again.
+	// A revision that is too old yields ErrCompacted, and so does a revision that the
+	// store has never had: it was restored from an older copy. List again then.
 	Watch(ctx context.Context, prefix string, from int64) iter.Seq2[Batch, error]
 	// Lease makes a lease. The World renews it as long as it can reach the store.
 	// Keys put with it vanish when it is revoked. They vanish at most ttl after the
@@ -48,7 +49,7 @@ type World interface {
 // that met the first may be repeated as it is. A call that met the second may not.
 var (
 	ErrNotFound    = errors.New("not found")
-	ErrCompacted   = errors.New("the revision is too old, list again")
+	ErrCompacted   = errors.New("the store does not have this revision any more, list again")
 	ErrClosed      = errors.New("the store is closed")
 	ErrUnavailable = errors.New("the store cannot be reached or written to now")
 	ErrRefused     = errors.New("the store refuses this")
@@ -137,8 +138,8 @@ type KV struct {
 // ListOptions say which page of a list is wanted. The zero value is the whole list as
 // it is now.
 type ListOptions struct {
-	// At is the revision to list at: 0 for now, or that of an earlier page. A
-	// revision that is forgotten is ErrCompacted; the list begins again then.
+	// At is the revision to list at: 0 for now, or that of an earlier page. A revision
+	// that is forgotten, or never was, is ErrCompacted; the list begins again then.
 	At int64
 	// Limit is the greatest number of keys in the page; 0 is all of them.
 	Limit int

@@ -120,7 +120,7 @@ func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) 
 		case o.At < st.Floor:
 			return fmt.Errorf("list at revision %d, kept since %d: %w", o.At, st.Floor, engine.ErrCompacted)
 		case o.At > st.Rev:
-			return fmt.Errorf("%w: a list at revision %d, and the newest is %d", engine.ErrRefused, o.At, st.Rev)
+			return fmt.Errorf("list at revision %d, and the newest is %d: %w", o.At, st.Rev, engine.ErrCompacted)
 		}
 		return r.Scan(prefix, o.After, p.Revision, func(v Version) bool {
 			if p.More = o.Limit > 0 && len(p.KVs) == o.Limit; p.More {
@@ -155,7 +155,7 @@ const (
 	bookmarkAt = 256 // revisions without a change of its own, after which a Watch gets a bookmark
 )
 
-// Watch implements engine.World. A revision in the future is waited for.
+// Watch implements engine.World.
 func (c *Client) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
 	return func(yield func(engine.Batch, error) bool) {
 		told := from
@@ -201,6 +201,9 @@ func (c *Client) since(prefix string, from int64) (found []engine.Batch, next in
 		st := r.State()
 		if from < st.Floor {
 			return fmt.Errorf("watch from revision %d, kept since %d: %w", from, st.Floor, engine.ErrCompacted)
+		}
+		if from > st.Rev {
+			return fmt.Errorf("watch from revision %d, and the newest is %d: %w", from, st.Rev, engine.ErrCompacted)
 		}
 		s := scan{r: r, prefix: prefix, next: from}
 		err := r.Changes(from, s.take)
