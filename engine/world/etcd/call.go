@@ -3,6 +3,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -65,7 +68,23 @@ func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.C
 	if err != nil {
 		return err
 	}
-	return f(ctx, c)
+	err = f(ctx, c)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("no answer within %s: %w", w.o.Timeout, cmp.Or(w.why(c), err))
+}
+
+// why returns the error of the connection, or nil where there is a connection. A call waits for a connection, and then
+// tells that its time is over, and not what was wrong.
+func (w *World) why(c *clientv3.Client) error {
+	ctx, cancel := context.WithTimeout(w.ctx, w.o.Timeout)
+	defer cancel()
+	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(ctx, &pb.StatusRequest{}, grpc.WaitForReady(false))
+	if status.Code(err) != codes.Unavailable {
+		return nil
+	}
+	return err
 }
 
 // ready returns why a call cannot be served.
@@ -111,9 +130,12 @@ func classify(err error) error {
 			return err
 		}
 	}
+	if err == nil {
+		return nil
+	}
 	err = rpctypes.Error(err)
 	switch code := codeOf(err); {
-	case errors.Is(err, rpctypes.ErrCompacted):
+	case errors.Is(err, rpctypes.ErrCompacted), errors.Is(err, rpctypes.ErrFutureRev): // the second after a restore
 		return fmt.Errorf("%w: %w", engine.ErrCompacted, err)
 	case slices.ContainsFunc(handshakes, func(text string) bool { return strings.Contains(err.Error(), text) }):
 		return fmt.Errorf("%w: %w: %w", engine.ErrRefused, ErrCertificate, err)

@@ -27,6 +27,10 @@ type lease struct {
 
 	mu      sync.Mutex
 	revoked bool // the store has deleted the keys
+
+	// Of the goroutine that renews. It keeps its stream, since with a password each new one costs the server a hash.
+	stream pb.Lease_LeaseKeepAliveClient
+	hangUp context.CancelFunc
 }
 
 // Lease implements engine.World. etcd counts whole seconds, and has a shortest time that follows from its elections.
@@ -121,6 +125,7 @@ func gone(_ *clientv3.LeaseRevokeResponse, err error) error {
 // keep renews the lease until it ends, or the World does. It counts from before each request, so the lease ends here
 // no later than in the store.
 func (l *lease) keep(renewed time.Time) {
+	defer l.cancel()
 	clock, wait := l.w.o.Clock, l.ttl/3
 	for {
 		if l.w.pause(l.ctx, wait) != nil {
@@ -146,26 +151,45 @@ func (l *lease) keep(renewed time.Time) {
 	}
 }
 
-// renew asks the store once, and reports whether it still has the lease.
+// renew asks the store once, and reports whether it still has the lease. A stream that fails is left.
 func (l *lease) renew(left time.Duration) (alive bool, err error) {
-	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(l.ctx), min(left, l.w.o.Timeout))
+	ctx, cancel := context.WithTimeout(l.ctx, min(left, l.w.o.Timeout))
 	defer cancel()
+	if l.stream == nil {
+		if err := l.connect(ctx); err != nil {
+			return false, err
+		}
+	}
+	defer context.AfterFunc(ctx, l.hangUp)()
+	if err = l.stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(l.id)}); err == nil {
+		var resp *pb.LeaseKeepAliveResponse
+		if resp, err = l.stream.Recv(); err == nil {
+			return resp.TTL > 0, nil
+		}
+	}
+	l.hangUp()
+	l.stream = nil
+	return false, err
+}
+
+// connect opens a stream, which ends with the lease.
+func (l *lease) connect(ctx context.Context) error {
 	c, err := l.w.connected(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
-	s, err := pb.NewLeaseClient(c.ActiveConnection()).LeaseKeepAlive(ctx)
+	own, hangUp := context.WithCancel(clientv3.WithRequireLeader(l.ctx))
+	stop := context.AfterFunc(ctx, hangUp)
+	s, err := pb.NewLeaseClient(c.ActiveConnection()).LeaseKeepAlive(own)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
-		return false, err
+		hangUp()
+		return err
 	}
-	if err := s.Send(&pb.LeaseKeepAliveRequest{ID: int64(l.id)}); err != nil {
-		return false, err
-	}
-	resp, err := s.Recv()
-	if err != nil {
-		return false, err
-	}
-	return resp.TTL > 0, nil
+	l.stream, l.hangUp = s, hangUp
+	return nil
 }
 
 // attached returns the lease of an operation as etcd names it.

@@ -120,6 +120,9 @@ func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.begin(ctx, c); err != nil {
+		return nil, err
+	}
 	s, err := pb.NewWatchClient(c.ActiveConnection()).Watch(ctx, grpc.MaxCallRecvMsgSize(maxMessage))
 	if err != nil {
 		return nil, err
@@ -128,6 +131,19 @@ func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 		Key: []byte(f.prefix), RangeEnd: []byte(clientv3.GetPrefixRangeEnd(f.prefix)),
 		StartRevision: f.told + 1, ProgressNotify: true,
 	}}})
+}
+
+// begin asks whether the store still has, and ever had, the revision to begin after. A server before 3.4.36 keeps no
+// deletion at the very revision of a compaction, so it is not enough to have the one after it.
+func (f *follower) begin(ctx context.Context, c *clientv3.Client) error {
+	if f.told == 0 {
+		return nil
+	}
+	_, err := c.Get(ctx, f.prefix, clientv3.WithRev(f.told), clientv3.WithCountOnly())
+	if err = classify(err); errors.Is(err, engine.ErrCompacted) {
+		return fmt.Errorf("watch from revision %d: %w", f.told, err)
+	}
+	return err
 }
 
 // maxMessage is the greatest answer in bytes. The server sends whole revisions, up to 1,000 at once.

@@ -1,0 +1,40 @@
+package etcd
+
+import (
+	"net/url"
+	"slices"
+)
+
+// Grant is a right on keys of a World. Every right allows to read.
+type Grant struct {
+	Key   string
+	Below bool // every key that begins with Key, and not Key alone
+	Write bool
+}
+
+// HostGrants are the rights of a host with these roles, by the keys of the packages model and hosts. It reads its
+// topics, who is alive, and where an id is. It writes its own status, its own exports, and its own place among the
+// hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those of its topics.
+// exportTo are further topics that it may export to.
+func HostGrants(host string, roles []string, exportTo ...string) []Grant {
+	name := url.PathEscape(host)
+	grants := []Grant{
+		{Key: "hosts/", Below: true}, {Key: "i/", Below: true}, {Key: "meta/", Below: true},
+		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true},
+	}
+	topics := []string{"all", "host:" + host}
+	for _, r := range roles {
+		topics = append(topics, "group:"+r)
+	}
+	for _, t := range topics {
+		t = url.PathEscape(t) + "/"
+		grants = append(grants, Grant{Key: "m/" + t, Below: true}, Grant{Key: "exports/" + t, Below: true})
+		for _, table := range []string{"kv/", "schedules/", "semaphores/"} {
+			grants = append(grants, Grant{Key: table + t, Below: true, Write: true})
+		}
+	}
+	for _, t := range slices.Concat(topics, exportTo) {
+		grants = append(grants, Grant{Key: "exports/" + url.PathEscape(t) + "/" + name + "/", Below: true, Write: true})
+	}
+	return grants
+}
