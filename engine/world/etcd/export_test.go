@@ -13,3 +13,13 @@ func (w *World) Abandon() {
 		_ = w.client.Close()
 	}
 }
+
+// Servers are the endpoints that the World knows now.
+func (w *World) Servers() []string {
+	w.connecting <- struct{}{}
+	defer func() { <-w.connecting }()
+	if w.client == nil {
+		return nil
+	}
+	return w.client.Endpoints()
+}

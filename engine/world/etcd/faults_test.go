@@ -1,0 +1,248 @@
+//go:build !small
+
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
+)
+
+// reader follows a prefix as a daemon does: after ErrUnavailable it watches again from where it was.
+type reader struct {
+	mu    sync.Mutex
+	seen  []string
+	lost  int // how often the store could not be reached
+	ended error
+}
+
+// read starts a reader, which ends with the test.
+func read(t *testing.T, w engine.World, prefix string, from int64) *reader {
+	r, ctx, done := &reader{}, t.Context(), make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			for b, err := range w.Watch(ctx, prefix, from) {
+				if !r.take(b, err) {
+					return
+				}
+				from = max(from, b.Revision)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = w.Close()
+		<-done
+	})
+	return r
+}
+
+// take keeps a batch, and reports whether to go on.
+func (r *reader) take(b engine.Batch, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, u := range b.Updates {
+		r.seen = append(r.seen, string(u.Value))
+	}
+	if errors.Is(err, engine.ErrUnavailable) {
+		r.lost++
+		return true
+	}
+	r.ended = err
+	return err == nil
+}
+
+// wants waits until the reader has seen exactly the numbers from 1 to n.
+func (r *reader) wants(t *testing.T, n int) {
+	t.Helper()
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint(i+1))
+	}
+	until(t, "the reader sees all", func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if got := strings.Join(r.seen, " "); got != strings.Join(want, " ") {
+			return fmt.Errorf("it has seen %s, want up to %d; ended with %v", got, n, r.ended)
+		}
+		return nil
+	})
+}
+
+// outages returns how often the reader has lost the store.
+func (r *reader) outages() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
+}
+
+// TestStoreGone: while the store is away each call says so, and a Watch, too. When it is back all goes on, with the
+// same lease, and the Watch has lost nothing.
+func TestStoreGone(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second})
+		l, err := w.Lease(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Lease: l}}); err != nil {
+			t.Fatal(err)
+		}
+		r := read(t, w, "n", put(t, w, "first", "0"))
+		put(t, w, "n", "1")
+		r.wants(t, 1)
+		m.kill()
+		unavailable(t, w)
+		until(t, "the Watch tells", func() error {
+			if r.outages() == 0 {
+				return errors.New("it has not told that the store is away")
+			}
+			return nil
+		})
+		m.start()
+		until(t, "the store is back", func() error { _, err := w.Get(t.Context(), "n"); return err })
+		put(t, w, "n", "2")
+		r.wants(t, 2)
+		if _, err := w.Get(t.Context(), "leased"); err != nil || l.Done() == nil {
+			t.Error("the lease:", err)
+		}
+		select {
+		case <-l.Done():
+			t.Error("the lease has ended")
+		default:
+		}
+	})
+}
+
+// unavailable fails where a call on a store that is away does not say so. No call hangs.
+func unavailable(t *testing.T, w *etcd.World) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, get := w.Get(ctx, "n")
+	_, list := w.List(ctx, "n", engine.ListOptions{})
+	_, _, txn := w.Txn(ctx, nil, []engine.Op{{Key: "lost"}})
+	_, lease := w.Lease(ctx, time.Second)
+	for what, err := range map[string]error{"Get": get, "List": list, "Txn": txn, "Lease": lease} {
+		if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestStoreAwayAtFirst: a World is made while the store is away, with and without a password, and serves when the
+// store comes.
+func TestStoreAwayAtFirst(t *testing.T) {
+	m := prepare(t, versions[0], "m0", "http")
+	m.args = append(m.args, "--initial-cluster=m0=http://"+m.peer)
+	o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second}
+	w := open(t, o)
+	o.User, o.Password = "root", "secret"
+	other := open(t, o)
+	unavailable(t, w)
+	unavailable(t, other)
+	m.start()
+	for _, w := range []*etcd.World{w, other} {
+		until(t, "the store has come", func() error {
+			_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "n"}})
+			return err
+		})
+	}
+}
+
+// TestLeaseOutlived: where the store does not answer for the time of a lease, the lease has ended: it says so, takes
+// no keys, and Close reports what it could not do.
+func TestLeaseOutlived(t *testing.T) {
+	m := single(t, versions[0])
+	w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second})
+	l, err := w.Lease(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long, err := w.Lease(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.kill()
+	select {
+	case <-l.Done():
+	case <-time.After(time.Minute):
+		t.Fatal("the end of the lease is not told")
+	}
+	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a put with it: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), long.ID()) {
+		t.Errorf("Close with a lease that it cannot revoke: %v", err)
+	}
+}
+
+// TestSlowStore: a server that holds its connections and answers nothing ends each call in its time. When it goes on,
+// the Watch has lost nothing, and shows nothing twice.
+func TestSlowStore(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second})
+		r := read(t, w, "n", put(t, w, "first", "0"))
+		put(t, w, "n", "1")
+		r.wants(t, 1)
+		m.signal(syscall.SIGSTOP)
+		unavailable(t, w)
+		m.signal(syscall.SIGCONT)
+		until(t, "the server goes on", func() error { _, err := w.Get(t.Context(), "n"); return err })
+		put(t, w, "n", "2")
+		r.wants(t, 2)
+	})
+}
+
+// signal stops the process, or lets it go on.
+func (m *member) signal(s syscall.Signal) {
+	m.t.Helper()
+	if err := m.cmd.Process.Signal(s); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// TestSlowReader: a Watch whose user does not read holds no memory here. It shows what the server still had for it, in
+// order and without a gap, and then that the rest is forgotten.
+func TestSlowReader(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}})
+		from := put(t, w, "first", "0")
+		big := strings.Repeat("x", 32<<10)
+		put(t, w, "n", "0 "+big)
+		next, writes := 0, 1200
+		var failed error
+		for b, err := range w.Watch(t.Context(), "n", from) {
+			if failed = err; err != nil {
+				break
+			}
+			for _, u := range b.Updates {
+				if got, _, _ := strings.Cut(string(u.Value), " "); got != fmt.Sprint(next) {
+					t.Fatalf("%s came, want %d", got, next)
+				}
+				next++
+			}
+			for i := range writes { // while the first batch is in the hands of the user
+				put(t, w, "n", fmt.Sprint(i+1, " ", big))
+			}
+			if writes > 0 {
+				compact(t, m.endpoint)
+			}
+			writes = 0
+		}
+		if !errors.Is(failed, engine.ErrCompacted) {
+			t.Errorf("after %d writes: %v", next, failed)
+		}
+	})
+}
