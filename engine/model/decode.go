@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,7 +180,7 @@ func (d *decoder) value(f *Field, t *schema.Type, n *schema.Node) (any, bool) {
 	return nil, false
 }
 
-// plain reads a value without nested objects.
+// plain reads a value without nested objects. Numbers may be text, as they are in forms and on command lines.
 func (d *decoder) plain(f *Field, t *schema.Type, n *schema.Node) (any, bool) {
 	if code := BadReference; f.Target != "" {
 		if n.Kind != schema.NodeString && t.Kind == schema.KindString {
@@ -200,13 +201,15 @@ func (d *decoder) plain(f *Field, t *schema.Type, n *schema.Node) (any, bool) {
 		}
 		return nil, false
 	}
+	v = canonical(t, v)
 	if list, ok := v.([]any); ok && f.Set {
 		v = asSet(list)
 	}
 	return v, v != nil
 }
 
-// taken makes an Error of a finding of the schema.
+// taken makes an Error of a finding of the schema. A value of another shape is a Validation, and so is a wrong word.
+// Text that is not in the notation of its type is a BadValue.
 func (d *decoder) taken(t *schema.Type, x schema.Diagnostic) {
 	code, at := BadValue, t
 	if x.Path != "" {
@@ -239,7 +242,7 @@ func (d *decoder) taken(t *schema.Type, x schema.Diagnostic) {
 	d.fail(code, x.Pos, x.Suggestion, message)
 }
 
-// strict refuses values that the schema would take for text, though they are no text in JSON.
+// strict refuses values that the schema would take for text, such as the number 5.
 func (d *decoder) strict(t *schema.Type, n *schema.Node) bool {
 	ok := true
 	switch {
@@ -329,6 +332,32 @@ func (d *decoder) lowerObject(f *Field, o *Object) (any, bool) {
 	return nil, false
 }
 
+// canonical writes addresses in their usual form, so that an index finds them however they were written.
+func canonical(t *schema.Type, v any) any {
+	switch x := v.(type) {
+	case string:
+		switch t.Format {
+		case "ip":
+			if a, err := netip.ParseAddr(x); err == nil {
+				return a.String()
+			}
+		case "cidr":
+			if p, err := netip.ParsePrefix(x); err == nil {
+				return p.String()
+			}
+		case "mac":
+			return strings.ToLower(strings.ReplaceAll(x, "-", ":"))
+		}
+	case []any:
+		if t.Kind == schema.KindList && t.Elem.Format != "" {
+			for i := range x {
+				x[i] = canonical(t.Elem, x[i])
+			}
+		}
+	}
+	return v
+}
+
 // numbers turns the text of numbers into numbers, where numbers are wanted.
 func numbers(t *schema.Type, n *schema.Node) *schema.Node {
 	switch {
@@ -357,6 +386,7 @@ func asSet(list []any) []any {
 	return slices.CompactFunc(out, func(a, b any) bool { return Compare(a, b) == 0 })
 }
 
+// keys returns the names of the fields, for suggestions.
 func (m *Model) keys() []string {
 	keys := make([]string, len(m.fields))
 	for i, f := range m.fields {

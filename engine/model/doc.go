@@ -34,4 +34,17 @@
 //     All faults of one object come at once.
 //   - A secret is written encrypted, or not at all. No answer shows one.
 //   - Nothing here reads a clock.
+//
+// # How it works
+//
+// A record is JSON: an envelope with the version of the schema, and the set fields of the object. Its key begins with
+// the topic. A host watches its topics alone, and a role of the store can be bound to them. A second
+// key has the topic for each id. An id is escaped, so it may have any character.
+//
+// A transaction of NB reads, calls hooks, and writes with a comparison for each key that it has read. Where a
+// comparison does not hold, another writer was faster, and the transaction runs again from the beginning.
+//
+// An index key is the list of the values at the paths of the index. Missing stands for a value that is absent, and Any
+// in a question for every value. A path that goes through a reference reads the target in the same store. The store
+// remembers who has read what, and makes those keys again when the target changes.
 package model

@@ -58,7 +58,7 @@ func (m *Model) event(name string) error {
 	return m.fault(UnknownEvent, "", "", "there is no event %q; the events are %v", name, m.events)
 }
 
-// Clear ends all subscriptions of a model.
+// Clear ends all subscriptions of a model. Events that are being emitted still come.
 func (e *Events) Clear(m *Model) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

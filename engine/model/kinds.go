@@ -34,7 +34,7 @@ func (r *Registry) ofKind(name string) (*Model, error) {
 	return m, err
 }
 
-// kindSpec describes the objects of a kind: the parameters that a graph may set, and the other keys of a declaration.
+// kindSpec leaves the type of each parameter to the kind, so there is no second description to keep right. It describes the objects of a kind: the parameters that a graph may set, and the other keys of a declaration.
 func kindSpec(k engine.Kind) Spec {
 	refs := &schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindRef}}
 	tree := &schema.Type{Kind: schema.KindMap, Elem: &schema.Type{Kind: schema.KindAny}}

@@ -27,7 +27,7 @@ type listing struct {
 
 // run is an iter.Seq2.
 func (l *listing) run(yield func(*Object, error) bool) {
-	if l.index, l.wanted, l.err = l.q.Keys(); l.err != nil {
+	if l.index, l.wanted, l.err = l.q.Keys(l.nb.lookup(l.ctx)); l.err != nil {
 		yield(nil, l.err)
 		return
 	}
@@ -54,7 +54,8 @@ func (l *listing) run(yield func(*Object, error) bool) {
 	}
 }
 
-// topics returns the topics in which the table has objects, and fixes the revision.
+// topics returns the topics in which the table has objects, and fixes the revision. It reads the keys with the topics,
+// which are small, and not the records.
 func (l *listing) topics() (topics []string) {
 	if l.q.Topics != nil {
 		if page, ok := l.page(l.nb.keys.ids(l.q.Model), "", 1); ok {
@@ -153,7 +154,8 @@ func (l *listing) page(prefix, after string, size int) (engine.Page, bool) {
 	return page, true
 }
 
-// matches reports whether an object has a wanted key.
+// matches reports whether an object has a wanted key. The NB has no index: it looks at each object of the table, in the
+// wanted topics. A Store answers such questions faster.
 func (l *listing) matches(o *Object) bool {
 	if l.wanted == nil {
 		return true

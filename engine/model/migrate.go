@@ -113,7 +113,7 @@ func (nb *NB) writeMigrated(ctx context.Context, todo migration) error {
 	return nb.noteSchema(ctx, todo.m)
 }
 
-// noteSchema says which version the records have now. It never goes back.
+// noteSchema writes to meta/schema. It says which version the records have now. It never goes back.
 func (nb *NB) noteSchema(ctx context.Context, m *Model) error {
 	if known, err := nb.RecordSchema(ctx, m); err != nil || known >= m.spec.Schema || m.spec.Schema == 1 {
 		return err

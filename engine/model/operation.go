@@ -72,7 +72,7 @@ func addListOperations(all map[string]Operation) {
 	}
 }
 
-// alter adds a value to a list, or takes it out.
+// alter adds a value to a list, or takes it out. It returns o where there is nothing to do, so nothing is written.
 func (o *Object) alter(key string, value any, add bool) (*Object, error) {
 	f := o.model.byKey[key]
 	if f == nil || f.Type.Kind != schema.KindList {

@@ -25,7 +25,7 @@ type Lookup func(target, id string) *Object
 // At returns the values at a path, each once, in no order: the path goes through lists, sets, and the values of
 // maps. An absent value is Missing. Values are plain, and comparable with ==.
 func (o *Object) At(path string, at Lookup) []any {
-	w := walker{at: at, defaults: true}
+	w := walker{at: at}
 	w.object(o, strings.Split(path, "."))
 	return w.found
 }
@@ -33,12 +33,13 @@ func (o *Object) At(path string, at Lookup) []any {
 // Keys returns the keys of an object in an index: the product of the values at its paths. More than MaxKeys of them
 // are an Error.
 func (o *Object) Keys(x Index, at Lookup) ([][]any, error) {
-	return o.product(x, &walker{at: at, defaults: true})
+	return o.product(x, &walker{at: at})
 }
 
-// Wanted returns the keys that a query by example asks for, with Any in the place of each value that o has not set.
-func (o *Object) Wanted(x Index) ([][]any, error) {
-	keys, err := o.product(x, &walker{at: func(string, string) *Object { return nil }})
+// Wanted returns the keys that a query by example asks for, with Any in the place of each value that o has not set. A
+// reference stands for the value at its target; where the target is absent, nothing has that value.
+func (o *Object) Wanted(x Index, at Lookup) ([][]any, error) {
+	keys, err := o.product(x, &walker{at: at, query: true})
 	for _, key := range keys {
 		for i, v := range key {
 			if v == Missing {
@@ -46,8 +47,13 @@ func (o *Object) Wanted(x Index) ([][]any, error) {
 			}
 		}
 	}
-	return keys, err
+	return slices.DeleteFunc(keys, func(key []any) bool { return slices.Contains(key, unresolved) }), err
 }
+
+// unresolved stands in a wanted key for a value at an absent target.
+var unresolved any = unresolvedValue{}
+
+type unresolvedValue struct{}
 
 func (o *Object) product(x Index, w *walker) ([][]any, error) {
 	keys := [][]any{nil}
@@ -76,13 +82,17 @@ func (o *Object) product(x Index, w *walker) ([][]any, error) {
 
 // walker collects the values at a path.
 type walker struct {
-	at       Lookup
-	defaults bool // a field that is unset has its default
-	found    []any
+	at    Lookup
+	query bool // of an example: defaults do not count, and an absent target is unresolved
+	found []any
 }
 
 // object walks on at the fields of o.
 func (w *walker) object(o *Object, steps []string) {
+	if o == nil && w.query {
+		w.add(unresolved)
+		return
+	}
 	if o == nil {
 		w.add(Missing)
 		return
@@ -97,7 +107,7 @@ func (w *walker) field(m *Model, fields map[string]any, steps []string) {
 		return
 	}
 	v := fields[f.Key]
-	if v == nil && w.defaults {
+	if v == nil && !w.query {
 		v = f.Default
 	}
 	w.value(f, f.Type, v, steps[1:])

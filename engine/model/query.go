@@ -44,8 +44,9 @@ type Source interface {
 	List(ctx context.Context, q Query) ([]*Object, error)
 }
 
-// Keys returns the wanted keys of the index, with Any, each once. Nil and no error means everything.
-func (q Query) Keys() (Index, [][]any, error) {
+// Keys returns the wanted keys of the index, with Any, each once. Without an index they are nil, which means everything.
+// An example may go through references, which at follows.
+func (q Query) Keys(at Lookup) (Index, [][]any, error) {
 	if q.Index == "" {
 		return Index{}, nil, nil
 	}
@@ -54,8 +55,8 @@ func (q Query) Keys() (Index, [][]any, error) {
 	case err != nil:
 		return x, nil, err
 	case q.Like != nil:
-		keys, err := q.Like.Wanted(x)
-		return x, keys, err
+		keys, err := q.Like.Wanted(x, at)
+		return x, append([][]any{}, keys...), err
 	}
 	key := make([]any, len(x.Paths))
 	for i, path := range x.Paths {

@@ -99,7 +99,8 @@ type Migration struct {
 	Up   func(fields map[string]any) error
 }
 
-// Model is a registered description. It is immutable and safe for concurrent use.
+// Model is a registered description. It is immutable and safe for concurrent use. Two models are the same only if they
+// are one *Model: programs compare pointers.
 type Model struct {
 	spec       Spec
 	fields     []*Field
@@ -231,7 +232,7 @@ func (b *definer) failf(format string, args ...any) {
 	b.errs = append(b.errs, &Error{Code: Registration, Message: fmt.Sprintf("model %q: ", b.m.spec.Name) + fmt.Sprintf(format, args...)})
 }
 
-// inherit takes the fields of mixins and bases over. The first base that has a field wins.
+// inherit takes the fields of mixins and bases over, so that a field of the Spec can stand in the place of one of them. The first base that has a field wins.
 func (b *definer) inherit() {
 	for _, x := range b.m.spec.Mixins {
 		b.mixin(x)
@@ -383,7 +384,8 @@ func innermost(t *schema.Type) *schema.Type {
 	return t
 }
 
-// behaviour joins events, hooks and operations.
+// behaviour joins events, hooks and operations. Events are a union; an operation of the Spec wins over that of a base;
+// hooks are called one after another.
 func (b *definer) behaviour() {
 	m, seen := b.m, map[string]bool{}
 	if m.Has(BasicEvents) {

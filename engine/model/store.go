@@ -4,8 +4,8 @@ package model
 // may be called from many goroutines, and none blocks; the context of Source is not looked at.
 //
 // A nested object with an id is kept under its own model too, for as long as an object that nests it is kept. An index
-// that goes through a reference follows its target: a Put or a Delete of the target moves the keys of the objects that
-// refer to it. A target that is not there is Missing.
+// that goes through a reference follows its target: a change of the target moves the keys of the objects that refer to
+// it. A target that is not there is Missing.
 type Store interface {
 	Source
 
@@ -25,7 +25,7 @@ type Store interface {
 	Peek(m *Model, id string) (o *Object, valid bool)
 	// Stale reports whether the store now has something else than o under its id, or nothing.
 	Stale(o *Object) bool
-	// Clear forgets everything.
+	// Clear forgets everything, the memory of deletions too. Snapshots that were handed over stay as they are.
 	Clear()
 	// Len returns how many objects of a model there are.
 	Len(m *Model) int

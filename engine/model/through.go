@@ -56,7 +56,7 @@ func (t *Through) Get(ctx context.Context, m *Model, id string) (*Object, error)
 	}
 }
 
-// read asks the NB, and fills the Store.
+// read asks the NB, and fills the Store. It goes on when the first caller gives up, since others may wait.
 func (t *Through) read(ctx context.Context, key flightKey, f *flight) {
 	f.o, f.err = t.NB.Get(ctx, key.m, key.id)
 	switch {

@@ -243,7 +243,8 @@ func (tx *Tx) change(was, part *Object, w Write) (*Object, error) {
 	return tx.put(was, o, w)
 }
 
-// put checks an object and adds its operations.
+// put checks an object and adds its operations. The key with the topic is written only where the topic is new, so an
+// update is one operation.
 func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	m := o.model
 	if was != nil && o.id != was.id {
@@ -334,7 +335,7 @@ func (tx *Tx) unread(m *Model, id string) (*Object, error) {
 	return o, nil
 }
 
-// allocate returns the next unique key of a table.
+// allocate returns the next unique key of a table. Two creators meet at its counter: one of them runs again.
 func (tx *Tx) allocate(table string) (int64, error) {
 	key := tx.nb.keys.unique(table)
 	kv, err := tx.read(key)
@@ -349,7 +350,7 @@ func (tx *Tx) allocate(table string) (int64, error) {
 	return last + 1, nil
 }
 
-// settle checks the transaction as a whole against the limits of the World, so that a dry run tells of them, too.
+// settle is called once, before the World's Txn. It checks the transaction as a whole against the limits of the World, so that a dry run tells of them, too.
 func (tx *Tx) settle() error {
 	return tx.nb.world.Limits().Check(tx.compares(), tx.operations())
 }

@@ -67,7 +67,7 @@ func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batc
 	}
 }
 
-// batch turns the changes of keys into changes of objects.
+// batch turns the changes of keys into changes of objects. Tables without a model, of another program, are left out.
 func (nb *NB) batch(in Interest, b engine.Batch) Batch {
 	out := Batch{Revision: b.Revision}
 	for _, u := range b.Updates {

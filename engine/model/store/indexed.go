@@ -55,8 +55,8 @@ type table struct {
 
 // Indexed is a Store with indexes. Make one by Maps or BTree.
 //
-// One lock guards all: a change of one object can move the keys of objects of other models, and a reader sees either
-// nothing or all of that. Readers share the lock.
+// One lock guards all, since a change of one object can move the keys of objects of other models. A reader sees all of
+// a change, or nothing. Readers share the lock.
 type Indexed struct {
 	questions
 	newIDs   func() ids
@@ -212,12 +212,7 @@ func (s *Indexed) keys(t *table, o *model.Object) (keys [][][]any, targets []pla
 	keys = make([][][]any, len(t.names))
 	look := func(target, id string) *model.Object {
 		targets = append(targets, place{target, id})
-		if to := s.names[target]; to != nil {
-			if e := to.ids.get(id); e != nil {
-				return e.o
-			}
-		}
-		return nil
+		return s.look(target, id)
 	}
 	for i, x := range t.names {
 		if keys[i], err = o.Keys(x, look); err != nil {
@@ -225,6 +220,16 @@ func (s *Indexed) keys(t *table, o *model.Object) (keys [][][]any, targets []pla
 		}
 	}
 	return keys, targets, nil
+}
+
+// look follows a reference to an object as it is now.
+func (s *Indexed) look(target, id string) *model.Object {
+	if to := s.names[target]; to != nil {
+		if e := to.ids.get(id); e != nil {
+			return e.o
+		}
+	}
+	return nil
 }
 
 // present returns the keys that an entry has now.
@@ -309,10 +314,9 @@ func (s *Indexed) nest(n nested, inner []*model.Object, seq uint64) {
 	var now []nested
 	for _, i := range inner {
 		k := nested{i.Model(), i.ID()}
-		if slices.Contains(now, k) {
-			continue
+		if !slices.Contains(now, k) {
+			now = append(now, k)
 		}
-		now = append(now, k)
 		if s.holders[k] == nil {
 			s.holders[k] = map[nested]struct{}{}
 		}
@@ -425,12 +429,12 @@ func (s *Indexed) Len(m *model.Model) int {
 
 // query returns the objects that a query finds.
 func (s *Indexed) query(q model.Query) ([]*model.Object, error) {
-	x, wanted, err := q.Keys()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x, wanted, err := q.Keys(s.look)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	t := s.tables[q.Model]
 	if t == nil {
 		return nil, nil
@@ -438,11 +442,9 @@ func (s *Indexed) query(q model.Query) ([]*model.Object, error) {
 	if wanted == nil && q.Topics != nil {
 		if i := t.find("topic"); i >= 0 {
 			for _, topic := range q.Topics {
-				key := any(topic)
-				if topic == "" {
-					key = model.Missing
+				if wanted = append(wanted, []any{topic}); topic == "" {
+					wanted = append(wanted, []any{model.Missing})
 				}
-				wanted = append(wanted, []any{key})
 			}
 			return cut(q, t.lookUp(i, wanted)), nil
 		}

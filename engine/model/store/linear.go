@@ -198,12 +198,12 @@ func (s *Linear) objects(m *model.Model) (list []*model.Object) {
 
 // query asks each object for its keys.
 func (s *Linear) query(q model.Query) ([]*model.Object, error) {
-	x, wanted, err := q.Keys()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	x, wanted, err := q.Keys(s.look)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
 	var list []*model.Object
 	for _, o := range s.objects(q.Model) {
 		keys, _ := o.Keys(x, s.look)

@@ -1,0 +1,104 @@
+package modeltest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Vectors runs each scenario of the folder on every store. Scenarios that touch the database run on every World, too.
+func Vectors(t *testing.T, c Config) {
+	for _, s := range mustLoad(t) {
+		if strings.HasSuffix(s.Group, "rest") && c.REST == nil {
+			continue // the package of the HTTP API runs these
+		}
+		t.Run(s.ID, func(t *testing.T) {
+			if err := playAll(t, s, c); err != nil {
+				t.Errorf("%s: %s (%s): %v", s.Group, s.Title, s.Provenance, err)
+			}
+		})
+	}
+}
+
+// playAll plays a scenario on each store with the first World. A scenario that touches the database is played on each World
+// with the first store, too. Other pairs would show nothing new.
+func playAll(t *testing.T, s *scenario, c Config) error {
+	database := slices.ContainsFunc(s.Steps, func(step map[string]any) bool { return usesDatabase(asText(step["op"])) })
+	var errs []error
+	for i, store := range c.Stores {
+		for j, world := range c.Worlds {
+			if i > 0 && j > 0 || j > 0 && !database {
+				continue
+			}
+			if err := play(t.Context(), s, c, store, world); err != nil {
+				errs = append(errs, fmt.Errorf("on %s and %s: %w", store.Name, world.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Falsify alters each expectation of each scenario, one at a time, and asks that the run fails then. Expectations that
+// a recommendation stands for are altered in its place.
+func Falsify(t *testing.T, c Config) {
+	altered := 0
+	for _, s := range mustLoad(t) {
+		if strings.HasSuffix(s.Group, "rest") && c.REST == nil {
+			continue
+		}
+		if _, known := departures[s.ID]; s.Recommend != "" && !known {
+			continue
+		}
+		for i, step := range s.Steps {
+			want, _ := step["expect"].(map[string]any)
+			if _, ours := departures[s.ID][i]; ours && s.Recommend != "" {
+				continue // departures stands for the file here
+			}
+			for _, key := range slices.Sorted(maps.Keys(want)) {
+				lie := maps.Clone(want)
+				lie[key] = falsified(key, want[key])
+				if key == "ok" {
+					delete(lie, "ok")
+					lie["error"] = "falsified"
+				}
+				c2 := *s
+				c2.Steps = slices.Clone(s.Steps)
+				c2.Steps[i] = maps.Clone(step)
+				c2.Steps[i]["expect"] = lie
+				altered++
+				if err := play(t.Context(), &c2, c, c.Stores[0], c.Worlds[0]); err == nil {
+					t.Errorf("%s passes with %s of step %d falsified to %v", s.ID, key, i, lie[key])
+				}
+			}
+		}
+	}
+	if altered == 0 {
+		t.Error("there was no expectation to falsify")
+	}
+}
+
+// falsified returns another value of the same shape. Entries of calls and writes are compared loosely in part, so those
+// lists get another entry.
+func falsified(key string, v any) any {
+	switch x := v.(type) {
+	case bool:
+		return !x
+	case string:
+		return x + "x"
+	case []any:
+		if len(x) > 0 && key != "calls" && key != "writes" {
+			return x[1:]
+		}
+		return append(slices.Clone(x), []any{"falsified"})
+	case map[string]any:
+		lie := maps.Clone(x)
+		lie["falsified"] = true
+		return lie
+	case nil:
+		return "falsified"
+	}
+	return 4711
+}
