@@ -85,7 +85,7 @@ func lostInTheMiddle(t *testing.T, cut bool, lose func(s *sshtest.Server) (back 
 	sshtest.Until(t, "in the middle of Set", func() bool { return b.exists("middle") })
 	back := lose(s)
 	sshtest.Until(t, "told", func() bool {
-		return strings.Contains(said.String(), "the target web1 (transport ssh) was lost while note[milk@web1] was set")
+		return strings.Contains(said.String(), filepath.Join(b.dir, "graph.yaml")+":3:5: the target web1 (transport ssh) was lost while note[milk@web1] was set")
 	})
 	if cut {
 		b.put(t, "go", "") // the command goes on, and nobody listens

@@ -160,8 +160,10 @@ func (s *swap) enter() {
 	for _, v := range s.fresh {
 		l.names[v.ID] = v
 	}
+	l.failures.places = nil
 	for i, v := range s.all {
 		v.index = int32(i)
+		l.failures.places.note(v, s.g.Value(i))
 	}
 	l.name, l.byIndex = s.g.Name, s.all
 }

@@ -155,6 +155,9 @@ func (s *swap) enterPart() {
 	l := &s.r.loop
 	for i, decl := range s.g.All() {
 		v := s.all[i]
+		if decl != nil {
+			l.failures.places.note(v, decl)
+		}
 		switch old := l.named(v.ID); {
 		case decl == nil, old == v:
 			continue
@@ -174,5 +177,6 @@ func (s *swap) enterPart() {
 		l.byIndex[last] = nil
 		l.byIndex = l.byIndex[:last]
 		delete(l.names, v.ID)
+		delete(l.failures.places, v.ID)
 	}
 }

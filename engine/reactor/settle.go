@@ -24,6 +24,7 @@ func (l *loop) ran(v *vertex) {
 		return
 	}
 	o := v.run.job.out
+	o.err = l.failures.places.in(v, o.err)
 	if errors.Is(o.err, hold.ErrUsedUp) {
 		l.brakes.overBudget(v)
 		return

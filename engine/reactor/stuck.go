@@ -19,6 +19,7 @@ type failures struct {
 	above  map[int32]struct{} // by slot
 	facing bool               // a goroutine waits for news of the machine
 	doubts doubts
+	places places // of the present graph
 }
 
 // stuck notes how a vertex has ended.
