@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -218,6 +219,9 @@ func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, fmt.Errorf("%s does not exist; create: true makes it", path)
 	}
 	if got.Changed {
+		if st == nil {
+			r.reportFile(&t)
+		}
 		r.report(e, st, got)
 	}
 	if t.Open(st) {
@@ -235,11 +239,14 @@ func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, files.ExplainParent(r.init, path, err)
 }
 
+// reportFile reports a file that is to be made, with its mode and owner.
+func (r *Line) reportFile(t *textfile.File) {
+	owner := files.UserName(uint32(os.Geteuid()), "")
+	r.init.Change(engine.Change{Field: "file", To: fmt.Sprintf("made with mode %s, owner %s", files.Octal(uint32(t.Mode)), owner)})
+}
+
 // report reports what is to be changed.
 func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
-	if st == nil {
-		r.init.Change(engine.Change{Field: "file", Verb: engine.Created})
-	}
 	c := engine.Change{Field: "content"}
 	if len(got.Removed) > 0 {
 		c.From = strings.Join(got.Removed, "\n")

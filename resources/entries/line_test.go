@@ -67,6 +67,9 @@ func TestLineAppendSuite(t *testing.T) {
 	})
 }
 
+// ownName is the name of the user who runs the tests.
+func ownName() string { return files.UserName(uint32(os.Geteuid()), "") }
+
 func TestLineParameters(t *testing.T) {
 	for name, c := range map[string]struct {
 		before string // - for none
@@ -75,7 +78,7 @@ func TestLineParameters(t *testing.T) {
 		want   string
 	}{
 		"added":             {"a\n", Line{Content: "b"}, `content: (none) -> "b"`, "f 0644 a\nb\n"},
-		"made":              {"-", Line{Content: "b\n", Create: true}, `file created content: (none) -> "b"`, "f 0644 b\n"},
+		"made":              {"-", Line{Content: "b\n", Create: true}, `file: (none) -> "made with mode 0644, owner ` + ownName() + `" content: (none) -> "b"`, "f 0644 b\n"},
 		"missing":           {"-", Line{Content: "b"}, "error: DIR/f does not exist; create: true makes it", ""},
 		"missing, not made": {"-", Line{Content: "b", State: Absent}, "", ""},
 		"replaced":          {"a=1\r\nb", Line{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0644 a=2\r\nb"},
