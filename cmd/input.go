@@ -85,6 +85,7 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
+	bind(cmd, "puppet_modules", &i.puppet.Modules)
 	bind(cmd, "ordering", &i.ordering)
 	bind(cmd, "max_resources", &i.most)
 	bind(cmd, "max_graph_size", &i.size)
@@ -144,6 +145,9 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	case i.catalog != "":
 		i.puppet.Source, i.puppet.YAML = a.source(), yaml.Value
 		i.puppet.Ordering = puppet.Ordering(i.ordering.word)
+		if i.puppet.Modules == nil {
+			i.puppet.Modules = modulePath
+		}
 		i.puppet.MaxResources, i.puppet.MaxBytes = int(i.most), int64(i.size)
 		return puppet.New(i.catalog, i.puppet), nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -20,6 +21,9 @@ const (
 	// defaultGraphSize is the default of both frontends, which a test compares.
 	defaultGraphSize = "64MiB"
 )
+
+// modulePath is where Puppet and Debian have modules.
+var modulePath = []string{"/etc/puppetlabs/code/environments/production/modules", "/etc/puppet/code/environments/production/modules", "/etc/puppet/code/modules", "/usr/share/puppet/modules"}
 
 // The types of settings.
 var (
@@ -49,6 +53,7 @@ var settings = &config.Table{
 		{Key: "lenient", Live: true, Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},
 		{Key: "ordering", Live: true, Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of resources that nothing else orders"},
 
+		{Key: "puppet_modules", Live: true, Type: listType, Example: "[/etc/puppet/code/modules]", Doc: "of a catalog: `folders` with modules, for sources such as puppet:///modules/NAME/FILE (default " + strings.Join(modulePath, ", ") + ")"},
 		{Key: "max_resources", Live: true, Type: manyType, Default: strconv.Itoa(gapi.DefaultMaxResources), Example: "1000000", Doc: "how many resources a graph may have; a graph with more is refused before it takes memory"},
 		{Key: "max_graph_size", Live: true, Type: textType, Default: defaultGraphSize, Example: "256MiB", Check: checkGraphSize, Doc: "how large the files of a graph may be together; 1GiB is the most"},
 

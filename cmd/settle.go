@@ -82,7 +82,7 @@ type resettled struct {
 }
 
 // inputKeys are the settings that say where the graph comes from.
-var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering", "max_resources", "max_graph_size"}
+var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules"}
 
 // compare compares the settings with those taken over so far.
 // Values are compared as they are shown, with secrets hidden: a setting never holds a
@@ -146,6 +146,7 @@ func inputOf(r config.Resolved) *input {
 	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ordering: choice{word: r["ordering"].Text()}}
 	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
+	in.puppet.Modules = r["puppet_modules"].Texts
 	return in
 }
 

@@ -22,6 +22,7 @@ func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Decla
 	if cat == nil {
 		return nil, found.All()
 	}
+	cat.locate(o.Modules)
 	cat.classify(reg)
 	cat.assemble(o)
 	rs := relate(cat, newIndex(cat, &found))

@@ -21,7 +21,7 @@ var fileType = &kindType{
 		{name: "path", how: convert, note: "one slash at the end with `ensure => directory`, none without"},
 		{name: "ensure", how: convert, to: "state, symlink", note: "`present` and `file`: state exists; `directory`: and a slash at the end of the path; `link`: symlink; `absent`; any other text is what a link points to"},
 		{name: "content", how: convert, to: "content", note: "the same; a checksum in the place of a content is refused"},
-		{name: "source", how: convert, to: "source", note: "a path or `file:///path` of this machine; `puppet:` and `http:` are refused. Of a folder it is copied with recurse only"},
+		{name: "source", how: convert, to: "source", note: "a path or `file:///path` of this machine, or `puppet:///modules/NAME/FILE` of a module in the folders of the setting `puppet_modules`; any other `puppet:`, and `http:`, is refused. Of a folder it is copied with recurse only"},
 		{name: "target", how: convert, to: "source", note: "the target of a link"},
 		{name: "owner", how: same},
 		{name: "group", how: same},
@@ -258,7 +258,7 @@ func (f *file) source() string {
 	}
 	src := list[0]
 	if src = cmp.Or(localPath(src), src); !path.IsAbs(src) {
-		reason := "a source is a file of this machine"
+		reason := "a source is a file of this machine, or of a module in the folders of puppet_modules"
 		if !p.secret {
 			reason += ", not " + quote(src)
 		}

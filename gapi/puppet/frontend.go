@@ -48,6 +48,10 @@ type Options struct {
 	// nil refuses them. It must not keep the text.
 	YAML func([]byte) (*schema.Node, error)
 
+	// Modules are folders with modules of Puppet, in the order of their weight. A source such as puppet:///modules/NAME/FILE is
+	// the file NAME/files/FILE of the first folder that has the module. Without folders such a source is refused.
+	Modules []string
+
 	// MaxBytes bounds the size of a catalog; 0 for DefaultMaxBytes.
 	MaxBytes int64
 

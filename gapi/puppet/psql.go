@@ -3,6 +3,7 @@ package puppet
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -109,4 +110,82 @@ func (e *execution) settings() {
 		}
 	}
 	e.params = append(e.params, param{name: "environment", value: list, secret: secret, made: true})
+}
+
+// psqlValidatorType is the type of the module postgresql that waits until a server answers.
+var psqlValidatorType = &kindType{
+	name: "postgresql_conn_validator", kind: "exec", how: convert, refreshes: true,
+	note: "`psql` asks the server, by `/bin/sh`, as often as the module does; the resource fails where it never answers",
+	attributes: append([]attribute{
+		{name: "name", how: ignored, note: "the title names it"},
+		{name: "ensure", how: convert, note: "`present`; `absent` is refused", do: except(true, "mgmt does not ask for a server that does not answer", "present")},
+		{name: "run_as", how: rename, to: "user"},
+		{name: "provider", how: ignored, note: "there is one"},
+	}, validatorParts()...),
+	finish: finishValidator,
+}
+
+// validatorParts are the attributes that are a part of the command.
+func validatorParts() (list []attribute) {
+	for _, name := range []string{"db_name", "db_username", "host", "port", "psql_path", "command", "tries", "sleep"} {
+		list = append(list, attribute{name: name, how: convert, to: "nifcmd", note: "a part of the question"})
+	}
+	for _, name := range []string{"db_password", "connect_settings"} {
+		list = append(list, attribute{name: name, how: convert, to: "env", note: "variables of psql"})
+	}
+	return list
+}
+
+// finishValidator makes a question that is asked until the server answers, and a command that fails where it never has.
+func finishValidator(t *translation) {
+	e := &execution{translation: t, shell: true}
+	ask := []string{cmp.Or(t.text("psql_path"), "psql"), "--tuples-only", "--quiet", "--no-psqlrc"}
+	for _, part := range [][2]string{{"host", "--host"}, {"port", "--port"}, {"db_username", "--username"}, {"db_name", "--dbname"}} {
+		if text := t.text(part[0]); text != "" {
+			ask = append(ask, part[1], shellQuote(text))
+		}
+	}
+	ask = append(ask, "--command", shellQuote(cmp.Or(t.text("command"), "SELECT 1")))
+	again := fmt.Sprintf(`n=0; until test -n "$(%s)"; do n=$((n+1)); test $n -lt %d || exit 1; sleep %d; done`,
+		strings.Join(ask, " "), t.count("tries", 10), t.count("sleep", 2))
+	t.put("nifshell", textNode(t.at, shell))
+	t.put("nifcmd", textNode(t.at, again))
+	t.put("shell", textNode(t.at, shell))
+	where := cmp.Or(t.text("host"), "this machine") + ":" + cmp.Or(t.text("port"), "5432")
+	t.put("cmd", textNode(t.at, "echo "+shellQuote("PostgreSQL does not answer ("+where+")")+" >&2; exit 1"))
+	e.settings()
+	if p := t.param("db_password"); p != nil {
+		e.password(p)
+	}
+	e.environment()
+}
+
+// password gives psql a password, by the environment, where no list of processes shows it.
+func (e *execution) password(p *param) {
+	text, ok := e.scalar(p)
+	if !ok {
+		return
+	}
+	item := textNode(e.at, "PGPASSWORD="+text)
+	for i := range e.params {
+		if own := &e.params[i]; own.name == "environment" {
+			own.value.Items, own.secret = append(own.value.Items, item), true
+			return
+		}
+	}
+	e.params = append(e.params, param{name: "environment", secret: true, made: true,
+		value: &schema.Node{Kind: schema.NodeList, Pos: e.at, Items: []*schema.Node{item}}})
+}
+
+// count returns a whole number, or the default of a parameter that is absent.
+func (t *translation) count(name string, without int) int {
+	p := t.param(name)
+	if p == nil {
+		return without
+	}
+	n, err := strconv.Atoi(p.value.Text)
+	if err != nil || n < 0 {
+		t.bad(p, "it must be a whole number from 0, not %s", describe(p.value))
+	}
+	return n
 }

@@ -65,7 +65,7 @@ func (t *kindType) names() (list []string) {
 // types are the types of Puppet that we know, by their order in the reference.
 var types = []*kindType{
 	fileType, execType, packageType, serviceType, userType, groupType, hostType, cronType, mountType, sshKeyType, notifyType,
-	concatFileType, concatType, fileLineType, mailaliasType, sysctlFileType, sysctlRuntimeType, psqlType,
+	concatFileType, concatType, fileLineType, mailaliasType, sysctlFileType, sysctlRuntimeType, psqlType, psqlValidatorType,
 	{name: concatFragment, how: ignored, note: intoFile},
 	{name: concatPart, how: ignored, note: intoFile},
 	{name: "anchor", kind: "noop", how: convert, refreshes: true, note: "a point in the graph that refreshes pass through"},

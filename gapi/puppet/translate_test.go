@@ -128,7 +128,7 @@ func TestTranslate(t *testing.T) {
 			`file[/x] {state: "exists", path: "/x/"}`,
 			`site.pp:3: File[/x]: purge: mgmt removes folders below, too; say force => true if that is meant`}},
 		{"File", "/x", `{"source": "puppet:///modules/m/x"}`, []string{"file[/x]",
-			`site.pp:3: File[/x]: source: a source is a file of this machine, not "puppet:///modules/m/x"`}},
+			`site.pp:3: File[/x]: source: a source is a file of this machine, or of a module in the folders of puppet_modules, not "puppet:///modules/m/x"`}},
 		{"File", "/x", `{"source": ["/a", "/b"]}`, []string{"file[/x]",
 			`site.pp:3: File[/x]: source: mgmt has one source and not the first of several that is there`}},
 		{"File", "/x", `{"content": "{md5}d41d8cd98f00b204e9800998ecf8427e"}`, []string{"file[/x]",
