@@ -18,10 +18,10 @@ func Private(path string) bool {
 // PrivateMode is Private of the mode of a file.
 func PrivateMode(mode fs.FileMode) bool { return mode.IsRegular() && mode&0o004 == 0 }
 
-// HasKey returns a function that recognises a map by one of these keys at its top, and nothing as an empty one.
+// HasKey returns a function that recognises a map by one of these keys at its top, and an empty map or text too, which says nothing.
 func HasKey(keys ...string) func(*schema.Node) bool {
 	return func(n *schema.Node) bool {
-		if n == nil || n.Kind == schema.NodeNull {
+		if n == nil || n.Kind == schema.NodeNull || n.Kind == schema.NodeMap && len(n.Pairs) == 0 {
 			return true
 		}
 		return slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return slices.Contains(keys, p.Key) })

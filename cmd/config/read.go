@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -47,7 +46,7 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	}
 	root, ds := yaml.Document(path, src)
 	if gapi.Private(path) {
-		root, ds = yaml.Discreet(path, root, ds, gapi.HasKey(t.keys()...), "configuration")
+		root, ds = yaml.Discreet(path, root, ds, ours, "configuration")
 	}
 	found.Add(ds...)
 	given, ds := t.values(root)
@@ -60,13 +59,19 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	return f, all
 }
 
-// keys returns the keys that a configuration may have, also those that are not built yet or are called otherwise.
-func (t *Table) keys() (keys []string) {
-	for _, s := range t.Settings {
-		keys = append(keys, s.Key)
+// ours recognises what may be a configuration: a map whose keys are words, and anything that is no map. Lines of another file, such as one of
+// passwords, are not words.
+func ours(n *schema.Node) bool {
+	if n == nil || n.Kind != schema.NodeMap {
+		return true // the finding about it repeats nothing
 	}
-	return slices.AppendSeq(slices.AppendSeq(keys, maps.Keys(t.Later)), maps.Keys(t.Instead))
+	return !slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool {
+		return len(p.Key) > maxKey || strings.Trim(p.Key, "abcdefghijklmnopqrstuvwxyz_-") != ""
+	})
 }
+
+// maxKey is longer than the key of each setting.
+const maxKey = 40
 
 // read reads the file.
 func read(path string, from gapi.Source) ([]byte, error) {
