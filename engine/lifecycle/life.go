@@ -74,16 +74,21 @@ func (l *Life) Cleanup() error {
 // leave gives up the use of the Share.
 func (l *Life) leave() error { return l.env.shares.leave(l.share) }
 
-// handle makes the engine.Init that the resource gets.
+// handle makes the engine.Init that the resource gets, in one piece with its logger.
 func (l *Life) handle() *engine.Init {
 	o := &l.env.opt
-	return &engine.Init{
+	h := &struct {
+		engine.Init
+		log slog.Logger
+	}{log: *slog.New((*logHandler)(l))}
+	h.Init = engine.Init{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname,
 		Running: nothing, Event: nothing, Busy: busy,
 		Refresh: no, Receives: no, Send: sendNothing, Recv: received, Change: change,
 		World: o.World, Lease: o.Lease, Host: o.Host, Shared: l.share.Value(),
-		VarDir: l.VarDir, Debug: o.Debug, Logf: l.Logf, Log: slog.New((*logHandler)(l)),
+		VarDir: l.VarDir, Debug: o.Debug, Logf: l.Logf, Log: &h.log,
 	}
+	return &h.Init
 }
 
 // The parts of a handle that lead nowhere.

@@ -25,7 +25,11 @@ func (x *runner) remember(ctx context.Context, v *vertex) error {
 	if !x.remembers(v) {
 		return nil
 	}
-	step, err := x.r.memory.undo.Keep(ctx, &undo.Subject{ID: v.ID, Res: v.Res, Secret: v.secretFields(), Clean: v.Text, At: v.run.job.stand})
+	subject := &undo.Subject{ID: v.ID, Res: v.Res, Secret: v.secretFields(), Clean: v.Text}
+	if at := v.run.job.stand; at != nil {
+		subject.At = *at
+	}
+	step, err := x.r.memory.undo.Keep(ctx, subject)
 	if err != nil {
 		return err
 	}
@@ -56,17 +60,18 @@ func (v *vertex) undone() bool {
 	return all
 }
 
-// standing returns where v stands, if that may have to be kept. It does not change any more.
-func (l *loop) standing(v *vertex) undo.Place {
+// standing returns where v stands, nil if that need not be kept. It does not change any more.
+func (l *loop) standing(v *vertex) *undo.Place {
 	kept := &l.r.memory.undo
 	if !v.meta.Reverse || kept.Has(v.ID) {
-		return undo.Place{}
+		return nil
 	}
-	return undo.Look(kept, undo.Graph{
+	place := undo.Look(kept, undo.Graph{
 		Above: l.m.Above, Below: l.m.Below,
 		ID:       func(slot int32) string { return l.bySlot[slot].ID },
 		Reverses: func(slot int32) bool { return l.bySlot[slot].meta.Reverse },
 	}, v.slot)
+	return &place
 }
 
 // pruneUndo forgets what is kept in vain now that the graph has taken effect.

@@ -38,7 +38,7 @@ type job struct {
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	class    Class
-	stand    undo.Place  // with the metaparameter reverse
+	stand    *undo.Place // with the metaparameter reverse; nil elsewhere
 	joined   *runContext // of the run that is going on; nil once the vertex wants no more of it
 	worker   *worker     // of the run, with the lead of a batch
 	out      outcome     // written by the run, read by the loop after mailRan
