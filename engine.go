@@ -227,6 +227,7 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 		return nil
 	}
 	r.AcceptRemovals(ctx, held.why.Removed)
+	e.session.importer.signal()
 	if held.applied {
 		return nil
 	}

@@ -123,6 +123,7 @@ func (o *Options) check() error {
 func (o *Options) clone() Options {
 	c := *o
 	c.Roles = slices.Clone(o.Roles)
+	c.Accept = slices.Clone(o.Accept)
 	c.Storm, c.Flapping = copied(o.Storm), copied(o.Flapping)
 	return c
 }

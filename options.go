@@ -54,6 +54,10 @@ type Options struct {
 	// Lease is how long the store keeps what this host has published after the host has died; DefaultLease when 0.
 	Lease time.Duration
 
+	// Accept are the kinds of the resources that may come from other hosts by collect. When nil, those whose resources run no
+	// programs: engine.Abilities says which.
+	Accept []string
+
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
 	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
 	Host engine.Host

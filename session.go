@@ -47,7 +47,10 @@ type session struct {
 	effect    *ineffect.Keeper
 	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
 	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
-	renamed   atomic.Bool          // the last graphs have brought or taken names, and effect was not told
+	world     engine.World
+	sharing   *sharing
+	importer  *importer
+	renamed   atomic.Bool // the last graphs have brought or taken names, and effect was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -84,6 +87,7 @@ func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	s.keepInEffect()
 	// The host outlives ctx: it ends with close, after the reactor.
 	if err = s.openHost(context.WithoutCancel(ctx)); err == nil {
+		s.openWorld()
 		s.reactor, err = reactor.New(s.reactorOptions(state, store))
 	}
 	if err != nil {
@@ -108,15 +112,20 @@ func (s *session) openHost(ctx context.Context) error {
 	return err
 }
 
+// openWorld takes the store of the Options, or makes one, with its users.
+func (s *session) openWorld() {
+	if s.world = s.opt.World; s.world == nil {
+		s.world = memory.New()
+	}
+	s.sharing, s.importer = s.newSharing(s.world), s.newImporter(s.world)
+	s.closers = append(s.closers, s.importer.close)
+}
+
 func (s *session) reactorOptions(state string, store engine.Store) reactor.Options {
 	o := &s.opt
-	world := o.World
-	if world == nil {
-		world = memory.New()
-	}
 	return reactor.Options{
-		Program: o.Program, Version: o.Version, Hostname: cmp.Or(o.Hostname, s.host.Facts().Hostname),
-		Host: s.host, Clock: engine.ClockOf(s.host), World: world, Lease: o.Lease, Store: store,
+		Program: o.Program, Version: o.Version, Hostname: s.hostname(),
+		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: store,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),
@@ -156,6 +165,7 @@ func (s *session) swapped(w Swap) {
 	}
 	s.last.Store(&w)
 	s.e.stream.tell(Event{Kind: EventSwapped, Swap: w})
+	s.sharing.stirred()
 }
 
 func (s *session) converged(yes bool, c Counts) {
@@ -163,6 +173,7 @@ func (s *session) converged(yes bool, c Counts) {
 	if !yes {
 		return
 	}
+	s.sharing.rested(c)
 	select {
 	case s.rested <- c:
 	default:
@@ -210,6 +221,14 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	})
 	g.Go(func() error {
 		s.reloading.run(ctx, s.e.reloads, s.opt.Reload)
+		return nil
+	})
+	g.Go(func() error {
+		s.sharing.keep(ctx, s.opt.Version, s.opt.usedOf())
+		return nil
+	})
+	g.Go(func() error {
+		s.recollect(ctx)
 		return nil
 	})
 	if s.opt.ConvergedExit {
@@ -331,9 +350,9 @@ func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next 
 	return v, wrong
 }
 
-// use builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
+// useAs builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
 // comes from; see Options.Input. The caller holds using.
-func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
+func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
 	draft := s.drafts.NewDraft(s.e.registry(), d)
 	st, err := s.reactor.Stage(ctx)
 	if err != nil {
@@ -376,6 +395,7 @@ func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph
 	s.memory.Keep()
 	s.partsOf(t)
 	s.refers, s.noop = nil, noop
+	s.sharing.whole(t.base)
 	return nil
 }
 

@@ -41,20 +41,14 @@ func (e *Engine) Delete(ctx context.Context, ids ...string) error {
 
 // change does something to a part of the graph with a stage.
 func (e *Engine) change(ctx context.Context, do func(*session, *reactor.Stage) error) error {
-	r, err := e.running(ctx)
-	if err != nil {
+	if _, err := e.running(ctx); err != nil {
 		return err
 	}
 	if err := e.session.enter(ctx); err != nil { // a stage ends before the session has noted its graph
 		return err
 	}
 	defer func() { <-e.session.using }()
-	st, err := r.Stage(ctx)
-	if err != nil {
-		return err
-	}
-	defer st.Drop()
-	return do(e.session, st)
+	return e.session.staged(ctx, func(st *reactor.Stage) error { return do(e.session, st) })
 }
 
 func (s *session) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declared) error {
@@ -117,14 +111,17 @@ func (s *session) altered(c *transform.Change, err error) error {
 	}
 	p := s.parts.Load()
 	p.Take(c)
+	brought := map[string]*engine.Vertex{}
 	for id, v := range c.Brought() {
 		s.refers.set(id, v.Res)
 		s.memory.Forget(id)
+		brought[id] = v
 	}
 	for _, id := range c.Remove {
 		s.refers.set(id, nil)
 		s.memory.Forget(id)
 	}
+	s.sharing.part(brought, c.Remove)
 	s.tellGraph(false)
 	return nil
 }

@@ -40,20 +40,26 @@ func has(list []string, part string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }
 
-// An export without a store behind it is refused, wherever the graph comes from.
+// An export that would publish less, or more, than the graph says is refused, wherever the graph comes from.
 func TestFindingD2Export(t *testing.T) {
-	g, said := understood(t, "resources:\n  noop:\n  - name: a\n    meta: {export: [\"*\"]}\n")
-	if g != nil || !has(said, "4:20: export publishes a resource for other hosts, and mgmt has no store") {
-		t.Error(g, said)
+	for meta, want := range map[string]string{
+		"meta: {export: [\"*\"]}":                                  "",
+		"meta: {export: []}":                                       "",
+		"meta: {export: [web], secret: [any]}":                     "6:20: export publishes the parameters to other hosts, and secret says",
+		"meta: {export: [web]}\n    recv: {any: \"value[a].any\"}": "6:20: export publishes the declared parameters, and this resource receives some",
+	} {
+		g, said := understood(t, "resources:\n  value:\n  - name: a\n    any: 1\n  - name: b\n    "+meta+"\n")
+		if (g == nil) != (want != "") || want != "" && !has(said, want) || want == "" && len(said) > 0 {
+			t.Errorf("%s: %v", meta, said)
+		}
 	}
-	if g, said = understood(t, "resources:\n  noop:\n  - name: a\n    meta: {export: []}\n"); g == nil || len(said) > 0 {
-		t.Error(g, said)
-	}
-	d := &gapi.Declared{Resources: []gapi.Declaration{{Kind: "noop", Name: "a", Meta: &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{
+	d := &gapi.Declared{Resources: []gapi.Declaration{{Kind: "test", Name: "a", Value: &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{
+		{Key: "secret", Value: &schema.Node{Kind: schema.NodeString, Text: "x"}},
+	}}, Meta: &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{
 		{Key: "export", Value: &schema.Node{Kind: schema.NodeList, Items: []*schema.Node{{Kind: schema.NodeString, Text: "web"}}}},
 	}}}}}
-	if g, ds := gapi.Build(engine.DefaultRegistry(), d); g != nil || ds.Err() == nil {
-		t.Error("a graph of another frontend may export", ds)
+	if g, ds := gapi.Build(engine.DefaultRegistry(), d); g != nil || !strings.Contains(ds.Error(), "one of them is a secret") {
+		t.Error("a graph of another frontend may export a secret", ds)
 	}
 }
 
@@ -148,7 +154,7 @@ func TestFindingD4WordsOfUpstream(t *testing.T) {
 			}
 		})
 	}
-	if loaded < 41 || all != 68 {
+	if loaded < 44 || all != 68 {
 		t.Errorf("%d of %d load", loaded, all)
 	}
 }

@@ -184,7 +184,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	f.set(&opts)
 	svc.Configure(&opts)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
-	opts.World, opts.Lease = world, time.Duration(f.world.lease)
+	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))

@@ -90,6 +90,8 @@ var settings = &config.Table{
 			Doc: "the `store` that resources and hosts share: " + "bolt[:FILE], by default a file in the state folder that is made at the first use, or memory"},
 		{Key: "lease", Type: durationType, Default: defaultLease, Example: "15s", Check: checkLease,
 			Doc: "how long the store keeps what this host has published after the host has died"},
+		{Key: "accept", Type: listType, Example: "[file, host]",
+			Doc: "the `kinds` of the resources that may come from other hosts by collect (default those that run no programs)"},
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
 			Doc: "the `path` of the daemon's socket (default " + socketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
 		{Key: "prometheus", Type: textType, Own: true, Alone: defaultMetrics, Example: defaultMetrics, Check: checkAddress,
@@ -115,7 +117,6 @@ var settings = &config.Table{
 		"catalog":   "write puppet_catalog",
 	},
 	Later: map[string]string{
-		"accept":          "this version has no store for it; leave the key out",
 		"api_write_group": "this version has no store for it; leave the key out",
 		"cert":            "this version has no store for it; leave the key out",
 		"key":             "this version has no store for it; leave the key out",

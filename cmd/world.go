@@ -28,8 +28,9 @@ const (
 
 // worldFlags say which store the resources share.
 type worldFlags struct {
-	place string
-	lease seconds
+	place  string
+	lease  seconds
+	accept []string
 }
 
 // flags adds the flags of the store.
@@ -37,6 +38,7 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	f.lease = seconds(15 * time.Second)
 	bind(cmd, "world", &f.place)
 	bind(cmd, "lease", &f.lease)
+	bind(cmd, "accept", &f.accept)
 }
 
 // worldPlace says where a store is.
@@ -89,9 +91,19 @@ func checkLease(text string) error {
 	return nil
 }
 
+// checkAccept refuses words that can be no kind.
+func checkAccept(kinds []string) error {
+	for _, kind := range kinds {
+		if kind == "" || kind != strings.ToLower(kind) || strings.ContainsAny(kind, "[] *") {
+			return fmt.Errorf("--accept: %q is no kind, write the name of one, such as file", kind)
+		}
+	}
+	return nil
+}
+
 // open opens the store. The error says how to go on. The caller closes the World.
 func (f *worldFlags) open(dir string, log *slog.Logger) (engine.World, error) {
-	if err := errors.Join(checkWorld(f.place), checkLease(f.lease.String())); err != nil {
+	if err := errors.Join(checkWorld(f.place), checkLease(f.lease.String()), checkAccept(f.accept)); err != nil {
 		return nil, err
 	}
 	scheme, rest, _ := strings.Cut(f.place, ":")

@@ -34,7 +34,7 @@ type MetaParams struct {
 	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
-	Export     []string      `yaml:"export" doc:"For which hosts to publish the resource; * for all. It is an error until mgmt has a store of exported resources."`
+	Export     []string      `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
 	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`

@@ -81,6 +81,7 @@ type Declared struct {
 	Kinds     []KindDecl // that it names, where that may be done without a resource
 	Resources []Declaration
 	Edges     []EdgeDecl
+	Collects  []CollectDecl // which resources of other hosts it takes over
 
 	// Authored says that people wrote it, in the notation of graphs: Build takes
 	// words of other tools in it where their meaning is clear (package words).
@@ -140,6 +141,15 @@ type RecvDecl struct {
 type RefDecl struct {
 	Ref schema.Ref // without a key
 	Pos schema.Pos
+}
+
+// CollectDecl takes over the resources of a kind that hosts export. In a pattern, * stands for any
+// characters, / too. An empty pattern fits everything.
+type CollectDecl struct {
+	Kind       string       // in lower case
+	Name, From string       // patterns of the names of resources and hosts
+	Set        *schema.Node // a map of parameters that take the place of the exported ones; nil for none
+	Pos        schema.Pos
 }
 
 // EdgeDecl is one edge that was declared by itself.

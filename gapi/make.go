@@ -154,9 +154,24 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 		b.judgeMeta(it, err, unread)
 	}
 	if len(meta.Export) > 0 {
-		b.addMeta(it, schema.Diagnostic{Pos: posOf(it.Meta.Get("export"), it.Pos), Path: "export",
-			Message: "export publishes a resource for other hosts, and mgmt has no store of exported resources yet; leave it out"})
+		b.checkExport(it, meta)
 	}
+}
+
+// checkExport refuses to publish a resource that is more than its parameters, or that has secrets.
+func (b *builder) checkExport(it *item, meta *engine.MetaParams) {
+	wrong := ""
+	switch {
+	case len(it.Recv) > 0:
+		wrong = "export publishes the declared parameters, and this resource receives some: export the sender, or leave recv out"
+	case len(meta.Secret) > 0:
+		wrong = "export publishes the parameters to other hosts, and secret says that some must not be shown: leave one of them out"
+	case it.info.Type != nil && slices.ContainsFunc(it.info.Type.Fields, func(f *schema.Field) bool { return f.Type.Secret && it.Value.Get(f.Key) != nil }):
+		wrong = "export publishes the parameters to other hosts, and one of them is a secret: leave export or the secret out"
+	default:
+		return
+	}
+	b.addMeta(it, schema.Diagnostic{Pos: posOf(it.Meta.Get("export"), it.Pos), Path: "export", Message: wrong})
 }
 
 // judgeMeta reports what MetaParams.Validate found.

@@ -32,7 +32,6 @@ func TestBuildMetaFromGo(t *testing.T) {
 		`plain[bad]: semaphore "x" is named twice, it stands there as "x" already`,
 		`plain[bad]: drift is "repair", it must be fix or report`,
 		"plain[bad]: export names a host without a name, write the name of a host, or * for all",
-		"plain[bad]: export publishes a resource for other hosts, and mgmt has no store of exported resources yet; leave it out",
 	)
 }
 

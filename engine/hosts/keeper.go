@@ -80,7 +80,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		if err == nil {
 			err = k.hold(ctx, lease, &wait)
 			k.say(false)
-			_ = k.store.call(context.WithoutCancel(ctx), lease.Revoke) // else its time ends it
+			k.end(ctx, lease)
 		}
 		if over(ctx, err) {
 			return
@@ -89,6 +89,15 @@ func (k *Keeper) Run(ctx context.Context) {
 		if !wait.wait(ctx, k.store.Clock) {
 			return
 		}
+	}
+}
+
+// end gives a lease up, unless it has ended: then its keys go by its time, as those of a dead host.
+func (k *Keeper) end(ctx context.Context, lease engine.Lease) {
+	select {
+	case <-lease.Done():
+	default:
+		_ = k.store.call(context.WithoutCancel(ctx), lease.Revoke) // else its time ends it
 	}
 }
 

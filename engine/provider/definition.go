@@ -90,6 +90,7 @@ const (
 	Refreshable                          // it is a Refresher
 	Unverified                           // what Set changed is not read again: it takes time to show
 	RemoteResource                       // a resource may name a target, see Runtime.Transport
+	Collectable                          // it runs no programs, so a resource may come from another host
 )
 
 // compiled is an Attribute that was checked.

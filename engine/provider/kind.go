@@ -260,7 +260,7 @@ func (k *Kind) New() engine.Res {
 func (k *Kind) abilities() engine.Abilities {
 	a := engine.Abilities{
 		Refreshable: k.has(Refreshable), Recvable: true, Edgeable: true, Clashing: true, Batcher: true, Reversible: true,
-		Readable: true, Listable: !k.has(Find), Shared: true, Overlapping: true, Targeted: k.has(RemoteResource), Sends: k.sends,
+		Readable: true, Listable: !k.has(Find), Shared: true, Overlapping: true, Targeted: k.has(RemoteResource), Collectable: k.has(Collectable), Sends: k.sends,
 	}
 	if k.chooser != nil {
 		a.Refreshable, a.Listable = k.chooser.refreshable(), false

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -26,6 +27,7 @@ import (
 type Graph struct {
 	name     string
 	list     []*Resource
+	collects []gapi.CollectDecl
 	owners   map[engine.Res]*Resource
 	problems schema.Diagnostics
 	places   map[uintptr]schema.Pos
@@ -73,6 +75,18 @@ func (g *Graph) AddValues(kind, name string, values map[string]any) *Resource {
 	return r
 }
 
+// Collect takes over the resources of a kind that other hosts export. In the patterns of their names and of
+// the hosts, * stands for any characters. The parameters in set take the place of the exported ones; nil for none.
+func (g *Graph) Collect(kind, name, from string, set map[string]any) {
+	r := &Resource{g: g, decl: gapi.Declaration{Kind: kind, Name: name}}
+	r.decl.Pos = r.place()
+	c := gapi.CollectDecl{Kind: strings.ToLower(kind), Name: name, From: from, Pos: r.decl.Pos}
+	if set != nil {
+		c.Set = g.node(r, r.decl.Pos, set)
+	}
+	g.collects = append(g.collects, c)
+}
+
 // add is called by a method that the program calls.
 func (g *Graph) add(kind, name string) *Resource {
 	r := &Resource{g: g, decl: gapi.Declaration{Kind: kind, Name: name, Pos: g.place()}}
@@ -108,7 +122,7 @@ func placed(n *schema.Node, pos schema.Pos) *schema.Node {
 // Declared returns the graph, for Engine.Apply, for New and Chan, or for gapi.Build, which return what is
 // wrong with it. The Graph is not to be used after that: its resources belong to the graph that is built.
 func (g *Graph) Declared() *gapi.Declared {
-	d := &gapi.Declared{Name: g.name, Resources: make([]gapi.Declaration, 0, len(g.list)), Problems: g.problems}
+	d := &gapi.Declared{Name: g.name, Resources: make([]gapi.Declaration, 0, len(g.list)), Problems: g.problems, Collects: g.collects}
 	for _, r := range g.list {
 		if r.decl.Res == nil && r.decl.Value == nil {
 			d.Partial = true // it was wrong, and a reference to it is not wrong as well

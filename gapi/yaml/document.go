@@ -21,6 +21,7 @@ type part struct {
 	kinds     []gapi.KindDecl
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
+	collects  []gapi.CollectDecl
 
 	found      schema.Findings // while it is read
 	problems   schema.Diagnostics
@@ -101,7 +102,7 @@ func (p *part) unknown(pair schema.Pair, where string, known ...string) {
 // isGraph recognises a graph.
 var isGraph = gapi.HasKey(topKeys...)
 
-var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges"}
+var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edges", "collect"}
 
 // document reads the top of a graph file. A file of another tool is recognised and named,
 // since a list of unknown keys would help its author less.
@@ -131,6 +132,8 @@ func (p *part) document(root *schema.Node) {
 			p.kindMap(v)
 		case "edges":
 			p.edgeList(v)
+		case "collect":
+			p.collectList(v)
 		default:
 			p.foreign(pair)
 		}

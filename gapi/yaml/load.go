@@ -100,6 +100,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 		d.Kinds = append(d.Kinds, p.kinds...)
 		d.Resources = append(d.Resources, p.resources...)
 		d.Edges = append(d.Edges, p.edges...)
+		d.Collects = append(d.Collects, p.collects...)
 		d.Noop = d.Noop || p.noop
 		if d.Name == "" {
 			d.Name = p.name

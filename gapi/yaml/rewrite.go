@@ -20,7 +20,7 @@ func Declare(src []byte) *gapi.Declared {
 		return nil
 	}
 	return &gapi.Declared{
-		Name: p.name, Authored: true, Noop: p.noop, Kinds: p.kinds, Resources: p.resources, Edges: p.edges, Problems: p.problems,
+		Name: p.name, Authored: true, Noop: p.noop, Kinds: p.kinds, Resources: p.resources, Edges: p.edges, Collects: p.collects, Problems: p.problems,
 	}
 }
 

@@ -50,6 +50,7 @@ type UserRes struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
+	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 	traits.Sendable

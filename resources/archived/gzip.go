@@ -42,6 +42,7 @@ type Gzip struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
+	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 

@@ -42,6 +42,7 @@ type Tar struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
+	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 

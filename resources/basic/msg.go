@@ -37,6 +37,7 @@ type MsgRes struct {
 	traits.Recvable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Collectable
 	traits.Unwatched
 
 	init    *engine.Init

@@ -28,6 +28,7 @@ type NoopRes struct {
 	traits.Groupable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Collectable
 	traits.Unwatched
 
 	// Of the handle, which is not kept: there may be millions.

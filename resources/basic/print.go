@@ -33,6 +33,7 @@ type PrintRes struct {
 	traits.Recvable
 	traits.Refreshable
 	traits.Overlapping
+	traits.Collectable
 	traits.Unwatched
 
 	init    *engine.Init

@@ -34,6 +34,7 @@ type TestRes struct {
 	traits.Refreshable
 	traits.Sendable
 	traits.Overlapping
+	traits.Collectable
 
 	init *engine.Init
 	run  *testRun

@@ -26,6 +26,7 @@ type ValueRes struct {
 	traits.Recvable
 	traits.Sendable
 	traits.Overlapping
+	traits.Collectable
 	traits.Unwatched
 
 	init *engine.Init

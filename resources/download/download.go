@@ -46,6 +46,7 @@ type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
+	traits.Collectable
 	traits.Recvable
 	traits.Refreshable
 	traits.Reversible

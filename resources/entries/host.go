@@ -58,7 +58,7 @@ compared, and written, in lower case.`,
 			{Pattern: `\A(?<family>)(?<target>)`, Doc: "Any other text, with hostname as an own parameter."},
 		},
 		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$target", hostsPath}}},
-		Features: provider.Canonicalize | provider.SimpleGetFilter,
+		Features: provider.Canonicalize | provider.SimpleGetFilter | provider.Collectable,
 	}
 }
 

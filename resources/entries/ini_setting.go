@@ -54,7 +54,7 @@ written as it is, without quotes.`,
 			{Pattern: `\A(?<key_val_separator>)(?<section_prefix>)(?<section_suffix>)`, Doc: "Any other text, with path, section and setting as own parameters."},
 		},
 		Require:  []provider.Relation{{Kind: "file", Titles: []string{"$path"}}},
-		Features: provider.Find | provider.CustomInSync,
+		Features: provider.Find | provider.CustomInSync | provider.Collectable,
 	}
 }
 

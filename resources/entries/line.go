@@ -167,6 +167,9 @@ func (r *Line) Init(init *engine.Init) error {
 	return nil
 }
 
+// Collects lets other hosts export it, unless it runs a command.
+func (r *Line) Collects() bool { return r.ValidateCmd == "" }
+
 // Cleanup takes back what Init has told.
 func (r *Line) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")

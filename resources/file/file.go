@@ -260,6 +260,9 @@ func (r *Res) Init(init *engine.Init) error {
 	return nil
 }
 
+// Collects lets other hosts export it, unless it runs a command.
+func (r *Res) Collects() bool { return r.ValidateCmd == "" }
+
 // Cleanup takes back what Init has told.
 func (r *Res) Cleanup() error {
 	r.tell("")

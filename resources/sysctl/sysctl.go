@@ -56,6 +56,7 @@ type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
+	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 

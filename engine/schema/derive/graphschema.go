@@ -59,6 +59,7 @@ func graphRule(resources *rule, defs rules) *rule {
 			{"include", &rule{Description: "Other graph files, relative to this one.", Type: []string{"array", "string", "null"}, MinLength: new(int64(1)), Items: &rule{Type: "string", MinLength: new(int64(1))}}},
 			{"resources", resources},
 			{"edges", &rule{Description: "The order of two resources.", Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/edge"}}},
+			{"collect", &rule{Description: "Resources of other hosts to take over.", Type: []string{"array", "null"}, Items: collectRule()}},
 		},
 		Additional: false,
 		Defs:       defs,
@@ -107,6 +108,26 @@ func edgeRule() *rule {
 		},
 		Additional: false,
 		Required:   []string{"from", "to"},
+	}
+}
+
+// collectRule is the schema of one item of collect. The parameters below set are those of the kind,
+// which the schema cannot choose by the value of a neighbour. So an editor takes any key there, and
+// the loader says which ones the kind lacks. A pattern may be empty, unlike a name: it then fits
+// everything.
+func collectRule() *rule {
+	return &rule{
+		Type: "object",
+		Properties: rules{
+			{"kind", nameRule("The kind of the resources.")},
+			{"name", &rule{Description: "A pattern of their names, in which * stands for any characters; all if absent.", Type: textTypes}},
+			{"pattern", &rule{Description: "Another word for name.", Type: textTypes}},
+			{"from", &rule{Description: "A pattern of the hosts that export them; all if absent.", Type: textTypes}},
+			{"set", &rule{Description: "Parameters that take the place of the exported ones.", Type: []string{"object", "null"}}},
+			{"comment", commentRule()},
+		},
+		Additional: false,
+		Required:   []string{"kind"},
 	}
 }
 

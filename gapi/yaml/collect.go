@@ -1,0 +1,58 @@
+package yaml
+
+import (
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// collectList reads the key collect.
+func (p *part) collectList(n *schema.Node) {
+	for _, item := range p.listOf(n, "collect must be a list, each item with a kind, such as {kind: host, name: \"web*\"}") {
+		p.collect(item)
+	}
+}
+
+var collectKeys = []string{"kind", "name", "pattern", "from", "set", "comment"}
+
+// collect reads one item.
+func (p *part) collect(n *schema.Node) {
+	if n.Kind != schema.NodeMap {
+		p.errorf(n.Pos, "an item of collect is a map with a kind, not %s", describe(n))
+		return
+	}
+	c := gapi.CollectDecl{Pos: n.Pos}
+	for _, pair := range n.Pairs {
+		switch pair.Key {
+		case "kind":
+			c.Kind = strings.ToLower(p.text(pair.Value, "a kind"))
+		case "name":
+			c.Name = p.text(pair.Value, "a pattern of names")
+		case "pattern":
+			if n.Get("name") != nil {
+				p.errorf(pair.Pos, "pattern is another word for name: write one of them")
+				continue
+			}
+			c.Name = p.text(pair.Value, "a pattern of names")
+		case "from":
+			c.From = p.text(pair.Value, "a pattern of hosts")
+		case "set":
+			if p.mapOf(pair.Value, "set must be a map of parameters") != nil {
+				c.Set = pair.Value
+			}
+		case "comment":
+			p.remark(pair.Value)
+		default:
+			p.unknown(pair, " in an item of collect", collectKeys...)
+		}
+	}
+	if c.Kind == "" {
+		if n.Get("kind") == nil {
+			p.errorf(n.Pos, "this item of collect has no kind")
+		}
+		return
+	}
+	p.kinds = append(p.kinds, gapi.KindDecl{Kind: c.Kind, Pos: n.Get("kind").Pos})
+	p.collects = append(p.collects, c)
+}

@@ -1,0 +1,343 @@
+package mgmt_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources/basic"
+)
+
+// lines is a log that many write.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.buf.String(), text)
+}
+
+// fleet is several hosts of one process on one store.
+type fleet struct {
+	t     *testing.T
+	store *worldmemory.World
+	clock *enginetest.Clock
+}
+
+func newFleet(t *testing.T) *fleet {
+	clock := enginetest.NewClock()
+	return &fleet{t: t, store: worldmemory.New(worldmemory.WithClock(clock)), clock: clock}
+}
+
+// member is one host.
+type member struct {
+	*mgmt.Engine
+	t     *testing.T
+	world *worldmemory.World
+	log   *lines
+	stop  func()
+
+	mu     sync.Mutex
+	warned []string
+}
+
+// host starts a host; change alters its options.
+func (f *fleet) host(name string, change func(*mgmt.Options)) *member {
+	f.t.Helper()
+	m := &member{t: f.t, world: f.store.Join(), log: &lines{}}
+	o := mgmt.Options{
+		Hostname: name, Host: enginetest.NewHost(), World: m.world, Lease: time.Minute, NoAutoGroup: true,
+		Logger: slog.New(slog.NewTextHandler(m.log, nil)),
+		Observer: mgmt.Observer{Warned: func(list schema.Diagnostics) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			for _, d := range list {
+				m.warned = append(m.warned, d.Message)
+			}
+		}},
+	}
+	if change != nil {
+		change(&o)
+	}
+	e, err := mgmt.New(o)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	m.Engine = e
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := e.Start(ctx, nil); err != nil {
+		f.t.Fatal(err)
+	}
+	m.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := e.Wait(); err != nil {
+			f.t.Error(err)
+		}
+	})
+	f.t.Cleanup(func() { m.stop(); _ = m.world.Close() })
+	return m
+}
+
+// apply puts a graph into effect that a function declares.
+func (m *member) apply(declare func(*static.Graph)) {
+	m.t.Helper()
+	g := static.NewGraph("g")
+	declare(g)
+	if _, err := m.Apply(m.t.Context(), g.Declared()); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// names returns the ids of the graph, sorted.
+func (m *member) names() (ids []string) {
+	list, err := m.Statuses(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, st := range list {
+		ids = append(ids, st.Resource)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// becomes waits until the graph has these resources.
+func (m *member) becomes(want ...string) {
+	m.t.Helper()
+	m.until(fmt.Sprintf("the graph %v", want), func() bool { return slices.Equal(m.names(), want) })
+}
+
+func (m *member) until(what string, ok func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(enginetest.Patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			m.t.Fatalf("%s did not come; it has %v", what, m.names())
+		}
+	}
+}
+
+func exported(to ...any) map[string]any { return map[string]any{"export": to} }
+
+func hiddenFor(to ...any) map[string]any { return map[string]any{"export": to, "hidden": true} }
+
+// TestExportAndCollect: what two hosts export a third one has, for as long as they export it, and what is not for it
+// or does not fit it has not.
+func TestExportAndCollect(t *testing.T) {
+	f := newFleet(t)
+	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", func(o *mgmt.Options) { o.Roles = []string{"db"} })
+	c.apply(func(g *static.Graph) {
+		g.Add("noop", "own", &basic.NoopRes{})
+		g.Collect("noop", "web/*", "*", nil)
+		g.Collect("NOOP", "only*", "a", nil)
+		g.Collect("print", "", "", map[string]any{"msg": "set here"})
+	})
+	a.apply(func(g *static.Graph) {
+		g.Add("noop", "web/a/1", &basic.NoopRes{}).Meta(exported("*"))
+		g.Add("noop", "web/x", &basic.NoopRes{}).Meta(hiddenFor("c"))
+		g.Add("noop", "web/y", &basic.NoopRes{}).Meta(hiddenFor("someone"))
+		g.Add("noop", "web/z", &basic.NoopRes{}).Meta(hiddenFor("group:db"))
+		g.Add("noop", "else", &basic.NoopRes{}).Meta(exported("*"))
+		g.Add("print", "p", &basic.PrintRes{Msg: "from a"}).Meta(exported("*"))
+	})
+	b.apply(func(g *static.Graph) { g.Add("noop", "only/b", &basic.NoopRes{}).Meta(exported("*")) })
+	c.becomes("noop[own]", "noop[web/a/1]", "noop[web/x]", "noop[web/z]", "print[p]")
+	c.until("the message", func() bool { return c.log.has("set here") })
+	a.becomes("noop[else]", "noop[web/a/1]", "noop[web/x]", "noop[web/y]", "noop[web/z]", "print[p]")
+
+	// A change of a parameter arrives, and so does a part.
+	if err := a.Delete(t.Context(), "noop[web/x]"); err != nil {
+		t.Error(err)
+	}
+	c.becomes("noop[own]", "noop[web/a/1]", "noop[web/z]", "print[p]")
+	a.apply(func(g *static.Graph) { g.Add("noop", "only/a", &basic.NoopRes{}).Meta(exported("*")) })
+	c.becomes("noop[only/a]", "noop[own]")
+
+	// A graph without collect has nothing of the others.
+	c.apply(func(g *static.Graph) { g.Add("noop", "own", &basic.NoopRes{}) })
+	c.becomes("noop[own]")
+}
+
+// TestDeadHost: the exports of a host go with its lease when it dies, at once when it ends, and come back with it.
+func TestDeadHost(t *testing.T) {
+	f := newFleet(t)
+	exports := func(m *member, name string) {
+		m.apply(func(g *static.Graph) { g.Add("noop", name, &basic.NoopRes{}).Meta(exported("*")) })
+	}
+	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", nil)
+	exports(a, "a")
+	exports(b, "b")
+	c.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil) })
+	c.becomes("noop[a]", "noop[b]")
+	b.stop()
+	c.becomes("noop[a]")
+	a.world.Abandon() // as kill -9 does
+	c.becomes("noop[a]")
+	f.clock.Advance(59 * time.Second)
+	if got := c.names(); len(got) != 1 {
+		t.Errorf("before the end of the lease: %v", got)
+	}
+	f.clock.Advance(time.Second)
+	c.becomes()
+	exports(f.host("a", nil), "again")
+	c.becomes("noop[again]")
+}
+
+// TestCollectOwn: a host that collects its own hidden export applies it.
+func TestCollectOwn(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.host("a", nil), f.host("b", nil)
+	for _, m := range []*member{a, b} {
+		m.apply(func(g *static.Graph) {
+			name := map[*member]string{a: "a", b: "b"}[m]
+			g.Add("print", name, &basic.PrintRes{Msg: "I am " + name}).Meta(hiddenFor("*"))
+			g.Collect("print", "*", "*", nil)
+		})
+	}
+	for _, m := range []*member{a, b} {
+		m.becomes("print[a]", "print[b]")
+		m.until("both lines", func() bool { return m.log.has("I am a") && m.log.has("I am b") })
+	}
+}
+
+// TestCollectLeavesOut: what this host declares itself, what two export, what it does not accept and what is broken is
+// left out with the reason, and all else goes on.
+func TestCollectLeavesOut(t *testing.T) {
+	f := newFleet(t)
+	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", nil)
+	c.apply(func(g *static.Graph) {
+		g.Add("noop", "own", &basic.NoopRes{})
+		for _, kind := range []string{"noop", "timer", "test"} {
+			g.Collect(kind, "", "", nil)
+		}
+	})
+	for _, m := range []*member{a, b} {
+		m.apply(func(g *static.Graph) {
+			g.Add("noop", "own", &basic.NoopRes{}).Meta(hiddenFor("*"))
+			g.Add("noop", "both", &basic.NoopRes{}).Meta(hiddenFor("*"))
+			g.Add("timer", "t", &basic.TimerRes{Interval: time.Hour}).Meta(hiddenFor("*"))
+			g.Add("test", "broken", &basic.TestRes{ValidateError: "it is broken"}).Meta(hiddenFor("*"))
+		})
+	}
+	put(t, f.store, "exports/all/z/noop/unread", "{")
+	put(t, f.store, "exports/all/z/noop/good", `{"value":{"comment":"x"}}`)
+	put(t, f.store, "exports/all/z/noop/wrong", `{"value":{"coment":"x"}}`)
+	put(t, f.store, "exports/odd", "x")
+	c.becomes("noop[both]", "noop[good]", "noop[own]")
+	for _, want := range []string{
+		"noop[own] of the host a is left out: this host declares it itself", "noop[both] of the host b is left out: the host a exports it, too",
+		"timer[t] of the host a is left out: it could run a program, and the setting accept does not name the kind timer",
+		"test[broken] of the host a is left out: ", "noop[wrong] of the host z is left out: ",
+	} {
+		c.until(want, func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return slices.ContainsFunc(c.warned, func(s string) bool { return strings.Contains(s, want) })
+		})
+	}
+	// A whole graph leaves the same out, and goes on.
+	c.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil); g.Collect("test", "", "", nil) })
+	c.becomes("noop[both]", "noop[good]", "noop[own]")
+}
+
+// TestAccept: with a list of kinds only those come, whatever they do.
+func TestAccept(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.host("a", nil), f.host("b", func(o *mgmt.Options) { o.Accept = []string{"timer"} })
+	b.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil); g.Collect("timer", "", "", nil) })
+	a.apply(func(g *static.Graph) {
+		g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*"))
+		g.Add("timer", "t", &basic.TimerRes{Interval: time.Hour}).Meta(exported("*"))
+	})
+	b.becomes("timer[t]")
+}
+
+// TestMembers: each host is in the list with its state, and leaves it at its end.
+func TestMembers(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.host("a", nil), f.host("b", nil)
+	a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}) })
+	list := func() (out []string) {
+		members, err := hosts.Members(t.Context(), f.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range members {
+			out = append(out, fmt.Sprintf("%s %t %d %v", m.Name, m.State.Converged, m.State.OK, m.Facts["hostname"] != nil))
+		}
+		return out
+	}
+	a.until("both hosts", func() bool { return slices.Equal(list(), []string{"a true 1 true", "b false 0 true"}) })
+	b.stop()
+	a.until("one host", func() bool { return slices.Equal(list(), []string{"a true 1 true"}) })
+}
+
+// TestExportsSameTwice: an equal graph writes nothing into the store.
+func TestExportsSameTwice(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.host("a", nil), f.host("b", nil)
+	graph := func() {
+		a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*")) })
+	}
+	graph()
+	b.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil) })
+	b.becomes("noop[n]")
+	created := func() int64 {
+		kv, err := f.store.Get(t.Context(), "exports/all/a/noop/n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kv.Revision
+	}
+	before := created()
+	graph()
+	a.apply(func(g *static.Graph) {
+		g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*"))
+		g.Add("noop", "m", &basic.NoopRes{}).Meta(exported("*"))
+	})
+	b.becomes("noop[m]", "noop[n]")
+	if created() != before {
+		t.Error("an equal export was written again")
+	}
+}
+
+// TestNoopExportsNothing: a run that alters nothing does not alter what other hosts do.
+func TestNoopExportsNothing(t *testing.T) {
+	f := newFleet(t)
+	a := f.host("a", func(o *mgmt.Options) { o.Noop = mgmt.NoopAll })
+	a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*")) })
+	a.becomes("noop[n]")
+	a.stop()
+	p, err := f.store.List(t.Context(), "", engine.ListOptions{})
+	if err != nil || p.Revision != 0 {
+		t.Errorf("the store is at %d with %v, %v", p.Revision, p.KVs, err)
+	}
+}
+
+func put(t *testing.T, w engine.World, key, value string) {
+	t.Helper()
+	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+		t.Fatal(err)
+	}
+}
