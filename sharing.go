@@ -26,7 +26,8 @@ type sharing struct {
 	exports map[string]map[string][]byte // by id of the resource: its keys; under using
 
 	mu     sync.Mutex
-	member *hosts.Member // nil before this host is one
+	member hosts.Member
+	joined bool // the member is published
 	facts  func() engine.Facts
 }
 
@@ -64,7 +65,7 @@ func (x *sharing) keep(ctx context.Context, version string, used <-chan struct{}
 		return
 	}
 	x.mu.Lock()
-	x.member = &hosts.Member{Name: x.from, Version: version, Since: x.clock.Now().UTC()}
+	x.member.Name, x.member.Version, x.member.Since, x.joined = x.from, version, x.clock.Now().UTC(), true
 	x.mu.Unlock()
 	x.state(func(*hosts.MemberState) {})
 	x.keeper.Run(ctx)
@@ -74,12 +75,12 @@ func (x *sharing) keep(ctx context.Context, version string, used <-chan struct{}
 func (x *sharing) state(alter func(*hosts.MemberState)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.member == nil {
+	alter(&x.member.State)
+	if !x.joined {
 		return
 	}
-	alter(&x.member.State)
 	x.member.Facts = x.facts().Map()
-	keys, err := hosts.MemberKeys(*x.member)
+	keys, err := hosts.MemberKeys(x.member)
 	if err != nil {
 		x.log.Warn("the state of this host can't be published", slog.Any("error", err))
 		return
