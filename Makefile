@@ -35,7 +35,7 @@ RACE := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && echo -race)
 .PHONY: help build docker run test integration race lint bench soak packages release docs check tools clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
 
 docker:
 	CGO_ENABLED=0 $(GO) -C docker build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker

@@ -147,7 +147,7 @@ var (
 )
 
 // toCome are packages that the page gives a place before they are there.
-var toCome = []string{"engine/plugin", "engine/world/etcd"}
+var toCome = []string{"engine/plugin"}
 
 // TestNamesInArchitecture: each function, type, file, package and test that docs/ARCHITECTURE.md names is there. In its walks
 // each single word in backquotes is such a name, too.

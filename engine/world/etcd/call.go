@@ -24,14 +24,15 @@ import (
 
 type storedKV = mvccpb.KeyValue
 
-// How often a call is tried. A server without a leader has done nothing, so even a write asks the next one.
+// How often a call is tried at least. A read is tried for Options.Timeout, too: an election takes most of a second. A
+// server without a leader has done nothing, so even a write asks the next one.
 const (
 	once       = 1
 	repeatable = 3
 )
 
-// leaderless is the pause before a call asks the next server, since this one has no leader.
-const leaderless = 50 * time.Millisecond
+// nextTry is the pause before a call asks the next server.
+const nextTry = 50 * time.Millisecond
 
 // call runs one request, again where that is safe, and returns the error of a World. Each attempt has its own time.
 func (w *World) call(ctx context.Context, tries int, f func(context.Context, *clientv3.Client) error) error {
@@ -51,12 +52,13 @@ func (w *World) call(ctx context.Context, tries int, f func(context.Context, *cl
 			return engine.ErrClosed
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, rpctypes.ErrNoLeader) && w.o.Clock.Now().Sub(begin) < w.o.Timeout:
-			_ = w.pause(ctx, leaderless)
-			try--
-		case try >= tries || !errors.Is(classify(err), engine.ErrUnavailable):
-			return classify(err)
 		}
+		early := w.o.Clock.Now().Sub(begin) < w.o.Timeout
+		repeat := tries > once && (early || try < tries) || early && errors.Is(err, rpctypes.ErrNoLeader)
+		if err = classify(err); !repeat || !errors.Is(err, engine.ErrUnavailable) {
+			return err
+		}
+		_ = w.pause(ctx, nextTry) // whose end by ctx the next attempt tells
 	}
 }
 
@@ -68,7 +70,7 @@ func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.C
 	if err != nil {
 		return err
 	}
-	err = f(ctx, c)
+	err = w.signed(ctx, c, f)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -98,8 +100,8 @@ func (w *World) ready(ctx context.Context) error {
 	return nil
 }
 
-// connected returns the client. The first call makes it, since with a password that asks the store. The goroutine that
-// makes it has the token; the others wait for it.
+// connected returns the client, which the first call makes. The goroutine that makes it has the token; the others wait
+// for it.
 func (w *World) connected(ctx context.Context) (*clientv3.Client, error) {
 	select {
 	case w.connecting <- struct{}{}:

@@ -4,7 +4,9 @@ package etcd_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
@@ -40,5 +42,34 @@ func TestSameAsMemory(t *testing.T) {
 			n++
 			return open(t, etcd.Options{Endpoints: []string{m.endpoint}, Prefix: fmt.Sprint("/same", n)})
 		})
+	})
+}
+
+// TestLongestPrefix: a transaction that fills Limits fits the limit of the server, with the longest prefix, too.
+func TestLongestPrefix(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Prefix: "/" + strings.Repeat("p", etcd.MaxPrefix-2)})
+		l, err := w.Lease(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits := w.Limits()
+		var ops []engine.Op
+		var compares []engine.Compare
+		room := limits.Bytes
+		for i := range limits.Ops {
+			key := fmt.Sprint("k", i)
+			compares = append(compares, engine.Compare{Key: key})
+			ops = append(ops, engine.Op{Key: key, Lease: l})
+			room -= 2 * len(key)
+		}
+		for i := range ops {
+			ops[i].Value = make([]byte, room/len(ops))
+		}
+		ops[0].Value = make([]byte, room/len(ops)+room%len(ops))
+		if _, ok, err := w.Txn(t.Context(), compares, ops); !ok || err != nil {
+			t.Errorf("%d operations of %d bytes: %t, %v", len(ops), limits.Bytes, ok, err)
+		}
 	})
 }

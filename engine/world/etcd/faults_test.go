@@ -212,6 +212,50 @@ func (m *member) signal(s syscall.Signal) {
 	}
 }
 
+// TestExpiredToken: a token that the server has forgotten is replaced, for calls, watches and leases. A password that
+// was changed is refused.
+func TestExpiredToken(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v, "--auth-token-ttl=1")
+		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: 2 * time.Second}
+		if err := open(t, o).Protect(t.Context(), "secret"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, o).Get(t.Context(), "n"); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("without a user: %v", err)
+		}
+		o.User, o.Password = "root", "secret"
+		w := open(t, o)
+		if err := w.Allow(t.Context(), "host", "first", etcd.Grant{Below: true, Write: true}); err != nil {
+			t.Fatal(err)
+		}
+		o.User, o.Password = "host", "first"
+		host := open(t, o)
+		l, err := host.Lease(t.Context(), 2*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := read(t, host, "n", put(t, host, "first", "0"))
+		<-time.After(3 * time.Second) // three times what a token lives without use
+		put(t, host, "n", "1")
+		r.wants(t, 1)
+		m.kill() // tokens are in the memory of the server
+		m.start()
+		until(t, "the server is back", func() error { _, err := host.Get(t.Context(), "n"); return err })
+		put(t, host, "n", "2")
+		r.wants(t, 2)
+		if _, _, err := host.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Lease: l}}); err != nil {
+			t.Errorf("the lease: %v", err)
+		}
+		if err := w.Allow(t.Context(), "host", "second", etcd.Grant{Below: true, Write: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := host.Get(t.Context(), "n"); !errors.Is(err, engine.ErrRefused) || strings.Contains(err.Error(), "first") {
+			t.Errorf("with the old password: %v", err)
+		}
+	})
+}
+
 // TestSlowReader: a Watch whose user does not read holds no memory here. It shows what the server still had for it, in
 // order and without a gap, and then that the rest is forgotten.
 func TestSlowReader(t *testing.T) {

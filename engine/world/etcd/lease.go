@@ -107,7 +107,8 @@ func (l *lease) revoke(ctx context.Context) error {
 	if l.revoked {
 		return nil
 	}
-	if err := gone(l.w.client.Revoke(ctx, l.id)); err != nil {
+	err := l.w.signed(ctx, l.w.client, func(ctx context.Context, c *clientv3.Client) error { return gone(c.Revoke(ctx, l.id)) })
+	if err != nil {
 		return fmt.Errorf("lease %s is not revoked, and ends by itself within %s: %w", l.ID(), l.ttl, classify(err))
 	}
 	l.revoked = true

@@ -67,11 +67,14 @@ func debian(t *testing.T) string {
 	return path
 }
 
-// each runs a test with each version of the server.
+// each runs a test with each version of the server, at once: mostly they wait.
 func each(t *testing.T, test func(*testing.T, version)) {
 	t.Helper()
 	for _, v := range versions {
-		t.Run(v.name, func(t *testing.T) { test(t, v) })
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
 	}
 }
 

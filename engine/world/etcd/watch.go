@@ -120,7 +120,7 @@ func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.begin(ctx, c); err != nil {
+	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
 	s, err := pb.NewWatchClient(c.ActiveConnection()).Watch(ctx, grpc.MaxCallRecvMsgSize(maxMessage))
@@ -134,12 +134,13 @@ func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 }
 
 // begin asks whether the store still has, and ever had, the revision to begin after. A server before 3.4.36 keeps no
-// deletion at the very revision of a compaction, so it is not enough to have the one after it.
-func (f *follower) begin(ctx context.Context, c *clientv3.Client) error {
-	if f.told == 0 {
-		return nil
-	}
-	_, err := c.Get(ctx, f.prefix, clientv3.WithRev(f.told), clientv3.WithCountOnly())
+// deletion at the very revision of a compaction, so it is not enough to have the one after it. The call also replaces an
+// old token, which a server of that version would take for a missing right of the stream.
+func (f *follower) begin(ctx context.Context) error {
+	err := f.w.attempt(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.Get(ctx, f.prefix, clientv3.WithRev(f.told), clientv3.WithCountOnly())
+		return err
+	})
 	if err = classify(err); errors.Is(err, engine.ErrCompacted) {
 		return fmt.Errorf("watch from revision %d: %w", f.told, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -29,6 +30,7 @@ type World struct {
 
 	connecting chan struct{} // holds one token; its holder may set client
 	client     *clientv3.Client
+	session    session
 
 	mu     sync.Mutex
 	leases map[*lease]struct{} // that have not ended
@@ -49,14 +51,18 @@ func Open(_ context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{o: o, log: o.Log, connecting: make(chan struct{}, 1), leases: map[*lease]struct{}{}}
+	w.session.signing = make(chan struct{}, 1)
 	w.ctx, w.end = context.WithCancel(context.Background())
 	scheme := "http://"
 	if secure != nil {
 		scheme = "https://"
 	}
 	w.config = clientv3.Config{
-		TLS: secure, Username: o.User, Password: o.Password, Logger: zap.NewNop(), Context: w.ctx,
+		TLS: secure, Logger: zap.NewNop(), Context: w.ctx, MaxUnaryRetries: 3,
 		DialTimeout: o.Timeout, DialKeepAliveTime: 2 * o.Timeout, DialKeepAliveTimeout: o.Timeout,
+	}
+	if o.User != "" {
+		w.config.DialOptions = []grpc.DialOption{grpc.WithPerRPCCredentials(&w.session)}
 	}
 	for _, e := range o.Endpoints {
 		w.config.Endpoints = append(w.config.Endpoints, scheme+e)
