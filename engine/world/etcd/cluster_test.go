@@ -59,6 +59,8 @@ func three(t *testing.T, v version) *cluster {
 		}
 		c.members, c.ports = append(c.members, m), append(c.ports, port)
 		initial = append(initial, fmt.Sprintf("m%d=http://%s", i, port.Addr()))
+	}
+	for i := range c.ports {
 		c.work.Go(func() { c.serve(i) })
 	}
 	t.Cleanup(c.close)
