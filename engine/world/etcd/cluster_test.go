@@ -70,17 +70,27 @@ func three(t *testing.T, v version) *cluster {
 		m.start()
 	}
 	c.members[0].await(c.options())
-	resp, err := plain(t, clientv3.Config{Endpoints: []string{c.members[0].endpoint}}).MemberList(t.Context())
+	cli := plain(t, clientv3.Config{Endpoints: []string{c.members[0].endpoint}})
+	until(t, "all members have told their names", func() error { return c.learn(cli) })
+	return c
+}
+
+// learn notes the ids of the members.
+func (c *cluster) learn(cli *clientv3.Client) error {
+	resp, err := cli.MemberList(c.t.Context())
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range resp.Members {
-		n, _ := strconv.Atoi(strings.TrimPrefix(m.Name, "m"))
+		n, err := strconv.Atoi(strings.TrimPrefix(m.Name, "m"))
+		if err != nil {
+			return err
+		}
 		c.ids[strconv.FormatUint(m.ID, 16)] = n
 	}
-	return c
+	return nil
 }
 
 // options reach all members.

@@ -87,6 +87,9 @@ func (f *follower) stream(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
 	defer context.AfterFunc(f.w.ctx, cancel)()
+	if err := f.begin(ctx); err != nil {
+		return err
+	}
 	begun := f.w.o.Clock.AfterFunc(f.w.o.Timeout, cancel)
 	defer begun()
 	s, err := f.open(ctx)
@@ -118,9 +121,6 @@ func (f *follower) stream(ctx context.Context) error {
 func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 	c, err := f.w.connected(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := f.begin(ctx); err != nil {
 		return nil, err
 	}
 	s, err := pb.NewWatchClient(c.ActiveConnection()).Watch(ctx, grpc.MaxCallRecvMsgSize(maxMessage))
