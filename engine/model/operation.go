@@ -31,7 +31,7 @@ func (o *Object) Do(operation string, args map[string]any) (*Object, error) {
 	return op.Run(o, args)
 }
 
-// SetField returns an operation that gives a field the value of its argument.
+// SetField returns an operation that gives a field the value of its argument, whose name is that of the field.
 func SetField(key string) Operation {
 	return Operation{
 		Doc: "Sets " + key + ".", Args: []Field{{Key: key, Type: anything, Required: true}},

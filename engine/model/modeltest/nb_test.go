@@ -512,3 +512,25 @@ func TestReplicaWaits(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// BenchmarkUpdate is what the NB API adds to a commit: a World in memory costs next to nothing.
+func BenchmarkUpdate(b *testing.B) {
+	reg, m := model.NewRegistry(nil), define(b, item(1))
+	if err := reg.Add(m); err != nil {
+		b.Fatal(err)
+	}
+	nb := model.Open(memory.New(), reg, model.Options{})
+	o, _ := m.New(map[string]any{"id": "a", "topic": "host:a", "label": "x"})
+	if _, err := nb.Create(b.Context(), o, model.Write{}); err != nil {
+		b.Fatal(err)
+	}
+	parts := [2]*model.Object{}
+	for i := range parts {
+		parts[i], _ = m.New(map[string]any{"id": "a", "n": i})
+	}
+	for i := 0; b.Loop(); i++ {
+		if _, err := nb.Update(b.Context(), parts[i%2], model.Write{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

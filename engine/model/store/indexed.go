@@ -498,7 +498,7 @@ func (t *table) byID(wanted [][]any) (list []*model.Object) {
 
 // lookUp returns the objects of some keys, each once, sorted by id.
 func (t *table) lookUp(i int, wanted [][]any) []*model.Object {
-	var list []*model.Object
+	list := make([]*model.Object, 0, 8)
 	for _, key := range wanted {
 		t.indexes[i].find(key, func(e *entry) { list = append(list, e.o) })
 	}

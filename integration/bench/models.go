@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/model/store"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world/bolt"
+)
+
+// modelRows measure objects of models: the stores in memory with 100,000 objects, and the NB API on a file.
+func modelRows() []row {
+	const clock = "processor time of the process, for a question"
+	return []row{
+		{"a get by id and by index among 100,000 objects, store maps", library, clock, "1 µs; 2 µs + 0.2 µs a hit; 1.4 KB an object", func(*bench) result {
+			return askStore(store.Maps(), 100_000, 1)
+		}},
+		{"a get by id and by index among 100,000 objects, store btree", library, clock, "10 x the limits of maps", func(*bench) result {
+			return askStore(store.BTree(), 100_000, 10)
+		}},
+		{"a get by id and by index among 1,000 objects, store linear", library, clock, "none: it is the oracle of the tests", func(*bench) result {
+			return askStore(store.NewLinear(), 1000, 100_000)
+		}},
+		{"an update of one object on bolt", library, "commits, with the hooks and checks of the NB API, one after the other; the floor is a bare commit of bbolt of the same size in the same run",
+			"1.3 x a bare commit", updateObjects},
+	}
+}
+
+// itemModel has three indexes: topic, mac, and a tuple. Most objects of a real model have fewer.
+func itemModel() *model.Model {
+	text := &schema.Type{Kind: schema.KindString}
+	m, err := model.Define(model.Spec{
+		Name: "Item", Table: "item", Mixins: []model.Mixin{model.Topic, model.Version},
+		Fields:  []model.Field{{Key: "mac", Type: text}, {Key: "group", Type: text}},
+		Indexes: map[string][]string{"mac": {"mac"}, "group": {"group", "topic"}},
+	})
+	must(err)
+	return m
+}
+
+// makeItem makes an object; 20 objects share a group, and the hosts share all objects.
+func makeItem(m *model.Model, i, version int) *model.Object {
+	o, err := m.New(map[string]any{
+		"id": fmt.Sprintf("object-%06d", i), "topic": fmt.Sprintf("host:%04d", i%1000), "version": version,
+		"mac": fmt.Sprintf("52:54:00:%06d", i), "group": fmt.Sprintf("g%05d", i/20),
+	})
+	must(err)
+	return o
+}
+
+// askStore counts processor time, which a busy machine alters little. It fills a store, and asks by id, and by an index with few and with many hits.
+func askStore(s model.Store, n int, slack float64) result {
+	m := itemModel()
+	var before, after runtime.MemStats // the heap of a filled store, without garbage
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range n {
+		must(s.Put(makeItem(m, i, 1)))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// all that an object costs: its fields, its keys, and its place in each index
+	size := float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
+	ctx := context.Background()
+	rounds := int(200_000 / slack)
+	get := ask(rounds, n, func(i int) func() int {
+		id := fmt.Sprintf("object-%06d", i)
+		return func() int {
+			_, err := s.Get(ctx, m, id)
+			must(err)
+			return 1
+		}
+	})
+	by := func(index, path, format string, mod int) asked {
+		return ask(rounds, n, func(i int) func() int {
+			q := model.Query{Model: m, Index: index, Where: map[string]any{path: fmt.Sprintf(format, i%mod)}}
+			return func() int {
+				list, err := s.List(ctx, q)
+				must(err)
+				return len(list)
+			}
+		})
+	}
+	// one hit, and the hundred objects of a host
+	one, many := by("mac", "mac", "52:54:00:%06d", n), by("topic", "topic", "host:%04d", min(n, 1000))
+	most := func(hits int) time.Duration {
+		return time.Duration(slack * float64(2000+200*hits))
+	}
+	return result{
+		Figure: fmt.Sprintf("%s; %s, %s for %d hits; %.0f B an object", get.took, one.took, many.took, many.hits, size),
+		OK:     get.took <= most(-5) && one.took <= most(1) && many.took <= most(many.hits) && (size <= 1400 || slack > 10),
+	}
+}
+
+// asked is what questions of one sort took.
+type asked struct {
+	took time.Duration
+	hits int
+}
+
+// ask asks questions that are made before the clock starts, so that it measures the answers alone.
+func ask(rounds, n int, question func(i int) func() int) (a asked) {
+	questions := make([]func() int, min(max(rounds, 1), 20_000))
+	for i := range questions {
+		questions[i] = question(i * 7919 % n)
+	}
+	begin := cpu()
+	for i := range max(rounds, 1) {
+		a.hits = questions[i%len(questions)]()
+	}
+	a.took = (cpu() - begin) / time.Duration(max(rounds, 1))
+	return a
+}
+
+// updateObjects updates an object and commits to a bare file in turns, so that both meet the same disk.
+func updateObjects(b *bench) result {
+	w, err := bolt.Open(filepath.Join(b.dir, "world.db"), bolt.Options{})
+	must(err)
+	bare, err := bbolt.Open(filepath.Join(b.dir, "bare.db"), 0o600, nil)
+	must(err)
+	reg, m, ctx := model.NewRegistry(nil), itemModel(), context.Background()
+	must(reg.Add(m))
+	nb := model.Open(w, reg, model.Options{})
+	_, err = nb.Create(ctx, makeItem(m, 0, 1), model.Write{})
+	must(err)
+	rounds := 400 // the disk of a shared machine is uneven, so the median of many counts
+	if b.quick {
+		rounds = 40
+	}
+	value := make([]byte, 180)      // about the size of the record, with its envelope
+	var ours, floor []time.Duration // in turns
+	for i := range rounds {
+		part, err := m.New(map[string]any{"id": "object-000000", "group": fmt.Sprint("g", i)})
+		must(err)
+		begin := time.Now()
+		_, err = nb.Update(ctx, part, model.Write{})
+		must(err)
+		ours = append(ours, time.Since(begin))
+		begin = time.Now()
+		must(bare.Update(func(tx *bbolt.Tx) error {
+			bucket, err := tx.CreateBucketIfNotExists([]byte("b"))
+			must(err)
+			value[0] = byte(i)
+			return bucket.Put([]byte("m/host:0000/item/object-000000"), value)
+		}))
+		floor = append(floor, time.Since(begin))
+	}
+	must(bare.Close())
+	must(w.Close())
+	return versus(median(ours), median(floor), 1.3)
+}
