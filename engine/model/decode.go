@@ -358,7 +358,7 @@ func canonical(t *schema.Type, v any) any {
 	return v
 }
 
-// numbers turns the text of numbers into numbers, where numbers are wanted.
+// numbers turns the text of numbers into numbers, where numbers are wanted: forms and command lines have text only.
 func numbers(t *schema.Type, n *schema.Node) *schema.Node {
 	switch {
 	case (t.Kind == schema.KindInt || t.Kind == schema.KindFloat) && n.Kind == schema.NodeString:

@@ -35,6 +35,13 @@
 //   - A secret is written encrypted, or not at all. No answer shows one.
 //   - Nothing here reads a clock.
 //
+// # Limits
+//
+// One object has at most a MiB of JSON, and ten thousand keys in one index. A create and a move are two operations of
+// the World, and every other change is one, so 64 new objects fit one transaction by default. A World may have
+// other Limits; a dry run tells of them, too. An NB keeps nothing in memory between two calls, and a
+// list holds about a thousand records at a time, however long it is.
+//
 // # How it works
 //
 // A record is JSON: an envelope with the version of the schema, and the set fields of the object. Its key begins with

@@ -38,7 +38,7 @@ func (nb *NB) Record(ctx context.Context, m *Model, id string) (Record, error) {
 	return asRecord(place{topic: topic, table: m.Table(), id: id}, kv.Value), nil
 }
 
-// asRecord reads the envelope only.
+// asRecord reads the envelope only, so that it needs no model and fails for no object.
 func asRecord(p place, text []byte) Record {
 	out := Record{Table: p.table, ID: p.id, Topic: p.topic}
 	var r record

@@ -9,7 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Do applies an operation of the model in memory. The stored object changes at Update.
+// Do applies an operation of the model in memory. The stored object changes at Update. Every argument needs its name,
+// and an unknown one is an UnknownField.
 func (o *Object) Do(operation string, args map[string]any) (*Object, error) {
 	op, ok := o.model.operations[operation]
 	if !ok {

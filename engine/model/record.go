@@ -99,10 +99,14 @@ func (o *Object) encode(quiet bool) ([]byte, error) {
 	return marshal(r)
 }
 
-// decodeRecord reads a record. Fields that m does not have are kept. Older records go through the migrations. The
+// decodeRecord is the inner loop of every list and watch. It reads a record. Fields that m does not have are kept. Older records go through the migrations. The
 // Error says why a record can't be read: SchemaTooNew, MigrationFail or BadRecord.
 func decodeRecord(m *Model, p place, kv engine.KV) (o *Object, quiet bool, err error) {
-	n, found := jsonnode.Parse(kv.Value, jsonnode.Options{Nowhere: true, Quiet: true})
+	var found schema.Diagnostics
+	n := quickNode(kv.Value)
+	if n == nil {
+		n, found = jsonnode.Parse(kv.Value, jsonnode.Options{Nowhere: true, Quiet: true})
+	}
 	object := n.Get("object")
 	if found.Err() != nil || object == nil || object.Kind != schema.NodeMap {
 		return nil, false, m.bad(BadRecord, p, "the record is no JSON of an object", found.Err())

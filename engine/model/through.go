@@ -24,7 +24,7 @@ type flightKey struct {
 	id string
 }
 
-// flight is a read that several callers wait for.
+// flight is a read that several callers wait for. Its result is set before done is closed.
 type flight struct {
 	done chan struct{}
 	o    *Object

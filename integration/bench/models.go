@@ -16,6 +16,13 @@ import (
 )
 
 // modelRows measure objects of models: the stores in memory with 100,000 objects, and the NB API on a file.
+//
+// A store has no floor: a bare map answers no question by an index. The limits are absolute, and hold for the store
+// maps, which is the default. The other stores have wider limits, so that their rows show a change and no more. The
+// linear store looks at each object for each question, so it has few objects and few questions.
+//
+// An update on bolt has a floor: a commit of the same size to a file of bbolt that has nothing else. Both files are in
+// the same folder, and the commits take turns, so a slow disk slows both.
 func modelRows() []row {
 	const clock = "processor time of the process, for a question"
 	return []row{
@@ -99,14 +106,16 @@ func askStore(s model.Store, n int, slack float64) result {
 	}
 }
 
-// asked is what questions of one sort took.
+// asked has the time of an answer, and the number of objects in the last answer. All questions of a sort have as many.
 type asked struct {
 	took time.Duration
 	hits int
 }
 
-// ask asks questions that are made before the clock starts, so that it measures the answers alone.
+// ask asks questions that are made before the clock starts, so that it measures the answers alone. Their keys are from
+// all over the store, so that the cache of the processor does not have everything.
 func ask(rounds, n int, question func(i int) func() int) (a asked) {
+	// not all of them are kept at once; they are asked again from the beginning
 	questions := make([]func() int, min(max(rounds, 1), 20_000))
 	for i := range questions {
 		questions[i] = question(i * 7919 % n)
@@ -125,6 +134,7 @@ func updateObjects(b *bench) result {
 	must(err)
 	bare, err := bbolt.Open(filepath.Join(b.dir, "bare.db"), 0o600, nil)
 	must(err)
+	// the NB API as a daemon has it, without hooks of its own
 	reg, m, ctx := model.NewRegistry(nil), itemModel(), context.Background()
 	must(reg.Add(m))
 	nb := model.Open(w, reg, model.Options{})
@@ -136,6 +146,7 @@ func updateObjects(b *bench) result {
 	}
 	value := make([]byte, 180)      // about the size of the record, with its envelope
 	var ours, floor []time.Duration // in turns
+	// one object, since another key would cost both sides the same
 	for i := range rounds {
 		part, err := m.New(map[string]any{"id": "object-000000", "group": fmt.Sprint("g", i)})
 		must(err)
@@ -152,6 +163,7 @@ func updateObjects(b *bench) result {
 		}))
 		floor = append(floor, time.Since(begin))
 	}
+	// the World waits for its last commit when it closes
 	must(bare.Close())
 	must(w.Close())
 	return versus(median(ours), median(floor), 1.3)
