@@ -66,6 +66,7 @@ type Gzip struct {
 // Default returns one that is compressed as usual.
 func (r *Gzip) Default() engine.Res { return &Gzip{Level: gzip.DefaultCompression} }
 
+// It is made anew for each call, so a received parameter counts at once.
 func (r *Gzip) made() file.Made {
 	p := r.Path
 	if p == "" {
@@ -75,6 +76,7 @@ func (r *Gzip) made() file.Made {
 }
 
 // Validate checks the parameters.
+// It does no I/O: whether the input exists shows in CheckApply.
 func (r *Gzip) Validate() error {
 	m := r.made()
 	errs := m.Validate()
@@ -109,6 +111,8 @@ func (*Gzip) Shared() (string, func(context.Context, engine.Host) (engine.Shared
 }
 
 // Watch waits for changes of both files.
+// It blocks until ctx ends. The input is watched too, since its change makes the
+// compressed file wrong.
 func (r *Gzip) Watch(ctx context.Context) error {
 	paths := []string{r.made().Path}
 	if r.Input != "" {
@@ -118,6 +122,8 @@ func (r *Gzip) Watch(ctx context.Context) error {
 }
 
 // CheckApply compresses, and compares that with what is there.
+// The key has everything but the files that decides the bytes: the level and a content of
+// the graph.
 func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m := r.made()
 	m.Secret = received.Tainted(r.init, "content", "Content")
@@ -130,6 +136,7 @@ func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return m.Derive(ctx, r.init, apply, r.seen, key, r.look, func(w io.Writer) error { return r.compress(ctx, w) })
 }
 
+// A link counts as its target, whose times change with the content.
 func (r *Gzip) look() (inputs.Look, error) {
 	l := inputs.NewLooker(r.init)
 	if r.Input != "" {
@@ -143,6 +150,7 @@ func (r *Gzip) look() (inputs.Look, error) {
 }
 
 // compress writes the compressed content. The same content gives the same bytes.
+// The header has no name and no time, which gzip(1) would write.
 func (r *Gzip) compress(ctx context.Context, w io.Writer) error {
 	z, err := gzip.NewWriterLevel(w, r.Level)
 	if err != nil {
@@ -159,6 +167,7 @@ func (r *Gzip) compress(ctx context.Context, w io.Writer) error {
 	return z.Close()
 }
 
+// The caller closes it.
 func (r *Gzip) open() (io.ReadCloser, error) {
 	if r.Input == "" {
 		return io.NopCloser(strings.NewReader(*r.Content)), nil
@@ -171,6 +180,8 @@ func (r *Gzip) open() (io.ReadCloser, error) {
 }
 
 // Read returns the compressed file as it is; nil if there is none.
+// The checksum is that of the bytes on the disk. Input, content and level can not be seen
+// in them and are those of the graph.
 func (r *Gzip) Read(ctx context.Context) (engine.Res, error) {
 	m, sum, err := r.made().Read(ctx, digest.SHA256())
 	if err != nil || sum == "" {
@@ -206,6 +217,7 @@ func (r *Gzip) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
+// An input that another resource makes comes first by that.
 func (r *Gzip) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
@@ -217,6 +229,7 @@ func (r *Gzip) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says that another one writes the file, too.
+// Two equal declarations may write the same file: they want the same bytes.
 func (r *Gzip) Clashes(other engine.Res) error {
 	o, ok := other.(*Gzip)
 	if !ok {

@@ -71,6 +71,7 @@ type Tar struct {
 // Default returns an archive whose headers are as simple as they can be.
 func (r *Tar) Default() engine.Res { return &Tar{Format: "auto", MaxSize: 1 << 30} }
 
+// With extract the path is that of the folder.
 func (r *Tar) made() file.Made {
 	p := r.Path
 	if p == "" {
@@ -80,6 +81,8 @@ func (r *Tar) made() file.Made {
 }
 
 // Validate checks the parameters.
+// The formats are those of tar(5). The words 0, 2, 4 and 8 are the numbers of the
+// formats in archive/tar.
 func (r *Tar) Validate() error {
 	if r.Extract != "" {
 		return r.validateExtract()
@@ -103,6 +106,7 @@ func (r *Tar) Validate() error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
+// A new Init forgets the last comparison, since the graph may have changed.
 func (r *Tar) Init(init *engine.Init) error {
 	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &inputs.Seen{}, new([]string)
 	r.file.Tell(files.Of(init), r.made().Path)
@@ -121,6 +125,7 @@ func (*Tar) Shared() (string, func(context.Context, engine.Host) (engine.Shared,
 }
 
 // Watch waits for changes of the archive, and of everything that is packed or unpacked.
+// Folders are watched with all that is below them. It blocks until ctx ends.
 func (r *Tar) Watch(ctx context.Context) error {
 	paths := []string{path.Clean(r.made().Path)}
 	if r.Extract != "" {
@@ -133,6 +138,8 @@ func (r *Tar) Watch(ctx context.Context) error {
 }
 
 // CheckApply packs, or unpacks, and compares that with what is there.
+// The walk over the inputs serves both the look and the packing, so both see the same
+// entries.
 func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if r.Extract != "" {
 		return r.unpack(ctx, apply)
@@ -155,6 +162,7 @@ func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // below returns the inputs, folders as paths that end in a slash: their contents are packed.
+// A secret in a file below an input makes the archive a secret too.
 func (r *Tar) below() []string {
 	list := slices.Clone(r.Inputs)
 	for _, in := range r.Inputs {
@@ -184,6 +192,7 @@ func (r *Tar) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // Reversed returns the resource that brings back the old file, or removes ours.
+// It fails for extract, since the folder does not keep the replaced files.
 func (r *Tar) Reversed(before engine.Res) (engine.Res, error) {
 	if r.Extract != "" {
 		return nil, errors.New("what an archive has replaced in the folder is not kept, so it can't be brought back")
@@ -202,6 +211,7 @@ func (r *Tar) Reversed(before engine.Res) (engine.Res, error) {
 func (r *Tar) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
+// With extract it is the folder, without the slash at its end.
 func (r *Tar) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }

@@ -32,6 +32,8 @@ func (r *Tar) validateExtract() error {
 }
 
 // unpacking says where the archive goes.
+// Owner and group are looked up at each call, because a user can be made while the daemon
+// runs.
 func (r *Tar) unpacking() (*archive.Unpacking, error) {
 	files := files.Of(r.init)
 	uid, err := files.UID(r.Owner)
@@ -40,6 +42,7 @@ func (r *Tar) unpacking() (*archive.Unpacking, error) {
 }
 
 // found compares the folder with the archive.
+// The archive is read as a stream and never held in memory as a whole.
 func (r *Tar) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
 	f, _, err := atomicfile.Open(r.Extract)
 	if err != nil {
@@ -55,6 +58,7 @@ func (r *Tar) found(ctx context.Context, u *archive.Unpacking) (archive.Found, e
 
 // unpack makes the folder hold the entries of the archive. As elsewhere, only a look before the
 // comparison is remembered.
+// It opens the archive twice: once to compare, and once to write the entries that differ.
 func (r *Tar) unpack(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -93,6 +97,7 @@ func (r *Tar) unpack(ctx context.Context, apply bool) (bool, error) {
 	return false, r.make(ctx, u, missing, found.Differ)
 }
 
+// Entries are counted and not named, since an archive may have thousands.
 func (r *Tar) reportUnpacked(found archive.Found, missing bool) {
 	entries := engine.Change{Field: "entries", To: len(found.Names)}
 	if missing {
@@ -108,6 +113,7 @@ func (r *Tar) reportUnpacked(found archive.Found, missing bool) {
 	}
 }
 
+// The folder is made only one level deep: a missing parent is a mistake in most graphs.
 func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
 	if missing {
 		dir, name := path.Split(u.To)
@@ -127,6 +133,7 @@ func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, diff
 	return nil
 }
 
+// It fails if the archive is not there, which a later event can mend.
 func (r *Tar) lookExtract() (inputs.Look, error) {
 	st, err := atomicfile.Follow(r.Extract)
 	if err != nil {
@@ -138,6 +145,7 @@ func (r *Tar) lookExtract() (inputs.Look, error) {
 }
 
 // lookUnpacked looks at the entries of an archive, in the folder. A missing entry is never settled.
+// The names are those of the last comparison.
 func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
 	l := inputs.NewLooker(r.init)
 	dir := atomicfile.At(u.To)
@@ -153,6 +161,7 @@ func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
 
 // readUnpacked returns how much of the archive is in the folder; nil if there is no
 // folder.
+// It compares all entries, so it takes as long as a check.
 func (r *Tar) readUnpacked(ctx context.Context) (engine.Res, error) {
 	u, err := r.unpacking()
 	if err != nil {

@@ -19,11 +19,14 @@ type account struct {
 
 // accounts finds users: in a file like /etc/passwd, and then, if that is the machine's
 // own, wherever else the system looks.
+// Tests give it a file of their own.
 type accounts struct{ passwd string }
 
 const passwdPath = "/etc/passwd"
 
 // find returns the account of a user.
+// A user of LDAP is not in the file; user.Lookup then asks the system by
+// nsswitch.conf(5).
 func (a accounts) find(name string) (account, error) {
 	list, err := a.all()
 	if err != nil {
@@ -45,6 +48,7 @@ func (a accounts) find(name string) (account, error) {
 }
 
 // all returns the accounts of the file.
+// It is in the order of the file. Lines that are broken are skipped, as getpwent(3) does.
 func (a accounts) all() ([]account, error) {
 	f, err := os.Open(a.passwd)
 	if err != nil {
@@ -65,6 +69,7 @@ func (a accounts) all() ([]account, error) {
 	return list, lines.Err()
 }
 
+// Numbers are up to 31 bits: -1 as 32 bits means "no change" to chown(2).
 func parseAccount(name, uid, gid, home string) (account, error) {
 	u, err1 := strconv.ParseUint(uid, 10, 31)
 	g, err2 := strconv.ParseUint(gid, 10, 31)
@@ -75,6 +80,7 @@ func parseAccount(name, uid, gid, home string) (account, error) {
 }
 
 // whoami is the name of the user that we run as.
+// Without an entry in passwd it is the number.
 func whoami() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

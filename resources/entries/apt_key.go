@@ -20,6 +20,7 @@ func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
 	return provider.New(aptKeyDefinition(), make)
 }
 
+// Files and formats are those of apt-secure(8) and sources.list(5).
 func aptKeyDefinition() provider.Definition {
 	parameter := func(name, typ, doc string) provider.Attribute {
 		return provider.Attribute{Name: name, Type: typ, Role: provider.Parameter, Doc: doc}
@@ -72,6 +73,7 @@ The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/a
 }
 
 // aptKeyName is what a Name of a key holds.
+// An empty keyring means any file of the folders.
 type aptKeyName struct{ id, keyring string }
 
 func aptKeyNameOf(n provider.Name) aptKeyName {
@@ -88,6 +90,7 @@ func (n aptKeyName) record() provider.Record {
 }
 
 // Canonicalize writes ids in upper case and without 0x.
+// Two spellings of one fingerprint would else be two resources.
 func (*aptKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
 		r["id"] = keyring.Canonical(provided.Str(r, "id"))
@@ -96,12 +99,14 @@ func (*aptKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []p
 }
 
 // held is a key in a file.
+// One key may be in several files; each is a held of its own.
 type held struct {
 	file string
 	key  keyring.Key
 }
 
 // Get reads each file once, and asks gpg once for all keys that were found.
+// An error is that of one name and does not keep the others from being yielded.
 func (a *aptKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		found, errs := a.gather(rt, f)
@@ -130,6 +135,7 @@ type sighting struct {
 }
 
 // gather looks for the keys that the filter asks for. The errors are those of single names.
+// All folders are read at most once, and only if a name without a keyring is asked for.
 func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, map[aptKeyName]error) {
 	var found []sighting
 	if f.All {
@@ -180,6 +186,8 @@ func eachOnce(list []sighting) []sighting {
 
 // among finds the key of the name. Two keys can have the same short id, by accident or
 // on purpose.
+// A short id of 8 digits can be forged in minutes, so two keys with one id are an error
+// and not a choice.
 func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
 	for _, h := range list {
 		switch {

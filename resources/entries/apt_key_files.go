@@ -33,6 +33,7 @@ func newAptKeys() provider.Provider {
 }
 
 // held returns all keys of all files in the folders. It warns of files in another format.
+// Other suffixes are ignored by apt too, see apt-secure(8).
 func (a *aptKeys) held(rt *provider.Runtime) []held {
 	all := []held{}
 	for _, folder := range a.folders {
@@ -52,6 +53,7 @@ func (a *aptKeys) held(rt *provider.Runtime) []held {
 }
 
 // readRing returns the keys of a file; a missing one has none.
+// Both forms are read: binary, and text with BEGIN and END lines.
 func readRing(path string) ([]held, error) {
 	t, err := textfile.At(path, 0o644)
 	if err != nil {
@@ -74,6 +76,8 @@ func readRing(path string) ([]held, error) {
 
 // facts asks gpg about keys, by fingerprint. It is given a home of its own, which is
 // removed again: otherwise it would make one for us.
+// gpg reads the keys from standard input and has no keyring, so nothing of the user's own
+// is touched.
 func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sighting) (map[string]keyring.Facts, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -103,6 +107,7 @@ func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sight
 }
 
 // Set makes each change on its own.
+// A key from the net may take up to a minute, and a failure concerns its resource alone.
 func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for _, c := range changes {
 		refused := provided.Refusals{}
@@ -118,6 +123,7 @@ func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provi
 }
 
 // remove takes a key out of its file, or of all files.
+// Without a keyring it goes from every file that has it; the errors of all are told.
 func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
 	files := []string{n.keyring}
 	if n.keyring == "" {
@@ -137,6 +143,7 @@ func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
 }
 
 // add puts a key into its file.
+// A key of the same id in that file is replaced, as when its time was extended.
 func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record) error {
 	key, err := a.obtain(ctx, n.id, should)
 	if err != nil {

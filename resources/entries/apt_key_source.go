@@ -23,6 +23,7 @@ const maxKey = 4 << 20
 // keyTimeout bounds how long that may take.
 const keyTimeout = time.Minute
 
+// It never goes from https to http, where the key could be exchanged on the way.
 func keyClient() *http.Client {
 	return &http.Client{Timeout: keyTimeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
@@ -36,6 +37,7 @@ func keyClient() *http.Client {
 }
 
 // obtain gets the key of an id from where the resource says.
+// The fingerprint is computed from the key itself, so the source need not be trusted.
 func (a *aptKeys) obtain(ctx context.Context, id string, should provider.Record) (keyring.Key, error) {
 	from, data, err := a.fetch(ctx, id, should)
 	if err != nil {
@@ -67,6 +69,7 @@ func prints(ring keyring.Ring) string {
 }
 
 // fetch returns the text that holds the key, and a word for its source.
+// Exactly one of content, source and server is allowed.
 func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) (from string, data []byte, err error) {
 	content, source, server := provided.Str(should, "content"), provided.Str(should, "source"), provided.Str(should, "server")
 	given := 0
@@ -99,6 +102,8 @@ func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) 
 }
 
 // lookup is the address of a key on a key server.
+// The path and the port 11371 are those of the draft of the HTTP keyserver protocol
+// (HKP).
 func lookup(server, id string) string {
 	u := url.URL{Scheme: "https", Host: server, Path: "/pks/lookup", RawQuery: "op=get&options=mr&search=0x" + id}
 	if scheme, host, ok := strings.Cut(server, "://"); ok {
@@ -114,6 +119,7 @@ func lookup(server, id string) string {
 }
 
 // download returns the content at an address, and the address without a password.
+// It reads one byte more than the bound, to tell a longer answer from one of that length.
 func (a *aptKeys) download(ctx context.Context, address string) (from string, data []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -28,6 +28,7 @@ func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
 	return provider.New(crontabDefinition(), make)
 }
 
+// Fields and words are those of crontab(5).
 func crontabDefinition() provider.Definition {
 	attributes := []provider.Attribute{
 		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the job: the comment above it."},
@@ -77,6 +78,8 @@ const timeType = "Optional[Variant[Integer[0, 59], String[1], Array[Variant[Inte
 func crontabSpools() []string { return []string{"/var/spool/cron/crontabs", "/var/spool/cron"} }
 
 // crontabs is the provider of crontab.
+// The program is run for each user; only the spools are read directly, for the names of
+// users.
 type crontabs struct {
 	program string
 	spools  []string
@@ -91,6 +94,7 @@ func newCrontabs() provider.Provider {
 type table struct{ user, target string }
 
 // crontabName is what a Name of a job holds.
+// After Canonicalize the user is never empty.
 type crontabName struct {
 	job string
 	table
@@ -110,6 +114,8 @@ func (n crontabName) record() provider.Record {
 }
 
 // Canonicalize says who the user is, and gives times their one form.
+// An error here is that of the declaration and stops the resource before anything is
+// read.
 func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
 		if provided.Str(r, "user") == "" {
@@ -125,6 +131,7 @@ func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records 
 	return records, nil
 }
 
+// A special word such as daily stands in place of all five times.
 func canonicalTimes(r provider.Record) error {
 	if s := provided.Str(r, "special"); s != "" {
 		special, err := crontab.Special(s)
@@ -196,6 +203,7 @@ func (c *crontabs) Get(ctx context.Context, rt *provider.Runtime, f provider.Fil
 }
 
 // all yields the jobs of all crontabs.
+// Several jobs of one name are one record.
 func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(provider.Record, error) bool) {
 	for _, u := range c.users() {
 		file, err := c.load(ctx, rt, table{user: u})
@@ -215,6 +223,8 @@ func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(pro
 }
 
 // users are those who have a crontab, as far as we may know: we at least.
+// Debian keeps the files in /var/spool/cron/crontabs, others in /var/spool/cron. Names
+// with tmp. are crontab(1)'s own, while a user edits.
 func (c *crontabs) users() []string {
 	users := []string{c.self()}
 	for _, spool := range c.spools {
@@ -242,6 +252,7 @@ func (c *crontabs) args(user string, more ...string) []string {
 }
 
 // load reads a crontab. A missing one is empty.
+// A target is read as a file and not by the command.
 func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*crontab.File, error) {
 	if of.target == "" {
 		return c.ask(ctx, rt, of.user)
@@ -258,6 +269,8 @@ func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*c
 }
 
 // ask has the command read a crontab, with all its bytes.
+// "no crontab for" is the one answer that means an empty crontab. Every other failure
+// must not be taken for it, since an edit would then drop all jobs.
 func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (*crontab.File, error) {
 	res, err := rt.Host.Command(ctx, engine.Command{Argv: append([]string{c.program}, c.args(user, "-l")...), MaxOutput: textfile.MaxText})
 	if errors.Is(err, exec.ErrNotFound) {
@@ -298,6 +311,7 @@ func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
 }
 
 // Set replaces each crontab once.
+// A crontab of a user is written by the command alone, which also makes cron notice.
 func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for of, group := range provided.Groups(changes, func(ch provider.Change) table { return crontabNameOf(ch.Name).table }) {
 		if of.target != "" {
@@ -313,6 +327,7 @@ func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []prov
 }
 
 // edit has the command replace a crontab.
+// An unchanged text is not written.
 func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, group []provider.Change, refused provided.Refusals) error {
 	f, err := c.ask(ctx, rt, user)
 	if err != nil {
@@ -329,6 +344,7 @@ func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, 
 }
 
 // putJob makes one change.
+// Attributes that are not given stay as they are in the file.
 func putJob(f *crontab.File, c provider.Change) error {
 	n := crontabNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {

@@ -27,6 +27,7 @@ func hostKind(file string) (*provider.Kind, error) {
 	return provider.New(hostDefinition(), func() provider.Provider { return &hosts{file: file} })
 }
 
+// The form of a line is that of hosts(5).
 func hostDefinition() provider.Definition {
 	return provider.Definition{
 		Name: "host",
@@ -69,6 +70,7 @@ const hostNamePattern = `/\A[!-"$-~]+\z/`
 type hosts struct{ file string }
 
 // hostName is what a Name of a host holds.
+// The family is empty when any line of the name is meant.
 type hostName struct{ host, family, target string }
 
 func hostNameOf(n provider.Name) hostName {
@@ -116,6 +118,7 @@ func (h *hosts) Canonicalize(_ context.Context, _ *provider.Runtime, records []p
 	return records, nil
 }
 
+// An address is written in the short form of RFC 5952, so two spellings are one value.
 func (h *hosts) canonicalize(r provider.Record) error {
 	r["hostname"] = strings.ToLower(provided.Str(r, "hostname"))
 	if provided.Manages(r, "host_aliases") {
@@ -199,6 +202,7 @@ func (h *hosts) all(yield func(provider.Record, error) bool) {
 	}
 }
 
+// It keeps the file for the other names of the same call.
 func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfile.File, error) {
 	if f := files[target]; f != nil {
 		return f, nil
@@ -216,6 +220,8 @@ func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfil
 }
 
 // find returns the record of a name.
+// Where several lines differ, the attributes that differ are left out, so all of them are
+// made right.
 func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, e := range f.Find(n.host, n.fam()) {
@@ -244,6 +250,8 @@ func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.
 }
 
 // put makes one change.
+// Without an address and a family a name with lines of both families is an error: either
+// line could be meant.
 func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
 	n := hostNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {

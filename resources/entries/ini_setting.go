@@ -22,6 +22,7 @@ func iniKind() (*provider.Kind, error) {
 	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} })
 }
 
+// Settings can not be listed, since every file may have some.
 func iniDefinition() provider.Definition {
 	return provider.Definition{
 		Name: "ini_setting",
@@ -63,6 +64,7 @@ written as it is, without quotes.`,
 type iniSettings struct{ seen map[iniFile]iniSeen }
 
 // iniFile is a file as a dialect reads it.
+// Two dialects of one file are read and written apart.
 type iniFile struct {
 	path  string
 	style inifile.Style
@@ -83,6 +85,7 @@ func iniNameOf(n provider.Name) iniName {
 }
 
 // style is the dialect that the name says.
+// Empty attributes mean the usual dialect: [section] and name = value.
 func (n iniName) style() inifile.Style {
 	s := inifile.Style{Separator: cmp.Or(n.separator, inifile.Usual.Separator), Prefix: n.prefix, Suffix: n.suffix}
 	if n.prefix == "" && n.suffix == "" {
@@ -127,6 +130,7 @@ func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.
 }
 
 // load reads a file, unless it is as it was.
+// A file counts as unchanged when size, times and number of its inode are the same.
 func (i iniSettings) load(of iniFile) (*inifile.File, error) {
 	t, err := textfile.At(of.path, 0)
 	if err != nil {
@@ -191,6 +195,7 @@ func (iniSettings) Files(wanted provider.Record) []string {
 }
 
 // iniMode is the mode of a file that is made.
+// Mode 0600 is for a file that gets a secret, 0644 for any other.
 func iniMode(changes []provider.Change) int {
 	for _, c := range changes {
 		if c.Should["ensure"] != provided.Absent && (provided.Manages(c.Should, "secret") || slices.Contains(c.Secret, "value")) {
@@ -215,6 +220,7 @@ func iniPut(f *inifile.File, c provider.Change) error {
 }
 
 // iniValue is the value that a setting shall have.
+// Without a value the present one stays; a new setting is then empty.
 func iniValue(f *inifile.File, n iniName, should provider.Record) (string, error) {
 	switch {
 	case provided.Manages(should, "value") && provided.Manages(should, "secret"):

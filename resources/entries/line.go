@@ -82,6 +82,7 @@ func (r *Line) Default() engine.Res { return &Line{Create: true} }
 func (r *Line) absent() bool { return r.State == Absent }
 
 // list returns the lines of the content.
+// The end of the last line is not part of it. A return before a line feed is taken off.
 func (r *Line) list() []string {
 	text := strings.ReplaceAll(r.Content, "\r\n", "\n")
 	if text == "" {
@@ -91,6 +92,7 @@ func (r *Line) list() []string {
 }
 
 // Validate checks the parameters and how they go together.
+// It does no I/O, and returns all errors at once.
 func (r *Line) Validate() error {
 	var errs []error
 	if err := files.PlainPath("file", r.File); err != nil {
@@ -130,6 +132,7 @@ func (r *Line) validateMarker() []error {
 	})
 }
 
+// Both are empty without a marker.
 func (r *Line) marks() (begin, end string) {
 	if r.Marker == "" {
 		return "", ""
@@ -138,6 +141,7 @@ func (r *Line) marks() (begin, end string) {
 }
 
 // edit returns the edit of the file's text.
+// It compiles the patterns anew, because a received content can change between two calls.
 func (r *Line) edit() (*textlines.Edit, error) {
 	e := &textlines.Edit{Absent: r.absent(), Lines: r.list(), All: r.AllMatches, Missing: r.IfMissing, One: r.OneMatch, Keep: r.Keep, NoAdd: r.NoAdd}
 	e.Begin, e.End = r.marks()
@@ -182,11 +186,14 @@ func (*Line) Shared() (string, func(context.Context, engine.Host) (engine.Shared
 }
 
 // Watch waits for changes of the file.
+// It blocks until ctx ends.
 func (r *Line) Watch(ctx context.Context) error {
 	return watches.Paths(ctx, r.init, []string{r.File}, engine.WatchOptions{})
 }
 
 // CheckApply edits the file. Those who edit it at the same time wait for each other.
+// With apply it holds the lock of the file until it is written. The edit is done twice:
+// first to tell the change, then on the text at the time of the write.
 func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -249,6 +256,7 @@ func (r *Line) reportFile(t *textfile.File) {
 }
 
 // report reports what is to be changed.
+// A secret, or text of a file that others may not read, is hidden in the change.
 func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
 	c := engine.Change{Field: "content"}
 	if len(got.Removed) > 0 {
@@ -278,6 +286,8 @@ func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Resu
 func (r *Line) adds() bool { return !r.absent() && received.Tainted(r.init, "content", "Content") }
 
 // secret reports whether the content of the file must not be shown, and then remembers it.
+// The file is remembered as secret from then on, so other resources of it hide its text
+// too.
 func (r *Line) secret() bool {
 	s := files.Of(r.init)
 	secret := received.Tainted(r.init, "content", "Content")

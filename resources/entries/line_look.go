@@ -56,6 +56,7 @@ func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 
 // Reversed returns the resource that undoes it: a replaced line comes back, an added line goes.
 // Where removed lines stood is not kept.
+// An error says why it can not be undone; the engine shows it as a warning.
 func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Line{File: r.File, Marker: r.Marker, Content: r.Content}
 	undo.SetKind(r.Kind())
@@ -114,6 +115,7 @@ func (r *Line) AutoEdges() (engine.AutoEdge, error) {
 
 // Clashes says what this line and something else in the same file want differently.
 // Lines that can be told apart do not clash.
+// Contents that are received are not known yet, so they can not clash.
 func (r *Line) Clashes(other engine.Res) error {
 	o, ok := other.(*Line)
 	if !ok {
@@ -139,6 +141,7 @@ func (r *Line) Clashes(other engine.Res) error {
 func (*Line) WritesPart() {}
 
 // removes reports whether it removes, by match, a line that the other one wants.
+// Validate has checked the pattern before, so an error here means no.
 func (r *Line) removes(o *Line) bool {
 	if !r.absent() || r.Match == "" {
 		return false

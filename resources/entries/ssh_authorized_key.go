@@ -25,6 +25,7 @@ func sshKeyKind(a accounts) (*provider.Kind, error) {
 	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: sync.OnceValue(whoami)} })
 }
 
+// The form of a line is that of sshd(8), in its part about authorized_keys.
 func sshKeyDefinition() provider.Definition {
 	types := authkeys.Types()
 	for i, t := range types {
@@ -65,12 +66,14 @@ The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end
 }
 
 // sshKeys is the provider of ssh_authorized_key.
+// It has no memory between two calls: a file is read again each time.
 type sshKeys struct {
 	accounts accounts
 	self     func() string // the user that we are
 }
 
 // sshKeyName is what a Name of a key holds.
+// After Canonicalize the user is never empty.
 type sshKeyName struct{ comment, user, target string }
 
 func sshKeyNameOf(n provider.Name) sshKeyName {
@@ -98,6 +101,7 @@ func (s *sshKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records [
 }
 
 // keyFile is where the keys of one user are.
+// An empty target is the user's own file.
 type keyFile struct{ user, target string }
 
 // Get reads each file once.
@@ -158,6 +162,7 @@ func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(prov
 }
 
 // load reads a file. A missing user counts as a user without keys.
+// openKeys decides with whose rights it reads.
 func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
 	u, err := s.accounts.find(at.user)
 	if isUnknownUser(err) {
@@ -203,6 +208,7 @@ func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provide
 	return nil
 }
 
+// A failure to open concerns all changes of that file.
 func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change) {
 	u, err := s.accounts.find(at.user)
 	if err != nil {
