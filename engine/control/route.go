@@ -30,6 +30,8 @@ func words(outcomes []Outcome) (list []string) {
 }
 
 // routes are the endpoints. What their answers mean is in docs/api.md.
+// They are fixed when the Server is made. The OpenAPI document is made from the same
+// list.
 func (s *Server) routes() []httpd.Route {
 	return append(append(s.asking(), s.telling()...), s.profiling())
 }
@@ -99,6 +101,7 @@ func (s *Server) asking() []httpd.Route {
 }
 
 // telling are the endpoints that alter the work of the daemon.
+// They need the right to write to the socket, and some of them more, see mayApply.
 func (s *Server) telling() []httpd.Route {
 	return []httpd.Route{
 		{
@@ -135,6 +138,7 @@ func (s *Server) profiling() httpd.Route {
 }
 
 // Document returns the description of the API in OpenAPI 3.1, as JSON.
+// It needs no engine, so the reference can be made without a daemon.
 func Document() ([]byte, error) {
 	table, err := httpd.NewTable(info, (&Server{}).routes())
 	if err != nil {

@@ -30,6 +30,7 @@ var limits = httpd.Limits{
 }
 
 // Options configure a Server. Engine, Recorder and History are required.
+// The caller keeps them unchanged while the Server runs.
 type Options struct {
 	Engine   Engine
 	Recorder *Recorder
@@ -43,12 +44,14 @@ type Options struct {
 }
 
 // Server answers the API. Make it with NewServer.
+// Its methods may be called from many goroutines.
 type Server struct {
 	opt   Options
 	frame *httpd.Server
 }
 
 // NewServer checks the options. It starts nothing.
+// An error names a missing option, or a table of routes that contradicts itself.
 func NewServer(o Options) (*Server, error) {
 	if o.Engine == nil || o.Recorder == nil || o.History == nil {
 		return nil, errors.New("control: Engine, Recorder and History are required")

@@ -8,6 +8,7 @@ import (
 )
 
 // Version says which daemon answers.
+// Started is by the clock of the machine, for people.
 type Version struct {
 	Version    string    `json:"version"`
 	API        int       `json:"api"`
@@ -19,6 +20,7 @@ type Version struct {
 }
 
 // Status is how a daemon and its graph stand.
+// All states in it are of one moment.
 type Status struct {
 	Version
 	Graph     string         `json:"graph"`
@@ -35,6 +37,7 @@ type Status struct {
 }
 
 // Resource is how one vertex stands.
+// Resource, State and Changes are always there, the other members only with some states.
 type Resource struct {
 	Resource  string  `json:"resource"`
 	State     string  `json:"state"`                      // at rest: the last one in which it rested
@@ -50,6 +53,7 @@ type Resource struct {
 }
 
 // Pause says until when and why something is left alone.
+// A pause without an end lasts until someone resumes it, also over restarts.
 type Pause struct {
 	All    bool      `json:"all,omitempty"`  // everything is paused, not only this
 	Until  time.Time `json:"until,omitzero"` // absent for until it is resumed
@@ -70,6 +74,7 @@ type Brake struct {
 	For    float64 `json:"for_seconds,omitempty"` // absent where it waits to be told
 }
 
+// Times become seconds, and the error becomes its text.
 func resourceOf(s *reactor.Status) Resource {
 	out := Resource{
 		Resource: s.Resource, State: s.Rest.String(), RetryIn: s.RetryIn.Seconds(),
@@ -100,6 +105,7 @@ func brakeOf(h *reactor.Held) *Brake {
 
 // Code returns the exit code that says how the graph stands: 1 the newest graph was
 // refused, else that of reactor.Rest.
+// A graph that is held counts as a change to come.
 func (s *Status) Code() int {
 	if s.Refused != "" {
 		return 1

@@ -12,6 +12,7 @@ import (
 )
 
 // PauseRequest is the body of POST /v1/pause.
+// The time is in seconds, at most ten years.
 type PauseRequest struct {
 	Resource string  `json:"resource,omitempty"`    // kind[name]; absent for everything
 	For      float64 `json:"for_seconds,omitempty"` // absent for until it is resumed
@@ -24,6 +25,8 @@ type ResumeRequest struct {
 }
 
 // Done is the answer to both.
+// The answer comes when the recorder knows the change, so a status asked afterwards shows
+// it.
 type Done struct {
 	Resource string    `json:"resource,omitempty"` // the owner, where a member of a group was named
 	Until    time.Time `json:"until,omitzero"`     // of a pause
@@ -46,6 +49,7 @@ const (
 	maxReason = 1000                      // bytes
 )
 
+// The end of the pause is a moment, so it also holds after a restart of the daemon.
 func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req PauseRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
@@ -72,6 +76,7 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	return Done{Resource: id, Until: p.Until}, s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
 
+// A resource that was neither paused nor held gives an answer with its state.
 func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req ResumeRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
@@ -93,6 +98,7 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 	return Done{Resource: id}, nil
 }
 
+// All names are looked up first: with one unknown name none is tried again.
 func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req RetryRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
@@ -117,6 +123,7 @@ func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) 
 	return Retried{append([]string{}, tried...)}, nil
 }
 
+// Until it returns, the history notes the caller as the speaker.
 func (s *Server) resume(r *http.Request, id string) error {
 	defer s.opt.Recorder.speaks(id, speaker(r))()
 	if err := s.opt.Engine.Resume(r.Context(), id); err != nil {
@@ -143,6 +150,7 @@ func (s *Server) explained(err error) error {
 }
 
 // speaker names who asks, for the history.
+// It is empty for a request that came without a socket, such as through ServeHTTP.
 func speaker(r *http.Request) string {
 	if p, ok := httpd.PeerOf(r.Context()); ok {
 		return fmt.Sprintf("uid %d", p.UID)

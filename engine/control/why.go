@@ -11,6 +11,8 @@ import (
 )
 
 // Why tells of the last runs of a resource, and of what led to them.
+// Each run has its triggers, and each trigger the run behind it, as far as they are
+// known.
 type Why struct {
 	Resource string    `json:"resource"`
 	Member   string    `json:"member,omitempty"` // the resource of the request, where Resource is the owner of its group
@@ -26,6 +28,8 @@ const (
 	maxCauses = 256 // runs that are looked up for one answer
 )
 
+// A resource that has left the graph is answered from the history, and is an error only
+// if that does not know it either.
 func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
 	name := p.Get("resource")
@@ -63,6 +67,7 @@ func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
 var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed}
 
 // lastRuns merges what the history knows with what only memory does.
+// Both lists come with the newest first and stay so.
 func (s *Server) lastRuns(ctx context.Context, id string, n int) ([]*Event, error) {
 	kept, err := s.newest(ctx, Query{Resource: id, Outcomes: runOutcomes, Limit: n})
 	if err != nil {
@@ -81,6 +86,8 @@ func (s *Server) lastRuns(ctx context.Context, id string, n int) ([]*Event, erro
 }
 
 // newer reports whether a came after b, both of one resource.
+// Numbers of runs are compared within one session only; between sessions the time has to
+// do.
 func newer(a, b *Event) bool {
 	if a.Session == b.Session && a.Run > 0 && b.Run > 0 {
 		return a.Run > b.Run
@@ -89,6 +96,7 @@ func newer(a, b *Event) bool {
 }
 
 // statusOf returns how one vertex stands, nil where there is none.
+// That it left the graph between two questions is not an error.
 func (s *Server) statusOf(ctx context.Context, id string) (*Resource, error) {
 	st, err := s.opt.Engine.Status(ctx, id)
 	if _, gone := errors.AsType[*reactor.UnknownResourceError](err); gone {
@@ -102,12 +110,15 @@ func (s *Server) statusOf(ctx context.Context, id string) (*Resource, error) {
 }
 
 // chain looks up the runs that led to others.
+// Its bound holds for all runs of one answer together, since causes can fan out.
 type chain struct {
 	run  func(ctx context.Context, t *Trigger, e *Event) *Event // what a trigger of e names
 	left int                                                    // how many it may still look up
 }
 
 // explain fills in the runs that have triggered a run, and the runs before those.
+// It goes up depth levels at most. A trigger without a number of a run has none behind
+// it.
 func (c *chain) explain(ctx context.Context, e *Event, depth int) {
 	for i := range e.Triggers {
 		t := &e.Triggers[i]
@@ -138,6 +149,7 @@ func (s *Server) runOf(ctx context.Context, t *Trigger, e *Event) *Event {
 }
 
 // runIn is runOf for a run in a history.
+// It reads backwards from the event, and stops at an earlier run or another session.
 func runIn(ctx context.Context, h reader, t *Trigger, e *Event) *Event {
 	q := journal.Query{Resource: t.From, Before: e.ID, From: e.At.Add(-maxLag), Newest: true}
 	for entry, err := range h.Query(ctx, q) {

@@ -210,7 +210,7 @@ func checkDeclarations[V any](tb TB, g *graph.Graph[V], e graph.Edge) {
 }
 
 // checkOrder: the order respects edges, or there is a cycle that is one.
-// Sort is one of several right orders; only the edges bind it.
+// Here only the edges count. Up to MaxModel vertices checkSearch compares the very order.
 func checkOrder[V any](tb TB, g *graph.Graph[V]) {
 	tb.Helper()
 	order, err := g.Sort()

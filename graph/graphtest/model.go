@@ -4,10 +4,12 @@ import gonum "gonum.org/v1/gonum/graph"
 
 // MaxModel is the number of vertices up to which graphs are compared with the
 // naive model.
+// The model takes the cube of that number in steps.
 const MaxModel = 200
 
 // Model is a directed graph as a matrix, with slow and plain answers to what
 // package graph answers fast. Node ids must be 0 to n-1.
+// It may be altered only before the first question, since the distances are kept.
 type Model struct {
 	N    int
 	Edge [][]bool
@@ -24,6 +26,7 @@ func NewModel(n int) *Model {
 }
 
 // ModelOf reads a model from HasEdgeFromTo of each pair.
+// It asks for each pair, so it does not depend on the iterators that are also tested.
 func ModelOf(g gonum.Directed) *Model {
 	m := NewModel(g.Nodes().Len())
 	for u := range m.N {
@@ -35,6 +38,7 @@ func ModelOf(g gonum.Directed) *Model {
 }
 
 // distances is the algorithm of Floyd and Warshall.
+// It is computed once and then kept.
 func (m *Model) distances() [][]int {
 	if m.dist != nil {
 		return m.dist
@@ -77,6 +81,7 @@ func (m *Model) ShortestCycle() int {
 
 // Order places, again and again, the first vertex whose predecessors are all
 // placed. It is shorter than N if there is a cycle.
+// It is the one order that package graph promises: the least free index comes next.
 func (m *Model) Order() []int {
 	var order []int
 	placed := make([]bool, m.N)
@@ -90,6 +95,7 @@ func (m *Model) Order() []int {
 	}
 }
 
+// It returns -1 where none is free: all are placed, or there is a cycle.
 func (m *Model) nextFree(placed []bool) int {
 	for v := range m.N {
 		free := !placed[v]
@@ -105,6 +111,7 @@ func (m *Model) nextFree(placed []bool) int {
 
 // Redundant reports whether the edge from u to v repeats a longer path. The graph
 // must be acyclic.
+// Such an edge can be left out of a drawing, and no order changes.
 func (m *Model) Redundant(u, v int) bool {
 	for w := range m.N {
 		if m.Edge[u][w] && m.Path(w, v) {

@@ -8,6 +8,7 @@ import (
 )
 
 // TB is the part of testing.TB that the checks need.
+// It is small so that *rapid.T fits, which lacks other methods of testing.TB.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -23,6 +24,7 @@ type Spec struct {
 }
 
 // Build builds the graph with each vertex's index as its value.
+// A specification that the graph refuses fails the test at once.
 func (s Spec) Build(tb TB) *graph.Graph[int] {
 	tb.Helper()
 	g := graph.New[int]("spec")
@@ -40,6 +42,7 @@ func (s Spec) Build(tb TB) *graph.Graph[int] {
 }
 
 // Shape bounds the specifications that Draw makes.
+// The zero value is a small graph that may have cycles.
 type Shape struct {
 	Vertices int  // at most that many; 0 means 12
 	Edges    int  // at most that many declarations; 0 means 3 times the vertices
@@ -47,6 +50,7 @@ type Shape struct {
 }
 
 // Draw makes a random specification.
+// All choices are drawn from t, so rapid can repeat and shrink them.
 func Draw(t *rapid.T, s Shape) Spec {
 	if s.Vertices == 0 {
 		s.Vertices = 12
@@ -65,6 +69,7 @@ func Draw(t *rapid.T, s Shape) Spec {
 	return spec
 }
 
+// Skipping a leaves no edge from a vertex to itself.
 func drawEdge(t *rapid.T, order []int, acyclic bool) graph.Edge {
 	a := rapid.IntRange(0, len(order)-1).Draw(t, "a")
 	b := rapid.IntRange(0, len(order)-2).Draw(t, "b")
@@ -95,6 +100,8 @@ var ids = rapid.OneOf(
 
 // Awkward returns ids that a drawing or a message can easily get wrong. They are
 // all different.
+// They have quotes, control characters, bytes outside of UTF-8, and words of the
+// notations of drawings.
 func Awkward() []string {
 	return []string{
 		"", " ", `"`, `""`, `\`, `\"`, `a\`, "a\nb", `a\nb`, "\r\n", "\t", "\x00", "\x1b[31m", "\xff", "\xfe", "\uFFFD",

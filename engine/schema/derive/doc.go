@@ -43,6 +43,7 @@ type Kind struct {
 	Example   string       // a piece of a graph in YAML, or empty
 }
 
+// A kind that is made of data has its text in the type.
 func (k Kind) doc() string {
 	if k.Doc != "" || k.Type == nil {
 		return k.Doc

@@ -48,6 +48,7 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 
 // graphRule is the schema of a whole graph file. It allows all that the loader allows and
 // no more, so that an editor and the program agree.
+// Package yaml reads the same keys at the top.
 func graphRule(resources *rule, defs rules) *rule {
 	return &rule{
 		Title: "mgmt graph",
@@ -67,6 +68,7 @@ func graphRule(resources *rule, defs rules) *rule {
 }
 
 // commentRule is the schema of the key comment.
+// It may be null, since a person may leave a comment empty.
 func commentRule() *rule {
 	r := &rule{Description: "Free text; it has no effect.", Type: textTypes}
 	r.orNull()
@@ -81,11 +83,13 @@ func nameRule(doc string) *rule {
 
 // referencesRule is for before, depend, notify and listen: a list of references, or
 // a single one.
+// A reference is kind[name], and the name may have any character in it.
 func referencesRule() *rule {
 	return &rule{Type: []string{"array", "string", "null"}, Pattern: patternRefOnly, Items: &rule{Type: "string", Pattern: patternRefOnly}}
 }
 
 // edgeRule is the schema of an edge: a map with two ends, each a reference or its parts.
+// A text and a map are two notations of the same end.
 func edgeRule() *rule {
 	end := func(doc string) *rule {
 		return &rule{

@@ -83,6 +83,7 @@ func (rs rules) MarshalJSON() ([]byte, error) {
 }
 
 // document writes a schema with its version, indented for people.
+// The bytes end with a line break, as a file of text does.
 func (r *rule) document() ([]byte, error) {
 	r.Schema = draft
 	b, err := json.MarshalIndent(r, "", "  ")
@@ -93,6 +94,7 @@ func (r *rule) document() ([]byte, error) {
 }
 
 // JSONSchema returns the schema of the values of one type, by draft 2020-12.
+// Definitions of types that contain themselves are below $defs.
 func JSONSchema(t *schema.Type) ([]byte, error) {
 	w := newRuler("")
 	r := w.rule(t)
@@ -101,6 +103,7 @@ func JSONSchema(t *schema.Type) ([]byte, error) {
 }
 
 // KindSchema returns the schema of the parameters of one kind, under its name.
+// It has no keys of the graph such as meta: those are in GraphSchema.
 func KindSchema(k Kind) ([]byte, error) {
 	if k.Type == nil {
 		return nil, fmt.Errorf("the kind %s has no fields", k.Name)
@@ -166,6 +169,7 @@ func (w *ruler) has(name string) bool {
 }
 
 // escapePointer writes a key for a JSON Pointer in the fragment of a URI.
+// The rules are those of RFC 6901: ~ and / are escaped before the URI is.
 func escapePointer(s string) string {
 	return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
 }
@@ -238,6 +242,7 @@ func number(n *int64) json.Number {
 }
 
 // floatNumber writes a bound with all its digits; nil is left out.
+// The shortest text that reads back as the same number is enough.
 func floatNumber(f *float64) json.Number {
 	if f == nil {
 		return ""
@@ -322,6 +327,7 @@ func (r *rule) text(t *schema.Type) {
 }
 
 // sign is the beginning of a pattern: a minus only where it may be negative.
+// A plus is allowed, as strconv.ParseInt has it.
 func sign(t *schema.Type) string {
 	if t.Min != nil && *t.Min >= 0 {
 		return `^\+?`
@@ -360,6 +366,7 @@ func (w *ruler) structure(r *rule, t *schema.Type) {
 }
 
 // field states the type of a key with its doc and its default.
+// The doc of the field comes before that of its type.
 func (w *ruler) field(f *schema.Field) *rule {
 	r := w.rule(f.Type)
 	if f.Doc != "" {

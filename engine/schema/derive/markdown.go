@@ -39,6 +39,7 @@ func rows(t *schema.Type, prefix string) iter.Seq[row] {
 }
 
 // leaf unwraps lists and maps, and returns the prefix of its elements.
+// A list is [] and a map is .* in the path.
 func leaf(t *schema.Type) (*schema.Type, string) {
 	var suffix strings.Builder
 	for t.Kind == schema.KindList || t.Kind == schema.KindMap {
@@ -76,6 +77,7 @@ func Markdown(k Kind) string {
 }
 
 // table writes the parameters as a table, or a sentence where there are none.
+// Fields of structs inside have rows of their own, below that of their parent.
 func table(b *strings.Builder, t *schema.Type, none string) {
 	if t == nil || len(t.Fields) == 0 {
 		fmt.Fprintf(b, "\n%s\n", none)
@@ -90,6 +92,8 @@ func table(b *strings.Builder, t *schema.Type, none string) {
 }
 
 // DocText is the meaning of a field, and what else is to be known of it.
+// Its sentences are in the order: the meaning, a deprecation, and whether a change makes
+// the thing anew.
 func DocText(f *schema.Field) string {
 	var parts []string
 	for _, part := range []string{f.Doc, deprecated(f), replaces(f)} {
@@ -117,6 +121,7 @@ func replaces(f *schema.Field) string {
 }
 
 // cell makes text fit into one cell of a table.
+// A line break would end the row of a table in Markdown.
 func cell(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)
 	return strings.Join(strings.Fields(s), " ")
@@ -226,6 +231,7 @@ func TypeName(t *schema.Type) string {
 }
 
 // limits writes the bounds, but not a lower one of zero where nothing is below.
+// Both ends belong to the range.
 func limits(t *schema.Type) string {
 	lo, hi := bound(t, t.Min), bound(t, t.Max)
 	if t.Kind == schema.KindFloat {

@@ -39,6 +39,7 @@ func Text(k Kind, width int) string {
 
 // paragraph writes one paragraph of Markdown for a terminal: code stays as it is,
 // a heading loses its marks.
+// Four spaces or a tab begin code, as in Markdown.
 func paragraph(b *strings.Builder, par string, width int) {
 	par = strings.Trim(par, "\n")
 	switch {
@@ -59,6 +60,7 @@ func paragraph(b *strings.Builder, par string, width int) {
 
 // section writes a list of parameters for a terminal of a width; without parameters it
 // writes nothing.
+// The role "state" is that of most parameters and is not named.
 func section(b *strings.Builder, title string, t *schema.Type, width int) {
 	if t == nil || len(t.Fields) == 0 {
 		return
