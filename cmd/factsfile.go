@@ -81,7 +81,7 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 	}
 	root, ds := yaml.Document(path, src)
 	if gapi.Private(path) {
-		root, ds = yaml.Discreet(path, root, ds, gapi.HasKey(append(factNames(), programsKey)...), "file of facts")
+		root, ds = yaml.Discreet(path, root, ds, gapi.HasWords, "file of facts")
 	}
 	found.Add(ds...)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -27,6 +28,20 @@ func HasKey(keys ...string) func(*schema.Node) bool {
 		return slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return slices.Contains(keys, p.Key) })
 	}
 }
+
+// HasWords recognises a map whose keys are words, and anything that is no map, since the findings about that repeat nothing. Lines of
+// another file, such as one of passwords, are not words.
+func HasWords(n *schema.Node) bool {
+	if n == nil || n.Kind != schema.NodeMap {
+		return true
+	}
+	return !slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool {
+		return len(p.Key) > maxWord || strings.Trim(p.Key, "abcdefghijklmnopqrstuvwxyz_-") != ""
+	})
+}
+
+// maxWord is longer than the key of each setting and fact.
+const maxWord = 40
 
 // Unshown is the one finding about a private file that does not have the expected form, such as "graph".
 func Unshown(file, form string) schema.Diagnostics {

@@ -46,7 +46,7 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	}
 	root, ds := yaml.Document(path, src)
 	if gapi.Private(path) {
-		root, ds = yaml.Discreet(path, root, ds, ours, "configuration")
+		root, ds = yaml.Discreet(path, root, ds, gapi.HasWords, "configuration")
 	}
 	found.Add(ds...)
 	given, ds := t.values(root)
@@ -58,20 +58,6 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	all.Sort()
 	return f, all
 }
-
-// ours recognises what may be a configuration: a map whose keys are words, and anything that is no map. Lines of another file, such as one of
-// passwords, are not words.
-func ours(n *schema.Node) bool {
-	if n == nil || n.Kind != schema.NodeMap {
-		return true // the finding about it repeats nothing
-	}
-	return !slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool {
-		return len(p.Key) > maxKey || strings.Trim(p.Key, "abcdefghijklmnopqrstuvwxyz_-") != ""
-	})
-}
-
-// maxKey is longer than the key of each setting.
-const maxKey = 40
 
 // read reads the file.
 func read(path string, from gapi.Source) ([]byte, error) {
