@@ -269,7 +269,10 @@ func (h *hub) carry(errs <-chan error) {
 		}
 		h.in.mu.Lock()
 		if h.in.losing == nil {
-			h.in.losing = h.clock.AfterFunc(lossDelay, h.lossDue)
+			h.in.losing = h.clock.AfterFunc(lossDelay, func() {
+				h.in.lost()
+				h.wakeUp()
+			})
 		}
 		h.in.mu.Unlock()
 	}
@@ -281,19 +284,19 @@ func (h *hub) carry(errs <-chan error) {
 const lossDelay = 50 * time.Millisecond
 
 // calm stops the timer of a loss.
-func (h *hub) calm() {
-	h.in.mu.Lock()
-	defer h.in.mu.Unlock()
-	if h.in.losing != nil {
-		h.in.losing()
+func (b *inbox) calm() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.losing != nil {
+		b.losing()
 	}
 }
 
-func (h *hub) lossDue() {
-	h.in.mu.Lock()
-	h.in.overflow, h.in.losing = true, nil
-	h.in.mu.Unlock()
-	h.wakeUp()
+// lost notes that it is time to look at everything.
+func (b *inbox) lost() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.overflow, b.losing = true, nil
 }
 
 // shut lets go of everything.
@@ -306,6 +309,6 @@ func (h *hub) shut() {
 		}
 	}
 	h.carriers.Wait()
-	h.calm()
+	h.in.calm()
 	h.settleAll()
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -36,7 +37,7 @@ type controller struct {
 	mu      sync.Mutex
 	members map[*member]struct{}
 	raw     map[*member]struct{} // those that have no canonical form yet
-	index   map[Name][]*member   // by the name of the canonical form
+	index   index                // of the canonical forms
 	life    context.Context      // ends with the last member
 	kill    context.CancelFunc
 	inTx    bool
@@ -66,7 +67,7 @@ func open(k *Kind, h engine.Host, target string) *controller {
 	return &controller{
 		kind: k, host: h, away: k.far(target), turn: make(chan struct{}, 1),
 		unread:  map[*member]struct{}{},
-		members: map[*member]struct{}{}, raw: map[*member]struct{}{}, index: map[Name][]*member{},
+		members: map[*member]struct{}{}, raw: map[*member]struct{}{}, index: index{},
 	}
 }
 
@@ -90,23 +91,10 @@ func (c *controller) leave(m *member) {
 	defer c.mu.Unlock()
 	delete(c.members, m)
 	delete(c.raw, m)
-	c.unindex(m)
+	c.index.remove(m)
 	if len(c.members) == 0 {
 		c.kill()
 	}
-}
-
-func (c *controller) unindex(m *member) {
-	if m.canon == nil {
-		return
-	}
-	n := m.canon.name
-	if rest := slices.DeleteFunc(c.index[n], func(o *member) bool { return o == m }); len(rest) > 0 {
-		c.index[n] = rest
-	} else {
-		delete(c.index, n)
-	}
-	c.pokeRivals(m)
 }
 
 // rivals reports whether two members are two resources, and not one before and after a
@@ -117,21 +105,10 @@ func (m *member) rivals(o *member) bool { return m.want.title != o.want.title }
 func (c *controller) rival(m *member) (title string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, o := range c.index[m.canon.name] {
-		if m.rivals(o) {
-			return o.want.title, true
-		}
+	for o := range c.index.rivals(m) {
+		return o.want.title, true
 	}
 	return "", false
-}
-
-// pokeRivals has those look that have, or had, the thing in common with a member.
-func (c *controller) pokeRivals(m *member) {
-	for _, o := range c.index[m.canon.name] {
-		if m.rivals(o) {
-			o.poke()
-		}
-	}
 }
 
 // rewant notes that a member wants something else than before. Its earlier wishes
@@ -139,7 +116,7 @@ func (c *controller) pokeRivals(m *member) {
 func (c *controller) rewant(m *member, w *want) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unindex(m)
+	c.index.remove(m)
 	delete(c.unread, m)
 	m.want, m.canon, m.bad = w, nil, nil
 	c.raw[m] = struct{}{}
@@ -165,8 +142,7 @@ func (c *controller) admit(ms []*member, forms []form) {
 		}
 		delete(c.raw, m)
 		c.unread[m] = struct{}{}
-		c.index[m.canon.name] = append(c.index[m.canon.name], m)
-		c.pokeRivals(m)
+		c.index.add(m)
 		c.snap.spoil(m.canon.name)
 	}
 }
@@ -191,6 +167,47 @@ func (c *controller) wakeAll(due []Name) {
 	}
 	if c.watch != nil {
 		c.watch.news.nudge()
+	}
+}
+
+// index has the members by the name of their canonical form. Members of one name that are not the same resource are rivals, and
+// look again when one of them comes or goes.
+type index map[Name][]*member
+
+// add takes a member in, which has a canonical form.
+func (x index) add(m *member) {
+	x[m.canon.name] = append(x[m.canon.name], m)
+	x.pokeRivals(m)
+}
+
+// remove takes a member out; it may have no canonical form.
+func (x index) remove(m *member) {
+	if m.canon == nil {
+		return
+	}
+	n := m.canon.name
+	if rest := slices.DeleteFunc(x[n], func(o *member) bool { return o == m }); len(rest) > 0 {
+		x[n] = rest
+	} else {
+		delete(x, n)
+	}
+	x.pokeRivals(m)
+}
+
+// rivals yields the members that have the thing in common with a member, or had it.
+func (x index) rivals(m *member) iter.Seq[*member] {
+	return func(yield func(*member) bool) {
+		for _, o := range x[m.canon.name] {
+			if m.rivals(o) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+func (x index) pokeRivals(m *member) {
+	for o := range x.rivals(m) {
+		o.poke()
 	}
 }
 
