@@ -343,11 +343,29 @@ func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next 
 		input = next.Input
 	}
 	if wrong == nil {
-		warnings, wrong = s.use(ctx, d, input)
+		aside := map[string]schema.Diagnostics{}
+		warnings, wrong = s.useMost(ctx, d, input, aside)
+		if d != nil && d.Done != nil {
+			d.Done(gapi.Outcome{Aside: aside, Err: wrong})
+		}
 	}
 	v := s.verdict(warnings, wrong)
 	s.e.heldGraph.Store(heldBy(v.Held(), false))
 	return v, wrong
+}
+
+// useMost is use without the optional resources that are at fault, which it adds to aside.
+func (s *session) useMost(ctx context.Context, d *gapi.Declared, input string, aside map[string]schema.Diagnostics) (warnings schema.Diagnostics, err error) {
+	for {
+		warnings, err = s.use(ctx, d, input)
+		found, ok := errors.AsType[schema.Diagnostics](err)
+		if !ok || d == nil {
+			return warnings, err
+		}
+		if d = gapi.PutAside(d, found, aside); d == nil {
+			return warnings, err
+		}
+	}
 }
 
 // useAs builds a declared graph with the kinds of this moment, and puts it into effect. input is where it

@@ -183,10 +183,12 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
+	stored := openObjects(world, a.kinds(), f.hostname, a.roles, p.logger)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
+	anew.objects = stored
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))
 	opts.Background = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs {
 		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
@@ -197,7 +199,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, front, &aides{presenter: p, service: svc, exports: exports, dir: folder.dir, reload: reload})
+	err = f.serve(ctx, a, e, stored.with(front), &aides{presenter: p, service: svc, exports: exports, objects: stored, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 
@@ -220,6 +222,7 @@ type aides struct {
 	presenter *presenter
 	service   *service.Notifier
 	exports   *exports
+	objects   *objects
 	dir       string          // the state folder; empty for none
 	reload    chan<- struct{} // has the graph read again
 }
@@ -239,6 +242,7 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	defer dumper.onQuit(ctx)()
 	defer with.service.Start(ctx, e.Rest, dumper.stalled)()
 	defer with.exports.start(ctx, e, p.logger)()
+	defer with.objects.start(ctx, e)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
 	p.ended(context.Cause(ctx), e.Report())

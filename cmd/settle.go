@@ -19,11 +19,12 @@ import (
 // change while the daemon runs take effect at once, with one exception: another graph counts from the moment when it
 // is in effect, and the next reload tries it again until then.
 type resettling struct {
-	app    *app // with the kinds of the next graph
-	log    *slog.Logger
-	level  *slog.LevelVar
-	engine *mgmt.Engine
-	input  atomic.Pointer[input] // of the graph in effect
+	app     *app // with the kinds of the next graph
+	log     *slog.Logger
+	level   *slog.LevelVar
+	engine  *mgmt.Engine
+	objects *objects              // of the store, which every input is declared with
+	input   atomic.Pointer[input] // of the graph in effect
 
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
@@ -138,7 +139,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
-	return &mgmt.Source{Frontend: front, Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
+	return &mgmt.Source{Frontend: r.objects.with(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
 }
 
 // inputOf returns where settings have the graph from.

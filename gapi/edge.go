@@ -256,7 +256,7 @@ const maxSteps = 20
 
 // cycle reports one cycle as a path, with the place of each edge.
 func (b *builder) cycle(c *graph.CycleError) {
-	d := schema.Diagnostic{Message: c.Error(), Resource: c.Path[0]}
+	d := schema.Diagnostic{Message: c.Error(), Resource: b.dispensable(c.Path)}
 	n := len(c.Edges)
 	for i := range n {
 		if hidden := n - maxSteps; hidden > 0 && i >= maxSteps/2 && i < n-maxSteps/2 {
@@ -270,6 +270,16 @@ func (b *builder) cycle(c *graph.CycleError) {
 	}
 	d.Pos = d.Related[0].Pos
 	b.add(d)
+}
+
+// dispensable returns the first optional resource of a path, or its head where there is none.
+func (b *builder) dispensable(path []string) string {
+	for _, id := range path {
+		if at, ok := b.g.Index(id); ok && at < len(b.first) && b.first[at].Optional {
+			return id
+		}
+	}
+	return path[0]
 }
 
 // shown returns an id as it stands in a line: quoted if it would garble that.

@@ -100,6 +100,10 @@ type Declared struct {
 	// all, as Problems tell. Then a reference to a missing resource does not make a
 	// finding.
 	Partial bool
+
+	// Done, when not nil, is called each time when the graph is in effect, or was refused, before the next graph is asked for.
+	// It must not block.
+	Done func(Outcome)
 }
 
 // KindDecl is a kind that is named, whether there is a resource of it or not.
@@ -122,6 +126,10 @@ type Declaration struct {
 	// graph only. Kind and Name, if given, are set on it, and Value is decoded
 	// into it. Its kind need not be registered.
 	Res engine.Res
+
+	// Optional says that the graph does not need the resource: where it has a fault, it is put aside with the optional
+	// resources that depend on it, and the rest goes on. Declared.Done tells of it.
+	Optional bool
 
 	Meta *schema.Node // the map of metaparameters; nil for none
 	Recv []RecvDecl   // the values that the resource receives

@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/merge"
+	"github.com/reactivegraph/mgmt/gapi/native"
+)
+
+// objects are the stored objects of a run. They are declared in addition to the graph of the input.
+type objects struct {
+	front *native.Frontend
+	host  string
+	used  <-chan struct{} // closed when the store is in use; nil for a store that is
+	log   *slog.Logger
+}
+
+// openObjects returns the objects of a store. kinds and roles are read once.
+func openObjects(w engine.World, kinds *engine.Registry, host string, roles []string, log *slog.Logger) *objects {
+	o := &objects{host: cmp.Or(host, hostname()), log: log}
+	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
+		o.used = late.Used()
+	}
+	nb := model.Open(w, model.NewRegistry(kinds), model.Options{Origin: "host:" + o.host, Log: log})
+	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used})
+	return o
+}
+
+// hostname returns the name of this machine, empty where it has none.
+func hostname() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// topics returns those that a host reads: its own, those of its roles, and those for all.
+func topics(host string, roles []string) []string {
+	list := []string{"", "all", "host:" + host}
+	for _, role := range roles {
+		list = append(list, "group:"+role)
+	}
+	return list
+}
+
+// with adds the objects to a frontend.
+func (o *objects) with(front gapi.Frontend) gapi.Frontend { return merge.New(front, o.front) }
+
+// start writes the statuses of the objects while the engine runs. The returned function ends it.
+func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if o.used != nil {
+			select {
+			case <-o.used:
+			case <-ctx.Done():
+				return
+			}
+		}
+		w := native.NewWriter(o.front, o.host, &stateTeller{e}, nil, o.log)
+		wg.Go(func() { w.Run(ctx) })
+		for ev := range e.Events(ctx) {
+			switch ev.Kind {
+			case mgmt.EventRan:
+				w.Touch(ev.Run.Resource)
+			case mgmt.EventHeld, mgmt.EventReleased, mgmt.EventConverged, mgmt.EventPaused, mgmt.EventResumed, mgmt.EventMissed:
+				w.Touch("") // others may be blocked by it, or not any more
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// stateTeller is the engine as native.Writer asks it.
+type stateTeller struct{ e *mgmt.Engine }
+
+// State implements native.Engine.
+func (t *stateTeller) State(ctx context.Context, resource string) (native.State, bool) {
+	s, err := t.e.Status(ctx, resource)
+	return stateOf(resource, s), err == nil
+}
+
+// States implements native.Engine.
+func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
+	list, err := t.e.Statuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	states := make([]native.State, len(list))
+	for i, s := range list {
+		states[i] = stateOf(s.Resource, s)
+	}
+	return states, nil
+}
+
+func stateOf(resource string, s mgmt.Status) native.State {
+	state := native.State{Resource: resource, State: s.State.String(), BlockedBy: s.BlockedBy, Changed: s.Changed}
+	if s.Err != nil {
+		state.Error = s.Err.Error()
+	}
+	return state
+}

@@ -1,0 +1,255 @@
+// Package merge is a frontend that yields one graph made of the graphs of several frontends.
+//
+// # Laws
+//
+//   - The first graph comes when each frontend has yielded one, or has ended. From then on, each new graph of one frontend
+//     makes another whole, with the latest graphs of the others.
+//   - A frontend's error is yielded. Its last graph stays in the whole, and the other frontends go on.
+//   - A frontend gets its next turn when the whole that holds its graph was judged, as if it were alone.
+//   - The graph's name, comment and place are those of the first frontend that has a name.
+//   - The sequence ends when all frontends have ended.
+package merge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// New returns a frontend that yields what the frontends declare together. A resource that two of them declare is an
+// error of Build, which names both places.
+func New(list ...gapi.Frontend) gapi.Frontend {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return frontend(list)
+}
+
+type frontend []gapi.Frontend
+
+// Graphs implements gapi.Frontend.
+func (f frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		m := &merger{env: env, turns: make(chan turn), last: make([]*gapi.Declared, len(f)), alive: len(f)}
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		for i := range f {
+			in := &input{at: i, judged: make(chan struct{})}
+			own := env
+			own.Before = nil
+			if env.Reload != nil {
+				in.reload = make(chan struct{})
+				own.Reload = in.reload
+			}
+			m.inputs = append(m.inputs, in)
+			wg.Go(func() { in.run(ctx, f[i].Graphs(ctx, own), m.turns) })
+		}
+		m.run(ctx, yield)
+	}
+}
+
+// input is one frontend.
+type input struct {
+	at     int
+	judged chan struct{} // one token for each turn
+	reload chan struct{} // nil where nobody asks
+	ended  bool          // the merger's
+	first  bool          // the merger's: it has yielded
+}
+
+// turn is what a frontend yields, or its end.
+type turn struct {
+	from  *input
+	graph *gapi.Declared
+	err   error
+	end   bool
+}
+
+// run gives each graph to the merger, and waits until it was judged.
+func (in *input) run(ctx context.Context, graphs iter.Seq2[*gapi.Declared, error], to chan<- turn) {
+	for d, err := range graphs {
+		select {
+		case to <- turn{from: in, graph: d, err: err}:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-in.judged:
+		case <-ctx.Done():
+			return
+		}
+	}
+	select {
+	case to <- turn{from: in, end: true}:
+	case <-ctx.Done():
+	}
+}
+
+// merger is one iteration.
+type merger struct {
+	env    gapi.Env
+	turns  chan turn
+	inputs []*input
+	last   []*gapi.Declared // by input
+	alive  int
+}
+
+// run yields until all have ended, or nothing more is wanted.
+func (m *merger) run(ctx context.Context, yield func(*gapi.Declared, error) bool) {
+	for m.alive > 0 {
+		select {
+		case t := <-m.turns:
+			if !m.take(ctx, t, yield) {
+				return
+			}
+		case <-m.env.Reload:
+			if !yield(m.ask(ctx)) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take yields what a turn makes of the whole. It reports whether the iteration goes on.
+func (m *merger) take(ctx context.Context, t turn, yield func(*gapi.Declared, error) bool) bool {
+	complete := m.complete()
+	m.note(t)
+	switch {
+	case t.err != nil:
+		if !yield(nil, t.err) {
+			return false
+		}
+	case m.complete() && (!t.end || !complete) && slices.ContainsFunc(m.last, func(d *gapi.Declared) bool { return d != nil }):
+		if !yield(m.whole(), nil) {
+			return false
+		}
+	}
+	return t.end || m.release(ctx, t.from)
+}
+
+// note remembers a turn.
+func (m *merger) note(t turn) {
+	t.from.first = true
+	switch {
+	case t.end:
+		t.from.ended = true
+		m.alive--
+	case t.err == nil:
+		m.last[t.from.at] = t.graph
+	}
+}
+
+// release lets a frontend go on.
+func (m *merger) release(ctx context.Context, in *input) bool {
+	select {
+	case in.judged <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// complete reports whether each frontend has yielded or ended.
+func (m *merger) complete() bool {
+	return !slices.ContainsFunc(m.inputs, func(in *input) bool { return !in.first })
+}
+
+// ask has each frontend read its input again, and returns the whole, or the errors.
+func (m *merger) ask(ctx context.Context) (*gapi.Declared, error) {
+	if m.env.Before != nil {
+		if err := m.env.Before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var errs []error
+	for _, in := range m.inputs {
+		errs = append(errs, m.askOne(ctx, in))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, cmp.Or(only(errs), err)
+	}
+	return m.whole(), ctx.Err()
+}
+
+// only returns the error where there is one, so that its type is kept.
+func only(errs []error) (one error) {
+	for _, err := range errs {
+		switch {
+		case err == nil:
+		case one != nil:
+			return nil
+		default:
+			one = err
+		}
+	}
+	return one
+}
+
+// askOne returns the error of the frontend's answer. Turns that come before the frontend has taken the question are noted,
+// and no answer.
+func (m *merger) askOne(ctx context.Context, in *input) error {
+	ask := in.reload
+	for !in.ended {
+		select {
+		case ask <- struct{}{}:
+			ask = nil
+		case t := <-m.turns:
+			m.note(t)
+			if !t.end && !m.release(ctx, t.from) {
+				return ctx.Err()
+			}
+			if t.from == in && ask == nil {
+				return t.err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// whole puts the graphs together. The lists of a frontend that alone declares something are taken as they are.
+func (m *merger) whole() *gapi.Declared {
+	w := &gapi.Declared{}
+	var done []func(gapi.Outcome)
+	for _, d := range m.last {
+		if d == nil {
+			continue
+		}
+		if w.Name == "" {
+			w.Name, w.Comment, w.Pos = d.Name, d.Comment, d.Pos
+		}
+		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, w.Authored || d.Authored, w.Thorough || d.Thorough, w.Partial || d.Partial
+		w.Kinds, w.Resources = joined(w.Kinds, d.Kinds), joined(w.Resources, d.Resources)
+		w.Edges, w.Problems = joined(w.Edges, d.Edges), joined(w.Problems, d.Problems)
+		if d.Done != nil {
+			done = append(done, d.Done)
+		}
+	}
+	w.Done = func(o gapi.Outcome) {
+		for _, f := range done {
+			f(o)
+		}
+	}
+	return w
+}
+
+// joined returns both lists as one, and alters neither.
+func joined[T any](a, b []T) []T {
+	switch {
+	case len(a) == 0:
+		return b
+	case len(b) == 0:
+		return a
+	}
+	return slices.Concat(a, b)
+}

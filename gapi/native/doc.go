@@ -1,0 +1,15 @@
+// Package native is the frontend of stored objects: the objects of this host's topics are declarations of the graph. A
+// change of an object in the store reaches the graph without a file.
+//
+// # Laws
+//
+//   - The graph is that of one revision of the store. Objects that changed together are declared together.
+//   - Changes that come while a graph is put into effect make one graph together. At most one change of each object
+//     waits, so a slow engine never makes the memory grow.
+//   - Every object is optional (gapi.Declaration): an object that cannot be read or built is put aside with its
+//     dependents, its Status says why, and all others go on.
+//   - A store that goes away changes nothing: the last graph goes on, one warning says so, and the frontend catches up when
+//     the store is back.
+//   - A Status is written only where it has changed, at most ten times a second, and wakes no Watch of objects.
+//   - A Status of an object that has left this host's topics is removed.
+package native
