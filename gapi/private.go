@@ -19,10 +19,11 @@ func Private(path string) bool {
 // PrivateMode is Private of the mode of a file.
 func PrivateMode(mode fs.FileMode) bool { return mode.IsRegular() && mode&0o004 == 0 }
 
-// HasKey returns a function that recognises a map by one of these keys at its top, and an empty map or text too, which says nothing.
+// HasKey returns a function that recognises a map by one of these keys at its top, and nothing, an empty map and a list:
+// the findings about those repeat none of their text.
 func HasKey(keys ...string) func(*schema.Node) bool {
 	return func(n *schema.Node) bool {
-		if n == nil || n.Kind == schema.NodeNull || n.Kind == schema.NodeMap && len(n.Pairs) == 0 {
+		if n == nil || n.Kind == schema.NodeNull || n.Kind == schema.NodeList || n.Kind == schema.NodeMap && len(n.Pairs) == 0 {
 			return true
 		}
 		return slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return slices.Contains(keys, p.Key) })

@@ -1,0 +1,150 @@
+package merge_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/merge"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// step is a yield of a scripted frontend.
+type step struct {
+	d   *gapi.Declared
+	err error
+}
+
+// scripted yields what a test sends, and answers questions with the same again.
+type scripted struct{ steps chan step }
+
+func (s *scripted) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		var last step
+		for {
+			select {
+			case next, ok := <-s.steps:
+				if !ok {
+					return
+				}
+				last = next
+			case <-env.Reload:
+			case <-ctx.Done():
+				return
+			}
+			if !yield(last.d, last.err) {
+				return
+			}
+		}
+	}
+}
+
+func graph(name string, resources ...string) *gapi.Declared {
+	d := &gapi.Declared{Name: name}
+	for _, r := range resources {
+		d.Resources = append(d.Resources, gapi.Declaration{Kind: "noop", Name: r})
+	}
+	return d
+}
+
+func names(d *gapi.Declared) string {
+	var list []string
+	for _, r := range d.Resources {
+		list = append(list, r.Name)
+	}
+	return d.Name + ":" + strings.Join(list, ",")
+}
+
+// rig is a merge of two scripted frontends.
+type rig struct {
+	t      *testing.T
+	a, b   *scripted
+	reload chan struct{}
+	next   func() (*gapi.Declared, error, bool)
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, a: &scripted{make(chan step, 10)}, b: &scripted{make(chan step, 10)}, reload: make(chan struct{}, 1)}
+	var stop func()
+	r.next, stop = iter.Pull2(merge.New(r.a, r.b).Graphs(t.Context(), gapi.Env{Reload: r.reload}))
+	t.Cleanup(stop)
+	return r
+}
+
+func (r *rig) want(want string) {
+	r.t.Helper()
+	d, err, ok := r.next()
+	got := "end"
+	switch {
+	case err != nil:
+		got = err.Error()
+	case ok:
+		got = names(d)
+	}
+	if got != want {
+		r.t.Fatalf("the next is %q, want %q", got, want)
+	}
+}
+
+// TestWhole: the first whole waits for both, and each later graph makes another one.
+func TestWhole(t *testing.T) {
+	r := newRig(t)
+	r.b.steps <- step{d: graph("", "b1")}
+	r.a.steps <- step{d: graph("first", "a1")}
+	r.want("first:a1,b1")
+	r.b.steps <- step{d: graph("", "b1", "b2")}
+	r.want("first:a1,b1,b2")
+	r.b.steps <- step{err: errors.New("bad")}
+	r.want("bad")
+	r.a.steps <- step{d: graph("first")}
+	r.want("first:b1,b2")
+	close(r.a.steps)
+	r.b.steps <- step{d: graph("", "b3")}
+	r.want("first:b3")
+	close(r.b.steps)
+	r.want("end")
+}
+
+// TestOneEndsWithoutAGraph: the other one's graph is the whole.
+func TestOneEndsWithoutAGraph(t *testing.T) {
+	r := newRig(t)
+	close(r.a.steps)
+	r.b.steps <- step{d: graph("", "b1")}
+	r.want(":b1")
+}
+
+// TestReload: one question asks all, and is answered by one whole, or by the error of one.
+func TestReload(t *testing.T) {
+	r := newRig(t)
+	r.a.steps <- step{d: graph("first", "a1")}
+	r.b.steps <- step{d: graph("", "b1")}
+	r.want("first:a1,b1")
+	r.reload <- struct{}{}
+	r.want("first:a1,b1")
+	r.b.steps <- step{err: errors.New("bad")}
+	r.want("bad")
+	r.reload <- struct{}{}
+	r.want("bad") // the answer of b is the same again
+}
+
+// TestDone: the outcome reaches each frontend whose graph is in the whole.
+func TestDone(t *testing.T) {
+	r := newRig(t)
+	var told []string
+	a, b := graph("first", "a1"), graph("", "b1")
+	a.Done = func(gapi.Outcome) { told = append(told, "a") }
+	b.Done = func(gapi.Outcome) { told = append(told, "b") }
+	r.a.steps <- step{d: a}
+	r.b.steps <- step{d: b}
+	d, _, _ := r.next()
+	d.Done(gapi.Outcome{})
+	if got := strings.Join(told, ""); got != "ab" {
+		t.Errorf("told: %s", got)
+	}
+}
