@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/merge"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/gapi/static"
-	_ "github.com/reactivegraph/mgmt/resources"
+	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
 // objectHost is an engine that runs the objects of a store.
