@@ -51,7 +51,7 @@ func edges(d *gapi.Declaration, key string) *[]gapi.RefDecl {
 	return map[string]*[]gapi.RefDecl{"before": &d.Before, "depend": &d.Depend, "notify": &d.Notify, "listen": &d.Listen}[key]
 }
 
-// node returns a plain value as a node with a place.
+// node returns a plain value as a node with a place. A secret in it stays one.
 func node(v any, pos schema.Pos) (*schema.Node, error) {
 	n, err := schema.NodeOf(v)
 	if err == nil {
@@ -60,6 +60,7 @@ func node(v any, pos schema.Pos) (*schema.Node, error) {
 	return n, err
 }
 
+// place gives a node and all below it a place: a record has no lines, so each finding names the object.
 func place(n *schema.Node, pos schema.Pos) {
 	if n == nil {
 		return
@@ -105,10 +106,12 @@ func received(v any, pos schema.Pos) (list []gapi.RecvDecl, err error) {
 		}
 		list = append(list, gapi.RecvDecl{Field: field, From: ref, Pos: pos})
 	}
+	// A map has no order, and equal graphs must be equal.
 	slices.SortFunc(list, func(a, b gapi.RecvDecl) int { return cmp.Compare(a.Field, b.Field) })
 	return list, err
 }
 
+// reference reads kind[name] or kind[name].key, which a model has as text or as a reference.
 func reference(v any) (schema.Ref, error) {
 	if ref, ok := v.(schema.Ref); ok {
 		return ref, nil

@@ -71,13 +71,13 @@ type reader struct {
 	versions map[ident]version
 }
 
-// ident names an object.
+// ident names an object. An id belongs to one object of a table, whatever its topic.
 type ident struct{ table, id string }
 
 // String returns it as a resource: kind[name].
 func (i ident) String() string { return schema.Ref{Kind: i.table, Name: i.id}.ID() }
 
-// version is of an object as it is stored.
+// version is of an object as it is stored. The revision tells two objects of one id apart, of which the older was deleted.
 type version struct {
 	model    *model.Model
 	version  int64
@@ -99,6 +99,7 @@ func (r *reader) once(ctx context.Context, yield func(*gapi.Declared, error) boo
 	yield(r.graph(), nil)
 }
 
+// used reports whether the store is open. A store that nobody has used has no objects, and asking would open it.
 func (f *Frontend) used() bool {
 	select {
 	case <-f.o.Used:
@@ -108,6 +109,7 @@ func (f *Frontend) used() bool {
 	}
 }
 
+// interest is every kind in the topics of this host. Models that are no kinds are read too, so that their faults get a status.
 func (f *Frontend) interest() model.Interest { return model.Interest{Topics: f.o.Topics} }
 
 // follow yields a graph for each token of the pump, and for each question.
@@ -123,6 +125,7 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 		case <-ctx.Done():
 			return
 		}
+		// Changes that come from here on make the next graph, so none is lost between take and yield.
 		fresh, changes := p.take()
 		if fresh {
 			clear(r.objects)
@@ -186,6 +189,7 @@ func (r *reader) graph() *gapi.Declared {
 	for _, o := range r.objects {
 		d.Resources = append(d.Resources, *o)
 	}
+	// The order is that of the names, so an equal set of objects makes an equal graph.
 	slices.SortFunc(d.Resources, func(a, b gapi.Declaration) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
@@ -262,6 +266,7 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
+// sleep waits by the clock of the host, so that a test gives the time.
 func (p *pump) sleep(ctx context.Context, d time.Duration) {
 	woken, stop := engine.Wake(engine.ClockOf(p.env.Host), d)
 	defer stop()
@@ -293,7 +298,7 @@ func (p *pump) follow(ctx context.Context, reached func()) error {
 // put adds changes, and wakes the reader.
 func (p *pump) put(fresh bool, changes []model.Change) {
 	p.mu.Lock()
-	if fresh {
+	if fresh { // what waited is older than all that there is
 		p.fresh, p.list = true, p.list[:0]
 		clear(p.index)
 	}

@@ -56,6 +56,7 @@ type inEffect struct {
 	why error // why it is not in the graph; nil if it is
 }
 
+// set takes over the objects of a graph that is in effect. The session calls it by Declared.Done.
 func (e *effect) set(all map[string]inEffect) {
 	e.mu.Lock()
 	e.all = all
@@ -63,12 +64,14 @@ func (e *effect) set(all map[string]inEffect) {
 	wake(e.changed)
 }
 
+// get returns the objects of the graph in effect. The caller must not alter the map.
 func (e *effect) get() map[string]inEffect {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.all
 }
 
+// wake leaves a token, unless there is one.
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -132,14 +135,14 @@ func (w *Writer) Run(ctx context.Context) {
 		if !w.f.used() {
 			continue
 		}
-		wait := writeEvery
+		wait := writeEvery // what changes meanwhile is written together
 		err := w.write(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			wait = retryEvery
-			w.Touch("")
+			w.Touch("") // the states that were asked for are lost with the error
 			if !warned {
 				w.log.Warn("statuses of objects cannot be written: it is tried again every second", "error", err)
 			}
