@@ -62,7 +62,8 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 	}
 }
 
-// reader makes graphs of the changes.
+// reader makes graphs of the changes. It belongs to one iteration, whose goroutine alone uses it.
+// An object is in versions whether it can be declared or not, so that a faulty one gets a status too.
 type reader struct {
 	*Frontend
 	env      gapi.Env
@@ -292,10 +293,12 @@ func (p *pump) follow(ctx context.Context, reached func()) error {
 			p.put(false, b.Changes)
 		}
 	}
+	// A World ends a Watch only with an error, or with its context.
 	return engine.ErrUnavailable // the sequence has ended without a reason; a context that has ended ends the loop
 }
 
-// put adds changes, and wakes the reader.
+// put adds changes, and wakes the reader. It never waits for the reader: the latest change of each object is enough,
+// since a graph needs no history.
 func (p *pump) put(fresh bool, changes []model.Change) {
 	p.mu.Lock()
 	if fresh { // what waited is older than all that there is

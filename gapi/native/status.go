@@ -157,7 +157,8 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// write brings the store up to date.
+// write brings the store up to date. It looks at the objects of the graph in effect: at all of them where any state may
+// have changed, else at those that changed themselves, or whose resource did. Statuses of other objects are removed.
 func (w *Writer) write(ctx context.Context) error {
 	if err := w.read(ctx); err != nil {
 		return err
@@ -252,7 +253,7 @@ func (w *Writer) compare(changed []model.StatusOf, e inEffect, s State) []model.
 	return append(changed, model.StatusOf{Model: e.model, ID: e.id, JSON: text})
 }
 
-// wrote notes what the store has now.
+// wrote notes what the store has now. It is called after the write, so that a failed one is repeated.
 func (w *Writer) wrote(now map[string]inEffect, changed []model.StatusOf) {
 	w.of = now
 	for _, s := range changed {
