@@ -12,4 +12,9 @@
 //     the store is back.
 //   - A Status is written only where it has changed, at most ten times a second, and wakes no Watch of objects.
 //   - A Status of an object that has left this host's topics is removed.
+//
+// # Ownership
+//
+// The program owns the World and closes it after Run. The pump is the one goroutine that reads the World, and it ends
+// with the sequence of graphs. Writer.Run is on a goroutine of the program, and is the one that writes.
 package native
