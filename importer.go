@@ -34,7 +34,7 @@ type importer struct {
 	// These fields stand under the session's using.
 	wants    []gapi.CollectDecl
 	inEffect map[string]string // the collected resources of the graph in effect: their prints
-	told     map[string]string // what was said of a resource that is left out
+	told     map[string]string // the warning about a resource that is left out
 	stop     func()            // ends the reading; nil where nothing is read
 
 	mu      sync.Mutex
@@ -169,7 +169,7 @@ func (c *importer) signal() {
 	}
 }
 
-// keep writes the exports for a start without the store. That it cannot is no reason to stop.
+// keep writes the exports for a start without the store. A failure does not stop the engine.
 func (c *importer) keep() {
 	if c.path == "" || c.alone {
 		return

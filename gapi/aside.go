@@ -13,8 +13,8 @@ type Outcome struct {
 	Err   error                         // nil where the graph is in effect
 }
 
-// PutAside returns a copy of a graph without the optional resources that findings of Build are about, and without the
-// optional ones that depend on those. It returns nil where there is none: then the rest of the graph is at fault. It adds
+// PutAside returns a copy of a graph without the optional resources that findings of Build are about. Optional resources
+// that depend on those are left out, too. It returns nil where there is none: then the rest of the graph is at fault. It adds
 // the reasons to aside, by id. A caller builds the copy, and calls PutAside again while that finds faults. It does not
 // alter d.
 func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Diagnostics) *Declared {
@@ -53,7 +53,7 @@ func (a *asider) put(id string, why schema.Diagnostic) {
 	}
 }
 
-// dependents puts aside what comes after a resource that is aside, or receives from one.
+// dependents puts aside the resources that come after one of those, or receive from it.
 func (a *asider) dependents() {
 	after := map[string][]string{} // by id: the ids that depend on it
 	for id, r := range a.optional {

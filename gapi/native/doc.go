@@ -6,15 +6,15 @@
 //   - The graph is that of one revision of the store. Objects that changed together are declared together.
 //   - Changes that come while a graph is put into effect make one graph together. At most one change of each object
 //     waits, so a slow engine never makes the memory grow.
-//   - Every object is optional (gapi.Declaration): an object that cannot be read or built is put aside with its
-//     dependents, its Status says why, and all others go on.
-//   - A store that goes away changes nothing: the last graph goes on, one warning says so, and the frontend catches up when
-//     the store is back.
+//   - Every object is optional (gapi.Declaration). An object that cannot be read or built is put aside with its
+//     dependents. Its Status says why, and all others go on.
+//   - A store that goes away changes nothing: the last graph goes on, and one warning says so. The frontend catches up
+//     when the store is back.
 //   - A Status is written only where it has changed, at most ten times a second, and wakes no Watch of objects.
 //   - A Status of an object that has left this host's topics is removed.
 //
 // # Ownership
 //
 // The program owns the World and closes it after Run. The pump is the one goroutine that reads the World, and it ends
-// with the sequence of graphs. Writer.Run is on a goroutine of the program, and is the one that writes.
+// with the sequence of graphs. Writer.Run is on a goroutine of the program, and alone writes to it.
 package native

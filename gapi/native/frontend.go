@@ -68,7 +68,7 @@ type reader struct {
 	*Frontend
 	env      gapi.Env
 	objects  map[ident]*gapi.Declaration
-	faults   map[ident]error // why an object is no declaration
+	faults   map[ident]error // why an object cannot be declared
 	versions map[ident]version
 }
 
@@ -78,7 +78,7 @@ type ident struct{ table, id string }
 // String returns it as a resource: kind[name].
 func (i ident) String() string { return schema.Ref{Kind: i.table, Name: i.id}.ID() }
 
-// version is of an object as it is stored. The revision tells two objects of one id apart, of which the older was deleted.
+// version is of an object as it is stored. The revision tells an object from an older one of the same id.
 type version struct {
 	model    *model.Model
 	version  int64
@@ -100,7 +100,7 @@ func (r *reader) once(ctx context.Context, yield func(*gapi.Declared, error) boo
 	yield(r.graph(), nil)
 }
 
-// used reports whether the store is open. A store that nobody has used has no objects, and asking would open it.
+// used reports whether the store is open. An unused store has no objects, and a question would open it.
 func (f *Frontend) used() bool {
 	select {
 	case <-f.o.Used:
@@ -110,7 +110,7 @@ func (f *Frontend) used() bool {
 	}
 }
 
-// interest is every kind in the topics of this host. Models that are no kinds are read too, so that their faults get a status.
+// interest is every kind in the topics of this host. Models apart from kinds are read too, so that their faults get a status.
 func (f *Frontend) interest() model.Interest { return model.Interest{Topics: f.o.Topics} }
 
 // follow yields a graph for each token of the pump, and for each question.
@@ -167,7 +167,7 @@ func (r *reader) take(all []model.Change) {
 	}
 }
 
-// declare makes the declaration of an object. A model that is no kind of resource declares nothing.
+// declare makes the declaration of an object. Only the models of kinds declare something.
 func (r *reader) declare(id ident, o *model.Object) error {
 	if o.Model().Kind() == "" {
 		return nil

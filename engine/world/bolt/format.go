@@ -16,7 +16,7 @@ const format = "1"
 // The buckets. Every value in them is sealed.
 const (
 	bucketMeta     = "!"
-	bucketVersions = "versions" // the key and its revision -> what it held from there on
+	bucketVersions = "versions" // the key and its revision -> its value from that revision on
 	bucketHistory  = "history"  // the revision and a number within it -> time and key
 )
 
@@ -66,7 +66,7 @@ func appendKey(to []byte, key string) []byte {
 	return append(appendPrefix(to, key), 0, 1)
 }
 
-// appendPrefix appends what every key with the prefix begins with.
+// appendPrefix appends the common beginning of all keys with the prefix.
 func appendPrefix(to []byte, prefix string) []byte {
 	for i := range len(prefix) {
 		if to = append(to, prefix[i]); prefix[i] == 0 {

@@ -173,7 +173,7 @@ func (w *writer) save() error {
 	return putMeta(w.tx, keyState, encodeState(w.state))
 }
 
-// endLeases deletes what was put with a lease of an earlier process.
+// endLeases deletes the keys that were put with a lease of an earlier process.
 func endLeases(w *writer, now int64) error {
 	var keys []string
 	if err := w.Scan("", "", w.state.Rev, func(v mvcc.Version) bool {
