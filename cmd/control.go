@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
@@ -121,7 +122,11 @@ type desk struct {
 // anything is altered. Close it.
 // It is called before the engine is made, and returns nil where no question can ever
 // come.
-func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.Logger) (*desk, error) {
+func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, world engine.World, log *slog.Logger) (*desk, error) {
+	writers, err := writersOf(f.writers)
+	if err != nil {
+		return nil, err
+	}
 	l, err := f.socket.listen(ctx, &f.state, log)
 	if err != nil {
 		return nil, err
@@ -130,7 +135,10 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, log *slog.
 		return nil, nil // nobody could ever ask
 	}
 	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
-	d.opt = control.Options{Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir}
+	d.opt = control.Options{
+		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
+		Objects: a.objectsOf(world, f.hostname, log), MayWrite: writers,
+	}
 	return d, nil
 }
 

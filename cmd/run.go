@@ -30,6 +30,7 @@ type runFlags struct {
 	metrics metricsFlags
 	socket  socketFlag
 	world   worldFlags
+	writers string // the group that may change objects
 
 	hostname   string
 	noop       string
@@ -76,6 +77,7 @@ it.`,
 	f.metrics.flags(cmd)
 	f.socket.flag(cmd)
 	f.world.flags(cmd)
+	bind(cmd, "api_write_group", &f.writers)
 	bind(cmd, "hostname", &f.hostname)
 	bind(cmd, "noop", &f.noop)
 	bind(cmd, "no_watch", &f.noWatch)
@@ -168,7 +170,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	desk, err := f.openDesk(ctx, folder, p.logger)
+	desk, err := f.openDesk(ctx, a, folder, world, p.logger)
 	if err != nil {
 		return err
 	}

@@ -372,3 +372,8 @@ func (c *Client) Reload(ctx context.Context) (*Verdict, error) {
 func (c *Client) Apply(ctx context.Context, req ApplyRequest) (*Verdict, error) {
 	return askWaiting[Verdict](ctx, c, applyPatience, http.MethodPost, "/v1/apply", nil, req)
 }
+
+// Transport carries requests to the daemon, for clients of its other routes: see package api.
+// It belongs to the Client and needs no closing. An error where no daemon answers is a *NoDaemonError; answers other than
+// 200 come as they are.
+func (c *Client) Transport() http.RoundTripper { return c.http.Transport }

@@ -35,7 +35,10 @@ func bad(hint, format string, args ...any) error {
 // and says what detail says.
 func problem(err error) *httpd.Problem {
 	p := httpd.AsProblem(known(err))
-	p.More = map[string]any{"error": p.Detail}
+	if p.More == nil {
+		p.More = map[string]any{}
+	}
+	p.More["error"] = p.Detail
 	return p
 }
 

@@ -18,7 +18,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -242,7 +244,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	logger := slog.New(slog.NewTextHandler(out, nil))
 	rec := newRecorder()
 	e := &fakeEngine{list: standing(), rec: rec}
-	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Version: "v1", StateDir: "/var/lib/x"}
+	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Objects: objects(), Version: "v1", StateDir: "/var/lib/x"}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -340,4 +342,9 @@ func eventually(t testing.TB, what string, yes func() bool) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}
+}
+
+// objects are those of an empty store, without a model.
+func objects() *model.NB {
+	return model.Open(memory.New(), model.NewRegistry(nil), model.Options{})
 }

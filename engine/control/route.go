@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
 )
 
 // info is about the API as a whole.
@@ -33,7 +35,12 @@ func words(outcomes []Outcome) (list []string) {
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {
-	return append(append(s.asking(), s.telling()...), s.profiling())
+	routes := append(append(s.asking(), s.telling()...), s.profiling())
+	if s.opt.Objects == nil {
+		return routes
+	}
+	objects := api.New(api.Options{NB: s.opt.Objects, MayWrite: s.opt.MayWrite}, func() *httpd.Server { return s.frame })
+	return append(routes, objects.Routes()...)
 }
 
 // asking are the endpoints that alter nothing.
@@ -140,7 +147,7 @@ func (s *Server) profiling() httpd.Route {
 // Document returns the description of the API in OpenAPI 3.1, as JSON.
 // It needs no engine, so the reference can be made without a daemon.
 func Document() ([]byte, error) {
-	table, err := httpd.NewTable(info, (&Server{}).routes())
+	table, err := httpd.NewTable(info, (&Server{opt: Options{Objects: &model.NB{}}}).routes())
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
 )
 
 // Bounds of a Server.
@@ -34,11 +36,13 @@ var limits = httpd.Limits{
 type Options struct {
 	Engine   Engine
 	Recorder *Recorder
-	History  History      // that of the Recorder's Run
-	Metrics  http.Handler // of GET /v1/metrics; without it the answer is 404
-	Graphs   Graphs       // of POST /v1/reload and /v1/apply; without it the answer is 404
-	Logger   *slog.Logger // discards when nil
-	Clock    engine.Clock // of time spans; nil for that of the machine
+	History  History               // that of the Recorder's Run
+	Metrics  http.Handler          // of GET /v1/metrics; without it the answer is 404
+	Graphs   Graphs                // of POST /v1/reload and /v1/apply; without it the answer is 404
+	Logger   *slog.Logger          // discards when nil
+	Clock    engine.Clock          // of time spans; nil for that of the machine
+	Objects  *model.NB             // of the routes below /v1/api; without it there are none
+	MayWrite func(httpd.Peer) bool // who may change objects; nil for root and the daemon's own user
 	Version  string
 	StateDir string
 }
@@ -57,7 +61,11 @@ func NewServer(o Options) (*Server, error) {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
 	s := &Server{opt: o}
-	table, err := httpd.NewTable(info, s.routes())
+	about := info
+	if o.Objects != nil {
+		about = api.Describe(info, o.Objects.Registry())
+	}
+	table, err := httpd.NewTable(about, s.routes())
 	s.frame = &httpd.Server{Table: table, Limits: limits, Errors: problem, Logger: o.Logger, Clock: o.Clock}
 	return s, err
 }

@@ -16,6 +16,8 @@ type Info struct {
 	Title   string
 	Version string // of the API
 	Doc     string // Markdown
+	// Extend adds to the description, a JSON object, each time that it is asked for; nil adds nothing.
+	Extend func(doc map[string]any) error
 }
 
 // object is a JSON object of the description. Its members are written in the order of

@@ -22,6 +22,7 @@ type Peer struct {
 	Cert *x509.Certificate // which the CA of the listener has signed; nil for none
 	Addr string            // from where, over TCP
 
+	groups  []uint32 // of a process, beside GID
 	allowed bool
 	err     error // why it is not known
 }
@@ -43,6 +44,11 @@ func (p Peer) String() string {
 // Owner reports whether the caller is root, or the user of this process.
 func (p Peer) Owner() bool {
 	return p.Local && p.err == nil && (p.UID == 0 || p.UID == uint32(os.Geteuid()))
+}
+
+// In reports whether the caller was in a group when it connected.
+func (p Peer) In(gid uint32) bool {
+	return p.Local && p.err == nil && (p.GID == gid || slices.Contains(p.groups, gid))
 }
 
 type peerKey struct{}
@@ -102,9 +108,8 @@ func (s *Socket) decide(fd int) Peer {
 		return Peer{Local: true, err: err}
 	}
 	group, err := s.group()
-	groups := append(unix.PeerGroups(fd), cred.Gid)
-	p := Peer{Local: true, UID: cred.Uid, GID: cred.Gid, PID: cred.Pid}
-	p.allowed = p.Owner() || err == nil && slices.Contains(groups, group)
+	p := Peer{Local: true, UID: cred.Uid, GID: cred.Gid, PID: cred.Pid, groups: unix.PeerGroups(fd)}
+	p.allowed = p.Owner() || err == nil && p.In(group)
 	return p
 }
 

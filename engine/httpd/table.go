@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -76,7 +77,19 @@ func (t *Table) Routes() []Route { return slices.Clone(t.routes) }
 func (t *Table) Document() []byte { return slices.Clone(t.doc) }
 
 func (t *Table) serveDocument(http.ResponseWriter, *http.Request) (any, error) {
-	return &Answer{Type: "application/json", Body: t.doc}, nil
+	if t.info.Extend == nil {
+		return &Answer{Type: "application/json", Body: t.doc}, nil
+	}
+	var doc object
+	err := json.Unmarshal(t.doc, &doc)
+	if err == nil {
+		err = t.info.Extend(doc)
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(doc, "", "  ")
+	return &Answer{Type: "application/json", Body: append(text, '\n')}, err
 }
 
 func newEntry(r *Route) (*entry, error) {

@@ -1,0 +1,145 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+)
+
+// write writes a document in JSON or YAML.
+// The JSON is that of the API; YAML is the same value.
+func (f *apiFlags) write(v any) error {
+	if f.output.word == "json" {
+		return writeJSON(f.app.out, v)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return err
+	}
+	return writeYAML(f.app.out, plain)
+}
+
+// rows writes a table whose first row is the head. Nothing in it controls the terminal.
+// Values come from the store, so their control characters are shown and not obeyed.
+func (f *apiFlags) rows(rows [][]string) error {
+	w := tabwriter.NewWriter(f.app.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = visible(row[i])
+		}
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// object writes one object.
+// A table has its fields in the order of their names; long values are cut there, and whole in JSON and YAML.
+func (f *apiFlags) object(o api.Object) error {
+	if f.output.word != "table" {
+		return f.write(o)
+	}
+	rows := [][]string{{"FIELD", "VALUE"}}
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		rows = append(rows, []string{key, shortValue(o[key])})
+	}
+	return f.rows(rows)
+}
+
+// list writes objects. As JSON they are written as they come.
+// A list that ends with an error has no closing bracket, so no program takes it for whole.
+func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
+	switch f.output.word {
+	case "json":
+		return f.listJSON(objects)
+	case "yaml":
+		all := []api.Object{}
+		for o, err := range objects {
+			if err != nil {
+				return err
+			}
+			all = append(all, o)
+		}
+		return f.write(all)
+	}
+	rows := [][]string{{"ID", "TOPIC", "VERSION", "FIELDS"}}
+	for o, err := range objects {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []string{shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o)})
+	}
+	return f.rows(rows)
+}
+
+// listJSON writes one object on each line, inside of one JSON list.
+func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
+	before := "["
+	for o, err := range objects {
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(f.app.out, "%s%s", before, text); err != nil {
+			return err
+		}
+		before = ",\n"
+	}
+	if before == "[" {
+		before = "[" + "]"
+	} else {
+		before = "]"
+	}
+	_, err := fmt.Fprintln(f.app.out, before)
+	return err
+}
+
+// maxShort bounds the text of a value in a table.
+const maxShort = 80
+
+// shortFields shows the fields that have no column.
+// It is for people: a program reads JSON.
+func shortFields(o api.Object) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(o)) {
+		if key != "id" && key != "topic" && key != "version" {
+			parts = append(parts, key+"="+shortValue(o[key]))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// shortValue shows a value on one line: text as it is, all else as JSON.
+// The whole value is in JSON and YAML.
+func shortValue(v any) string {
+	text, ok := v.(string)
+	if !ok && v != nil {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err.Error()
+		}
+		text = string(data)
+	}
+	text = oneLine(text)
+	if runes := []rune(text); len(runes) > maxShort {
+		return string(runes[:maxShort-3]) + "..."
+	}
+	return text
+}
+
+// oneLine writes the ends of lines as blanks.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

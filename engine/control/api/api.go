@@ -1,0 +1,163 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
+)
+
+// Options say what is served, and to whom.
+// The program that mounts the routes owns the NB and its World, and closes them after the last request.
+type Options struct {
+	NB *model.NB // the objects; required
+	// MayWrite reports whether a caller may change objects; nil is Peer.Owner. A request that has come over no
+	// connection of the frame is that of the program itself, and may.
+	MayWrite func(httpd.Peer) bool
+}
+
+// API answers the requests. Make it with New.
+// Its methods may be called from many goroutines; it keeps nothing between two requests.
+type API struct {
+	nb       *model.NB
+	mayWrite func(httpd.Peer) bool
+	frame    func() *httpd.Server // of the streams
+}
+
+// New returns the API. The frame is asked for only while a request is answered, so it may be made of these routes.
+// New reads nothing and starts nothing.
+func New(o Options, frame func() *httpd.Server) *API {
+	a := &API{nb: o.NB, mayWrite: o.MayWrite, frame: frame}
+	if a.mayWrite == nil {
+		a.mayWrite = httpd.Peer.Owner
+	}
+	return a
+}
+
+// Types of bodies.
+const (
+	jsonType  = "application/json"
+	patchType = "application/merge-patch+json"
+)
+
+// maxBody bounds the body with one object, and maxTxn that with several.
+const (
+	maxBody = model.MaxObject
+	maxTxn  = 4 * model.MaxObject
+)
+
+// Parameters that several routes have.
+var (
+	tableParam = httpd.Param{Name: "table", Doc: "The table, or the name of its model.", Path: true}
+	idParam    = httpd.Param{Name: "id", Doc: "The id of the object. Characters with a meaning in a path are escaped.", Path: true}
+	dryParam   = httpd.Param{Name: "dry_run", Doc: "Check all and write nothing. The answer is the object as it would be.", Type: "boolean"}
+	preferHead = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
+)
+
+// Routes are the endpoints, for the table of a frame.
+// The caller hands them to httpd.NewTable once. A request may block as the store does, and ends with its context.
+// A request that changes objects is refused with 403 where MayWrite says so; all callers of the frame may read.
+func (a *API) Routes() []httpd.Route {
+	return append(append(a.reading(), a.watchRoute(), a.checkRoute()), a.writing()...)
+}
+
+// reading are the endpoints that alter nothing.
+func (a *API) reading() []httpd.Route {
+	return []httpd.Route{
+		{
+			Method: "GET", Pattern: "/v1/api", Summary: "The tables, with their fields, indexes and operations.",
+			Params: []httpd.Param{{Name: "table", Doc: "Only this one."}},
+			Answer: []Table{}, Errors: []int{http.StatusNotFound}, Serve: a.getTables,
+		},
+		{
+			Method: "GET", Pattern: "/v1/api/{table}", Summary: "The objects of a table, sorted by their escaped ids.",
+			Doc:    "Another parameter is the path of a field with the value that it has to have; where.FIELD is always the field, also for one that is called topic or limit. The answer with limit has the header Continue where there is more.",
+			Params: listParams, AnyQuery: true,
+			Answer: []Object{}, Errors: []int{http.StatusBadRequest, http.StatusNotFound}, Lasting: httpd.Always, Serve: a.getList,
+		},
+		{
+			Method: "GET", Pattern: "/v1/api/{table}/{id}", Summary: "An object.",
+			Params: []httpd.Param{tableParam, idParam, {Name: "resolve", Doc: "deep adds references: the objects that this one refers to, and those that they refer to, by kind[id].", Of: []string{"deep"}}},
+			Answer: Object{}, Versions: true, Errors: []int{http.StatusNotFound}, Serve: a.getObject,
+		},
+		{
+			Method: "GET", Pattern: "/v1/api/{table}/{id}/status", Summary: "How an object stands on each host that has taken it over.",
+			Params: []httpd.Param{tableParam, idParam},
+			Answer: map[string]any{}, Errors: []int{http.StatusNotFound}, Serve: a.getStatus,
+		},
+	}
+}
+
+// writing are the endpoints that alter objects.
+func (a *API) writing() []httpd.Route {
+	routes := []httpd.Route{
+		{
+			Method: "POST", Pattern: "/v1/api/{table}", Summary: "Create an object.", Params: []httpd.Param{tableParam, dryParam},
+			Body: Object{}, Answer: Object{}, Status: http.StatusCreated, Versions: true,
+			Errors: []int{http.StatusConflict}, Serve: a.postObject,
+		},
+		{
+			Method: "PUT", Pattern: "/v1/api/{table}", Summary: "Alter the object that the body names by its id.",
+			Doc:    "Fields that the body lacks stay as they are, and null clears a field. Lists and nested objects are replaced whole.",
+			Params: []httpd.Param{tableParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Versions: true, Serve: a.putTable,
+		},
+		{
+			Method: "PUT", Pattern: "/v1/api/{table}/{id}", Summary: "Replace an object: fields that the body lacks are cleared.",
+			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Versions: true, Serve: a.putObject,
+		},
+		{
+			Method: "PATCH", Pattern: "/v1/api/{table}/{id}", Summary: "Alter an object, as RFC 7396 says.",
+			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Accepts: []string{patchType},
+			Status: http.StatusNoContent, Versions: true, Serve: a.patchObject,
+		},
+		{
+			Method: "DELETE", Pattern: "/v1/api/{table}/{id}", Summary: "Delete an object.",
+			Params: []httpd.Param{tableParam, idParam, dryParam}, Status: http.StatusNoContent, Versions: true, Serve: a.deleteObject,
+		},
+		{
+			Method: "POST", Pattern: "/v1/api/{table}/{id}:{operation}", Summary: "Call an operation of an object.",
+			Doc:    "The body has the arguments. GET /v1/api tells the operations. Two writers that add to a list, or remove from it, both take effect.",
+			Params: []httpd.Param{tableParam, idParam, {Name: "operation", Doc: "The name of the operation.", Path: true}, dryParam},
+			Answer: Object{}, Versions: true, Errors: []int{http.StatusConflict}, Serve: a.postOperation,
+		},
+	}
+	routes = append(routes, a.txnRoute(), a.migrateRoute())
+	for i := range routes {
+		r := &routes[i]
+		r.MaxBody = cmp.Or(r.MaxBody, maxBody)
+		r.Errors = append(r.Errors, http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity)
+		r.Serve = a.guarded(r.Serve)
+	}
+	return routes
+}
+
+// Object is the JSON of an object: its fields. The description of the API has a schema for each table.
+type Object map[string]any
+
+// guarded lets only those in who may change objects.
+// The peer is that of the connection, as the kernel has told it, so a request cannot claim to be another one's.
+func (a *API) guarded(next httpd.Handler) httpd.Handler {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		if p, ok := httpd.PeerOf(r.Context()); ok && !a.mayWrite(p) {
+			return nil, httpd.NewProblem(http.StatusForbidden, "%s may not change objects", p).
+				WithHint("ask as root, or as a member of the group that the setting api_write_group names")
+		}
+		return next(w, r)
+	}
+}
+
+// model returns the model of the path.
+func (a *API) model(r *http.Request) (*model.Model, error) {
+	m, err := a.nb.Registry().Model(r.PathValue("table"))
+	if err == nil && !m.FirstClass() {
+		err = &model.Error{Code: model.UnknownModel, Table: m.Name(), Message: "its objects are parts of others, and have no table"}
+	}
+	return m, problem(err, http.StatusNotFound)
+}
+
+// represented reports whether a writer wants the object back.
+func represented(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Prefer"), "return=representation")
+}

@@ -1,0 +1,218 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Txn is the body of POST /v1/api:txn.
+// Programs send it; the server reads the JSON itself, for the places of faults.
+type Txn struct {
+	Operations []Op `json:"operations"`
+}
+
+// Op is one change of a Txn.
+// The id may be left out where the object has it. A call has no object, and a deletion neither object nor arguments.
+type Op struct {
+	Op        string         `json:"op"` // create, update, replace, patch, apply, delete or call
+	Table     string         `json:"table"`
+	ID        string         `json:"id,omitempty"`        // may stand in the object
+	Object    Object         `json:"object,omitempty"`    // absent for delete and call
+	Operation string         `json:"operation,omitempty"` // of call
+	Args      map[string]any `json:"args,omitempty"`      // of call
+	IfRev     int64          `json:"if_rev,omitempty"`    // only if the object has this revision
+}
+
+// Done is the answer to a Txn.
+// Its objects are those of this transaction, also where other writers have changed them since.
+type Done struct {
+	Revision int64             `json:"revision"` // 0 where nothing was to be changed, and after a dry run
+	Objects  []json.RawMessage `json:"objects"`  // as they are now, in the order of the operations; null after a deletion
+}
+
+// txnRoute is the endpoint for several objects at once.
+func (a *API) txnRoute() httpd.Route {
+	return httpd.Route{
+		Method: "POST", Pattern: "/v1/api:txn", Summary: "Change several objects at once, or none of them.",
+		Doc:    "An operation sees what those before it have done. The store bounds how many there may be; an answer of 413 has the figure.",
+		Params: []httpd.Param{dryParam}, Body: Txn{}, MaxBody: maxTxn, Answer: Done{},
+		Errors: []int{http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed}, Serve: a.postTxn,
+	}
+}
+
+// postTxn makes all operations in one transaction of the store, which is one revision for all who watch. The function may
+// run several times, so it puts its results at their places and appends nothing.
+func (a *API) postTxn(_ http.ResponseWriter, r *http.Request) (any, error) {
+	text, err := httpd.ReadBody(r)
+	if err != nil {
+		return nil, err
+	}
+	n, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	dry, err := truth(r.URL.Query(), "dry_run")
+	if err != nil {
+		return nil, err
+	}
+	ops, err := a.operations(n)
+	if err != nil {
+		return nil, problem(err)
+	}
+	objects := make([]*model.Object, len(ops))
+	done := func(tx *model.Tx) error {
+		var errs []error
+		for i, op := range ops {
+			o, err := op.do(tx)
+			if objects[i] = o; op.verb == remove {
+				objects[i] = nil
+			}
+			errs = append(errs, inOperation(i, err))
+		}
+		return errors.Join(errs...)
+	}
+	out := Done{}
+	if dry {
+		err = a.nb.DryRun(r.Context(), done)
+	} else {
+		out.Revision, err = a.nb.Txn(r.Context(), done)
+	}
+	if err != nil {
+		return nil, problem(err)
+	}
+	for _, o := range objects {
+		text := []byte("null")
+		if o != nil {
+			if text, err = o.MarshalJSON(); err != nil {
+				return nil, err
+			}
+		}
+		out.Objects = append(out.Objects, text)
+	}
+	return out, nil
+}
+
+// inOperation adds the place of an operation to the fields of faults. Another error gets the
+// number of the operation in its text.
+func inOperation(i int, err error) error {
+	at := fmt.Sprintf("operations[%d]", i)
+	if p, ok := errors.AsType[*httpd.Problem](err); ok {
+		c := *p
+		c.Detail = at + ": " + p.Detail
+		return &c
+	}
+	for _, f := range model.Faults(err) {
+		if f.Field != "" {
+			f.Field = at + ".object." + f.Field
+		} else {
+			f.Field = at
+		}
+	}
+	return err
+}
+
+// txnFields are the members of the body of a transaction, and of an operation in it.
+var (
+	txnFields = []string{"operations"}
+	opFields  = []string{"op", "table", "id", "object", "operation", "args", "if_rev"}
+)
+
+// operations reads the operations of a transaction, and says all that is wrong with them at once.
+// Nothing is read from the store for that: a body with a fault costs no transaction.
+func (a *API) operations(n *schema.Node) (ops []*operation, err error) {
+	list := n.Get("operations")
+	errs := unknown(n, "", txnFields)
+	if list == nil || list.Kind != schema.NodeList || len(list.Items) == 0 {
+		errs = append(errs, &model.Error{Code: model.Validation, Field: "operations", Pos: n.Pos, Message: "operations must be a list of operations, and not empty"})
+		return nil, errors.Join(errs...)
+	}
+	for i, item := range list.Items {
+		op, err := a.operation(item, fmt.Sprintf("operations[%d]", i))
+		errs = append(errs, err)
+		ops = append(ops, op)
+	}
+	return ops, errors.Join(errs...)
+}
+
+// unknown returns a fault for each member of an object that has no meaning.
+// A member that is misspelt would else mean nothing, and the caller would take the change for made as it was meant.
+func unknown(n *schema.Node, at string, names []string) (errs []error) {
+	for i := range n.Pairs {
+		if p := &n.Pairs[i]; !slices.Contains(names, p.Key) {
+			errs = append(errs, &model.Error{Code: model.UnknownField, Field: at + p.Key, Pos: p.Pos, Suggestion: schema.Nearest(p.Key, names), Message: p.Key + " has no meaning here"})
+		}
+	}
+	return errs
+}
+
+// operation reads one operation of a transaction.
+func (a *API) operation(n *schema.Node, at string) (*operation, error) {
+	if n.Kind != schema.NodeMap {
+		return nil, &model.Error{Code: model.Validation, Field: at, Pos: n.Pos, Message: "an operation is an object"}
+	}
+	errs := unknown(n, at+".", opFields)
+	fail := func(key, format string, args ...any) {
+		pos := n.Pos
+		if v := n.Get(key); v != nil {
+			pos = v.Pos
+		}
+		errs = append(errs, &model.Error{Code: model.Validation, Field: at + "." + key, Pos: pos, Message: fmt.Sprintf(format, args...)})
+	}
+	op := &operation{verb: verb(textIn(n, "op")), id: textIn(n, "id"), name: textIn(n, "operation"), body: n.Get("object")}
+	if !slices.Contains(verbs, op.verb) {
+		fail("op", "op is %q, it must be one of %v", op.verb, verbs)
+	}
+	m, err := a.nb.Registry().Model(textIn(n, "table"))
+	if err == nil && m.FirstClass() {
+		op.model = m
+	} else {
+		fail("table", "there is no table %q", textIn(n, "table"))
+	}
+	switch {
+	case op.verb == remove:
+		op.body = nil
+	case op.verb == call:
+		op.body = n.Get("args")
+	case op.body == nil || op.body.Kind != schema.NodeMap:
+		fail("object", "object is required: the fields of the object")
+	case op.id == "":
+		op.id = idIn(op.body)
+	}
+	op.check = func(*model.Object) error { return nil }
+	if rev := n.Get("if_rev"); rev != nil {
+		want, err := strconv.ParseInt(rev.Text, 10, 64)
+		if err != nil || want < 1 {
+			fail("if_rev", "if_rev must be a revision: a whole number from 1 on")
+		}
+		op.check = func(was *model.Object) error { return sameRevision(was, want) }
+	}
+	return op, errors.Join(errs...)
+}
+
+// sameRevision is what If-Match is for a request with one object.
+func sameRevision(was *model.Object, want int64) error {
+	if was != nil && was.Revision() == want {
+		return nil
+	}
+	p := httpd.NewProblem(http.StatusPreconditionFailed, "the object is not of the revision %d", want)
+	if was == nil {
+		return p.WithHint("there is no such object")
+	}
+	return p.WithHint(fmt.Sprintf("read it again: it has the revision %d", was.Revision()))
+}
+
+// textIn returns a member that is text, or nothing.
+func textIn(n *schema.Node, key string) string {
+	if v := n.Get(key); v != nil && v.Kind == schema.NodeString {
+		return v.Text
+	}
+	return ""
+}
