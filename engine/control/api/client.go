@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
@@ -33,11 +34,12 @@ type Request struct {
 // PathOf returns the path of a table, and of more segments below it: an id, and a word behind that.
 // All segments are escaped here, so they are given as they are.
 func PathOf(table string, more ...string) string {
-	path := "/v1/api/" + Escape(table)
+	var path strings.Builder
+	path.WriteString("/v1/api/" + Escape(table))
 	for _, segment := range more {
-		path += "/" + Escape(segment)
+		path.WriteString("/" + Escape(segment))
 	}
-	return path
+	return path.String()
 }
 
 // maxProblem bounds how much of an error is read.
