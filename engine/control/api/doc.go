@@ -13,4 +13,9 @@
 //     objects that there are (synced). A reader that takes nothing costs a bounded memory, and is cut.
 //   - No answer shows a secret. A redacted secret that comes back with a change leaves the stored one as it is.
 //   - Nothing is opened before the first request that needs the store.
+//
+// # Ownership
+//
+// The program owns the World and closes it after the server has ended. A handler belongs to one request and keeps nothing
+// after its answer. A watch holds one reader of the World until its client leaves.
 package api
