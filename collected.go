@@ -21,7 +21,13 @@ func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warn
 	if d == nil || len(d.Collects)+len(c.wants) == 0 {
 		return s.useAs(ctx, d, input)
 	}
+	before := c.wants
 	c.want(ctx, s.life, d.Collects)
+	defer func() {
+		if err != nil { // the graph before goes on, with what it collects
+			c.want(ctx, s.life, before)
+		}
+	}()
 	c.opt.Registry = s.e.registry()
 	own := collect.Own(c.opt.Host, d)
 	ids := declaredIDs(own)

@@ -77,7 +77,7 @@ func (e *enclosure) members(all map[int]proc) (pids []int) {
 	if e.dir != nil {
 		text, _ := os.ReadFile(filepath.Join(e.dir.Name(), "cgroup.procs"))
 		for field := range strings.FieldsSeq(string(text)) {
-			if pid, err := strconv.Atoi(field); err == nil {
+			if pid, err := strconv.Atoi(field); err == nil && pid > 0 { // 0 is of another namespace
 				pids = append(pids, pid)
 			}
 		}

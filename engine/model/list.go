@@ -45,6 +45,9 @@ func (l *listing) run(yield func(*Object, error) bool) {
 		if !yield(o, err) {
 			return
 		}
+		if err != nil {
+			continue // a record that cannot be read takes no other one's place
+		}
 		if left--; left == 0 {
 			return
 		}

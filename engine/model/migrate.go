@@ -90,7 +90,7 @@ func (nb *NB) writeMigrated(ctx context.Context, todo migration) error {
 				return err
 			}
 			key := nb.keys.record(o.Topic(), todo.m, o.id)
-			if size += len(key) + len(text); len(ops) == limits.Ops || len(ops) > 0 && size > limits.Bytes {
+			if size += 2*len(key) + len(text); len(ops) == limits.Ops || len(ops) > 0 && size > limits.Bytes {
 				break
 			}
 			cs = append(cs, engine.Compare{Key: key, Revision: o.revision})

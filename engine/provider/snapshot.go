@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -166,12 +167,15 @@ func (c *controller) filter(names []Name) Filter {
 	for _, n := range names {
 		asked[n] = true
 	}
+	due := len(names)
 	for m := range c.unread {
 		if n := m.canon.name; !asked[n] {
 			asked[n] = true
 			names = append(names, n)
 		}
 	}
+	// A map has no order, and a provider is asked in one that a person can repeat.
+	slices.SortFunc(names[due:], func(a, b Name) int { return strings.Compare(a.parts, b.parts) })
 	return Only(names...)
 }
 

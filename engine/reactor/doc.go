@@ -45,7 +45,7 @@
 //	stall.go watch.go notified.go settle.go leave.go run.go batch.go refresh.go
 //	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
 //	shared.go why.go slow.go vertex.go redact.go clock.go worker.go rest.go
-//	listener.go mailbox.go ask.go calls.go context.go
+//	listener.go mailbox.go ask.go calls.go context.go places.go
 //
 // # Laws
 //

@@ -123,15 +123,13 @@ func (m *merger) run(ctx context.Context, yield func(*gapi.Declared, error) bool
 func (m *merger) take(ctx context.Context, t turn, yield func(*gapi.Declared, error) bool) bool {
 	complete := m.complete()
 	m.note(t)
-	switch {
-	case t.err != nil:
-		if !yield(nil, t.err) {
-			return false
-		}
-	case m.complete() && (!t.end || !complete) && slices.ContainsFunc(m.last, func(d *gapi.Declared) bool { return d != nil }):
-		if !yield(m.whole(), nil) {
-			return false
-		}
+	if t.err != nil && !yield(nil, t.err) {
+		return false
+	}
+	begins := m.complete() && !complete // a graph may wait for this turn
+	some := slices.ContainsFunc(m.last, func(d *gapi.Declared) bool { return d != nil })
+	if some && (begins || m.complete() && t.graph != nil) && !yield(m.whole(), nil) {
+		return false
 	}
 	return t.end || m.release(ctx, t.from)
 }
@@ -231,6 +229,7 @@ func (m *merger) whole() *gapi.Declared {
 		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, w.Authored || d.Authored, w.Thorough || d.Thorough, w.Partial || d.Partial
 		w.Kinds, w.Resources = joined(w.Kinds, d.Kinds), joined(w.Resources, d.Resources)
 		w.Edges, w.Problems = joined(w.Edges, d.Edges), joined(w.Problems, d.Problems)
+		w.Collects = joined(w.Collects, d.Collects)
 		if d.Done != nil {
 			done = append(done, d.Done)
 		}

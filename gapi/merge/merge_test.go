@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -147,4 +148,44 @@ func TestDone(t *testing.T) {
 	if got := strings.Join(told, ""); got != "ab" {
 		t.Errorf("told: %s", got)
 	}
+}
+
+// TestEveryFieldIsMerged: a field of a graph that the whole left out would be ignored in silence.
+func TestEveryFieldIsMerged(t *testing.T) {
+	full := gapi.Declared{}
+	v := reflect.ValueOf(&full).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Func:
+			f.Set(reflect.MakeFunc(f.Type(), func([]reflect.Value) []reflect.Value { return nil }))
+		case reflect.Struct:
+			f.Field(0).SetString("x")
+		default:
+			t.Fatalf("the test does not know how to set %s", v.Type().Field(i).Name)
+		}
+	}
+	r := newRig(t)
+	r.a.steps <- step{d: &full}
+	close(r.b.steps)
+	whole, _, _ := r.next()
+	for i := range v.NumField() {
+		if reflect.ValueOf(whole).Elem().Field(i).IsZero() {
+			t.Errorf("the whole has no %s", v.Type().Field(i).Name)
+		}
+	}
+}
+
+// TestErrorFirst: an error of one frontend does not hold back the graph of another one, in either order.
+func TestErrorFirst(t *testing.T) {
+	r := newRig(t)
+	r.a.steps <- step{d: graph("first", "a1")}
+	r.b.steps <- step{err: errors.New("bad")}
+	r.want("bad")
+	r.want("first:a1")
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -208,13 +209,14 @@ func (r *reader) done() func(gapi.Outcome) {
 		if o.Err != nil {
 			return // the graph before goes on, with its versions
 		}
+		now := maps.Clone(all) // the graph may be judged again, in another whole, while the Writer reads this
 		for id, found := range o.Aside {
-			if e, ok := all[id]; ok {
+			if e, ok := now[id]; ok {
 				e.why = found
-				all[id] = e
+				now[id] = e
 			}
 		}
-		r.effect.set(all)
+		r.effect.set(now)
 	}
 }
 

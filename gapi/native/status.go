@@ -120,6 +120,7 @@ func (w *Writer) Touch(resource string) {
 const (
 	writeEvery = 100 * time.Millisecond // the least time between two writes
 	retryEvery = time.Second            // after a write that failed
+	maxError   = 4 << 10                // bytes of an error; so 128 statuses fit into one transaction
 	maxDirty   = 1000                   // more changed resources are looked at all together
 )
 
@@ -164,9 +165,13 @@ func (w *Writer) write(ctx context.Context) error {
 		return err
 	}
 	now := w.f.effect.get()
+	if now == nil { // no graph was in effect yet: the statuses of the daemon before still tell the most
+		return nil
+	}
 	states, all, err := w.states(ctx, now)
-	if err != nil {
-		return err
+	if err != nil { // the engine ends, or has not begun: that is no fault of the store
+		w.Touch("")
+		return nil
 	}
 	var changed []model.StatusOf
 	for id, e := range now {
@@ -245,6 +250,9 @@ func (w *Writer) compare(changed []model.StatusOf, e inEffect, s State) []model.
 	status := Status{Version: e.version.version, Revision: e.revision, State: s.State, Error: s.Error, BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if e.why != nil {
 		status.State, status.Error = Refused, e.why.Error()
+	}
+	if len(status.Error) > maxError {
+		status.Error = strings.ToValidUTF8(status.Error[:maxError], "") + " ..."
 	}
 	text, err := json.Marshal(status)
 	if err != nil || bytes.Equal(text, w.last[e.ident].JSON) {

@@ -121,10 +121,16 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 		if _, err = dec.Token(); err == nil {
 			for dec.More() {
 				var o Object
-				if err = dec.Decode(&o); err != nil || !yield(o, nil) {
+				if err = dec.Decode(&o); err != nil {
 					break
 				}
+				if !yield(o, nil) {
+					return
+				}
 			}
+		}
+		if err == nil {
+			_, err = dec.Token() // the end of the list: without it, the answer was cut between two objects
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("the list ends too early: %w", err))
