@@ -278,27 +278,26 @@ func TestCluster(t *testing.T) {
 }
 
 // TestCutOff: a member without the others serves nothing, and hangs nothing: neither a call nor a Watch that was
-// there before. A World with more endpoints goes on at the others.
+// there before. A World with more endpoints goes on at the others. It runs on the current server alone: of version 3.4, a second
+// member ended now and then while the first was cut off, and then no majority is left.
 func TestCutOff(t *testing.T) {
-	each(t, func(t *testing.T, v version) {
-		c := three(t, v)
-		lone := open(t, etcd.Options{Endpoints: []string{c.members[0].endpoint}, Timeout: 2 * time.Second})
-		r := read(t, lone, "n", put(t, lone, "first", "0"))
-		k := &counter{w: open(t, c.options())}
-		k.add(t, 1)
-		r.wants(t, 1)
-		c.separate(0)
-		until(t, "the Watch tells", func() error {
-			if r.outages() == 0 {
-				return errors.New("it is silent")
-			}
-			return nil
-		})
-		unavailable(t, lone)
-		k.add(t, 5)
-		c.heal()
-		r.wants(t, k.n)
+	c := three(t, versions[0])
+	lone := open(t, etcd.Options{Endpoints: []string{c.members[0].endpoint}, Timeout: 2 * time.Second})
+	r := read(t, lone, "n", put(t, lone, "first", "0"))
+	k := &counter{w: open(t, c.options())}
+	k.add(t, 1)
+	r.wants(t, 1)
+	c.separate(0)
+	until(t, "the Watch tells", func() error {
+		if r.outages() == 0 {
+			return errors.New("it is silent")
+		}
+		return nil
 	})
+	unavailable(t, lone)
+	k.add(t, 5)
+	c.heal()
+	r.wants(t, k.n)
 }
 
 // TestServersComeAndGo: a World that was given one server learns of the others, and goes on without the first.

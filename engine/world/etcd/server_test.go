@@ -224,15 +224,14 @@ func put(t testing.TB, w engine.World, key, value string) int64 {
 	return rev
 }
 
-// until asks again as long as a store is on its way to an answer.
+// until asks again as long as a store is on its way to an answer, for a minute: a call to a lost store takes seconds.
 func until(t *testing.T, what string, ask func() error) {
 	t.Helper()
 	var err error
-	for range 600 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if err = ask(); err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("%s: %v", what, err)
 }
