@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -23,7 +24,9 @@ func (f *apiFlags) write(v any) error {
 		return err
 	}
 	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&plain); err != nil {
 		return err
 	}
 	return writeYAML(f.app.out, plain)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,10 +15,13 @@ import (
 
 // objectsOf returns the objects in a store. Nothing is read or opened before the first question.
 // The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
-// is a table, too.
-func (a *app) objectsOf(w engine.World, origin string, log *slog.Logger) *model.NB {
-	return model.Open(w, model.NewRegistry(a.kinds()), model.Options{Origin: origin, Log: log})
+// is a table, too. Records name the host that has written them; an empty name is that of this machine.
+func (a *app) objectsOf(w engine.World, host string, log *slog.Logger) *model.NB {
+	return model.Open(w, model.NewRegistry(a.kinds()), model.Options{Origin: originOf(host), Log: log})
 }
+
+// originOf is how records name a host as their writer.
+func originOf(host string) string { return "host:" + cmp.Or(host, hostname()) }
 
 // writersOf returns who may change objects: root, the user of the daemon, and the members of a group. The group
 // is looked up at once, so that a wrong name is an error at the start.

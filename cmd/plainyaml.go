@@ -63,6 +63,8 @@ func yamlScalar(v any) string {
 		return yamlText(v)
 	case bool, int64, uint64, float64:
 		return fmt.Sprint(v)
+	case json.Number: // with all its digits
+		return v.String()
 	case schema.Secret:
 		return yamlText(schema.Redacted)
 	}

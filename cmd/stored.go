@@ -29,7 +29,7 @@ func openObjects(w engine.World, kinds *engine.Registry, host string, roles []st
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
-	nb := model.Open(w, model.NewRegistry(kinds), model.Options{Origin: "host:" + o.host, Log: log})
+	nb := model.Open(w, model.NewRegistry(kinds), model.Options{Origin: originOf(host), Log: log})
 	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used})
 	return o
 }

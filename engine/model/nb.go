@@ -25,7 +25,7 @@ type NB struct {
 // Options are how an NB works. The zero value is good.
 type Options struct {
 	Prefix string // stands before every key, such as "mgmt/"
-	Origin string // the name of the writer, for the records
+	Origin string // the name of the writer, for the records; WithOrigin names another one
 	// Seal encrypts a secret to those who read a topic. Without it, an object with a secret in clear is refused.
 	Seal func(ctx context.Context, topic string, clear schema.Secret) (string, error)
 	// Sealed reports whether a secret's text is encrypted already.
@@ -43,6 +43,22 @@ type Write struct {
 	IfVersion  int64  // the version that the object must have; 0 for any. A set field version means the same
 	IfRevision int64  // the revision that the object must have; 0 for any
 	Topic      string // with Delete: the topic that the object must have; empty for any
+}
+
+type originKey struct{}
+
+// WithOrigin returns a context whose writes have this origin, in the place of Options.Origin. A server that writes for its clients
+// names the client so.
+func WithOrigin(ctx context.Context, origin string) context.Context {
+	return context.WithValue(ctx, originKey{}, origin)
+}
+
+// origin returns the name of the writer for a record.
+func (nb *NB) origin(ctx context.Context) string {
+	if origin, ok := ctx.Value(originKey{}).(string); ok {
+		return origin
+	}
+	return nb.o.Origin
 }
 
 // Open returns the API over a World.

@@ -265,7 +265,7 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 			return nil, err
 		}
 	}
-	o.origin, o.revision = tx.nb.o.Origin, 0
+	o.origin, o.revision = tx.nb.origin(tx.ctx), 0
 	text, err := o.encode(w.Quiet)
 	if err != nil {
 		return nil, err

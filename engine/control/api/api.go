@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strings"
 
@@ -144,8 +145,16 @@ func (a *API) guarded(next httpd.Handler) httpd.Handler {
 			return nil, httpd.NewProblem(http.StatusForbidden, "%s may not change objects", p).
 				WithHint("ask as root, or as a member of the group that the setting api_write_group names")
 		}
-		return next(w, r)
+		return next(w, r.WithContext(written(r.Context())))
 	}
+}
+
+// written names the client as the writer of records. A process of this machine writes in the name of the host.
+func written(ctx context.Context) context.Context {
+	if p, ok := httpd.PeerOf(ctx); ok && p.Cert != nil {
+		return model.WithOrigin(ctx, "client:"+p.Cert.Subject.CommonName)
+	}
+	return ctx
 }
 
 // model returns the model of the path.

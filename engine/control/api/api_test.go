@@ -273,6 +273,44 @@ func TestLists(t *testing.T) {
 	}
 }
 
+// TestContinue: a page that is not the last has the header Continue, unless only the first object is wanted.
+func TestContinue(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	for i := range 3 {
+		r.want(t, 201, "POST", ports, fmt.Sprintf(`{"id": "%d", "mac": "m"}`, i))
+	}
+	for query, want := range map[string]string{
+		"?limit=2": "1", "?limit=2&first=false": "1", "?limit=2&first=0": "1", "?limit=3": "", "?first=1": "", "?limit=2&first=true": "", "": "",
+	} {
+		if got := r.want(t, 200, "GET", ports+query, "").header.Get("Continue"); got != want {
+			t.Errorf("%s: Continue is %q, not %q", query, got, want)
+		}
+	}
+}
+
+// TestDigits: a whole number of 64 bits keeps its digits in every answer.
+func TestDigits(t *testing.T) {
+	const big = "9007199254740993"
+	r := newRig(t, api.Options{}, port(t))
+	r.want(t, 201, "POST", ports, `{"id": "1", "mac": "m", "vlan": `+big+`, "peer": "2"}`)
+	r.want(t, 201, "POST", ports, `{"id": "2", "mac": "m", "vlan": `+big+`}`)
+	for _, path := range []string{ports + "/1", ports + "/1?resolve=deep", ports} {
+		a := r.want(t, 200, "GET", path, "")
+		want := 1
+		if path != ports+"/1" {
+			want = 2
+		}
+		if got := strings.Count(a.body, big); got != want {
+			t.Errorf("%s: the number is there %d times, not %d: %s", path, got, want, a.body)
+		}
+	}
+	c := &api.Client{HTTP: r.client.Transport}
+	var o api.Object
+	if _, err := c.Ask(t.Context(), api.Request{Method: "GET", Path: ports + "/1"}, &o); err != nil || fmt.Sprint(o["vlan"]) != big {
+		t.Errorf("the client reads %v: %v", o["vlan"], err)
+	}
+}
+
 // TestSecrets: no answer shows one, and a redacted one that comes back leaves the stored one as it is.
 func TestSecrets(t *testing.T) {
 	r := newRig(t, api.Options{}, port(t))

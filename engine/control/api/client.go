@@ -79,7 +79,8 @@ func (c *Client) Do(ctx context.Context, q Request) (*http.Response, error) {
 	return nil, p
 }
 
-// Ask sends a request and decodes the answer into out, which may be nil.
+// Ask sends a request and decodes the answer into out, which may be nil. A number in an any is a json.Number, so that no
+// digit is lost.
 func (c *Client) Ask(ctx context.Context, q Request, out any) (http.Header, error) {
 	resp, err := c.Do(ctx, q)
 	if err != nil {
@@ -89,7 +90,9 @@ func (c *Client) Ask(ctx context.Context, q Request, out any) (http.Header, erro
 	if out == nil {
 		return resp.Header, nil
 	}
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+	dec := json.NewDecoder(resp.Body)
+	dec.UseNumber()
+	if err := dec.Decode(out); err != nil {
 		return nil, fmt.Errorf("the answer to %s %s cannot be read: %w", q.Method, q.Path, err)
 	}
 	return resp.Header, nil

@@ -39,11 +39,13 @@ func (a *API) deep(ctx context.Context, o *model.Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc := map[string]any{}
+	doc := map[string]json.RawMessage{} // as they are written: a number of 64 bits keeps its digits
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	doc["references"] = found
+	if doc["references"], err = json.Marshal(found); err != nil {
+		return nil, err
+	}
 	return doc, nil
 }
 

@@ -86,6 +86,7 @@ type wanted struct {
 	model.Query
 	fields map[string]any // by path, where no index is named
 	page   int            // the most objects; 0 for all
+	one    bool           // only the first: the answer has no Continue
 }
 
 // wants reads the parameters of a list.
@@ -187,11 +188,11 @@ func (w *wanted) paging(query url.Values) error {
 		}
 		w.page = min(n, maxPage)
 	}
-	one, err := truth(query, "first")
-	if err != nil {
+	var err error
+	if w.one, err = truth(query, "first"); err != nil {
 		return err
 	}
-	if one {
+	if w.one {
 		w.page = 1
 	}
 	w.After, err = url.PathUnescape(query.Get("continue"))
@@ -255,7 +256,7 @@ func (l *list) onePage() error {
 		}
 		page = append(page, o)
 	}
-	if q := l.r.URL.Query(); more && q.Get("first") == "" {
+	if more && !l.want.one {
 		l.w.Header().Set("Continue", url.PathEscape(page[len(page)-1].ID()))
 	}
 	for _, o := range page {

@@ -50,6 +50,9 @@ func port(t testing.TB) *model.Model {
 	})
 }
 
+// zone is a second model.
+var zone = model.Spec{Name: "Zone", Table: "zone", Fields: []model.Field{{Key: "name", Type: text}}}
+
 func define(t testing.TB, s model.Spec) *model.Model {
 	t.Helper()
 	m, err := model.Define(s)
@@ -63,6 +66,7 @@ func define(t testing.TB, s model.Spec) *model.Model {
 type rig struct {
 	nb     *model.NB
 	world  engine.World
+	frame  *httpd.Server
 	client *http.Client
 	path   string
 }
@@ -70,17 +74,24 @@ type rig struct {
 // newRig serves some models until the test ends.
 func newRig(t testing.TB, o api.Options, models ...*model.Model) *rig {
 	t.Helper()
-	r := &rig{world: memory.New(), path: filepath.Join(t.TempDir(), "api.sock")}
+	return newRigOn(t, memory.New(), o, models...)
+}
+
+// newRigOn is newRig over a World, which it closes.
+func newRigOn(t testing.TB, world engine.World, o api.Options, models ...*model.Model) *rig {
+	t.Helper()
+	r := &rig{world: world, path: filepath.Join(t.TempDir(), "api.sock")}
 	reg := model.NewRegistry(nil)
 	for _, m := range models {
 		if err := reg.Add(m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.nb = model.Open(r.world, reg, model.Options{Seal: seal, Sealed: func(s string) bool { return strings.HasPrefix(s, "sealed:") }})
+	r.nb = model.Open(r.world, reg, model.Options{Origin: "host:rig", Seal: seal, Sealed: func(s string) bool { return strings.HasPrefix(s, "sealed:") }})
 	o.NB = r.nb
 	frame := &httpd.Server{}
 	frame.Table = httpd.MustTable(api.Describe(httpd.Info{Title: "Objects"}, reg), api.New(o, func() *httpd.Server { return frame }).Routes())
+	r.frame = frame
 	l, err := httpd.Listen(t.Context(), r.path, httpd.SocketOptions{Mode: 0o600})
 	if err != nil {
 		t.Fatal(err)

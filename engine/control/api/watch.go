@@ -23,6 +23,7 @@ type Change struct {
 	Table    string          `json:"table,omitempty"`
 	ID       string          `json:"id,omitempty"`
 	Topic    string          `json:"topic,omitempty"`
+	Origin   string          `json:"origin,omitempty"` // who has written the object: host:NAME, or client:NAME of a certificate
 	Object   json.RawMessage `json:"object,omitempty"` // absent after a deletion
 	Error    string          `json:"error,omitempty"`  // why the object cannot be read
 }
@@ -147,7 +148,7 @@ func (f *feed) list(ctx context.Context) error {
 		models = f.nb.Registry().All()
 	}
 	f.since, f.listed = 0, map[*model.Model]int64{}
-	for _, m := range models {
+	for i, m := range models {
 		at, all := f.nb.AllAt(ctx, model.Query{Model: m, Topics: f.want.Topics})
 		for o, err := range all {
 			if err != nil && !unreadable(err) {
@@ -164,7 +165,7 @@ func (f *feed) list(ctx context.Context) error {
 			}
 		}
 		f.listed[m] = at()
-		if f.since == 0 {
+		if i == 0 { // also where that is 0: the revision of an empty store
 			f.since = at()
 		}
 	}
@@ -173,7 +174,7 @@ func (f *feed) list(ctx context.Context) error {
 
 // take fills in an object.
 func (c *Change) take(o *model.Object) (err error) {
-	c.ID, c.Topic = o.ID(), o.Topic()
+	c.ID, c.Topic, c.Origin = o.ID(), o.Topic(), o.Origin()
 	c.Object, err = o.MarshalJSON()
 	return err
 }

@@ -87,6 +87,17 @@ func (s *stream) want(name, id string) event {
 	return e
 }
 
+// TestWatchOrigin: a change names its writer: the host, unless a client has a certificate.
+func TestWatchOrigin(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	s := r.watch(t, "", "")
+	s.want("synced", "")
+	r.want(t, 201, "POST", ports, `{"id": "1", "mac": "m"}`)
+	if got := s.want("create", "1").data.Origin; got != "host:rig" {
+		t.Errorf("the origin is %q", got)
+	}
+}
+
 // TestWatch: the objects that there are, synced, and then each change, with the revision that a reader goes on after.
 func TestWatch(t *testing.T) {
 	r := newRig(t, api.Options{}, port(t))
