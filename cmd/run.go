@@ -155,7 +155,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	p := f.log.presenter(a)
 	defer p.close()
 	folder.tell(p.logger)
-	world, err := f.world.open(folder.dir, p.logger)
+	world, err := f.world.open(ctx, folder.dir, cmp.Or(f.hostname, hostname()), p.logger)
 	if err != nil {
 		return err
 	}

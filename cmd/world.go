@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -31,6 +33,7 @@ type worldFlags struct {
 	place  string
 	lease  seconds
 	accept []string
+	access clusterAccess
 }
 
 // flags adds the flags of the store.
@@ -39,13 +42,17 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "world", &f.place)
 	bind(cmd, "lease", &f.lease)
 	bind(cmd, "accept", &f.accept)
+	f.access.bind(cmd)
 }
 
 // worldPlace says where a store is.
 type worldPlace struct {
-	rest string // of the setting, behind the scheme
-	dir  string // the state folder; empty for a temporary one
-	log  *slog.Logger
+	text   string // the setting
+	rest   string // of it, behind the scheme
+	dir    string // the state folder; empty for a temporary one
+	host   string // the name of this host in the store
+	access clusterAccess
+	log    *slog.Logger
 }
 
 // worldOpeners are the stores by their scheme, the word before the first colon.
@@ -53,10 +60,11 @@ type worldPlace struct {
 // It is not altered at run time.
 var worldOpeners = map[string]struct {
 	form string // how the setting is written
-	open func(worldPlace) (engine.World, error)
+	open func(context.Context, worldPlace) (engine.World, error)
 }{
 	"memory": {"memory", openMemory},
 	"bolt":   {"bolt[:FILE]", openBolt},
+	"etcd":   {etcd.Form, openEtcd},
 }
 
 // worldForms lists the ways to write the setting.
@@ -73,6 +81,10 @@ func checkWorld(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	if _, ok := worldOpeners[scheme]; !ok {
 		return fmt.Errorf("%q is no store, write %s%s", text, worldForms(), meant(scheme, slices.Collect(maps.Keys(worldOpeners))))
+	}
+	if scheme == clusterScheme {
+		_, err := etcd.ParseAddress(text)
+		return err
 	}
 	return nil
 }
@@ -102,12 +114,12 @@ func checkAccept(kinds []string) error {
 }
 
 // open opens the store. The error says how to go on. The caller closes the World.
-func (f *worldFlags) open(dir string, log *slog.Logger) (engine.World, error) {
-	if err := errors.Join(checkWorld(f.place), checkLease(f.lease.String()), checkAccept(f.accept)); err != nil {
+func (f *worldFlags) open(ctx context.Context, dir, host string, log *slog.Logger) (engine.World, error) {
+	if err := errors.Join(checkWorld(f.place), f.access.check(f.place), checkLease(f.lease.String()), checkAccept(f.accept)); err != nil {
 		return nil, err
 	}
 	scheme, rest, _ := strings.Cut(f.place, ":")
-	w, err := worldOpeners[scheme].open(worldPlace{rest: rest, dir: dir, log: log})
+	w, err := worldOpeners[scheme].open(ctx, worldPlace{text: f.place, rest: rest, dir: dir, host: host, access: f.access, log: log})
 	if err != nil {
 		return nil, fmt.Errorf("--world=%s: %w", f.place, err)
 	}
@@ -115,7 +127,7 @@ func (f *worldFlags) open(dir string, log *slog.Logger) (engine.World, error) {
 }
 
 // openMemory opens a store that ends with the process.
-func openMemory(p worldPlace) (engine.World, error) {
+func openMemory(_ context.Context, p worldPlace) (engine.World, error) {
 	if p.rest != "" {
 		return nil, errors.New("memory takes nothing behind it")
 	}
@@ -125,7 +137,7 @@ func openMemory(p worldPlace) (engine.World, error) {
 // openBolt opens a store in a file. Without a name it is that of the state folder, and is made only
 // when something uses it: most graphs share nothing.
 // bbolt locks its file for one process, so two daemons can not share it.
-func openBolt(p worldPlace) (engine.World, error) {
+func openBolt(_ context.Context, p worldPlace) (engine.World, error) {
 	path := p.rest
 	switch {
 	case path == "" && p.dir == "":

@@ -5,13 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // maxSize is how many bytes the program may take, as it is installed: without symbols.
-// It was 22.3 MB after the front door, the stages and the lifecycle; the design allows 38 MB.
-const maxSize = 23 << 20 // of which engine/model and the API for its objects are 0.5 MB, and golang.org/x/crypto/ssh, for the transport, is 0.6 MB
+// It was 23.0 MB before the client of etcd, which brings gRPC, protobuf and zap: 5.5 MB. The design allows 38 MB.
+const maxSize = 28 << 20
 
 // TestSize: the program stays small. What makes it large at one stroke is to ask for
 // methods by name, as text/template does: then the linker keeps all that are exported.
@@ -37,13 +38,15 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// unused is an exported method that nothing calls, of a type that is in interfaces: it is linked only where all methods are.
+// The functions that ask by name are no sign: with a constant name, as protobuf has it, the linker keeps the methods of that name.
+const unused = "time.Time.GobEncode"
+
 // reportMethods fails the test where methods are asked for by name.
 func reportMethods(t *testing.T, symbols []elf.Symbol) {
 	t.Helper()
-	for _, s := range symbols {
-		if s.Name == "reflect.Value.MethodByName" || s.Name == "reflect.Value.Method" {
-			t.Errorf("%s is linked: every exported method is kept; go build -ldflags=-dumpdep says for whom", s.Name)
-		}
+	if slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == unused }) {
+		t.Errorf("%s is linked, which nothing calls: every exported method is kept; go build -ldflags=-dumpdep says for whom", unused)
 	}
 }
 

@@ -33,8 +33,11 @@ type MemberState struct {
 // MemberKeys returns the key of a host with its value, for Keeper.Set.
 func MemberKeys(m Member) (map[string][]byte, error) {
 	value, err := json.Marshal(m)
-	return map[string][]byte{tableHosts + join(m.Name): value}, err
+	return map[string][]byte{MemberKey(m.Name): value}, err
 }
+
+// MemberKey is the key of a host's record. Every host may read it, so it also serves as a question whether the store is there.
+func MemberKey(host string) string { return tableHosts + join(host) }
 
 // Members returns the live hosts, sorted by their names. A record that cannot be read is a
 // Member with a name alone, and hides no other.

@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -78,15 +79,52 @@ func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.C
 }
 
 // why returns the error of the connection, or nil where there is a connection. A call waits for a connection, and then
-// tells that its time is over, and not what was wrong.
+// tells that its time is over, and not what was wrong. The answer is known here: no server is asked, and no time passes.
 func (w *World) why(c *clientv3.Client) error {
-	ctx, cancel := context.WithTimeout(w.ctx, w.o.Timeout)
+	if c.ActiveConnection().GetState() != connectivity.TransientFailure {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, nextTry)
 	defer cancel()
 	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(ctx, &pb.StatusRequest{}, grpc.WaitForReady(false))
 	if status.Code(err) != codes.Unavailable {
 		return nil
 	}
 	return err
+}
+
+// Probe asks the cluster once, by a read of a key. It returns nil where the cluster is there and lets this user read the key, and
+// else an error of a class. A program calls it at its start: unlike other calls it does not wait for servers that refuse
+// connections. It blocks for Options.Timeout at most.
+func (w *World) Probe(ctx context.Context, key string) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	return classify(w.attempt(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		if err := w.met(ctx, c); err != nil {
+			return err
+		}
+		_, err := c.Get(ctx, w.o.Prefix+key, clientv3.WithCountOnly())
+		return err
+	}))
+}
+
+// met returns nil where there is a connection, and the error of the last attempt to get one.
+func (w *World) met(ctx context.Context, c *clientv3.Client) error {
+	conn := c.ActiveConnection()
+	conn.Connect()
+	for {
+		switch state := conn.GetState(); state {
+		case connectivity.Ready:
+			return nil
+		case connectivity.TransientFailure:
+			return cmp.Or(w.why(c), error(context.DeadlineExceeded))
+		default:
+			if !conn.WaitForStateChange(ctx, state) {
+				return ctx.Err()
+			}
+		}
+	}
 }
 
 // ready returns why a call cannot be served.

@@ -43,8 +43,11 @@ const DefaultPrefix = "/mgmt/"
 // limit of the server, since each key of it has the prefix.
 const MaxPrefix = 32
 
-// Scheme begins an address that ParseAddress takes.
-const Scheme = "etcd://"
+// Scheme begins an address that ParseAddress takes, and Form is how it is written.
+const (
+	Scheme = "etcd://"
+	Form   = Scheme + "HOST:PORT[,HOST:PORT...][/PREFIX]"
+)
 
 // ErrCertificate says that one of the two sides does not accept the other side's certificate. It comes with
 // engine.ErrRefused.
@@ -54,7 +57,7 @@ var ErrCertificate = errors.New("a certificate is not accepted")
 func ParseAddress(address string) (Options, error) {
 	rest, ok := strings.CutPrefix(address, Scheme)
 	if !ok {
-		return Options{}, fmt.Errorf("address %q: it has to be %sHOST:PORT[,HOST:PORT...][/PREFIX]", address, Scheme)
+		return Options{}, fmt.Errorf("address %q: it has to be %s", address, Form)
 	}
 	hosts, prefix, found := strings.Cut(rest, "/")
 	o := Options{Endpoints: strings.Split(hosts, ",")}
@@ -151,32 +154,34 @@ func checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// tls reads the files. It returns nil where nothing is encrypted.
+// tls reads the files. It returns nil where nothing is encrypted. The error tells of all files that do not fit.
 func (o Options) tls() (*tls.Config, error) {
 	if !o.encrypted() {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	var wrong []error
 	if o.CA != "" {
 		pem, err := os.ReadFile(o.CA)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
-		}
 		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: %s holds no certificate in PEM", engine.ErrRefused, o.CA)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%w: %w", engine.ErrRefused, err))
+		} else if !c.RootCAs.AppendCertsFromPEM(pem) {
+			wrong = append(wrong, fmt.Errorf("%w: %s holds no certificate in PEM", engine.ErrRefused, o.CA))
 		}
 	}
-	if o.Cert == "" {
-		return c, nil
+	if o.Cert != "" {
+		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+			return &pair, err
+		}
+		if _, err := read(nil); err != nil {
+			wrong = append(wrong, fmt.Errorf("%w: certificate %s with key %s: %w", engine.ErrRefused, o.Cert, o.Key, err))
+		}
+		c.GetClientCertificate = read
 	}
-	read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-		return &pair, err
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
 	}
-	if _, err := read(nil); err != nil {
-		return nil, fmt.Errorf("%w: certificate %s with key %s: %w", engine.ErrRefused, o.Cert, o.Key, err)
-	}
-	c.GetClientCertificate = read
 	return c, nil
 }

@@ -16,3 +16,6 @@ type World struct{ engine.World }
 func Open(context.Context, Options) (*World, error) {
 	return nil, fmt.Errorf("%w: this mgmt was built with the tag small, so it has no etcd; use --world bolt, or a build without that tag", engine.ErrRefused)
 }
+
+// Probe refuses as Open does.
+func (w *World) Probe(context.Context, string) error { return engine.ErrRefused }

@@ -1,0 +1,124 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
+)
+
+// clusterScheme is the word before the first colon of a store in etcd.
+const clusterScheme = "etcd"
+
+// maxPassword bounds the file of a password in bytes.
+const maxPassword = 4096
+
+// clusterAccess says who this program is for the servers of a store in etcd, and which servers it trusts.
+// A password is read from a file: an argument would show it to all users of the machine.
+type clusterAccess struct{ cert, key, ca, user, passwordFile string }
+
+// bind adds the flags of the settings, for a daemon.
+func (c *clusterAccess) bind(cmd *cobra.Command) {
+	bind(cmd, "cert", place{&c.cert})
+	bind(cmd, "key", place{&c.key})
+	bind(cmd, "ca", place{&c.ca})
+	bind(cmd, "user", &c.user)
+	bind(cmd, "password_file", place{&c.passwordFile})
+}
+
+// check refuses an access to a store that has no servers.
+func (c *clusterAccess) check(world string) error {
+	if *c == (clusterAccess{}) || strings.HasPrefix(world, etcd.Scheme) {
+		return nil
+	}
+	return fmt.Errorf("cert, key, ca, user and password_file are for a store in etcd, and --world=%s is none; write --world %s", world, etcd.Form)
+}
+
+// options are the address with the access. The error tells of all faults at once; etcd.Open tells of the certificates.
+func (c *clusterAccess) options(address string, log *slog.Logger) (etcd.Options, error) {
+	o, err := etcd.ParseAddress(address)
+	password, unread := c.password()
+	if err := errors.Join(err, unread); err != nil {
+		return etcd.Options{}, err
+	}
+	o.Cert, o.Key, o.CA, o.User, o.Password, o.Log = c.cert, c.key, c.ca, c.user, password, log
+	return o, nil
+}
+
+// password reads the file of the password. A line end behind it is no part of it.
+func (c *clusterAccess) password() (string, error) {
+	switch {
+	case c.passwordFile == "" && c.user == "":
+		return "", nil
+	case c.passwordFile == "":
+		return "", errors.New("a user needs a password: name its file with password_file, or give the certificate of the user and no user")
+	case c.user == "":
+		return "", errors.New("password_file is given without a user; name the user, too")
+	}
+	text, err := os.ReadFile(c.passwordFile)
+	if err != nil {
+		return "", fmt.Errorf("the password of %s: %w", c.user, err)
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	if len(text) == 0 || len(text) > maxPassword {
+		return "", fmt.Errorf("the password of %s: the file %s has %d bytes, and a password has 1 to %d", c.user, c.passwordFile, len(text), maxPassword)
+	}
+	return string(text), nil
+}
+
+// connect makes the store of a cluster, and asks the cluster once. Servers that are away are an error of the class
+// engine.ErrUnavailable, beside which the World is good: the caller may go on, and closes it.
+func (c *clusterAccess) connect(ctx context.Context, address, host string, log *slog.Logger) (*etcd.World, error) {
+	o, err := c.options(address, log)
+	if err != nil {
+		return nil, err
+	}
+	if exposed := o.Exposed(); len(exposed) > 0 {
+		log.Warn("the connection to the store is not encrypted: all on the way can read and alter what it carries; give it certificates with --cert, --key and --ca", "endpoints", exposed)
+	}
+	w, err := etcd.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	err = w.Probe(ctx, hosts.MemberKey(host))
+	if errors.Is(err, engine.ErrUnavailable) {
+		return w, err
+	}
+	if err != nil {
+		return nil, errors.Join(c.explained(err), w.Close())
+	}
+	return w, nil
+}
+
+// explained adds the way out to an error of a cluster that refuses this program.
+func (c *clusterAccess) explained(err error) error {
+	switch {
+	case errors.Is(err, etcd.ErrCertificate):
+		return fmt.Errorf("%w; see that --ca signs the certificates of the servers, and that the servers trust that of --cert", err)
+	case errors.Is(err, engine.ErrRefused):
+		return fmt.Errorf("%w; let an operator give this host its rights: mgmt hosts allow NAME", err)
+	}
+	return err
+}
+
+// openEtcd connects a daemon to a cluster. Servers that are away are no error: the host starts with its last state, and
+// catches up when they are back.
+func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
+	w, err := p.access.connect(ctx, p.text, p.host, p.log)
+	switch {
+	case w == nil:
+		return nil, err
+	case err != nil:
+		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
+	}
+	return w, nil
+}
