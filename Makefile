@@ -38,7 +38,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
 
 docker:
-	CGO_ENABLED=0 $(GO) -C docker build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
+	CGO_ENABLED=0 $(GO) -C docker build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
 
 run: build
 	@.ci/demo bin/mgmt
