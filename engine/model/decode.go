@@ -39,6 +39,14 @@ func (m *Model) Decode(n *schema.Node) (*Object, error) {
 	return d.done(o)
 }
 
+// DecodeLoose is Decode for a tree whose source has no quotes around some text, as YAML: where a field is text, a number or a truth
+// value is the text that it was written as.
+func (m *Model) DecodeLoose(n *schema.Node) (*Object, error) {
+	d := decoder{model: m, loose: true}
+	o := d.object(m, n)
+	return d.done(o)
+}
+
 // refusal turns what jsonnode found into Errors.
 func (m *Model) refusal(found schema.Diagnostics) error {
 	var errs []error
@@ -53,6 +61,7 @@ type decoder struct {
 	model *Model
 	path  []string
 	errs  []error
+	loose bool // a scalar may stand for text
 	keep  bool // fields that are unknown go to extra instead of being errors
 	extra map[string]any
 }
@@ -189,7 +198,7 @@ func (d *decoder) plain(f *Field, t *schema.Type, n *schema.Node) (any, bool) {
 			return nil, false
 		}
 	}
-	if !d.strict(t, n) {
+	if !d.loose && !d.strict(t, n) {
 		return nil, false
 	}
 	v, found := schema.Value(t, numbers(t, n))

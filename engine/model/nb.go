@@ -30,11 +30,14 @@ type Options struct {
 	Seal func(ctx context.Context, topic string, clear schema.Secret) (string, error)
 	// Sealed reports whether a secret's text is encrypted already.
 	Sealed func(text string) bool
-	// Admit is asked before each write, with nil for an object that is absent before or after. Its error refuses the whole
-	// transaction. It may run again where the transaction does.
-	Admit func(ctx context.Context, tx *Tx, was, now *Object) error
+	// Admit is asked once about each transaction, with all its changes, after its hooks and before it is written. Its error refuses
+	// all of them. It may run again where the transaction does. It reads by Tx.Peek, so that what it has read is not compared.
+	Admit func(ctx context.Context, tx *Tx, changes []Altered) error
 	Log   *slog.Logger // records that cannot be read; nil is silent
 }
+
+// Altered is an object before and after a transaction, nil where it is absent.
+type Altered struct{ Was, Now *Object }
 
 // Write says how a change is made. The zero value is good.
 type Write struct {
@@ -156,6 +159,50 @@ func (nb *NB) answer(o *Object, err error) (*Object, error) {
 // maxTries bounds how often a transaction is tried against other writers.
 const maxTries = 1000
 
+// Many makes n changes at once where that fits the World's Limits, and else in several transactions, one after the other. All
+// changes are tried and admitted together before the first is written, so only the store itself, or another writer, can stop it
+// half-way. It returns how many changes are made, in how many transactions, and the last revision. each is called with the number of
+// a change, and again where another writer was faster.
+func (nb *NB) Many(ctx context.Context, n int, each func(tx *Tx, i int) error) (done, txns int, revision int64, err error) {
+	some := func(from, to int) func(tx *Tx) error {
+		return func(tx *Tx) error {
+			var errs []error
+			for i := from; i < to; i++ {
+				errs = append(errs, each(tx, i))
+			}
+			return errors.Join(errs...)
+		}
+	}
+	tx := newTx(ctx, nb)
+	if err := some(0, n)(tx); err != nil {
+		return 0, 0, 0, err
+	}
+	size := n
+	if _, tooMuch := errors.AsType[*engine.LimitError](tx.settle()); tooMuch {
+		if err := tx.admit(); err != nil {
+			return 0, 0, 0, err
+		}
+		ctx = context.WithValue(ctx, admittedKey{}, true)
+		size = max(1, nb.world.Limits().Ops/2) // a new object is two operations
+	}
+	for done < n {
+		to := min(n, done+size)
+		revision, err = nb.txn(ctx, false, some(done, to))
+		if _, tooMuch := errors.AsType[*engine.LimitError](err); tooMuch && to-done > 1 {
+			size = (to - done) / 2
+			continue
+		}
+		if err != nil {
+			return done, txns, revision, err
+		}
+		done, txns = to, txns+1
+	}
+	return done, txns, revision, nil
+}
+
+// admittedKey marks the context of transactions whose changes were admitted together.
+type admittedKey struct{}
+
 // txn tries f until no other writer was faster.
 func (nb *NB) txn(ctx context.Context, dry bool, f func(tx *Tx) error) (int64, error) {
 	for range maxTries {
@@ -164,6 +211,9 @@ func (nb *NB) txn(ctx context.Context, dry bool, f func(tx *Tx) error) (int64, e
 			return 0, err
 		}
 		if err := tx.settle(); err != nil {
+			return 0, err
+		}
+		if err := tx.admit(); err != nil {
 			return 0, err
 		}
 		if dry || len(tx.ops) == 0 {
@@ -269,7 +319,7 @@ func (nb *NB) All(ctx context.Context, q Query) iter.Seq2[*Object, error] {
 
 // AllAt is All with the revision, which is known when the first object is yielded, or when the list has ended.
 func (nb *NB) AllAt(ctx context.Context, q Query) (revision func() int64, all iter.Seq2[*Object, error]) {
-	l := &listing{nb: nb, ctx: ctx, q: q}
+	l := &listing{nb: nb, ctx: ctx, q: q, at: q.At}
 	return func() int64 { return l.at }, l.run
 }
 

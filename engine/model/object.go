@@ -248,6 +248,9 @@ func (o *Object) Plain() (map[string]any, error) {
 // MarshalJSON is Plain, also for a partial object.
 func (o *Object) MarshalJSON() ([]byte, error) { return marshal(o.model.shown(o.fields)) }
 
+// Stored returns the set fields as they are in the record, for a dump: a secret is as it is stored, which is encrypted.
+func (o *Object) Stored() ([]byte, error) { return marshal(o.model.stored(o.fields)) }
+
 // marshal writes JSON without escapes for HTML.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer

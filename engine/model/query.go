@@ -30,6 +30,8 @@ type Query struct {
 	After string
 	// Limit is the greatest number of objects; 0 means all.
 	Limit int
+	// At is the revision of the NB at which objects are listed; 0 means now. A Store has only now.
+	At int64
 }
 
 // Source is what answers queries: the store in memory, or the NB database. Both have the same calls.

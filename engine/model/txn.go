@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,11 @@ type Tx struct {
 	nb    *NB
 	reads map[string]engine.KV // Revision 0 is absent
 	ops   map[string]engine.Op
-	order []string  // of ops
-	now   []*Object // written objects, for stamp
-	marks []string  // of quiet deletions
+	order []string       // of ops
+	now   []*Object      // written objects, for stamp
+	marks []string       // of quiet deletions
+	did   []Altered      // in the order of the first change of each object
+	didAt map[didKey]int // the places in did
 }
 
 // newTx returns a transaction that has read nothing yet.
@@ -115,6 +118,42 @@ func (tx *Tx) Get(m *Model, id string) (*Object, error) {
 		return o, err
 	}
 	return nil, m.fault(BadRecord, id, "", "the key says a topic in which there is no record")
+}
+
+// Peek is Get without the comparison: another writer may change the object before the transaction is written.
+func (tx *Tx) Peek(m *Model, id string) (*Object, error) {
+	look := &Tx{ctx: tx.ctx, nb: tx.nb, reads: map[string]engine.KV{}, ops: tx.ops}
+	return look.Get(m, id)
+}
+
+// didKey names an object of did.
+type didKey struct {
+	m  *Model
+	id string
+}
+
+// note notes a change of an object, for admit.
+func (tx *Tx) note(was, now *Object) {
+	o := cmp.Or(was, now)
+	key := didKey{o.model, o.id}
+	if i, ok := tx.didAt[key]; ok {
+		tx.did[i].Now = now
+		return
+	}
+	if tx.didAt == nil {
+		tx.didAt = map[didKey]int{}
+	}
+	tx.didAt[key] = len(tx.did)
+	tx.did = append(tx.did, Altered{was, now})
+}
+
+// admit asks whether the changes of the transaction may be made.
+func (tx *Tx) admit() error {
+	ask := tx.nb.o.Admit
+	if ask == nil || len(tx.did) == 0 || tx.ctx.Value(admittedKey{}) != nil {
+		return nil
+	}
+	return ask(tx.ctx, tx, tx.did)
 }
 
 // cmpErr returns err, or the other error where err is nil.
@@ -260,11 +299,6 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	if _, err := o.Nested(); err != nil {
 		return nil, err
 	}
-	if admit := tx.nb.o.Admit; admit != nil {
-		if err := admit(tx.ctx, tx, was, o); err != nil {
-			return nil, err
-		}
-	}
 	o.origin, o.revision = tx.nb.origin(tx.ctx), 0
 	text, err := o.encode(w.Quiet)
 	if err != nil {
@@ -280,6 +314,7 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	}
 	tx.do(engine.Op{Key: keys.record(o.Topic(), m, o.id), Value: text})
 	tx.now = append(tx.now, o)
+	tx.note(was, o)
 	return o, nil
 }
 
@@ -306,11 +341,7 @@ func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
 			}
 		}
 	}
-	if admit := tx.nb.o.Admit; admit != nil {
-		if err := admit(tx.ctx, tx, was, nil); err != nil {
-			return nil, err
-		}
-	}
+	tx.note(was, nil)
 	record := tx.nb.keys.record(was.Topic(), m, id)
 	tx.do(engine.Op{Key: record, Delete: true})
 	tx.do(engine.Op{Key: tx.nb.keys.id(m, id), Delete: true})
