@@ -1,16 +1,17 @@
 package model
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Description is a model that is written as data, in a file of the folder that the setting models names. FromData makes
-// models of descriptions. The keys are those of the tags.
+// Description is a model that is written as data, in a file of the folder that the setting models names. Registry.Load
+// makes models of descriptions. The keys are those of the tags.
 //
 // A description can say all that a Spec can say, except hooks, which need code. Its faults have positions.
 type Description struct {
@@ -64,78 +65,139 @@ type MigrationDescription struct {
 	Default map[string]any    `yaml:"default" doc:"Values of fields that a record lacks."`
 }
 
-// FromData reads descriptions, one for each tree, and defines their models, bases and nested models first. It returns
-// all of them; the caller adds those with a table to its registry. Every fault has its position.
-func FromData(trees []*schema.Node) ([]*Model, error) {
-	f := &fromData{all: map[string]*Description{}, made: map[string]*Model{}, open: map[string]bool{}}
-	for _, n := range trees {
-		d := &Description{}
-		if err := schema.Decode(n, d).Err(); err != nil {
-			f.errs = append(f.errs, err)
-			continue
-		}
-		if f.all[d.Model] != nil {
-			f.failf("model %q is described twice", d.Model)
-		}
-		f.all[d.Model] = d
-	}
-	var models []*Model
+// Load makes models of descriptions, one for each tree, and adds those with a table. A description may name models that
+// the registry has, and the descriptions may come in any order. Every fault comes at once, with its position. Where
+// there is one, the registry stays as it was.
+func (r *Registry) Load(trees []*schema.Node) schema.Diagnostics {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := &Registry{byName: maps.Clone(r.byName), tables: maps.Clone(r.tables), kinds: r.kinds, made: map[string]kindModel{}}
+	f := &fromData{known: next, all: map[string]*described{}, made: map[string]*Model{}, open: map[string]bool{}}
+	f.read(trees)
 	for _, name := range slices.Sorted(maps.Keys(f.all)) {
-		if m := f.get(name, name); m != nil {
-			models = append(models, m)
-		}
+		f.get(name, f.all[name].name(), name)
 	}
-	return models, errors.Join(f.errs...)
+	f.register()
+	if f.found.Errors() == 0 {
+		r.byName, r.tables = next.byName, next.tables
+	}
+	return f.found.All()
 }
+
+// described is a description with the tree that it was read from.
+type described struct {
+	Description
+	tree *schema.Node
+}
+
+// name returns the place of the model's name.
+func (d *described) name() *schema.Node { return cmp.Or(d.tree.Get("model"), d.tree) }
 
 // fromData makes each model once, whatever order the descriptions come in.
 type fromData struct {
-	all  map[string]*Description
-	made map[string]*Model
-	open map[string]bool // being made
-	errs []error
+	known *Registry
+	all   map[string]*described // nil for one that cannot be read
+	made  map[string]*Model     // nil for one with a fault
+	open  map[string]bool       // being made
+	found schema.Findings
 }
 
-// failf adds a fault of a description.
-func (f *fromData) failf(format string, args ...any) {
-	f.errs = append(f.errs, &Error{Code: Registration, Message: fmt.Sprintf(format, args...)})
-}
-
-// get returns a model that another model names, nil after a fault. A model that is being made is inside of itself.
-func (f *fromData) get(name, from string) *Model {
-	d := f.all[name]
-	switch {
-	case d == nil:
-		f.failf("model %q names the model %q, which is not described (did you mean %q?)", from, name, schema.Nearest(name, slices.Collect(maps.Keys(f.all))))
-		return nil
-	case f.open[name]:
-		f.failf("model %q is inside of itself", name)
-		return nil
+// read reads the descriptions by name.
+func (f *fromData) read(trees []*schema.Node) {
+	for _, n := range trees {
+		d := &described{tree: n}
+		ds := schema.Decode(n, &d.Description)
+		f.found.Add(ds...)
+		switch first := f.all[d.Model]; {
+		case ds.Err() != nil:
+			if name := n.Get("model"); name != nil {
+				f.made[name.Text] = nil // so that no other model is told that it is absent
+			}
+		case first != nil:
+			f.found.Add(schema.Diagnostic{
+				Severity: schema.Error, Pos: d.name().Pos, Message: fmt.Sprintf("model %q is described twice", d.Model),
+				Related: []schema.Related{{Pos: first.name().Pos, Message: "the first description is here"}},
+			})
+		default:
+			f.all[d.Model] = d
+		}
 	}
+}
+
+// get returns a model that another model names at a place, nil after a fault. A model that is being made is inside of itself.
+func (f *fromData) get(name string, at *schema.Node, from string) *Model {
 	if m, ok := f.made[name]; ok {
 		return m
 	}
-	f.open[name] = true
-	defer delete(f.open, name)
-	before := len(f.errs)
-	s := f.spec(d)
-	if len(f.errs) > before {
-		f.made[name] = nil
+	d := f.all[name]
+	switch {
+	case d == nil:
+		m, err := f.known.Model(name)
+		if err == nil && m.Kind() == "" {
+			return m
+		}
+		f.found.Add(schema.Diagnostic{
+			Severity: schema.Error, Pos: at.Pos, Message: fmt.Sprintf("model %q names the model %q, and there is no such model", from, name),
+			Suggestion: schema.Nearest(name, slices.Collect(maps.Keys(f.all))),
+		})
+		return nil
+	case f.open[name]:
+		f.found.Errorf(at.Pos, "model %q is inside of itself", name)
 		return nil
 	}
-	m, err := Define(s)
-	if err != nil {
-		f.errs = append(f.errs, err)
+	f.open[name] = true
+	defer delete(f.open, name)
+	before := f.found.Errors()
+	s := f.spec(d)
+	f.made[name] = nil
+	if f.found.Errors() == before {
+		m, err := Define(s)
+		f.take(d, err)
+		f.made[name] = m
+		f.aims(d, m)
 	}
-	f.made[name] = m
-	return m
+	return f.made[name]
+}
+
+// take adds the Errors of a description, each with the place of the part that it is about.
+func (f *fromData) take(d *described, err error) {
+	for _, e := range Faults(err) {
+		at := d.name()
+		for n, rest := d.tree, e.Field; rest != "" && n != nil; {
+			key, more, _ := strings.Cut(rest, ".")
+			if next := n.Get(rest); next != nil { // the last key may have dots
+				key, more = rest, ""
+			}
+			if n = n.Get(key); n != nil {
+				at = n
+			}
+			rest = more
+		}
+		f.found.Add(schema.Diagnostic{Severity: schema.Error, Pos: at.Pos, Message: e.Message, Suggestion: e.Suggestion})
+	}
+}
+
+// register adds the models with a table, and then checks what models say about each other.
+func (f *fromData) register() {
+	names := slices.Sorted(maps.Keys(f.all))
+	for _, name := range names {
+		if m := f.made[name]; m != nil && m.FirstClass() {
+			f.take(f.all[name], f.known.Add(m))
+		}
+	}
+	if f.found.Errors() > 0 {
+		return // a model that is absent for its fault is no fault of another one
+	}
+	for _, name := range names {
+		f.take(f.all[name], f.known.check(f.made[name]))
+	}
 }
 
 // mixinNames are the words of Description.Mixins.
 var mixinNames = map[string]Mixin{"topic": Topic, "version": Version, "name": Name, "unique_key": UniqueKey, "events": BasicEvents}
 
 // spec turns a description into a Spec. Faults are kept, and the Spec is of no use then.
-func (f *fromData) spec(d *Description) Spec {
+func (f *fromData) spec(d *described) Spec {
 	s := Spec{
 		Name: d.Model, Table: d.Table, Doc: d.Doc, Plain: d.Plain, Indexes: d.Indexes, Events: d.Events,
 		Schema: d.Schema, Reads: d.Reads, Operations: map[string]Operation{},
@@ -143,38 +205,70 @@ func (f *fromData) spec(d *Description) Spec {
 	for _, x := range d.Mixins {
 		s.Mixins = append(s.Mixins, mixinNames[x])
 	}
-	for _, base := range d.Bases {
-		if m := f.get(base, d.Model); m != nil {
+	for i, base := range d.Bases {
+		if m := f.get(base, d.tree.Get("bases").Items[i], d.Model); m != nil {
 			s.Bases = append(s.Bases, m)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.Fields)) {
 		own := d.Fields[key]
 		field := Field{Key: key, Doc: own.Doc, Required: own.Required, Default: own.Default}
-		field.Type = f.typeOf(d.Model, &field, &own)
+		field.Type = f.typeOf(d.Model, &field, &own, d.tree.Get("fields").Get(key))
 		s.Fields = append(s.Fields, field)
 	}
-	for name, op := range d.Operations {
-		switch {
-		case op.Set != "":
-			s.Operations[name] = SetField(op.Set)
-		case op.Add != "":
-			s.Operations[name] = AddTo(op.Add)
-		case op.Remove != "":
-			s.Operations[name] = RemoveFrom(op.Remove)
-		default:
-			f.failf("model %q: the operation %s needs set, add or remove", d.Model, name)
+	f.operations(&s, d)
+	for i, step := range d.Migrations {
+		if slices.ContainsFunc(s.Migrations, func(m Migration) bool { return m.From == step.From }) {
+			f.found.Errorf(d.tree.Get("migrations").Items[i].Pos, "model %q: there is a migration from version %d already", d.Model, step.From)
 		}
-	}
-	for _, step := range d.Migrations {
 		s.Migrations = append(s.Migrations, Migration{From: step.From, Up: step.up})
 	}
 	return s
 }
 
+// operations adds the operations of a description.
+func (f *fromData) operations(s *Spec, d *described) {
+	for _, name := range slices.Sorted(maps.Keys(d.Operations)) {
+		op, at := d.Operations[name], d.tree.Get("operations").Get(name)
+		ways := 0
+		for _, way := range []struct {
+			field string
+			make  func(string) Operation
+		}{{op.Set, SetField}, {op.Add, AddTo}, {op.Remove, RemoveFrom}} {
+			if way.field != "" {
+				s.Operations[name] = way.make(way.field)
+				ways++
+			}
+		}
+		if ways != 1 {
+			f.found.Errorf(at.Pos, "model %q: the operation %s needs one of set, add and remove", s.Name, name)
+		}
+	}
+}
+
+// aims reports operations on fields that the model does not have, or that are no lists.
+func (f *fromData) aims(d *described, m *Model) {
+	for _, name := range slices.Sorted(maps.Keys(d.Operations)) {
+		op := d.Operations[name]
+		key := op.Set + op.Add + op.Remove
+		at := d.tree.Get("operations").Get(name)
+		switch {
+		case m == nil:
+		case m.Field(key) == nil:
+			f.found.Add(schema.Diagnostic{
+				Severity: schema.Error, Pos: at.Pos, Message: fmt.Sprintf("model %q: the operation %s is about %s, and there is no such field", d.Model, name, key),
+				Suggestion: schema.Nearest(key, m.keys()),
+			})
+		case op.Set == "" && m.Field(key).Type.Kind != schema.KindList:
+			f.found.Errorf(at.Pos, "model %q: the operation %s is about %s, which is no list", d.Model, name, key)
+		}
+	}
+}
+
 // typeOf returns the type of a field or of its elements; nil for a nested object. The type alone cannot say the target,
 // the set, and the nested model, so those are noted in the field.
-func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription) *schema.Type {
+func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription, n *schema.Node) *schema.Type {
+	f.suits(field.Key, d, n)
 	t := &schema.Type{Kind: schema.KindString, Enum: d.Values, Pattern: d.Pattern, Min: d.Min, Max: d.Max}
 	switch d.Type {
 	case "string":
@@ -194,22 +288,51 @@ func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription) *sche
 	case "secret":
 		t.Secret = true
 	case "list", "set", "map":
-		if d.Of == nil {
-			f.failf("model %q: the field %s is a %s, so it needs of", owner, field.Key, d.Type)
-			return t
-		}
 		if t.Kind = schema.KindList; d.Type == "map" {
 			t.Kind = schema.KindMap
 		}
+		if d.Of == nil {
+			f.found.Errorf(n.Pos, "the field %s is a %s, so it needs the key of with the type of its elements", field.Key, d.Type)
+			return t
+		}
 		field.Set = d.Type == "set"
-		t.Elem = f.typeOf(owner, field, d.Of)
+		t.Elem = f.typeOf(owner, field, d.Of, n.Get("of"))
 	case "object":
-		field.Nested = f.get(d.Model, owner)
+		if at := n.Get("model"); at != nil {
+			field.Nested = f.get(d.Model, at, owner)
+			return nil
+		}
+		f.found.Errorf(n.Pos, "the field %s is an object, so it needs the key model", field.Key)
 		return nil
 	default:
 		t.Format = d.Type
 	}
 	return t
+}
+
+// suits reports keys of a field that its type has no use for: a rule that is not kept would mislead its reader.
+func (f *fromData) suits(key string, d *FieldDescription, n *schema.Node) {
+	for word, types := range map[string][]string{
+		"of": {"list", "set", "map"}, "model": {"object"}, "ref": {"string"}, "values": {"string"}, "pattern": {"string"},
+		"min": {"string", "secret", "int", "float", "duration", "size", "list", "set", "map"},
+		"max": {"string", "secret", "int", "float", "duration", "size", "list", "set", "map"},
+	} {
+		if at := n.Get(word); at != nil && !slices.Contains(types, d.Type) {
+			f.found.Errorf(at.Pos, "the field %s is a %s, and %s is for %s", key, d.Type, word, strings.Join(types, ", "))
+		}
+	}
+	if d.Pattern != "" {
+		if err := schema.CheckPattern(d.Pattern); err != nil {
+			f.found.Errorf(n.Get("pattern").Pos, "the pattern of the field %s: %v", key, err)
+		}
+	}
+	if of := n.Get("of"); of != nil {
+		for _, word := range []string{"required", "default", "doc"} {
+			if at := of.Get(word); at != nil {
+				f.found.Errorf(at.Pos, "%s is for the field %s as a whole: write it beside of", word, key)
+			}
+		}
+	}
 }
 
 // up does the step on the fields of a record.

@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
 var (
@@ -128,7 +126,9 @@ func TestSpecFaults(t *testing.T) {
 }
 
 func TestRegistry(t *testing.T) {
-	r := model.NewRegistry(engine.NewRegistry())
+	kinds := engine.NewRegistry()
+	kinds.Register("noop", func() engine.Res { return nil })
+	r := model.NewRegistry(kinds)
 	m := port(t)
 	if err := r.Add(m); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,12 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, s := range []model.Spec{{Name: "Port", Table: "other"}, {Name: "Other", Table: "port"}, {Name: "None"}, {Name: "Odd", Table: "a/b"}} {
+	mac := define(t, model.Spec{Name: "Mac", Fields: []model.Field{{Key: "other", Type: text}}})
+	for _, s := range []model.Spec{
+		{Name: "Port", Table: "other"}, {Name: "Other", Table: "port"}, {Name: "None"}, {Name: "Odd", Table: "a/b"},
+		{Name: "port", Table: "other"}, {Name: "Other", Table: "Port"}, {Name: "Other", Table: "Mac"}, {Name: "noop", Table: "other"},
+		{Name: "Other", Table: "other", Fields: []model.Field{{Key: "mac", Nested: mac}}},
+	} {
 		if err := r.Add(define(t, s)); !errors.Is(err, model.Registration) {
 			t.Errorf("%s at %q: %v", s.Name, s.Table, err)
 		}
@@ -167,57 +172,6 @@ func TestOperations(t *testing.T) {
 	for _, args := range []map[string]any{{"field": "macs"}, {"field": "label", "value": "x"}, {"field": "macs", "value": 1}, {"x": 1, "field": "macs", "value": "a"}} {
 		if _, err := o.Do("add", args); model.CodeOf(err) == "" {
 			t.Errorf("%v: %v", args, err)
-		}
-	}
-}
-
-func describe(t *testing.T, texts ...string) ([]*model.Model, error) {
-	t.Helper()
-	var trees []*schema.Node
-	for i, text := range texts {
-		n, found := jsonnode.Parse([]byte(text), jsonnode.Options{File: fmt.Sprintf("%d.json", i)})
-		if found.Err() != nil {
-			t.Fatal(found)
-		}
-		trees = append(trees, n)
-	}
-	return model.FromData(trees)
-}
-
-func TestModelsFromData(t *testing.T) {
-	models, err := describe(t, `{"model": "Router", "table": "router", "mixins": ["topic", "version"], "bases": ["Named"],
-		"fields": {"ports": {"type": "list", "of": {"type": "object", "model": "Port"}}, "net": {"type": "string", "ref": "net"},
-			"size": {"type": "int", "default": 5, "max": 9}, "tags": {"type": "set", "of": {"type": "string"}}},
-		"indexes": {"macs": ["ports.mac"]}, "operations": {"add_port": {"add": "ports"}, "associate": {"set": "net"}},
-		"schema": 2, "migrations": [{"from": 1, "rename": {"title": "label"}}]}`,
-		`{"model": "Port", "fields": {"mac": {"type": "mac", "required": true}}}`,
-		`{"model": "Named", "fields": {"label": {"type": "string"}}, "indexes": {"label": ["label"]}}`)
-	if err != nil || len(models) != 3 {
-		t.Fatal(models, err)
-	}
-	m := models[2]
-	o := object(t, m, map[string]any{"id": "r", "topic": "t", "label": "x", "tags": []any{"b", "a"}})
-	next, err := o.Do("add_port", map[string]any{"value": map[string]any{"id": "p", "mac": "52-54-00-00-00-AB"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := next.MarshalJSON()
-	if want := `{"id":"r","label":"x","ports":[{"id":"p","mac":"52:54:00:00:00:ab"}],"size":5,"tags":["a","b"],"topic":"t"}`; string(text) != want {
-		t.Errorf("%s, want %s", text, want)
-	}
-	if _, err := m.New(map[string]any{"size": 10}); err == nil {
-		t.Error("10 is above the maximum")
-	}
-	if _, err := m.Index("label"); err != nil {
-		t.Error("the index of the base:", err)
-	}
-	for want, text := range map[string]string{
-		"0.json:1:2": `{"modle": "x"}`, "which is not described": `{"model": "A", "bases": ["B"]}`,
-		"inside of itself": `{"model": "A", "fields": {"a": {"type": "object", "model": "A"}}}`, "needs of": `{"model": "A", "fields": {"a": {"type": "list"}}}`,
-		"needs set, add or remove": `{"model": "A", "operations": {"a": {}}}`,
-	} {
-		if _, err := describe(t, text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }

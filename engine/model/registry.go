@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,30 +28,60 @@ func NewRegistry(kinds *engine.Registry) *Registry {
 	return &Registry{byName: map[string]*Model{}, tables: map[string]*Model{}, kinds: kinds, made: map[string]kindModel{}}
 }
 
-// Add makes a model with a table known, and the models that it nests. The error is a Registration.
+// Add makes a model with a table known, and the models that it nests. A name and a table stand for one model alone, since
+// callers may say either. The error is a Registration.
 func (r *Registry) Add(m *Model) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	other := r.tables[m.Table()]
-	switch {
-	case !m.FirstClass():
-		return &Error{Code: Registration, Message: fmt.Sprintf("model %q has no table, so no object of it can be kept alone; nest it in another model", m.Name())}
-	case strings.ContainsAny(m.Table(), "/:?#% "):
-		return &Error{Code: Registration, Message: fmt.Sprintf("table %q of model %q: a table has no slash, colon, space and none of ?#%%", m.Table(), m.Name())}
-	case r.byName[m.Name()] != nil:
-		return &Error{Code: Registration, Message: fmt.Sprintf("model %q is registered already", m.Name())}
-	case other != nil:
-		return &Error{Code: Registration, Message: fmt.Sprintf("model %q wants the table %q, which model %q has", m.Name(), m.Table(), other.Name())}
-	case r.kinds != nil && r.kinds.Has(m.Table()):
-		return &Error{Code: Registration, Message: fmt.Sprintf("model %q wants the table %q, which is a kind of resource", m.Name(), m.Table())}
+	if err := r.fits(m); err != nil {
+		return err
 	}
+	r.add(m)
+	return nil
+}
+
+// add makes a model known that fits. The caller holds the lock.
+func (r *Registry) add(m *Model) {
 	r.byName[m.Name()], r.tables[m.Table()] = m, m
 	for _, n := range m.Embedded() {
 		if r.byName[n.Name()] == nil {
 			r.byName[n.Name()] = n
 		}
 	}
+}
+
+// fits returns why a model cannot be added. The caller holds the lock.
+func (r *Registry) fits(m *Model) error {
+	switch {
+	case !m.FirstClass():
+		return unfit("table", "model %q has no table, so no object of it can be kept alone; nest it in another model", m.Name())
+	case strings.ContainsAny(m.Table(), "/:?#% "):
+		return unfit("table", "table %q of model %q: a table has no slash, colon, space and none of ?#%%", m.Table(), m.Name())
+	case r.byName[m.Name()] != nil:
+		return unfit("model", "model %q is registered already", m.Name())
+	case r.tables[m.Table()] != nil:
+		return unfit("table", "model %q wants the table %q, which model %q has", m.Name(), m.Table(), r.tables[m.Table()].Name())
+	case r.tables[m.Name()] != nil:
+		return unfit("model", "model %q has the name of the table of model %q: choose another one", m.Name(), r.tables[m.Name()].Name())
+	case r.byName[m.Table()] != nil:
+		return unfit("table", "model %q wants the table %q, which is the name of another model", m.Name(), m.Table())
+	case r.kinds != nil && r.kinds.Has(m.Table()):
+		return unfit("table", "model %q wants the table %q, which is a kind of resource", m.Name(), m.Table())
+	case r.kinds != nil && r.kinds.Has(m.Name()):
+		return unfit("model", "model %q has the name of a kind of resource: choose another one", m.Name())
+	}
+	for _, n := range m.Embedded() {
+		switch other := cmp.Or(r.byName[n.Name()], r.tables[n.Name()]); {
+		case n.Name() == m.Name(), n.Name() == m.Table(), other != nil && other != n:
+			return unfit("model", "model %q nests a model %q, and another model has this name", m.Name(), n.Name())
+		}
+	}
 	return nil
+}
+
+// unfit makes a Registration about a part of a model.
+func unfit(part, format string, args ...any) *Error {
+	return &Error{Code: Registration, Field: part, Message: fmt.Sprintf(format, args...)}
 }
 
 // Model returns the model of that name or table, or an UnknownModel.
@@ -68,6 +99,57 @@ func (r *Registry) Model(nameOrTable string) (*Model, error) {
 		Code: UnknownModel, Message: fmt.Sprintf("there is no table %q", nameOrTable),
 		Suggestion: schema.Nearest(nameOrTable, r.Tables()),
 	}
+}
+
+// Check returns what the registered models say about each other and is wrong: a reference to no model, and a path of an
+// index that has no field behind a reference. Models come in any order, so Add cannot tell. A program calls it when it
+// has added all.
+func (r *Registry) Check() error {
+	r.mu.RLock()
+	all := slices.Collect(maps.Values(r.byName))
+	r.mu.RUnlock()
+	slices.SortFunc(all, func(a, b *Model) int { return cmp.Compare(a.Name(), b.Name()) })
+	var errs []error
+	for _, m := range all {
+		errs = append(errs, r.check(m))
+	}
+	return errors.Join(errs...)
+}
+
+// check is Check for one model.
+func (r *Registry) check(m *Model) error {
+	var errs []error
+	for _, f := range m.fields {
+		if f.Target == "" {
+			continue
+		}
+		if _, err := r.Model(f.Target); err != nil {
+			e := unfit("fields."+f.Key, "model %q: the field %s refers to %q, and there is no such model or table", m.Name(), f.Key, f.Target)
+			e.Suggestion = schema.Nearest(f.Target, r.names())
+			errs = append(errs, e)
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for _, x := range m.indexes {
+		for _, path := range x.Paths {
+			switch t, err := r.typeAt(m, path); {
+			case err != nil:
+				errs = append(errs, unfit("indexes."+x.Name, "model %q: the index %s has the path %s, and there is no such field behind the reference", m.Name(), x.Name, path))
+			case t.Secret:
+				errs = append(errs, unfit("indexes."+x.Name, "model %q: the index %s would show the secret %s", m.Name(), x.Name, path))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// names returns the names and tables that Model knows.
+func (r *Registry) names() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return append(slices.Collect(maps.Keys(r.byName)), slices.Collect(maps.Keys(r.tables))...)
 }
 
 // Tables returns the tables of all models, kinds too, sorted.

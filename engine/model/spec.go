@@ -200,7 +200,7 @@ func Define(s Spec) (*Model, error) {
 	b.m.spec.Schema = cmp.Or(s.Schema, 1)
 	b.m.spec.Reads = cmp.Or(s.Reads, b.m.spec.Schema)
 	if s.Name == "" {
-		b.failf("a model needs a name")
+		b.failf("model", "", "a model needs a name")
 	}
 	if !s.Plain {
 		b.field(Field{Key: "id", Type: &schema.Type{Kind: schema.KindString}, Required: true, Doc: "The name of the object in its table."})
@@ -213,6 +213,7 @@ func Define(s Spec) (*Model, error) {
 	b.behaviour()
 	b.migrations()
 	if len(b.errs) == 0 {
+		b.defaults()
 		b.types()
 	}
 	if len(b.errs) > 0 {
@@ -227,9 +228,12 @@ type definer struct {
 	errs []error
 }
 
-// failf adds a fault of the Spec.
-func (b *definer) failf(format string, args ...any) {
-	b.errs = append(b.errs, &Error{Code: Registration, Message: fmt.Sprintf("model %q: ", b.m.spec.Name) + fmt.Sprintf(format, args...)})
+// failf adds a fault of the Spec. part is the part of the Spec, such as indexes, and name its entry there.
+func (b *definer) failf(part, name, format string, args ...any) {
+	b.errs = append(b.errs, &Error{
+		Code: Registration, Field: strings.TrimSuffix(part+"."+name, "."),
+		Message: fmt.Sprintf("model %q: ", b.m.spec.Name) + fmt.Sprintf(format, args...),
+	})
 }
 
 // inherit takes the fields of mixins and bases over, so that a field of the Spec can stand in the place of one of them. The first base that has a field wins.
@@ -265,7 +269,7 @@ func (b *definer) mixin(x Mixin) {
 		b.field(Field{Key: "unique_key", Type: number, Required: true, Doc: "A number that no other object of the table has had."})
 	case BasicEvents:
 	default:
-		b.failf("there is no mixin %d", x)
+		b.failf("mixins", "", "there is no mixin %d", x)
 		return
 	}
 	b.m.mixins = append(b.m.mixins, x)
@@ -275,15 +279,15 @@ func (b *definer) mixin(x Mixin) {
 func (b *definer) field(f Field) {
 	switch {
 	case f.Key == "" || strings.ContainsAny(f.Key, "./ "):
-		b.failf("the field %q needs a key without dots, slashes and spaces", f.Key)
+		b.failf("fields", f.Key, "the field %q needs a key without dots, slashes and spaces", f.Key)
 		return
 	case f.Type == nil && f.Nested == nil:
-		b.failf("the field %s has no type", f.Key)
+		b.failf("fields", f.Key, "the field %s has no type", f.Key)
 		return
 	}
 	if f.Nested != nil {
 		if f.Type = fillNested(f.Type, f.Nested.typ); f.Type == nil {
-			b.failf("the field %s nests model %q, so its type is that, or lists and maps without an innermost element", f.Key, f.Nested.Name())
+			b.failf("fields", f.Key, "the field %s nests model %q, so its type is that, or lists and maps without an innermost element", f.Key, f.Nested.Name())
 			return
 		}
 	}
@@ -335,7 +339,7 @@ func (b *definer) indexes() {
 			continue
 		}
 		if len(all[name]) == 0 {
-			b.failf("the index %s has no path", name)
+			b.failf("indexes", name, "the index %s has no path", name)
 		}
 		for _, path := range all[name] {
 			b.path(name, path)
@@ -352,11 +356,11 @@ func (b *definer) path(index, path string) {
 		at := innermost(f.Type)
 		switch {
 		case at.Secret:
-			b.failf("the index %s would show the secret %s", index, path)
+			b.failf("indexes", index, "the index %s would show the secret %s", index, path)
 			return
 		case len(rest) == 0:
 			if at.Kind == schema.KindStruct && f.Target == "" {
-				b.failf("the index %s ends at the object %s; name a field of it", index, path)
+				b.failf("indexes", index, "the index %s ends at the object %s; name a field of it", index, path)
 			}
 			return
 		case f.Target != "" || at.Kind == schema.KindRef:
@@ -373,7 +377,7 @@ func (b *definer) path(index, path string) {
 			f, rest = &Field{Key: inner.Key, Type: inner.Type}, rest[1:]
 		}
 	}
-	b.failf("the index %s has the path %s, and there is no such field", index, path)
+	b.failf("indexes", index, "the index %s has the path %s, and there is no such field", index, path)
 }
 
 // innermost returns the element of lists and maps.
@@ -418,13 +422,38 @@ func (b *definer) behaviour() {
 func (b *definer) migrations() {
 	for from := 1; from < b.m.spec.Schema; from++ {
 		if !slices.ContainsFunc(b.m.spec.Migrations, func(s Migration) bool { return s.From == from && s.Up != nil }) {
-			b.failf("its records have version %d, and there is no migration from version %d", b.m.spec.Schema, from)
+			b.failf("schema", "", "its records have version %d, and there is no migration from version %d", b.m.spec.Schema, from)
 		}
 	}
 	for _, s := range b.m.spec.Migrations {
 		if s.From < 1 || s.From >= b.m.spec.Schema {
-			b.failf("there is a migration from version %d, and its records have version %d", s.From, b.m.spec.Schema)
+			b.failf("migrations", "", "there is a migration from version %d, and its records have version %d", s.From, b.m.spec.Schema)
 		}
+	}
+}
+
+// defaults reads the defaults as values of their types, so that an index and an answer have them in the form of a value
+// that is set. A secret has none: the description of the model would show it.
+func (b *definer) defaults() {
+	for _, f := range b.m.fields {
+		if f.Default == nil {
+			continue
+		}
+		if f.Type.Some(func(t *schema.Type) bool { return t.Secret }) {
+			b.failf("fields", f.Key, "the field %s is a secret, so it has no default: the description of the model would show it", f.Key)
+			continue
+		}
+		n, err := schema.NodeOf(f.Default)
+		if err != nil {
+			b.failf("fields", f.Key, "the default of %s: %v", f.Key, err)
+			continue
+		}
+		d := decoder{model: b.m, path: []string{"the default of " + f.Key}}
+		v, _ := d.value(f, f.Type, n)
+		for _, fault := range Faults(errors.Join(d.errs...)) {
+			b.failf("fields", f.Key, "%s", fault.Message)
+		}
+		f.Default = v
 	}
 }
 
