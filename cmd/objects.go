@@ -17,7 +17,7 @@ import (
 // The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
 // is a table, too. Records name the host that has written them; an empty name is that of this machine.
 func (a *app) objectsOf(w engine.World, host string, log *slog.Logger) *model.NB {
-	return model.Open(w, model.NewRegistry(a.kinds()), model.Options{Origin: originOf(host), Log: log})
+	return model.Open(w, a.tables(), model.Options{Origin: originOf(host), Log: log})
 }
 
 // originOf is how records name a host as their writer.

@@ -67,6 +67,8 @@ it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
+	a.modelsFlag(cmd)
+	a.before(cmd, a.loadModels) // what is added first runs last, so all kinds are there
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.guardFlag(cmd)
@@ -185,7 +187,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
-	stored := openObjects(world, a.kinds(), f.hostname, a.roles, p.logger)
+	stored := openObjects(world, a.tables(), f.hostname, a.roles, p.logger)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))

@@ -29,7 +29,9 @@ errors among them it ends with code 1.
 Whether a backend can do what the graph asks is checked for this machine. --facts checks it for
 another one. Its file has facts by their names, as mgmt facts --programs -o yaml writes them on that machine;
 each may be left out, and os_family and init are often enough. Without the key programs, every program
-is taken to be there.`,
+is taken to be there.
+
+--models checks a folder of models, too; their faults come with those of the graph.`,
 		Example: `  mgmt validate graph.yaml
   mgmt validate graph.yaml --format=github   # in a workflow
   mgmt validate graph.yaml --facts web1.yaml # can that machine do it?
@@ -39,6 +41,7 @@ is taken to be there.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
+	a.modelsFlag(cmd)
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
@@ -47,14 +50,16 @@ is taken to be there.`,
 
 // run builds the graph and writes all findings. It touches no file, package or service.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
+	models := a.loadModels()
 	g, ds, err := f.input.build(ctx, a)
 	if err != nil {
-		return err
+		return errors.Join(models.Err(), err)
 	}
+	ds = append(models, ds...)
 	if err := f.write(a, ds); err != nil {
 		return err
 	}
-	if g == nil {
+	if g == nil || models.Err() != nil {
 		return withCode(exitUsage, errors.New(ds.Summary()))
 	}
 	if f.format.word == "text" {

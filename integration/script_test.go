@@ -85,10 +85,15 @@ func params(t *testing.T, p testscript.Params) testscript.Params {
 		}
 		return false, fmt.Errorf("unknown condition %q", cond)
 	}
+	examples, err := filepath.Abs("../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	setup := p.Setup
 	p.Setup = func(env *testscript.Env) error {
 		env.Setenv("PATH", dir+":"+env.Getenv("PATH"))
 		env.Setenv("MGMT_PREFIX", filepath.Join(env.WorkDir, "state"))
+		env.Setenv("EXAMPLES", examples)
 		env.Setenv("GORACE", "atexit_sleep_ms=0")
 		if setup != nil {
 			if err := setup(env); err != nil {

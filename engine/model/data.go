@@ -99,10 +99,11 @@ type fromData struct {
 	all   map[string]*described // nil for one that cannot be read
 	made  map[string]*Model     // nil for one with a fault
 	open  map[string]bool       // being made
+	holes int                   // faults that leave a Spec without a type or a base
 	found schema.Findings
 }
 
-// read reads the descriptions by name.
+// read reads the descriptions by name. One that cannot be read is known as faulty by its name, where it has that much.
 func (f *fromData) read(trees []*schema.Node) {
 	for _, n := range trees {
 		d := &described{tree: n}
@@ -127,6 +128,9 @@ func (f *fromData) read(trees []*schema.Node) {
 // get returns a model that another model names at a place, nil after a fault. A model that is being made is inside of itself.
 func (f *fromData) get(name string, at *schema.Node, from string) *Model {
 	if m, ok := f.made[name]; ok {
+		if m == nil {
+			f.holes++
+		}
 		return m
 	}
 	d := f.all[name]
@@ -136,27 +140,33 @@ func (f *fromData) get(name string, at *schema.Node, from string) *Model {
 		if err == nil && m.Kind() == "" {
 			return m
 		}
+		f.holes++
 		f.found.Add(schema.Diagnostic{
 			Severity: schema.Error, Pos: at.Pos, Message: fmt.Sprintf("model %q names the model %q, and there is no such model", from, name),
 			Suggestion: schema.Nearest(name, slices.Collect(maps.Keys(f.all))),
 		})
 		return nil
 	case f.open[name]:
+		f.holes++
 		f.found.Errorf(at.Pos, "model %q is inside of itself", name)
 		return nil
 	}
 	f.open[name] = true
 	defer delete(f.open, name)
-	before := f.found.Errors()
+	before, holes := f.found.Errors(), f.holes
 	s := f.spec(d)
 	f.made[name] = nil
-	if f.found.Errors() == before {
-		m, err := Define(s)
-		f.take(d, err)
-		f.made[name] = m
-		f.aims(d, m)
+	if f.holes > holes {
+		return nil
 	}
-	return f.made[name]
+	m, err := Define(s)
+	f.take(d, err)
+	f.aims(d, m)
+	if f.found.Errors() > before {
+		return nil
+	}
+	f.made[name] = m
+	return m
 }
 
 // take adds the Errors of a description, each with the place of the part that it is about.
@@ -185,18 +195,30 @@ func (f *fromData) register() {
 			f.take(f.all[name], f.known.Add(m))
 		}
 	}
-	if f.found.Errors() > 0 {
-		return // a model that is absent for its fault is no fault of another one
+	faulty := map[string]bool{} // what is said about these is no fault of the model that says it
+	for name, m := range f.made {
+		if faulty[name] = m == nil; m == nil && f.all[name] != nil {
+			faulty[f.all[name].Table] = true
+		}
 	}
+	faults := f.found.Errors()
 	for _, name := range names {
-		f.take(f.all[name], f.known.check(f.made[name]))
+		m := f.made[name]
+		if m == nil {
+			continue
+		}
+		f.take(f.all[name], f.known.checkTargets(m, faulty))
+		if faults == 0 {
+			f.take(f.all[name], f.known.checkPaths(m))
+		}
 	}
 }
 
 // mixinNames are the words of Description.Mixins.
 var mixinNames = map[string]Mixin{"topic": Topic, "version": Version, "name": Name, "unique_key": UniqueKey, "events": BasicEvents}
 
-// spec turns a description into a Spec. Faults are kept, and the Spec is of no use then.
+// spec turns a description into a Spec. Faults are kept. A fault that leaves a hole makes the Spec of no use; after any
+// other one Define goes on, so that its faults are told at the same time.
 func (f *fromData) spec(d *described) Spec {
 	s := Spec{
 		Name: d.Model, Table: d.Table, Doc: d.Doc, Plain: d.Plain, Indexes: d.Indexes, Events: d.Events,
@@ -253,7 +275,7 @@ func (f *fromData) aims(d *described, m *Model) {
 		key := op.Set + op.Add + op.Remove
 		at := d.tree.Get("operations").Get(name)
 		switch {
-		case m == nil:
+		case m == nil, key == "":
 		case m.Field(key) == nil:
 			f.found.Add(schema.Diagnostic{
 				Severity: schema.Error, Pos: at.Pos, Message: fmt.Sprintf("model %q: the operation %s is about %s, and there is no such field", d.Model, name, key),
@@ -292,6 +314,7 @@ func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription, n *sc
 			t.Kind = schema.KindMap
 		}
 		if d.Of == nil {
+			f.holes++
 			f.found.Errorf(n.Pos, "the field %s is a %s, so it needs the key of with the type of its elements", field.Key, d.Type)
 			return t
 		}
@@ -302,6 +325,7 @@ func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription, n *sc
 			field.Nested = f.get(d.Model, at, owner)
 			return nil
 		}
+		f.holes++
 		f.found.Errorf(n.Pos, "the field %s is an object, so it needs the key model", field.Key)
 		return nil
 	default:

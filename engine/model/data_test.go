@@ -102,8 +102,13 @@ func TestFaultsOfDescriptions(t *testing.T) {
 		}
 	}
 	ds := load(t, model.NewRegistry(nil), `{"model": "A", "bases": ["B"]}`, `{"model": "Z", "nonsense": 1}`, `{"model": "C", "table": "t"}`, `{"model": "D", "table": "t"}`, `{"model": "C"}`)
-	if len(ds) != 4 {
+	if len(ds) != 4 { // unknown in A, a wrong key in Z, a table twice, a model twice
 		t.Errorf("all faults at once: %v", ds)
+	}
+	ds = load(t, model.NewRegistry(nil), `{"model": "A", "table": "a", "fields": {"b": {"type": "bool", "min": 1}, "c": {"type": "int", "default": "x"}}, "indexes": {"i": ["y"]}}`,
+		`{"model": "B", "table": "b", "fields": {"a": {"type": "string", "ref": "a"}, "z": {"type": "string", "ref": "z"}}}`)
+	if len(ds) != 4 {
+		t.Errorf("a rule, a default, an index, and a reference to no model, but not to the faulty one: %v", ds)
 	}
 	if ds := load(t, model.NewRegistry(nil), `{"model": "A", "table": "t"}`, `{"model": "A", "table": "u"}`); len(ds) != 1 || ds[0].Related[0].Pos.File != "0.json" {
 		t.Errorf("a model that is described twice: %v", ds)

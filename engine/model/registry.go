@@ -40,7 +40,8 @@ func (r *Registry) Add(m *Model) error {
 	return nil
 }
 
-// add makes a model known that fits. The caller holds the lock.
+// add makes a model known that fits. The caller holds the lock. A nested model is known by its name, so that events and
+// stores find it; several models may nest it.
 func (r *Registry) add(m *Model) {
 	r.byName[m.Name()], r.tables[m.Table()] = m, m
 	for _, n := range m.Embedded() {
@@ -111,16 +112,20 @@ func (r *Registry) Check() error {
 	slices.SortFunc(all, func(a, b *Model) int { return cmp.Compare(a.Name(), b.Name()) })
 	var errs []error
 	for _, m := range all {
-		errs = append(errs, r.check(m))
+		err := r.checkTargets(m, nil)
+		if err == nil {
+			err = r.checkPaths(m)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// check is Check for one model.
-func (r *Registry) check(m *Model) error {
+// checkTargets returns the references of m to no model, but for those to the expected ones.
+func (r *Registry) checkTargets(m *Model, expected map[string]bool) error {
 	var errs []error
 	for _, f := range m.fields {
-		if f.Target == "" {
+		if f.Target == "" || expected[f.Target] {
 			continue
 		}
 		if _, err := r.Model(f.Target); err != nil {
@@ -129,9 +134,12 @@ func (r *Registry) check(m *Model) error {
 			errs = append(errs, e)
 		}
 	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
-	}
+	return errors.Join(errs...)
+}
+
+// checkPaths returns the paths of indexes that end behind a reference at no field, or at a secret.
+func (r *Registry) checkPaths(m *Model) error {
+	var errs []error
 	for _, x := range m.indexes {
 		for _, path := range x.Paths {
 			switch t, err := r.typeAt(m, path); {

@@ -212,8 +212,8 @@ func Define(s Spec) (*Model, error) {
 	b.indexes()
 	b.behaviour()
 	b.migrations()
+	b.defaults()
 	if len(b.errs) == 0 {
-		b.defaults()
 		b.types()
 	}
 	if len(b.errs) > 0 {
