@@ -96,14 +96,14 @@ func (d *described) name() *schema.Node { return cmp.Or(d.tree.Get("model"), d.t
 // fromData makes each model once, whatever order the descriptions come in.
 type fromData struct {
 	known *Registry
-	all   map[string]*described // nil for one that cannot be read
+	all   map[string]*described // by name
 	made  map[string]*Model     // nil for one with a fault
 	open  map[string]bool       // being made
 	holes int                   // faults that leave a Spec without a type or a base
 	found schema.Findings
 }
 
-// read reads the descriptions by name. One that cannot be read is known as faulty by its name, where it has that much.
+// read reads the descriptions by name. An unreadable description makes its name faulty, where it has so much.
 func (f *fromData) read(trees []*schema.Node) {
 	for _, n := range trees {
 		d := &described{tree: n}
@@ -195,7 +195,7 @@ func (f *fromData) register() {
 			f.take(f.all[name], f.known.Add(m))
 		}
 	}
-	faulty := map[string]bool{} // what is said about these is no fault of the model that says it
+	faulty := map[string]bool{} // a model that refers to these has no fault
 	for name, m := range f.made {
 		if faulty[name] = m == nil; m == nil && f.all[name] != nil {
 			faulty[f.all[name].Table] = true
@@ -217,8 +217,8 @@ func (f *fromData) register() {
 // mixinNames are the words of Description.Mixins.
 var mixinNames = map[string]Mixin{"topic": Topic, "version": Version, "name": Name, "unique_key": UniqueKey, "events": BasicEvents}
 
-// spec turns a description into a Spec. Faults are kept. A fault that leaves a hole makes the Spec of no use; after any
-// other one Define goes on, so that its faults are told at the same time.
+// spec turns a description into a Spec. Faults are kept. A fault that leaves a hole makes the Spec of no use.
+// After any other fault Define goes on: its faults come at the same time.
 func (f *fromData) spec(d *described) Spec {
 	s := Spec{
 		Name: d.Model, Table: d.Table, Doc: d.Doc, Plain: d.Plain, Indexes: d.Indexes, Events: d.Events,
@@ -268,7 +268,7 @@ func (f *fromData) operations(s *Spec, d *described) {
 	}
 }
 
-// aims reports operations on fields that the model does not have, or that are no lists.
+// aims reports operations on absent fields, and operations of lists on other fields.
 func (f *fromData) aims(d *described, m *Model) {
 	for _, name := range slices.Sorted(maps.Keys(d.Operations)) {
 		op := d.Operations[name]

@@ -137,7 +137,7 @@ func OnUpdate[T any](f func(ctx context.Context, tx *Tx, v *T, was T) error) fun
 	}
 }
 
-// altered returns o with what alter has changed in the struct; other fields stay, also those that the struct lacks.
+// altered returns o with the fields that alter has changed in the struct. All other fields stay.
 func altered[T any](o *Object, alter func(v *T) error) (*Object, error) {
 	v, err := As[T](o)
 	if err != nil {

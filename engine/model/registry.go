@@ -102,9 +102,8 @@ func (r *Registry) Model(nameOrTable string) (*Model, error) {
 	}
 }
 
-// Check returns what the registered models say about each other and is wrong: a reference to no model, and a path of an
-// index that has no field behind a reference. Models come in any order, so Add cannot tell. A program calls it when it
-// has added all.
+// Check returns the faults between registered models: a reference to no model, and a path of an index without a field
+// behind the reference. Models come in any order, so Add cannot tell. A program calls Check when it has added all.
 func (r *Registry) Check() error {
 	r.mu.RLock()
 	all := slices.Collect(maps.Values(r.byName))

@@ -432,8 +432,8 @@ func (b *definer) migrations() {
 	}
 }
 
-// defaults reads the defaults as values of their types, so that an index and an answer have them in the form of a value
-// that is set. A secret has none: the description of the model would show it.
+// defaults reads the defaults as values of their types. An index and an answer then have them in the form of other
+// values. A secret has none: the description of the model would show it.
 func (b *definer) defaults() {
 	for _, f := range b.m.fields {
 		if f.Default == nil {

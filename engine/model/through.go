@@ -67,7 +67,7 @@ func (t *Through) read(ctx context.Context, key flightKey, f *flight) {
 			}
 		}
 	case errors.Is(f.err, engine.ErrNotFound):
-		// Only the snapshot that was out of date before goes: one that comes meanwhile is newer than the answer.
+		// Only the snapshot that was out of date before goes: a snapshot that comes meanwhile is newer than the answer.
 		if o, valid := t.Store.Peek(key.m, key.id); o != nil && !valid {
 			t.Store.Delete(key.m, key.id, o.revision)
 		}
