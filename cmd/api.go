@@ -24,16 +24,22 @@ import (
 // Each verb has one of its own, made with the verb.
 type apiFlags struct {
 	remote
-	app *app
+	store direct
+	app   *app
 }
 
-// client asks the daemon. A store that this program reaches itself will have the same handlers in this process: then
-// only this function changes.
-func (f *apiFlags) client() *api.Client { return &api.Client{HTTP: f.remote.client().Transport()} }
+// client asks the daemon, or with --world the store itself.
+func (f *apiFlags) client() *api.Client {
+	if f.store.given() {
+		return &api.Client{HTTP: f.store.transport(f.app)}
+	}
+	return &api.Client{HTTP: f.remote.client().Transport()}
+}
 
 // flags adds where the daemon is, and how to write the answer.
 func (f *apiFlags) flags(cmd *cobra.Command) {
 	f.reach(cmd)
+	f.store.flags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to write it", "table", "json", "yaml")
 }
 
@@ -54,7 +60,9 @@ A field is given in one of these forms:
   password@FILE      content of a file; @- is standard input. A secret is given only so.
 
 Root and the user of the daemon may change objects, and so may the members of
-the group that the setting api_write_group names.`,
+the group that the setting api_write_group names. With --world, --cert and --key
+a verb asks a store in etcd itself, and the store decides about its user's
+rights.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -71,7 +79,10 @@ func (f *apiFlags) verb(cmd *cobra.Command, run func(ctx context.Context, args [
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = f.complete
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.told(run(cmd.Context(), args)) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := run(cmd.Context(), args)
+		return f.told(errors.Join(err, f.store.close()))
+	}
 	return cmd
 }
 

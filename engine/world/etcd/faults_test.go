@@ -290,3 +290,36 @@ func TestSlowReader(t *testing.T) {
 		}
 	})
 }
+
+// TestForgottenToken: a member that has restarted knows no tokens of before, which the other members still know. A Watch
+// that begins there gets a new token, and is not refused.
+func TestForgottenToken(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		c := three(t, v)
+		o := c.options()
+		if err := open(t, o).Protect(t.Context(), "secret"); err != nil {
+			t.Fatal(err)
+		}
+		o.User, o.Password = "root", "secret"
+		w := open(t, o)
+		from := put(t, w, "n", "0")
+		put(t, w, "n", "1")
+		for round := range 3 {
+			m := c.members[round]
+			m.kill()
+			m.start()
+			m.await(etcd.Options{Endpoints: []string{m.endpoint}, User: "root", Password: "secret"})
+			for range 6 {
+				for b, err := range w.Watch(t.Context(), "n", from) {
+					if errors.Is(err, engine.ErrUnavailable) {
+						break // of a busy machine
+					}
+					if err != nil || len(b.Updates) != 1 || string(b.Updates[0].Value) != "1" {
+						t.Fatalf("round %d: %v, %v", round, b, err)
+					}
+					break
+				}
+			}
+		}
+	})
+}

@@ -19,3 +19,9 @@ func Open(context.Context, Options) (*World, error) {
 
 // Probe refuses as Open does.
 func (w *World) Probe(context.Context, string) error { return engine.ErrRefused }
+
+// Protect refuses as Open does.
+func (w *World) Protect(context.Context, string) error { return engine.ErrRefused }
+
+// Allow refuses as Open does.
+func (w *World) Allow(context.Context, string, string, ...Grant) error { return engine.ErrRefused }

@@ -61,7 +61,10 @@ func (w *World) follow(ctx context.Context, prefix string, from int64, yield fun
 		}
 		now := w.o.Clock.Now()
 		if f.met {
-			met, pause, f.met = now, firstPause, false
+			met, pause, f.met, f.again = now, firstPause, false, false
+		}
+		if f.signAgain(ctx, err) {
+			continue
 		}
 		if err = classify(err); !errors.Is(err, engine.ErrUnavailable) || now.Sub(met) > w.o.Timeout {
 			return err
@@ -79,7 +82,21 @@ type follower struct {
 	prefix string
 	told   int64 // the revision up to which the user has all
 	met    bool  // the last stream has begun
+	again  bool  // a new token was got for the next stream
+	token  string
 	yield  func(engine.Batch) bool
+}
+
+// signAgain gets a new token where a server has refused the stream of a user, and reports whether another stream is worth it. A
+// server that has restarted knows no tokens from before, though the others of its cluster do, and an old version then speaks
+// of a missing right. A refusal with a new token is meant.
+func (f *follower) signAgain(ctx context.Context, err error) bool {
+	if f.w.o.User == "" || f.again || !errors.Is(classify(err), engine.ErrRefused) {
+		return false
+	}
+	f.again = true
+	err = f.w.attempt(ctx, func(ctx context.Context, c *clientv3.Client) error { return f.w.signIn(ctx, c, f.token) })
+	return err == nil
 }
 
 // stream yields the answers of one stream, until it ends.
@@ -90,6 +107,7 @@ func (f *follower) stream(ctx context.Context) error {
 	if err := f.begin(ctx); err != nil {
 		return err
 	}
+	f.token, _ = f.w.session.state()
 	begun := f.w.o.Clock.AfterFunc(f.w.o.Timeout, cancel)
 	defer begun()
 	s, err := f.open(ctx)

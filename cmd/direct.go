@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
+)
+
+// direct is a store that a verb reaches itself, with the certificate of its operator. The daemon of this machine has only
+// the rights of its host. These flags are no settings: the settings name the store and the certificate of the daemon.
+type direct struct {
+	place  string
+	access clusterAccess
+	world  *etcd.World // nil before the first use
+}
+
+// flags adds the flags that name the store and its user.
+func (d *direct) flags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&d.place, "world", "", "ask this `store` and no daemon: "+etcd.Form)
+	fl.StringVar(&d.access.cert, "cert", "", "of --world: the `file` with the certificate that shows who you are")
+	fl.StringVar(&d.access.key, "key", "", "of --world: the `file` with the key of --cert")
+	fl.StringVar(&d.access.ca, "ca", "", "of --world: the `file` with the certificate that signs those of the servers")
+	fl.StringVar(&d.access.user, "user", "", "of --world: the `name` of the user, where no certificate shows it")
+	fl.StringVar(&d.access.passwordFile, "password-file", "", "of --world: the `file` with the password of --user")
+	for _, name := range []string{"cert", "key", "ca", "password-file"} {
+		_ = cmd.MarkFlagFilename(name)
+	}
+}
+
+// given reports whether the verb asks a store itself.
+func (d *direct) given() bool { return d.place != "" || d.access != (clusterAccess{}) }
+
+// open connects to the store at the first call. Servers that are away are an error. The caller calls close in the end.
+func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
+	if d.world != nil {
+		return d.world, nil
+	}
+	if !strings.HasPrefix(d.place, etcd.Scheme) {
+		return nil, fmt.Errorf("--world=%s: a verb asks only a store in etcd itself, write --world %s; any other store is asked through its daemon, without --world", d.place, etcd.Form)
+	}
+	log := slog.New(lineLog(newScreen(a.err, nil), style{short: true}, slog.LevelWarn))
+	w, err := d.access.connect(ctx, d.place, hostname(), log)
+	if err != nil {
+		if w != nil {
+			err = errors.Join(err, w.Close())
+		}
+		return nil, fmt.Errorf("--world=%s: %w", d.place, err)
+	}
+	d.world = w
+	return w, nil
+}
+
+// close lets go of the store.
+func (d *direct) close() error {
+	if d.world == nil {
+		return nil
+	}
+	return d.world.Close()
+}
+
+// transport answers the requests of the API from the store, by the handlers that a daemon has.
+func (d *direct) transport(a *app) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		w, err := d.open(r.Context(), a)
+		if err != nil {
+			return nil, err
+		}
+		return newLocal(a, w).RoundTrip(r)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// local is a server of objects in this process. A request comes over no connection, so its handlers let it write; the
+// store decides about the rights of its user.
+type local struct{ server *httpd.Server }
+
+// newLocal makes the server of a store.
+func newLocal(a *app, w engine.World) *local {
+	nb := a.objectsOf(w, "", slog.New(slog.DiscardHandler))
+	s := &httpd.Server{}
+	about := api.Describe(httpd.Info{Title: "Objects", Version: version()}, nb.Registry())
+	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb}, func() *httpd.Server { return s }).Routes())
+	return &local{s}
+}
+
+// RoundTrip implements http.RoundTripper. The body of the answer is written while it is read; closing it ends the request.
+func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	r = r.Clone(ctx)
+	r.RequestURI = r.URL.RequestURI()
+	in, out := io.Pipe()
+	a := &localAnswer{header: http.Header{}, body: out, begun: make(chan struct{})}
+	go func() {
+		defer cancel()
+		l.server.ServeHTTP(a, r)
+		a.WriteHeader(http.StatusOK)
+		_ = out.Close()
+	}()
+	select {
+	case <-a.begun:
+	case <-ctx.Done():
+		<-a.begun // the handler ends with its context
+	}
+	return &http.Response{
+		Status: http.StatusText(a.status), StatusCode: a.status, Header: a.header, Request: r, ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: -1, Body: &localBody{in, cancel},
+	}, nil
+}
+
+// localAnswer is an answer while it is written. Its header counts as it is at the first write.
+type localAnswer struct {
+	header http.Header
+	body   *io.PipeWriter
+	status int
+	once   sync.Once
+	begun  chan struct{} // closed when the status is known
+}
+
+// Header implements http.ResponseWriter.
+func (a *localAnswer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter. The first call counts.
+func (a *localAnswer) WriteHeader(status int) {
+	a.once.Do(func() {
+		a.status, a.header = status, a.header.Clone()
+		close(a.begun)
+	})
+}
+
+// Write implements http.ResponseWriter.
+func (a *localAnswer) Write(text []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(text)
+}
+
+// Flush implements http.Flusher: nothing is held back.
+func (a *localAnswer) Flush() {}
+
+// localBody ends the request when its reader closes it.
+type localBody struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *localBody) Close() error {
+	b.cancel()
+	return b.PipeReader.Close()
+}
