@@ -20,13 +20,13 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 	g := p.Grouped()
 	i, ok := engine.FindVertex(g, resource)
 	switch {
-	case ok && len(g.Value(i).Group) > 0:
+	case ok && len(g.Value(i).Special().Group) > 0:
 	case p.Find(resource) != nil:
 		return resource, nil, nil
 	default:
 		return "", nil, &reactor.UnknownResourceError{Resource: resource}
 	}
-	for _, m := range g.Value(i).Group {
+	for _, m := range g.Value(i).Special().Group {
 		members = append(members, m.Res.String())
 	}
 	return g.ID(i), members, nil

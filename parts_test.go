@@ -256,7 +256,7 @@ func drawnGraph(g *engine.Graph) (list []string) {
 	for i, v := range g.All() {
 		var text strings.Builder
 		text.WriteString(g.ID(i))
-		for _, m := range v.Group {
+		for _, m := range v.Special().Group {
 			text.WriteString("+" + m.Res.String())
 		}
 		list = append(list, text.String())

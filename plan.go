@@ -75,7 +75,7 @@ func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
 		if !ok {
 			run = Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
 		}
-		s := Step{Run: run, Because: c.causes(g, i, run), Left: g.Value(i).Once}
+		s := Step{Run: run, Because: c.causes(g, i, run), Left: g.Value(i).Special().Once}
 		if s.State == engine.StateBlocked {
 			s.BlockedBy = st.BlockedBy
 		}

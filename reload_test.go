@@ -161,7 +161,7 @@ func declareParts(parts map[string]part, count *partCount) *gapi.Declared {
 func shape(g *engine.Graph) (list []string) {
 	for i, v := range g.All() {
 		ids := []string{g.ID(i)}
-		for _, m := range v.Group {
+		for _, m := range v.Special().Group {
 			ids = append(ids, m.Res.String())
 		}
 		list = append(list, strings.Join(ids, " "))

@@ -88,7 +88,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 func (s *session) hide(g *engine.Graph) {
 	for id, keys := range s.opt.secret {
 		if i, ok := g.Index(id); ok && g.Value(i) != nil {
-			g.Value(i).Secret = append(slices.Clone(g.Value(i).Secret), keys...)
+			g.Value(i).Alter(func(s *engine.Special) { s.Secret = append(slices.Clone(s.Secret), keys...) })
 		}
 	}
 }

@@ -54,9 +54,9 @@ func (s *session) logNotes(ctx context.Context, notes *transform.Notes) {
 func (s *session) logGroups(ctx context.Context, g *engine.Graph) {
 	groups, members := 0, 0
 	for _, v := range g.All() {
-		if len(v.Group) > 0 {
+		if len(v.Special().Group) > 0 {
 			groups++
-			members += 1 + len(v.Group)
+			members += 1 + len(v.Special().Group)
 		}
 	}
 	if groups > 0 {

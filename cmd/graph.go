@@ -216,7 +216,7 @@ func drawOptions(g *engine.Graph) graph.DrawOptions {
 	return graph.DrawOptions{Style: func(i int) graph.Style {
 		kind, _, _ := strings.Cut(g.ID(i), "[")
 		s := graph.Style{Classes: []string{"kind-" + kind}}
-		if members := g.Value(i).Group; len(members) > 0 {
+		if members := g.Value(i).Special().Group; len(members) > 0 {
 			s.Label = groupLabel(g.ID(i), members)
 			s.Classes = append(s.Classes, "group")
 		}

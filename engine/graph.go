@@ -16,6 +16,11 @@ type Vertex struct {
 	Recv []Wire     // by field, sorted
 	Pos  schema.Pos // of its declaration
 
+	special *Special // see Special; nil for nothing, and never altered: copies of a vertex share it
+}
+
+// Special is what few vertices have: it costs the others a word. See Vertex.Special.
+type Special struct {
 	// Group has the members that Res owns and runs, in order, as they were
 	// declared (see GroupableRes). They do not count as vertices of the graph;
 	// FindVertex finds the owner by the id of a member.
@@ -32,6 +37,21 @@ type Vertex struct {
 	Secret []string
 }
 
+// Special returns what is special about a vertex, most often nothing.
+func (v *Vertex) Special() Special {
+	if v.special == nil {
+		return Special{}
+	}
+	return *v.special
+}
+
+// Alter alters what is special about a vertex, but for its copies.
+func (v *Vertex) Alter(alter func(*Special)) {
+	s := v.Special()
+	alter(&s)
+	v.special = &s
+}
+
 // Wire is one value that a vertex receives.
 type Wire struct {
 	Field string     // path of the receiving parameter, by its YAML keys
@@ -46,7 +66,7 @@ func FindVertex(g *Graph, id string) (int, bool) {
 		return i, true
 	}
 	for i, v := range g.All() {
-		for _, m := range v.Group {
+		for _, m := range v.Special().Group {
 			if m.Res.String() == id {
 				return i, true
 			}

@@ -185,3 +185,7 @@ func CmpFields(a, b Res) error {
 	}
 	return nil
 }
+
+// MetaSharer is a Res whose metaparameters may be those of other resources too, from Init on. The engine
+// gives it equal ones, which nobody alters any more. A Res that embeds traits.Base is one.
+type MetaSharer interface{ ShareMetaParams(*MetaParams) }

@@ -114,7 +114,9 @@ func TestFindVertex(t *testing.T) {
 		return &engine.Vertex{Res: r}
 	}
 	g := graph.New[*engine.Vertex]("g")
-	for _, v := range []*engine.Vertex{named("first"), {Res: named("a").Res, Group: []*engine.Vertex{named("b"), named("c")}}} {
+	owner := named("a")
+	owner.Alter(func(s *engine.Special) { s.Group = []*engine.Vertex{named("b"), named("c")} })
+	for _, v := range []*engine.Vertex{named("first"), owner} {
 		if _, err := g.Add(v.Res.String(), v); err != nil {
 			t.Fatal(err)
 		}

@@ -349,7 +349,7 @@ func (b *builder) vertexOf(it *item) {
 	v := &b.vertices[it.vertex]
 	v.Res, v.Recv, v.Pos = it.res, it.wires, it.Pos
 	if it.marks {
-		v.Secret = it.res.MetaParams().Secret
+		v.Alter(func(s *engine.Special) { s.Secret = it.res.MetaParams().Secret })
 	}
 	b.g.SetValue(int(it.vertex), v)
 }

@@ -113,7 +113,9 @@ func TestMemoryCost(t *testing.T) {
 	declared := func() *gapi.Declared {
 		d := &gapi.Declared{Name: "g"}
 		for i := range n {
-			r := gapi.Declaration{Res: &plain{}, Kind: "plain", Name: fmt.Sprint(i)}
+			res := &plain{}
+			res.MetaParams() // makes them, as whoever declares a resource does: they are not a cost of the graph
+			r := gapi.Declaration{Res: res, Kind: "plain", Name: fmt.Sprint(i)}
 			for e := range min(i, 3) {
 				r.Depend = append(r.Depend, gapi.RefDecl{Ref: ref("plain", fmt.Sprint((i-1)/(e+1)))})
 			}

@@ -32,7 +32,7 @@ func (b *builder) running(id string) *item {
 	for _, w := range v.Recv {
 		d.Recv = append(d.Recv, RecvDecl{Field: w.Field, From: w.From, Pos: w.Pos})
 	}
-	it := &item{Declaration: d, ident: ident{strings.ToLower(d.Kind), d.Name}, id: id, res: v.Res, runs: true, marks: len(v.Secret) > 0}
+	it := &item{Declaration: d, ident: ident{strings.ToLower(d.Kind), d.Name}, id: id, res: v.Res, runs: true, marks: len(v.Special().Secret) > 0}
 	it.info = b.goKindOf(it)
 	at, _ := b.g.Add(id, nil) // it was not there
 	it.vertex = int32(at)

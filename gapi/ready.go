@@ -9,7 +9,7 @@ import (
 // resources, the values that they receive, and its edges. Build checks it as it checks any
 // other declaration, and adds the edges that wiring implies. The resources are used as they are, so a graph is
 // declared once and must not be altered after that. Groups and marks of an engine's transforms
-// (Vertex.Group, Once, Same, UIDs) are not taken over: the engine makes its own.
+// (Vertex.Special) are not taken over: the engine makes its own.
 func Ready(g *engine.Graph) *Declared {
 	d := &Declared{Name: g.Name, Resources: make([]Declaration, 0, g.Len())}
 	for _, v := range g.All() {

@@ -13,7 +13,8 @@ import (
 // Base is what every resource embeds: kind, name, metaparameters and String.
 type Base struct {
 	kind, name string
-	meta       engine.MetaParams // not a pointer: there is one of each of a million
+	meta       *engine.MetaParams // nil for the defaults; from Init on it may be that of many resources
+	of         *Base              // to which meta belongs: a copied resource makes metaparameters of its own
 }
 
 // Kind returns the kind.
@@ -28,16 +29,26 @@ func (b *Base) Name() string { return b.name }
 // SetName is called by the engine after construction.
 func (b *Base) SetName(name string) { b.name = name }
 
-// MetaParams returns the metaparameters, the defaults if none were set.
-func (b *Base) MetaParams() *engine.MetaParams { return &b.meta }
+// MetaParams returns the metaparameters, the defaults if none were set. They may be altered until Init.
+func (b *Base) MetaParams() *engine.MetaParams {
+	if b.of != b {
+		b.SetMetaParams(b.meta)
+	}
+	return b.meta
+}
 
 // SetMetaParams replaces the metaparameters by a copy of m; by the defaults if it is nil.
 func (b *Base) SetMetaParams(m *engine.MetaParams) {
-	if m == nil {
-		m = &engine.MetaParams{}
+	own := engine.MetaParams{}
+	if m != nil {
+		own = *m
 	}
-	b.meta = *m
+	b.meta, b.of = &own, b
 }
+
+// ShareMetaParams puts m in the place of equal metaparameters, without a copy. The engine calls it before
+// Init: of a million resources most have the same ones, which then take memory once.
+func (b *Base) ShareMetaParams(m *engine.MetaParams) { b.meta, b.of = m, b }
 
 // String returns kind[name].
 func (b *Base) String() string { return b.kind + "[" + b.name + "]" }

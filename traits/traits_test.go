@@ -50,6 +50,24 @@ func TestBase(t *testing.T) {
 	}
 }
 
+// TestMetaParamsAreShared: what is shared is not copied, and a copy of a resource, or new metaparameters, alter nothing
+// of it. Seen failing with: MetaParams without the look at whose they are.
+func TestMetaParamsAreShared(t *testing.T) {
+	shared := &engine.MetaParams{Retry: 3}
+	a, b := &all{}, &all{}
+	a.ShareMetaParams(shared)
+	b.ShareMetaParams(shared)
+	if a.MetaParams() != shared || b.MetaParams() != shared {
+		t.Error("they are copied")
+	}
+	c := *a
+	c.MetaParams().Retry = 4
+	b.SetMetaParams(&engine.MetaParams{Retry: 5})
+	if a.MetaParams().Retry != 3 || b.MetaParams().Retry != 5 || c.MetaParams().Retry != 4 || shared.Retry != 3 {
+		t.Errorf("%d %d %d", a.MetaParams().Retry, b.MetaParams().Retry, c.MetaParams().Retry)
+	}
+}
+
 func TestDefaultsOfTheOthers(t *testing.T) {
 	a := &all{}
 	a.SetRefresh(true)

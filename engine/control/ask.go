@@ -188,7 +188,7 @@ func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
 			data["error"] = st.Err.Error()
 		}
 		label := fmt.Sprintf("%s\n%s", id, st.State)
-		if n := len(g.Value(i).Group); n > 0 {
+		if n := len(g.Value(i).Special().Group); n > 0 {
 			label += fmt.Sprintf("\nmembers: %d", n)
 		}
 		return graph.Style{

@@ -189,7 +189,7 @@ func graphOf(t testing.TB, names ...string) *engine.Graph {
 		id, member, grouped := strings.Cut(name, "<")
 		v := &engine.Vertex{Res: &fakeRes{id: id, secret: canary}}
 		if grouped {
-			v.Group = []*engine.Vertex{{Res: &fakeRes{id: member, secret: canary}}}
+			v.Alter(func(s *engine.Special) { s.Group = []*engine.Vertex{{Res: &fakeRes{id: member, secret: canary}}} })
 		}
 		if _, err := g.Add(id, v); err != nil {
 			t.Fatal(err)

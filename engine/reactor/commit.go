@@ -152,13 +152,11 @@ func (s *swap) enter() {
 	}
 	l.shape = s.g.Shape()
 	for _, v := range s.leaving {
-		delete(l.names, v.ID)
+		l.names.remove(v.ID)
 	}
-	if len(l.names) == 0 {
-		l.names = make(map[string]*vertex, len(s.fresh))
-	}
+	l.names.room(len(s.all))
 	for _, v := range s.fresh {
-		l.names[v.ID] = v
+		l.names.put(v)
 	}
 	l.failures.places = nil
 	for i, v := range s.all {

@@ -11,12 +11,12 @@ import (
 func (r *Reactor) Drawing(ctx context.Context) (ids, edges []string, err error) {
 	e := r.ask(ctx, func() {
 		l := &r.loop
-		if len(l.names) != len(l.byIndex) {
-			err = fmt.Errorf("%d names of %d vertices", len(l.names), len(l.byIndex))
+		if l.names.used != len(l.byIndex) {
+			err = fmt.Errorf("%d names of %d vertices", l.names.used, len(l.byIndex))
 		}
 		for i, v := range l.byIndex {
 			ids = append(ids, v.ID)
-			if l.names[v.ID] != v || int(v.index) != i || l.bySlot[v.slot] != v {
+			if l.named(v.ID) != v || int(v.index) != i || l.bySlot[v.slot] != v {
 				err = fmt.Errorf("%s stands nowhere, or twice", v.ID)
 			}
 			for _, slot := range l.m.Below(v.slot) {

@@ -22,10 +22,10 @@ type loop struct {
 
 	name       string // of the present graph
 	generation int
-	shape      graph.Shape        // of the present graph, where it came as a whole
-	mostNew    int                // see the constant
-	names      map[string]*vertex // of the present graph, by id
-	byIndex    []*vertex          // of the present graph
+	shape      graph.Shape // of the present graph, where it came as a whole
+	mostNew    int         // see the constant
+	names      names       // of the present graph
+	byIndex    []*vertex   // of the present graph
 	bySlot     []*vertex
 	free       []int32 // slots
 	leaving    map[string]*vertex
@@ -59,7 +59,6 @@ type loop struct {
 func (l *loop) init(r *Reactor) {
 	l.r, l.mostNew = r, mostNew
 	l.m = sched.New(sched.Options{Parallel: r.opt.Parallel})
-	l.names = map[string]*vertex{}
 	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: r.opt.Once, Rand: l.rand.Int64N}
@@ -153,4 +152,4 @@ func (l *loop) news(v *vertex, news uint32) {
 }
 
 // named returns the vertex of the present graph with an id, nil if there is none.
-func (l *loop) named(id string) *vertex { return l.names[id] }
+func (l *loop) named(id string) *vertex { return l.names.find(id) }

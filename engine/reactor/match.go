@@ -104,7 +104,7 @@ func (r *Reactor) likely(id string, at int) *vertex {
 	if at < len(l.byIndex) && l.byIndex[at].ID == id {
 		return l.byIndex[at]
 	}
-	return l.names[id]
+	return l.named(id)
 }
 
 // keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on in
@@ -131,7 +131,7 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 // runs reports whether a declared vertex has the very resource that runs, and receives the same.
 func (v *vertex) runs(d *engine.Vertex) bool {
 	t := reflect.TypeOf(d.Res)
-	return t != nil && t.Comparable() && v.Res == d.Res && v.once == d.Once && (v.Begun() || v.meta.Hidden) && v.wired().Same(d.Recv)
+	return t != nil && t.Comparable() && v.Res == d.Res && v.once == d.Special().Once && (v.Begun() || v.meta.Hidden) && v.wired().Same(d.Recv)
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.
@@ -148,7 +148,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	}
 	v = r.roomFor(a, decl.Res.MetaParams())
 	r.env.Join(&v.Life, id, decl.Res)
-	v.noop, v.once = r.noopOf(v.meta), decl.Once
+	v.noop, v.once = r.noopOf(v.meta), decl.Special().Once
 	v.hold.Pace = hold.NewPace(v.meta)
 	if key := batchKey(decl.Res, v.meta, v.noop); key != "" {
 		v.key = new(key)
@@ -159,7 +159,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	if a.secret {
 		v.HideDeclared()
 	}
-	v.hide(decl.Secret)
+	v.hide(decl.Special().Secret)
 	return v, nil
 }
 
@@ -244,7 +244,7 @@ func (v *vertex) same(d *engine.Vertex) (yes bool) {
 
 // equals is same without a guard: methods of the resource may panic.
 func (v *vertex) equals(d *engine.Vertex) bool {
-	if v.once != d.Once || !v.Begun() && !v.meta.Hidden {
+	if v.once != d.Special().Once || !v.Begun() && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
 	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {

@@ -399,7 +399,7 @@ func TestOnce(t *testing.T) {
 			return false, nil
 		}
 		d := newDecl(t).add("a", f)
-		d.g.Value(0).Once = true
+		d.g.Value(0).Alter(func(s *engine.Special) { s.Once = true })
 		rg.swap(d)
 		rg.rest()
 		for range 3 {

@@ -168,7 +168,7 @@ func (s *swap) enterPart() {
 			v.index = int32(len(l.byIndex))
 			l.byIndex = append(l.byIndex, v)
 		}
-		l.names[v.ID] = v
+		l.names.put(v)
 	}
 	for _, v := range s.leaving { // the last one takes its place
 		last := len(l.byIndex) - 1
@@ -176,7 +176,7 @@ func (s *swap) enterPart() {
 		l.byIndex[v.index].index = v.index
 		l.byIndex[last] = nil
 		l.byIndex = l.byIndex[:last]
-		delete(l.names, v.ID)
+		l.names.remove(v.ID)
 		delete(l.failures.places, v.ID)
 	}
 }

@@ -44,6 +44,7 @@ type Reactor struct {
 
 	staging  chan struct{}                 // holds the one Stage that is there
 	swapping chan struct{}                 // holds the one change of the graph that is going on
+	metas    metas                         // of what that change initialises
 	braking  chan struct{}                 // holds the one Pause or Resume that is going on: the last record is in effect
 	kinds    map[schema.TypeKey]*abilities // of Swap
 	values   sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares

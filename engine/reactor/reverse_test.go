@@ -228,7 +228,7 @@ func (m *shelf) undo(t *testing.T, s *memStore, d *decl, name string) *decl {
 	d.add(name, res)
 	i, _ := d.g.Index(rev.ID())
 	v := d.g.Value(i)
-	v.Once, v.Secret = true, img.Secret
+	v.Alter(func(s *engine.Special) { s.Once, s.Secret = true, img.Secret })
 	return d
 }
 

@@ -121,6 +121,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 	if v.meta.Hidden {
 		return nil
 	}
+	v.meta = r.metas.share(v.Res)
 	r.attendTo(v, func() { err = r.initNow(ctx, v) })
 	return err
 }

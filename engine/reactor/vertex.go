@@ -39,7 +39,7 @@ type vertex struct {
 	asked   *asked // for the next run; nil for nothing but byGraph
 	alarm   int32  // place in alarms, from 1; 0 for none
 	noop    bool   // nothing may be altered
-	once    bool   // it rests after its first success: engine.Vertex.Once
+	once    bool   // it rests after its first success: engine.Special.Once
 	byGraph bool   // a graph asks for the next run
 	due     bool   // counted in shared
 

@@ -110,9 +110,9 @@ func (r reason) String() string { return string(r) }
 // grouped. The text is made where it is read: a large graph has many that stay alone.
 func (s *grouping) alone(i int, v *engine.Vertex) fmt.Stringer {
 	switch {
-	case len(v.Group) > 0:
+	case len(v.Special().Group) > 0:
 		return reason("it is a group already")
-	case v.Once:
+	case v.Special().Once:
 		return reason("it only undoes what has left the graph")
 	case len(v.Recv) > 0:
 		return reason("it receives a value")
@@ -251,16 +251,18 @@ func (s *grouping) contract() *engine.Graph {
 func (s *grouping) own(gr *group) *engine.Vertex {
 	owner := *s.g.Value(int(gr.owner))
 	ids := []string{s.g.ID(int(gr.owner))}
+	var group []*engine.Vertex
 	var members []engine.Res
 	for _, m := range gr.members {
 		v := s.g.Value(int(m))
-		owner.Group = append(owner.Group, v)
+		group = append(group, v)
 		members = append(members, v.Res)
 		ids = append(ids, s.g.ID(int(m)))
 	}
-	owner.Alone = owner.Res.MetaParams()
+	alone := *owner.Res.MetaParams()
 	owner.Res.SetMetaParams(gr.meta)
 	owner.Res.(engine.GroupableRes).SetGroup(slices.Clip(members))
 	s.n.Explain(Grouped, func() string { return strconv.Itoa(len(ids)) + " of kind " + owner.Res.Kind() + " run as one" }, ids...)
+	owner.Alter(func(x *engine.Special) { x.Group, x.Alone = group, &alone })
 	return &owner
 }

@@ -45,16 +45,20 @@ func TestAutoGroup(t *testing.T) {
 func TestAutoGroupOwner(t *testing.T) {
 	g := build(t, keyed("a b c"), "a b c")
 	g.Value(1).Pos = schema.Pos{File: "f", Line: 7, Col: 1}
+	g.Value(1).Res.MetaParams().Sema = []string{"s"}
 	out, notes := run(t, transform.AutoGroup(), g)
 	owner := out.Value(0)
 	if members := owner.Res.(*thing).Group(); len(members) != 2 || members[0] != g.Value(1).Res || members[1] != g.Value(2).Res {
 		t.Errorf("its members are %v", members)
 	}
-	if len(owner.Group) != 2 || owner.Group[0].Pos.Line != 7 {
+	if len(owner.Special().Group) != 2 || owner.Special().Group[0].Pos.Line != 7 {
 		t.Errorf("%+v", owner)
 	}
+	if alone := owner.Special().Alone; len(alone.Sema) != 0 || len(owner.Res.MetaParams().Sema) != 1 {
+		t.Errorf("alone it has %v, in the group %v", alone.Sema, owner.Res.MetaParams().Sema)
+	}
 	same(t, "notes", notes, "autogroup: grouped: a, b, c: 3 of kind thing run as one")
-	if g.Len() != 3 || g.Value(0).Group != nil {
+	if g.Len() != 3 || g.Value(0).Special().Group != nil {
 		t.Error("the graph that was given is altered")
 	}
 	for id, want := range map[string]int{"thing[a]": 0, "thing[c]": 0, "thing[d]": -1} {
@@ -82,7 +86,7 @@ func TestAutoGroupAlone(t *testing.T) {
 		"it receives a value": func(g *engine.Graph, _ *thing) {
 			g.Value(1).Recv = []engine.Wire{{From: schema.Ref{Kind: "z", Name: "z"}}}
 		},
-		"it only undoes what has left the graph": func(g *engine.Graph, _ *thing) { g.Value(1).Once = true },
+		"it only undoes what has left the graph": func(g *engine.Graph, _ *thing) { g.Value(1).Alter(func(s *engine.Special) { s.Once = true }) },
 		"a value that it sends is received":      func(g *engine.Graph, _ *thing) { g.Value(3).Recv = []engine.Wire{wire} },
 		"GroupKey panicked: oh":                  func(_ *engine.Graph, x *thing) { x.bad = "GroupKey" },
 		"not with thing[a]: never":               func(g *engine.Graph, _ *thing) { g.Value(0).Res.(*thing).foe = "b" },

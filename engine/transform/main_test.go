@@ -219,7 +219,7 @@ func edges(g *engine.Graph) (list []string) {
 func groups(g *engine.Graph) (list []string) {
 	for i, v := range g.All() {
 		ids := []string{g.ID(i)}
-		for _, m := range v.Group {
+		for _, m := range v.Special().Group {
 			ids = append(ids, m.Res.String())
 		}
 		list = append(list, short(strings.Join(ids, "+")))

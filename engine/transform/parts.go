@@ -127,14 +127,14 @@ func (p *Parts) IDs() []string {
 	list := make([]string, 0, p.base.Len())
 	if len(p.changed) == 0 {
 		for i, v := range p.grouped.All() {
-			if !v.Once {
+			if !v.Special().Once {
 				list = append(list, p.grouped.ID(i))
 			}
 		}
 		return list
 	}
 	for n := range int32(p.base.Len() + len(p.ids)) {
-		if v := p.vertex(n); v != nil && !v.Once {
+		if v := p.vertex(n); v != nil && !v.Special().Once {
 			list = append(list, p.id(n))
 		}
 	}
@@ -178,7 +178,7 @@ func (p *Parts) prepare() {
 		if !takesPart(v) || p.known == nil {
 			is.all = append(is.all, p.sumsOf(uidsOf(v))...)
 		}
-		if v.Once && p.odd == "" {
+		if v.Special().Once && p.odd == "" {
 			p.odd = "something that has left the graph is undone"
 		}
 		p.groupable += groupable(v)
@@ -315,7 +315,7 @@ func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 		} else {
 			v = p.base.Value(int(n))
 		}
-		if places[n] = -1; v != nil && (auto || !v.Once) {
+		if places[n] = -1; v != nil && (auto || !v.Special().Once) {
 			places[n], _ = g.Add(id, v) // unique: of a removed id, the number is another one
 		}
 	}

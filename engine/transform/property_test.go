@@ -170,7 +170,7 @@ func TestStepsKeepOrder(t *testing.T) {
 		}
 		for i, v := range out.All() {
 			again = append(again, out.ID(i))
-			for _, m := range v.Group {
+			for _, m := range v.Special().Group {
 				again = append(again, m.Res.String())
 			}
 		}
@@ -255,7 +255,7 @@ func TestGroupsAreFair(t *testing.T) {
 		out, _ := apply(t, g, transform.AutoGroup())
 		for i, v := range out.All() {
 			all := []int{where(t, g, out.ID(i))}
-			for _, m := range v.Group {
+			for _, m := range v.Special().Group {
 				all = append(all, where(t, g, m.Res.String()))
 			}
 			for _, a := range all {
@@ -274,7 +274,7 @@ func TestGroupsAreFair(t *testing.T) {
 func canonical(g *engine.Graph) (list []string) {
 	name := func(i int) string {
 		all := []string{g.ID(i)}
-		for _, m := range g.Value(i).Group {
+		for _, m := range g.Value(i).Special().Group {
 			all = append(all, m.Res.String())
 		}
 		slices.Sort(all)

@@ -28,7 +28,7 @@ type Undoing struct {
 // Reverse is the step that undoes resources that have left the graph. For each id
 // with a kept record that the graph does not have, it adds a vertex of that id. The
 // vertex brings back the state before the first change. The vertex does so once
-// (Vertex.Once); when it has succeeded the reactor forgets the record, and the next
+// (Special.Once); when it has succeeded the reactor forgets the record, and the next
 // graph is without it.
 //
 // Two resources are undone in the opposite order of theirs. A remaining
@@ -154,7 +154,9 @@ func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wan
 	if err != nil {
 		return nil, err
 	}
-	return &engine.Vertex{Res: res, Once: true, Secret: img.Secret}, nil
+	v := &engine.Vertex{Res: res}
+	v.Alter(func(s *engine.Special) { s.Once, s.Secret = true, img.Secret })
+	return v, nil
 }
 
 // order is an edge that Reverse wants.

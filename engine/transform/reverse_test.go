@@ -173,8 +173,8 @@ func TestReverse(t *testing.T) {
 	}
 	i, _ := out.Index(id("x"))
 	v := out.Value(i)
-	if p := v.Res.(*past); p.String() != id("x") || p.Text != "was x" || !v.Once || !slices.Equal(v.Secret, []string{"text"}) {
-		t.Errorf("%s %q, once %t, secret %v", p, p.Text, v.Once, v.Secret)
+	if p := v.Res.(*past); p.String() != id("x") || p.Text != "was x" || !v.Special().Once || !slices.Equal(v.Special().Secret, []string{"text"}) {
+		t.Errorf("%s %q, once %t, secret %v", p, p.Text, v.Special().Once, v.Special().Secret)
 	}
 	if j, _ := out.Index(id("y")); out.Value(j) != g.Value(0) {
 		t.Error("what remains is another one")

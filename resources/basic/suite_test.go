@@ -12,8 +12,8 @@ import (
 
 // A hundred thousand noops are a graph like any other.
 func TestNoopIsSmall(t *testing.T) {
-	if n := reflect.TypeFor[NoopRes]().Size() - reflect.TypeFor[engine.MetaParams]().Size(); n > 128 {
-		t.Errorf("a noop takes %d bytes beside its metaparameters", n)
+	if n := reflect.TypeFor[NoopRes]().Size(); n > 112 {
+		t.Errorf("a noop takes %d bytes beside its metaparameters, which many share", n)
 	}
 }
 
