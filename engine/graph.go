@@ -19,7 +19,7 @@ type Vertex struct {
 	special *Special // see Special; nil for nothing, and never altered: copies of a vertex share it
 }
 
-// Special is what few vertices have: it costs the others a word. See Vertex.Special.
+// Special has the things that few vertices have. It costs the others a word. See Vertex.Special.
 type Special struct {
 	// Group has the members that Res owns and runs, in order, as they were
 	// declared (see GroupableRes). They do not count as vertices of the graph;
@@ -37,7 +37,7 @@ type Special struct {
 	Secret []string
 }
 
-// Special returns what is special about a vertex, most often nothing.
+// Special returns the special things of a vertex, most often none.
 func (v *Vertex) Special() Special {
 	if v.special == nil {
 		return Special{}
@@ -45,7 +45,7 @@ func (v *Vertex) Special() Special {
 	return *v.special
 }
 
-// Alter alters what is special about a vertex, but for its copies.
+// Alter alters the special things of a vertex, but not those of its copies.
 func (v *Vertex) Alter(alter func(*Special)) {
 	s := v.Special()
 	alter(&s)

@@ -13,7 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// match finds for each vertex of the new graph the running one that it keeps, or makes a new one.
+// match keeps the running vertex for each vertex of the new graph, or makes a new one.
 func (s *swap) match() error {
 	s.r.values.RLock()
 	defer s.r.values.RUnlock()
@@ -239,7 +239,7 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 // values have been carried.
 func (v *vertex) same(d *engine.Vertex) (yes bool) {
 	panicked := engine.Guard("Cmp", func() error { yes = v.equals(d); return nil })
-	return yes && panicked == nil // who makes the new one will tell of the panic
+	return yes && panicked == nil // the making of the new one tells of the panic
 }
 
 // equals is same without a guard: methods of the resource may panic.

@@ -31,7 +31,7 @@ func (n *names) put(v *vertex) {
 	n.slots[at] = v
 }
 
-// remove removes the vertex with an id. What stands behind it moves up, so that no search ends at the hole.
+// remove removes the vertex with an id. The vertices behind it move up, so that no search ends at the hole.
 func (n *names) remove(id string) {
 	if n.find(id) == nil {
 		return
@@ -66,7 +66,7 @@ func (n *names) room(all int) {
 	}
 }
 
-// place returns the slot of an id, or the empty one that it would get.
+// place returns the slot of an id, else an empty slot for it.
 func (n *names) place(id string) int {
 	mask := len(n.slots) - 1
 	at := n.home(id)

@@ -30,7 +30,7 @@ type Reactor struct {
 	ctx   context.Context // of Run; set before anything else runs
 
 	mail      *mailbox
-	requests  chan func()   // what other goroutines want done on the loop
+	requests  chan func()   // calls of other goroutines to be done on the loop
 	questions chan func()   // their questions; also answered while Run waits for its end
 	quit      chan struct{} // closed by Abandon
 	quitOnce  sync.Once

@@ -66,7 +66,7 @@ func (st *Stage) Compare(g *engine.Graph) {
 
 // Same reports whether the resource that runs under this id is declared just so in the graph of Compare. It goes
 // on in the place of the declared one, which need not be validated, and not be asked for its edges. A vertex that
-// receives values is compared by Commit alone, and so is one that may run as a member of a group. Callable from any
+// receives values is compared by Commit alone, and so is a possible member of a group. Callable from any
 // goroutine, once Compare has returned.
 func (st *Stage) Same(id string) bool {
 	if st.draft == nil {
@@ -105,7 +105,7 @@ func (st *Stage) Upsert(ctx context.Context, part *engine.Graph) error {
 }
 
 // Change is Upsert and Delete in one: what the part brings comes and some vertices go, both or neither. A vertex of the part whose
-// resource is the one that runs goes on, whatever its parameters. The part does not name what goes.
+// resource is the one that runs goes on, whatever its parameters. The part does not name vertices that go.
 func (st *Stage) Change(ctx context.Context, part *engine.Graph, remove ...string) error {
 	return st.end(ctx, func() error { return st.change(ctx, part, remove) })
 }

@@ -154,7 +154,7 @@ func (e *ending) linger() {
 	}
 }
 
-// unfinished names the vertices of which a method still runs.
+// unfinished names the vertices with a method that still runs.
 func (e *ending) unfinished() []string {
 	var ids []string
 	for _, v := range e.l.byIndex {

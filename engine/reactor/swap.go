@@ -47,7 +47,7 @@ func (st *Stage) swap(ctx context.Context, g *engine.Graph) error {
 	return s.effect(ctx, func(id string) bool { _, ok := g.Index(id); return ok })
 }
 
-// effect puts the new graph into effect, once what leaves may leave. has says of an id whether it is in that graph.
+// effect puts the new graph into effect, once the leaving vertices may leave. has says of an id whether it is in that graph.
 func (s *swap) effect(ctx context.Context, has func(id string) bool) error {
 	if err := s.awaitRealized(ctx); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) error {
 // initError says, without secrets, which vertex could not be initialised.
 func (v *vertex) initError(err error) error { return fmt.Errorf("%s: %w", v.ID, v.Error(err)) }
 
-// undo cleans up what was initialised.
+// undo cleans initialised vertices up.
 func (s *swap) undo(vs []*vertex) {
 	for _, v := range slices.Backward(vs) {
 		s.r.attendTo(v, func() { s.r.cleanup(v) })

@@ -30,13 +30,13 @@ type Change struct {
 	p     *Parts
 	part  *engine.Graph
 	fresh []string            // the ids of new numbers, in their order
-	news  map[int32]*standing // by number: what becomes of a vertex
+	news  map[int32]*standing // the new forms of vertices, by number
 	order []int32             // the numbers that the part brings
 	gone  []int32
 	asked map[int32][]uint32
 	is    map[int32][]uint32
 
-	touched map[uint32]bool // the sums of what is another thing now
+	touched map[uint32]bool // the sums of the things that are others now
 	uids    []engine.ResUID // of the same
 }
 
@@ -96,7 +96,7 @@ func (p *Parts) Take(c *Change) {
 	}
 }
 
-// Whole returns the whole graph with a change, as it was declared: without automatic edges, groups, and what only undoes something. A
+// Whole returns the whole graph with a change, as it was declared: without automatic edges, groups and undoings. A
 // resource that may be grouped is a copy, since AutoGroup alters those.
 func (p *Parts) Whole(c *Change) *engine.Graph {
 	g := p.draw(c, false)
@@ -124,8 +124,8 @@ func (c *Change) Brought() iter.Seq2[string, *engine.Vertex] {
 	}
 }
 
-// Referrer returns a vertex that goes and one that stays, is not brought, and has declared an edge to it; both are empty where there is
-// none. With a Part it looks only at the vertices of that: the reactor looks at the others.
+// Referrer returns a vertex that goes, and another one that has declared an edge to it, stays and is not brought. Both are empty where
+// no vertex does. With a Part it looks only at the vertices of that: the reactor looks at the others.
 func (c *Change) Referrer() (gone, by string) {
 	if len(c.gone) == 0 {
 		return "", ""
@@ -165,7 +165,7 @@ func ownerOf(e graph.Edge) int32 {
 	return int32(e.To)
 }
 
-// refersTo returns what goes of the other ends of edges that belong to a vertex, empty for nothing.
+// refersTo returns a vertex that goes at the other end of an edge that belongs to vertex n, empty for none.
 func (c *Change) refersTo(n int32, own []graph.Edge) string {
 	for _, e := range own {
 		if other := int32(e.From+e.To) - n; e.By != graph.ByNeither && slices.Contains(c.gone, other) {
@@ -241,7 +241,7 @@ func (c *Change) free(n int32, mine map[int32]bool) (list []graph.Edge) {
 // known reports whether a number was given out before the change.
 func (c *Change) known(n int32) bool { return int(n) < c.p.base.Len()+len(c.p.ids) }
 
-// vertex returns what has a number after the change, nil for nothing.
+// vertex returns the vertex of a number after the change, nil for none.
 func (c *Change) vertex(n int32) *engine.Vertex {
 	if st := c.news[n]; st != nil {
 		return st.v
@@ -266,7 +266,7 @@ func (c *Change) number(id string) (int32, bool) {
 	return n, ok && c.vertex(n) != nil
 }
 
-// describe notes what a vertex of the part is, and what it touches by that.
+// describe notes the UIDs of a vertex of the part, and the questions that these touch.
 func (c *Change) describe(n int32) {
 	now := c.news[n].v
 	uids := uidsOf(now)
@@ -293,7 +293,7 @@ func alike(was, now *engine.Vertex, uids []engine.ResUID) bool {
 		isLeaving(was) == isLeaving(now) && reflect.DeepEqual(uidsOf(was), uids)
 }
 
-// isLeaving reports whether what a vertex manages is to go.
+// isLeaving reports whether the thing of a vertex is to go.
 func isLeaving(v *engine.Vertex) (yes bool) {
 	if l, ok := engine.As[engine.LeavingRes](v.Res); ok {
 		_ = engine.Guard("Leaving", func() error { yes = l.Leaving(); return nil })

@@ -33,13 +33,13 @@ func (n Note) String() string {
 // Notes collects the deeds of steps. The zero value collects the important ones:
 // Skipped and EdgeLeftOut.
 type Notes struct {
-	All  bool // collect every note, for who wants it explained
+	All  bool // collect every note, for a reader who wants it explained
 	List []Note
 
 	step string // that runs
 }
 
-// Tell adds a note that somebody should know of.
+// Tell adds a note that a user should know of.
 func (n *Notes) Tell(kind, reason string, vertices ...string) {
 	n.List = append(n.List, Note{Step: n.step, Kind: kind, Vertices: vertices, Reason: reason})
 }

@@ -14,8 +14,8 @@ import (
 // Parts is the graph that runs, as it was declared, open to changes of a part of it. Change says what becomes of the graph that
 // runs, and Take notes that it is in effect.
 //
-// Law: after any sequence of changes the graph is the one that the steps would have made of the whole. A change costs what the part
-// costs, and what asks for it. The first one after a whole graph makes an index of that, once. A change that this cannot do
+// Law: after any sequence of changes the graph equals the one that the steps make of the whole. The cost of a change is that of the part and of
+// the vertices that ask for it. The first one after a whole graph makes an index of that, once. A change that this cannot do
 // says so (Change.Whole): the whole graph then has to go through the steps again, as Whole returns it.
 //
 // Change and Take are for one goroutine at a time. The other methods are callable from any goroutine.
@@ -85,7 +85,7 @@ func (p *Parts) id(n int32) string {
 	return p.ids[int(n)-p.base.Len()]
 }
 
-// vertex returns the vertex of a number, nil for one that was removed.
+// vertex returns the vertex of a number, nil for a removed one.
 func (p *Parts) vertex(n int32) *engine.Vertex {
 	if st := p.changed[n]; st != nil {
 		return st.v

@@ -12,7 +12,7 @@ import (
 
 // What a note of Reverse is about, beside EdgeAdded and EdgeLeftOut.
 const (
-	Reversing   = "reversing"    // the vertex undoes what has left the graph
+	Reversing   = "reversing"    // the vertex undoes a resource that has left the graph
 	NotReversed = "not reversed" // what has left the graph stays as it is
 	reverseName = "reverse"      // of the step and the edges
 	noRecords   = "reading what was kept for reverse: "
