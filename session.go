@@ -165,12 +165,13 @@ func (s *session) swapped(w Swap) {
 	}
 	s.last.Store(&w)
 	s.e.stream.tell(Event{Kind: EventSwapped, Swap: w})
-	s.sharing.stirred()
+	s.sharing.swapped(w.Name)
 }
 
 func (s *session) converged(yes bool, c Counts) {
 	s.e.stream.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
 	if !yes {
+		s.sharing.stirred()
 		return
 	}
 	s.sharing.rested(c)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -28,6 +29,8 @@ type sharing struct {
 	mu     sync.Mutex
 	member hosts.Member
 	joined bool // the member is published
+	busy   bool // the graph is not at rest
+	timer  bool // unsettled is about to be called
 	facts  func() engine.Facts
 }
 
@@ -46,6 +49,9 @@ func (s *session) newSharing(world engine.World) *sharing {
 			x.log.Warn("the store is out of reach: other hosts see nothing new of this one", slog.Any("error", err))
 		}
 	}}, o.Lease)
+	x.keeper.OnRefused(func(key string, why error) {
+		x.log.Warn("the store refuses a key of this host: other hosts do not see it", slog.String("key", key), slog.Any("error", why))
+	})
 	return x
 }
 
@@ -75,7 +81,11 @@ func (x *sharing) keep(ctx context.Context, version string, used <-chan struct{}
 func (x *sharing) state(alter func(*hosts.MemberState)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	before := x.member.State
 	alter(&x.member.State)
+	if st := &x.member.State; st.Since.IsZero() || st.Word() != before.Word() {
+		st.Since = x.clock.Now().UTC()
+	}
 	if !x.joined {
 		return
 	}
@@ -91,7 +101,11 @@ func (x *sharing) state(alter func(*hosts.MemberState)) {
 // rested publishes how the graph stands.
 func (x *sharing) rested(c Counts) {
 	x.state(func(st *hosts.MemberState) {
-		*st = hosts.MemberState{Converged: true, OK: c[engine.StateOK], Failed: c[engine.StateFailed], Blocked: c[engine.StateBlocked]}
+		x.busy = false
+		*st = hosts.MemberState{
+			Graph: st.Graph, Since: st.Since, Converged: true,
+			OK: c[engine.StateOK], Failed: c[engine.StateFailed], Blocked: c[engine.StateBlocked],
+		}
 		for _, n := range c {
 			st.Other += n
 		}
@@ -99,8 +113,34 @@ func (x *sharing) rested(c Counts) {
 	})
 }
 
-// stirred publishes that a graph has taken effect, and has not converged yet.
-func (x *sharing) stirred() { x.state(func(st *hosts.MemberState) { st.Converged = false }) }
+// swapped publishes that a graph has taken effect, and has not converged yet.
+func (x *sharing) swapped(graph string) {
+	x.state(func(st *hosts.MemberState) { x.busy, st.Graph, st.Converged = true, graph, false })
+}
+
+// stirWait is for how long a graph may work before its host is no longer published as converged. A correction is
+// mostly over sooner, and is not worth two writes.
+const stirWait = time.Second
+
+// stirred notes that the graph is no longer at rest, and publishes that if it stays so.
+func (x *sharing) stirred() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.busy = true
+	if !x.timer {
+		x.timer = true
+		x.clock.AfterFunc(stirWait, x.unsettled)
+	}
+}
+
+// unsettled publishes that the graph is still working. The timer may come after the end of the run, and then
+// alters a record that is published no more.
+func (x *sharing) unsettled() {
+	x.state(func(st *hosts.MemberState) {
+		x.timer = false
+		st.Converged = st.Converged && !x.busy
+	})
+}
 
 // whole publishes the exports of a whole graph. The caller holds using.
 func (x *sharing) whole(g *engine.Graph) {

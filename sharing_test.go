@@ -19,6 +19,7 @@ import (
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // lines is a log that many write.
@@ -291,6 +292,65 @@ func TestMembers(t *testing.T) {
 	a.until("both hosts", func() bool { return slices.Equal(list(), []string{"a true 1 true", "b false 0 true"}) })
 	b.stop()
 	a.until("one host", func() bool { return slices.Equal(list(), []string{"a true 1 true"}) })
+}
+
+// driftingRes alters something at each event.
+type driftingRes struct {
+	traits.Base
+	init  *engine.Init
+	event chan struct{}
+}
+
+func (r *driftingRes) Default() engine.Res          { return &driftingRes{event: r.event} }
+func (r *driftingRes) Validate() error              { return nil }
+func (r *driftingRes) Init(init *engine.Init) error { r.init = init; return nil }
+func (r *driftingRes) Cleanup() error               { return nil }
+func (r *driftingRes) Cmp(engine.Res) error         { return nil }
+
+func (r *driftingRes) Watch(ctx context.Context) error {
+	r.init.Running()
+	for {
+		select {
+		case <-r.event:
+			r.init.Event()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (r *driftingRes) CheckApply(context.Context, bool) (bool, error) {
+	return false, nil
+}
+
+// TestMemberStirred: a host that corrects something for a while is not published as converged, until it rests again.
+func TestMemberStirred(t *testing.T) {
+	f := newFleet(t)
+	event := make(chan struct{})
+	reg := engine.NewRegistry()
+	if err := reg.Register("drifting", func() engine.Res { return &driftingRes{event: event} }); err != nil {
+		t.Fatal(err)
+	}
+	a := f.host("a", func(o *mgmt.Options) { o.Registry, o.ConvergedTimeout = reg, 3*time.Second })
+	a.apply(func(g *static.Graph) { g.Add("drifting", "g", &driftingRes{event: event}) })
+	state := func() hosts.MemberState {
+		members, err := hosts.Members(t.Context(), f.store)
+		if err != nil || len(members) > 1 {
+			t.Fatal(members, err)
+		}
+		for _, m := range members {
+			return m.State
+		}
+		return hosts.MemberState{}
+	}
+	a.until("rest", func() bool { return state().Converged })
+	before := state()
+	event <- struct{}{}
+	a.until("work", func() bool { return !state().Converged })
+	if st := state(); st.Word() != "working" || !st.Since.After(before.Since) || st.Graph != "g" {
+		t.Errorf("the state at work: %+v", st)
+	}
+	a.until("rest again", func() bool { return state().Converged })
 }
 
 // TestExportsSameTwice: an equal graph writes nothing into the store.

@@ -9,7 +9,7 @@
 //	hosts/NAME                           a live host, as JSON (Member)              lease
 //	exports/TOPIC/FROM/KIND/NAME         a resource that FROM publishes (Export)    lease
 //	kv/TOPIC/KEY                         a value of the kind kv, as it is
-//	schedules/TOPIC/NAME/HOST            a candidate of a schedule                  lease
+//	schedules/TOPIC/NAME/HOST            a candidate of a schedule, as JSON (Rule)  lease
 //	semaphores/TOPIC/NAME/ID             a request for a semaphore (Acquire)        lease
 //
 // A host reads the keys of its own topics, and hosts/. It writes hosts/ITSELF, exports/*/ITSELF/,
@@ -22,7 +22,7 @@
 //     every loss of the store: they say so once, try again, and say when it is back.
 //   - A Keeper writes changes and no more: an equal set writes nothing.
 //   - The reader of Follow sees each revision whole and in order, and after a gap a whole list.
-//   - The choice is a pure function of the candidates. All hosts that see one revision of the
+//   - The choice of a Table is a pure function of the candidates. All hosts that see one revision of the
 //     store choose the same.
 //   - A host that must be taken for dead knows that first: its lease is over by its own clock
 //     before the keys go.

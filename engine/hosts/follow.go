@@ -12,8 +12,9 @@ import (
 
 // Change is one step of Follow.
 type Change struct {
-	Whole   bool // Updates has everything below the prefix; all other keys are gone
-	Updates []engine.Update
+	Whole    bool // Updates has everything below the prefix; all other keys are gone
+	Revision int64
+	Updates  []engine.Update
 }
 
 // Store is a World with the clock and the log of its users.
@@ -85,7 +86,7 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 		var wait backoff
 		told := teller{say: s.Tell}
 		for {
-			more, err := s.followOnce(ctx, prefix, yield, func() { wait = backoff{}; told.tell(nil) })
+			more, err := s.followOnce(ctx, prefix, yield, func() { told.tell(nil) }, func() { wait = backoff{} })
 			if !more || over(ctx, err) {
 				return
 			}
@@ -99,25 +100,23 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 	}
 }
 
-// followOnce lists and watches until something goes wrong. more says whether the reader goes on.
-func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change) bool, reached func()) (more bool, err error) {
+// followOnce lists and watches until something goes wrong. It calls reached after the list, and sound after
+// each batch: a store that lists but does not watch is asked less and less often. more says whether the reader goes on.
+func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change) bool, reached, sound func()) (more bool, err error) {
 	kvs, rev, err := s.list(ctx, prefix)
 	if err != nil {
 		return true, err
 	}
 	reached()
-	all := Change{Whole: true, Updates: make([]engine.Update, len(kvs))}
-	for i, kv := range kvs {
-		all.Updates[i].KV = kv
-	}
-	if !yield(all) {
+	if !yield(wholeOf(kvs, rev)) {
 		return false, nil
 	}
 	for batch, err := range s.World.Watch(ctx, prefix, rev) {
 		if err != nil {
 			return true, err
 		}
-		if len(batch.Updates) > 0 && !yield(Change{Updates: batch.Updates}) {
+		sound()
+		if len(batch.Updates) > 0 && !yield(Change{Revision: batch.Revision, Updates: batch.Updates}) {
 			return false, nil
 		}
 	}
@@ -145,4 +144,13 @@ func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev i
 		}
 		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
 	}
+}
+
+// wholeOf is a list as a step of Follow.
+func wholeOf(kvs []engine.KV, rev int64) Change {
+	all := Change{Whole: true, Revision: rev, Updates: make([]engine.Update, len(kvs))}
+	for i, kv := range kvs {
+		all.Updates[i].KV = kv
+	}
+	return all
 }

@@ -28,6 +28,10 @@ type faulty struct {
 	err  error
 	hang bool
 	txns int
+	lose bool               // a Txn is done, and its answer is lost
+	deny string             // a key that no Txn may have
+	list int                // calls of List
+	deaf bool               // every Watch fails at once
 	cut  context.CancelFunc // of the Watch that runs
 }
 
@@ -53,6 +57,9 @@ func (f *faulty) bad(ctx context.Context) error {
 }
 
 func (f *faulty) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	f.mu.Lock()
+	f.list++
+	f.mu.Unlock()
 	if err := f.bad(ctx); err != nil {
 		return engine.Page{}, err
 	}
@@ -66,7 +73,24 @@ func (f *faulty) Txn(ctx context.Context, c []engine.Compare, ops []engine.Op) (
 	if err := f.bad(ctx); err != nil {
 		return 0, false, err
 	}
-	return f.World.Txn(ctx, c, ops)
+	f.mu.Lock()
+	lose, deny := f.lose, f.deny
+	f.mu.Unlock()
+	if slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Key == deny }) {
+		return 0, false, fmt.Errorf("%w: no permission", engine.ErrRefused)
+	}
+	rev, ok, err := f.World.Txn(ctx, c, ops)
+	if lose {
+		return 0, false, fmt.Errorf("%w: the answer was lost", engine.ErrUnavailable)
+	}
+	return rev, ok, err
+}
+
+// alter changes how the World fails.
+func (f *faulty) alter(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
 }
 
 func (f *faulty) count() int {
@@ -81,7 +105,11 @@ func (f *faulty) Watch(ctx context.Context, prefix string, from int64) iter.Seq2
 		defer cut()
 		f.mu.Lock()
 		f.cut = cut
+		deaf := f.deaf
 		f.mu.Unlock()
+		if deaf {
+			cut()
+		}
 		for b, err := range f.World.Watch(inner, prefix, from) {
 			if !yield(b, err) {
 				return
@@ -202,6 +230,11 @@ func keeper(t *testing.T, w engine.World, x *told) (k *hosts.Keeper, end func())
 		defer x.mu.Unlock()
 		x.said = append(x.said, map[bool]string{true: "live", false: "dead"}[yes])
 	})
+	k.OnRefused(func(key string, _ error) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.said = append(x.said, "refused "+key)
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -296,6 +329,88 @@ func TestKeeperDead(t *testing.T) {
 		time.Sleep(time.Second)
 		want(t, "then", keys(t, inner), []string{"a=1"})
 		want(t, "told", x.take(), []string{"live", "dead", "lost", "back", "live"})
+	})
+}
+
+// TestKeeperRefused: a refused key is told and tried again later, and costs no other key.
+func TestKeeperRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memory.New()
+		w := &faulty{World: inner, deny: "m/100"}
+		var x told
+		k, end := keeper(t, w, &x)
+		defer end()
+		synctest.Wait()
+		many := map[string][]byte{}
+		for i := range 200 {
+			many[fmt.Sprintf("m/%03d", i)] = []byte("1")
+		}
+		k.Set("g", many)
+		synctest.Wait()
+		if got := keys(t, inner); len(got) != 199 || slices.Contains(got, "m/100=1") {
+			t.Errorf("%d keys of 199 that are allowed", len(got))
+		}
+		k.Set("h", values("z=1"))
+		synctest.Wait()
+		want(t, "told", x.take(), []string{"live", "refused m/100", "dead"})
+		w.alter(func() { w.deny = "" })
+		time.Sleep(2 * time.Minute)
+		if got := len(keys(t, inner)); got != 201 {
+			t.Errorf("%d keys of 201 after the rights came", got)
+		}
+		want(t, "told then", x.take(), []string{"live"})
+	})
+}
+
+// TestKeeperRefusedAll: a host that may write nothing says so, and is there when it may.
+func TestKeeperRefusedAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memory.New()
+		w := &faulty{World: inner, deny: "a"}
+		var x told
+		k, end := keeper(t, w, &x)
+		defer end()
+		synctest.Wait()
+		k.Set("g", values("a=1"))
+		time.Sleep(time.Minute)
+		want(t, "told", x.take(), []string{"live", "refused a", "dead", "lost"})
+		w.alter(func() { w.deny = "" })
+		time.Sleep(time.Minute)
+		want(t, "then", keys(t, inner), []string{"a=1"})
+		want(t, "told then", x.take(), []string{"back", "live"})
+	})
+}
+
+// TestKeeperUnsure: after a write with an unknown end, a key that is wanted no more is taken away.
+func TestKeeperUnsure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := memory.New()
+		w := &faulty{World: inner, lose: true}
+		var x told
+		k, end := keeper(t, w, &x)
+		defer end()
+		k.Set("g", values("a=1", "b=1"))
+		synctest.Wait()
+		want(t, "with a lost answer", keys(t, inner), []string{"a=1", "b=1"})
+		k.Set("g", values("a=2"))
+		w.alter(func() { w.lose = false })
+		time.Sleep(time.Minute)
+		want(t, "then", keys(t, inner), []string{"a=2"})
+	})
+}
+
+// TestFollowDeaf: a store that lists and does not watch is asked less and less often.
+func TestFollowDeaf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &faulty{World: memory.New(), deaf: true}
+		s := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		for range s.Follow(ctx, "a/") {
+		}
+		if w.list > 40 {
+			t.Errorf("%d lists in 100 s", w.list)
+		}
 	})
 }
 

@@ -23,18 +23,30 @@ type Keeper struct {
 	live   bool
 	onLive func(bool)
 
+	onRefused func(string, error)
+	denied    map[string]bool // the keys that onRefused was told of; they are not in the store
+
+	onWritten func()
+
 	mu     sync.Mutex
 	groups map[string]map[string][]byte
+	kept   map[string]known // in the store under the lease that holds
+	doubt  bool             // Again was called
 }
 
 // NewKeeper returns a Keeper whose keys outlive the process by ttl.
 func NewKeeper(s Store, ttl time.Duration) *Keeper {
-	return &Keeper{store: s, ttl: ttl, told: teller{say: s.Tell}, wake: make(chan struct{}, 1), groups: map[string]map[string][]byte{}}
+	return &Keeper{store: s, ttl: ttl, told: teller{say: s.Tell}, wake: make(chan struct{}, 1), groups: map[string]map[string][]byte{}, denied: map[string]bool{}}
 }
 
-// OnLive sets a function. It gets true when the keys are in the store under a lease that holds, and
+// OnLive sets a function. It gets true when all keys are in the store under a lease that holds, and
 // false when that has ended. It must not block, and is set before Run.
 func (k *Keeper) OnLive(f func(bool)) { k.onLive = f }
+
+// OnRefused sets a function. It gets each key that the store refuses, with the reason, once until the store takes it. The
+// other keys are kept all the same. A refused key is tried again with another value, under another lease, and once a minute. The function
+// must not block, and is set before Run.
+func (k *Keeper) OnRefused(f func(key string, why error)) { k.onRefused = f }
 
 // Set replaces the keys of one group by others. Groups have no key in common. The maps and values
 // must not be altered after the call.
@@ -42,6 +54,11 @@ func (k *Keeper) Set(group string, keys map[string][]byte) {
 	k.mu.Lock()
 	k.groups[group] = keys
 	k.mu.Unlock()
+	k.poke()
+}
+
+// poke has Run look again.
+func (k *Keeper) poke() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -57,6 +74,45 @@ func (k *Keeper) all() map[string][]byte {
 		maps.Copy(all, g)
 	}
 	return all
+}
+
+// OnWritten sets a function. It is called after each write, and when a lease has ended: then At may answer
+// something else. It must not block, and is set before Run.
+func (k *Keeper) OnWritten(f func()) { k.onWritten = f }
+
+// At returns a key of this host in the store, with the revision that wrote it, as long as its lease holds.
+func (k *Keeper) At(key string) (value []byte, revision int64, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x, ok := k.kept[key]
+	return x.value, x.revision, ok && x.sure
+}
+
+// Again has all keys written again: another process has altered some.
+func (k *Keeper) Again() {
+	k.mu.Lock()
+	k.doubt = true
+	k.mu.Unlock()
+	k.poke()
+}
+
+// keep publishes what is in the store for At.
+func (k *Keeper) keep(has map[string]known) {
+	k.mu.Lock()
+	k.kept = maps.Clone(has)
+	k.mu.Unlock()
+	if k.onWritten != nil {
+		k.onWritten()
+	}
+}
+
+// doubted reports whether Again was called since the last time.
+func (k *Keeper) doubted() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	was := k.doubt
+	k.doubt = false
+	return was
 }
 
 // say tells of a lease that holds, or holds no longer.
@@ -80,6 +136,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		if err == nil {
 			err = k.hold(ctx, lease, &wait)
 			k.say(false)
+			k.keep(nil)
 			k.end(ctx, lease)
 		}
 		if over(ctx, err) {
@@ -107,17 +164,52 @@ var again = func() chan struct{} { c := make(chan struct{}); close(c); return c 
 // errLease says that the store has taken the host for dead.
 var errLease = errors.New("the lease of this host has ended: the other hosts take it for dead until it is back")
 
+// refusedWait is how long a refused key waits before another try: rights may have been granted meanwhile.
+const refusedWait = time.Minute
+
+// known is a key that may be in the store under the lease.
+type known struct {
+	value    []byte
+	revision int64
+	sure     bool // false after a write with an unknown end: the key may be there or not, with any value
+}
+
+// held is what one lease keeps.
+type held struct {
+	lease   engine.Lease
+	has     map[string]known
+	refused map[string]engine.Op // that the store does not take, by key
+	any     bool                 // the store has taken a write under this lease
+}
+
 // hold keeps the keys under a lease, until the lease or ctx ends. A write that fails is tried
 // again as long as the lease holds.
 func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) error {
-	has := map[string][]byte{}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { // a call that hangs must not hide the end of the lease
+		select {
+		case <-lease.Done():
+			cancel(errLease)
+		case <-ctx.Done():
+		}
+	}()
+	h := &held{lease: lease, has: map[string]known{}, refused: map[string]engine.Op{}}
 	for {
-		err := k.write(ctx, lease, has)
+		if k.doubted() {
+			for key := range h.has {
+				h.has[key] = known{}
+			}
+		}
+		err := k.write(ctx, h)
+		k.keep(h.has)
 		switch {
 		case err == nil:
 			*wait = backoff{}
 			k.told.tell(nil)
-			k.say(true)
+			k.say(len(h.refused) == 0)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case over(ctx, err), errors.Is(err, engine.ErrRefused):
 			return err
 		default:
@@ -126,52 +218,117 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 				return context.Cause(ctx)
 			}
 		}
-		news := k.wake
-		if err != nil {
-			news = again
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-lease.Done():
-			return errLease
-		case <-news:
+		if err := k.await(ctx, h, err != nil); err != nil {
+			return err
 		}
 	}
 }
 
-// write brings the store from the keys in has to those of the groups, in transactions within the
-// limits. It changes has with each.
-func (k *Keeper) write(ctx context.Context, lease engine.Lease, has map[string][]byte) error {
-	wanted := k.all()
-	var ops []engine.Op
-	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		if old, there := has[key]; !there || !bytes.Equal(old, wanted[key]) {
-			ops = append(ops, engine.Op{Key: key, Value: wanted[key], Lease: lease})
+// await waits until there may be something to write: at once where a write has failed.
+func (k *Keeper) await(ctx context.Context, h *held, failed bool) error {
+	news := k.wake
+	if failed {
+		news = again
+	}
+	var retry <-chan struct{}
+	if len(h.refused) > 0 {
+		wake, stop := engine.Wake(k.store.Clock, refusedWait)
+		defer stop()
+		retry = wake
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-news:
+	case <-retry:
+		clear(h.refused)
+	}
+	return nil
+}
+
+// write brings the store from the keys that it has to those of the groups, in transactions within the limits.
+// A key that the store refuses is left out, and the others are written. The error is ErrRefused where the store has
+// taken nothing: then the lease has ended, or this host may write nothing.
+func (k *Keeper) write(ctx context.Context, h *held) error {
+	var refused error
+	for part := range parts(h.missing(k.all()), k.store.World.Limits()) {
+		err := k.writePart(ctx, h, part)
+		for i := 0; i < len(part) && errors.Is(err, engine.ErrRefused); i++ {
+			one := k.writePart(ctx, h, part[i:i+1])
+			switch {
+			case errors.Is(one, engine.ErrRefused):
+				refused = one
+				k.refuse(h, part[i], one)
+			case one != nil:
+				err = one
+			}
+		}
+		if err != nil && !errors.Is(err, engine.ErrRefused) {
+			return err
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(has)) {
+	if !h.any {
+		return refused
+	}
+	return nil
+}
+
+// refuse notes that the store does not take an operation, and says so.
+func (k *Keeper) refuse(h *held, op engine.Op, err error) {
+	h.refused[op.Key] = op
+	if k.onRefused != nil && !k.denied[op.Key] {
+		k.denied[op.Key] = true
+		k.onRefused(op.Key, err)
+	}
+}
+
+// writePart does one transaction, and notes its end.
+func (k *Keeper) writePart(ctx context.Context, h *held, part []engine.Op) error {
+	var rev int64
+	err := k.store.call(ctx, func(ctx context.Context) (err error) {
+		rev, _, err = k.store.World.Txn(ctx, nil, part)
+		return err
+	})
+	switch {
+	case err == nil:
+		h.any = true
+		for _, op := range part {
+			delete(k.denied, op.Key)
+			h.has[op.Key] = known{op.Value, rev, true}
+			if op.Delete {
+				delete(h.has, op.Key)
+			}
+		}
+	case !errors.Is(err, engine.ErrRefused):
+		for _, op := range part {
+			h.has[op.Key] = known{} // the store may have done it, though the answer was lost
+		}
+	}
+	return err
+}
+
+// missing returns the operations that lead to the wanted keys, without the refused ones, sorted.
+func (h *held) missing(wanted map[string][]byte) (ops []engine.Op) {
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		old, there := h.has[key]
+		if !there || !old.sure || !bytes.Equal(old.value, wanted[key]) {
+			ops = append(ops, engine.Op{Key: key, Value: wanted[key], Lease: h.lease})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.has)) {
 		if _, stays := wanted[key]; !stays {
 			ops = append(ops, engine.Op{Key: key, Delete: true})
 		}
 	}
-	for part := range parts(ops, k.store.World.Limits()) {
-		err := k.store.call(ctx, func(ctx context.Context) error {
-			_, _, err := k.store.World.Txn(ctx, nil, part)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, op := range part {
-			if op.Delete {
-				delete(has, op.Key)
-			} else {
-				has[op.Key] = op.Value
-			}
-		}
-	}
-	return nil
+	maps.DeleteFunc(h.refused, func(key string, _ engine.Op) bool {
+		_, keeps := wanted[key]
+		_, there := h.has[key]
+		return !keeps && !there
+	})
+	return slices.DeleteFunc(ops, func(op engine.Op) bool {
+		old, refused := h.refused[op.Key]
+		return refused && old.Delete == op.Delete && bytes.Equal(old.Value, op.Value)
+	})
 }
 
 // parts cuts operations into transactions that the limits allow.

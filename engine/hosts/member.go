@@ -22,12 +22,25 @@ type Member struct {
 
 // MemberState is how the graph of a host stands.
 type MemberState struct {
-	Graph     string `json:"graph,omitempty"` // its name; empty for none
-	Converged bool   `json:"converged"`
-	OK        int    `json:"ok"`
-	Failed    int    `json:"failed"`
-	Blocked   int    `json:"blocked"`
-	Other     int    `json:"other"` // neither of these
+	Graph     string    `json:"graph,omitempty"` // its name; empty for none
+	Converged bool      `json:"converged"`
+	Since     time.Time `json:"since,omitzero"` // when Word has become that
+	OK        int       `json:"ok"`
+	Failed    int       `json:"failed"`
+	Blocked   int       `json:"blocked"`
+	Other     int       `json:"other"` // neither of these
+}
+
+// Word says the state in one word: failing where a resource has failed or is blocked, else
+// converged, or working.
+func (s *MemberState) Word() string {
+	switch {
+	case s.Failed+s.Blocked > 0:
+		return "failing"
+	case s.Converged:
+		return "converged"
+	}
+	return "working"
 }
 
 // MemberKeys returns the key of a host with its value, for Keeper.Set.
