@@ -88,18 +88,28 @@ func (k *Keeper) At(key string) (value []byte, revision int64, ok bool) {
 	return x.value, x.revision, ok && x.sure
 }
 
-// Again has all keys written again: another process has altered some.
+// Has reports whether a key of this host may be in the store under its lease.
+func (k *Keeper) Has(key string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, there := k.kept[key]
+	return there
+}
+
+// Again has all keys written again: another process has altered some. Until then At knows none.
 func (k *Keeper) Again() {
 	k.mu.Lock()
-	k.doubt = true
+	k.doubt, k.kept = true, nil
 	k.mu.Unlock()
 	k.poke()
 }
 
-// keep publishes what is in the store for At.
+// keep publishes the keys of the store for At.
 func (k *Keeper) keep(has map[string]known) {
 	k.mu.Lock()
-	k.kept = maps.Clone(has)
+	if k.kept = nil; !k.doubt {
+		k.kept = maps.Clone(has)
+	}
 	k.mu.Unlock()
 	if k.onWritten != nil {
 		k.onWritten()

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 )
@@ -30,6 +31,16 @@ func Topics(name string, roles []string) []string {
 		list = append(list, GroupTopic(r))
 	}
 	return list
+}
+
+// CheckTopic refuses a word in another form than that of a topic. The empty one stands for All.
+func CheckTopic(topic string) error {
+	group, okGroup := strings.CutPrefix(topic, "group:")
+	host, okHost := strings.CutPrefix(topic, "host:")
+	if topic == "" || topic == All || okGroup && group != "" || okHost && host != "" {
+		return nil
+	}
+	return fmt.Errorf("topic is %q, write all, group:ROLE or host:NAME", topic)
 }
 
 // TopicOf returns the topic that a word of the metaparameter export means. The word * is for every

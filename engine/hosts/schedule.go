@@ -95,16 +95,17 @@ type Choice struct {
 	Candidates []string // all that stand, sorted by name
 	Rule       Rule     // by which they were chosen
 	Revision   int64    // of the store
-	Mine       bool     // this host is chosen, and its lease proves it; only Scheduler sets it
+	Mine       bool     // this host is chosen, and its lease proves it; only Place sets it
+	Own        Rule     // by which this host stands in the store, zero for not at all; only Place sets it
 }
 
 // Equal reports whether another choice says the same, at whatever revision.
 func (c Choice) Equal(o Choice) bool {
-	return c.Mine == o.Mine && c.Rule == o.Rule && slices.Equal(c.Hosts, o.Hosts) && slices.Equal(c.Candidates, o.Candidates)
+	return c.Mine == o.Mine && c.Own == o.Own && c.Rule == o.Rule && slices.Equal(c.Hosts, o.Hosts) && slices.Equal(c.Candidates, o.Candidates)
 }
 
 // Choose returns the hosts of a schedule. Two tables of one revision answer the same. Where the
-// candidates state different rules, the one that was written last counts.
+// candidates state different rules, the last written rule counts.
 func (t *Table) Choose(name string) Choice {
 	c := Choice{Rule: t.rule(name), Candidates: slices.Sorted(maps.Keys(t.by[name])), Revision: t.revision}
 	n := min(c.Rule.Count, len(c.Candidates))

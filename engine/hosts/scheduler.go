@@ -6,7 +6,10 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // Scheduler stands for schedules in the name of one host, and says which hosts are chosen. One lease serves
@@ -19,19 +22,25 @@ type Scheduler struct {
 
 	mu     sync.Mutex
 	stands map[string]*stand // by key
+	denied map[string]error  // why the store refuses a key
 	moved  chan struct{}     // closed, and made anew, when a lease began or ended
 }
 
 // stand is one schedule that this host knows.
 type stand struct {
 	users int
-	rule  *Rule // nil: this host is no candidate
+	rule  *Rule // nil: this host does not stand
 }
 
 // NewScheduler returns a Scheduler. The candidates of a host that dies go after ttl.
 func NewScheduler(s Store, host string, ttl time.Duration) *Scheduler {
-	x := &Scheduler{store: s, host: host, keeper: NewKeeper(s, ttl), stands: map[string]*stand{}, moved: make(chan struct{})}
+	x := &Scheduler{store: s, host: host, keeper: NewKeeper(s, ttl), stands: map[string]*stand{}, denied: map[string]error{}, moved: make(chan struct{})}
 	x.keeper.OnWritten(x.move)
+	x.keeper.OnRefused(func(key string, why error) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.denied[key] = why
+	})
 	return x
 }
 
@@ -90,38 +99,66 @@ func (p *Place) Stands(r Rule) bool {
 }
 
 // Stand makes this host a candidate, and waits until the store has that. A rule in the place of another one
-// does not alter how long the host has stood. The error is that of ctx.
+// does not alter how long the host has stood. The error is that of ctx, that of a store that refuses it, or
+// ErrUnavailable if the store did not take it in some seconds. The host then goes on to try.
 func (p *Place) Stand(ctx context.Context, r Rule) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	p.s.mu.Lock()
-	st := p.s.stands[p.key()]
-	if st.rule == nil || *st.rule != r {
-		st.rule = &r
-		p.s.publish()
-	}
-	p.s.mu.Unlock()
+	p.set(&r)
+	return p.await(ctx, func() bool {
+		value, _, ok := p.s.keeper.At(p.key())
+		return ok && string(value) == string(recordOf(r))
+	})
+}
+
+// Gone waits until the store does not have this host as a candidate that it was by Stand. The error is as that of Stand.
+func (p *Place) Gone(ctx context.Context) error {
+	return p.await(ctx, func() bool { return !p.s.keeper.Has(p.key()) })
+}
+
+// await waits until the store has come to a state.
+func (p *Place) await(ctx context.Context, done func() bool) error {
+	late, stop := engine.Wake(p.s.store.Clock, callTime)
+	defer stop()
 	for {
 		moved := p.s.changes()
-		if value, _, ok := p.s.keeper.At(p.key()); ok && string(value) == string(recordOf(r)) {
+		if done() {
 			return nil
+		}
+		if err := p.denied(); err != nil {
+			return err
 		}
 		select {
 		case <-moved:
+		case <-late:
+			return errSlow
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// Withdraw makes this host no candidate any more. It does not wait for the store.
-func (p *Place) Withdraw() {
+// set states the rule by which this host stands, nil for not at all.
+func (p *Place) set(r *Rule) {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	p.s.stands[p.key()].rule = nil
-	p.s.publish()
+	st := p.s.stands[p.key()]
+	if (st.rule == nil) != (r == nil) || r != nil && *st.rule != *r {
+		delete(p.s.denied, p.key())
+		st.rule = r
+		p.s.publish()
+	}
 }
+
+func (p *Place) denied() error {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.s.denied[p.key()]
+}
+
+// Withdraw makes this host no candidate any more. It does not wait for the store.
+func (p *Place) Withdraw() { p.set(nil) }
 
 // Again has the store written again, after another process has altered a record of this host.
 func (p *Place) Again() { p.s.keeper.Again() }
@@ -134,60 +171,96 @@ func (p *Place) Ask(ctx context.Context) (Choice, error) {
 	}
 	var t Table
 	t.Take(wholeOf(kvs, rev))
-	return p.prove(t.Choose(p.name)), nil
+	return p.Prove(p.choose(&t)), nil
+}
+
+// Scheduled returns the hosts of a schedule, sorted by name, and the revision of the store that says so. It is
+// for readers without a place. They follow SchedulePrefix to hear of changes.
+func Scheduled(ctx context.Context, s Store, topic, name string) (hosts []string, revision int64, err error) {
+	c, err := NewScheduler(s, "", 0).Place(topic, name).Ask(ctx)
+	return c.Hosts, c.Revision, err
+}
+
+// choose returns the choice with the own record of this host.
+func (p *Place) choose(t *Table) Choice {
+	c := t.Choose(p.name)
+	c.Own = t.by[p.name][p.s.host].rule
+	return c
+}
+
+// Prove returns a choice with Mine as it is at this moment. It is true where the lease of this host holds, and the
+// choice was made from a state that has its record.
+func (p *Place) Prove(c Choice) Choice {
+	c.Mine = p.at() > 0 && !p.Stale(c) && slices.Contains(c.Hosts, p.s.host)
+	return c
+}
+
+// Stale reports whether a choice is older than the record of this host. Ask gives a newer one.
+func (p *Place) Stale(c Choice) bool { return c.Revision < p.at() }
+
+// at returns the revision of the own record, 0 where no lease proves it.
+func (p *Place) at() int64 {
+	_, rev, ok := p.s.keeper.At(p.key())
+	if !ok {
+		return 0
+	}
+	return rev
 }
 
 // Follow yields the choice, and each other one, until ctx ends or the World is closed. While the store is
-// lost the hosts stay as they were, and Mine is false from the end of the lease on.
-func (p *Place) Follow(ctx context.Context) iter.Seq[Choice] {
+// lost the hosts stay as they were, and Mine is false from the end of the lease on. tell is Store.Tell of the
+// reading; nil for none.
+func (p *Place) Follow(ctx context.Context, tell func(error)) iter.Seq[Choice] {
 	return func(yield func(Choice) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		var mu sync.Mutex
-		var now *Choice
-		news, over := make(chan struct{}, 1), make(chan struct{})
-		defer func() { cancel(); <-over }()
-		go func() {
-			defer close(over)
-			defer cancel()
-			var t Table
-			for c := range p.s.store.Follow(ctx, SchedulePrefix(p.topic)) {
-				t.Take(c)
-				chosen := t.Choose(p.name)
-				mu.Lock()
-				now = &chosen
-				mu.Unlock()
-				select {
-				case news <- struct{}{}:
-				default:
-				}
-			}
-		}()
+		r := &reading{news: make(chan struct{}, 1), over: make(chan struct{})}
+		defer func() { cancel(); <-r.over }()
+		go r.run(ctx, p, tell)
 		var last *Choice
 		for {
 			moved := p.s.changes()
-			mu.Lock()
-			c := now
-			mu.Unlock()
-			if c != nil {
-				proved := p.prove(*c)
+			if c := r.now.Load(); c != nil {
+				proved := p.Prove(*c)
 				if (last == nil || !last.Equal(proved)) && !yield(proved) {
 					return
 				}
 				last = &proved
 			}
 			select {
-			case <-news:
+			case <-r.news:
 			case <-moved:
-			case <-ctx.Done():
+			case <-r.over:
 				return
 			}
 		}
 	}
 }
 
+// reading is the reader of one Follow.
+type reading struct {
+	now  atomic.Pointer[Choice] // nil until the store has answered
+	news chan struct{}          // capacity 1: now is another one
+	over chan struct{}          // closed at the end
+}
+
+func (r *reading) run(ctx context.Context, p *Place, tell func(error)) {
+	defer close(r.over)
+	store := p.s.store
+	store.Tell = tell
+	var t Table
+	for c := range store.Follow(ctx, SchedulePrefix(p.topic)) {
+		t.Take(c)
+		r.now.Store(new(p.choose(&t)))
+		select {
+		case r.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // Lead calls do whenever this host is the leader: the candidate of a schedule that has stood longest. The
-// context of do ends when that is over, or can be proved no longer; another host leads only after the lease of
-// this one, so do has a third of the ttl to end. Lead returns when ctx has ended or the World is closed.
+// context of do ends when that is over, or can be proved no longer. Another host leads only after the lease of
+// this one has ended in the store, and do should end before. Lead returns when ctx has ended or the World is closed.
 func (s *Scheduler) Lead(ctx context.Context, topic, name string, do func(context.Context)) {
 	p := s.Place(topic, name)
 	defer p.End()
@@ -199,7 +272,7 @@ func (s *Scheduler) Lead(ctx context.Context, topic, name string, do func(contex
 	defer cancel()
 	standing.Go(func() { _ = p.Stand(ctx, Rule{Strategy: Sticky, Count: 1}) })
 	leads := false
-	for c := range p.Follow(ctx) {
+	for c := range p.Follow(ctx, nil) {
 		switch {
 		case c.Mine && !leads:
 			term, end := context.WithCancel(ctx)
@@ -212,14 +285,6 @@ func (s *Scheduler) Lead(ctx context.Context, topic, name string, do func(contex
 		}
 		leads = c.Mine
 	}
-}
-
-// prove sets Mine where the lease of this host proves it: its own record is in the store, in the state that the
-// choice was made from.
-func (p *Place) prove(c Choice) Choice {
-	_, rev, ok := p.s.keeper.At(p.key())
-	c.Mine = ok && c.Revision >= rev && slices.Contains(c.Hosts, p.s.host)
-	return c
 }
 
 // changes returns a channel that is closed at the next change of a proof.

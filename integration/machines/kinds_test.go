@@ -115,9 +115,10 @@ func TestKinds(t *testing.T) {
 
 // tried are the kinds that do not stand in the table, and what tries them.
 var tried = map[string]string{
-	"kv":     "it has no thing on the machine, but a key in the store: resources/kv runs it over stores that come and go",
-	"nspawn": "TestNspawn",
-	"noop":   "nothing of a machine", "print": "the same", "msg": "the same", "value": "the same", "test": "the same", "timer": "the same", "password": "the same",
+	"kv":       "it has no thing on the machine, but a key in the store: resources/kv runs it over stores that come and go",
+	"nspawn":   "TestNspawn",
+	"schedule": "it has no thing on the machine, but a place among the hosts: resources/schedule runs it over stores that come and go",
+	"noop":     "nothing of a machine", "print": "the same", "msg": "the same", "value": "the same", "test": "the same", "timer": "the same", "password": "the same",
 }
 
 // TestEveryKind: who adds a kind tries it on a machine.

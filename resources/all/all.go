@@ -19,6 +19,7 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/nspawn"
 	_ "github.com/reactivegraph/mgmt/resources/password"
 	_ "github.com/reactivegraph/mgmt/resources/pkg"
+	_ "github.com/reactivegraph/mgmt/resources/schedule"
 	_ "github.com/reactivegraph/mgmt/resources/ssh"
 	_ "github.com/reactivegraph/mgmt/resources/svc"
 	_ "github.com/reactivegraph/mgmt/resources/sysctl"

@@ -25,6 +25,7 @@ func Kinds() []string {
 		"password",
 		"pkg",
 		"print",
+		"schedule",
 		"ssh_authorized_key",
 		"svc",
 		"sysctl",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -65,14 +64,7 @@ func (x *Res) Default() engine.Res { return &Res{} }
 
 // Validate refuses topics that no host has, and a value that is to be absent.
 func (x *Res) Validate() error {
-	var errs []error
-	group, okGroup := strings.CutPrefix(x.Topic, "group:")
-	host, okHost := strings.CutPrefix(x.Topic, "host:")
-	switch {
-	case x.Topic == "", x.Topic == hosts.All, okGroup && group != "", okHost && host != "":
-	default:
-		errs = append(errs, fmt.Errorf("topic is %q, write all, group:ROLE or host:NAME", x.Topic))
-	}
+	errs := []error{hosts.CheckTopic(x.Topic)}
 	if x.State != "" && x.State != exists && x.State != absent {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", x.State))
 	}
