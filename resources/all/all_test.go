@@ -87,6 +87,8 @@ func TestKindsWithNothingToWatch(t *testing.T) {
 var remembersNothing = map[string]string{
 	"file": "the numbers of users and groups are kept for as long as their files stay the same",
 	"svc":  "only what the manager has still to be told is kept",
+
+	"schedule": "the lease is shared, and nothing of the machine is read",
 }
 
 // TestFindingC9EveryKind: a kind whose resources share what they have read of the machine forgets it after a change above one of them. Of

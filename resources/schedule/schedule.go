@@ -50,6 +50,7 @@ type Res struct {
 // Sends are the values that a schedule sends.
 type Sends struct {
 	Hosts []string `yaml:"hosts" lang:"hosts" doc:"The chosen hosts, sorted by name."`
+	Text  string   `yaml:"text" lang:"text" doc:"The same as a text, one host a line."`
 	Mine  bool     `yaml:"mine" lang:"mine" doc:"Whether this host is one of them. It is false while the store does not prove that."`
 }
 
@@ -118,7 +119,11 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 			return false, err
 		}
 	}
-	return right, x.init.Send(&Sends{Hosts: append([]string{}, c.Hosts...), Mine: c.Mine})
+	s := &Sends{Hosts: append([]string{}, c.Hosts...), Mine: c.Mine}
+	for _, host := range s.Hosts {
+		s.Text += host + "\n"
+	}
+	return right, x.init.Send(s)
 }
 
 // now returns the choice that the Watch has seen, else the one of this moment.

@@ -158,7 +158,7 @@ func (h *host) sends(t *testing.T, mine bool, names ...string) {
 		if _, err := h.CheckApply(t.Context(), true); err != nil && !errors.Is(err, engine.ErrUnavailable) {
 			t.Fatal(err)
 		}
-		if s, ok := h.f.Sent().(*Sends); ok && s.Mine == mine && slices.Equal(s.Hosts, names) {
+		if s, ok := h.f.Sent().(*Sends); ok && s.Mine == mine && slices.Equal(s.Hosts, names) && s.Text == strings.Join(append(names, ""), "\n") {
 			return
 		}
 		h.f.WaitEvent(t)
