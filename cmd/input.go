@@ -165,7 +165,15 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		}
 		i.yaml = defaultGraph
 	}
-	return yaml.New(i.yaml, yaml.Options{Source: a.source(), MaxResources: int(i.most), MaxBytes: int64(i.size)}), nil
+	o := i.limits()
+	o.Source = a.source()
+	return yaml.New(i.yaml, o), nil
+}
+
+// limits returns how large a graph in YAML may be.
+// They hold for graphs from elsewhere, too.
+func (i *input) limits() yaml.Options {
+	return yaml.Options{MaxResources: int(i.most), MaxBytes: int64(i.size)}
 }
 
 // build reads the graph and checks it. A graph that can't be used is nil, and

@@ -30,7 +30,8 @@ type runFlags struct {
 	metrics metricsFlags
 	socket  socketFlag
 	world   worldFlags
-	writers string // the group that may change objects
+	writers string   // the group that may change objects
+	trusted []string // files with the keys whose deploys this host takes
 
 	hostname   string
 	noop       string
@@ -80,6 +81,7 @@ it.`,
 	f.socket.flag(cmd)
 	f.world.flags(cmd)
 	bind(cmd, "api_write_group", &f.writers)
+	bind(cmd, "trusted_keys", &f.trusted)
 	bind(cmd, "hostname", &f.hostname)
 	bind(cmd, "noop", &f.noop)
 	bind(cmd, "no_watch", &f.noWatch)
@@ -187,6 +189,10 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
+	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, f.input.limits(), p.logger)
+	if err != nil {
+		return err
+	}
 	stored := openObjects(world, a.tables(), f.hostname, a.roles, p.logger)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
@@ -203,7 +209,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, stored.with(front), &aides{presenter: p, service: svc, exports: exports, objects: stored, dir: folder.dir, reload: reload})
+	err = f.serve(ctx, a, e, signed.with(stored.with(front)), &aides{presenter: p, service: svc, exports: exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 
@@ -227,6 +233,7 @@ type aides struct {
 	service   *service.Notifier
 	exports   *exports
 	objects   *objects
+	deploys   *deploys
 	dir       string          // the state folder; empty for none
 	reload    chan<- struct{} // has the graph read again
 }
@@ -247,6 +254,7 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	defer with.service.Start(ctx, e.Rest, dumper.stalled)()
 	defer with.exports.start(ctx, e, p.logger)()
 	defer with.objects.start(ctx, e)()
+	defer with.deploys.start(ctx, e)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
 	p.ended(context.Cause(ctx), e.Report())

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -244,7 +245,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	logger := slog.New(slog.NewTextHandler(out, nil))
 	rec := newRecorder()
 	e := &fakeEngine{list: standing(), rec: rec}
-	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Objects: objects(), Version: "v1", StateDir: "/var/lib/x"}
+	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Objects: objects(), Shared: &store.Client{}, Version: "v1", StateDir: "/var/lib/x"}
 	for _, f := range opts {
 		f(&o)
 	}

@@ -5,6 +5,9 @@ import (
 	"net/url"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 )
@@ -36,6 +39,15 @@ func words(outcomes []Outcome) (list []string) {
 // list.
 func (s *Server) routes() []httpd.Route {
 	routes := append(append(s.asking(), s.telling()...), s.profiling())
+	if s.opt.Shared != nil {
+		may := s.opt.MayWrite
+		if may == nil {
+			may = httpd.Peer.Owner
+		}
+		routes = append(routes, store.Routes(store.Options{
+			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix},
+		})...)
+	}
 	if s.opt.Objects == nil {
 		return routes
 	}
@@ -147,7 +159,7 @@ func (s *Server) profiling() httpd.Route {
 // Document returns the description of the API in OpenAPI 3.1, as JSON.
 // It needs no engine, so the reference can be made without a daemon.
 func Document() ([]byte, error) {
-	table, err := httpd.NewTable(info, (&Server{opt: Options{Objects: &model.NB{}}}).routes())
+	table, err := httpd.NewTable(info, (&Server{opt: Options{Objects: &model.NB{}, Shared: &store.Client{}}}).routes())
 	if err != nil {
 		return nil, err
 	}

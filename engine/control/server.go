@@ -42,7 +42,8 @@ type Options struct {
 	Logger   *slog.Logger          // discards when nil
 	Clock    engine.Clock          // of time spans; nil for that of the machine
 	Objects  *model.NB             // of the routes below /v1/api; without it there are none
-	MayWrite func(httpd.Peer) bool // who may change objects; nil for root and the daemon's own user
+	Shared   engine.World          // the store that hosts share, of the routes below /v1/store; without it there are none
+	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
 	Version  string
 	StateDir string
 }

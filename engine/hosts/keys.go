@@ -15,6 +15,9 @@ const (
 	tableSemaphores = "semaphores/"
 )
 
+// Prefix is that of the keys of live hosts.
+const Prefix = tableHosts
+
 // All is the topic of every host.
 const All = "all"
 

@@ -28,6 +28,8 @@ type loader struct {
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
 	cache map[string]cached
+	mem   map[string][]byte    // when not nil, the only files that there are
+	taken func(string, []byte) // is told of each file that is read; may be nil
 }
 
 type cached struct {
@@ -164,6 +166,10 @@ func (g *loading) mark(what, path string, detail any) {
 func (g *loading) path(path string, from schema.Pos) {
 	if path == "-" && from.IsZero() {
 		g.stream("stdin", g.stdin)
+		return
+	}
+	if g.mem != nil {
+		g.inMemory(path, from)
 		return
 	}
 	info, err := os.Stat(path)
@@ -323,6 +329,9 @@ func (g *loading) source(file, dir string, src []byte, private bool) {
 	sum := sha256.Sum256(src)
 	g.mark("file", file, sum)
 	g.missing = g.missing || len(src) == 0
+	if g.taken != nil {
+		g.taken(file, src)
+	}
 	known := g.loader.cache[file]
 	if known.part == nil || known.sum != sum {
 		known = cached{sum, readPart(file, src, g.most, private)}

@@ -12,16 +12,16 @@ type Grant struct {
 	Write bool
 }
 
-// HostGrants are the rights of a host with these roles, by the keys of the packages model and hosts. It reads the exports
-// of its topics, who is alive, and where an id is. It reads all objects, since the objects of several topics are watched
-// as one range of keys, and takes over those of its topics. It writes its own status, its own exports, and its own place
-// among the hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those of its
+// HostGrants are the rights of a host with these roles, by the keys of the packages model, hosts and deploy. It reads the exports
+// and the deploys of its topics, who is alive, and where an id is. It reads all objects, since the objects of several topics are watched
+// as one range of keys, and takes over those of its topics. It writes its own status, its own exports, its report
+// on deploys, and its own place among the hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those of its
 // topics. exportTo are further topics that it may export to.
 func HostGrants(host string, roles []string, exportTo ...string) []Grant {
 	name := url.PathEscape(host)
 	grants := []Grant{
 		{Key: "hosts/", Below: true}, {Key: "i/", Below: true}, {Key: "meta/", Below: true}, {Key: "m/", Below: true},
-		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true},
+		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true}, {Key: "deployed/" + name, Write: true},
 	}
 	topics := []string{"all", "host:" + host}
 	for _, r := range roles {
@@ -29,7 +29,9 @@ func HostGrants(host string, roles []string, exportTo ...string) []Grant {
 	}
 	for _, t := range topics {
 		t = url.PathEscape(t) + "/"
-		grants = append(grants, Grant{Key: "exports/" + t, Below: true})
+		for _, table := range []string{"exports/", "deploys/", "contents/"} {
+			grants = append(grants, Grant{Key: table + t, Below: true})
+		}
 		for _, table := range []string{"kv/", "schedules/", "semaphores/"} {
 			grants = append(grants, Grant{Key: table + t, Below: true, Write: true})
 		}

@@ -1,0 +1,364 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// deployFlags are those of the verbs deploy and deploys.
+// Each verb has one of its own.
+type deployFlags struct {
+	remote
+	app   *app
+	store direct
+	input input
+
+	topic    string
+	dry      bool
+	batch    string
+	failed   int
+	backTo   int64
+	takeover bool
+	sign     string
+	patience seconds
+}
+
+// newDeploy makes the verb deploy.
+func newDeploy(a *app) *cobra.Command {
+	f := &deployFlags{app: a, patience: seconds(10 * time.Minute)}
+	cmd := &cobra.Command{
+		Use:   "deploy FILE... --to TOPIC",
+		Short: "Give a graph to all hosts of a topic",
+		Long: `Deploy checks a graph, signs it, and puts it into the store. The hosts of the topic take
+it over, batch by batch: the next batch goes when the last one has converged. Where
+--max-failed hosts have failed, it stops, and the other hosts keep what they have.
+
+A topic is all, host:NAME, or group:ROLE. A host takes deploys that a key of its setting
+trusted_keys has signed. All that the graph includes goes with it.
+
+When deploy is interrupted, no further batch goes. The same command goes on with it, also on
+another machine. While one deploy to a topic is under way, another one is refused;
+--take-over replaces it.`,
+		Example: `  mgmt deploy keygen
+  mgmt deploy site.yaml --to all --dry-run
+  mgmt deploy web.yaml --to group:web --batch 10% --max-failed 2
+  mgmt deploy --to group:web --back-to 3`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.closing(f.run(cmd.Context(), args)) },
+	}
+	f.reach(cmd)
+	f.store.flags(cmd)
+	a.typesFlag(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.topic, "to", "", "the `topic` whose hosts take it")
+	fl.BoolVar(&f.dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")
+	fl.StringVar(&f.batch, "batch", "", "how many hosts take it at once: a `number`, or a share as 10% (default all)")
+	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
+	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
+	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
+	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
+	cmd.AddCommand(newKeygen(a))
+	return cmd
+}
+
+// run checks all before it writes anything.
+// From the first write on, the store has the deploy, and another operator can go on with it.
+func (f *deployFlags) run(ctx context.Context, args []string) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	world, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	s := deploy.Store{World: world}
+	o := deploy.Order{Topic: f.topic, By: operator(), Time: engine.SystemClock{}.Now(), Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
+	if f.backTo > 0 {
+		err = f.old(ctx, s, &o)
+	} else {
+		err = f.bundle(&o, args)
+	}
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		return f.preview(ctx, s, o)
+	}
+	key, err := f.key()
+	if err != nil {
+		return err
+	}
+	lead, err := s.Begin(ctx, key, o)
+	if err != nil {
+		return explained(err)
+	}
+	return f.lead(ctx, s, lead)
+}
+
+// check refuses flags that contradict each other.
+// All of it is said at once.
+func (f *deployFlags) check(args []string) error {
+	var errs []error
+	if err := checkTopic(f.topic); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := deploy.ParseBatch(f.batch); err != nil {
+		errs = append(errs, fmt.Errorf("--batch: %w", err))
+	}
+	if f.failed < 1 {
+		errs = append(errs, fmt.Errorf("--max-failed=%d: write how many hosts may fail before it stops, at least 1", f.failed))
+	}
+	switch {
+	case f.backTo == 0 && len(args) == 0:
+		errs = append(errs, errors.New("no graph is given: name its files, or an earlier deploy with --back-to"))
+	case f.backTo < 0:
+		errs = append(errs, fmt.Errorf("--back-to=%d: write the number of an earlier deploy, as mgmt deploys shows it", f.backTo))
+	case f.backTo > 0 && len(args) > 0:
+		errs = append(errs, errors.New("--back-to takes the files of an earlier deploy, so name no file"))
+	}
+	return errors.Join(errs...)
+}
+
+// checkTopic checks the form of a topic. Whether it has hosts is asked later.
+func checkTopic(topic string) error {
+	kind, name, _ := strings.Cut(topic, ":")
+	switch {
+	case topic == "":
+		return errors.New("it is not said who takes it: write --to all, --to host:NAME or --to group:ROLE")
+	case topic == hosts.All, (kind == "host" || kind == "group") && name != "":
+		return nil
+	}
+	return fmt.Errorf("--to=%s is no topic: write all, host:NAME or group:ROLE", topic)
+}
+
+// world is the store that the deploys are in: that of the daemon, or with --world the store itself.
+func (f *deployFlags) world(ctx context.Context) (engine.World, error) {
+	if f.store.given() {
+		w, err := f.store.open(ctx, f.app)
+		if err != nil {
+			return nil, err
+		}
+		return w, nil
+	}
+	return &store.Client{HTTP: f.remote.client().Transport()}, nil
+}
+
+// closing lets go of the store after a verb.
+func (f *deployFlags) closing(err error) error { return cmp.Or(err, f.store.close()) }
+
+// operator says who deploys, for the history. It proves nothing: the key does.
+func operator() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return name + "@" + cmp.Or(hostname(), "unknown")
+}
+
+// key reads the key that signs.
+// It is read after all checks, so a dry run needs none.
+func (f *deployFlags) key() (deploy.Key, error) {
+	path, err := f.sign, error(nil)
+	if path == "" {
+		if path, err = defaultKey(); err != nil {
+			return deploy.Key{}, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: make one with mgmt deploy keygen, or name its file with --sign", path)
+		}
+	}
+	return deploy.ReadKey(path)
+}
+
+// bundle reads the graphs with all that they include, and checks what the hosts will get.
+// The check reads the bundle and no file, so what a host lacks is found here.
+func (f *deployFlags) bundle(o *deploy.Order, args []string) error {
+	b, err := f.collect(args)
+	if err != nil {
+		return f.diagnose(err)
+	}
+	if err := f.validate(b); err != nil {
+		return err
+	}
+	o.Graphs = b.Graphs
+	o.Content, o.Digest, err = b.Encode()
+	return err
+}
+
+// diagnose writes findings, each with its place.
+// Another error passes as it is.
+func (f *deployFlags) diagnose(err error) error {
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		printDiagnostics(f.app.err, f.app.program(), ds)
+		return withCode(exitUsage, errors.New(ds.Summary()))
+	}
+	return err
+}
+
+// validate builds the graph of a bundle as a host does.
+// Whether a backend can do it is for each host to say.
+func (f *deployFlags) validate(b *deploy.Bundle) error {
+	d, err := loadBundle(b, f.input.limits())
+	if err != nil {
+		return f.diagnose(err)
+	}
+	if _, ds := gapi.Build(f.app.kinds(), d); ds.Err() != nil {
+		return f.diagnose(ds)
+	}
+	return nil
+}
+
+// collect reads files by absolute paths, and names them below the folder that all of them share.
+func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
+	read := map[string][]byte{}
+	var graphs []string
+	o := f.input.limits()
+	o.Source = f.app.source()
+	for _, arg := range args {
+		path, err := filepath.Abs(arg)
+		if err != nil {
+			return nil, err
+		}
+		first := true
+		folder := false
+		if info, err := os.Stat(path); err == nil {
+			folder = info.IsDir()
+		}
+		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {
+			if first && !folder || folder && filepath.Dir(name) == path {
+				graphs = append(graphs, name)
+			}
+			first = false
+			read[name] = src
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	b := &deploy.Bundle{}
+	base := commonFolder(read)
+	for name, src := range read {
+		b.Files = append(b.Files, deploy.File{Name: under(base, name), Data: src})
+	}
+	for _, name := range graphs {
+		if !slices.Contains(b.Graphs, under(base, name)) {
+			b.Graphs = append(b.Graphs, under(base, name))
+		}
+	}
+	return b, nil
+}
+
+func under(base, path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, base), string(filepath.Separator)))
+}
+
+// commonFolder returns the folder that has all files.
+// Names below it keep the relative paths by which the files include each other.
+func commonFolder(files map[string][]byte) (base string) {
+	for name := range files {
+		dir := filepath.Dir(name)
+		if base == "" {
+			base = dir
+		}
+		for base != dir && !strings.HasPrefix(dir, strings.TrimSuffix(base, "/")+"/") && filepath.Dir(base) != base {
+			base = filepath.Dir(base)
+		}
+	}
+	return base
+}
+
+// old takes the content of an earlier deploy. Its signature is the hosts' business: the new one covers the files again.
+func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) error {
+	record, err := s.Get(ctx, f.topic, f.backTo)
+	if err != nil {
+		return explained(err)
+	}
+	m, err := record.Read()
+	if err != nil {
+		return err
+	}
+	if o.Content, err = s.Content(ctx, m); err != nil {
+		return explained(err)
+	}
+	o.Digest, o.Graphs = m.Digest, m.Graphs
+	b, err := deploy.Decode(o.Content)
+	if err != nil {
+		return err
+	}
+	return f.validate(b)
+}
+
+// preview says which hosts would take it.
+// The batches are those of this moment; a deploy looks again before each batch.
+func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Order) error {
+	members, err := f.members(ctx, s)
+	if err != nil {
+		return explained(err)
+	}
+	batch, err := deploy.ParseBatch(f.batch)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f.app.out, "would deploy %s (%d bytes, %s) to %s\n", strings.Join(o.Graphs, ", "), len(o.Content), o.Digest, f.topic)
+	if len(members.topic) == 0 {
+		fmt.Fprintln(f.app.out, noHosts(f.topic))
+	}
+	for i, list := 1, members.topic; len(list) > 0; i++ {
+		n := min(len(list), batch.Of(len(members.topic)))
+		fmt.Fprintf(f.app.out, "batch %d: %s\n", i, strings.Join(list[:n], " "))
+		list = list[n:]
+	}
+	return nil
+}
+
+func noHosts(topic string) string {
+	return "no host that is there takes deploys to " + topic + ": a host needs the public key in its setting trusted_keys, and the topic; those that come later take it"
+}
+
+// members are the hosts of one look.
+type members struct {
+	live    []string // the hosts with a lease
+	topic   []string // the live hosts of the topic
+	reports []deploy.Report
+}
+
+// members looks at the hosts once.
+// A host without a report takes no deploys: it trusts no key.
+func (f *deployFlags) members(ctx context.Context, s deploy.Store) (m members, err error) {
+	world, err := f.world(ctx)
+	if err != nil {
+		return m, err
+	}
+	list, err := hosts.Members(ctx, world)
+	if err != nil {
+		return m, err
+	}
+	for _, h := range list {
+		m.live = append(m.live, h.Name)
+	}
+	m.reports, err = s.Reports(ctx)
+	for _, r := range m.reports {
+		if slices.Contains(m.live, r.Host) && slices.Contains(r.Topics, f.topic) {
+			m.topic = append(m.topic, r.Host)
+		}
+	}
+	return m, err
+}

@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/deployed"
+	"github.com/reactivegraph/mgmt/gapi/merge"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// deploysFolder is the folder of the state folder with the deploys in effect.
+const deploysFolder = "deploys"
+
+// deploys are the deploys of this host: a frontend for each of its topics, and the report about them.
+// There are none where no key is trusted.
+type deploys struct {
+	fronts   []*deployed.Frontend
+	reporter deployed.Reporter
+}
+
+// openDeploys makes the frontends of the topics. The keys are read once, at the start.
+func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, log *slog.Logger) (*deploys, error) {
+	d := &deploys{}
+	trusted, err := trustedKeys(a.source(), files)
+	if err != nil || len(trusted) == 0 {
+		return d, err
+	}
+	if dir != "" {
+		dir = filepath.Join(dir, deploysFolder)
+	}
+	if host == "" {
+		host = hostname()
+	}
+	for _, topic := range hosts.Topics(host, a.roles) {
+		d.fronts = append(d.fronts, deployed.New(deployed.Options{
+			World: w, Host: host, Topic: topic, Trusted: trusted, Dir: dir,
+			Load: func(b *deploy.Bundle) (*gapi.Declared, error) { return loadBundle(b, o) },
+		}))
+	}
+	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Clock: engine.SystemClock{}, Log: log}
+	d.reporter.Init()
+	return d, nil
+}
+
+// trustedKeys reads the files of the setting trusted_keys. As root, a file that others can write is refused.
+func trustedKeys(from gapi.Source, files []string) (keys []deploy.Public, err error) {
+	var errs []error
+	for _, path := range files {
+		more, err := publicKeys(from, path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("trusted_keys: %s: %w", path, gapi.WithoutPath(err)))
+		}
+		keys = append(keys, more...)
+	}
+	return keys, errors.Join(errs...)
+}
+
+// maxPublic bounds a file with public keys, in bytes.
+const maxPublic = 1 << 20
+
+func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
+	f, _, err := from.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := gapi.ReadBounded(f, maxPublic, "too big: a file with keys")
+	if err != nil {
+		return nil, err
+	}
+	return deploy.ReadPublic(text)
+}
+
+// loadBundle makes the graph of a bundle.
+// Several graphs become a graph of their own, which includes them.
+// Nothing is read from the disk.
+func loadBundle(b *deploy.Bundle, o yaml.Options) (*gapi.Declared, error) {
+	files, root := b.Map(), b.Graphs[0]
+	if len(b.Graphs) > 1 {
+		var list strings.Builder
+		for _, name := range b.Graphs {
+			fmt.Fprintf(&list, "- %q\n", name)
+		}
+		for root = "deploy"; files[root] != nil; {
+			root += "_"
+		}
+		files[root] = []byte("include:\n" + list.String())
+	}
+	return yaml.LoadFiles(root, files, o)
+}
+
+// with adds the deploys to a frontend.
+// The topics are merged, so a resource of two of them is an error that names both places.
+func (d *deploys) with(front gapi.Frontend) gapi.Frontend {
+	list := []gapi.Frontend{front}
+	for _, f := range d.fronts {
+		list = append(list, f)
+	}
+	return merge.New(list...)
+}
+
+// start reports how the deploys stand while the engine runs. The returned function ends it.
+// The report stays in the store: it says which hosts there are, also while they are off.
+func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
+	if len(d.fronts) == 0 {
+		return func() {}
+	}
+	d.reporter.Stand = func(ctx context.Context) (deployed.Stand, error) { return standOf(ctx, e) }
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { d.reporter.Run(ctx) })
+	wg.Go(func() {
+		for ev := range e.Events(ctx) {
+			switch ev.Kind {
+			case mgmt.EventConverged, mgmt.EventStirred, mgmt.EventLoaded:
+				d.reporter.Touch()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// standOf says how the graph stands, with the resources that keep a deploy from being good.
+// Members of a group share the state of their owner.
+func standOf(ctx context.Context, e *mgmt.Engine) (deployed.Stand, error) {
+	list, rest, err := e.Stand(ctx)
+	if err != nil {
+		return deployed.Stand{}, err
+	}
+	s := deployed.Stand{Rests: rest.Converged, Failed: map[string]string{}}
+	for _, st := range list {
+		why := ""
+		switch {
+		case st.State == engine.StateFailed && st.Err != nil:
+			why = st.Err.Error()
+		case st.State == engine.StateFailed:
+			why = "it has failed"
+		case st.State == engine.StateBlocked:
+			why = "it waits for " + st.BlockedBy
+		default:
+			continue
+		}
+		s.Failed[st.Resource] = why
+		if _, members, err := e.Group(ctx, st.Resource); err == nil {
+			for _, m := range members {
+				s.Failed[m] = why
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/deploy"
+)
+
+// defaultKey is where an operator has the key that signs deploys.
+// Hosts have no such file: they need its public half alone.
+func defaultKey() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", errors.New("there is no folder for the key: name its file with --sign")
+	}
+	return filepath.Join(dir, "mgmt", "deploy.key"), nil
+}
+
+// newKeygen makes the verb that makes a key. The key itself is never printed.
+// Its file is made with mode 0600, and a file of that name is left as it is.
+func newKeygen(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "keygen [FILE]",
+		Short: "Make the key that signs deploys",
+		Long: `Keygen makes a key pair. FILE has the private key, which no other user can read, and
+FILE.pub the public one. Hosts whose setting trusted_keys names a copy of FILE.pub take
+the deploys that the key has signed. Without FILE it is deploy.key in the folder mgmt of
+your configuration. A file that is there is never replaced.`,
+		Example: "  mgmt deploy keygen\n  mgmt deploy keygen /root/deploy.key",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := defaultKey()
+			if len(args) > 0 {
+				path, err = args[0], nil
+			}
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return err
+			}
+			key, err := deploy.NewKey()
+			if err != nil {
+				return err
+			}
+			if err := deploy.WriteKey(path, key); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "%s has the private key: keep it, and give it to nobody\n%s.pub is for the hosts: name it in their setting trusted_keys\nthe key is %s\n", path, path, key.Public().ID)
+			return err
+		},
+	}
+}

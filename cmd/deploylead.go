@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+)
+
+// The time between two looks at the hosts: short where something has moved, and longer in a quiet time.
+const (
+	shortLook = 100 * time.Millisecond
+	longLook  = time.Second
+)
+
+// lead waits for the hosts, and lets the batches go.
+func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) error {
+	m := l.Manifest
+	verb := "deploy"
+	if l.Resumed {
+		verb = "goes on: deploy"
+	}
+	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, strings.Join(m.Graphs, ", "), m.Size, m.Digest)
+	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}}
+	wait := shortLook
+	for {
+		moved, err := w.look(ctx, s)
+		switch {
+		case errors.Is(err, deploy.ErrTaken):
+			return err
+		case err != nil && ctx.Err() == nil:
+			return fmt.Errorf("%w; no further batch goes, and the same command goes on with it", explained(err))
+		case l.Rollout.State != deploy.Running:
+			return w.end()
+		}
+		wait = min(2*wait, longLook)
+		if moved {
+			wait = shortLook
+		}
+		if err := engine.Sleep(ctx, engine.SystemClock{}, wait); err != nil {
+			return fmt.Errorf("interrupted: no further batch of deploy %d goes; the same command goes on with it", m.Number)
+		}
+	}
+}
+
+// waiter is one lead of a rollout.
+// Its clock begins with the operator: an operator who goes on gives each host its time again.
+type waiter struct {
+	*deployFlags
+	lead   *deploy.Lead
+	since  map[string]time.Time // when a host was first seen in a batch
+	phases map[string]deploy.Phase
+	seen   members
+}
+
+// look looks at the hosts once, says what has changed, and lets a batch go.
+// It asks the store twice, and writes only where the rollout moves.
+func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err error) {
+	if w.seen, err = w.members(ctx, s); err != nil {
+		return false, err
+	}
+	news := w.tell()
+	before := w.lead.Rollout.Hosts
+	moved, err = w.lead.Step(ctx, w.seen.live, w.seen.reports, w.late())
+	if err != nil {
+		return false, err
+	}
+	if more := w.lead.Rollout.Hosts; len(more) > len(before) {
+		fmt.Fprintf(w.app.out, "next: %s\n", strings.Join(more[len(before):], " "))
+	}
+	return moved || news, nil
+}
+
+// late returns the hosts of the batches that have taken too long.
+func (w *waiter) late() map[string]bool {
+	late, now := map[string]bool{}, engine.SystemClock{}.Now()
+	for _, host := range w.lead.Rollout.Hosts {
+		first, known := w.since[host]
+		if !known {
+			w.since[host], first = now, now
+		}
+		late[host] = now.Sub(first) > time.Duration(w.patience)
+	}
+	return late
+}
+
+// tell says which hosts have got further.
+func (w *waiter) tell() (news bool) {
+	for _, r := range w.seen.reports {
+		if !slices.Contains(w.lead.Rollout.Hosts, r.Host) {
+			continue
+		}
+		st := r.Deploys[w.topic]
+		p := w.lead.Rollout.PhaseOf(r.Host, st)
+		if w.phases[r.Host] == p || p == deploy.Waits {
+			continue
+		}
+		w.phases[r.Host], news = p, true
+		switch p {
+		case deploy.Failed, deploy.Refused:
+			fmt.Fprintf(w.app.out, "%s %s: %s\n", r.Host, p, withWord(st))
+		case deploy.Converged:
+			fmt.Fprintf(w.app.out, "%s %s\n", r.Host, p)
+		}
+	}
+	return news
+}
+
+// withWord is the error of a host with the word for programs.
+func withWord(st deploy.Standing) string {
+	if st.Code == "" {
+		return oneLine(st.Error)
+	}
+	return oneLine(st.Error) + " (" + st.Code + ")"
+}
+
+// end says what the rollout has led to.
+func (w *waiter) end() error {
+	n, count := w.lead.Manifest.Number, map[deploy.Phase]int{}
+	for _, p := range w.phases {
+		count[p]++
+	}
+	if w.lead.Rollout.State == deploy.Stopped {
+		return withCode(exitFailed, fmt.Errorf("deploy %d to %s has stopped: %s failed, and %s; the other hosts keep what they have. "+
+			"Mend the graph and deploy it, go back with --back-to %d, or go on with the same command and a higher --max-failed",
+			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused], "host"), plural(count[deploy.Converged], "host")+" converged", max(1, w.lead.Rollout.Base)))
+	}
+	if len(w.seen.topic) == 0 {
+		fmt.Fprintln(w.app.err, noHosts(w.topic))
+	}
+	fmt.Fprintf(w.app.out, "deploy %d to %s is done: %s converged\n", n, w.topic, plural(count[deploy.Converged], "host"))
+	return nil
+}

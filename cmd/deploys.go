@@ -1,0 +1,129 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/deploy"
+)
+
+// deployRow is a deploy of the list.
+type deployRow struct {
+	deploy.Manifest
+	Key   string       `json:"key"`
+	State deploy.State `json:"state,omitempty"` // of the newest of its topic
+	Error string       `json:"error,omitempty"` // why its record cannot be read
+}
+
+// hostRow is how the deploys of one topic stand on a host.
+type hostRow struct {
+	Host  string `json:"host"`
+	Topic string `json:"topic"`
+	deploy.Standing
+}
+
+// newDeploys makes the verb that lists the deploys.
+func newDeploys(a *app) *cobra.Command {
+	f := &deployFlags{app: a}
+	cmd := &cobra.Command{
+		Use:   "deploys",
+		Short: "List the deploys, and what the hosts have of them",
+		Long: `Deploys lists the deploys in the store, the oldest first, and then the hosts with the deploy
+that each of them has in effect, and why it has refused one. The state is that of the
+newest deploy of a topic: running, stopped or done.`,
+		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.closing(f.history(cmd.Context())) },
+	}
+	f.remote.flags(cmd)
+	f.store.flags(cmd)
+	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
+	return cmd
+}
+
+// history lists deploys and hosts.
+// A record that cannot be read is a row with its error, and hides no other.
+func (f *deployFlags) history(ctx context.Context) error {
+	world, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	s := deploy.Store{World: world}
+	list, err := s.History(ctx, f.topic)
+	if err != nil {
+		return explained(err)
+	}
+	states := map[string]deploy.Rollout{}
+	var rows []deployRow
+	for _, d := range list {
+		if _, known := states[d.Topic]; !known {
+			if states[d.Topic], err = s.Rollout(ctx, d.Topic); err != nil {
+				states[d.Topic] = deploy.Rollout{} // the list goes on: the hosts say why they refuse it
+			}
+		}
+		row := deployRow{Manifest: d.Manifest, Key: d.Record.Key}
+		if r := states[d.Topic]; r.Number == d.Number {
+			row.State = r.State
+		}
+		if d.Err != nil {
+			row.Error = d.Err.Error()
+		}
+		rows = append(rows, row)
+	}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return explained(err)
+	}
+	return f.show(rows, f.hostRows(reports))
+}
+
+// hostRows returns the standings of the hosts, sorted by host and topic.
+// A host that has taken no deploy yet has no row.
+func (f *deployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
+	for _, r := range reports {
+		for topic, st := range r.Deploys {
+			if (f.topic == "" || f.topic == topic) && (st.Number > 0 || st.Refused > 0) {
+				rows = append(rows, hostRow{r.Host, topic, st})
+			}
+		}
+	}
+	slices.SortFunc(rows, func(a, b hostRow) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Topic, b.Topic)) })
+	return rows
+}
+
+// show writes both lists.
+func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
+	if f.output.word == "json" {
+		enc := json.NewEncoder(f.app.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(map[string]any{"deploys": rows, "hosts": hosts})
+	}
+	w := tabwriter.NewWriter(f.app.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TOPIC\tNUMBER\tTIME\tBY\tGRAPHS\tSTATE")
+	for _, r := range rows {
+		graphs := strings.Join(r.Graphs, " ")
+		if r.BackTo > 0 {
+			graphs += " (back to " + strconv.FormatInt(r.BackTo, 10) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", r.Topic, r.Number, r.Time.Local().Format("2006-01-02 15:04:05"), r.By, oneLine(graphs), cmp.Or(string(r.State), oneLine(r.Error)))
+	}
+	if len(hosts) > 0 {
+		fmt.Fprintln(w, "\nHOST\tTOPIC\tNUMBER\tSTATE\tERROR")
+	}
+	for _, h := range hosts {
+		why := withWord(h.Standing)
+		if h.Refused > 0 {
+			why = fmt.Sprintf("refuses %d: %s", h.Refused, why)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", h.Host, h.Topic, h.Number, h.State, why)
+	}
+	return w.Flush()
+}

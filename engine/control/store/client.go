@@ -1,0 +1,115 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+)
+
+// Client is the store of a daemon, as far as its API shows it. It may be used by many goroutines.
+type Client struct {
+	HTTP http.RoundTripper // carries the requests to the daemon
+}
+
+var _ engine.World = (*Client)(nil)
+
+// errNoWatch tells that a client of a daemon cannot watch or lease: it asks again.
+var errNoWatch = fmt.Errorf("%w: the API of a daemon has neither a watch nor a lease on its store", engine.ErrRefused)
+
+// Get implements engine.World.
+func (c *Client) Get(ctx context.Context, key string) (engine.KV, error) {
+	p, err := c.List(ctx, key, engine.ListOptions{Limit: 1})
+	if err != nil {
+		return engine.KV{}, err
+	}
+	if len(p.KVs) == 0 || p.KVs[0].Key != key { // keys are sorted, so the shortest is the first
+		return engine.KV{}, engine.ErrNotFound
+	}
+	return p.KVs[0], nil
+}
+
+// List implements engine.World.
+func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	var p Page
+	if err := c.ask(ctx, listPath, ListRequest{Prefix: prefix, At: o.At, Limit: o.Limit, After: o.After}, &p); err != nil {
+		return engine.Page{}, err
+	}
+	out := engine.Page{Revision: p.Revision, More: p.More, KVs: make([]engine.KV, len(p.KVs))}
+	for i, kv := range p.KVs {
+		out.KVs[i] = engine.KV(kv)
+	}
+	return out, nil
+}
+
+// Txn implements engine.World.
+func (c *Client) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+	q := TxnRequest{Compares: make([]Compare, len(compares)), Ops: make([]Op, len(ops))}
+	for i, c := range compares {
+		q.Compares[i] = Compare(c)
+	}
+	for i, op := range ops {
+		q.Ops[i] = Op{Key: op.Key, Value: op.Value, Delete: op.Delete}
+	}
+	var a TxnAnswer
+	err = c.ask(ctx, txnPath, q, &a)
+	return a.Revision, a.Done, err
+}
+
+// Watch implements engine.World. It yields an error of the class engine.ErrRefused.
+func (c *Client) Watch(context.Context, string, int64) iter.Seq2[engine.Batch, error] {
+	return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, errNoWatch) }
+}
+
+// Lease implements engine.World. It returns an error of the class engine.ErrRefused.
+func (c *Client) Lease(context.Context, time.Duration) (engine.Lease, error) { return nil, errNoWatch }
+
+// Limits implements engine.World.
+func (c *Client) Limits() engine.Limits { return engine.DefaultLimits() }
+
+// Close implements engine.World. There is nothing to close.
+func (c *Client) Close() error { return nil }
+
+// ask sends a request and reads the answer. An error of the daemon is a *httpd.Problem.
+func (c *Client) ask(ctx context.Context, path string, q, out any) error {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://mgmt"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.HTTP.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		return json.NewDecoder(resp.Body).Decode(out)
+	}
+	p := &httpd.Problem{}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil || p.Detail == "" {
+		p = httpd.NewProblem(resp.StatusCode, "the answer is %s", resp.Status)
+	}
+	switch resp.StatusCode {
+	case http.StatusNotFound:
+		return errors.New("the daemon has no API for deploys: it is older than this program")
+	case http.StatusServiceUnavailable:
+		return errors.Join(p, engine.ErrUnavailable)
+	}
+	return p
+}

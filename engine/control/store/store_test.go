@@ -1,0 +1,119 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve serves a World on a socket, and returns a client of it.
+func serve(t *testing.T, w engine.World, may bool) *store.Client {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "s")
+	frame := &httpd.Server{Table: httpd.MustTable(httpd.Info{Title: "Store"}, store.Routes(store.Options{
+		World: w, MayWrite: func(httpd.Peer) bool { return may }, Read: []string{"hosts/"}, Write: []string{"deploys/"},
+	}))}
+	l, err := httpd.Listen(t.Context(), path, httpd.SocketOptions{Mode: 0o600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error)
+	go func() { done <- frame.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return &store.Client{HTTP: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return httpd.Dial(ctx, path)
+	}}}
+}
+
+// status returns that of an answer of the daemon.
+func status(err error) int {
+	if p, ok := errors.AsType[*httpd.Problem](err); ok {
+		return p.Status
+	}
+	return 0
+}
+
+// TestClient: a client is the World of the daemon, in its prefixes.
+func TestClient(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	c, ctx := serve(t, w, true), t.Context()
+	value := []byte{0, 0xff, 'x'}
+	rev, ok, err := c.Txn(ctx, []engine.Compare{{Key: "deploys/a"}}, []engine.Op{{Key: "deploys/a", Value: value}, {Key: "deploys/ab"}})
+	if err != nil || !ok {
+		t.Fatalf("the transaction: %t, %v", ok, err)
+	}
+	if kv, err := c.Get(ctx, "deploys/a"); err != nil || string(kv.Value) != string(value) || kv.Revision != rev {
+		t.Errorf("the key is %+v: %v", kv, err)
+	}
+	if _, ok, err := c.Txn(ctx, []engine.Compare{{Key: "deploys/a"}}, []engine.Op{{Key: "deploys/a", Delete: true}}); ok || err != nil {
+		t.Errorf("a comparison that does not hold: %t, %v", ok, err)
+	}
+	if _, err := c.Get(ctx, "deploys/"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("an absent key: %v", err)
+	}
+	p, err := c.List(ctx, "deploys/", engine.ListOptions{Limit: 1})
+	if err != nil || len(p.KVs) != 1 || !p.More {
+		t.Errorf("the page is %+v: %v", p, err)
+	}
+	p, err = c.List(ctx, "deploys/", engine.ListOptions{At: p.Revision, After: "deploys/a"})
+	if err != nil || len(p.KVs) != 1 || p.KVs[0].Key != "deploys/ab" {
+		t.Errorf("the next page is %+v: %v", p, err)
+	}
+}
+
+// TestRefused: keys outside the prefixes, transactions that are too large, and callers without the right are 4xx.
+func TestRefused(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	c, ctx := serve(t, w, true), t.Context()
+	put := func(key string) error { _, _, err := c.Txn(ctx, nil, []engine.Op{{Key: key}}); return err }
+	_, err := c.List(ctx, "m/", engine.ListOptions{})
+	_, all := c.List(ctx, "", engine.ListOptions{})
+	_, _, compare := c.Txn(ctx, []engine.Compare{{Key: "m/x"}}, nil)
+	for what, err := range map[string]error{"a read": err, "a read of all": all, "a write": put("m/x"), "a write of a host": put("hosts/x"), "a comparison": compare} {
+		if status(err) != http.StatusForbidden {
+			t.Errorf("%s outside is %v", what, err)
+		}
+	}
+	if _, err := c.List(ctx, "hosts/", engine.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := c.Txn(ctx, nil, []engine.Op{{Key: "deploys/x", Value: make([]byte, 2<<20)}}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "bytes") {
+		t.Errorf("2 MiB are %v", err)
+	}
+	if _, err := serve(t, w, false).List(ctx, "deploys/", engine.ListOptions{}); status(err) != http.StatusForbidden {
+		t.Errorf("a caller without the right gets %v", err)
+	}
+	if _, err := c.Lease(ctx, 1); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a lease is %v", err)
+	}
+	for _, err := range c.Watch(ctx, "deploys/", 0) {
+		if !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("a watch is %v", err)
+		}
+	}
+	_ = w.Close()
+	if _, err := c.Get(ctx, "deploys/a"); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("a closed store is %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Order is what an operator wants to deploy. The caller has checked the graph.
+type Order struct {
+	Topic     string
+	Content   []byte // the encoding of a Bundle, and its digest
+	Digest    string
+	Graphs    []string
+	BackTo    int64 // the number of the old deploy, where the content is that of one
+	By        string
+	Time      time.Time
+	Batch     string
+	MaxFailed int
+	Takeover  bool // also where another deploy is under way
+}
+
+// Lead is a rollout that an operator leads.
+type Lead struct {
+	Manifest Manifest
+	Rollout  Rollout
+	Resumed  bool // it was under way, or stopped, and goes on
+
+	store    Store
+	revision int64 // of the rollout
+}
+
+// Begin writes a deploy, and returns its rollout. Where the same content is under way or has stopped, that goes on. The
+// error is of ErrBusy where another content is under way, or another operator was faster.
+func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
+	if _, err := ParseBatch(o.Batch); err != nil {
+		return nil, err
+	}
+	now, revision, err := s.rollout(ctx, o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	if now.Number > 0 && now.State != Done {
+		l, err := s.resume(ctx, o, now, revision)
+		if l != nil || err != nil {
+			return l, err
+		}
+		if now.State == Running && !o.Takeover {
+			return nil, fmt.Errorf("%w: number %d by %s; wait for it, or deploy with --take-over", ErrBusy, now.Number, now.By)
+		}
+	}
+	m := Manifest{Topic: o.Topic, Number: now.Number + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC()}
+	if m.Parts, err = s.PutContent(ctx, o.Topic, o.Digest, o.Content); err != nil {
+		return nil, err
+	}
+	r := Rollout{Number: m.Number, Base: now.Number, State: Running, By: o.By, Batch: o.Batch, MaxFailed: o.MaxFailed}
+	if now.State != Done {
+		r.Base = now.Base // the hosts that the one before has not reached stay where they are
+	}
+	return s.write(ctx, key, m, r, revision)
+}
+
+// write writes the record and the rollout in one transaction.
+func (s Store) write(ctx context.Context, key Key, m Manifest, r Rollout, revision int64) (*Lead, error) {
+	record, err := key.Sign(m)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	rollout, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	at, ok, err := s.World.Txn(ctx,
+		[]engine.Compare{{Key: RolloutKey(m.Topic), Revision: revision}, {Key: recordKey(m.Topic, m.Number)}},
+		[]engine.Op{{Key: recordKey(m.Topic, m.Number), Value: text}, {Key: RolloutKey(m.Topic), Value: rollout}})
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%w: it was faster; look at mgmt deploys", ErrBusy)
+	}
+	return &Lead{Manifest: m, Rollout: r, store: s, revision: at}, nil
+}
+
+// resume goes on with a rollout of the same content; it returns nil where the content is another one.
+func (s Store) resume(ctx context.Context, o Order, now Rollout, revision int64) (*Lead, error) {
+	record, err := s.Get(ctx, o.Topic, now.Number)
+	if err != nil {
+		return nil, err
+	}
+	m, err := record.Read()
+	if err != nil || m.Digest != o.Digest || m.BackTo != o.BackTo {
+		return nil, nil // a record that cannot be read is replaced by the next one
+	}
+	l := &Lead{Manifest: m, Rollout: now, Resumed: true, store: s, revision: revision}
+	r := now
+	r.State, r.By, r.Batch, r.MaxFailed = Running, o.By, o.Batch, o.MaxFailed
+	return l, l.set(ctx, r)
+}
+
+// rollout returns the rollout of a topic, with its revision; both are zero where there is none.
+func (s Store) rollout(ctx context.Context, topic string) (r Rollout, revision int64, err error) {
+	kv, err := s.World.Get(ctx, RolloutKey(topic))
+	if errors.Is(err, engine.ErrNotFound) {
+		return Rollout{State: Done}, 0, nil
+	}
+	if err != nil {
+		return r, 0, err
+	}
+	r, err = ReadRollout(kv.Value)
+	return r, kv.Revision, err
+}
+
+// Rollout returns the rollout of a topic; the zero number stands for none.
+func (s Store) Rollout(ctx context.Context, topic string) (Rollout, error) {
+	r, _, err := s.rollout(ctx, topic)
+	return r, err
+}
+
+// set writes the rollout, if this operator still leads it.
+func (l *Lead) set(ctx context.Context, r Rollout) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	key := RolloutKey(l.Manifest.Topic)
+	at, ok, err := l.store.World.Txn(ctx, []engine.Compare{{Key: key, Revision: l.revision}}, []engine.Op{{Key: key, Value: text}})
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return ErrTaken
+	}
+	l.Rollout, l.revision = r, at
+	return nil
+}
+
+// Step looks at the hosts once, and lets the next batch go where the last one has converged. moved says that the rollout
+// is another one than before. live are the hosts with a lease. Hosts in late have taken too long, and count as failed.
+func (l *Lead) Step(ctx context.Context, live []string, reports []Report, late map[string]bool) (moved bool, err error) {
+	standings := map[string]Standing{}
+	var members []string
+	for _, r := range reports {
+		standings[r.Host] = r.Deploys[l.Manifest.Topic]
+		if slices.Contains(r.Topics, l.Manifest.Topic) && slices.Contains(live, r.Host) {
+			members = append(members, r.Host)
+		}
+	}
+	next, moved, err := l.Rollout.Next(members, standings, late)
+	if err != nil || !moved {
+		return false, err
+	}
+	return true, l.set(ctx, next)
+}
+
+// Reports returns the reports of the hosts, sorted by their names. A report that cannot be read is left out: its host then counts
+// as a host without the deploy.
+func (s Store) Reports(ctx context.Context) (list []Report, err error) {
+	kvs, err := s.list(ctx, tableDeployed)
+	for _, kv := range kvs {
+		var r Report
+		if json.Unmarshal(kv.Value, &r) == nil && ReportKey(r.Host) == kv.Key {
+			list = append(list, r)
+		}
+	}
+	return list, err
+}

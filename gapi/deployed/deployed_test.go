@@ -1,0 +1,400 @@
+package deployed_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/deployed"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// rig is a store with one operator.
+type rig struct {
+	t     *testing.T
+	world *memory.World
+	store deploy.Store
+	key   deploy.Key
+}
+
+func newRig(t *testing.T) *rig {
+	w := memory.New()
+	t.Cleanup(func() { _ = w.Close() })
+	k, err := deploy.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &rig{t, w, deploy.Store{World: w}, k}
+}
+
+// order makes an order of a text. The graph of a text is a resource of that name; see load.
+func (r *rig) order(text string) deploy.Order {
+	b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(text)}}}
+	content, digest, err := b.Encode()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "me", MaxFailed: 1, Batch: "1"}
+}
+
+func load(b *deploy.Bundle) (*gapi.Declared, error) {
+	text := string(b.Files[0].Data)
+	if strings.HasPrefix(text, "unreadable") {
+		return nil, errors.New("this is no graph")
+	}
+	return &gapi.Declared{Resources: []gapi.Declaration{{Kind: "noop", Name: text}}}, nil
+}
+
+// put writes an order. Without hosts its rollout is done at once.
+func (r *rig) put(text string) *deploy.Lead {
+	r.t.Helper()
+	l, err := r.store.Begin(r.t.Context(), r.key, r.order(text))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := l.Step(r.t.Context(), nil, nil, nil); err != nil {
+		r.t.Fatal(err)
+	}
+	return l
+}
+
+// set writes a key as a foe with access to the store does.
+func (r *rig) set(key string, value any) {
+	r.t.Helper()
+	text, ok := value.([]byte)
+	if !ok {
+		var err error
+		if text, err = json.Marshal(value); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if _, _, err := r.world.Txn(r.t.Context(), nil, []engine.Op{{Key: key, Value: text}}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// host is a host: an engine that takes any graph but one named bad, and reports.
+type host struct {
+	*rig
+	name string
+	end  func()
+
+	mu    sync.Mutex
+	graph string
+}
+
+// start starts a host, which ends with the test.
+func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
+	h := &host{rig: r, name: name}
+	if trusted == nil {
+		trusted = []deploy.Public{r.key.Public()}
+	}
+	f := deployed.New(deployed.Options{World: r.world, Host: name, Topic: "all", Trusted: trusted, Dir: dir, Load: load})
+	report := deployed.Reporter{
+		World: r.world, Host: name, Fronts: []*deployed.Frontend{f}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler), Stand: h.stand,
+	}
+	report.Init()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { report.Run(ctx) })
+	wg.Go(func() {
+		for d, err := range f.Graphs(ctx, gapi.Env{}) {
+			if err == nil {
+				h.judge(d)
+				report.Touch()
+			}
+		}
+	})
+	h.end = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	r.t.Cleanup(h.end)
+	return h
+}
+
+// judge is the engine.
+func (h *host) judge(d *gapi.Declared) {
+	name := ""
+	if len(d.Resources) > 0 {
+		name = d.Resources[0].Name
+	}
+	var err error
+	if name == "bad" {
+		err = errors.New("the engine refuses it")
+	} else {
+		h.mu.Lock()
+		h.graph = name
+		h.mu.Unlock()
+	}
+	if d.Done != nil {
+		d.Done(gapi.Outcome{Err: err})
+	}
+}
+
+func (h *host) stand(context.Context) (deployed.Stand, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := deployed.Stand{Rests: true, Failed: map[string]string{"noop[other]": "no concern of this deploy"}}
+	if strings.HasPrefix(h.graph, "fails") {
+		s.Failed["noop["+h.graph+"]"] = "it fails"
+	}
+	return s, nil
+}
+
+func (h *host) report() deploy.Standing {
+	list, err := h.store.Reports(context.Background())
+	if err != nil {
+		return deploy.Standing{}
+	}
+	for _, r := range list {
+		if r.Host == h.name {
+			return r.Deploys["all"]
+		}
+	}
+	return deploy.Standing{}
+}
+
+// wants waits until the host has a graph, and a report with this number, this state and this code.
+func (h *host) wants(graph string, number int64, state, code string) {
+	h.t.Helper()
+	var got string
+	want := fmt.Sprint(graph, " ", number, " ", state, " ", code)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		h.mu.Lock()
+		graph := h.graph
+		h.mu.Unlock()
+		st := h.report()
+		if got = fmt.Sprint(graph, " ", st.Number, " ", st.State, " ", st.Code); got == want {
+			return
+		}
+	}
+	h.t.Fatalf("the host %s has %s, want %s: %+v", h.name, got, want, h.report())
+}
+
+// TestTake: a deploy takes effect, the next one too, and an old one under a new number.
+func TestTake(t *testing.T) {
+	r := newRig(t)
+	h := r.start("h", t.TempDir())
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	r.put("two")
+	h.wants("two", 2, deploy.StateConverged, "")
+	r.put("one")
+	h.wants("one", 3, deploy.StateConverged, "")
+	r.put("fails")
+	h.wants("fails", 4, deploy.StateFailed, "")
+}
+
+// TestForged: whatever a user of the store writes, the host keeps its deploy, says why, and takes the next good one.
+func TestForged(t *testing.T) {
+	const number = "deploys/all/record/000000000002"
+	foe, err := deploy.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := deploy.Rollout{Number: 2, State: deploy.Done}
+	sign := func(r *rig, k deploy.Key, alter func(*deploy.Manifest)) deploy.Record {
+		o := r.order("two")
+		parts, err := r.store.PutContent(r.t.Context(), "all", o.Digest, o.Content)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		m := deploy.Manifest{Topic: "all", Number: 2, Digest: o.Digest, Size: len(o.Content), Parts: parts}
+		alter(&m)
+		record, err := k.Sign(m)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return record
+	}
+	tests := map[string]struct {
+		forge func(*rig)
+		code  string
+	}{
+		"no record":    {func(r *rig) {}, "bad_record"},
+		"no JSON":      {func(r *rig) { r.set(number, []byte("{")) }, "bad_record"},
+		"another key":  {func(r *rig) { r.set(number, sign(r, foe, func(*deploy.Manifest) {})) }, "untrusted_key"},
+		"other topic":  {func(r *rig) { r.set(number, sign(r, r.key, func(m *deploy.Manifest) { m.Topic = "host:x" })) }, "wrong_topic"},
+		"other number": {func(r *rig) { r.set(number, sign(r, r.key, func(m *deploy.Manifest) { m.Number = 1 })) }, "bad_signature"},
+		"other size":   {func(r *rig) { r.set(number, sign(r, r.key, func(m *deploy.Manifest) { m.Size++ })) }, "bad_content"},
+		"a part short": {func(r *rig) { r.set(number, sign(r, r.key, func(m *deploy.Manifest) { m.Parts++ })) }, "bad_content"},
+		"altered content": {func(r *rig) {
+			record := sign(r, r.key, func(*deploy.Manifest) {})
+			r.set(number, record)
+			m, _ := record.Read()
+			page, err := r.world.List(r.t.Context(), "contents/", engine.ListOptions{})
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			for _, kv := range page.KVs {
+				if strings.Contains(kv.Key, m.Digest[7:]) {
+					r.set(kv.Key, []byte(strings.Replace(string(kv.Value), "g", "h", 1)))
+				}
+			}
+		}, "bad_content"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			h := r.start("h", t.TempDir())
+			r.put("one")
+			h.wants("one", 1, deploy.StateConverged, "")
+			test.forge(r)
+			r.set(deploy.RolloutKey("all"), next)
+			h.wants("one", 1, deploy.StateConverged, test.code)
+			r.put("three")
+			h.wants("three", 3, deploy.StateConverged, "")
+		})
+	}
+}
+
+// TestReplay: an older deploy with a good signature is refused while the host runs, and after a restart.
+func TestReplay(t *testing.T) {
+	r, dir := newRig(t), t.TempDir()
+	h := r.start("h", dir)
+	r.put("one")
+	r.put("two")
+	h.wants("two", 2, deploy.StateConverged, "")
+	r.set(deploy.RolloutKey("all"), deploy.Rollout{Number: 1, State: deploy.Done})
+	h.wants("two", 2, deploy.StateConverged, "old_number")
+	h.end()
+	h = r.start("h", dir)
+	h.wants("two", 2, deploy.StateConverged, "old_number")
+}
+
+// TestBadGraph: a graph that cannot be read, and one that the engine refuses, leave the last good one in effect.
+func TestBadGraph(t *testing.T) {
+	r := newRig(t)
+	h := r.start("h", "")
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	r.put("unreadable")
+	h.wants("one", 1, deploy.StateConverged, "bad_graph")
+	r.put("bad")
+	for h.report().Refused < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	h.wants("one", 1, deploy.StateConverged, "bad_graph")
+	if st := h.report(); st.Refused != 3 || !strings.Contains(st.Error, "the engine refuses it") {
+		t.Errorf("the report is %+v", st)
+	}
+	r.put("two")
+	h.wants("two", 4, deploy.StateConverged, "")
+}
+
+// TestWithoutStore: after a restart the last deploy is in effect, also where the store is gone; a damaged file is none.
+func TestWithoutStore(t *testing.T) {
+	r, dir := newRig(t), t.TempDir()
+	h := r.start("h", dir)
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	h.end()
+	empty := newRig(t)
+	empty.key = r.key
+	h = empty.start("h", dir)
+	h.wants("one", 1, deploy.StateConverged, "")
+	h.end()
+	path := filepath.Join(dir, "all.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v: %v", info, err)
+	}
+	for _, damaged := range []string{"", string(text[:len(text)/2]), strings.Replace(string(text), `"number":1`, `"number":2`, 1), strings.Replace(string(text), "signature\":\"", "signature\":\"AAAA", 1)} {
+		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := empty.start("h", dir)
+		h.wants("", 0, deploy.StateTaken, map[bool]string{true: "bad_signature", false: "bad_record"}[len(damaged) >= len(text)])
+		h.end()
+	}
+}
+
+// TestFleet: over several hosts, the batches go one after the other, stop where a host fails, and go on.
+func TestFleet(t *testing.T) {
+	r := newRig(t)
+	var hosts []*host
+	var live []string
+	for _, name := range []string{"a", "b", "c", "d"} {
+		hosts = append(hosts, r.start(name, ""))
+		live = append(live, name)
+	}
+	for _, h := range hosts {
+		for h.reported() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	o := r.order("one")
+	o.Batch = "50%"
+	l, err := r.store.Begin(t.Context(), r.key, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.drive(l, live); got != "ab abcd  done" {
+		t.Errorf("the batches are %q", got)
+	}
+	o = r.order("fails")
+	o.Batch = "1"
+	if l, err = r.store.Begin(t.Context(), r.key, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.drive(l, live); got != "a a stopped" {
+		t.Errorf("the batches are %q", got)
+	}
+	hosts[0].wants("fails", 2, deploy.StateFailed, "")
+	hosts[3].wants("one", 1, deploy.StateConverged, "")
+	late := r.start("late", "")
+	late.wants("one", 1, deploy.StateConverged, "")
+	o.MaxFailed, o.By = 9, "another operator"
+	if l, err = r.store.Begin(t.Context(), r.key, o); err != nil || !l.Resumed {
+		t.Fatal(l, err)
+	}
+	if got := r.drive(l, live); !strings.HasSuffix(got, "abcd  done") {
+		t.Errorf("the batches are %q", got)
+	}
+	late.wants("fails", 2, deploy.StateFailed, "")
+}
+
+// reported reports whether the host has still to write its first report.
+func (h *host) reported() bool {
+	_, err := h.world.Get(h.t.Context(), deploy.ReportKey(h.name))
+	return err != nil
+}
+
+// drive leads a rollout to its end, and returns the batches.
+func (r *rig) drive(l *deploy.Lead, live []string) string {
+	r.t.Helper()
+	var batches []string
+	for end := time.Now().Add(20 * time.Second); l.Rollout.State == deploy.Running; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("the rollout stands at %+v", l.Rollout)
+		}
+		reports, err := r.store.Reports(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		moved, err := l.Step(r.t.Context(), live, reports, nil)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if moved {
+			batches = append(batches, strings.Join(l.Rollout.Hosts, ""))
+		}
+	}
+	return strings.Join(append(batches, string(l.Rollout.State)), " ")
+}

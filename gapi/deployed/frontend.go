@@ -1,0 +1,407 @@
+package deployed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Options are what a Frontend needs. All fields but Dir are required. They are not altered while the sequence goes on.
+type Options struct {
+	World   engine.World
+	Host    string // the name of this host in the store
+	Topic   string
+	Trusted []deploy.Public
+	Dir     string // the folder for the deploy in effect; empty keeps none
+	// Load reads the graph of a bundle. Its error is schema.Diagnostics where the files are bad.
+	Load func(*deploy.Bundle) (*gapi.Declared, error)
+}
+
+// Frontend yields the graph of the deploys of one topic. Make it with New.
+type Frontend struct {
+	o       Options
+	store   deploy.Store
+	changed chan struct{} // of capacity 1: Standing may be another one
+
+	mu       sync.Mutex
+	standing deploy.Standing
+	ids      map[string]bool // the resources of the deploy in effect
+	pending  *taken          // it was yielded, and not judged yet
+	judged   chan struct{}   // of capacity 1: a pending one was judged
+	verdict  error
+	inEffect *taken
+}
+
+var _ gapi.Frontend = (*Frontend)(nil)
+
+// New returns a frontend. The caller closes the World after the sequence has ended.
+func New(o Options) *Frontend {
+	return &Frontend{
+		o: o, store: deploy.Store{World: o.World}, changed: make(chan struct{}, 1), judged: make(chan struct{}, 1),
+		standing: deploy.Standing{State: deploy.StateTaken},
+	}
+}
+
+// taken is a deploy that this host has checked. It is not altered, apart from kept.
+type taken struct {
+	manifest deploy.Manifest
+	record   deploy.Record
+	content  []byte
+	graph    *gapi.Declared
+	kept     bool // its file is written
+}
+
+// firstWait is how long the first graph waits for an answer of the store. retryWait is the time between two tries to read a
+// deploy.
+const (
+	firstWait = 5 * time.Second
+	retryWait = 2 * time.Second
+)
+
+// Graphs implements gapi.Frontend.
+func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		news := make(chan news, 1)
+		wg.Go(func() { f.follow(ctx, env, news) })
+		r := &reader{Frontend: f, env: env, yield: yield}
+		r.restore()
+		r.run(ctx, news)
+	}
+}
+
+// news is the rollout as it is now, or why it cannot be read.
+type news struct {
+	rollout deploy.Rollout
+	lost    bool // the store is out of reach
+	err     error
+}
+
+// follow hands over the rollout of the topic whenever it changes; only the latest one waits.
+func (f *Frontend) follow(ctx context.Context, env gapi.Env, out chan news) {
+	put := func(n news) {
+		for {
+			select {
+			case out <- n:
+				return
+			default:
+			}
+			select {
+			case <-out:
+			default:
+			}
+		}
+	}
+	tell := func(err error) {
+		if err != nil {
+			env.Log().Warn("the deploys cannot be read: the last one goes on", slog.String("topic", f.o.Topic), slog.Any("error", err))
+			put(news{lost: true})
+			return
+		}
+		env.Log().Info("the store is back, and deploys are read again", slog.String("topic", f.o.Topic))
+	}
+	s := hosts.Store{World: f.o.World, Clock: engine.ClockOf(env.Host), Tell: tell}
+	for change := range s.Follow(ctx, deploy.RolloutKey(f.o.Topic)) {
+		n := news{}
+		for _, u := range change.Updates {
+			if u.Key == deploy.RolloutKey(f.o.Topic) && !u.Deleted {
+				n.rollout, n.err = deploy.ReadRollout(u.Value)
+			}
+		}
+		put(n)
+	}
+}
+
+// reader is one iteration. Its goroutine alone uses it.
+type reader struct {
+	*Frontend
+	env   gapi.Env
+	yield func(*gapi.Declared, error) bool
+	began bool  // a graph was yielded
+	due   int64 // the number that the rollout says; 0 for none
+	floor int64 // the highest number that was ever in effect
+}
+
+// run yields until the context ends or nothing more is wanted. It is the one place that waits: for the store, for a verdict, for
+// a question, and for the time of another try.
+func (r *reader) run(ctx context.Context, news <-chan news) {
+	clock := engine.ClockOf(r.env.Host)
+	first, stopFirst := engine.Wake(clock, firstWait)
+	defer stopFirst()
+	var again <-chan struct{}
+	stop := func() bool { return false }
+	defer func() { stop() }()
+	for {
+		more, retry := true, false
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-news:
+			if !n.lost && n.err == nil {
+				r.due = n.rollout.Due(r.o.Host)
+			}
+			more, retry = r.advance(ctx, n.err)
+		case <-first:
+			first, more = nil, r.begin()
+		case <-again:
+			more, retry = r.advance(ctx, nil)
+		case <-r.judged:
+			more = r.settle()
+		case <-r.env.Reload:
+			more, retry = r.reload(ctx)
+		}
+		if !more || ctx.Err() != nil || r.env.NoWatch && r.began {
+			return
+		}
+		if stop(); retry {
+			again, stop = engine.Wake(clock, retryWait)
+		}
+	}
+}
+
+// begin yields the first graph, which may be empty, unless that was done. The other frontends of the host wait for it: until
+// each has yielded, nothing takes effect. So it comes even where the store gives no answer.
+func (r *reader) begin() bool {
+	if r.began {
+		return true
+	}
+	return r.show(r.current(), nil)
+}
+
+// current returns the deploy whose graph is due to be yielded: the pending one, else the one in effect; nil for none. The
+// engine reads pending from its own goroutine, hence the lock.
+func (r *reader) current() *taken {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending != nil {
+		return r.pending
+	}
+	return r.inEffect
+}
+
+// advance takes the deploy over that is due. retry says that the store could not be asked.
+func (r *reader) advance(ctx context.Context, bad error) (more, retry bool) {
+	if bad == nil && (r.due == 0 || r.due == r.number()) {
+		if r.due != 0 { // what was refused is not wanted any more
+			r.note(func(s *deploy.Standing) { s.Refused, s.Code, s.Error = 0, "", "" })
+		}
+		return r.begin(), false
+	}
+	t, err := (*taken)(nil), bad
+	if err == nil {
+		t, err = r.fetch(ctx, r.due)
+	}
+	switch {
+	case err == nil:
+		return r.try(t), false
+	case deploy.Code(err) == "": // the store, and not the deploy
+		r.env.Log().Warn("a deploy cannot be read, and is tried again", slog.String("topic", r.o.Topic), slog.Int64("number", r.due), slog.Any("error", err))
+		return r.begin(), true
+	}
+	told := r.refused(r.due, err)
+	if !r.begin() {
+		return false, false
+	}
+	return told || r.yield(nil, r.named(r.due, err)), false
+}
+
+// named adds the deploy to an error. The text is for the log and the status of this host.
+func (r *reader) named(number int64, err error) error {
+	return fmt.Errorf("deploy %d to %s is refused, and the one before goes on: %w", number, r.o.Topic, err)
+}
+
+// number returns the number of the deploy that is judged now, else of the deploy in effect; 0 for none.
+func (r *reader) number() int64 {
+	if t := r.current(); t != nil {
+		return t.manifest.Number
+	}
+	return 0
+}
+
+// fetch reads a deploy from the store, and checks all of it: number, signature, topic, size and digest, and that its files are
+// a graph. The order is that of the cost, and nothing is read before the signature holds but the record itself.
+func (r *reader) fetch(ctx context.Context, number int64) (*taken, error) {
+	if number < r.floor {
+		return nil, fmt.Errorf("%w: the rollout says %d, and this host has had %d; to go back, the operator signs a new one by mgmt deploy --back-to", deploy.ErrReplay, number, r.floor)
+	}
+	record, err := r.store.Get(ctx, r.o.Topic, number)
+	if err != nil {
+		return nil, err
+	}
+	m, err := record.Verify(r.o.Trusted, r.o.Topic, number)
+	if err != nil {
+		return nil, err
+	}
+	content, err := r.store.Content(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return r.load(m, record, content)
+}
+
+// load makes the graph of a deploy whose signature was checked.
+func (f *Frontend) load(m deploy.Manifest, record deploy.Record, content []byte) (*taken, error) {
+	b, err := deploy.Decode(content)
+	if err != nil {
+		return nil, err
+	}
+	d, err := f.o.Load(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
+	}
+	t := &taken{manifest: m, record: record, content: content, graph: d}
+	d.Done = func(o gapi.Outcome) { f.done(t, o.Err) }
+	return t, nil
+}
+
+// try yields a new deploy. It is pending until the engine has judged it.
+func (r *reader) try(t *taken) bool {
+	r.mu.Lock()
+	r.pending = t
+	r.mu.Unlock()
+	return r.show(t, nil)
+}
+
+// show yields a graph. A verdict that is there by then is taken over at once: the engine judges within the yield, unless
+// the graph waits for the first graphs of other frontends.
+func (r *reader) show(t *taken, err error) bool {
+	d := &gapi.Declared{}
+	if t != nil {
+		d = t.graph
+	}
+	r.began = true
+	if err != nil {
+		d = nil
+	}
+	if !r.yield(d, err) {
+		return false
+	}
+	select {
+	case <-r.judged:
+		return r.settle()
+	default:
+		return true
+	}
+}
+
+// done is called by the engine with each verdict on a graph. It may come from another goroutine, and again for each whole that
+// the graph is part of: only the first verdict on a pending deploy counts.
+func (f *Frontend) done(t *taken, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pending != t {
+		return // it was in effect before, in another whole
+	}
+	f.verdict = err
+	select {
+	case f.judged <- struct{}{}:
+	default:
+	}
+}
+
+// settle takes a verdict over: the deploy is in effect and kept, or the one before is yielded again. The engine has kept that one in
+// effect all the time, so this costs a comparison and no run.
+func (r *reader) settle() bool {
+	r.mu.Lock()
+	t, err := r.pending, r.verdict
+	r.pending, r.verdict = nil, nil
+	r.mu.Unlock()
+	if t == nil {
+		return true
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		r.refused(t.manifest.Number, fmt.Errorf("%w: %w", deploy.ErrGraph, err))
+		if t == r.inEffect { // the one of the file
+			r.inEffect = nil
+		}
+		return r.show(r.current(), nil)
+	}
+	r.accept(t)
+	return true
+}
+
+// accept notes that a deploy is in effect.
+func (r *reader) accept(t *taken) {
+	ids := map[string]bool{}
+	for i := range t.graph.Resources {
+		d := &t.graph.Resources[i]
+		ids[schema.Ref{Kind: strings.ToLower(d.Kind), Name: d.Name}.ID()] = true
+	}
+	r.mu.Lock()
+	r.inEffect, r.ids = t, ids
+	r.mu.Unlock()
+	r.floor = max(r.floor, t.manifest.Number)
+	if err := r.keep(t); err != nil {
+		r.env.Log().Warn("the deploy in effect cannot be kept in the state folder: without the store, a restart begins with an older one", slog.Any("error", err))
+	}
+	r.env.Log().Info("a deploy is in effect", slog.String("topic", r.o.Topic), slog.Int64("number", t.manifest.Number), slog.String("by", t.manifest.By))
+	r.note(func(s *deploy.Standing) {
+		s.Number, s.Digest, s.State = t.manifest.Number, t.manifest.Digest, deploy.StateTaken
+		if t.manifest.Number == r.due { // else another one is due, which may be refused
+			s.Refused, s.Code, s.Error = 0, "", ""
+		}
+	})
+}
+
+// refused notes why a deploy is refused. It reports whether that was noted before.
+func (r *reader) refused(number int64, err error) (again bool) {
+	why := shortened(err.Error())
+	r.note(func(s *deploy.Standing) {
+		again = s.Refused == number && s.Error == why
+		s.Refused, s.Code, s.Error = number, cmp.Or(deploy.Code(err), deploy.Code(deploy.ErrGraph)), why
+	})
+	return again
+}
+
+// maxError bounds the text of an error in a report.
+const maxError = 1000
+
+// shortened keeps a report small: the store has one for each host.
+func shortened(text string) string {
+	if len(text) > maxError {
+		text = strings.ToValidUTF8(text[:maxError], "") + " ..."
+	}
+	return text
+}
+
+// note alters the standing, and wakes the Reporter.
+func (f *Frontend) note(alter func(*deploy.Standing)) {
+	f.mu.Lock()
+	alter(&f.standing)
+	f.mu.Unlock()
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// reload answers a question with the graph of this moment. A deploy that was refused is tried again: the reason may have been
+// another part of the whole, which the operator of this host has mended.
+func (r *reader) reload(ctx context.Context) (more, retry bool) {
+	if r.env.Before != nil {
+		if err := r.env.Before(ctx); err != nil {
+			return r.show(nil, err), false
+		}
+	}
+	if r.due > r.number() {
+		if t, err := r.fetch(ctx, r.due); err == nil {
+			return r.try(t), false
+		}
+	}
+	return r.show(r.current(), nil), false
+}

@@ -1,0 +1,50 @@
+package yaml
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// LoadFiles reads a graph from files in memory, of which one is the graph and the others are those that it includes. Nothing is
+// read from the disk. Names are relative paths, and the findings have them. The error is that of Load. It is called for graphs that
+// come from another machine, so no finding shows a content.
+func LoadFiles(graph string, files map[string][]byte, o Options) (*gapi.Declared, error) {
+	l := newFiles(graph, o, nil)
+	l.mem = files
+	return l.load(context.Background()).result()
+}
+
+// Files reads a graph as Load does, and hands over each file that belongs to it, by the path at which it was read. Standard
+// input is "stdin".
+func Files(path string, o Options, stdin io.Reader, take func(path string, src []byte)) (*gapi.Declared, error) {
+	l := newFiles(path, o, stdin)
+	l.taken = take
+	return l.load(context.Background()).result()
+}
+
+// errElsewhere tells of a file that did not come with the graph.
+var errElsewhere = errors.New("it is not among the files that came with the graph; what a graph includes is named by a relative path")
+
+// inMemory takes a file of the map.
+func (g *loading) inMemory(path string, from schema.Pos) {
+	path = filepath.ToSlash(filepath.Clean(path))
+	src, ok := g.mem[path]
+	before, again := g.found[path]
+	switch {
+	case !ok:
+		g.fail(path, from, errElsewhere)
+	case again:
+		d := schema.Diagnostic{Pos: orFile(from, path), Message: fmt.Sprintf("%s is read already, a file can be included once", path)}
+		d.Related = []schema.Related{{Pos: before, Message: "first read here"}}
+		g.errs.Add(d)
+	default:
+		g.found[path] = orFile(from, path)
+		g.source(path, filepath.Dir(path), src, true)
+	}
+}
