@@ -24,6 +24,7 @@ import (
 )
 
 // deployFlags are those of the verbs deploy and deploys.
+// A store is opened at the first question, and closed at the end of the verb.
 // Each verb has one of its own.
 type deployFlags struct {
 	remote
@@ -33,12 +34,12 @@ type deployFlags struct {
 
 	topic    string
 	dry      bool
-	batch    string
-	failed   int
-	backTo   int64
-	takeover bool
-	sign     string
-	patience seconds
+	batch    string  // as deploy.ParseBatch reads it
+	failed   int     // how many failed hosts stop it
+	backTo   int64   // the number of an earlier deploy; 0 for none
+	takeover bool    // a deploy that is under way is replaced
+	sign     string  // the file with the key; empty for the default
+	patience seconds // how long one host may take
 }
 
 // newDeploy makes the verb deploy.
@@ -164,7 +165,8 @@ func (f *deployFlags) world(ctx context.Context) (engine.World, error) {
 // closing lets go of the store after a verb.
 func (f *deployFlags) closing(err error) error { return cmp.Or(err, f.store.close()) }
 
-// operator says who deploys, for the history. It proves nothing: the key does.
+// operator says who deploys, for the history.
+// It proves nothing: the key does.
 func operator() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {
@@ -227,6 +229,8 @@ func (f *deployFlags) validate(b *deploy.Bundle) error {
 }
 
 // collect reads files by absolute paths, and names them below the folder that all of them share.
+// A file outside of it would have no name on a host: an absolute path in an include is found by validate.
+// The files of a folder are graphs, as they are for mgmt run.
 func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	read := map[string][]byte{}
 	var graphs []string
@@ -307,6 +311,7 @@ func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) 
 }
 
 // preview says which hosts would take it.
+// It needs neither a key nor the right to write.
 // The batches are those of this moment; a deploy looks again before each batch.
 func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Order) error {
 	members, err := f.members(ctx, s)

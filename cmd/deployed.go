@@ -23,6 +23,7 @@ import (
 const deploysFolder = "deploys"
 
 // deploys are the deploys of this host: a frontend for each of its topics, and the report about them.
+// The store is used from the start on, so that an operator sees which hosts there are.
 // There are none where no key is trusted.
 type deploys struct {
 	fronts   []*deployed.Frontend
@@ -54,6 +55,7 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 }
 
 // trustedKeys reads the files of the setting trusted_keys. As root, a file that others can write is refused.
+// All files with a fault are named at once: a host that trusts less than it should takes no deploy, and says so late.
 func trustedKeys(from gapi.Source, files []string) (keys []deploy.Public, err error) {
 	var errs []error
 	for _, path := range files {

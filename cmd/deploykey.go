@@ -13,6 +13,7 @@ import (
 
 // defaultKey is where an operator has the key that signs deploys.
 // Hosts have no such file: they need its public half alone.
+// The folder is made with mode 0700 where it is missing.
 func defaultKey() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

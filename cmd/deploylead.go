@@ -19,6 +19,7 @@ const (
 )
 
 // lead waits for the hosts, and lets the batches go.
+// It holds no lock and no lease: each step compares the revision of the rollout, so a second operator ends this one.
 func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) error {
 	m := l.Manifest
 	verb := "deploy"
@@ -90,6 +91,7 @@ func (w *waiter) late() map[string]bool {
 }
 
 // tell says which hosts have got further.
+// Each phase is told once.
 func (w *waiter) tell() (news bool) {
 	for _, r := range w.seen.reports {
 		if !slices.Contains(w.lead.Rollout.Hosts, r.Host) {
@@ -120,6 +122,7 @@ func withWord(st deploy.Standing) string {
 }
 
 // end says what the rollout has led to.
+// A stopped rollout is the exit code of failed resources.
 func (w *waiter) end() error {
 	n, count := w.lead.Manifest.Number, map[deploy.Phase]int{}
 	for _, p := range w.phases {

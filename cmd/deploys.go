@@ -31,6 +31,7 @@ type hostRow struct {
 }
 
 // newDeploys makes the verb that lists the deploys.
+// It verifies no signature: the operator may trust other keys than the hosts, and what counts is what they say.
 func newDeploys(a *app) *cobra.Command {
 	f := &deployFlags{app: a}
 	cmd := &cobra.Command{
@@ -100,6 +101,7 @@ func (f *deployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 }
 
 // show writes both lists.
+// Texts of hosts and operators are one line each, so none of them forges a row.
 func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
 	if f.output.word == "json" {
 		enc := json.NewEncoder(f.app.out)

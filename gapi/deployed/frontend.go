@@ -36,12 +36,12 @@ type Frontend struct {
 	changed chan struct{} // of capacity 1: Standing may be another one
 
 	mu       sync.Mutex
-	standing deploy.Standing
+	standing deploy.Standing // without the state at rest, which the Reporter asks the engine for
 	ids      map[string]bool // the resources of the deploy in effect
 	pending  *taken          // it was yielded, and not judged yet
 	judged   chan struct{}   // of capacity 1: a pending one was judged
-	verdict  error
-	inEffect *taken
+	verdict  error           // of the pending one
+	inEffect *taken          // the last good one; nil for none
 }
 
 var _ gapi.Frontend = (*Frontend)(nil)
@@ -56,11 +56,11 @@ func New(o Options) *Frontend {
 
 // taken is a deploy that this host has checked. It is not altered, apart from kept.
 type taken struct {
-	manifest deploy.Manifest
+	manifest deploy.Manifest // as it was signed
 	record   deploy.Record
 	content  []byte
-	graph    *gapi.Declared
-	kept     bool // its file is written
+	graph    *gapi.Declared // whose Done tells the verdict
+	kept     bool           // its file is written
 }
 
 // firstWait is how long the first graph waits for an answer of the store. retryWait is the time between two tries to read a
@@ -92,7 +92,8 @@ type news struct {
 	err     error
 }
 
-// follow hands over the rollout of the topic whenever it changes; only the latest one waits.
+// follow hands over the rollout of the topic whenever it changes; only the latest one waits. A slow engine thus skips deploys, and
+// never sees an older one after a newer one.
 func (f *Frontend) follow(ctx context.Context, env gapi.Env, out chan news) {
 	put := func(n news) {
 		for {
@@ -379,7 +380,7 @@ func shortened(text string) string {
 	return text
 }
 
-// note alters the standing, and wakes the Reporter.
+// note alters the standing, and wakes the Reporter. It never blocks: a token that waits stands for this change, too.
 func (f *Frontend) note(alter func(*deploy.Standing)) {
 	f.mu.Lock()
 	alter(&f.standing)

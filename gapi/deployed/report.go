@@ -36,7 +36,8 @@ type Reporter struct {
 	last    []byte
 }
 
-// Touch says that the state of the engine may have changed. It never blocks, and is callable once Run was called.
+// Touch says that the state of the engine may have changed. It never blocks. It is callable from any goroutine, once Init was
+// called. Many calls between two reports lead to one report.
 func (r *Reporter) Touch() {
 	select {
 	case r.touched <- struct{}{}:
@@ -53,7 +54,8 @@ const (
 	lastWait   = 10 * time.Second
 )
 
-// Run writes until the context ends.
+// Run writes until the context ends. It waits between two reports, so a host that changes all the time
+// costs the store ten writes a second at most.
 func (r *Reporter) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
