@@ -7,7 +7,7 @@
 //   - The environment variable VECTORS names a folder that holds dragonflow/. Without it, the copy in testdata is read.
 //     Nothing else of that folder is read. A folder without scenarios is a failure.
 //   - Every expectation is compared. Falsify alters each of them, and asks that the run fails.
-//   - Where a scenario recommends something else than was seen, the recommendation holds: departures has it as data.
+//   - Where a scenario recommends something else than was seen, the recommendation holds. It is derived from the steps.
 //
 // # The format of a scenario
 //
@@ -33,15 +33,13 @@
 //
 // # Recommendations
 //
-// A recommendation is a sentence. The file departures.go has the outcomes that the known sentences mean. A scenario with another
-// sentence may depart from an expectation in three ways only. It fails where the old system went on, it goes on where
-// that failed, or it gives a list without repeats. Later steps of such a scenario
-// depend on that one, so they may differ. The run still finds crashes, unknown operations, and departures of any other
-// kind before that step. Falsify leaves these scenarios out, since it cannot tell a lie from a recommendation.
+// A recommendation is a sentence, and its expectations show the fault that was seen. The file recommend.go lists the
+// faults by operation, and plays the scenario twice on plain values: with all faults, and without any. An expectation that
+// the faulty play gives is replaced by the outcome of the sound play. No scenario is known by its id, so another scenario
+// with these faults is judged, too. Every other expectation holds as it is written.
 //
 // # Other implementations
 //
-// A package that has another World calls Vectors and Falsify with that World in Config.Worlds. A package that answers
-// over HTTP gives Config.REST, and gets the groups rest and spec-rest, too. The problems in its answers have the key
-// errors: a list of objects with the key field.
+// A package that has another World calls Vectors and Falsify with that World in Config.Worlds. The package of the HTTP API
+// plays the groups rest and spec-rest itself.
 package modeltest

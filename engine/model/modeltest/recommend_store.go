@@ -10,6 +10,7 @@ import (
 )
 
 // sheet is an object of the store on paper.
+// A paper belongs to one run and one goroutine, as the runner does.
 type sheet struct {
 	fields map[string]any
 	keys   map[string][][]any // by index, as they were when the object was kept
@@ -19,6 +20,7 @@ type sheet struct {
 // Values of a key that no value of an object equals.
 type mark string
 
+// They stand for the sentinels of package model, which a paper must not share.
 const (
 	absent  mark = "absent" // found by all alone
 	all     mark = "all"    // in a question: any value
