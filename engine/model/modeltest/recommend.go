@@ -132,7 +132,8 @@ func (p *paper) part(step map[string]any) (row, map[string]any, bool) {
 	return row{o.Model().Name(), o.ID()}, fields, true
 }
 
-// create writes a new object.
+// create writes a new object. The event of the faulty system has the given fields alone, since nothing stays of the
+// object before.
 func (p *paper) create(step map[string]any) told {
 	at, fields, ok := p.part(step)
 	if !ok {
@@ -159,7 +160,8 @@ func (p *paper) hooked(name, hook string) bool {
 	return !p.faulty || own == nil || slices.ContainsFunc(own, func(a action) bool { return a["chain"] == true })
 }
 
-// update merges fields into an object.
+// update merges fields into an object. It says nothing of an absent object: the old systems differ there, and no scenario
+// recommends anything.
 func (p *paper) update(step map[string]any) told {
 	at, fields, ok := p.part(step)
 	was := p.records[at]
@@ -205,7 +207,7 @@ func (p *paper) publish(step map[string]any, at row, action string, topic, value
 	})
 }
 
-// remove deletes an object.
+// remove deletes an object. The faulty system knows only the topic that the caller names.
 func (p *paper) remove(step map[string]any) told {
 	at, fields, ok := p.part(step)
 	was := p.records[at]
@@ -268,7 +270,7 @@ func (p *paper) known(name string, fields map[string]any) (map[string]any, bool)
 	return out, len(out) == len(fields)
 }
 
-// read gets an object by its id.
+// read gets an object by its id. References that are to be resolved are left to other scenarios.
 func (p *paper) read(step map[string]any) told {
 	at, lean, ok := p.part(step)
 	fields := p.records[at]

@@ -27,7 +27,8 @@ const (
 	nowhere mark = "nowhere"
 )
 
-// keep puts an object into the store.
+// keep puts an object into the store. The keys are made at once, since the faulty system never makes them again. A
+// refused object leaves the object before in its place.
 func (p *paper) keep(step map[string]any) told {
 	at, fields, ok := p.part(step)
 	if !ok {
@@ -165,7 +166,7 @@ func (p *paper) has(at row, s *sheet, index int, wanted []any) bool {
 	})
 }
 
-// find answers with ids.
+// find answers with ids. The faulty system repeats an object for each key of the question that finds it.
 func (p *paper) find(step map[string]any) told {
 	ids, _, code := p.hits(step)
 	switch {
@@ -246,7 +247,7 @@ func (w *walk) none() []any {
 	return []any{absent}
 }
 
-// object walks on in an object.
+// object walks on in an object. Fields of mixins have no description in the scenario, and all of them are scalars.
 func (w *walk) object(name string, fields map[string]any, steps []string) []any {
 	f := w.r.fieldOf(name, steps[0])
 	v := fields[steps[0]]
