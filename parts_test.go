@@ -189,7 +189,7 @@ func (m *declaredPieces) drawSpec(t *rapid.T, name string, grouping bool) pieceS
 	if one(5, "value") {
 		s.value = "y"
 	}
-	if grouping && one(3, "grouped") {
+	if grouping && one(2, "grouped") {
 		s.key = "k"
 	}
 	if one(10, "mark") {
@@ -281,7 +281,7 @@ func TestPartsActAsTheWhole(t *testing.T) {
 	}
 	taken, refused := 0, map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		grouping := rapid.IntRange(0, 3).Draw(rt, "grouping") == 0
+		grouping := rapid.Bool().Draw(rt, "grouping")
 		engines := [2]*mgmt.Engine{}
 		ctx, stop := context.WithCancel(t.Context())
 		defer func() {

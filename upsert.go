@@ -20,8 +20,8 @@ import (
 //
 // Law: the graph that runs is the one that would run if the whole graph, with the part, had been handed over. Automatic edges,
 // groups, clashes and secrets are those of the whole. A part costs what it is about, and what asks for that. These parts cost what
-// the whole graph costs: the first one after a whole graph; one of a graph in which resources run in groups, or might; one after which an
-// automatic edge would close a cycle; and one that asks for all files below a folder, or makes such a file.
+// the whole graph costs: the first one after a whole graph; one that alters a resource which runs in a group, or might, or lets it notify or come
+// later; one after which an automatic edge would close a cycle; and one that asks for all files below a folder, or makes such a file.
 //
 // The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph.
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the

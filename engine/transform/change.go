@@ -27,14 +27,15 @@ type Change struct {
 
 	Notes Notes // of the automatic edges
 
-	p     *Parts
-	part  *engine.Graph
-	fresh []string            // the ids of new numbers, in their order
-	news  map[int32]*standing // the new forms of vertices, by number
-	order []int32             // the numbers that the part brings
-	gone  []int32
-	asked map[int32][]uint32
-	is    map[int32][]uint32
+	p        *Parts
+	grouping bool // there are groups, or may be after the change
+	part     *engine.Graph
+	fresh    []string            // the ids of new numbers, in their order
+	news     map[int32]*standing // the new forms of vertices, by number
+	order    []int32             // the numbers that the part brings
+	gone     []int32
+	asked    map[int32][]uint32
+	is       map[int32][]uint32
 
 	touched map[uint32]bool // the sums of the things that are others now
 	uids    []engine.ResUID // of the same
@@ -60,6 +61,9 @@ func (p *Parts) Change(ctx context.Context, h engine.Host, part *engine.Graph, r
 	}
 	if err := c.wish(ctx, h); err != nil || c.Whole != "" {
 		return c, err
+	}
+	if c.regroup(); c.Whole != "" {
+		return c, nil
 	}
 	c.compile()
 	return c, nil
@@ -88,6 +92,7 @@ func (p *Parts) Take(c *Change) {
 		}
 		p.changed[n] = st
 	}
+	p.noteBelow(c)
 	for n, list := range c.is {
 		p.is.set(n, list)
 	}
@@ -317,8 +322,11 @@ func (c *Change) touch(n int32) {
 
 // judge finds out whether the whole graph has to go through the steps again, before anything is asked.
 func (c *Change) judge() {
-	may := c.p.groupable
+	may, alters := c.p.groupable, ""
 	for n, st := range c.news {
+		if c.grouped(n) {
+			alters = c.id(n)
+		}
 		if st.v != nil {
 			may += groupable(st.v)
 		}
@@ -331,8 +339,9 @@ func (c *Change) judge() {
 			c.Whole = cmp.Or(c.Whole, c.id(n)+" is undone when it leaves")
 		}
 	}
-	if may > 1 {
-		c.Whole = cmp.Or(c.Whole, "resources may run in groups")
+	c.grouping = may > 1 || len(c.p.owners) > 0
+	if c.grouping && alters != "" {
+		c.Whole = cmp.Or(c.Whole, alters+" may run in a group")
 	}
 	if c.p.known == nil {
 		return
@@ -370,6 +379,7 @@ func (c *Change) compile() {
 	}
 	places := map[int32]int{}
 	place := func(n int32, v *engine.Vertex) int {
+		n = c.p.runsAs(n)
 		at, ok := places[n]
 		if !ok {
 			at, _ = c.Part.Add(c.id(n), v) // unique: each has a number

@@ -26,8 +26,10 @@ type Parts struct {
 	odd     string        // why every change needs the whole graph; empty where none does
 
 	seed      maphash.Seed
-	is, asked *sums // by number; nil before the first change
-	groupable int   // vertices that may be grouped
+	is, asked *sums                    // by number; nil before the first change
+	groupable int                      // vertices that may be grouped
+	owners    map[int32]int32          // by the number of a member of a group: that of the vertex that runs it; altered before the first change only
+	below     map[int32]map[int32]bool // by number: the other ends of edges that came since base, gone ones too; see regroup
 
 	mu      sync.RWMutex        // guards the rest against the other methods
 	ids     []string            // of vertices that came after base, which have the numbers from base.Len() on
@@ -54,11 +56,8 @@ func NewParts(base, grouped *engine.Graph, m *Memory, leftOut bool) *Parts {
 		}
 		p.seed = p.known.seed
 	}
-	switch {
-	case leftOut:
+	if leftOut {
 		p.odd = "an automatic edge was left out, because it would have closed a cycle"
-	case base != grouped:
-		p.odd = "resources run in groups"
 	}
 	return p
 }
@@ -134,7 +133,7 @@ func (p *Parts) IDs() []string {
 		return list
 	}
 	for n := range int32(p.base.Len() + len(p.ids)) {
-		if v := p.vertex(n); v != nil && !v.Special().Once {
+		if v := p.vertex(n); v != nil && !v.Special().Once && p.runsAs(n) == n {
 			list = append(list, p.id(n))
 		}
 	}
@@ -154,7 +153,7 @@ func (p *Parts) Graph() *engine.Graph {
 	return p.drawn
 }
 
-// Grouped returns the last whole graph. Parts change no group of it.
+// Grouped returns the last whole graph. A change of a group needs the whole graph, so its groups are those that run.
 func (p *Parts) Grouped() *engine.Graph { return p.grouped }
 
 // Declared returns the graph that runs as it was declared, at the cost of the whole.
@@ -185,6 +184,7 @@ func (p *Parts) prepare() {
 		is.end()
 		asked.end()
 	}
+	p.findOwners()
 	p.asked, p.is = newSums(asked), newSums(is)
 }
 
@@ -196,10 +196,15 @@ func takesPart(v *engine.Vertex) bool {
 
 // groupable returns 1 for a vertex that AutoGroup may look at.
 func groupable(v *engine.Vertex) int {
-	if _, ok := engine.As[engine.GroupableRes](v.Res); ok && keepsAlone(v.Res.MetaParams()) == nil {
-		return 1
+	r, ok := engine.As[engine.GroupableRes](v.Res)
+	if !ok || keepsAlone(v.Res.MetaParams()) != nil {
+		return 0
 	}
-	return 0
+	key := ""
+	if err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil }); err != nil || key == "" {
+		return 0
+	}
+	return 1
 }
 
 // uidsOf asks a resource for its UIDs. A fault of it is noted where automatic edges are made.
@@ -287,7 +292,7 @@ func (p *Parts) stands(n int32) *standing {
 	return st
 }
 
-// draw returns the whole graph, with a change that is not in effect (nil for none), and with automatic edges or without.
+// draw returns the whole graph, with a change that is not in effect (nil for none). With auto it has automatic edges and groups.
 func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 	at := func(n int32) *standing {
 		if c != nil && c.news[n] != nil {
@@ -309,13 +314,12 @@ func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 		} else {
 			id = fresh[n-total]
 		}
-		v := (*engine.Vertex)(nil)
-		if st := at(n); st != nil {
-			v = st.v
-		} else {
-			v = p.base.Value(int(n))
-		}
-		if places[n] = -1; v != nil && (auto || !v.Special().Once) {
+		switch v := p.formOf(n, at(n), auto); {
+		case auto && p.runsAs(n) != n:
+			places[n] = places[p.runsAs(n)] // was declared before its members
+		case v == nil || !auto && v.Special().Once:
+			places[n] = -1
+		default:
 			places[n], _ = g.Add(id, v) // unique: of a removed id, the number is another one
 		}
 	}
@@ -331,6 +335,21 @@ func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 	}
 	p.connectChanged(c, auto, connect)
 	return g
+}
+
+// formOf returns the vertex of a number as it is drawn, nil for none: as it stands, and with its group where that is asked for.
+func (p *Parts) formOf(n int32, st *standing, group bool) *engine.Vertex {
+	switch {
+	case st != nil:
+		return st.v
+	case int(n) >= p.base.Len():
+		return nil
+	case group && len(p.owners) > 0:
+		if i, ok := p.grouped.Index(p.base.ID(int(n))); ok {
+			return p.grouped.Value(i)
+		}
+	}
+	return p.base.Value(int(n))
 }
 
 // connectChanged connects the edges of vertices that are not as in base.

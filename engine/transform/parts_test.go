@@ -314,7 +314,7 @@ func TestPartsNeedTheWhole(t *testing.T) {
 	}{
 		"":                              {map[string]*thing{"a": alone(&thing{})}, alone(&thing{is: []string{"/x"}}), ""},
 		"thing[a] is undone when it le": {map[string]*thing{"a": func() *thing { x := alone(&thing{}); x.MetaParams().Reverse = true; return x }()}, nil, "thing[a]"},
-		"resources may run in groups":   {map[string]*thing{"a": {}}, &thing{}, ""},
+		"thing[b] may run in a group":   {map[string]*thing{"a": {key: "k"}}, &thing{key: "k"}, ""},
 		"thing[a] asks for":             {map[string]*thing{"a": alone(&thing{wants: []string{"/x/*"}})}, alone(&thing{is: []string{"/x/y"}}), ""},
 		"a resource of the part asks":   {map[string]*thing{"a": alone(&thing{})}, alone(&thing{wants: []string{"/x/*"}}), ""},
 	} {

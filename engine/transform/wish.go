@@ -218,8 +218,11 @@ func sameEdges(a, b []graph.Edge) bool {
 // copyOf returns a copy of a resource that may be grouped, as it was declared; nil where it can't be copied.
 func (p *Parts) copyOf(id string, res engine.Res) (made engine.Res) {
 	meta := *res.MetaParams()
-	if i, ok := p.grouped.Index(id); ok && p.grouped.Value(i).Special().Alone != nil {
-		meta = *p.grouped.Value(i).Special().Alone
+	if i, ok := p.grouped.Index(id); ok {
+		owner := p.grouped.Value(i)
+		if alone := owner.Special().Alone; alone != nil && owner.Res.MetaParams() == res.MetaParams() { // a changed one has others
+			meta = *alone
+		}
 	}
 	err := engine.Guard("Default", func() (err error) {
 		made, err = copyRes(res, meta)
