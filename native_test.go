@@ -32,8 +32,14 @@ type objectHost struct {
 // startObjects runs the objects of a World, with other frontends, until the test ends.
 func startObjects(t *testing.T, w engine.World, host string, others ...gapi.Frontend) *objectHost {
 	t.Helper()
+	return startObjectsBy(t, w, host, nil, others...)
+}
+
+// startObjectsBy does that with a rule for what the host takes over.
+func startObjectsBy(t *testing.T, w engine.World, host string, accept func(*gapi.Declaration) error, others ...gapi.Frontend) *objectHost {
+	t.Helper()
 	h := &objectHost{t: t, dir: t.TempDir(), nb: model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})}
-	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}})
+	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}, Accept: accept})
 	e, err := mgmt.New(mgmt.Options{Hostname: host, World: w})
 	if err != nil {
 		t.Fatal(err)

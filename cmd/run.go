@@ -193,7 +193,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	stored := openObjects(world, a.tables(), f.hostname, a.roles, p.logger)
+	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), p.logger)
 	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))

@@ -102,7 +102,7 @@ var settings = &config.Table{
 		{Key: "lease", Type: durationType, Default: defaultLease, Example: "15s", Check: checkLease,
 			Doc: "how long the store keeps what this host has published after the host has died"},
 		{Key: "accept", Type: listType, Example: "[file, host]",
-			Doc: "the `kinds` of the resources that may come from other hosts by collect (default those that run no programs)"},
+			Doc: "the `kinds` of the resources that may come from other hosts: by collect, and as objects of a store in etcd (default those that run no programs)"},
 		{Key: "trusted_keys", Type: listType, Path: true, Own: true, Example: "[/etc/mgmt/deploy.key.pub]",
 			Doc: "`files` with public keys, as mgmt deploy keygen makes them: this host takes the deploys that one of them has signed (default none)"},
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",

@@ -23,14 +23,15 @@ type objects struct {
 	log   *slog.Logger
 }
 
-// openObjects returns the objects of a store. tables and roles are read once.
-func openObjects(w engine.World, tables *model.Registry, host string, roles []string, log *slog.Logger) *objects {
+// openObjects returns the objects of a store. tables and roles are read once. accept says which objects this host takes over; nil
+// for all.
+func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, log *slog.Logger) *objects {
 	o := &objects{host: cmp.Or(host, hostname()), log: log}
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
 	nb := model.Open(w, tables, model.Options{Origin: originOf(host), Log: log})
-	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used})
+	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used, Accept: accept})
 	return o
 }
 

@@ -106,7 +106,7 @@ func (o *Options) declare(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration
 	if err != nil {
 		return d, err
 	}
-	if err := o.accepted(x, value); err != nil {
+	if err := Accepted(o.Registry, o.Accept, x.Kind, value); err != nil {
 		return d, err
 	}
 	d.Value = merged(value, c.Set)
@@ -116,15 +116,31 @@ func (o *Options) declare(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration
 	return d, err
 }
 
-// accepted refuses a resource that other hosts may not have this host run.
-func (o *Options) accepted(x hosts.Export, value *schema.Node) error {
-	if o.Accept != nil {
-		if slices.Contains(o.Accept, x.Kind) {
+// NotAcceptedError tells that other hosts may not have this host run a resource.
+type NotAcceptedError struct {
+	Kind   string
+	Accept []string // the kinds of the setting; nil where it is not set, so that the resource could run a program
+}
+
+// Error implements error.
+func (e *NotAcceptedError) Error() string {
+	if e.Accept == nil {
+		return fmt.Sprintf("it could run a program, and the setting accept does not name the kind %s", e.Kind)
+	}
+	return fmt.Sprintf("this host takes over the kinds %s (setting accept)", strings.Join(e.Accept, ", "))
+}
+
+// Accepted returns a *NotAcceptedError for a resource that other hosts may not have this host run. accept are the kinds of the
+// setting; nil stands for resources that run no program. The value decides, too: a file with a command to validate it runs one.
+func Accepted(kinds *engine.Registry, accept []string, kind string, value *schema.Node) error {
+	refused := &NotAcceptedError{Kind: kind, Accept: accept}
+	if accept != nil {
+		if slices.Contains(accept, kind) {
 			return nil
 		}
-		return fmt.Errorf("this host takes over the kinds %s (setting accept)", strings.Join(o.Accept, ", "))
+		return refused
 	}
-	res, err := o.Registry.New(x.Kind)
+	res, err := kinds.New(kind)
 	if err != nil {
 		return err
 	}
@@ -132,7 +148,7 @@ func (o *Options) accepted(x hosts.Export, value *schema.Node) error {
 	if a, err := engine.AbilitiesOf(res); err == nil && a.Collectable {
 		return nil
 	}
-	return fmt.Errorf("it could run a program, and the setting accept does not name the kind %s", x.Kind)
+	return refused
 }
 
 // parse reads a part of a record. Every value stands at the place of the wish.

@@ -21,8 +21,8 @@ import (
 type Options struct {
 	Topics []string        // whose objects are declarations; nil is every topic, "" an object without a topic
 	Used   <-chan struct{} // closed when the store is in use; until then, the graph is empty. nil is now
-	// Accept returns why this host does not take an object over, nil where it does. nil accepts all.
-	Accept func(o *model.Object) error
+	// Accept returns why this host does not take the declaration of an object over, nil where it does. nil accepts all.
+	Accept func(*gapi.Declaration) error
 }
 
 // Frontend yields the graph of stored objects. Make it with New.
@@ -173,12 +173,10 @@ func (r *reader) declare(id ident, o *model.Object) error {
 	if o.Model().Kind() == "" {
 		return nil
 	}
-	if r.o.Accept != nil {
-		if err := r.o.Accept(o); err != nil {
-			return err
-		}
-	}
 	d, err := Declaration(o)
+	if err == nil && r.o.Accept != nil {
+		err = r.o.Accept(d)
+	}
 	if err == nil {
 		r.objects[id] = d
 	}
