@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/url"
@@ -22,12 +23,16 @@ type listing struct {
 
 	index  Index
 	wanted [][]any
+	look   Lookup
+	lost   error // of look
 	err    error
 }
 
 // run is an iter.Seq2.
 func (l *listing) run(yield func(*Object, error) bool) {
-	if l.index, l.wanted, l.err = l.q.Keys(l.nb.lookup(l.ctx)); l.err != nil {
+	l.look = l.nb.lookup(l.ctx, &l.lost)
+	if l.index, l.wanted, l.err = l.q.Keys(l.look); l.err != nil || l.lost != nil {
+		l.err = cmp.Or(l.err, l.lost)
 		yield(nil, l.err)
 		return
 	}
@@ -39,8 +44,15 @@ func (l *listing) run(yield func(*Object, error) bool) {
 			continue
 		}
 		o, _, err := decodeRecord(l.q.Model, p, kv)
-		if err == nil && !l.matches(o) {
-			continue
+		if err == nil {
+			hit, err := l.matches(o)
+			if err != nil {
+				l.err = err
+				break
+			}
+			if !hit {
+				continue
+			}
 		}
 		if !yield(o, err) {
 			return
@@ -158,31 +170,36 @@ func (l *listing) page(prefix, after string, size int) (engine.Page, bool) {
 }
 
 // matches reports whether an object has a wanted key. The NB has no index: it looks at each object of the table, in the
-// wanted topics. A Store answers such questions faster.
-func (l *listing) matches(o *Object) bool {
+// wanted topics. A Store answers such questions faster. An error says that the store could not be asked: that is no
+// answer. An object with too many keys is not found, as in a Store.
+func (l *listing) matches(o *Object) (bool, error) {
 	if l.wanted == nil {
-		return true
+		return true, nil
 	}
-	keys, err := o.Keys(l.index, l.nb.lookup(l.ctx))
-	if err != nil {
-		return false
+	keys, err := o.Keys(l.index, l.look)
+	if err != nil || l.lost != nil {
+		return false, l.lost
 	}
 	for _, key := range keys {
 		if slices.ContainsFunc(l.wanted, func(w []any) bool { return Matches(w, key) }) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
-// lookup follows references in the database.
-func (nb *NB) lookup(ctx context.Context) Lookup {
+// lookup follows references in the database. A target that is absent, or that cannot be read, is nil. Where the store
+// cannot be asked, lost has the error.
+func (nb *NB) lookup(ctx context.Context, lost *error) Lookup {
 	return func(target, id string) *Object {
 		m, err := nb.reg.Model(target)
 		if err != nil {
 			return nil
 		}
 		o, err := nb.Get(ctx, m, id)
+		if err != nil && CodeOf(err) == "" {
+			*lost = err
+		}
 		if err != nil {
 			return nil
 		}

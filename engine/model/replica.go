@@ -2,6 +2,9 @@ package model
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -9,8 +12,8 @@ import (
 )
 
 // Replica takes changes over into a Store and emits the basic events of models that have them. Older and equal
-// snapshots are ignored. An object whose references are not there yet waits for them. Calls may come from many
-// goroutines, and are done one after another.
+// snapshots are ignored, without an event. An object whose references are not there yet waits for them. Calls may come
+// from many goroutines, and are done one after another, so a subscriber of an event calls no method of the Replica.
 type Replica struct {
 	Store  Store
 	Source Source // for references that the Store does not have: the NB
@@ -19,10 +22,21 @@ type Replica struct {
 
 	mu      sync.Mutex
 	waiting map[ref]map[ref]bool // objects by the target that they wait for
+	waits   map[ref]ref          // the target that an object waits for
 }
+
+// maxWaiting bounds how many objects wait at a time.
+const maxWaiting = 100_000
 
 // Update takes a snapshot over.
 func (r *Replica) Update(ctx context.Context, o *Object) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.update(ctx, o)
+}
+
+// update is Update. The caller holds the lock.
+func (r *Replica) update(ctx context.Context, o *Object) error {
 	was, valid := r.Store.Peek(o.model, o.id)
 	switch {
 	case was == nil:
@@ -36,6 +50,9 @@ func (r *Replica) Update(ctx context.Context, o *Object) error {
 	if err := r.Store.Put(o); err != nil {
 		return err
 	}
+	if now, _ := r.Store.Peek(o.model, o.id); now == nil || now == was || !now.Equal(o) {
+		return nil // the store knows something newer, be it a deletion
+	}
 	if was == nil {
 		return r.emit(ctx, Event{Name: Created, Object: o})
 	}
@@ -44,6 +61,14 @@ func (r *Replica) Update(ctx context.Context, o *Object) error {
 
 // Delete forgets an object that was gone at a revision. An absent object needs nothing.
 func (r *Replica) Delete(ctx context.Context, m *Model, id string, revision int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.delete(ctx, m, id, revision)
+}
+
+// delete is Delete. The caller holds the lock.
+func (r *Replica) delete(ctx context.Context, m *Model, id string, revision int64) error {
+	r.unwait(ref{m.Name(), id})
 	was, _ := r.Store.Peek(m, id)
 	if !r.Store.Delete(m, id, revision) || was == nil {
 		return nil
@@ -68,7 +93,7 @@ func (r *Replica) Apply(ctx context.Context, c Change) error {
 	case c.Err != nil:
 		return c.Err
 	case c.Action == Delete:
-		return r.Delete(ctx, c.Model, c.ID, c.Revision)
+		return r.delete(ctx, c.Model, c.ID, c.Revision)
 	}
 	return r.deliver(ctx, c.Object)
 }
@@ -77,66 +102,80 @@ func (r *Replica) Apply(ctx context.Context, c Change) error {
 func (r *Replica) Waiting() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := 0
-	for _, w := range r.waiting {
-		n += len(w)
-	}
-	return n
+	return len(r.waits)
 }
 
 // deliver updates the targets of an object before the object, or lets it wait. The caller holds the lock.
 func (r *Replica) deliver(ctx context.Context, o *Object) error {
 	refs, err := Refs(ctx, r.Reg, nearest{r.Store, r.Source}, o)
 	if fault := Faults(err); len(fault) > 0 && fault[0].Code == RefNotFound {
-		r.wait(ref{fault[0].Table, fault[0].ID}, ref{o.model.Name(), o.id})
-		return nil
+		return r.wait(ref{fault[0].Table, fault[0].ID}, ref{o.model.Name(), o.id})
 	} else if err != nil {
 		return err
 	}
 	for _, target := range slices.Backward(refs) {
-		if err := r.Update(ctx, target); err != nil {
+		if err := r.update(ctx, target); err != nil {
 			return err
 		}
 	}
-	if err := r.Update(ctx, o); err != nil {
+	r.unwait(ref{o.model.Name(), o.id})
+	if err := r.update(ctx, o); err != nil {
 		return err
 	}
 	return r.wake(ctx, o)
 }
 
-// wait remembers that an object waits for another one.
-func (r *Replica) wait(target, who ref) {
-	if r.waiting == nil {
-		r.waiting = map[ref]map[ref]bool{}
+// wait remembers that an object waits for another one, and for no other target any more.
+func (r *Replica) wait(target, who ref) error {
+	r.unwait(who)
+	if len(r.waits) >= maxWaiting {
+		return &Error{Code: RefNotFound, Table: target.target, ID: target.id, Message: fmt.Sprintf("%d objects wait for absent objects already", maxWaiting)}
 	}
+	if r.waiting == nil {
+		r.waiting, r.waits = map[ref]map[ref]bool{}, map[ref]ref{}
+	}
+	r.waits[who] = target
 	if r.waiting[target] == nil {
 		r.waiting[target] = map[ref]bool{}
 	}
 	r.waiting[target][who] = true
+	return nil
 }
 
-// wake delivers the objects that waited for o, as they are now.
+// unwait forgets that an object waits.
+func (r *Replica) unwait(who ref) {
+	target, ok := r.waits[who]
+	if !ok {
+		return
+	}
+	delete(r.waits, who)
+	if delete(r.waiting[target], who); len(r.waiting[target]) == 0 {
+		delete(r.waiting, target)
+	}
+}
+
+// wake delivers the objects that waited for o, as they are now. An object that cannot be read goes on waiting, and the
+// error comes after all others are done.
 func (r *Replica) wake(ctx context.Context, o *Object) error {
-	key := ref{o.model.Label(), o.id}
-	waited := r.waiting[key]
-	delete(r.waiting, key)
-	for who := range waited {
+	var errs []error
+	for _, who := range slices.Collect(maps.Keys(r.waiting[ref{o.model.Label(), o.id}])) {
 		m, err := r.Reg.Model(who.target)
 		if err != nil {
+			r.unwait(who)
 			continue
 		}
 		next, err := r.Source.Get(ctx, m, who.id)
-		if CodeOf(err) == NotFound {
-			continue // it has gone meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		if err := r.deliver(ctx, next); err != nil {
-			return err
+		switch {
+		case CodeOf(err) == NotFound:
+			r.unwait(who) // it has gone meanwhile
+		case err == nil:
+			err = r.deliver(ctx, next)
+			fallthrough
+		default:
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // nearest reads from a Store, and else from another Source.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -49,13 +50,23 @@ type Change struct {
 
 // Watch yields the changes after a revision, whole revisions at a time, until the context ends. engine.ErrCompacted
 // says that the revision is too old: list, compare, and watch from the revision of the list.
+//
+// A store may refuse a reader everything but its topics. Each topic is then watched by itself: a revision that has
+// changes in several topics comes in several batches, and a Watch that begins anew may tell a change once more. An object
+// that moves between two of the topics is an Update even so.
 func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batch, error] {
 	prefix := nb.keys.records()
 	if len(in.Topics) == 1 {
 		prefix = nb.keys.topic(in.Topics[0])
 	}
 	return func(yield func(Batch, error) bool) {
+		begun := false
 		for b, err := range nb.world.Watch(ctx, prefix, from) {
+			if !begun && len(in.Topics) > 1 && errors.Is(err, engine.ErrRefused) {
+				nb.watchTopics(ctx, in, from, yield)
+				return
+			}
+			begun = true
 			if err != nil {
 				yield(Batch{}, err)
 				return

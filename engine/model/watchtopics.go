@@ -1,0 +1,87 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// heard is a batch of one topic.
+type heard struct {
+	topic int // in the list of topics
+	batch engine.Batch
+	err   error
+}
+
+// watchTopics watches each topic by itself. The revision of a batch is one up to which all topics have told everything,
+// so a quiet topic holds it back until its next bookmark.
+func (nb *NB) watchTopics(ctx context.Context, in Interest, from int64, yield func(Batch, error) bool) {
+	topics := slices.Compact(slices.Sorted(slices.Values(in.Topics)))
+	ctx, cancel := context.WithCancel(ctx)
+	all := make(chan heard)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for i, topic := range topics {
+		wg.Go(func() { hear(ctx, i, nb.world.Watch(ctx, nb.keys.topic(topic), from), all) })
+	}
+	upTo := slices.Repeat([]int64{from}, len(topics))
+	told := from
+	for {
+		var h heard
+		select {
+		case h = <-all:
+		case <-ctx.Done():
+			return
+		}
+		b := Batch{}
+		if h.err == nil {
+			b = nb.batch(in, h.batch)
+			h.err = nb.withoutMoves(ctx, in, &b)
+		}
+		if h.err != nil {
+			yield(Batch{}, h.err)
+			return
+		}
+		upTo[h.topic] = max(upTo[h.topic], h.batch.Revision)
+		b.Revision = slices.Min(upTo)
+		if len(b.Changes) == 0 && b.Revision == told {
+			continue // a bookmark of one topic
+		}
+		if told = b.Revision; !yield(b, nil) {
+			return
+		}
+	}
+}
+
+// hear hands the batches of one topic over, until the context ends.
+func hear(ctx context.Context, topic int, watch iter.Seq2[engine.Batch, error], all chan<- heard) {
+	for b, err := range watch {
+		select {
+		case all <- heard{topic, b, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// withoutMoves leaves out the deletion of an object that is in another watched topic by now: the watch of that topic
+// tells of it. The key of the id says where it is. It is written in the transaction of the move, so it is never behind.
+func (nb *NB) withoutMoves(ctx context.Context, in Interest, b *Batch) error {
+	var failed error
+	b.Changes = slices.DeleteFunc(b.Changes, func(c Change) bool {
+		if c.Action != Delete || failed != nil {
+			return false
+		}
+		kv, err := nb.world.Get(ctx, nb.keys.id(c.Model, c.ID))
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			failed = err
+		}
+		return err == nil && string(kv.Value) != c.Topic && slices.Contains(in.Topics, string(kv.Value))
+	})
+	return failed
+}
