@@ -309,9 +309,13 @@ func (s *session) endInTime() {
 // restless names the resources that keep a graph from converging: unrest, and more
 // than one change.
 func restless(list []Status) []string {
-	slices.SortStableFunc(list, func(a, b Status) int { return cmp.Compare(b.Changed, a.Changed) })
+	order := make([]*Status, len(list)) // pointers: a sort of large structs is 10 KB of program
+	for i := range list {
+		order[i] = &list[i]
+	}
+	slices.SortStableFunc(order, func(a, b *Status) int { return cmp.Compare(b.Changed, a.Changed) })
 	var out []string
-	for _, st := range list {
+	for _, st := range order {
 		switch {
 		case st.Changed > 1: // whatever it does at this moment
 			out = append(out, fmt.Sprintf("%s has changed %d times", st.Resource, st.Changed))

@@ -76,15 +76,15 @@ func (b *builder) claimRunning() {
 			}
 		}
 	}
-	slices.SortStableFunc(b.claims, func(x, y claim) int {
-		switch {
-		case x.item.runs == y.item.runs:
-			return 0
-		case x.item.runs:
-			return -1
+	var running, brought []claim
+	for _, c := range b.claims {
+		if c.item.runs {
+			running = append(running, c)
+		} else {
+			brought = append(brought, c)
 		}
-		return 1
-	})
+	}
+	b.claims = append(running, brought...)
 }
 
 // MayRefer reports whether the resources of this type may refer to others by a parameter.

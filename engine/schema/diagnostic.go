@@ -118,7 +118,11 @@ func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
 // Sort orders the findings by file, line and column, keeping the order of equals;
 // findings that stand for others come last.
 func (ds Diagnostics) Sort() {
-	slices.SortStableFunc(ds, func(a, b Diagnostic) int {
+	order := make([]*Diagnostic, len(ds)) // pointers: a sort of large structs is 10 KB of program
+	for i, d := range ds {
+		order[i] = &d
+	}
+	slices.SortStableFunc(order, func(a, b *Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.More, b.More),
 			cmp.Compare(a.Pos.File, b.Pos.File),
@@ -126,4 +130,7 @@ func (ds Diagnostics) Sort() {
 			cmp.Compare(a.Pos.Col, b.Pos.Col),
 		)
 	})
+	for i, d := range order {
+		ds[i] = *d
+	}
 }

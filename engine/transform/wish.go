@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -208,11 +207,23 @@ func (c *Change) settle(r *round, askers []int32) {
 
 // sameEdges reports whether two lists of automatic edges do the same.
 func sameEdges(a, b []graph.Edge) bool {
-	order := func(x, y graph.Edge) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) }
-	a, b = slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order)
-	return slices.EqualFunc(a, b, func(x, y graph.Edge) bool {
-		return x.From == y.From && x.To == y.To && x.Notify == y.Notify && (x.Name == "") == (y.Name == "")
-	})
+	type does struct {
+		from, to      int
+		notify, named bool
+	}
+	more := map[does]int{}
+	for _, e := range a {
+		more[does{e.From, e.To, e.Notify, e.Name != ""}]++
+	}
+	for _, e := range b {
+		more[does{e.From, e.To, e.Notify, e.Name != ""}]--
+	}
+	for _, n := range more {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // copyOf returns a copy of a resource that may be grouped, as it was declared; nil where it can't be copied.
