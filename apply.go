@@ -48,6 +48,7 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(reactor.ErrStopped) })()
+	s.follows = false
 	warnings, err := s.use(ctx, d, s.input)
 	switch {
 	case errors.Is(err, reactor.ErrStopped):

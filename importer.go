@@ -35,6 +35,7 @@ type importer struct {
 	wants    []gapi.CollectDecl
 	inEffect map[string]string // the collected resources of the graph in effect: their prints
 	told     map[string]string // the warning about a resource that is left out
+	held     *heldGraph        // that exports have gone; nil where that is not held
 	stop     func()            // ends the reading; nil where nothing is read
 
 	mu      sync.Mutex

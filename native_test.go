@@ -23,10 +23,12 @@ import (
 
 // objectHost is an engine that runs the objects of a store.
 type objectHost struct {
-	t   *testing.T
-	dir string
-	nb  *model.NB
-	e   *mgmt.Engine
+	t      *testing.T
+	dir    string
+	world  engine.World
+	nb     *model.NB
+	e      *mgmt.Engine
+	accept func(*gapi.Declaration) error // nil accepts all
 }
 
 // startObjects runs the objects of a World, with other frontends, until the test ends.
@@ -38,8 +40,22 @@ func startObjects(t *testing.T, w engine.World, host string, others ...gapi.Fron
 // startObjectsBy does that with a rule for what the host takes over.
 func startObjectsBy(t *testing.T, w engine.World, host string, accept func(*gapi.Declaration) error, others ...gapi.Frontend) *objectHost {
 	t.Helper()
-	h := &objectHost{t: t, dir: t.TempDir(), nb: model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})}
-	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}, Accept: accept})
+	h := newObjectHost(t, w)
+	h.accept = accept
+	h.start(host, others...)
+	return h
+}
+
+// newObjectHost returns a host that does not run yet.
+func newObjectHost(t *testing.T, w engine.World) *objectHost {
+	return &objectHost{t: t, dir: t.TempDir(), world: w, nb: model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})}
+}
+
+// start runs the host until the test ends.
+func (h *objectHost) start(host string, others ...gapi.Frontend) {
+	t, w := h.t, h.world
+	t.Helper()
+	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}, Accept: h.accept})
 	e, err := mgmt.New(mgmt.Options{Hostname: host, World: w})
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +81,6 @@ func startObjectsBy(t *testing.T, w engine.World, host string, accept func(*gapi
 			}
 		}
 	})
-	return h
 }
 
 type teller struct{ e *mgmt.Engine }
@@ -229,9 +244,6 @@ func TestFaultyObjects(t *testing.T) {
 		h.object("file", fmt.Sprintf(`{"id":%q,"content":"x","depend":["file[/absent]"]}`, h.path("lost"))),
 	)
 	h.awaitFile("good", "x")
-	refused := func(word string) func(native.Status) bool {
-		return func(s native.Status) bool { return s.State == native.Refused && strings.Contains(s.Error, word) }
-	}
 	h.awaitStatus("h1", "file", bad, refused("source"))
 	h.awaitStatus("h1", "file", after, refused("depends on file["+bad+"]"))
 	h.awaitStatus("h1", "file", h.path("lost"), refused("file[/absent] is not in the graph"))

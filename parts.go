@@ -12,17 +12,36 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// running is the graph that runs, for a part of it, while a stage is held.
+// running is the graph that runs, for a part of it, while a stage is held. It lacks the resources that the part removes.
 type running struct {
 	*transform.Parts
-	st *reactor.Stage
+	st   *reactor.Stage
+	goes []string
+}
+
+// Find implements gapi.Running.
+func (r running) Find(id string) *engine.Vertex {
+	if slices.Contains(r.goes, id) {
+		return nil
+	}
+	return r.Parts.Find(id)
 }
 
 // Receivers implements gapi.Running.
-func (r running) Receivers(id string) []string { return r.st.Receivers(id) }
+func (r running) Receivers(id string) []string {
+	return slices.DeleteFunc(r.st.Receivers(id), func(by string) bool { return slices.Contains(r.goes, by) })
+}
 
 // Sharing implements gapi.Running.
-func (r running) Sharing(u engine.ResUID) iter.Seq[string] { return r.Parts.Sharing(u) }
+func (r running) Sharing(u engine.ResUID) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for id := range r.Parts.Sharing(u) {
+			if !slices.Contains(r.goes, id) && !yield(id) {
+				return
+			}
+		}
+	}
+}
 
 // referrers knows which resources of the graph that runs refer to others by a parameter. It is made when a part is deleted first
 // after a whole graph, and then kept.
@@ -74,11 +93,11 @@ func (r *referrers) refers(res engine.Res) bool {
 	return may
 }
 
-// check refuses to delete what a remaining resource refers to.
-func (r *referrers) check(ids []string) error {
+// check refuses to delete what a remaining resource refers to. anew says which ones are declared anew.
+func (r *referrers) check(ids []string, anew func(id string) bool) error {
 	for _, id := range ids {
 		for _, by := range slices.Sorted(maps.Keys(r.to[id])) {
-			if !slices.Contains(ids, by) {
+			if !slices.Contains(ids, by) && !anew(by) {
 				return &reactor.ReferredError{Resource: id, By: by}
 			}
 		}

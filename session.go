@@ -50,7 +50,10 @@ type session struct {
 	world     engine.World
 	sharing   *sharing
 	importer  *importer
-	renamed   atomic.Bool // the last graphs have brought or taken names, and effect was not told
+	follows   bool             // the graph in effect is the last one of the frontend; under using
+	aside     map[string]put   // of the same: the resources that were put aside
+	kinds     *engine.Registry // it was built with
+	renamed   atomic.Bool      // the last graphs have brought or taken names, and effect was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -348,35 +351,19 @@ func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next 
 		input = next.Input
 	}
 	if wrong == nil {
-		aside := map[string]schema.Diagnostics{}
-		warnings, wrong = s.useMost(ctx, d, input, aside)
-		if d != nil && d.Done != nil {
-			d.Done(gapi.Outcome{Aside: aside, Err: wrong})
-		}
+		warnings, wrong = s.use(ctx, d, input)
 	}
+	s.follows = wrong == nil
 	v := s.verdict(warnings, wrong)
 	s.e.heldGraph.Store(heldBy(v.Held(), false))
 	return v, wrong
 }
 
-// useMost is use without the optional resources that are at fault, which it adds to aside.
-func (s *session) useMost(ctx context.Context, d *gapi.Declared, input string, aside map[string]schema.Diagnostics) (warnings schema.Diagnostics, err error) {
-	for {
-		warnings, err = s.use(ctx, d, input)
-		found, ok := errors.AsType[schema.Diagnostics](err)
-		if !ok || d == nil {
-			return warnings, err
-		}
-		if d = gapi.PutAside(d, found, aside); d == nil {
-			return warnings, err
-		}
-	}
-}
-
 // useAs builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
 // comes from; see Options.Input. The caller holds using.
 func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
-	draft := s.drafts.NewDraft(s.e.registry(), d)
+	kinds := s.e.registry()
+	draft := s.drafts.NewDraft(kinds, d)
 	st, err := s.reactor.Stage(ctx)
 	if err != nil {
 		return nil, err
@@ -398,7 +385,7 @@ func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (wa
 		return nil, err
 	}
 	moved := input != s.input
-	s.input = input
+	s.input, s.kinds = input, kinds
 	s.tellGraph(moved)
 	return diags, nil
 }

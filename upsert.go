@@ -48,11 +48,23 @@ func (e *Engine) change(ctx context.Context, do func(*session, *reactor.Stage) e
 		return err
 	}
 	defer func() { <-e.session.using }()
+	e.session.follows = false
 	return e.session.staged(ctx, func(st *reactor.Stage) error { return do(e.session, st) })
 }
 
-func (s *session) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declared) error {
-	draft := gapi.NewPart(s.e.registry(), d, running{s.parts.Load(), st})
+// staged does something to the graph that runs. The caller holds using.
+func (s *session) staged(ctx context.Context, do func(*reactor.Stage) error) error {
+	st, err := s.reactor.Stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.Drop()
+	return do(st)
+}
+
+// upsert puts a declared part into effect, and removes some vertices.
+func (s *session) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declared, remove ...string) error {
+	draft := gapi.NewPart(s.e.registry(), d, running{s.parts.Load(), st, remove})
 	if g := draft.Graph(); g != nil {
 		s.limit(g)
 		st.Compare(g)
@@ -65,10 +77,25 @@ func (s *session) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declare
 		s.e.stream.tell(Event{Kind: EventWarned, Warnings: diags})
 	}
 	s.hide(part)
-	return s.alter(ctx, st, part)
+	if err := s.mayRemove(st, part, remove); err != nil {
+		return err
+	}
+	return s.alter(ctx, st, part, remove...)
 }
 
+// remove removes vertices.
 func (s *session) remove(ctx context.Context, st *reactor.Stage, ids []string) error {
+	if err := s.mayRemove(st, nil, ids); err != nil {
+		return err
+	}
+	return s.alter(ctx, st, nil, ids...)
+}
+
+// mayRemove refuses to remove unknown resources, and resources that others refer to. A part may alter those others.
+func (s *session) mayRemove(st *reactor.Stage, part *engine.Graph, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	for _, id := range ids {
 		if st.Find(id) == nil && s.parts.Load().Find(id) == nil {
 			return &reactor.UnknownResourceError{Resource: id}
@@ -77,10 +104,13 @@ func (s *session) remove(ctx context.Context, st *reactor.Stage, ids []string) e
 	if s.refers == nil {
 		s.refers = newReferrers(s.parts.Load().Declared())
 	}
-	if err := s.refers.check(ids); err != nil {
-		return err
-	}
-	return s.alter(ctx, st, nil, ids...)
+	return s.refers.check(ids, func(by string) bool {
+		if part == nil {
+			return false
+		}
+		i, ok := part.Index(by)
+		return ok && part.Value(i) != nil
+	})
 }
 
 // alter puts a part into effect, and removes some vertices.

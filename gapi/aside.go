@@ -9,8 +9,9 @@ import (
 
 // Outcome says what became of a graph that a frontend has yielded. It is given to Declared.Done.
 type Outcome struct {
-	Aside map[string]schema.Diagnostics // optional resources that were put aside, by id, with the reasons
-	Err   error                         // nil where the graph is in effect
+	// Aside has all optional resources that are put aside, by id, with the reasons. It is not altered any more.
+	Aside map[string]schema.Diagnostics
+	Err   error // nil where the graph is in effect
 }
 
 // PutAside returns a copy of a graph without the optional resources that findings of Build are about. Optional resources

@@ -188,7 +188,7 @@ type item struct {
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
-	d, t := translate(reg, d)
+	d, t := translate(reg, d.Complete())
 	n := len(d.Resources)
 	b := &builder{
 		reg:      reg,

@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -101,9 +102,52 @@ type Declared struct {
 	// finding.
 	Partial bool
 
+	// Part, when not nil, gives the graph in another way: by its difference to the graph before. Then the other lists are
+	// empty. Complete returns the graph as a whole.
+	Part *Part
+
 	// Done, when not nil, is called each time when the graph is in effect, or was refused, before the next graph is asked for.
 	// It must not block.
 	Done func(Outcome)
+}
+
+// Part is the difference between a graph and its predecessor in the same sequence. A caller that has put the predecessor into
+// effect may alter just the part; all others take the whole. A Part is never altered.
+type Part struct {
+	Resources []Declaration // new or altered resources; each is Optional
+	Removed   []string      // ids of resources of the graph before that this one does not have
+	All       bool          // everything may differ: only the whole counts
+
+	// Whole makes the whole graph, at the cost of that. It is callable at any time, from any goroutine, and does not block.
+	Whole func() *Declared
+}
+
+// Complete returns the graph as a whole: d itself, unless that is given as a Part.
+func (d *Declared) Complete() *Declared {
+	if d == nil || d.Part == nil {
+		return d
+	}
+	whole := *d.Part.Whole()
+	whole.Done = d.Done
+	return &whole
+}
+
+// IDs returns the ids that the lists of a graph declare, as they are written: without a target in their names.
+func (d *Declared) IDs() map[string]bool {
+	ids := make(map[string]bool, len(d.Resources))
+	for i := range d.Resources {
+		ids[d.Resources[i].ID()] = true
+	}
+	return ids
+}
+
+// ID returns the id of a resource as it is declared, without a target in its name.
+func (d *Declaration) ID() string {
+	kind, name := d.Kind, d.Name
+	if d.Res != nil {
+		kind, name = cmp.Or(kind, d.Res.Kind()), cmp.Or(name, d.Res.Name())
+	}
+	return idOf(kind, name)
 }
 
 // KindDecl is a kind that is named, whether there is a resource of it or not.

@@ -3,8 +3,8 @@ package reactor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -73,10 +73,14 @@ func (s *swap) effect(ctx context.Context, has func(id string) bool) error {
 }
 
 // initAll initialises all new vertices but the ones that exclude an old one. An error refuses the
-// graph. A panic does, too, where another graph goes on instead; in the first graph the vertex
-// fails alone, and then in each later one until it can be initialised.
+// graph, after all vertices have been tried: a caller then knows of all faults. A panic does, too, where another graph
+// goes on instead; in the first graph the vertex fails alone, and then in each later one until it can be initialised.
 func (s *swap) initAll(ctx context.Context) error {
+	var faults InitErrors
 	for _, v := range s.fresh {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		old := s.r.loop.named(v.ID)
 		if old == nil {
 			if err := s.r.waitFor(ctx, v); err != nil {
@@ -92,11 +96,12 @@ func (s *swap) initAll(ctx context.Context) error {
 		}
 		_, panicked := errors.AsType[*engine.PanicError](err)
 		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
-			return v.initError(err)
+			faults = append(faults, v.initError(err))
+			continue
 		}
 		v.membership.own().broken = v.Error(err)
 	}
-	return nil
+	return faults.err()
 }
 
 // waitFor waits for the end of an earlier vertex of the same name that is still
@@ -139,7 +144,50 @@ func (r *Reactor) initNow(ctx context.Context, v *vertex) error {
 }
 
 // initError says, without secrets, which vertex could not be initialised.
-func (v *vertex) initError(err error) error { return fmt.Errorf("%s: %w", v.ID, v.Error(err)) }
+func (v *vertex) initError(err error) *InitError {
+	return &InitError{Resource: v.ID, Err: v.Error(err)}
+}
+
+// InitError is the error of a resource whose Init has failed.
+type InitError struct {
+	Resource string // its id; of a group, that of the resource that runs it
+	Err      error  // without secrets
+}
+
+// Error implements error.
+func (e *InitError) Error() string { return e.Resource + ": " + e.Err.Error() }
+
+// Unwrap returns the error of Init.
+func (e *InitError) Unwrap() error { return e.Err }
+
+// InitErrors is the error of a change whose new resources could not all be initialised. Then nothing has changed.
+type InitErrors []*InitError
+
+// Error implements error.
+func (e InitErrors) Error() string {
+	list := make([]string, len(e))
+	for i, one := range e {
+		list[i] = one.Error()
+	}
+	return strings.Join(list, "; ")
+}
+
+// Unwrap returns the errors of the resources.
+func (e InitErrors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, one := range e {
+		list[i] = one
+	}
+	return list
+}
+
+// err returns nil where there is no error.
+func (e InitErrors) err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e
+}
 
 // undo cleans initialised vertices up.
 func (s *swap) undo(vs []*vertex) {
@@ -160,7 +208,7 @@ func (s *swap) exchangeAll(ctx context.Context) error {
 		x := s.exclusive[i]
 		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
 		if err = s.r.initOne(ctx, x.new); err != nil {
-			err = x.new.initError(err)
+			err = InitErrors{x.new.initError(err)}
 		}
 	}
 	if err != nil {

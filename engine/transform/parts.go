@@ -163,6 +163,9 @@ func (p *Parts) Declared() *engine.Graph {
 	return p.draw(nil, false)
 }
 
+// Prepare makes the index of the whole graph, which the first Change would make.
+func (p *Parts) Prepare() { p.prepare() }
+
 // prepare makes the index of the whole graph, once.
 func (p *Parts) prepare() {
 	if p.is != nil {

@@ -29,6 +29,11 @@ type Collected struct {
 	Print string // tells declarations apart
 }
 
+// LeftOut is the warning about a resource that is not taken over.
+func (c *Collected) LeftOut(why string) schema.Diagnostic {
+	return schema.Diagnostic{Severity: schema.Warning, Pos: c.Pos, Resource: c.ID, Message: c.ID + " of the host " + c.From + " is left out: " + why}
+}
+
 // Fits reports whether a pattern fits a text; * stands for any characters.
 func Fits(pattern, text string) bool {
 	if pattern == "" {
@@ -101,7 +106,7 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 
 // declare makes the declaration of one export.
 func (o *Options) declare(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration, error) {
-	d := gapi.Declaration{Kind: x.Kind, Name: x.Name, Pos: c.Pos, KindPos: c.Pos, NamePos: c.Pos}
+	d := gapi.Declaration{Kind: x.Kind, Name: x.Name, Pos: c.Pos, KindPos: c.Pos, NamePos: c.Pos, Optional: true}
 	value, err := parse(x.Value, c.Pos)
 	if err != nil {
 		return d, err

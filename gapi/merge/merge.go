@@ -4,6 +4,7 @@
 //
 //   - The first graph comes when each frontend has yielded one, or has ended. From then on, each new graph of one frontend
 //     makes another whole, with the latest graphs of the others.
+//   - A frontend's part (gapi.Part) makes a part of the whole, unless another frontend names the same resources.
 //   - A frontend's error is yielded. Its last graph stays in the whole, and the other frontends go on.
 //   - A frontend gets its next turn when the whole that holds its graph was judged, as if it were alone.
 //   - The graph's name, comment and place are those of the first frontend that has a name.
@@ -60,8 +61,11 @@ type input struct {
 	at     int
 	judged chan struct{} // one token for each turn
 	reload chan struct{} // nil where nobody asks
-	ended  bool          // the merger's
-	first  bool          // the merger's: it has yielded
+
+	// These fields are the merger's.
+	ended bool
+	first bool            // it has yielded
+	ids   map[string]bool // the ids of its last graph; nil for not asked
 }
 
 // turn is what a frontend yields, or its end.
@@ -128,7 +132,7 @@ func (m *merger) take(ctx context.Context, t turn, yield func(*gapi.Declared, er
 	}
 	begins := m.complete() && !complete // a graph may wait for this turn
 	some := slices.ContainsFunc(m.last, func(d *gapi.Declared) bool { return d != nil })
-	if some && (begins || m.complete() && t.graph != nil) && !yield(m.whole(), nil) {
+	if some && (begins || m.complete() && t.graph != nil) && !yield(m.graph(t, begins), nil) {
 		return false
 	}
 	return t.end || m.release(ctx, t.from)
@@ -143,7 +147,40 @@ func (m *merger) note(t turn) {
 		m.alive--
 	case t.err == nil:
 		m.last[t.from.at] = t.graph
+		t.from.ids = nil
 	}
+}
+
+// graph returns the whole after a turn: as a part where the turn is one, and the whole was yielded before.
+func (m *merger) graph(t turn, begins bool) *gapi.Declared {
+	w := m.whole()
+	if begins || t.graph == nil || t.graph.Part == nil {
+		return w
+	}
+	p := *t.graph.Part
+	p.All, p.Whole = p.All || w.Partial || !m.apart(t.from, &p), w.Part.Whole
+	w.Part = &p
+	return w
+}
+
+// apart reports whether the other frontends declare nothing that a part is about.
+func (m *merger) apart(from *input, p *gapi.Part) bool {
+	for _, in := range m.inputs {
+		d := m.last[in.at]
+		switch {
+		case in == from || d == nil:
+			continue
+		case d.Part != nil, len(d.Edges) > 0 && len(p.Removed) > 0: // an edge may lead to a removed resource
+			return false
+		case in.ids == nil:
+			in.ids = d.IDs()
+		}
+		if slices.ContainsFunc(p.Removed, func(id string) bool { return in.ids[id] }) ||
+			slices.ContainsFunc(p.Resources, func(r gapi.Declaration) bool { return in.ids[r.ID()] }) {
+			return false
+		}
+	}
+	return true
 }
 
 // release lets a frontend go on.
@@ -215,29 +252,47 @@ func (m *merger) askOne(ctx context.Context, in *input) error {
 	return nil
 }
 
-// whole puts the graphs together. The lists of a frontend that alone declares something are taken as they are.
+// whole puts the graphs together. Where one of them is given as a part, so is the whole.
 func (m *merger) whole() *gapi.Declared {
-	w := &gapi.Declared{}
-	var done []func(gapi.Outcome)
-	for _, d := range m.last {
-		if d == nil {
-			continue
+	list := slices.Clone(m.last)
+	list = slices.DeleteFunc(list, func(d *gapi.Declared) bool { return d == nil })
+	var w *gapi.Declared
+	if !slices.ContainsFunc(list, func(d *gapi.Declared) bool { return d.Part != nil }) {
+		w = together(list)
+	} else {
+		w = heading(list)
+		w.Part = &gapi.Part{All: true, Whole: func() *gapi.Declared { return together(list) }}
+	}
+	w.Done = func(o gapi.Outcome) {
+		for _, d := range list {
+			if d.Done != nil {
+				d.Done(o)
+			}
 		}
+	}
+	return w
+}
+
+// heading returns a whole without its lists.
+func heading(list []*gapi.Declared) *gapi.Declared {
+	w := &gapi.Declared{}
+	for _, d := range list {
 		if w.Name == "" {
 			w.Name, w.Comment, w.Pos = d.Name, d.Comment, d.Pos
 		}
 		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, w.Authored || d.Authored, w.Thorough || d.Thorough, w.Partial || d.Partial
+	}
+	return w
+}
+
+// together makes a whole of graphs. The lists of a frontend that alone declares something are taken as they are.
+func together(list []*gapi.Declared) *gapi.Declared {
+	w := heading(list)
+	for _, d := range list {
+		d = d.Complete()
 		w.Kinds, w.Resources = joined(w.Kinds, d.Kinds), joined(w.Resources, d.Resources)
 		w.Edges, w.Problems = joined(w.Edges, d.Edges), joined(w.Problems, d.Problems)
 		w.Collects = joined(w.Collects, d.Collects)
-		if d.Done != nil {
-			done = append(done, d.Done)
-		}
-	}
-	w.Done = func(o gapi.Outcome) {
-		for _, f := range done {
-			f(o)
-		}
 	}
 	return w
 }

@@ -15,7 +15,7 @@ import (
 // that cannot be declared.
 func Declaration(o *model.Object) (*gapi.Declaration, error) {
 	m := o.Model()
-	pos := schema.Pos{File: "store:" + m.Table() + "/" + o.ID()}
+	pos := placeOf(m, o.ID())
 	d := &gapi.Declaration{Kind: m.Kind(), Name: o.ID(), Pos: pos, KindPos: pos, NamePos: pos, Optional: true}
 	values := o.Values()
 	params := map[string]any{}
@@ -44,6 +44,11 @@ func Declaration(o *model.Object) (*gapi.Declaration, error) {
 	value, err := node(params, pos)
 	d.Value = value
 	return d, errors.Join(append(errs, err)...)
+}
+
+// placeOf is where the findings about an object stand.
+func placeOf(m *model.Model, id string) schema.Pos {
+	return schema.Pos{File: "store:" + m.Table() + "/" + id}
 }
 
 // edges returns the list of a declaration for a field of model.Edges.

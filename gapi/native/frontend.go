@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/tidwall/btree"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -45,12 +45,13 @@ const (
 	lastWait  = 10 * time.Second
 )
 
-// Graphs implements gapi.Frontend.
+// Graphs implements gapi.Frontend. The first graph is empty where the store cannot be read yet: the graphs of other frontends
+// must not wait for it.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return func(yield func(*gapi.Declared, error) bool) {
-		r := &reader{Frontend: f, env: env, objects: map[ident]*gapi.Declaration{}, faults: map[ident]error{}, versions: map[ident]version{}}
+		r := &reader{Frontend: f, env: env, set: newSet()}
 		if env.NoWatch {
-			r.once(ctx, yield)
+			r.onDemand(ctx, yield)
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
@@ -64,13 +65,10 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 }
 
 // reader makes graphs of the changes. It belongs to one iteration, whose goroutine alone uses it.
-// An object is in versions whether it can be declared or not, so that a faulty one gets a status too.
 type reader struct {
 	*Frontend
-	env      gapi.Env
-	objects  map[ident]*gapi.Declaration
-	faults   map[ident]error // why an object cannot be declared
-	versions map[ident]version
+	env gapi.Env
+	set *set
 }
 
 // ident names an object. An id belongs to one object of a table, whatever its topic.
@@ -79,26 +77,88 @@ type ident struct{ table, id string }
 // String returns it as a resource: kind[name].
 func (i ident) String() string { return schema.Ref{Kind: i.table, Name: i.id}.ID() }
 
-// version is of an object as it is stored. The revision tells an object from an older one of the same id.
-type version struct {
+// entry is an object as it is stored. It is never altered. A faulty object has an entry too, so that it gets a status.
+type entry struct {
+	ident
 	model    *model.Model
 	version  int64
-	revision int64
+	revision int64              // tells an object from an older one of the same id
+	declared *gapi.Declaration  // nil for an object without a resource
+	fault    schema.Diagnostics // why it declares nothing, where it should
 }
 
-// once yields the graph of this moment.
-func (r *reader) once(ctx context.Context, yield func(*gapi.Declared, error) bool) {
-	if !r.used() {
-		yield(r.graph(), nil)
-		return
+// set is all objects in the order of their names, so that an equal set makes an equal graph. A copy costs nothing, and is
+// not altered with the set.
+type set struct{ *btree.BTreeG[*entry] }
+
+func newSet() *set {
+	return &set{btree.NewBTreeGOptions(func(a, b *entry) bool {
+		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.id, b.id)) < 0
+	}, btree.Options{NoLocks: true})}
+}
+
+// at returns the object of a name, nil for none.
+func (s *set) at(id ident) *entry {
+	e, _ := s.Get(&entry{ident: id})
+	return e
+}
+
+// graph returns the declared graph of all objects.
+func (s *set) graph() *gapi.Declared {
+	d := &gapi.Declared{Resources: make([]gapi.Declaration, 0, s.Len())}
+	s.Scan(func(e *entry) bool {
+		if e.declared != nil {
+			d.Resources = append(d.Resources, *e.declared)
+		}
+		return true
+	})
+	return d
+}
+
+// onDemand yields the graph of this moment, and another one each time when that is asked for.
+func (r *reader) onDemand(ctx context.Context, yield func(*gapi.Declared, error) bool) {
+	for {
+		d, err := r.once(ctx)
+		if ctx.Err() != nil || !yield(d, err) || r.env.Reload == nil {
+			return
+		}
+		select {
+		case <-r.env.Reload:
+		case <-ctx.Done():
+			return
+		}
+		for err := r.before(ctx); err != nil; err = r.before(ctx) {
+			if !yield(nil, err) {
+				return
+			}
+			select {
+			case <-r.env.Reload:
+			case <-ctx.Done():
+				return
+			}
+		}
 	}
-	_, all, err := r.nb.Snapshot(ctx, r.interest())
-	if err != nil {
-		yield(nil, fmt.Errorf("the objects of the store cannot be read: %w", err))
-		return
+}
+
+// before calls Env.Before, if there is one.
+func (r *reader) before(ctx context.Context) error {
+	if r.env.Before == nil {
+		return nil
 	}
-	r.take(all)
-	yield(r.graph(), nil)
+	return r.env.Before(ctx)
+}
+
+// once returns the graph of this moment.
+func (r *reader) once(ctx context.Context) (*gapi.Declared, error) {
+	var all []model.Change
+	if r.used() {
+		var err error
+		if _, all, err = r.nb.Snapshot(ctx, r.interest()); err != nil {
+			return nil, fmt.Errorf("the objects of the store cannot be read: %w", err)
+		}
+	}
+	r.set = newSet()
+	return r.declared(r.take(all), true), nil
 }
 
 // used reports whether the store is open. An unused store has no objects, and a question would open it.
@@ -118,26 +178,25 @@ func (f *Frontend) interest() model.Interest { return model.Interest{Topics: f.o
 func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared, error) bool) {
 	for {
 		var err error
+		asked := false
 		select {
 		case <-p.ready:
 		case <-r.env.Reload:
-			if r.env.Before != nil {
-				err = r.env.Before(ctx)
-			}
+			asked = true
+			err = r.before(ctx)
 		case <-ctx.Done():
 			return
 		}
-		// Changes that come from here on make the next graph, so none is lost between take and yield.
-		fresh, changes := p.take()
-		if fresh {
-			clear(r.objects)
-			clear(r.faults)
-			clear(r.versions)
-		}
-		r.take(changes)
 		var d *gapi.Declared
 		if err == nil {
-			d = r.graph()
+			// Changes that come from here on make the next graph, so none is lost between take and yield.
+			fresh, changes := p.take()
+			if fresh {
+				r.set = newSet()
+			}
+			if d = r.declared(r.take(changes), fresh || asked); !p.knows() {
+				d.Done = nil // the statuses of the daemon before tell more than a graph that is empty for now
+			}
 		}
 		if ctx.Err() != nil || !yield(d, err) {
 			return
@@ -145,77 +204,75 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 	}
 }
 
-// take takes changes over.
-func (r *reader) take(all []model.Change) {
+// take takes changes over, and returns the objects before and after them.
+func (r *reader) take(all []model.Change) []moved {
+	list := make([]moved, 0, len(all))
 	for _, c := range all {
 		id := ident{c.Model.Table(), c.ID}
-		delete(r.objects, id)
-		delete(r.faults, id)
-		delete(r.versions, id)
+		m := moved{ident: id, was: r.set.at(id)}
 		if c.Action == model.Delete {
-			continue
+			r.set.Delete(&entry{ident: id})
+		} else {
+			m.is = r.entry(id, c)
+			r.set.Set(m.is)
 		}
-		v := version{model: c.Model, revision: c.Revision}
-		err := c.Err
-		if err == nil {
-			v.version = c.Object.Version()
-			err = r.declare(id, c.Object)
-		}
-		if err != nil {
-			r.faults[id] = err
-		}
-		r.versions[id] = v
+		list = append(list, m)
 	}
+	return list
 }
 
-// declare makes the declaration of an object. Only the models of kinds declare something.
-func (r *reader) declare(id ident, o *model.Object) error {
-	if o.Model().Kind() == "" {
-		return nil
+// moved is one object before and after a change; nil where there is none.
+type moved struct {
+	ident
+	was, is *entry
+}
+
+// entry reads an object. Only the models of kinds declare something.
+func (r *reader) entry(id ident, c model.Change) *entry {
+	e := &entry{ident: id, model: c.Model, revision: c.Revision}
+	err := c.Err
+	if err == nil {
+		e.version = c.Object.Version()
+		if c.Model.Kind() != "" {
+			e.declared, err = r.declare(c.Object)
+		}
 	}
+	if err != nil {
+		e.declared = nil
+		e.fault = schema.Diagnostics{{Resource: id.String(), Pos: placeOf(c.Model, c.ID), Message: err.Error()}}
+	}
+	return e
+}
+
+// declare makes the declaration of an object, if this host accepts it.
+func (r *reader) declare(o *model.Object) (*gapi.Declaration, error) {
 	d, err := Declaration(o)
 	if err == nil && r.o.Accept != nil {
 		err = r.o.Accept(d)
 	}
-	if err == nil {
-		r.objects[id] = d
-	}
-	return err
+	return d, err
 }
 
-// graph returns the declared graph of all objects.
-func (r *reader) graph() *gapi.Declared {
-	d := &gapi.Declared{Resources: make([]gapi.Declaration, 0, len(r.objects))}
-	for _, o := range r.objects {
-		d.Resources = append(d.Resources, *o)
-	}
-	// The order is that of the names, so an equal set of objects makes an equal graph.
-	slices.SortFunc(d.Resources, func(a, b gapi.Declaration) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
-	d.Done = r.done()
-	return d
-}
-
-// done returns what notes the outcome of the graph that is made now.
-func (r *reader) done() func(gapi.Outcome) {
-	all := make(map[string]inEffect, len(r.versions))
-	for id, v := range r.versions {
-		all[id.String()] = inEffect{ident: id, version: v, why: r.faults[id]}
-	}
-	return func(o gapi.Outcome) {
-		if o.Err != nil {
-			return // the graph before goes on, with its versions
-		}
-		now := maps.Clone(all) // the graph may be judged again, in another whole, while the Writer reads this
-		for id, found := range o.Aside {
-			if e, ok := now[id]; ok {
-				e.why = found
-				now[id] = e
+// declared returns the graph after some changes, as a part of it unless everything may differ.
+func (r *reader) declared(changed []moved, all bool) *gapi.Declared {
+	now := &set{r.set.Copy()}
+	p := &gapi.Part{All: all, Whole: now.graph}
+	if !all {
+		for _, m := range changed {
+			switch {
+			case m.is != nil && m.is.declared != nil:
+				p.Resources = append(p.Resources, *m.is.declared)
+			case m.was != nil && m.was.declared != nil:
+				p.Removed = append(p.Removed, m.String())
 			}
 		}
-		r.effect.set(now)
 	}
+	at := r.effect.await(changed, all)
+	return &gapi.Declared{Part: p, Done: func(o gapi.Outcome) {
+		if o.Err == nil { // else the graph before goes on, with its versions
+			r.effect.set(at, now, o.Aside)
+		}
+	}}
 }
 
 // pump reads the store on its own goroutine, and keeps the latest change of each object until the reader takes them.
@@ -225,6 +282,8 @@ type pump struct {
 	ready chan struct{} // of capacity 1
 
 	mu    sync.Mutex
+	begun bool // there is a first graph, maybe an empty one
+	known bool // the objects of the store are known
 	fresh bool // the changes are all that there is
 	index map[ident]int
 	list  []model.Change
@@ -262,9 +321,27 @@ func (p *pump) run(ctx context.Context) {
 			warned = true
 			p.env.Log().Warn("the objects of the store cannot be read: the graph of the last ones goes on", "error", err)
 		}
+		p.begin()
 		p.sleep(ctx, wait)
 		wait = min(2*wait, lastWait)
 	}
+}
+
+// begin has an empty graph made where there was none yet: the graphs of other frontends do not wait for the store.
+func (p *pump) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.begun {
+		p.begun, p.fresh = true, true
+		wake(p.ready)
+	}
+}
+
+// knows reports whether the store has told its objects, or is not used.
+func (p *pump) knows() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.known
 }
 
 // sleep waits by the clock of the host, so that a test gives the time.
@@ -301,6 +378,7 @@ func (p *pump) follow(ctx context.Context, reached func()) error {
 // since a graph needs no history.
 func (p *pump) put(fresh bool, changes []model.Change) {
 	p.mu.Lock()
+	p.begun, p.known = true, true
 	if fresh { // what waited is older than all that there is
 		p.fresh, p.list = true, p.list[:0]
 		clear(p.index)
@@ -315,10 +393,7 @@ func (p *pump) put(fresh bool, changes []model.Change) {
 		p.list = append(p.list, c)
 	}
 	p.mu.Unlock()
-	select {
-	case p.ready <- struct{}{}:
-	default:
-	}
+	wake(p.ready)
 }
 
 // take returns the changes since the last call.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Status is the record that a host writes beside an object.
@@ -44,31 +46,115 @@ type Engine interface {
 
 // effect is what the graph in effect was made of.
 type effect struct {
-	mu      sync.Mutex
-	all     map[string]inEffect // by kind[name]
-	changed chan struct{}       // of capacity 1
+	changed chan struct{} // of capacity 1
+
+	mu    sync.Mutex
+	now   *set // nil before the first graph
+	aside map[string]schema.Diagnostics
+
+	made    int64 // counts the graphs
+	waiting news  // changes up to the graph of that number, which are not in effect yet
+	news    news  // changes in effect that the Writer has not looked at
 }
 
-// inEffect is an object as the graph has it.
-type inEffect struct {
-	ident
-	version
-	why error // why it is not in the graph; nil if it is
+// news are objects to be looked at.
+type news struct {
+	ids map[ident]bool
+	all bool // everything may have changed
+}
+
+// add adds other ones.
+func (n *news) add(m news) {
+	n.all = n.all || m.all
+	if n.ids == nil {
+		n.ids = map[ident]bool{}
+	}
+	maps.Copy(n.ids, m.ids)
+}
+
+// await notes the changes of a graph that is made now, and returns its number.
+func (e *effect) await(changed []moved, all bool) int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.made++
+	n := news{all: all}
+	if !all {
+		n.ids = make(map[ident]bool, len(changed))
+		for _, m := range changed {
+			n.ids[m.ident] = true
+		}
+	}
+	e.waiting.add(n)
+	return e.made
 }
 
 // set takes over the objects of a graph that is in effect. The session calls it by Declared.Done.
-func (e *effect) set(all map[string]inEffect) {
+func (e *effect) set(number int64, now *set, aside map[string]schema.Diagnostics) {
 	e.mu.Lock()
-	e.all = all
+	if number == e.made { // else a later graph is on its way, and brings these changes too
+		e.news.add(e.waiting)
+		e.waiting = news{}
+	}
+	e.turned(aside)
+	e.now, e.aside = now, aside
 	e.mu.Unlock()
 	wake(e.changed)
 }
 
-// get returns the objects of the graph in effect. The caller must not alter the map.
-func (e *effect) get() map[string]inEffect {
+// turned notes the objects that were put aside, or come back, or have another reason.
+func (e *effect) turned(aside map[string]schema.Diagnostics) {
+	ids := map[ident]bool{}
+	for _, list := range []map[string]schema.Diagnostics{aside, e.aside} {
+		for id := range list {
+			if ref, err := schema.ParseRef(id); err == nil && reason(aside[id]) != reason(e.aside[id]) {
+				ids[ident{ref.Kind, ref.Name}] = true
+			}
+		}
+	}
+	e.news.add(news{ids: ids})
+}
+
+// reason returns findings as the text of a status, "" for none.
+func reason(why schema.Diagnostics) string {
+	if len(why) == 0 {
+		return ""
+	}
+	return why.Error()
+}
+
+// look is the graph in effect, with the objects for the Writer to look at.
+type look struct {
+	news
+	now   *set // nil before the first graph
+	aside map[string]schema.Diagnostics
+}
+
+// take returns the objects of the graph in effect, with the changed ones since the last call. They are the caller's.
+func (e *effect) take() look {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.all
+	l := look{news: e.news, now: e.now, aside: e.aside}
+	e.news = news{}
+	return l
+}
+
+// again has changes looked at again.
+func (e *effect) again(n news) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.news.add(n)
+}
+
+// at returns an object of the graph in effect, nil for none, and why it is not in the graph; "" if it is.
+func (l *look) at(id ident) (*entry, string) {
+	e := l.now.at(id)
+	switch {
+	case e == nil:
+		return nil, ""
+	case e.fault != nil:
+		return e, e.fault.Error()
+	}
+	return e, reason(l.aside[id.String()])
 }
 
 // wake leaves a token, unless there is one.
@@ -95,7 +181,6 @@ type Writer struct {
 
 	known bool                     // last has what the store has
 	last  map[ident]model.StatusOf // as it was written last; of Run's goroutine
-	of    map[string]inEffect      // the graph that last was written for
 }
 
 // NewWriter returns a Writer of the statuses of f's objects. A nil clock is that of the machine, a nil log is silent.
@@ -158,45 +243,82 @@ func (w *Writer) Run(ctx context.Context) {
 	}
 }
 
-// write brings the store up to date. It looks at the objects of the graph in effect: at all of them where any state may
-// have changed, else at those that changed themselves, or whose resource did. Statuses of other objects are removed.
+// write brings the store up to date. It looks at all objects of the graph in effect where any state may
+// have changed, else at the changed objects and resources. Statuses of other objects are removed.
 func (w *Writer) write(ctx context.Context) error {
 	if err := w.read(ctx); err != nil {
 		return err
 	}
-	now := w.f.effect.get()
-	if now == nil { // no graph was in effect yet: the statuses of the daemon before still tell the most
+	l := w.f.effect.take()
+	if l.now == nil { // no graph was in effect yet: the statuses of the daemon before still tell the most
 		return nil
 	}
-	states, all, err := w.states(ctx, now)
+	changed, err := w.changes(ctx, &l)
 	if err != nil { // the engine ends, or has not begun: that is no fault of the store
+		w.f.effect.again(l.news)
 		w.Touch("")
 		return nil
-	}
-	var changed []model.StatusOf
-	for id, e := range now {
-		s, asked := states[id]
-		if !asked && !all && e.why == nil && w.of[id] == e {
-			continue
-		}
-		if !asked && e.why == nil && e.model.Kind() != "" {
-			s, _ = w.e.State(ctx, id)
-		}
-		changed = w.compare(changed, e, s)
-	}
-	for id, s := range w.last {
-		if _, ok := now[id.String()]; !ok {
-			changed = append(changed, model.StatusOf{Model: s.Model, ID: s.ID})
-		}
 	}
 	slices.SortFunc(changed, func(a, b model.StatusOf) int {
 		return cmp.Or(strings.Compare(a.Model.Table(), b.Model.Table()), strings.Compare(a.ID, b.ID))
 	})
 	if err := w.f.nb.PutStatus(ctx, w.host, changed...); err != nil {
+		w.f.effect.again(l.news)
 		return err
 	}
-	w.wrote(now, changed)
+	w.wrote(changed)
 	return nil
+}
+
+// changes returns the statuses that are others than those in the store.
+func (w *Writer) changes(ctx context.Context, l *look) (changed []model.StatusOf, err error) {
+	dirty, all := w.touched()
+	if !all && !l.all {
+		for id := range l.ids {
+			delete(dirty, id)
+			changed = w.compareOne(ctx, changed, l, id)
+		}
+		for id := range dirty {
+			changed = w.compareOne(ctx, changed, l, id)
+		}
+		return changed, nil
+	}
+	states, err := w.states(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.now.Scan(func(e *entry) bool {
+		_, why := l.at(e.ident)
+		id := e.ident
+		s, asked := states[id]
+		if !asked && why == "" && e.declared != nil { // the member of a group
+			s, _ = w.e.State(ctx, id.String())
+		}
+		changed = w.compare(changed, e, why, s)
+		return true
+	})
+	for id, s := range w.last {
+		if l.now.at(id) == nil {
+			changed = append(changed, model.StatusOf{Model: s.Model, ID: s.ID})
+		}
+	}
+	return changed, nil
+}
+
+// compareOne is compare of one object by its name, which may have left.
+func (w *Writer) compareOne(ctx context.Context, changed []model.StatusOf, l *look, id ident) []model.StatusOf {
+	e, why := l.at(id)
+	if e == nil {
+		if s, ok := w.last[id]; ok {
+			changed = append(changed, model.StatusOf{Model: s.Model, ID: s.ID})
+		}
+		return changed
+	}
+	var s State
+	if why == "" && e.declared != nil {
+		s, _ = w.e.State(ctx, id.String())
+	}
+	return w.compare(changed, e, why, s)
 }
 
 // read learns what an earlier daemon of this host has written.
@@ -215,41 +337,43 @@ func (w *Writer) read(ctx context.Context) error {
 	return nil
 }
 
-// states asks for the states that may have changed. all says that these are all.
-func (w *Writer) states(ctx context.Context, now map[string]inEffect) (states map[string]State, all bool, err error) {
+// touched returns the resources whose state may have changed; all says that any may. The caller leaves other
+// resources out.
+func (w *Writer) touched() (ids map[ident]bool, all bool) {
 	w.mu.Lock()
 	dirty := w.dirty
 	all = w.all
 	w.dirty, w.all = map[string]bool{}, false
 	w.mu.Unlock()
-	states = map[string]State{}
-	if all {
-		list, err := w.e.States(ctx)
-		for _, s := range list {
-			if _, ours := now[s.Resource]; ours {
-				states[s.Resource] = s
-			}
-		}
-		return states, true, err
-	}
+	ids = make(map[ident]bool, len(dirty))
 	for id := range dirty {
-		if e, ours := now[id]; ours && e.why == nil {
-			if s, ok := w.e.State(ctx, id); ok {
-				states[id] = s
-			}
+		if ref, err := schema.ParseRef(id); err == nil {
+			ids[ident{ref.Kind, ref.Name}] = true
 		}
 	}
-	return states, false, nil
+	return ids, all
 }
 
-// compare adds the status of an object if it is another than the one in the store.
-func (w *Writer) compare(changed []model.StatusOf, e inEffect, s State) []model.StatusOf {
-	if e.model.Kind() == "" && e.why == nil {
+// states asks for all states.
+func (w *Writer) states(ctx context.Context) (map[ident]State, error) {
+	list, err := w.e.States(ctx)
+	states := make(map[ident]State, len(list))
+	for _, s := range list {
+		if ref, err := schema.ParseRef(s.Resource); err == nil {
+			states[ident{ref.Kind, ref.Name}] = s
+		}
+	}
+	return states, err
+}
+
+// compare adds the status of an object if it is another than the one in the store. why says why the object is not in the graph.
+func (w *Writer) compare(changed []model.StatusOf, e *entry, why string, s State) []model.StatusOf {
+	if e.declared == nil && why == "" {
 		return changed
 	}
-	status := Status{Version: e.version.version, Revision: e.revision, State: s.State, Error: s.Error, BlockedBy: s.BlockedBy, Changed: s.Changed}
-	if e.why != nil {
-		status.State, status.Error = Refused, e.why.Error()
+	status := Status{Version: e.version, Revision: e.revision, State: s.State, Error: s.Error, BlockedBy: s.BlockedBy, Changed: s.Changed}
+	if why != "" {
+		status.State, status.Error = Refused, why
 	}
 	if len(status.Error) > maxError {
 		status.Error = strings.ToValidUTF8(status.Error[:maxError], "") + " ..."
@@ -261,9 +385,8 @@ func (w *Writer) compare(changed []model.StatusOf, e inEffect, s State) []model.
 	return append(changed, model.StatusOf{Model: e.model, ID: e.id, JSON: text})
 }
 
-// wrote notes what the store has now. It is called after the write, so that a failed one is repeated.
-func (w *Writer) wrote(now map[string]inEffect, changed []model.StatusOf) {
-	w.of = now
+// wrote notes the statuses in the store. It is called after the write, so that a failed one is repeated.
+func (w *Writer) wrote(changed []model.StatusOf) {
 	for _, s := range changed {
 		id := ident{s.Model.Table(), s.ID}
 		if s.JSON == nil {

@@ -1,0 +1,143 @@
+package mgmt_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model"
+	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi/native"
+)
+
+// manyObjects is an engine that runs many objects.
+type manyObjects struct {
+	nb   *model.NB
+	swap chan mgmt.Swap
+	cold time.Duration // from Run to the first graph
+	stop func()
+}
+
+// storeObjects fills a World with objects of the kind noop.
+func storeObjects(tb testing.TB, w engine.World, n int) *model.NB {
+	tb.Helper()
+	nb := model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
+	for i := 0; i < n; {
+		_, err := nb.Txn(tb.Context(), func(tx *model.Tx) error {
+			for end := min(i+50, n); i < end; i++ {
+				if _, err := tx.Create(noopObject(tb, nb, i, 0), model.Write{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return nb
+}
+
+// noopObject is object i in its nth form.
+func noopObject(tb testing.TB, nb *model.NB, i, n int) *model.Object {
+	tb.Helper()
+	m, err := nb.Registry().Model("noop")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"id":"n%06d","comment":"%d","meta":{"autogroup":false}}`, i, n)
+	o, err := m.Parse("", []byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}
+
+// runMany runs n objects until the test ends, and returns when they are in effect.
+func runMany(tb testing.TB, n int) *manyObjects {
+	tb.Helper()
+	w := worldmem.New()
+	m := &manyObjects{nb: storeObjects(tb, w, n), swap: make(chan mgmt.Swap, 100)}
+	front := native.New(m.nb, native.Options{})
+	rested := make(chan bool, 1)
+	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: w, Observer: mgmt.Observer{
+		Swapped: func(s mgmt.Swap) { m.swap <- s },
+		Refused: func(err error) { tb.Log(err) },
+		Converged: func(yes bool, c mgmt.Counts) {
+			if yes && c[engine.StateOK] == n {
+				select {
+				case rested <- true:
+				default:
+				}
+			}
+		},
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(tb.Context())
+	ended := make(chan error, 2)
+	begin := time.Now()
+	go func() { ended <- e.Run(ctx, front) }()
+	for s := range m.swap {
+		if s.Kept+s.Added == n {
+			break
+		}
+	}
+	m.cold = time.Since(begin)
+	<-rested
+	writer := native.NewWriter(front, "h1", &teller{e}, nil, nil)
+	go func() { writer.Run(ctx); ended <- nil }()
+	m.stop = func() {
+		cancel()
+		for range 2 {
+			if err := <-ended; err != nil {
+				tb.Error(err)
+			}
+		}
+		w.Close()
+	}
+	return m
+}
+
+// cpu is the time that this process has used on processors.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkChangeOfOneObject: from the write of one of 100,000 objects to its vertex. The figure cpu-ms/op is of the whole process.
+func BenchmarkChangeOfOneObject(b *testing.B) {
+	m := runMany(b, 100_000)
+	defer m.stop()
+	time.Sleep(3 * time.Second)
+	before, n := cpu(), 0
+	for b.Loop() {
+		n++
+		if _, err := m.nb.Update(b.Context(), noopObject(b, m.nb, n*7919%100_000, n), model.Write{}); err != nil {
+			b.Fatal(err)
+		}
+		<-m.swap
+	}
+	b.ReportMetric(float64((cpu()-before).Microseconds())/1000/float64(n), "cpu-ms/op")
+}
+
+// BenchmarkColdStartOfObjects: from Run to the first graph of 100,000 stored objects.
+func BenchmarkColdStartOfObjects(b *testing.B) {
+	var total time.Duration
+	n := 0
+	for b.Loop() {
+		n++
+		m := runMany(b, 100_000)
+		total += m.cold
+		m.stop()
+	}
+	b.ReportMetric(float64(total.Milliseconds())/float64(n), "graph-ms/op")
+}
