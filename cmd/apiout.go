@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"slices"
@@ -19,6 +20,12 @@ func (f *apiFlags) write(v any) error {
 	if f.output.word == "json" {
 		return writeJSON(f.app.out, v)
 	}
+	return writeJSONAsYAML(f.app.out, v)
+}
+
+// writeJSONAsYAML writes in YAML what a value is in JSON.
+// Numbers keep their digits.
+func writeJSONAsYAML(w io.Writer, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -29,7 +36,7 @@ func (f *apiFlags) write(v any) error {
 	if err := dec.Decode(&plain); err != nil {
 		return err
 	}
-	return writeYAML(f.app.out, plain)
+	return writeYAML(w, plain)
 }
 
 // rows writes a table whose first row is the head. Nothing in it controls the terminal.

@@ -137,7 +137,7 @@ func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, wo
 	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
 	d.opt = control.Options{
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
-		Objects: a.objectsOf(world, f.hostname, log), Shared: world, MayWrite: writers,
+		Objects: a.objectsOf(world, f.hostname, log), Shared: world, MayWrite: writers, Hosts: hostsOf(world),
 	}
 	return d, nil
 }

@@ -1,13 +1,166 @@
 package cmd
 
-import "github.com/spf13/cobra"
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+)
+
+// hostsFlags are those of the verb hosts.
+// The flags --socket and --world exclude each other: one of them answers.
+type hostsFlags struct {
+	remote
+	store direct
+}
 
 // newHosts makes the verb for the hosts that share a store. Its own verbs are in files of their own.
 func newHosts(a *app) *cobra.Command {
+	f := &hostsFlags{}
 	cmd := &cobra.Command{
-		Use: "hosts", Short: "The hosts that share a store", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:   "hosts [NAME...]",
+		Short: "Show the hosts that share a store, with the state of each",
+		Long: `Hosts shows the hosts that share the store of the running daemon, or the store that --world names, and that are there:
+a host that dies goes from the list at the end of its lease. With names it shows these hosts alone, and ends with 1 if
+one of them is not there. JSON and YAML have the facts of each host, too.
+
+The state is converged where all resources are right, failing where some have failed or are blocked, and working
+where a graph has not come to rest yet.`,
+		Example: `  mgmt hosts
+  mgmt hosts web1 -o yaml
+  mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json`,
+		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return f.names(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
+	f.reach(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write them", "table", "json", "yaml")
+	f.store.flags(cmd)
+	exclude(cmd, "world", "socket")
 	cmd.AddCommand(newHostsAllow(a), newHostsProtect(a))
 	return cmd
+}
+
+// names offers the hosts to the shell.
+func (f *hostsFlags) names(ctx context.Context, a *app) (list []cobra.Completion) {
+	all, err := f.ask(ctx, a)
+	if err != nil {
+		return nil
+	}
+	for _, h := range all.Hosts {
+		list = append(list, h.Name)
+	}
+	return list
+}
+
+// ask returns the hosts, from the store or from the daemon.
+func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
+	if !f.store.given() {
+		return f.client().Hosts(ctx)
+	}
+	w, err := f.store.open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	members, err := hosts.Members(ctx, w)
+	if err := errors.Join(err, f.store.close()); err != nil {
+		return nil, fmt.Errorf("--world=%s: %w", f.store.place, err)
+	}
+	return control.HostsOf(members), nil
+}
+
+func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
+	all, err := f.ask(ctx, a)
+	if err != nil {
+		return err
+	}
+	var absent []error
+	if len(names) > 0 {
+		all, absent = pick(all, names)
+	}
+	switch f.output.word {
+	case "json":
+		err = writeJSON(a.out, all)
+	case "yaml":
+		err = writeJSONAsYAML(a.out, all)
+	default:
+		err = writeHosts(a, all)
+	}
+	return errors.Join(append(absent, err)...)
+}
+
+// pick returns the hosts of these names, and an error for each that is not there.
+func pick(all *control.Hosts, names []string) (some *control.Hosts, absent []error) {
+	there := map[string]control.Host{}
+	for _, h := range all.Hosts {
+		there[h.Name] = h
+	}
+	some = &control.Hosts{Hosts: []control.Host{}}
+	for _, name := range names {
+		if h, ok := there[name]; ok {
+			some.Hosts = append(some.Hosts, h)
+		} else {
+			absent = append(absent, fmt.Errorf("the host %s is not there: it was never in this store, or its lease has ended", name))
+		}
+	}
+	return some, absent
+}
+
+// writeHosts writes a table. Values come from the store, so their control characters are shown and not obeyed.
+func writeHosts(a *app, all *control.Hosts) error {
+	if len(all.Hosts) == 0 {
+		_, err := fmt.Fprintln(a.err, "No host is there: the daemon has not used its store yet, or no daemon runs with this one.")
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	rows := [][]string{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
+	for _, h := range all.Hosts {
+		rows = append(rows, []string{
+			h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since),
+			strconv.Itoa(h.OK), strconv.Itoa(h.Failed), strconv.Itoa(h.Blocked), strconv.Itoa(h.Other), cmp.Or(h.Graph, "-"), cmp.Or(h.Version, "-"),
+		})
+	}
+	for _, row := range rows {
+		for i := range row {
+			row[i] = visible(row[i])
+		}
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// timeText writes a time for people, and - for none.
+func timeText(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.Local().Format(time.DateTime)
+}
+
+// hostsOf returns how a daemon reads the hosts of its store. A store that opens itself at its first use is not opened
+// for that: it has no hosts yet.
+func hostsOf(w engine.World) func(context.Context) ([]hosts.Member, error) {
+	return func(ctx context.Context) ([]hosts.Member, error) {
+		if l, ok := w.(interface{ Used() <-chan struct{} }); ok {
+			select {
+			case <-l.Used():
+			default:
+				return nil, nil
+			}
+		}
+		return hosts.Members(ctx, w)
+	}
 }

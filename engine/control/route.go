@@ -114,6 +114,10 @@ func (s *Server) asking() []httpd.Route {
 			},
 			Types: []string{"text/vnd.graphviz", text, "application/json"}, Serve: s.getGraph,
 		},
+		{
+			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store, and are there.",
+			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
+		},
 		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
 		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
 	}

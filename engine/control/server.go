@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Objects  *model.NB             // of the routes below /v1/api; without it there are none
 	Shared   engine.World          // the store that hosts share, of the routes below /v1/store; without it there are none
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
+	// Hosts reads the hosts that share the store, for GET /v1/hosts; without it the answer is 404.
+	Hosts    func(context.Context) ([]hosts.Member, error)
 	Version  string
 	StateDir string
 }
