@@ -53,6 +53,7 @@ where a graph has not come to rest yet.`,
 }
 
 // names offers the hosts to the shell.
+// A daemon or a store that does not answer offers nothing, since a shell shows no errors.
 func (f *hostsFlags) names(ctx context.Context, a *app) (list []cobra.Completion) {
 	all, err := f.ask(ctx, a)
 	if err != nil {
@@ -80,6 +81,8 @@ func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 	return control.HostsOf(members), nil
 }
 
+// run writes the hosts, and tells of those that are not there.
+// Hosts that are there are written all the same.
 func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	all, err := f.ask(ctx, a)
 	if err != nil {
@@ -101,6 +104,7 @@ func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 }
 
 // pick returns the hosts of these names, and an error for each that is not there.
+// The order is that of the names, so a script can rely on it.
 func pick(all *control.Hosts, names []string) (some *control.Hosts, absent []error) {
 	there := map[string]control.Host{}
 	for _, h := range all.Hosts {
@@ -143,6 +147,7 @@ func writeHosts(a *app, all *control.Hosts) error {
 }
 
 // timeText writes a time for people, and - for none.
+// It is the time of the zone where the verb runs, as in mgmt log.
 func timeText(at time.Time) string {
 	if at.IsZero() {
 		return "-"

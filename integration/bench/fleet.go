@@ -238,7 +238,9 @@ func fleetChanged(b *bench) result {
 	all := n * fleetObjects
 	await("the first statuses", all, func() int64 { return f.statuses(1) })
 	keys, size, heap := f.weigh()
-	time.Sleep(time.Second) // the states of the hosts are written, too
+	// The hosts write their own states soon after the statuses of the objects.
+	time.Sleep(time.Second)
+	// What the hosts did at their start is not part of the change, so the counters are read before it.
 	t := &f.traffic
 	runs := f.runs.Load()
 	calls, batches, in, out, txns, puts := t.calls.Load(), t.batches.Load(), t.bytesIn.Load(), t.bytesOut.Load(), t.transactions.Load(), t.puts.Load()
