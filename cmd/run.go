@@ -179,8 +179,26 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer desk.close()
+	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk})
+}
+
+// openedRun has the things that a run opens first, and closes last.
+type openedRun struct {
+	front   gapi.Frontend
+	noop    mgmt.Noop
+	folder  *stateFolder
+	p       *presenter
+	world   engine.World
+	status  *statusFile
+	exports *exports
+	desk    *desk
+}
+
+// with makes the engine and serves it until its end.
+func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
+	p, folder, world := o.p, o.folder, o.world
 	svc := service.New(p.logger)
-	observer := status.observe(p.observer())
+	observer := o.status.observe(p.observer())
 	if f.graphviz != "" {
 		observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
 	}
@@ -194,13 +212,13 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), p.logger)
-	opts.Noop, opts.StateDir, opts.Reload = noop, folder.dir, reload
+	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
-	opts.Observer = trim.observe(desk.observe(exports.observe(svc.Observe(observer))))
+	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	anew.objects = stored
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))
-	opts.Background = desk.beside(exports.Handler(), func(e *mgmt.Engine) control.Graphs {
+	opts.Background = o.desk.beside(o.exports.Handler(), func(e *mgmt.Engine) control.Graphs {
 		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
 	})
 	e, err := mgmt.New(opts)
@@ -209,7 +227,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, signed.with(stored.with(front)), &aides{presenter: p, service: svc, exports: exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
+	err = f.serve(ctx, a, e, signed.with(stored.with(o.front)), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 
