@@ -69,8 +69,12 @@ func childWrites(path string) error {
 // TestKilled: after kill -9 every acknowledged change is there, each Txn whole, and no leased key.
 func TestKilled(t *testing.T) {
 	path := file(t)
-	for round := range 12 {
-		acknowledged := killed(t, path, 5+7*round)
+	rounds := 200
+	if testing.Short() {
+		rounds = 12
+	}
+	for round := range rounds {
+		acknowledged := killed(t, path, 5+7*round%90)
 		w := open(t, path, bolt.Options{})
 		for i := range 4 {
 			left, right := number(t, w, fmt.Sprint("left", i)), number(t, w, fmt.Sprint("right", i))
