@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -22,7 +23,8 @@ import (
 // linear store looks at each object for each question, so it has few objects and few questions.
 //
 // An update on bolt has a floor: a commit of the same size to a file of bbolt that has nothing else. Both files are in
-// the same folder, and the commits take turns, so a slow disk slows both.
+// the same folder, and the commits take turns, so a slow disk slows both. Both have 10,000 objects: a file with a single
+// key is one page, and no store is that.
 func modelRows() []row {
 	const clock = "processor time of the process, for a question"
 	return []row{
@@ -128,6 +130,26 @@ func ask(rounds, n int, question func(i int) func() int) (a asked) {
 	return a
 }
 
+// fill puts objects into both files, many in a commit.
+func fill(ctx context.Context, w engine.World, bare *bbolt.DB, value []byte, n int) {
+	for begin := 0; begin < n; begin += 100 {
+		var ops []engine.Op
+		for i := range 100 {
+			ops = append(ops, engine.Op{Key: fmt.Sprintf("m/host:%04d/item/object-%06d", (begin+i)%1000, begin+i+1), Value: value})
+		}
+		_, _, err := w.Txn(ctx, nil, ops)
+		must(err)
+		must(bare.Update(func(tx *bbolt.Tx) error {
+			bucket, err := tx.CreateBucketIfNotExists([]byte("b"))
+			must(err)
+			for _, op := range ops {
+				must(bucket.Put([]byte(op.Key), value))
+			}
+			return nil
+		}))
+	}
+}
+
 // updateObjects updates an object and commits to a bare file in turns, so that both meet the same disk.
 func updateObjects(b *bench) result {
 	w, err := bolt.Open(filepath.Join(b.dir, "world.db"), bolt.Options{})
@@ -140,11 +162,13 @@ func updateObjects(b *bench) result {
 	nb := model.Open(w, reg, model.Options{})
 	_, err = nb.Create(ctx, makeItem(m, 0, 1), model.Write{})
 	must(err)
+	const objects = 10_000
+	value := make([]byte, 180) // about the size of the record, with its envelope
+	fill(ctx, w, bare, value, objects)
 	rounds := 400 // the disk of a shared machine is uneven, so the median of many counts
 	if b.quick {
 		rounds = 40
 	}
-	value := make([]byte, 180)      // about the size of the record, with its envelope
 	var ours, floor []time.Duration // in turns
 	// one object, since another key would cost both sides the same
 	for i := range rounds {
@@ -156,10 +180,8 @@ func updateObjects(b *bench) result {
 		ours = append(ours, time.Since(begin))
 		begin = time.Now()
 		must(bare.Update(func(tx *bbolt.Tx) error {
-			bucket, err := tx.CreateBucketIfNotExists([]byte("b"))
-			must(err)
 			value[0] = byte(i)
-			return bucket.Put([]byte("m/host:0000/item/object-000000"), value)
+			return tx.Bucket([]byte("b")).Put([]byte("m/host:0000/item/object-000000"), value)
 		}))
 		floor = append(floor, time.Since(begin))
 	}

@@ -94,7 +94,9 @@ func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
 		// The list of free pages is kept in the file. Without it bbolt looks for
 		// them in a goroutine of its own, where a damaged page ends the process.
 		NoFreelistSync:  false,
-		FreelistType:    bbolt.FreelistMapType,
+		// The list in order gives a commit the first free pages, which are near each other. The map gives it any pages, and
+		// a disk writes scattered pages one by one.
+		FreelistType:    bbolt.FreelistArrayType,
 		InitialMmapSize: initialMap,
 		MaxSize:         int(maxSize),
 		PageSize:        pageSize,

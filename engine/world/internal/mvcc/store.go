@@ -27,6 +27,7 @@ type Store struct {
 	mu     sync.Mutex
 	queue  []*request    // transactions that wait; the first one's caller works if busy is false
 	busy   bool          // a caller works for a group
+	crowd  bool          // the last group had several, or another one waited behind it
 	wake   chan struct{} // closed and replaced at each new revision, and at the end
 	leases map[int64]*lease
 	last   int64 // the greatest number of a lease
@@ -97,8 +98,12 @@ func (s *Store) leave(ctx context.Context, r *request) {
 
 // work commits one group, in which the caller's own request is, and gives the work on.
 func (s *Store) work() {
-	runtime.Gosched() // whoever can run now may have something to commit too, at no cost
 	s.mu.Lock()
+	if s.crowd { // whoever can run now may have something to commit too; alone, the call would only wake an idle processor
+		s.mu.Unlock()
+		runtime.Gosched()
+		s.mu.Lock()
+	}
 	group := s.queue
 	s.queue = nil
 	s.mu.Unlock()
@@ -115,6 +120,7 @@ func (s *Store) work() {
 			delete(s.leases, r.ends.number)
 		}
 	}
+	s.crowd = len(group) > 1 || len(s.queue) > 0
 	s.pass()
 	s.mu.Unlock()
 	for _, r := range group {
