@@ -93,7 +93,7 @@ func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
 		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
 		// The list of free pages is kept in the file. Without it bbolt looks for
 		// them in a goroutine of its own, where a damaged page ends the process.
-		NoFreelistSync:  false,
+		NoFreelistSync: false,
 		// The list in order gives a commit the first free pages, which are near each other. The map gives it any pages, and
 		// a disk writes scattered pages one by one.
 		FreelistType:    bbolt.FreelistArrayType,
