@@ -1,0 +1,147 @@
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Semaphore names a semaphore that the hosts of a topic share. Those of one name with other counts are others.
+type Semaphore struct {
+	Topic, Name string
+	Count       int // how many places it has, above 0
+}
+
+// prefix is that of the requests for it.
+func (x Semaphore) prefix() string {
+	return tableSemaphores + join(x.Topic, x.Name+":"+strconv.Itoa(x.Count)) + "/"
+}
+
+// Held is a place of a Semaphore. It belongs to one lease, and is never had again once that has ended.
+type Held struct {
+	store Store
+	lease engine.Lease
+}
+
+// Done is closed when the place can no longer be proved: the lease has ended, or the store could not be reached for its
+// time. Another host has the place only after that.
+func (h *Held) Done() <-chan struct{} { return h.lease.Done() }
+
+// Release gives the place back. It waits some seconds at most: then the end of the lease does it.
+func (h *Held) Release() {
+	_ = h.store.call(context.Background(), h.lease.Revoke)
+}
+
+// Acquire takes a place of a semaphore, and waits for one. Requests are served in the order in which the store has
+// them. A request that loses its lease stands behind the others again. holder is the value of the request, for people.
+// A store out of reach is tried again. The error is that of ctx, of a closed World, or of a store that refuses.
+func (s Store) Acquire(ctx context.Context, ttl time.Duration, x Semaphore, holder string) (*Held, error) {
+	told := teller{say: s.Tell}
+	var wait backoff
+	for {
+		h, err := s.request(ctx, ttl, x, holder, func() { wait = backoff{}; told.tell(nil) })
+		if err == nil {
+			return h, nil
+		}
+		if over(ctx, err) {
+			return nil, cmp.Or(context.Cause(ctx), err)
+		}
+		if errors.Is(err, engine.ErrRefused) {
+			return nil, err
+		}
+		told.tell(err)
+		if !wait.wait(ctx, s.Clock) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// request asks once, under one lease. It calls queued when the request is in the store.
+func (s Store) request(ctx context.Context, ttl time.Duration, x Semaphore, holder string, queued func()) (*Held, error) {
+	h := &Held{store: s}
+	err := s.call(ctx, func(ctx context.Context) (err error) {
+		h.lease, err = s.World.Lease(ctx, ttl)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-h.lease.Done():
+			cancel(errLease)
+		case <-inner.Done():
+		}
+	}()
+	key := x.prefix() + join(h.lease.ID())
+	err = s.call(inner, func(ctx context.Context) error {
+		_, _, err := s.World.Txn(ctx, nil, []engine.Op{{Key: key, Value: []byte(holder), Lease: h.lease}})
+		return err
+	})
+	if err == nil {
+		queued()
+		err = s.turn(inner, x, key)
+	}
+	if inner.Err() != nil {
+		err = context.Cause(inner)
+	}
+	if err != nil {
+		h.Release()
+		return nil, err
+	}
+	return h, nil
+}
+
+// turn waits until a request is among the first.
+func (s Store) turn(ctx context.Context, x Semaphore, key string) error {
+	quiet := s
+	quiet.Tell = nil
+	queue := map[string]int64{} // when each request came, by key
+	for c := range quiet.Follow(ctx, x.prefix()) {
+		if c.Whole {
+			clear(queue)
+		}
+		for _, u := range c.Updates {
+			if queue[u.Key] = u.Created; u.Deleted {
+				delete(queue, u.Key)
+			}
+		}
+		before := 0
+		for other, at := range queue {
+			if at < queue[key] || at == queue[key] && other < key {
+				before++
+			}
+		}
+		if _, there := queue[key]; there && before < x.Count {
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return engine.ErrClosed
+}
+
+// Holders returns the holders of a semaphore in the order of their requests, and those that wait.
+func (s Store) Holders(ctx context.Context, x Semaphore) (holders, waiting []string, err error) {
+	kvs, _, err := s.list(ctx, x.prefix())
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(kvs, func(a, b engine.KV) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Key, b.Key)) })
+	for i, kv := range kvs {
+		if i < x.Count {
+			holders = append(holders, string(kv.Value))
+		} else {
+			waiting = append(waiting, string(kv.Value))
+		}
+	}
+	return holders, waiting, nil
+}
