@@ -128,7 +128,7 @@ func (s *session) reactorOptions(state string, store engine.Store) reactor.Optio
 	o := &s.opt
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: s.hostname(),
-		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: store,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: store, Place: s.place,
 		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),

@@ -55,6 +55,7 @@ func newFleet(t *testing.T) *fleet {
 // member is one host.
 type member struct {
 	*mgmt.Engine
+	name  string
 	t     *testing.T
 	world *worldmemory.World
 	log   *lines
@@ -67,7 +68,7 @@ type member struct {
 // host starts a host; change alters its options.
 func (f *fleet) host(name string, change func(*mgmt.Options)) *member {
 	f.t.Helper()
-	m := &member{t: f.t, world: f.store.Join(), log: &lines{}}
+	m := &member{name: name, t: f.t, world: f.store.Join(), log: &lines{}}
 	o := mgmt.Options{
 		Hostname: name, Host: enginetest.NewHost(), World: m.world, Lease: time.Minute, NoAutoGroup: true,
 		Logger: slog.New(slog.NewTextHandler(m.log, nil)),

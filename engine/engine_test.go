@@ -307,7 +307,8 @@ func TestMetaParamsCmp(t *testing.T) {
 }
 
 func TestParseSema(t *testing.T) {
-	for in, want := range map[string]string{"a": "a 1", "a:2": "a 2", "a b:10": "a b 10", "a:0": "", "a:-1": "", "a:b": "", ":1": "", "": ""} {
+	for in, want := range map[string]string{"a": "a 1", "a:2": "a 2", "a b:10": "a b 10", "a:0": "", "a:-1": "", "a:b": "", ":1": "", "": "",
+		"all/a:2": "all/a 2", "group:web/a": "group:web/a 1", "all/:2": "", "all/2": "", "group:/a": "", "group:web": ""} {
 		name, n, err := engine.ParseSema(in)
 		if got := fmt.Sprint(name, " ", n); err == nil && got != want || err != nil && want != "" {
 			t.Errorf("ParseSema(%q) = %s, %v", in, got, err)

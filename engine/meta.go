@@ -26,7 +26,7 @@ type MetaParams struct {
 	Limit      float64       `yaml:"limit" mgmt:"min=0" doc:"How many runs a second are allowed on average, whatever causes them; 0 for no limit. Needs burst."`
 	Burst      int           `yaml:"burst" mgmt:"min=0" doc:"How many runs may come at once under limit, after a time without any."`
 	Reset      bool          `yaml:"reset" doc:"When the graph declares the resource anew and differently, begin anew too: retries and limit do not carry over."`
-	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once."`
+	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once. Those that begin with all/ or group:ROLE/ are shared by the hosts of that topic."`
 	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even a graph that declares it just the same."`
 	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
 	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back the state before its first change."`
@@ -199,8 +199,24 @@ func (m *MetaParams) validateSema(bad complain) {
 	}
 }
 
-// ParseSema splits name or name:count. The count is 1 when absent.
+// SharedSema splits the name of a semaphore that hosts share: all/NAME, or group:ROLE/NAME. Every other name is that of
+// a semaphore of one daemon.
+func SharedSema(name string) (topic, rest string, ok bool) {
+	topic, rest, ok = strings.Cut(name, "/")
+	role, group := strings.CutPrefix(topic, "group:")
+	return topic, rest, ok && rest != "" && (topic == "all" || group && role != "")
+}
+
+// ParseSema splits name or name:count. The count is 1 when absent. See SharedSema for the names.
 func ParseSema(s string) (name string, count int, err error) {
+	if topic, rest, shared := SharedSema(s); shared {
+		name, count, err = parseSema(rest)
+		return topic + "/" + name, count, err
+	}
+	return parseSema(s)
+}
+
+func parseSema(s string) (name string, count int, err error) {
 	name, num, ok := strings.Cut(s, ":")
 	count = 1
 	if ok {

@@ -10,7 +10,7 @@
 //	exports/TOPIC/FROM/KIND/NAME         a resource that FROM publishes (Export)    lease
 //	kv/TOPIC/KEY                         a value of the kind kv, as it is
 //	schedules/TOPIC/NAME/HOST            a candidate of a schedule, as JSON (Rule)  lease
-//	semaphores/TOPIC/NAME/ID             a request for a semaphore (Acquire)        lease
+//	semaphores/TOPIC/NAME:COUNT/LEASE    a request for a semaphore (Acquire)        lease
 //
 // A host reads the keys of its own topics, and hosts/. It writes hosts/ITSELF, exports/*/ITSELF/,
 // and below kv/, schedules/ and semaphores/ of its topics. So every right is a prefix, as the roles
@@ -24,6 +24,7 @@
 //   - The reader of Follow sees each revision whole and in order, and after a gap a whole list.
 //   - The choice of a Table is a pure function of the candidates. All hosts that see one revision of the
 //     store choose the same.
+//   - A place of a semaphore belongs to one lease. Requests are served in the order of the store.
 //   - A host that must be taken for dead knows that first: its lease is over by its own clock
 //     before the keys go.
 package hosts

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -36,6 +37,11 @@ type Options struct {
 	World engine.World
 	Lease time.Duration // given to resources
 	Store engine.Store
+
+	// Place takes a place of a semaphore that hosts share, for one run. It waits for it until ctx ends. The place is
+	// held until release is called; lost is closed when it can no longer be proved. It is called by runs, several at
+	// once. Without it, such a semaphore is an error of the run.
+	Place func(ctx context.Context, topic, name string, count int) (release func(), lost <-chan struct{}, err error)
 
 	StateDir string // VarDir lives below it; when empty, VarDir is an error
 	ReadOnly bool   // VarDir makes no folder and removes none: for a plan

@@ -214,19 +214,11 @@ func (x *runner) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
 	x.r.mail.post(v, mailRan)
 }
 
-// semasOf returns the semaphores that vertices ask for.
-func semasOf(vs []*vertex) (texts []string) {
-	for _, v := range vs {
-		texts = append(texts, v.meta.Sema...)
-	}
-	return texts
-}
-
 // attend checks vertices and makes them right, once their semaphores are free. Vertices that can't
 // be run fail without the others.
 func (x *runner) attend(t *task) []engine.Outcome {
 	ctx, vs := t.ctx, t.vs
-	release, err := x.semas.Acquire(ctx, semasOf(vs), func() func() { return vs[0].wait(ctx) })
+	release, err := x.semas.Acquire(ctx, semasOf(vs, false), func() func() { return vs[0].wait(ctx) })
 	if err != nil {
 		return failAll(len(vs), err)
 	}
@@ -269,6 +261,9 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	}
 	if len(vs) > 1 || slices.ContainsFunc(vs, x.asksFirst) {
 		check(ctx, false, vs, outs)
+		placed, release := x.place(t.ctx, ctx, vs, outs)
+		defer release()
+		ctx = placed
 		todo = x.prepareSome(ctx, vs, outs)
 		if len(todo) > 0 && len(todo) < len(vs) {
 			ctx = x.endEarly(ctx, t, vs, outs, todo)
@@ -282,7 +277,7 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (x *runner) asksFirst(v *vertex) bool {
-	return v.run.job.owed.Notifies() || x.r.account.On() || x.remembers(v)
+	return v.run.job.owed.Notifies() || x.r.account.On() || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
 }
 
 // prepare is done when vertices are about to be altered: the change budget must allow it, the old
