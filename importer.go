@@ -151,7 +151,7 @@ func (c *importer) take(topic string, ch hosts.Change, list []gapi.CollectDecl) 
 // put notes one export, if it is wanted.
 func (c *importer) put(key string, value []byte, list []gapi.CollectDecl) {
 	x, err := hosts.ReadExport(key, value)
-	if x.Kind == "" || collect.Wanted(list, x) == nil {
+	if x.Kind == "" || !slices.Contains(c.topics, x.Topic) || collect.Wanted(list, x) == nil {
 		return
 	}
 	if err != nil {

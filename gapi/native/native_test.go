@@ -1,0 +1,349 @@
+package native_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/native"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// thing is a kind with a text.
+type thing struct {
+	engine.Res
+	traits.Base
+	Text string `yaml:"text" doc:"A text."`
+}
+
+func (x *thing) Default() engine.Res { return &thing{} }
+func (x *thing) String() string      { return x.Base.String() }
+func (x *thing) Kind() string        { return x.Base.Kind() }
+func (x *thing) SetKind(s string)    { x.Base.SetKind(s) }
+func (x *thing) Name() string        { return x.Base.Name() }
+func (x *thing) SetName(s string)    { x.Base.SetName(s) }
+
+func (x *thing) MetaParams() *engine.MetaParams     { return x.Base.MetaParams() }
+func (x *thing) SetMetaParams(m *engine.MetaParams) { x.Base.SetMetaParams(m) }
+
+// rig is a store of things.
+type rig struct {
+	t  *testing.T
+	w  *counting
+	nb *model.NB
+}
+
+// counting is a World that counts its transactions, and can be away.
+type counting struct {
+	engine.World
+	txns atomic.Int64
+	away atomic.Bool
+}
+
+var errAway = fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+
+func (c *counting) Txn(ctx context.Context, when []engine.Compare, ops []engine.Op) (int64, bool, error) {
+	if c.away.Load() {
+		return 0, false, errAway
+	}
+	c.txns.Add(1)
+	return c.World.Txn(ctx, when, ops)
+}
+
+func (c *counting) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	if c.away.Load() {
+		return engine.Page{}, errAway
+	}
+	return c.World.List(ctx, prefix, o)
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	kinds := engine.NewRegistry()
+	if err := kinds.Register("thing", func() engine.Res { return &thing{} }); err != nil {
+		t.Fatal(err)
+	}
+	w := &counting{World: memory.New()}
+	t.Cleanup(func() { w.Close() })
+	return &rig{t: t, w: w, nb: model.Open(w, model.NewRegistry(kinds), model.Options{})}
+}
+
+// object makes a thing out of JSON.
+func (r *rig) object(text string) *model.Object {
+	r.t.Helper()
+	m, err := r.nb.Registry().Model("thing")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o, err := m.Parse("", []byte(text))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+func (r *rig) create(text string) {
+	r.t.Helper()
+	if _, err := r.nb.Create(r.t.Context(), r.object(text), model.Write{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) update(text string) {
+	r.t.Helper()
+	if _, err := r.nb.Update(r.t.Context(), r.object(text), model.Write{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// graphs pulls the graphs of a frontend until the test ends.
+func (r *rig) graphs(f *native.Frontend, env gapi.Env) func() (*gapi.Declared, error, bool) {
+	next, stop := iter.Pull2(f.Graphs(r.t.Context(), env))
+	r.t.Cleanup(stop)
+	return next
+}
+
+// show says a graph in a line: the ids of the whole, then those that are new or altered, and those that are gone.
+func show(d *gapi.Declared) string {
+	text := ids(d.Complete().Resources)
+	if d.Part.All {
+		return text
+	}
+	return text + " +" + ids(d.Part.Resources) + " -" + strings.Join(d.Part.Removed, ",")
+}
+
+func ids(list []gapi.Declaration) string {
+	var out []string
+	for i := range list {
+		out = append(out, list[i].ID())
+	}
+	return strings.Join(out, ",")
+}
+
+// TestDeclaration: each field of an object is where the builder looks for it, and a wrong reference is a fault with its field.
+func TestDeclaration(t *testing.T) {
+	r := newRig(t)
+	d, err := native.Declaration(r.object(`{"id":"a","text":"x","topic":"all","meta":{"noop":true},
+		"depend":["thing[b]"],"before":["thing[c]"],"notify":["thing[d]"],"listen":["thing[e]"],"recv":{"text":"thing[f].out"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.ID() != "thing[a]" || !d.Optional || d.Pos.File != "store:thing/a" || d.Value.Get("text").Text != "x" || len(d.Value.Pairs) != 1 || d.Meta.Get("noop") == nil {
+		t.Errorf("the declaration is %+v", d)
+	}
+	for want, list := range map[string][]gapi.RefDecl{"b": d.Depend, "c": d.Before, "d": d.Notify, "e": d.Listen} {
+		if len(list) != 1 || list[0].Ref.ID() != "thing["+want+"]" || list[0].Pos != d.Pos {
+			t.Errorf("the edges to %s are %v", want, list)
+		}
+	}
+	if len(d.Recv) != 1 || d.Recv[0].Field != "text" || d.Recv[0].From.String() != "thing[f].out" {
+		t.Errorf("it receives %v", d.Recv)
+	}
+	for text, want := range map[string]string{
+		`{"id":"a","depend":["thing[b].out"]}`:  "depend: ",
+		`{"id":"a","recv":{"text":"thing[f]"}}`: "recv: text: ",
+	} {
+		if _, err := native.Declaration(r.object(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestParts: the first graph is a whole, and each later one a part, whose whole is that of its moment.
+func TestParts(t *testing.T) {
+	r := newRig(t)
+	r.create(`{"id":"b"}`)
+	reload := make(chan struct{}, 1)
+	next := r.graphs(native.New(r.nb, native.Options{}), gapi.Env{Reload: reload})
+	want := func(want string) *gapi.Declared {
+		t.Helper()
+		d, err, ok := next()
+		if err != nil || !ok || show(d) != want {
+			t.Fatalf("the graph is %v, %v, and should be %q", show(d), err, want)
+		}
+		return d
+	}
+	first := want("thing[b]")
+	r.create(`{"id":"a"}`)
+	want("thing[a],thing[b] +thing[a] -")
+	m, _ := r.nb.Registry().Model("thing")
+	if _, err := r.nb.Delete(t.Context(), m, "b", model.Write{}); err != nil {
+		t.Fatal(err)
+	}
+	want("thing[a] + -thing[b]")
+	r.update(`{"id":"a","text":"x"}`)
+	want("thing[a] +thing[a] -")
+	r.update(`{"id":"a","depend":["thing[b].out"]}`) // it cannot be declared any more
+	want(" + -thing[a]")
+	reload <- struct{}{}
+	want("")
+	if got := show(first); got != "thing[b]" {
+		t.Errorf("the first graph is %q by now", got)
+	}
+}
+
+// TestReloadWithoutWatch: without a watch, the objects are read again for each question.
+func TestReloadWithoutWatch(t *testing.T) {
+	r := newRig(t)
+	reload := make(chan struct{}, 1)
+	next := r.graphs(native.New(r.nb, native.Options{}), gapi.Env{NoWatch: true, Reload: reload})
+	if d, err, _ := next(); err != nil || show(d) != "" {
+		t.Fatal(show(d), err)
+	}
+	r.create(`{"id":"a"}`)
+	reload <- struct{}{}
+	if d, err, _ := next(); err != nil || show(d) != "thing[a]" {
+		t.Error(show(d), err)
+	}
+	r.w.away.Store(true)
+	reload <- struct{}{}
+	if _, err, _ := next(); !errors.Is(err, engine.ErrUnavailable) {
+		t.Error(err)
+	}
+	r.w.away.Store(false)
+	reload <- struct{}{}
+	if d, err, _ := next(); err != nil || show(d) != "thing[a]" {
+		t.Error(show(d), err)
+	}
+}
+
+// TestStoreAwayAtStart: other frontends do not wait for the store, and the objects come when it is back.
+func TestStoreAwayAtStart(t *testing.T) {
+	r := newRig(t)
+	r.create(`{"id":"a"}`)
+	r.w.away.Store(true)
+	next := r.graphs(native.New(r.nb, native.Options{}), gapi.Env{})
+	if d, err, _ := next(); err != nil || show(d) != "" || d.Done != nil {
+		t.Fatal(show(d), err)
+	}
+	r.w.away.Store(false)
+	if d, err, _ := next(); err != nil || show(d) != "thing[a]" || d.Done == nil {
+		t.Error(show(d), err)
+	}
+}
+
+// states is an engine in which each resource has changed so many times.
+type states struct{ changed atomic.Int64 }
+
+func (s *states) State(_ context.Context, id string) (native.State, bool) {
+	return native.State{Resource: id, State: "ok", Changed: int(s.changed.Load())}, true
+}
+
+func (s *states) States(context.Context) ([]native.State, error) { return nil, nil }
+
+// TestStormOfStates: 10,000 changes of a state are few writes, the last one tells the last state, and none of them makes a graph.
+func TestStormOfStates(t *testing.T) {
+	r := newRig(t)
+	r.create(`{"id":"a"}`)
+	f := native.New(r.nb, native.Options{})
+	graphs := make(chan *gapi.Declared)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool, 2)
+	go func() {
+		for d := range f.Graphs(ctx, gapi.Env{}) {
+			d.Done(gapi.Outcome{})
+			select {
+			case graphs <- d:
+			case <-ctx.Done():
+			}
+		}
+		ended <- true
+	}()
+	<-graphs
+	e := &states{}
+	w := native.NewWriter(f, "h1", e, nil, nil)
+	before, begin := r.w.txns.Load(), time.Now()
+	go func() { w.Run(ctx); ended <- true }()
+	const storm = 10_000
+	for range storm {
+		e.changed.Add(1)
+		w.Touch("thing[a]")
+	}
+	r.await("a", func(s native.Status) bool { return s.Changed == storm && s.Version == 1 && s.State == "ok" })
+	most := int64(time.Since(begin)/(100*time.Millisecond)) + 2
+	if n := r.w.txns.Load() - before; n > most {
+		t.Errorf("%d writes in %s, and at most %d are allowed", n, time.Since(begin), most)
+	}
+	// The writes above are older than this change. So a graph for one of them would come first.
+	r.create(`{"id":"b"}`)
+	if d := <-graphs; show(d) != "thing[a],thing[b] +thing[b] -" {
+		t.Errorf("the next graph is %s", show(d))
+	}
+	cancel()
+	<-ended
+	<-ended
+}
+
+// await waits for a status that check accepts.
+func (r *rig) await(id string, check func(native.Status) bool) {
+	r.t.Helper()
+	m, err := r.nb.Registry().Model("thing")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	last := ""
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		text, err := r.nb.Status(r.t.Context(), "h1", m, id)
+		var s native.Status
+		if err == nil && (text == nil || json.Unmarshal(text, &s) == nil) && check(s) {
+			return
+		}
+		last = fmt.Sprint(string(text), err)
+	}
+	r.t.Fatalf("the status of %s is %s", id, last)
+}
+
+// TestRefusedStatus: the reasons of the outcome are the statuses, and a status goes with its object.
+func TestRefusedStatus(t *testing.T) {
+	r := newRig(t)
+	r.create(`{"id":"a"}`)
+	r.create(`{"id":"wrong","depend":["thing[b].out"]}`)
+	f := native.New(r.nb, native.Options{Accept: func(d *gapi.Declaration) error {
+		if d.Name == "unwanted" {
+			return errors.New("this host does not take it")
+		}
+		return nil
+	}})
+	next := r.graphs(f, gapi.Env{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() { native.NewWriter(f, "h1", &states{}, nil, nil).Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	is := func(word string) func(native.Status) bool {
+		return func(s native.Status) bool { return s.State == native.Refused && strings.Contains(s.Error, word) }
+	}
+	d, _, _ := next()
+	d.Done(gapi.Outcome{})
+	r.await("a", func(s native.Status) bool { return s.State == "ok" })
+	r.await("wrong", is("names a value"))
+	r.create(`{"id":"unwanted"}`)
+	d, _, _ = next()
+	d.Done(gapi.Outcome{Err: errors.New("the graph of a file is broken")})
+	m, _ := r.nb.Registry().Model("thing")
+	if _, err := r.nb.Delete(t.Context(), m, "wrong", model.Write{}); err != nil {
+		t.Fatal(err)
+	}
+	d, _, _ = next()
+	d.Done(gapi.Outcome{})
+	r.await("unwanted", is("does not take it"))
+	r.await("wrong", func(s native.Status) bool { return s == native.Status{} })
+	left, err := r.nb.StatusesOf(t.Context(), "h1")
+	if err != nil || len(left) != 2 || !slices.ContainsFunc(left, func(s model.StatusOf) bool { return s.ID == "a" }) {
+		t.Error(left, err)
+	}
+}
