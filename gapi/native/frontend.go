@@ -21,7 +21,8 @@ import (
 type Options struct {
 	Topics []string        // whose objects are declarations; nil is every topic, "" an object without a topic
 	Used   <-chan struct{} // closed when the store is in use; until then, the graph is empty. nil is now
-	// Accept returns why this host does not take the declaration of an object over, nil where it does. nil accepts all.
+	// Accept returns why this host does not take the declaration of an object over, nil where it does. nil accepts all. It is called
+	// on many goroutines at once.
 	Accept func(*gapi.Declaration) error
 }
 
@@ -206,19 +207,43 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 
 // take takes changes over, and returns the objects before and after them.
 func (r *reader) take(all []model.Change) []moved {
-	list := make([]moved, 0, len(all))
-	for _, c := range all {
-		id := ident{c.Model.Table(), c.ID}
-		m := moved{ident: id, was: r.set.at(id)}
-		if c.Action == model.Delete {
-			r.set.Delete(&entry{ident: id})
+	list := make([]moved, len(all))
+	r.entries(all, list)
+	for i := range list {
+		m := &list[i]
+		m.was = r.set.at(m.ident)
+		if m.is == nil {
+			r.set.Delete(&entry{ident: m.ident})
 		} else {
-			m.is = r.entry(id, c)
 			r.set.Set(m.is)
 		}
-		list = append(list, m)
 	}
 	return list
+}
+
+// eachAtOnce is how many objects one goroutine reads.
+const eachAtOnce = 1000
+
+// entries reads the changed objects into list. Many are read on all processors, on goroutines that end before it returns.
+func (r *reader) entries(all []model.Change, list []moved) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for from := 0; from < len(all); from += eachAtOnce {
+		read := func() {
+			for i, c := range all[from:min(from+eachAtOnce, len(all))] {
+				m := &list[from+i]
+				m.ident = ident{c.Model.Table(), c.ID}
+				if c.Action != model.Delete {
+					m.is = r.entry(m.ident, c)
+				}
+			}
+		}
+		if len(all) <= eachAtOnce {
+			read()
+		} else {
+			wg.Go(read)
+		}
+	}
 }
 
 // moved is one object before and after a change; nil where there is none.
