@@ -3,6 +3,7 @@ module github.com/reactivegraph/mgmt
 go 1.26.0
 
 require (
+	filippo.io/age v1.3.2
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/fsnotify/fsnotify v1.10.1
@@ -34,6 +35,7 @@ require (
 )
 
 require (
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/go-openapi/jsonpointer v0.22.5 // indirect

@@ -122,7 +122,7 @@ type desk struct {
 // anything is altered. Close it.
 // It is called before the engine is made, and returns nil where no question can ever
 // come.
-func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, world engine.World, log *slog.Logger) (*desk, error) {
+func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, world engine.World, secrets *sealing, log *slog.Logger) (*desk, error) {
 	writers, err := writersOf(f.writers)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, wo
 	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
 	d.opt = control.Options{
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
-		Objects: a.objectsOf(world, f.hostname, log), Shared: world, MayWrite: writers, Hosts: hostsOf(world),
+		Objects: a.objectsOf(world, f.hostname, secrets, log), Shared: world, MayWrite: writers, Hosts: hostsOf(world),
 	}
 	return d, nil
 }

@@ -16,8 +16,10 @@ import (
 // objectsOf returns the objects in a store. Nothing is read or opened before the first question.
 // The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
 // is a table, too. Records name the host that has written them; an empty name is that of this machine.
-func (a *app) objectsOf(w engine.World, host string, log *slog.Logger) *model.NB {
-	return model.Open(w, a.tables(), model.Options{Origin: originOf(host), Log: log})
+func (a *app) objectsOf(w engine.World, host string, s *sealing, log *slog.Logger) *model.NB {
+	o := model.Options{Origin: originOf(host), Log: log}
+	s.set(&o)
+	return model.Open(w, a.tables(), o)
 }
 
 // originOf is how records name a host as their writer.

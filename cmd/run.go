@@ -174,12 +174,13 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	desk, err := f.openDesk(ctx, a, folder, world, p.logger)
+	secrets := newSealing(world, folder.dir, f.hostname, a.roles)
+	desk, err := f.openDesk(ctx, a, folder, world, secrets, p.logger)
 	if err != nil {
 		return err
 	}
 	defer desk.close()
-	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk})
+	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets})
 }
 
 // openedRun has the things that a run opens first, and closes last.
@@ -192,6 +193,7 @@ type openedRun struct {
 	status  *statusFile
 	exports *exports
 	desk    *desk
+	secrets *sealing
 }
 
 // with makes the engine and serves it until its end.
@@ -211,7 +213,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	if err != nil {
 		return err
 	}
-	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), p.logger)
+	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), o.secrets, p.logger)
 	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))

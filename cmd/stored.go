@@ -20,18 +20,21 @@ type objects struct {
 	front *native.Frontend
 	host  string
 	used  <-chan struct{} // closed when the store is in use; nil for a store that is
+	seal  *sealing
 	log   *slog.Logger
 }
 
 // openObjects returns the objects of a store. tables and roles are read once. accept says which objects this host takes over; nil
 // for all.
-func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, log *slog.Logger) *objects {
-	o := &objects{host: cmp.Or(host, hostname()), log: log}
+func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, log *slog.Logger) *objects {
+	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
-	nb := model.Open(w, tables, model.Options{Origin: originOf(host), Log: log})
-	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used, Accept: accept})
+	mo := model.Options{Origin: originOf(host), Log: log}
+	s.set(&mo)
+	nb := model.Open(w, tables, mo)
+	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used, Declare: s.declare, Accept: accept})
 	return o
 }
 
@@ -65,6 +68,7 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 				return
 			}
 		}
+		wg.Go(func() { o.seal.publish(ctx, o.log) })
 		w := native.NewWriter(o.front, o.host, &stateTeller{e}, nil, o.log)
 		wg.Go(func() { w.Run(ctx) })
 		for ev := range e.Events(ctx) {

@@ -268,7 +268,11 @@ func (m *Model) shown(fields map[string]any) map[string]any {
 		if v == nil {
 			v = f.Default
 		}
-		if v != nil {
+		switch {
+		case v == nil:
+		case isMarked(fields, f):
+			out[f.Key] = schema.Redacted
+		default:
 			out[f.Key] = written(f, f.Type, v, false)
 		}
 	}

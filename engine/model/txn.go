@@ -391,10 +391,22 @@ func (nb *NB) seal(ctx context.Context, o *Object) (*Object, error) {
 	c := o
 	for _, f := range o.model.fields {
 		v := o.fields[f.Key]
-		if v == nil || !f.Type.Some(func(t *schema.Type) bool { return t.Secret }) {
+		marked := isMarked(o.fields, f)
+		if v == nil || !marked && !f.Type.Some(func(t *schema.Type) bool { return t.Secret }) {
+			if err := nb.unsealed(o, f.Key, v); err != nil {
+				return nil, err
+			}
 			continue
 		}
+		if marked {
+			v = asSecret(v)
+		}
 		sealed, err := nb.sealed(ctx, o, f.Key, v)
+		if marked && err == nil {
+			if sealed = asText(sealed); !f.Type.Some(isText) {
+				err = o.model.fault(SecretRefused, o.id, f.Key, "%s cannot be a secret in the store: only texts can be encrypted; take it out of meta.secret, or declare the resource in a file", f.Key)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -418,7 +430,10 @@ func (nb *NB) sealed(ctx context.Context, o *Object, path string, v any) (any, e
 		}
 		text, err := nb.o.Seal(ctx, o.Topic(), v)
 		if err != nil {
-			return nil, fmt.Errorf("encrypting %s: %w", path, err)
+			if errors.Is(err, engine.ErrUnavailable) {
+				return nil, fmt.Errorf("encrypting %s: %w", path, err)
+			}
+			return nil, o.model.fault(SecretRefused, o.id, path, "%s is a secret, and it cannot be encrypted: %v", path, err)
 		}
 		return schema.NewSecret(text), nil
 	case []any:

@@ -24,6 +24,8 @@ type Options struct {
 	// Accept returns why this host does not take the declaration of an object over, nil where it does. nil accepts all. It is called
 	// on many goroutines at once.
 	Accept func(*gapi.Declaration) error
+	// Declare makes the declaration of an object, with its secrets in clear; nil is Declaration, for a store without secrets.
+	Declare func(*model.Object) (*gapi.Declaration, error)
 }
 
 // Frontend yields the graph of stored objects. Make it with New.
@@ -271,7 +273,11 @@ func (r *reader) entry(id ident, c model.Change) *entry {
 
 // declare makes the declaration of an object, if this host accepts it.
 func (r *reader) declare(o *model.Object) (*gapi.Declaration, error) {
-	d, err := Declaration(o)
+	declare := r.o.Declare
+	if declare == nil {
+		declare = Declaration
+	}
+	d, err := declare(o)
 	if err == nil && r.o.Accept != nil {
 		err = r.o.Accept(d)
 	}

@@ -160,9 +160,15 @@ func merged(old, patch *schema.Node) *schema.Node {
 // not stored.
 func (op *operation) unredacted(o, was *model.Object) (*model.Object, error) {
 	for _, key := range o.Mask() {
-		text, ok := o.Get(key).(schema.Secret)
-		if !ok || text.Reveal() != schema.Redacted {
-			continue
+		switch text := o.Get(key).(type) {
+		case schema.Secret:
+			if text.Reveal() != schema.Redacted {
+				continue
+			}
+		default:
+			if text != any(schema.Redacted) || !o.Hidden(key) && (was == nil || !was.Hidden(key)) {
+				continue
+			}
 		}
 		if was == nil || was.Get(key) == nil {
 			return nil, op.fault(key, key+" is what an answer shows in the place of a secret: write the secret itself")

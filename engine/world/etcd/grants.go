@@ -21,7 +21,7 @@ func HostGrants(host string, roles []string, exportTo ...string) []Grant {
 	name := url.PathEscape(host)
 	grants := []Grant{
 		{Key: "hosts/", Below: true}, {Key: "i/", Below: true}, {Key: "meta/", Below: true}, {Key: "m/", Below: true},
-		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true}, {Key: "deployed/" + name, Write: true},
+		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true}, {Key: "deployed/" + name, Write: true}, {Key: "recipients/" + name, Write: true},
 	}
 	topics := []string{"all", "host:" + host}
 	for _, r := range roles {

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/native"
+)
+
+// identityFile is the file of the state folder with the identity of this host.
+const identityFile = "age.key"
+
+// sealing encrypts secrets to the hosts of a topic, and reads those of this host.
+// An operator without a daemon has one without an identity.
+type sealing struct {
+	world    engine.World
+	host     string   // empty for an operator
+	topics   []string // of this host
+	identity func() (seal.Identity, error)
+}
+
+// newSealing returns the sealing of a daemon. The identity is made at its first use, so that a daemon without a store has none.
+// Without a state folder it is one of this process, whose secrets nobody can read after its end.
+func newSealing(w engine.World, dir, host string, roles []string) *sealing {
+	host = cmp.Or(host, hostname())
+	return &sealing{world: w, host: host, topics: topics(host, roles), identity: sync.OnceValues(func() (seal.Identity, error) {
+		if dir == "" {
+			return seal.New()
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return seal.Identity{}, err
+		}
+		return seal.Open(filepath.Join(dir, identityFile))
+	})}
+}
+
+// set fills in the options of objects.
+func (s *sealing) set(o *model.Options) { o.Seal, o.Sealed = s.seal, seal.Is }
+
+// seal encrypts to the hosts of a topic. This host is one of them before it has published its recipient.
+func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (string, error) {
+	to, err := seal.Readers(ctx, s.world, topic)
+	if err != nil {
+		return "", err
+	}
+	if s.host != "" && slices.Contains(s.topics, topic) {
+		own, err := s.identity()
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(to, own.Recipient()) {
+			to = append(to, own.Recipient())
+		}
+	}
+	return seal.Seal(to, clear.Reveal())
+}
+
+// declare makes the declaration of an object, with its secrets in clear.
+func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
+	clear, err := o.Unseal(func(text string) (string, error) {
+		if !seal.Is(text) {
+			return text, nil
+		}
+		own, err := s.identity()
+		if err != nil {
+			return "", err
+		}
+		return own.Unseal(text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return native.Declaration(clear)
+}
+
+// publishWait is the time between two tries to publish.
+const publishWait = 5 * time.Second
+
+// publish writes the recipient of this host to the store, until that has worked once.
+func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
+	for warned := false; ctx.Err() == nil; warned = true {
+		own, err := s.identity()
+		if err == nil {
+			err = seal.Publish(ctx, s.world, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics})
+		}
+		if err == nil || errors.Is(err, engine.ErrClosed) {
+			return
+		}
+		if !warned && ctx.Err() == nil {
+			log.Warn("the key of this host is not in the store: no secret can be encrypted to it", "error", err)
+		}
+		_ = engine.Sleep(ctx, engine.SystemClock{}, publishWait)
+	}
+}

@@ -1,0 +1,205 @@
+package seal
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Errors of this package, for errors.Is.
+var (
+	// ErrNotForUs tells that a text was sealed to other hosts.
+	ErrNotForUs = errors.New("it is encrypted to other hosts: write it again, so that it is encrypted to this one, too")
+	// ErrNoReader tells that no host of a topic has published a recipient.
+	ErrNoReader = errors.New("no host of this topic has published a key to encrypt it to: start mgmt there once, and write it again")
+	// ErrOpenIdentity tells that other users can read the file with the identity.
+	ErrOpenIdentity = errors.New("other users can read the identity of this host")
+)
+
+// The notation of a sealed text.
+const (
+	begin = "ENC[age,"
+	end   = "]"
+)
+
+// Is reports whether a text is sealed.
+func Is(text string) bool { return strings.HasPrefix(text, begin) && strings.HasSuffix(text, end) }
+
+// Seal encrypts a text to recipients, of whom there is at least one. Equal texts have different results.
+func Seal(recipients []string, clear string) (string, error) {
+	if len(recipients) == 0 {
+		return "", ErrNoReader
+	}
+	var to []age.Recipient
+	for _, text := range recipients {
+		r, err := age.ParseX25519Recipient(text)
+		if err != nil {
+			return "", fmt.Errorf("the recipient %.80q of a host cannot be read", text)
+		}
+		to = append(to, r)
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, to...)
+	if err == nil {
+		_, err = io.WriteString(w, clear)
+		err = errors.Join(err, w.Close())
+	}
+	return begin + base64.StdEncoding.EncodeToString(out.Bytes()) + end, err
+}
+
+// Identity reads what is sealed to one host. Make it with New or Open.
+type Identity struct{ id *age.X25519Identity }
+
+// String hides the identity.
+func (i Identity) String() string { return "identity of " + i.Recipient() }
+
+// GoString hides the identity.
+func (i Identity) GoString() string { return i.String() }
+
+// Recipient returns what others seal to. It is no secret.
+func (i Identity) Recipient() string {
+	if i.id == nil {
+		return ""
+	}
+	return i.id.Recipient().String()
+}
+
+// Unseal returns the clear text of a sealed one, and another text as it is. The error is ErrNotForUs where this host cannot read it.
+func (i Identity) Unseal(text string) (string, error) {
+	if !Is(text) {
+		return text, nil
+	}
+	if i.id == nil {
+		return "", ErrNotForUs
+	}
+	cipher, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(text, begin), end))
+	if err != nil {
+		return "", errors.New("its cipher text is damaged: write it again")
+	}
+	r, err := age.Decrypt(bytes.NewReader(cipher), i.id)
+	if none := (*age.NoIdentityMatchError)(nil); errors.As(err, &none) {
+		return "", ErrNotForUs
+	}
+	if err != nil {
+		return "", errors.New("its cipher text is damaged: write it again")
+	}
+	clear, err := io.ReadAll(r)
+	if err != nil {
+		return "", errors.New("its cipher text is damaged: write it again")
+	}
+	return string(clear), nil
+}
+
+// New makes an identity.
+func New() (Identity, error) {
+	id, err := age.GenerateX25519Identity()
+	return Identity{id}, err
+}
+
+// Open reads the identity of a file, and makes the file where there is none. Its owner alone can read it.
+func Open(path string) (Identity, error) {
+	text, err := read(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return Identity{}, err
+		}
+		id, err := age.ParseX25519Identity(strings.TrimSpace(text))
+		if err != nil {
+			return Identity{}, fmt.Errorf("%s has no identity of age: restore it, or remove it and write all secrets for this host again", path)
+		}
+		return Identity{id}, nil
+	}
+	i, err := New()
+	if err != nil {
+		return i, err
+	}
+	return i, write(path, i.id.String()+"\n")
+}
+
+func read(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return "", fmt.Errorf("%s: %w (mode %04o): chmod 600 it, or remove it and write all secrets for this host again", path, ErrOpenIdentity, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	return string(text), err
+}
+
+// write makes the file at one stroke. A file that came meanwhile is kept.
+func write(path, text string) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(text)
+	return errors.Join(err, tmp.Sync(), tmp.Close(), os.Link(tmp.Name(), path))
+}
+
+// Recipient is the record of a host.
+type Recipient struct {
+	Host      string   `json:"host"`
+	Recipient string   `json:"recipient"`
+	Topics    []string `json:"topics"` // whose objects it reads
+}
+
+// Prefix is that of the keys of recipients.
+const Prefix = "recipients/"
+
+// Publish writes the record of a host.
+func Publish(ctx context.Context, w engine.World, r Recipient) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, _, err = w.Txn(ctx, nil, []engine.Op{{Key: Prefix + url.PathEscape(r.Host), Value: text}})
+	return err
+}
+
+// Readers returns the recipients of the hosts of a topic, sorted; an empty topic is that of all hosts. A record that cannot be
+// read is left out: its host publishes another one at its next start.
+func Readers(ctx context.Context, w engine.World, topic string) ([]string, error) {
+	var list []string
+	for o := (engine.ListOptions{Limit: 500}); ; {
+		p, err := w.List(ctx, Prefix, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range p.KVs {
+			var r Recipient
+			if json.Unmarshal(kv.Value, &r) == nil && kv.Key == Prefix+url.PathEscape(r.Host) && slices.Contains(r.Topics, cmp.Or(topic, "all")) {
+				list = append(list, r.Recipient)
+			}
+		}
+		if !p.More || len(p.KVs) == 0 {
+			break
+		}
+		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
