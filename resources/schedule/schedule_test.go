@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -130,6 +131,21 @@ func (l *lossy) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	defer l.mu.Unlock()
 	l.lease = lease
 	return lease, err
+}
+
+// Watch implements engine.World. It brings nothing while the store is lost.
+func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+	return func(yield func(engine.Batch, error) bool) {
+		for b, err := range l.World.Watch(ctx, prefix, from) {
+			if lost := l.err(); lost != nil {
+				yield(engine.Batch{}, lost)
+				return
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 // lose takes the store away, and ends the lease.
