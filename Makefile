@@ -107,6 +107,7 @@ tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
 	@$(GO) -C engine/world/etcd/testdata/server mod download
+	@command -v python3 >/dev/null || .ci/install python3 || test "$$CI" != true
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
 	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
 	@test "$$CI" != true || test -d /usr/share/puppet/modules/apache || .ci/install $(MODULES)

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"context"
 	"iter"
 	"maps"
 	"slices"
@@ -103,4 +104,20 @@ func (r *referrers) check(ids []string, anew func(id string) bool) error {
 		}
 	}
 	return nil
+}
+
+// After implements Running.
+func (r running) After(id string) iter.Seq2[string, string] { return r.Parts.After(id) }
+
+// Running is the graph that runs, as Engine.Look shows it.
+type Running interface {
+	gapi.Running
+	// After yields the ids of the vertices that a declared edge leads to, each with the id of the vertex that has declared the edge.
+	After(id string) iter.Seq2[string, string]
+}
+
+// Look calls f with the graph that runs, while no other graph is put into effect. It costs what f asks for. f calls no method of the
+// Engine, and keeps nothing of what it was shown. Callable as Upsert.
+func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
+	return e.change(ctx, func(s *session, st *reactor.Stage) error { return f(running{s.parts.Load(), st, nil}) })
 }

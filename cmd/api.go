@@ -67,7 +67,8 @@ rights.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newAPIKinds(a), newAPIList(a), newAPIGet(a), newAPICreate(a), newAPIUpdate(a), newAPIDelete(a), newAPICall(a), newAPISchema(a),
+		newAPIKinds(a), newAPIList(a), newAPIGet(a), newAPICreate(a), newAPIUpdate(a), newAPIApply(a), newAPIDelete(a), newAPICall(a),
+		newAPIWatch(a), newAPIDump(a), newAPIMigrate(a), newAPICheck(a), newAPISchema(a),
 	)
 	return cmd
 }
@@ -95,16 +96,27 @@ func (f *apiFlags) told(err error) error {
 	}
 	var lines []string
 	for _, e := range p.Errors {
-		line := e.Detail
-		if e.Hint != "" {
-			line += " (" + e.Hint + ")"
-		}
-		lines = append(lines, line)
+		lines = append(lines, withHint(e))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// complete offers tables, and ids.
+// completeIndex offers the indexes of the table that is given.
+// Without a table, or without a daemon, it offers nothing.
+func (f *apiFlags) completeIndex(cmd *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionWait)
+	defer cancel()
+	if len(args) > 0 {
+		if table, err := f.table(ctx, args[0]); err == nil {
+			for _, x := range table.Indexes {
+				words = append(words, x.Name)
+			}
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// complete offers tables, ids, and the operations of call.
 // Completion waits for the daemon only a moment, and offers nothing where none answers. No file is ever meant.
 func (f *apiFlags) complete(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionWait)
@@ -120,6 +132,12 @@ func (f *apiFlags) complete(cmd *cobra.Command, args []string, word string) ([]s
 		for o, err := range f.client().List(ctx, args[0], url.Values{"limit": {"1000"}}) {
 			if id, ok := o["id"].(string); err == nil && ok && strings.HasPrefix(id, word) {
 				words = append(words, id)
+			}
+		}
+	case 2:
+		if table, err := f.table(ctx, args[0]); err == nil && cmd.Name() == "call" {
+			for _, op := range table.Operations {
+				words = append(words, op.Name)
 			}
 		}
 	}
@@ -207,6 +225,7 @@ address.port. With --index the fields are those of the index.`,
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&index, "index", "", "look in the index of this `name`")
+	_ = cmd.RegisterFlagCompletionFunc("index", f.completeIndex)
 	fl.StringSliceVar(&topics, "topic", nil, "only objects of this `topic`; may be repeated")
 	fl.BoolVar(&first, "first", false, "only the object of the smallest id")
 	fl.IntVar(&limit, "limit", 0, "at most so many objects, 1000 at most (default all)")
@@ -402,7 +421,7 @@ func dryRun(dry bool) url.Values {
 }
 
 // send sends a change, and shows the object as it is then.
-// The object has what the daemon made of the text, such as the numbers and the version.
+// The object has the values that the daemon has read from the text, such as numbers, and the version.
 func (f *apiFlags) send(ctx context.Context, q api.Request) error {
 	var o api.Object
 	if _, err := f.client().Ask(ctx, q, &o); err != nil {

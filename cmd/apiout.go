@@ -15,6 +15,7 @@ import (
 )
 
 // write writes a document in JSON or YAML.
+// Both have the digits of each number as they came.
 // The JSON is that of the API; YAML is the same value.
 func (f *apiFlags) write(v any) error {
 	if f.output.word == "json" {
@@ -23,7 +24,7 @@ func (f *apiFlags) write(v any) error {
 	return writeJSONAsYAML(f.app.out, v)
 }
 
-// writeJSONAsYAML writes in YAML what a value is in JSON.
+// writeJSONAsYAML writes in YAML the JSON of a value.
 // Numbers keep their digits.
 func writeJSONAsYAML(w io.Writer, v any) error {
 	text, err := json.Marshal(v)
@@ -31,12 +32,18 @@ func writeJSONAsYAML(w io.Writer, v any) error {
 		return err
 	}
 	var plain any
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(&plain); err != nil {
+	if err := unmarshal(text, &plain); err != nil {
 		return err
 	}
 	return writeYAML(w, plain)
+}
+
+// unmarshal reads JSON and keeps the digits of numbers.
+// A float64 would lose those above 2^53.
+func unmarshal(text []byte, out any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(out)
 }
 
 // rows writes a table whose first row is the head. Nothing in it controls the terminal.

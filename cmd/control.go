@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // socketFlag names the socket of the API.
@@ -116,6 +118,9 @@ type desk struct {
 	rec      *control.Recorder
 	listener *control.Listener // nil where there is no socket
 	opt      control.Options
+	remote   *httpd.TLS // for other machines; nil for none
+	to       *listenFlags
+	running  atomic.Pointer[mgmt.Engine] // nil before the run
 }
 
 // openDesk makes the socket, so that a socket in use is an error before
@@ -131,13 +136,18 @@ func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, wo
 	if err != nil {
 		return nil, err
 	}
-	if l == nil && folder.dir == "" {
-		return nil, nil // nobody could ever ask
+	other, err := f.remote.open(log)
+	if err != nil {
+		(&desk{listener: l}).close()
+		return nil, err
 	}
-	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l}
+	if l == nil && other == nil && folder.dir == "" {
+		return nil, nil // no question could ever come
+	}
+	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote}
 	d.opt = control.Options{
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
-		Objects: a.objectsOf(world, f.hostname, secrets, log), Shared: world, MayWrite: writers, Hosts: hostsOf(world),
+		Objects: a.objectsOf(world, f.hostname, secrets, &d.running, log), Shared: world, MayWrite: writers, Known: runs(&d.running), Hosts: hostsOf(world),
 	}
 	return d, nil
 }
@@ -146,6 +156,9 @@ func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, wo
 func (d *desk) close() {
 	if d != nil && d.listener != nil {
 		_ = d.listener.Close() // the socket that could not be removed is replaced by the next
+	}
+	if d != nil && d.remote != nil {
+		_ = d.remote.Close() // it is closed already where a server was on it
 	}
 }
 
@@ -168,11 +181,19 @@ func (d *desk) beside(metrics http.Handler, graphs func(*mgmt.Engine) control.Gr
 		return nil
 	}
 	return func(ctx context.Context, e *mgmt.Engine) {
+		d.running.Store(e)
 		d.opt.Engine, d.opt.History, d.opt.Metrics = e, e.History(), metrics
 		d.opt.Graphs = graphs(e)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })
+		if d.remote != nil {
+			wg.Go(func() {
+				if err := d.to.serveObjects(ctx, d.remote, d.opt.Objects, d.opt.Known, d.opt.Logger); err != nil {
+					d.opt.Logger.Error("objects are no longer served", "error", err)
+				}
+			})
+		}
 		if d.listener == nil {
 			return
 		}

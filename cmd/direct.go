@@ -93,7 +93,7 @@ type local struct{ server *httpd.Server }
 
 // newLocal makes the server of a store.
 func newLocal(a *app, w engine.World) *local {
-	nb := a.objectsOf(w, "", &sealing{world: w}, slog.New(slog.DiscardHandler))
+	nb := a.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
 	s := &httpd.Server{}
 	about := api.Describe(httpd.Info{Title: "Objects", Version: version()}, nb.Registry())
 	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb}, func() *httpd.Server { return s }).Routes())

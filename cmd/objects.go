@@ -2,24 +2,69 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os/user"
 	"strconv"
+	"sync/atomic"
+	"time"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
 // objectsOf returns the objects in a store. Nothing is read or opened before the first question.
 // The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
-// is a table, too. Records name the host that has written them; an empty name is that of this machine.
-func (a *app) objectsOf(w engine.World, host string, s *sealing, log *slog.Logger) *model.NB {
-	o := model.Options{Origin: originOf(host), Log: log}
+// is a table, too. Records name the host that has written them; an empty name is that of this machine. Each change is admitted
+// against the graph of the engine that runs, nil where none does yet. Where running itself is nil, the objects are of other hosts.
+func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) *model.NB {
+	admission := &native.Admission{Kinds: a.kinds, Topics: []string{}}
+	if running != nil {
+		admission.Topics = topics(cmp.Or(host, hostname()), a.roles)
+	}
+	admission.Graph = func(ctx context.Context, f func(native.Graph) error) error {
+		e, entered := running.Load(), false
+		if e == nil {
+			return native.ErrBusy
+		}
+		soon, cancel := context.WithTimeout(ctx, lookWait)
+		defer cancel()
+		err := e.Look(soon, func(g mgmt.Running) error {
+			entered = true
+			return f(g)
+		})
+		if err != nil && !entered && ctx.Err() == nil {
+			return native.ErrBusy
+		}
+		return err
+	}
+	o := model.Options{Origin: originOf(host), Admit: admission.Admit, Log: log}
 	s.set(&o)
 	return model.Open(w, a.tables(), o)
+}
+
+// lookWait is how long a change waits for a graph that is being put into effect. A large one takes seconds; then the objects are
+// judged without it, and the hosts put misfits aside.
+// A shorter time would judge more changes without the graph.
+const lookWait = time.Second
+
+// runs returns a function that tells whether a resource is in the graph that runs, by kind[name].
+// Before the run it is always false.
+// The answer is that of this moment; the next graph may have another.
+func runs(running *atomic.Pointer[mgmt.Engine]) func(resource string) bool {
+	return func(resource string) bool {
+		e := running.Load()
+		if e == nil {
+			return false
+		}
+		_, err := e.Status(context.Background(), resource)
+		return err == nil
+	}
 }
 
 // originOf is how records name a host as their writer.

@@ -30,7 +30,8 @@ type runFlags struct {
 	metrics metricsFlags
 	socket  socketFlag
 	world   worldFlags
-	writers string   // the group that may change objects
+	writers string // the group that may change objects
+	remote  listenFlags
 	trusted []string // files with the keys whose deploys this host takes
 
 	hostname   string
@@ -81,6 +82,7 @@ it.`,
 	f.socket.flag(cmd)
 	f.world.flags(cmd)
 	bind(cmd, "api_write_group", &f.writers)
+	f.remote.flags(cmd)
 	bind(cmd, "trusted_keys", &f.trusted)
 	bind(cmd, "hostname", &f.hostname)
 	bind(cmd, "noop", &f.noop)

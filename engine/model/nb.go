@@ -31,9 +31,18 @@ type Options struct {
 	// Sealed reports whether a secret's text is encrypted already.
 	Sealed func(text string) bool
 	// Admit is asked once about each transaction, with all its changes, after its hooks and before it is written. Its error refuses
-	// all of them. It may run again where the transaction does. It reads by Tx.Peek, so that what it has read is not compared.
+	// all of them. It may run again where the transaction does. It reads by Tx.Peek, so that its reads are not compared.
 	Admit func(ctx context.Context, tx *Tx, changes []Altered) error
 	Log   *slog.Logger // records that cannot be read; nil is silent
+}
+
+// Try is DryRun without the World's Limits, for changes that Many makes.
+func (nb *NB) Try(ctx context.Context, f func(tx *Tx) error) error {
+	tx := newTx(ctx, nb)
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.admit()
 }
 
 // Altered is an object before and after a transaction, nil where it is absent.

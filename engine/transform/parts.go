@@ -373,3 +373,42 @@ func (p *Parts) connectChanged(c *Change, auto bool, connect func(graph.Edge)) {
 		}
 	}
 }
+
+// After yields the vertices that a declared edge leads to from the one with an id, each with the id of the vertex that owns the edge;
+// the owner is empty for an edge that belongs to neither end. Automatic edges are left out.
+func (p *Parts) After(id string) iter.Seq2[string, string] {
+	return func(yield func(id, owner string) bool) {
+		for _, e := range p.after(id) {
+			owner := ""
+			if e.By != graph.ByNeither {
+				owner = p.id(ownerOf(e))
+			}
+			if !yield(p.id(int32(e.To)), owner) {
+				return
+			}
+		}
+	}
+}
+
+// after returns the declared edges that begin at a vertex.
+func (p *Parts) after(id string) (list []graph.Edge) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	n, ok := p.number(id)
+	if !ok {
+		return nil
+	}
+	for e := range p.baseEdges(n) {
+		if e.From == int(n) && !p.automatic(e) {
+			list = append(list, e)
+		}
+	}
+	for _, st := range p.changed {
+		for _, e := range st.own {
+			if e.From == int(n) && p.vertex(int32(e.To)) != nil {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}

@@ -17,6 +17,8 @@ type Options struct {
 	// MayWrite reports whether a caller may change objects; nil is Peer.Owner. A request that has come over no
 	// connection of the frame is that of the program itself, and may.
 	MayWrite func(httpd.Peer) bool
+	// Known reports whether the graph that runs has a resource, by table[id]: a reference may name one. nil is never.
+	Known func(resource string) bool
 }
 
 // API answers the requests. Make it with New.
@@ -24,15 +26,19 @@ type Options struct {
 type API struct {
 	nb       *model.NB
 	mayWrite func(httpd.Peer) bool
+	known    func(resource string) bool
 	frame    func() *httpd.Server // of the streams
 }
 
 // New returns the API. The frame is asked for only while a request is answered, so it may be made of these routes.
 // New reads nothing and starts nothing.
 func New(o Options, frame func() *httpd.Server) *API {
-	a := &API{nb: o.NB, mayWrite: o.MayWrite, frame: frame}
+	a := &API{nb: o.NB, mayWrite: o.MayWrite, known: o.Known, frame: frame}
 	if a.mayWrite == nil {
 		a.mayWrite = httpd.Peer.Owner
+	}
+	if a.known == nil {
+		a.known = func(string) bool { return false }
 	}
 	return a
 }
@@ -43,10 +49,10 @@ const (
 	patchType = "application/merge-patch+json"
 )
 
-// maxBody bounds the body with one object, and maxTxn that with several.
+// maxBody bounds the body with one object, and maxTxn that with several: some ten thousand objects.
 const (
 	maxBody = model.MaxObject
-	maxTxn  = 4 * model.MaxObject
+	maxTxn  = 16 * model.MaxObject
 )
 
 // Parameters that several routes have.
@@ -61,7 +67,7 @@ var (
 // The caller hands them to httpd.NewTable once. A request may block as the store does, and ends with its context.
 // A request that changes objects is refused with 403 where MayWrite says so; all callers of the frame may read.
 func (a *API) Routes() []httpd.Route {
-	return append(append(a.reading(), a.watchRoute(), a.checkRoute()), a.writing()...)
+	return append(append(a.reading(), a.watchRoute(), a.checkRoute(), a.dumpRoute()), a.writing()...)
 }
 
 // reading are the endpoints that alter nothing.

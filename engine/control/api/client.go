@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -137,6 +138,32 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 		}
 		if err != nil {
 			yield(nil, fmt.Errorf("the list ends too early: %w", err))
+		}
+	}
+}
+
+// Lines yields the values of an answer that has one in each line, as those of a dump or a watch. An error is the last.
+func Lines[T any](ctx context.Context, c *Client, q Request) iter.Seq2[T, error] {
+	q.Header = append(q.Header, "Accept", httpd.LinesType)
+	return func(yield func(T, error) bool) {
+		var none T
+		resp, err := c.Do(ctx, q)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer resp.Body.Close()
+		for dec := json.NewDecoder(resp.Body); ; {
+			var v T
+			if err := dec.Decode(&v); err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(none, err)
+				}
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
 		}
 	}
 }

@@ -51,15 +51,20 @@ func (a *API) deep(ctx context.Context, o *model.Object) (any, error) {
 
 // reference is the name of an object in another one.
 type reference struct {
-	m  *model.Model
-	id string
+	m     *model.Model
+	id    string
+	field string // of the object that has the reference
 }
 
 // references returns the objects that an object names.
 func (a *API) references(o *model.Object) (all []reference) {
 	for _, f := range o.Model().Fields() {
 		if v := o.Get(f.Key); v != nil {
+			before := len(all)
 			a.referencesIn(f, f.Type, v, &all)
+			for i := before; i < len(all); i++ {
+				all[i].field = f.Key
+			}
 		}
 	}
 	return all
@@ -96,6 +101,6 @@ func (a *API) referencesIn(f *model.Field, t *schema.Type, v any, all *[]referen
 // a resource of the graph.
 func (a *API) refer(table, id string, all *[]reference) {
 	if m, err := a.nb.Registry().Model(table); err == nil && m.FirstClass() {
-		*all = append(*all, reference{m, id})
+		*all = append(*all, reference{m: m, id: id})
 	}
 }

@@ -36,6 +36,10 @@ type operation struct {
 	body  *schema.Node // the object, or the arguments of a call
 	name  string       // of the called operation
 	check func(was *model.Object) error
+
+	loose  bool   // the body has no quotes around some text
+	unread bool   // it has faults of its own, and is not made
+	result string // the outcome; see Done
 }
 
 // do makes the change. All faults have a place in the body.
@@ -45,11 +49,20 @@ func (op *operation) do(tx *model.Tx) (*model.Object, error) {
 	return o, op.positioned(err)
 }
 
-func (op *operation) change(tx *model.Tx) (*model.Object, error) {
+// decode reads the object in the body.
+func (op *operation) decode(n *schema.Node) (*model.Object, error) {
+	if op.loose {
+		return op.model.DecodeLoose(n)
+	}
+	return op.model.Decode(n)
+}
+
+func (op *operation) change(tx *model.Tx) (now *model.Object, err error) {
 	was, err := op.was(tx)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { op.note(was, now) }()
 	if err := op.check(was); err != nil {
 		return nil, err
 	}
@@ -63,7 +76,7 @@ func (op *operation) change(tx *model.Tx) (*model.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := op.model.Decode(n)
+	o, err := op.decode(n)
 	if err == nil {
 		o, err = op.unredacted(o, was)
 	}
@@ -77,6 +90,20 @@ func (op *operation) change(tx *model.Tx) (*model.Object, error) {
 		return tx.Replace(o, model.Write{})
 	default:
 		return tx.Update(o, model.Write{})
+	}
+}
+
+// note notes the outcome. An object that was written has no revision before the transaction has taken effect.
+func (op *operation) note(was, now *model.Object) {
+	switch {
+	case op.verb == remove:
+		op.result = "deleted"
+	case was == nil:
+		op.result = "created"
+	case now != nil && was.Revision() == now.Revision():
+		op.result = "same"
+	default:
+		op.result = "changed"
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -34,22 +36,31 @@ type Op struct {
 // Done is the answer to a Txn.
 // Its objects are those of this transaction, also where other writers have changed them since.
 type Done struct {
-	Revision int64             `json:"revision"` // 0 where nothing was to be changed, and after a dry run
-	Objects  []json.RawMessage `json:"objects"`  // as they are now, in the order of the operations; null after a deletion
+	Revision     int64             `json:"revision"`               // the last one; 0 where nothing was to be changed, and after a dry run
+	Transactions int               `json:"transactions,omitempty"` // how many it has taken, where it might be several
+	Results      []string          `json:"results"`                // created, changed, same or deleted, in the order of the operations
+	Objects      []json.RawMessage `json:"objects,omitempty"`      // as they are now, in the same order; null after a deletion
 }
 
 // txnRoute is the endpoint for several objects at once.
 func (a *API) txnRoute() httpd.Route {
 	return httpd.Route{
 		Method: "POST", Pattern: "/v1/api:txn", Summary: "Change several objects at once, or none of them.",
-		Doc:    "An operation sees what those before it have done. The store bounds how many there may be; an answer of 413 has the figure.",
-		Params: []httpd.Param{dryParam}, Body: Txn{}, MaxBody: maxTxn, Answer: Done{},
+		Doc: "An operation sees what those before it have done. The store bounds how many there may be; an answer of 413 has the figure. " +
+			"With split, changes that are too many become several transactions, after all have been checked together.",
+		Params: []httpd.Param{
+			dryParam,
+			{Name: "split", Doc: "Make several transactions where one would be too large.", Type: "boolean"},
+			{Name: "loose", Doc: "A number or a truth value stands for its text where a field is text, as in YAML.", Type: "boolean"},
+			{Name: "Prefer", Doc: "return=minimal leaves the objects out of the answer.", Head: true},
+		},
+		Body: Txn{}, MaxBody: maxTxn, Answer: Done{}, Lasting: func(q url.Values) bool { return q.Has("split") },
 		Errors: []int{http.StatusBadRequest, http.StatusConflict, http.StatusPreconditionFailed}, Serve: a.postTxn,
 	}
 }
 
-// postTxn makes all operations in one transaction of the store, which is one revision for all who watch. The function may
-// run several times, so it puts its results at their places and appends nothing.
+// postTxn makes all operations in one transaction of the store, which is one revision for all who watch, or in several where the
+// caller allows that. All that is wrong is told at once.
 func (a *API) postTxn(_ http.ResponseWriter, r *http.Request) (any, error) {
 	text, err := httpd.ReadBody(r)
 	if err != nil {
@@ -59,45 +70,112 @@ func (a *API) postTxn(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	dry, err := truth(r.URL.Query(), "dry_run")
-	if err != nil {
+	query := r.URL.Query()
+	dry, err1 := truth(query, "dry_run")
+	split, err2 := truth(query, "split")
+	loose, err3 := truth(query, "loose")
+	if err := first([]error{err1, err2, err3}); err != nil {
 		return nil, err
 	}
-	ops, err := a.operations(n)
-	if err != nil {
-		return nil, problem(err)
+	ops, faults := a.operations(n, loose)
+	t := &transaction{nb: a.nb, ops: ops, objects: make([]*model.Object, len(ops))}
+	if faults != nil { // the faults of the other operations are told, too
+		return nil, problem(errors.Join(faults, t.located(a.nb.DryRun(r.Context(), t.all))))
 	}
-	objects := make([]*model.Object, len(ops))
-	done := func(tx *model.Tx) error {
-		var errs []error
-		for i, op := range ops {
-			o, err := op.do(tx)
-			if objects[i] = o; op.verb == remove {
-				objects[i] = nil
-			}
-			errs = append(errs, inOperation(i, err))
+	out := &Done{}
+	switch {
+	case dry && split: // DryRun would tell of the limits, which do not count here
+		err = a.nb.Try(r.Context(), t.all)
+	case dry:
+		err = a.nb.DryRun(r.Context(), t.all)
+	case split:
+		var done int
+		done, out.Transactions, out.Revision, err = a.nb.Many(r.Context(), len(ops), t.one)
+		err = halfway(t.located(err), done, len(ops))
+	default:
+		out.Revision, err = a.nb.Txn(r.Context(), t.all)
+	}
+	if err != nil {
+		return nil, problem(t.located(err))
+	}
+	return out, t.tell(out, !strings.Contains(r.Header.Get("Prefer"), "return=minimal"))
+}
+
+// halfway adds how far several transactions have come.
+func halfway(err error, done, of int) error {
+	if err == nil || done == 0 {
+		return err
+	}
+	p := *errorsAs(problem(err))
+	p.Detail = fmt.Sprintf("%d of %d operations were made before this: %s", done, of, p.Detail)
+	return p.WithHint("send all of them again: those that were made change nothing")
+}
+
+// transaction is what a Txn asks for. Its functions may run several times, so they put results at their places and append nothing.
+type transaction struct {
+	nb      *model.NB
+	ops     []*operation
+	objects []*model.Object // as they are then; nil after a deletion
+}
+
+// one makes one operation. An operation that could not be read is left out: its fault is told already.
+func (t *transaction) one(tx *model.Tx, i int) error {
+	op := t.ops[i]
+	if op.unread {
+		return nil
+	}
+	o, err := op.do(tx)
+	if t.objects[i] = o; op.verb == remove {
+		t.objects[i] = nil
+	}
+	return inOperation(i, err)
+}
+
+// all makes all operations, and joins the faults.
+// A fault of one operation does not keep the others from being tried, so the caller learns all of them at once.
+func (t *transaction) all(tx *model.Tx) error {
+	var errs []error
+	for i := range t.ops {
+		errs = append(errs, t.one(tx, i))
+	}
+	return errors.Join(errs...)
+}
+
+// located gives a fault that the transaction as a whole has met the place of the operation whose object it is about.
+func (t *transaction) located(err error) error {
+	for _, f := range model.Faults(err) {
+		if strings.HasPrefix(f.Field, "operations[") || f.ID == "" {
+			continue
 		}
-		return errors.Join(errs...)
+		for i, op := range t.ops {
+			if !op.unread && op.id == f.ID && op.model.Label() == f.Table {
+				_ = inOperation(i, op.positioned(f))
+				break
+			}
+		}
 	}
-	out := Done{}
-	if dry {
-		err = a.nb.DryRun(r.Context(), done)
-	} else {
-		out.Revision, err = a.nb.Txn(r.Context(), done)
-	}
-	if err != nil {
-		return nil, problem(err)
-	}
-	for _, o := range objects {
+	return err
+}
+
+// tell fills in the answer.
+// The objects of a large transaction make a large answer, so a caller may leave them out.
+func (t *transaction) tell(out *Done, objects bool) error {
+	out.Results = make([]string, len(t.ops))
+	for i, op := range t.ops {
+		out.Results[i] = op.result
+		if !objects {
+			continue
+		}
 		text := []byte("null")
-		if o != nil {
+		if o := t.objects[i]; o != nil {
+			var err error
 			if text, err = o.MarshalJSON(); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		out.Objects = append(out.Objects, text)
 	}
-	return out, nil
+	return nil
 }
 
 // inOperation adds the place of an operation to the fields of faults. Another error gets the
@@ -127,7 +205,7 @@ var (
 
 // operations reads the operations of a transaction, and says all that is wrong with them at once.
 // Nothing is read from the store for that: a body with a fault costs no transaction.
-func (a *API) operations(n *schema.Node) (ops []*operation, err error) {
+func (a *API) operations(n *schema.Node, loose bool) (ops []*operation, err error) {
 	list := n.Get("operations")
 	errs := unknown(n, "", txnFields)
 	if list == nil || list.Kind != schema.NodeList || len(list.Items) == 0 {
@@ -136,6 +214,10 @@ func (a *API) operations(n *schema.Node) (ops []*operation, err error) {
 	}
 	for i, item := range list.Items {
 		op, err := a.operation(item, fmt.Sprintf("operations[%d]", i))
+		if op == nil {
+			op = &operation{}
+		}
+		op.unread, op.loose = err != nil, loose
 		errs = append(errs, err)
 		ops = append(ops, op)
 	}

@@ -23,7 +23,7 @@ type Change struct {
 	Table    string          `json:"table,omitempty"`
 	ID       string          `json:"id,omitempty"`
 	Topic    string          `json:"topic,omitempty"`
-	Origin   string          `json:"origin,omitempty"` // who has written the object: host:NAME, or client:NAME of a certificate
+	Origin   string          `json:"origin,omitempty"` // the writer of the object: host:NAME, or client:NAME of a certificate
 	Object   json.RawMessage `json:"object,omitempty"` // absent after a deletion
 	Error    string          `json:"error,omitempty"`  // why the object cannot be read
 }

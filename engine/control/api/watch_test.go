@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,6 +227,7 @@ func TestTxn(t *testing.T) {
 		{412, ops(well, `{"op": "update", "table": "port", "id": "1", "object": {"vlan": 1}, "if_rev": 1}`), ""},
 		{422, ops(well, `{"op": "update", "table": "port", "id": "1", "object": {"vlna": 1, "up": 3}}`), "operations[1].object.vlna operations[1].object.up"},
 		{422, ops(well, `{"op": "updat", "tabel": "x", "id": 7}`), "operations[1].tabel operations[1].op operations[1].table operations[1].object"},
+		{422, ops(`{"op": "updat", "table": "port", "object": {}}`, `{"op": "update", "table": "port", "id": "1", "object": {"vlna": 1}}`), "operations[0].op operations[1].object.vlna"},
 		{422, `{"operations": []}`, "operations"},
 		{422, `{"operation": []}`, "operation operations"},
 		{400, `{`, ""},
@@ -251,6 +253,98 @@ func TestTxn(t *testing.T) {
 	}
 	if after := r.want(t, 200, "GET", ports, "").body; after != before {
 		t.Errorf("a refused transaction has changed %s to %s", before, after)
+	}
+}
+
+// TestSplit: what is too much for one transaction is made in several, after all was checked together; a second time changes nothing.
+func TestSplit(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	c := &api.Client{HTTP: r.client.Transport}
+	send := func(query string, list []string) (api.Done, error) {
+		var done api.Done
+		_, err := c.Ask(t.Context(), api.Request{Method: "POST", Path: "/v1/api:txn?" + query, Body: []byte(`{"operations": [` + strings.Join(list, ",") + `]}`), Header: []string{"Prefer", "return=minimal"}}, &done)
+		return done, err
+	}
+	const n = 300
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"op": "apply", "table": "port", "object": {"id": "%d", "mac": %d}}`, i, i)
+	}
+	if _, err := send("split=1", list); err == nil {
+		t.Error("a number is text")
+	}
+	if _, err := send("split=1&loose=1&dry_run=1", list); err != nil {
+		t.Error(err)
+	}
+	bad := append(slices.Clone(list), `{"op": "apply", "table": "port", "object": {"id": "x"}}`)
+	if _, err := send("split=1&loose=1", bad); err == nil || !strings.Contains(err.Error(), "mac is required") {
+		t.Errorf("the error is %v", err)
+	}
+	if a := r.want(t, 200, "GET", ports, "").value(t).([]any); len(a) != 0 {
+		t.Fatalf("%d objects in spite of a fault", len(a))
+	}
+	for i, want := range []string{"created", "same"} {
+		done, err := send("split=1&loose=1", list)
+		if err != nil || len(done.Results) != n || done.Results[0] != want || done.Results[n-1] != want || done.Objects != nil {
+			t.Errorf("round %d: %v %v", i, done, err)
+		}
+		if i == 0 && done.Transactions < 2 {
+			t.Errorf("%d transactions", done.Transactions)
+		}
+	}
+}
+
+// TestDump: the lines make the same objects in another store, and tell what cannot be read.
+func TestDump(t *testing.T) {
+	r, other := newRig(t, api.Options{}, port(t)), newRig(t, api.Options{}, port(t))
+	for _, o := range []string{`{"id": "1", "mac": "m", "vlan": 9007199254740993, "key": "k", "topic": "all"}`, `{"id": "a/b", "mac": "m", "address": {"ip": "::1"}}`} {
+		r.want(t, 201, "POST", ports, o)
+	}
+	r.want(t, 204, "PATCH", ports+"/1", `{"up": true}`)
+	r.put(t, "m//port/torn", `nonsense`)
+	var ops []string
+	broken, ended := "", false
+	for line, err := range api.Lines[api.Dumped](t.Context(), &api.Client{HTTP: r.client.Transport}, api.Request{Method: "GET", Path: "/v1/api:dump"}) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case line.Error != "":
+			broken += line.ID
+		case line.End:
+			ended = true
+		default:
+			ops = append(ops, fmt.Sprintf(`{"op": "apply", "table": %q, "object": %s}`, line.Table, line.Object))
+		}
+	}
+	if broken != "torn" || !ended || len(ops) != 2 {
+		t.Errorf("broken %q, ended %v, %d objects", broken, ended, len(ops))
+	}
+	other.want(t, 200, "POST", "/v1/api:txn?split=1", `{"operations": [`+strings.Join(ops, ",")+`]}`)
+	without := func(body string) string { return strings.ReplaceAll(body, `"version":2`, `"version":1`) }
+	if a, b := without(r.want(t, 200, "GET", ports, "").body), other.want(t, 200, "GET", ports, "").body; a != b {
+		t.Errorf("restored %s from %s", b, a)
+	}
+	m, err := other.nb.Registry().Model("port")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := other.nb.Get(t.Context(), m, "1"); err != nil || o.Get("key").(interface{ Reveal() string }).Reveal() != "sealed:K" {
+		t.Errorf("the secret was not restored: %v", err)
+	}
+}
+
+// TestDangling: check tells references to nothing, and takes the word of the program for resources that are no objects.
+func TestDangling(t *testing.T) {
+	r := newRig(t, api.Options{Known: func(resource string) bool { return resource == "port[yaml]" }}, port(t))
+	for id, peer := range map[string]string{"1": "2", "2": "none", "3": "yaml"} {
+		r.want(t, 201, "POST", ports, fmt.Sprintf(`{"id": %q, "mac": "m", "peer": %q}`, id, peer))
+	}
+	var checked []api.Checked
+	if err := json.Unmarshal([]byte(r.want(t, 200, "GET", "/v1/api:check", "").body), &checked); err != nil {
+		t.Fatal(err)
+	}
+	if len(checked) != 1 || len(checked[0].Faults) != 1 || checked[0].Faults[0].ID != "2" || checked[0].Faults[0].Field != "peer" || checked[0].Faults[0].Code != model.RefNotFound {
+		t.Errorf("%+v", checked)
 	}
 }
 

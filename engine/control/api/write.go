@@ -91,7 +91,7 @@ func (a *API) one(r *http.Request, v verb, id string) (o *model.Object, dry bool
 		o, err = op.do(tx)
 		return err
 	})
-	return o, dry, problem(err)
+	return o, dry, problem(op.positioned(err))
 }
 
 // transact makes changes at once, or tries whether they could be made.

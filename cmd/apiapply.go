@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// newAPIApply makes the verb that creates or updates the objects of a file. The daemon checks all of them together, before it writes
+// one.
+func newAPIApply(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	var dry bool
+	var file string
+	cmd := &cobra.Command{
+		Use: "apply -f FILE", Short: "Create or update the objects of a file", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Apply makes the objects in the store as a file has them: it creates absent
+objects, and present objects get these fields and no others. The file is YAML, of several documents too, or JSON: values one after the other, or
+a list. Each object names its table beside its fields:
+
+  table: file
+  id: /etc/motd
+  content: Hello.
+
+All that is wrong is told at once, with its place in the file, and then nothing
+is written. The objects take effect in one transaction where the limits of the
+store allow that; else apply says how many there were, and may be repeated.`,
+		Example: `  mgmt api apply -f objects.yaml
+  mgmt api dump -o json | mgmt api apply -f -`,
+	}
+	f.verb(cmd, func(ctx context.Context, _ []string) error {
+		if file == "" {
+			return errors.New("the file is not given: write -f FILE, or -f - for standard input")
+		}
+		return f.apply(ctx, file, dry)
+	})
+	cmd.Flags().StringVarP(&file, "file", "f", "", "the `file` with the objects; - is standard input")
+	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json")
+	dryFlag(cmd, &dry)
+	return cmd
+}
+
+// apply reads the file and sends its objects.
+// A file with faults of its own is sent as a dry run, so that the faults which only the daemon finds are told together with them.
+func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
+	name, text, err := readObjects(f.app, file)
+	if err != nil {
+		return err
+	}
+	docs, found := documents(name, text)
+	var objects []*declaredObject
+	places := map[string]schema.Pos{}
+	for _, n := range docs {
+		o, ds := objectOf(n)
+		found = append(found, ds...)
+		if o == nil {
+			continue
+		}
+		if at, twice := places[o.String()]; twice {
+			found = append(found, schema.Diagnostic{Severity: schema.Error, Pos: o.at.Pos, Message: o.String() + " is there twice, the first time at " + at.String()})
+			continue
+		}
+		places[o.String()] = o.at.Pos
+		objects = append(objects, o)
+	}
+	switch {
+	case len(objects) == 0 && found.Err() == nil:
+		return fmt.Errorf("%s has no object", name)
+	case len(objects) == 0:
+		return found.Err()
+	}
+	done, err := f.sendObjects(ctx, objects, dry || found.Err() != nil) // the faults of the others are told, too
+	if p, ok := errors.AsType[*httpd.Problem](err); ok {
+		err = located(objects, p, found)
+	} else if err == nil {
+		err = found.Err()
+	}
+	if err != nil {
+		return err
+	}
+	return f.applied(objects, done, dry)
+}
+
+// sendObjects sends all objects at once, in one request.
+// A request that was lost may have taken effect; the same file again does no harm.
+// The order is that of the file. The answer has one result for each, in the same order.
+func (f *apiFlags) sendObjects(ctx context.Context, objects []*declaredObject, dry bool) (*api.Done, error) {
+	body := []byte(`{"operations":[`)
+	for i, o := range objects {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendText(append(body, `{"op":"apply","table":`...), o.table)
+		body = appendText(append(body, `,"id":`...), o.id)
+		fields := *o.fields // the id stands next to them, as text
+		fields.Pairs = slices.DeleteFunc(slices.Clone(fields.Pairs), func(p schema.Pair) bool { return p.Key == "id" })
+		body = append(appendJSON(append(body, `,"object":`...), &fields), '}')
+	}
+	body = append(body, "]}"...)
+	query := url.Values{"split": {"1"}, "loose": {"1"}}
+	if dry {
+		query.Set("dry_run", "1")
+	}
+	done := &api.Done{}
+	_, err := f.client().Ask(ctx, api.Request{Method: http.MethodPost, Path: "/v1/api:txn", Query: query, Body: body, Header: []string{"Prefer", "return=minimal"}}, done)
+	if err == nil && len(done.Results) != len(objects) {
+		err = fmt.Errorf("the daemon has answered for %d of %d objects", len(done.Results), len(objects))
+	}
+	return done, err
+}
+
+// located returns the findings of the daemon with their places in the file, together with the findings of this program.
+// They are in the order of the file. A problem that names no object is told as it came.
+func located(objects []*declaredObject, p *httpd.Problem, found schema.Diagnostics) error {
+	for _, x := range p.Errors {
+		o, pos := placeOf(objects, x)
+		if o == nil {
+			return errors.Join(found.Err(), p)
+		}
+		found = append(found, schema.Diagnostic{Severity: schema.Error, Pos: pos, Message: o.String() + ": " + withHint(x)})
+	}
+	if len(p.Errors) == 0 {
+		return errors.Join(found.Err(), p)
+	}
+	slices.SortStableFunc(found, func(x, y schema.Diagnostic) int {
+		return cmp.Or(cmp.Compare(x.Pos.Line, y.Pos.Line), cmp.Compare(x.Pos.Col, y.Pos.Col))
+	})
+	return found.Err()
+}
+
+// withHint is the text of a finding with the way out.
+// It has no place: the caller knows whether that is of a file.
+func withHint(x httpd.Finding) string {
+	if x.Hint == "" {
+		return x.Detail
+	}
+	return x.Detail + " (" + x.Hint + ")"
+}
+
+// applied tells what has become of each object, in the order of the file.
+// Same means that nothing was written for the object.
+// The last line is for people; a program reads the results as JSON.
+func (f *apiFlags) applied(objects []*declaredObject, done *api.Done, dry bool) error {
+	if f.output.word != "table" {
+		return f.write(done)
+	}
+	count := map[string]int{}
+	rows := [][]string{{"OBJECT", "RESULT"}}
+	for i, o := range objects {
+		rows = append(rows, []string{o.String(), done.Results[i]})
+		count[done.Results[i]]++
+	}
+	if err := f.rows(rows); err != nil {
+		return err
+	}
+	end := ""
+	switch {
+	case dry:
+		end = "; nothing was written"
+	case done.Transactions > 1:
+		end = fmt.Sprintf("; the store took them in %d transactions", done.Transactions)
+	}
+	_, err := fmt.Fprintf(f.app.out, "%d created, %d changed, %d the same%s\n", count["created"], count["changed"], count["same"], end)
+	return err
+}

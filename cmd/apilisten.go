@@ -1,0 +1,70 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
+)
+
+// listenFlags say where the objects are served to other machines, and to which of them.
+// Each caller needs a certificate that the CA has signed; there is no way in without one.
+type listenFlags struct {
+	addr, cert, key, ca string
+	writers             []string
+}
+
+// flags adds the flags of the listener. Nothing listens without an address.
+func (f *listenFlags) flags(cmd *cobra.Command) {
+	bind(cmd, "api_listen", &f.addr)
+	bind(cmd, "api_cert", place{&f.cert})
+	bind(cmd, "api_key", place{&f.key})
+	bind(cmd, "api_ca", place{&f.ca})
+	bind(cmd, "api_writers", &f.writers)
+}
+
+// open takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
+// nothing is to listen. The caller serves on the listener, or closes it.
+func (f *listenFlags) open(log *slog.Logger) (*httpd.TLS, error) {
+	switch {
+	case f.addr == "" && (f.cert != "" || f.key != "" || f.ca != "" || len(f.writers) > 0):
+		return nil, errors.New("api_cert, api_key, api_ca and api_writers are for api_listen, which is not given")
+	case f.addr == "":
+		return nil, nil
+	case f.cert == "" || f.key == "" || f.ca == "":
+		return nil, errors.New("--api-listen: other machines are served only with certificates: give --api-cert, --api-key and --api-ca")
+	}
+	l, err := httpd.ListenTLS(f.addr, httpd.TLSOptions{Cert: f.cert, Key: f.key, CA: f.ca, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("--api-listen: %w", err)
+	}
+	return l, nil
+}
+
+// mayWrite reports whether a caller of the listener may change objects: one whose certificate has a name of api_writers. All others
+// read. The user on the other machine does not count here.
+// The names are fixed at the start, and a new one needs a restart.
+func (f *listenFlags) mayWrite(p httpd.Peer) bool {
+	return p.Cert != nil && slices.Contains(f.writers, p.Cert.Subject.CommonName)
+}
+
+// serveObjects answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
+// question or order of the control socket.
+func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(string) bool, log *slog.Logger) error {
+	s := &httpd.Server{Logger: log}
+	routes := api.New(api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}, func() *httpd.Server { return s }).Routes()
+	info := api.Describe(httpd.Info{Title: "The objects of a daemon", Version: "1"}, nb.Registry())
+	var err error
+	if s.Table, err = httpd.NewTable(info, routes); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	log.Info("objects are served", "address", l.Addr().String())
+	return s.Serve(ctx, l)
+}

@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+)
+
+// signer makes certificates for a test.
+type signer struct {
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// sign writes name.pem and name.key. The first certificate signs itself, and all others.
+func (s *signer) sign(t *testing.T, name string) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	by, byKey := s.cert, s.key
+	if by == nil {
+		c.IsCA, c.BasicConstraintsValid, c.KeyUsage, c.ExtKeyUsage = true, true, x509.KeyUsageCertSign, nil
+		by, byKey = c, k
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, by, &k.PublicKey, byKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.cert == nil {
+		s.key = k
+		if s.cert, err = x509.ParseCertificate(der); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(s.dir, name+".pem"), filepath.Join(s.dir, name+".key")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestListenForOthers: other machines reach the objects with a certificate only, read, and write where the name in it may; the
+// record names them.
+func TestListenForOthers(t *testing.T) {
+	s := &signer{dir: t.TempDir()}
+	ca, _ := s.sign(t, "ca")
+	f := &listenFlags{addr: "127.0.0.1:0", ca: ca, writers: []string{"deployer"}}
+	f.cert, f.key = s.sign(t, "server")
+	log := slog.New(slog.DiscardHandler)
+	l, err := f.open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Define(model.Spec{Name: "Zone", Table: "zone", Fields: []model.Field{{Key: "name", Type: &schema.Type{Kind: schema.KindString}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := model.NewRegistry(nil)
+	if err := reg.Add(m); err != nil {
+		t.Fatal(err)
+	}
+	w := memory.New()
+	defer w.Close()
+	nb := model.Open(w, reg, model.Options{Origin: "host:me"})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- f.serveObjects(ctx, l, nb, nil, log) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	ask := func(who, method, path, body string) int {
+		config := &tls.Config{RootCAs: x509.NewCertPool()}
+		config.RootCAs.AddCert(s.cert)
+		if who != "" {
+			pair, err := tls.LoadX509KeyPair(filepath.Join(s.dir, who+".pem"), filepath.Join(s.dir, who+".key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Certificates = []tls.Certificate{pair}
+		}
+		tr := &http.Transport{TLSClientConfig: config}
+		defer tr.CloseIdleConnections()
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+l.Addr().String()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			return 0
+		}
+		defer resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	s.sign(t, "deployer")
+	s.sign(t, "reader")
+	(&signer{dir: s.dir}).sign(t, "stranger") // it has signed itself
+	for _, c := range []struct {
+		who, method, path, body string
+		want                    int
+	}{
+		{"", "GET", "/v1/api/zone", "", 0},
+		{"stranger", "GET", "/v1/api/zone", "", 0},
+		{"reader", "GET", "/v1/api/zone", "", 200},
+		{"reader", "POST", "/v1/api/zone", `{"id": "1"}`, 403},
+		{"reader", "GET", "/v1/api:dump", "", 403},
+		{"deployer", "POST", "/v1/api/zone", `{"id": "1"}`, 201},
+		{"deployer", "GET", "/v1/api:dump", "", 200},
+		{"deployer", "POST", "/v1/retry", "", 404},
+		{"deployer", "GET", "/v1/status", "", 404},
+	} {
+		if got := ask(c.who, c.method, c.path, c.body); got != c.want {
+			t.Errorf("%s: %s %s answers %d, not %d", c.who, c.method, c.path, got, c.want)
+		}
+	}
+	if o, err := nb.Get(t.Context(), m, "1"); err != nil || o.Origin() != "client:deployer" {
+		t.Errorf("the origin is wrong: %v %v", o, err)
+	}
+}
+
+// TestListenNeedsCertificates: nothing listens without all files, and the files without an address are a fault, too.
+func TestListenNeedsCertificates(t *testing.T) {
+	s := &signer{dir: t.TempDir()}
+	ca, key := s.sign(t, "ca")
+	for _, c := range []struct {
+		f    listenFlags
+		want string
+	}{
+		{listenFlags{}, ""},
+		{listenFlags{addr: "127.0.0.1:0"}, "only with certificates"},
+		{listenFlags{addr: "127.0.0.1:0", cert: ca, key: key}, "only with certificates"},
+		{listenFlags{addr: "127.0.0.1:0", cert: ca, key: key, ca: key}, "has no certificate"},
+		{listenFlags{writers: []string{"x"}}, "api_listen"},
+	} {
+		l, err := c.f.open(slog.New(slog.DiscardHandler))
+		if l != nil || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c.f, err)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+)
+
+// newAPIWatch makes the verb that follows changes.
+// It asks for lines of JSON, and each line is a message.
+// It ends with the daemon, and names the revision to go on from.
+func newAPIWatch(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	var since int64
+	var topics []string
+	cmd := &cobra.Command{
+		Use: "watch [TABLE]", Short: "Show the objects, and their changes as they come", Args: cobra.MaximumNArgs(1),
+		Long: `Watch shows the objects of a table, or of all, and then each change as it comes.
+With --since it shows only the changes after that revision. Where the
+store no longer knows so old a revision, it says relist and shows all objects.`,
+		Example: "  mgmt api watch file\n  mgmt api watch --since 4711 -o json",
+	}
+	f.verb(cmd, func(ctx context.Context, args []string) error {
+		query := url.Values{}
+		if len(args) > 0 {
+			query.Set("table", args[0])
+		}
+		if topics != nil {
+			query.Set("topic", strings.Join(topics, ","))
+		}
+		if cmd.Flags().Changed("since") {
+			query.Set("since", strconv.FormatInt(since, 10))
+		}
+		return f.watch(ctx, query)
+	})
+	cmd.Flags().Int64Var(&since, "since", 0, "only changes after this `revision`")
+	cmd.Flags().StringSliceVar(&topics, "topic", nil, "only objects of this `topic`; may be repeated")
+	return cmd
+}
+
+// watch writes the changes until the daemon ends, or the user does.
+// It counts a revision as shown when a later one has come, since several changes may have one revision.
+func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
+	last := int64(0) // every revision up to it was shown whole
+	behind := int64(0)
+	for c, err := range api.Lines[api.Change](ctx, f.client(), api.Request{Method: http.MethodGet, Path: "/v1/api:watch", Query: query}) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			err = f.change(c)
+		}
+		if err != nil {
+			return goOn(err, last)
+		}
+		switch {
+		case c.Action == "bookmark" || c.Action == "synced":
+			last, behind = c.Revision, c.Revision
+		case c.Revision > behind: // the one before is whole
+			last, behind = max(last, behind), c.Revision
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return goOn(errors.New("the daemon has ended"), last)
+}
+
+// goOn adds how to go on to an error of a watch, as the verb events does.
+// The daemon keeps no place for a reader, so the number is all that it needs.
+// Without a revision that was shown whole there is no way but the beginning.
+func goOn(err error, last int64) error {
+	if last == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; to go on later: --since %d", err, last)
+}
+
+// change writes one change on a line.
+// A bookmark is for programs alone.
+func (f *apiFlags) change(c api.Change) error {
+	switch {
+	case f.output.word == "json":
+		return json.NewEncoder(f.app.out).Encode(c)
+	case f.output.word == "yaml":
+		if _, err := fmt.Fprintln(f.app.out, "---"); err != nil {
+			return err
+		}
+		return f.write(c)
+	case c.Action == "bookmark":
+		return nil
+	}
+	text := c.Error
+	if c.Object != nil {
+		var o api.Object
+		if err := unmarshal(c.Object, &o); err != nil {
+			return err
+		}
+		text = shortFields(o)
+	}
+	name := ""
+	if c.Table != "" {
+		name = c.Table + "[" + c.ID + "]"
+	}
+	_, err := fmt.Fprintf(f.app.out, "%-8d %-7s %s\n", c.Revision, c.Action, visible(strings.TrimSpace(name+" "+oneLine(text))))
+	return err
+}
+
+// newAPIDump makes the verb that writes all objects as apply takes them.
+// It writes YAML by default, since its output is a file and no list for a screen.
+func newAPIDump(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	cmd := &cobra.Command{
+		Use: "dump", Short: "Write all objects, as apply takes them", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Dump writes all objects of all tables as they are at one revision of the store,
+with secrets as they are stored, which is encrypted. mgmt api apply makes the
+same objects of it, in another store too; their versions begin anew there. Dump
+tells records that this program cannot read, writes all others, and ends with 1
+then. Only those who may change objects may dump them.`,
+		Example: "  mgmt api dump > objects.yaml\n  mgmt api apply -f objects.yaml",
+	}
+	f.reach(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write it", "yaml", "json", "table")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.told(f.dump(cmd.Context())) }
+	return cmd
+}
+
+// dump writes the objects as they come.
+// The last line of the daemon says that no object is missing.
+// A reader knows by the exit code whether the dump is whole, and holds all.
+func (f *apiFlags) dump(ctx context.Context) error {
+	var bad []error
+	ended := false
+	for line, err := range api.Lines[api.Dumped](ctx, f.client(), api.Request{Method: http.MethodGet, Path: "/v1/api:dump"}) {
+		switch {
+		case err != nil:
+			return err
+		case line.End:
+			ended = true
+		case line.Error != "":
+			bad = append(bad, errors.New(line.Error))
+		default:
+			err = f.dumped(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !ended {
+		bad = append(bad, errors.New("the dump is not whole: the daemon has ended it too early"))
+	}
+	return errors.Join(bad...)
+}
+
+// dumped writes one object as a document of its own. The fields stand next to the table, unless a field has that name.
+// The document is the same in YAML and JSON, and apply reads both.
+func (f *apiFlags) dumped(line api.Dumped) error {
+	var o api.Object
+	if err := unmarshal(line.Object, &o); err != nil {
+		return err
+	}
+	if f.output.word == "table" {
+		_, err := fmt.Fprintf(f.app.out, "%s[%s] %s\n", line.Table, visible(fmt.Sprint(o["id"])), visible(shortFields(o)))
+		return err
+	}
+	if _, taken := o["table"]; taken || o["object"] != nil {
+		o = api.Object{"object": o}
+	}
+	o["table"] = line.Table
+	if f.output.word == "json" {
+		enc := json.NewEncoder(f.app.out)
+		enc.SetEscapeHTML(false)
+		return enc.Encode(o)
+	}
+	if _, err := fmt.Fprintln(f.app.out, "---"); err != nil {
+		return err
+	}
+	return f.write(o)
+}
+
+// newAPIMigrate makes the verb that brings records to the schemas of the daemon.
+// It may be called again after an interruption.
+func newAPIMigrate(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	var dry bool
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring all records to the schemas of the daemon", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Migrate rewrites each record that an older version has written, as the daemon
+would read it. A step that fails leaves every record as it was. Records that
+only a newer version reads, and broken ones, are told and left alone.`,
+	}
+	f.verb(cmd, func(ctx context.Context, _ []string) error {
+		var done []api.Migrated
+		q := api.Request{Method: http.MethodPost, Path: "/v1/api:migrate", Query: dryRun(dry)}
+		if _, err := f.client().Ask(ctx, q, &done); err != nil || f.output.word != "table" {
+			return errors.Join(err, f.write(done))
+		}
+		rows := [][]string{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
+		for _, m := range done {
+			rows = append(rows, []string{m.Table, strconv.Itoa(m.Records), strings.Join(m.Newer, " "), strings.Join(m.Broken, " ")})
+		}
+		return f.rows(rows)
+	})
+	dryFlag(cmd, &dry)
+	return cmd
+}
+
+// newAPICheck makes the verb that looks for records that cannot be read, and for references to nothing. It ends with 1 where it finds
+// one.
+func newAPICheck(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	cmd := &cobra.Command{
+		Use: "check", Short: "Read every record, and tell the faults", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Check reads every record of the store. It tells unreadable records (bad_record,
+migration_failed), records of a newer version (schema_too_new), and references
+that lead neither to an object nor to a resource of the graph (ref_not_found).
+It ends with 0 where all is right, and else with 1.`,
+	}
+	f.verb(cmd, func(ctx context.Context, _ []string) error {
+		var done []api.Checked
+		if _, err := f.client().Ask(ctx, api.Request{Method: http.MethodGet, Path: "/v1/api:check"}, &done); err != nil {
+			return err
+		}
+		err := f.checked(done)
+		faults := 0
+		for _, c := range done {
+			faults += len(c.Faults)
+		}
+		if faults > 0 {
+			err = errors.Join(err, fmt.Errorf("%d faults were found", faults))
+		}
+		return err
+	})
+	return cmd
+}
+
+// checked writes the outcome of check, table by table.
+// Each fault is a row of its own, so a script can count them.
+// A table without records has no line.
+func (f *apiFlags) checked(done []api.Checked) error {
+	if f.output.word != "table" {
+		return f.write(done)
+	}
+	rows := [][]string{{"TABLE", "READABLE", "FAULT", "OBJECT", "DETAIL"}}
+	for _, c := range done {
+		rows = append(rows, []string{c.Table, strconv.Itoa(c.Records), "", "", ""})
+		for _, x := range c.Faults {
+			rows = append(rows, []string{c.Table, "", string(x.Code), x.ID, x.Detail})
+		}
+	}
+	return f.rows(rows)
+}
