@@ -3,6 +3,8 @@ package mgmt_test
 import (
 	"context"
 	"fmt"
+	"iter"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
@@ -20,6 +23,29 @@ type manyObjects struct {
 	swap chan mgmt.Swap
 	cold time.Duration // from Run to the first graph
 	stop func()
+
+	wholes atomic.Int64 // how often the whole graph was made
+}
+
+// countedWholes counts how often a whole graph is made of a part.
+type countedWholes struct {
+	gapi.Frontend
+	n *atomic.Int64
+}
+
+// Graphs implements gapi.Frontend.
+func (c countedWholes) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		for d, err := range c.Frontend.Graphs(ctx, env) {
+			if err == nil {
+				whole := d.Part.Whole
+				d.Part.Whole = func() *gapi.Declared { c.n.Add(1); return whole() }
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
 }
 
 // storeObjects fills a World with objects of the kind noop.
@@ -82,7 +108,7 @@ func runMany(tb testing.TB, n int) *manyObjects {
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 2)
 	begin := time.Now()
-	go func() { ended <- e.Run(ctx, front) }()
+	go func() { ended <- e.Run(ctx, countedWholes{front, &m.wholes}) }()
 	for s := range m.swap {
 		if s.Kept+s.Added == n {
 			break
