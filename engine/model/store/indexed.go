@@ -35,7 +35,9 @@ type entry struct {
 	id      string
 	seq     uint64 // of the Put
 	invalid bool
-	behind  *behind // where an index goes through references; else nil
+	own     *model.Object // as it was put by itself, and not inside of another object; else nil
+	ownSeq  uint64        // of that Put
+	behind  *behind       // where an index goes through references; else nil
 }
 
 // behind has the keys that the object alone does not determine, since they go through references.
@@ -123,8 +125,23 @@ func (s *Indexed) Put(o *model.Object) error {
 	if r := o.Revision(); r > 0 && r < s.known(nested{o.Model(), o.ID()}) {
 		return nil
 	}
+	return s.putOwn(o)
+}
+
+// putOwn keeps an object that is put by itself. An object of that id inside of another one, which came later, goes on to
+// count while the own one is equal to the one before.
+func (s *Indexed) putOwn(o *model.Object) error {
+	t := s.table(o.Model())
+	if e := t.ids.get(o.ID()); e != nil && e.own != nil && e.o != e.own && e.own.Equal(o) {
+		return nil
+	}
 	s.seq++
-	return s.put(o, s.seq)
+	if err := s.put(o, s.seq); err != nil {
+		return err
+	}
+	e := t.ids.get(o.ID())
+	e.own, e.ownSeq = e.o, s.seq
+	return nil
 }
 
 // Fill is Put for an object that was read; see model.Store.
@@ -136,8 +153,7 @@ func (s *Indexed) Fill(o *model.Object, revision int64) bool {
 	if s.gone.at[n] >= revision && revision > 0 || e != nil && !e.invalid && e.o.Revision() >= revision {
 		return false
 	}
-	s.seq++
-	return s.put(o, s.seq) == nil
+	return s.putOwn(o) == nil
 }
 
 // known returns the revision of the snapshot, or of the deletion, of an object.
@@ -335,12 +351,19 @@ func (s *Indexed) nest(n nested, inner []*model.Object, seq uint64) {
 	}
 }
 
-// release ends that n nests k, which others may nest, too. The last holder takes k with it; else the latest of the others says what k is.
+// release ends that n nests k, which others may nest, too, and which may have been put by itself.
 func (s *Indexed) release(k, n nested) {
-	delete(s.holders[k], n)
-	if len(s.holders[k]) == 0 {
+	if delete(s.holders[k], n); len(s.holders[k]) == 0 {
 		delete(s.holders, k)
-		s.drop(k)
+	}
+	s.settle(k)
+}
+
+// settle takes the latest object of those that say what k is: the holders, and k as it was put by itself. Without any of
+// them k goes.
+func (s *Indexed) settle(k nested) {
+	e := s.tables[k.m].ids.get(k.id)
+	if e == nil {
 		return
 	}
 	var latest *entry
@@ -348,6 +371,14 @@ func (s *Indexed) release(k, n nested) {
 		if e := s.tables[h.m].ids.get(h.id); e != nil && (latest == nil || e.seq > latest.seq) {
 			latest = e
 		}
+	}
+	switch {
+	case latest == nil && e.own == nil:
+		s.drop(k)
+		return
+	case latest == nil || e.own != nil && e.ownSeq > latest.seq:
+		_ = s.put(e.own, e.ownSeq) // it was kept before
+		return
 	}
 	inner, _ := latest.o.Nested()
 	for _, i := range slices.Backward(inner) {
@@ -366,7 +397,11 @@ func (s *Indexed) Delete(m *model.Model, id string, revision int64) bool {
 	if revision > 0 && revision < s.known(n) {
 		return false
 	}
-	there := s.drop(n)
+	there := false
+	if e := s.table(m).ids.get(id); e != nil && e.own != nil {
+		there, e.own = true, nil
+		s.settle(n)
+	}
 	s.gone.add(n, revision)
 	return there
 }
