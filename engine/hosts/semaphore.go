@@ -129,7 +129,7 @@ func (s Store) turn(ctx context.Context, x Semaphore, key string) error {
 	return engine.ErrClosed
 }
 
-// Holders returns the holders of a semaphore in the order of their requests, and those that wait.
+// Holders returns the holders of a semaphore in the order of their requests, and then the waiting ones.
 func (s Store) Holders(ctx context.Context, x Semaphore) (holders, waiting []string, err error) {
 	kvs, _, err := s.list(ctx, x.prefix())
 	if err != nil {

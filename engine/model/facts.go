@@ -11,7 +11,7 @@ type hostFacts struct {
 	Facts map[string]any `yaml:"facts" doc:"What the host has found out about itself."`
 }
 
-// Facts returns the model of what hosts know of themselves: the table fact, whose ids are the names of hosts. Its
+// Facts returns the model of the facts of hosts: the table fact, whose ids are the names of hosts. Its
 // objects are for everybody. A program makes it once and adds it to its registry.
 func Facts() (*Model, error) {
 	return Of(hostFacts{}, Spec{
@@ -20,7 +20,7 @@ func Facts() (*Model, error) {
 	})
 }
 
-// PutFacts writes the facts of a host, of which nothing is kept from before. Equal facts write nothing and wake nobody,
+// PutFacts writes the facts of a host in the place of the facts before. Equal facts write nothing and wake no reader,
 // so a host may call it at each reading. m is the model that Facts has returned.
 func (nb *NB) PutFacts(ctx context.Context, m *Model, host string, roles []string, facts map[string]any) error {
 	o, err := m.New(map[string]any{"id": host, "roles": asAny(roles), "facts": facts})

@@ -170,8 +170,8 @@ func (l *listing) page(prefix, after string, size int) (engine.Page, bool) {
 }
 
 // matches reports whether an object has a wanted key. The NB has no index: it looks at each object of the table, in the
-// wanted topics. A Store answers such questions faster. An error says that the store could not be asked: that is no
-// answer. An object with too many keys is not found, as in a Store.
+// wanted topics. A Store answers such questions faster. An error says that the store could not be asked: an answer needs
+// that. An object with too many keys is not found, as in a Store.
 func (l *listing) matches(o *Object) (bool, error) {
 	if l.wanted == nil {
 		return true, nil

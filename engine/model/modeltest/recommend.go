@@ -119,7 +119,7 @@ func (p *paper) play(step map[string]any) told {
 // fine is the outcome of a step that has no answer.
 var fine = told{got: done}
 
-// part returns the object of a step: its row, and its set fields, of which null is one.
+// part returns the object of a step: its row, and its set fields, with null.
 func (p *paper) part(step map[string]any) (row, map[string]any, bool) {
 	o, err := p.r.object(step["obj"])
 	if err != nil {

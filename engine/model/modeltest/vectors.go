@@ -61,7 +61,7 @@ func Falsify(t *testing.T, c Config) {
 }
 
 // lieAbout returns an expectation with one wrong value. Where something is recommended, the other truth value may be just
-// that, so the lie is no truth value there.
+// that, so the lie is a text there.
 func lieAbout(want map[string]any, key string, recommends bool) map[string]any {
 	lie := maps.Clone(want)
 	if lie[key] = falsified(key, want[key]); recommends && lie[key] == (want[key] == false) {

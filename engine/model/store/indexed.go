@@ -359,8 +359,7 @@ func (s *Indexed) release(k, n nested) {
 	s.settle(k)
 }
 
-// settle takes the latest object of those that say what k is: the holders, and k as it was put by itself. Without any of
-// them k goes.
+// settle takes the latest object for k: from a holder, or from the Put of k by itself. Without any of them k goes.
 func (s *Indexed) settle(k nested) {
 	e := s.tables[k.m].ids.get(k.id)
 	if e == nil {
