@@ -181,6 +181,17 @@ func TestExportAndCollect(t *testing.T) {
 	c.becomes("noop[own]")
 }
 
+// TestHiddenChanges: a change of a hidden resource, which this host does not run, comes to the hosts that collect it.
+func TestHiddenChanges(t *testing.T) {
+	f := newFleet(t)
+	a, b := f.host("a", nil), f.host("b", nil)
+	b.apply(func(g *static.Graph) { g.Collect("print", "", "", nil) })
+	for _, text := range []string{"the first", "the second"} {
+		a.apply(func(g *static.Graph) { g.Add("print", "p", &basic.PrintRes{Msg: text}).Meta(hiddenFor("*")) })
+		b.until(text, func() bool { return b.log.has(text) })
+	}
+}
+
 // TestDeadHost: the exports of a host go with its lease when it dies, at once when it ends, and come back with it.
 func TestDeadHost(t *testing.T) {
 	f := newFleet(t)

@@ -110,6 +110,13 @@ func (c *clusterAccess) explained(err error) error {
 	return err
 }
 
+// cluster is the store of a daemon in etcd.
+// The objects of an away store come from a file at first.
+type cluster struct {
+	*etcd.World
+	away bool // it could not be reached at the start
+}
+
 // openEtcd connects a daemon to a cluster. Servers that are away are no error: the host starts with its last state, and
 // catches up when they are back.
 func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
@@ -120,5 +127,5 @@ func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 	case err != nil:
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
 	}
-	return w, nil
+	return &cluster{World: w, away: err != nil}, nil
 }

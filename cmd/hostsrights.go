@@ -74,6 +74,7 @@ name of the host's certificate. A repeated call takes earlier rights away. Ask w
 }
 
 // newHostsProtect makes the verb that has a store ask for its users.
+// It is refused on a store that is protected already.
 func newHostsProtect(a *app) *cobra.Command {
 	f := &rightsFlags{}
 	cmd := &cobra.Command{

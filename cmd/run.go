@@ -215,7 +215,8 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	if err != nil {
 		return err
 	}
-	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), o.secrets, p.logger)
+	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), o.secrets, folder.dir, p.logger)
+	defer stored.close()
 	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))

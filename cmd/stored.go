@@ -5,11 +5,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/merge"
 	"github.com/reactivegraph/mgmt/gapi/native"
@@ -21,13 +23,26 @@ type objects struct {
 	host  string
 	used  <-chan struct{} // closed when the store is in use; nil for a store that is
 	seal  *sealing
+	kept  *kept.World // of a store of several hosts; nil for another one
 	log   *slog.Logger
 }
 
+// keptFile is the file of the state folder with the objects that this host has read last from a store of several hosts.
+// Only a start without the store reads it.
+const keptFile = "objects.json"
+
 // openObjects returns the objects of a store. tables and roles are read once. accept says which objects this host takes over; nil
-// for all.
-func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, log *slog.Logger) *objects {
+// for all. dir is the state folder; "" is none.
+func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, dir string, log *slog.Logger) *objects {
 	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
+	if c, ok := w.(*cluster); ok {
+		path := ""
+		if dir != "" {
+			path = filepath.Join(dir, keptFile)
+		}
+		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.away, Log: log})
+		w = o.kept
+	}
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
@@ -83,6 +98,16 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 	return func() {
 		cancel()
 		wg.Wait()
+	}
+}
+
+// close lets go of the file of the objects, after the frontend has ended.
+func (o *objects) close() {
+	if o.kept == nil {
+		return
+	}
+	if err := o.kept.Close(); err != nil {
+		o.log.Debug("the file of the objects was not closed in order", "error", err)
 	}
 }
 

@@ -32,7 +32,10 @@ type record struct {
 //	meta/schema/TABLE      the version of the records after Migrate
 type layout string
 
-func (l layout) records() string { return string(l) + "m/" }
+// Records is the prefix of the keys of all records, in an NB without a prefix of its own.
+const Records = "m/"
+
+func (l layout) records() string { return string(l) + Records }
 
 func (l layout) topic(topic string) string { return l.records() + url.PathEscape(topic) + "/" }
 

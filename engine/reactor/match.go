@@ -253,5 +253,5 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 	if m := d.Res.MetaParams(); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
 		return false
 	}
-	return v.meta.Hidden || lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil
+	return lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil
 }

@@ -95,22 +95,28 @@ func (w *World) why(c *clientv3.Client) error {
 
 // Probe asks the cluster once, by a read of a key. It returns nil where the cluster is there and lets this user read the key, and
 // else an error of a class. A program calls it at its start: unlike other calls it does not wait for servers that refuse
-// connections. It blocks for Options.Timeout at most.
+// connections. It blocks for twice Options.Timeout at most.
 func (w *World) Probe(ctx context.Context, key string) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
+	if err := w.met(ctx); err != nil {
+		return classify(err)
+	}
 	return classify(w.attempt(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		if err := w.met(ctx, c); err != nil {
-			return err
-		}
 		_, err := c.Get(ctx, w.o.Prefix+key, clientv3.WithCountOnly())
 		return err
 	}))
 }
 
 // met returns nil where there is a connection, and the error of the last attempt to get one.
-func (w *World) met(ctx context.Context, c *clientv3.Client) error {
+func (w *World) met(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	defer cancel()
+	c, err := w.connected(ctx)
+	if err != nil {
+		return err
+	}
 	conn := c.ActiveConnection()
 	conn.Connect()
 	for {

@@ -12,15 +12,15 @@ type Grant struct {
 	Write bool
 }
 
-// HostGrants are the rights of a host with these roles, by the keys of the packages model, hosts and deploy. It reads the exports
-// and the deploys of its topics, who is alive, and where an id is. It reads all objects, since the objects of several topics are watched
-// as one range of keys, and takes over those of its topics. It writes its own status, its own exports, its report
-// on deploys, and its own place among the hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those of its
-// topics. exportTo are further topics that it may export to.
+// HostGrants are the rights of a host with these roles, by the keys of the packages model, hosts and deploy. It reads the
+// keys for its topics, the live hosts, and the topics of all ids. It writes its own status, its own exports, its report of deploys, and its
+// own place among the hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those
+// of its topics. exportTo are further topics that it may export to.
 func HostGrants(host string, roles []string, exportTo ...string) []Grant {
 	name := url.PathEscape(host)
 	grants := []Grant{
-		{Key: "hosts/", Below: true}, {Key: "i/", Below: true}, {Key: "meta/", Below: true}, {Key: "m/", Below: true},
+		{Key: "hosts/", Below: true}, {Key: "i/", Below: true}, {Key: "meta/", Below: true},
+		{Key: "m//", Below: true}, // the objects without a topic, which are for all
 		{Key: "hosts/" + name, Write: true}, {Key: "s/" + name + "/", Below: true, Write: true}, {Key: "deployed/" + name, Write: true}, {Key: "recipients/" + name, Write: true},
 	}
 	topics := []string{"all", "host:" + host}
@@ -29,7 +29,7 @@ func HostGrants(host string, roles []string, exportTo ...string) []Grant {
 	}
 	for _, t := range topics {
 		t = url.PathEscape(t) + "/"
-		for _, table := range []string{"exports/", "deploys/", "contents/"} {
+		for _, table := range []string{"m/", "exports/", "deploys/", "contents/"} {
 			grants = append(grants, Grant{Key: table + t, Below: true})
 		}
 		for _, table := range []string{"kv/", "schedules/", "semaphores/"} {

@@ -1,0 +1,196 @@
+package kept
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Options say what is kept, and where.
+type Options struct {
+	Path   string       // of the file; "" keeps nothing, and an away store then is an empty one
+	Prefix string       // of the keys that are kept
+	Away   bool         // the store cannot be reached now
+	Clock  engine.Clock // nil is the machine's
+	Log    *slog.Logger // nil is silent
+}
+
+// World is an engine.World over a store, for one reader. Make it with New, and close it before the store.
+type World struct {
+	engine.World
+	o Options
+
+	mu   sync.Mutex
+	away *content // answers List until the store is met; nil after that
+	file *file    // nil where nothing is kept
+}
+
+// New returns a World over a store, which its caller closes. It reads the file only where the store is away.
+func New(store engine.World, o Options) *World {
+	w := &World{World: store, o: o}
+	w.o.Clock = engine.ClockOr(o.Clock)
+	if o.Log == nil {
+		w.o.Log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if o.Away {
+		if w.away, err = read(o.Path); err != nil {
+			w.warn(err)
+		}
+	}
+	if o.Path == "" {
+		return w
+	}
+	if w.file, err = openFile(o.Path); err != nil {
+		w.drop(err)
+	}
+	return w
+}
+
+// Close lets go of the file, and leaves the store open. The World then keeps nothing more, and goes on to answer.
+func (w *World) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.close()
+	w.file = nil
+	return err
+}
+
+// warn says that the file is of no use.
+func (w *World) warn(err error) {
+	w.o.Log.Warn("the last state of the store can't be kept: a start without the store will lack it", slog.String("path", w.o.Path), slog.Any("error", err))
+}
+
+// drop gives up the file until the next start. Its caller holds mu, or is New.
+func (w *World) drop(err error) {
+	w.warn(err)
+	_ = w.file.close()
+	w.file = nil
+}
+
+// kept reports whether keys with a prefix are kept.
+func (w *World) kept(key string) bool {
+	return strings.HasPrefix(key, w.o.Prefix)
+}
+
+// List implements engine.World.
+func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	if !w.kept(prefix) {
+		return w.World.List(ctx, prefix, o)
+	}
+	if last := w.last(); last != nil {
+		return last.page(prefix, o), ctx.Err()
+	}
+	page, err := w.World.List(ctx, prefix, o)
+	if err != nil {
+		return page, err
+	}
+	w.note(func(f *file) error {
+		if o.After == "" {
+			f.lines = append(f.lines, line{Begin: prefix})
+		}
+		for _, kv := range page.KVs {
+			f.lines = append(f.lines, line{Put: &kv})
+		}
+		if page.More {
+			return nil
+		}
+		return f.commit(page.Revision)
+	})
+	return page, nil
+}
+
+// last returns the content that answers while the store is away.
+func (w *World) last() *content {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.away
+}
+
+// note writes to the file, where there is one. A file that cannot be written is given up.
+func (w *World) note(write func(*file) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return
+	}
+	if err := write(w.file); err != nil {
+		w.drop(err)
+	}
+}
+
+// retry is the pause before an away store is asked again.
+const retry = time.Second
+
+// Watch implements engine.World. Where the store was away, it waits for the store, and then ends with engine.ErrCompacted:
+// its reader lists again, from the store.
+func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+	return func(yield func(engine.Batch, error) bool) {
+		if w.last() != nil && w.kept(prefix) {
+			if w.meet(ctx, prefix) {
+				yield(engine.Batch{}, engine.ErrCompacted)
+			}
+			return
+		}
+		for b, err := range w.World.Watch(ctx, prefix, from) {
+			if err == nil {
+				w.changed(b)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// meet waits until the store answers, and reports whether it does. From then on the file answers nothing.
+func (w *World) meet(ctx context.Context, key string) bool {
+	for {
+		_, err := w.World.Get(ctx, key)
+		if ctx.Err() != nil {
+			return false
+		}
+		if !errors.Is(err, engine.ErrUnavailable) {
+			break
+		}
+		woken, stop := engine.Wake(w.o.Clock, retry)
+		select {
+		case <-woken:
+		case <-ctx.Done():
+		}
+		stop()
+	}
+	w.o.Log.Info("the store is back: this host catches up with it")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = nil
+	return true
+}
+
+// changed keeps the changes of a revision.
+func (w *World) changed(b engine.Batch) {
+	w.note(func(f *file) error {
+		for _, u := range b.Updates {
+			switch {
+			case !w.kept(u.Key):
+			case u.Deleted:
+				f.lines = append(f.lines, line{Gone: u.Key})
+			default:
+				f.lines = append(f.lines, line{Put: &u.KV})
+			}
+		}
+		if len(f.lines) == 0 {
+			return nil
+		}
+		return f.commit(b.Revision)
+	})
+}

@@ -1,0 +1,105 @@
+package integration_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRightsInEtcd: an operator asks the store itself, gives a host its rights, and protects the store. The host then gets
+// what is for it, writes its status, and may alter no object. Whoever is nobody there is told at once.
+func TestRightsInEtcd(t *testing.T) {
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, etcd := t.TempDir(), startEtcd(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{
+		"root.password": "of root\n", "web1.password": "of web1\n", "wrong.password": "wrong\n", "g.yaml": "resources: {noop: [{name: own}]}\n",
+	} {
+		if err := os.WriteFile(path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	world := "--world=etcd://" + etcd.client
+	mgmt := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), args...).CombinedOutput()
+		return string(out), err
+	}
+	good := func(args ...string) string {
+		t.Helper()
+		out, err := mgmt(args...)
+		if err != nil {
+			t.Fatalf("mgmt %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	refused := func(why string, args ...string) {
+		t.Helper()
+		if out, err := mgmt(args...); err == nil || !strings.Contains(out, why) {
+			t.Errorf("mgmt %s: %v, want %q\n%s", strings.Join(args, " "), err, why, out)
+		}
+	}
+	root := []string{world, "--user=root", "--password-file=" + path("root.password")}
+	host := []string{world, "--user=web1", "--password-file=" + path("web1.password")}
+
+	good("hosts", "allow", "web1", world, "--role=web", "--new-password-file="+path("web1.password"))
+	good("hosts", "protect", world, "--new-password-file="+path("root.password"))
+	refused("user name is empty", "api", "list", "file", world)
+	refused("authentication failed", "api", "list", "file", world, "--user=web1", "--password-file="+path("wrong.password"))
+	refused("mgmt hosts allow", "run", path("g.yaml"), "--prefix="+path("wrong"), world, "--user=web1", "--password-file="+path("wrong.password"))
+
+	topics := map[string]string{"none": "", "all": "all", "role": "group:web", "own": "host:web1"}
+	for name, topic := range topics {
+		args := append([]string{"api", "create", "file", path(name), "content=1"}, root...)
+		if topic != "" {
+			args = append(args, "topic="+topic)
+		}
+		good(args...)
+	}
+	good(append([]string{"api", "create", "file", path("other"), "content=1", "topic=host:web2"}, root...)...)
+	refused("permission denied", append([]string{"api", "update", "file", path("all"), "content=2"}, host...)...)
+
+	log := &safeBuffer{}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append([]string{
+		"run", path("g.yaml"), "--prefix=" + path("state"), "--hostname=web1", "--role=web",
+	}, host...)...)
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	want := func(content string) {
+		t.Helper()
+		for name := range topics {
+			if !eventually(patience, func() bool { text, _ := os.ReadFile(path(name)); return string(text) == content }) {
+				t.Fatalf("the object of the topic %s has not come with %s", name, content)
+			}
+		}
+	}
+	want("1")
+	for name := range topics {
+		good(append([]string{"api", "update", "file", path(name), "content=2"}, root...)...)
+	}
+	want("2")
+	if _, err := os.Stat(path("other")); err == nil {
+		t.Error("the host has the object of another one")
+	}
+	status := append([]string{"api", "get", "file", path("own"), "--status"}, root...)
+	if !eventually(patience, func() bool { return strings.Contains(good(status...), `"version":2`) }) {
+		t.Error("no status:", good(status...))
+	}
+	if text := log.String(); strings.Contains(text, "permission denied") {
+		t.Error(fmt.Sprint("the host lacks a right:\n", text))
+	}
+}
