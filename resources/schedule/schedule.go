@@ -100,7 +100,7 @@ func (x *Res) Watch(ctx context.Context) error {
 		x.init.Event()
 	}
 	for c := range x.place.Follow(ctx, tell) {
-		x.seen.Store(&c)
+		x.keep(c)
 		running()
 		x.init.Event()
 	}
@@ -131,7 +131,25 @@ func (x *Res) now(ctx context.Context) (hosts.Choice, error) {
 	if c := x.seen.Load(); c != nil && !x.place.Stale(*c) {
 		return x.place.Prove(*c), nil
 	}
-	return x.place.Ask(ctx)
+	return x.ask(ctx)
+}
+
+// ask reads the choice of this moment, and keeps it for a loss of the store.
+func (x *Res) ask(ctx context.Context) (hosts.Choice, error) {
+	c, err := x.place.Ask(ctx)
+	if err == nil && x.seen.Load() != nil { // without a Watch the answer would never be renewed
+		x.keep(c)
+	}
+	return c, err
+}
+
+// keep notes a choice, unless a newer one is known: the Watch may be behind an answer of ask.
+func (x *Res) keep(c hosts.Choice) {
+	for old := x.seen.Load(); old == nil || old.Revision <= c.Revision; old = x.seen.Load() {
+		if x.seen.CompareAndSwap(old, &c) {
+			return
+		}
+	}
 }
 
 // differs reports the changes of the own record, and whether there are none.
@@ -178,7 +196,7 @@ func (x *Res) bring(ctx context.Context, c hosts.Choice, right bool) (hosts.Choi
 	if err != nil {
 		return c, err
 	}
-	return x.place.Ask(ctx)
+	return x.ask(ctx)
 }
 
 // Read returns the schedule as this host stands for it in the store.
