@@ -1,134 +1,14 @@
+//go:build unix
+
 package mgmt_test
 
 import (
-	"context"
-	"fmt"
-	"iter"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
-	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
-	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/native"
 )
-
-// manyObjects is an engine that runs many objects.
-type manyObjects struct {
-	nb   *model.NB
-	swap chan mgmt.Swap
-	cold time.Duration // from Run to the first graph
-	stop func()
-
-	wholes atomic.Int64 // how often the whole graph was made
-}
-
-// countedWholes counts how often a whole graph is made of a part.
-type countedWholes struct {
-	gapi.Frontend
-	n *atomic.Int64
-}
-
-// Graphs implements gapi.Frontend.
-func (c countedWholes) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
-	return func(yield func(*gapi.Declared, error) bool) {
-		for d, err := range c.Frontend.Graphs(ctx, env) {
-			if err == nil {
-				whole := d.Part.Whole
-				d.Part.Whole = func() *gapi.Declared { c.n.Add(1); return whole() }
-			}
-			if !yield(d, err) {
-				return
-			}
-		}
-	}
-}
-
-// storeObjects fills a World with objects of the kind noop.
-func storeObjects(tb testing.TB, w engine.World, n int) *model.NB {
-	tb.Helper()
-	nb := model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
-	for i := 0; i < n; {
-		_, err := nb.Txn(tb.Context(), func(tx *model.Tx) error {
-			for end := min(i+50, n); i < end; i++ {
-				if _, err := tx.Create(noopObject(tb, nb, i, 0), model.Write{}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return nb
-}
-
-// noopObject is object i in its nth form.
-func noopObject(tb testing.TB, nb *model.NB, i, n int) *model.Object {
-	tb.Helper()
-	m, err := nb.Registry().Model("noop")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text := fmt.Sprintf(`{"id":"n%06d","comment":"%d","meta":{"autogroup":false}}`, i, n)
-	o, err := m.Parse("", []byte(text))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return o
-}
-
-// runMany runs n objects until the test ends, and returns when they are in effect.
-func runMany(tb testing.TB, n int) *manyObjects {
-	tb.Helper()
-	w := worldmem.New()
-	m := &manyObjects{nb: storeObjects(tb, w, n), swap: make(chan mgmt.Swap, 100)}
-	front := native.New(m.nb, native.Options{})
-	rested := make(chan bool, 1)
-	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: w, Observer: mgmt.Observer{
-		Swapped: func(s mgmt.Swap) { m.swap <- s },
-		Refused: func(err error) { tb.Log(err) },
-		Converged: func(yes bool, c mgmt.Counts) {
-			if yes && c[engine.StateOK] == n {
-				select {
-				case rested <- true:
-				default:
-				}
-			}
-		},
-	}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(tb.Context())
-	ended := make(chan error, 2)
-	begin := time.Now()
-	go func() { ended <- e.Run(ctx, countedWholes{front, &m.wholes}) }()
-	for s := range m.swap {
-		if s.Kept+s.Added == n {
-			break
-		}
-	}
-	m.cold = time.Since(begin)
-	<-rested
-	writer := native.NewWriter(front, "h1", &teller{e}, nil, nil)
-	go func() { writer.Run(ctx); ended <- nil }()
-	m.stop = func() {
-		cancel()
-		for range 2 {
-			if err := <-ended; err != nil {
-				tb.Error(err)
-			}
-		}
-		w.Close()
-	}
-	return m
-}
 
 // cpu is the time that this process has used on processors.
 func cpu() time.Duration {
