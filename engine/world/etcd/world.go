@@ -15,9 +15,14 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
+
+// maxRedial is the longest pause between two tries to connect. The library's own is two minutes, by which a host would
+// come back after an outage that ended long ago. Half of it is jitter, since all hosts of a fleet lose a store at once.
+const maxRedial = 10 * time.Second
 
 // World is an engine.World in a cluster of etcd.
 type World struct {
@@ -61,8 +66,12 @@ func Open(_ context.Context, o Options) (*World, error) {
 		TLS: secure, Logger: zap.NewNop(), Context: w.ctx, MaxUnaryRetries: 3,
 		DialTimeout: o.Timeout, DialKeepAliveTime: 2 * o.Timeout, DialKeepAliveTimeout: o.Timeout,
 	}
+	w.config.DialOptions = []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.5, MaxDelay: maxRedial},
+		MinConnectTimeout: o.Timeout,
+	})}
 	if o.User != "" {
-		w.config.DialOptions = []grpc.DialOption{grpc.WithPerRPCCredentials(&w.session)}
+		w.config.DialOptions = append(w.config.DialOptions, grpc.WithPerRPCCredentials(&w.session))
 	}
 	for _, e := range o.Endpoints {
 		w.config.Endpoints = append(w.config.Endpoints, scheme+e)
