@@ -90,7 +90,9 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 			switch ev.Kind {
 			case mgmt.EventRan:
 				w.Touch(ev.Run.Resource)
-			case mgmt.EventHeld, mgmt.EventReleased, mgmt.EventConverged, mgmt.EventPaused, mgmt.EventResumed, mgmt.EventMissed:
+			case mgmt.EventConverged:
+				w.Rested()
+			case mgmt.EventHeld, mgmt.EventReleased, mgmt.EventPaused, mgmt.EventResumed, mgmt.EventMissed:
 				w.Touch("") // others may be blocked by it, or not any more
 			}
 		}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -348,5 +350,76 @@ func TestRefusedStatus(t *testing.T) {
 	left, err := r.nb.StatusesOf(t.Context(), "h1")
 	if err != nil || len(left) != 2 || !slices.ContainsFunc(left, func(s model.StatusOf) bool { return s.ID == "a" }) {
 		t.Error(left, err)
+	}
+}
+
+// fates is an engine that tells the states in list, and counts the questions for all of them.
+type fates struct {
+	mu     sync.Mutex
+	list   map[string]native.State
+	asked  []string // resources that were asked for by themselves
+	wholes int
+}
+
+func (f *fates) State(_ context.Context, id string) (native.State, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, id)
+	s, ok := f.list[id]
+	return s, ok
+}
+
+func (f *fates) States(context.Context) ([]native.State, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wholes++
+	return slices.Collect(maps.Values(f.list)), nil
+}
+
+func (f *fates) set(id, state, fault, by string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list[id] = native.State{Resource: id, State: state, Error: fault, BlockedBy: by}
+}
+
+// TestRested: a failure makes the writer look at all, a rest at those that were not well, and a run at its own.
+func TestRested(t *testing.T) {
+	r := newRig(t)
+	e := &fates{list: map[string]native.State{}}
+	for _, id := range []string{"a", "b", "c"} {
+		r.create(`{"id":"` + id + `"}`)
+		e.set("thing["+id+"]", "ok", "", "")
+	}
+	f := native.New(r.nb, native.Options{})
+	d, _, _ := r.graphs(f, gapi.Env{})()
+	d.Done(gapi.Outcome{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	w := native.NewWriter(f, "h1", e, nil, nil)
+	go func() { w.Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	is := func(word string) func(native.Status) bool {
+		return func(s native.Status) bool { return s.State == word }
+	}
+	r.await("c", is("ok"))
+
+	e.set("thing[a]", "failed", "disk full", "")
+	e.set("thing[b]", "blocked", "", "thing[a]") // without a run of its own
+	w.Touch("thing[a]")
+	r.await("b", is("blocked"))
+
+	e.set("thing[a]", "ok", "", "")
+	e.set("thing[b]", "ok", "", "")
+	e.mu.Lock()
+	e.asked, e.wholes = nil, 0
+	e.mu.Unlock()
+	w.Touch("thing[a]")
+	w.Rested()
+	r.await("b", is("ok"))
+	r.await("a", is("ok"))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if slices.Contains(e.asked, "thing[c]") || e.wholes != 0 {
+		t.Errorf("the rest made the writer ask for %v, and %d times for all", e.asked, e.wholes)
 	}
 }

@@ -178,15 +178,18 @@ type Writer struct {
 	mu    sync.Mutex
 	dirty map[string]bool // resources whose state may have changed
 	all   bool            // every resource's may
+	ill   bool            // that of every one in unwell may
 
 	known bool                     // last has what the store has
 	last  map[ident]model.StatusOf // as it was written last; of Run's goroutine
+
+	unwell map[ident]bool // not well when they were looked at last; true has failed; of Run's goroutine
 }
 
 // NewWriter returns a Writer of the statuses of f's objects. A nil clock is that of the machine, a nil log is silent.
 func NewWriter(f *Frontend, host string, e Engine, clock engine.Clock, log *slog.Logger) *Writer {
 	return &Writer{f: f, host: host, e: e, clock: engine.ClockOr(clock), log: cmp.Or(log, slog.New(slog.DiscardHandler)),
-		stirred: make(chan struct{}, 1), dirty: map[string]bool{}, last: map[ident]model.StatusOf{}}
+		stirred: make(chan struct{}, 1), dirty: map[string]bool{}, last: map[ident]model.StatusOf{}, unwell: map[ident]bool{}}
 }
 
 // Touch says that the state of a resource may have changed; "" is every resource. It does not block.
@@ -198,6 +201,15 @@ func (w *Writer) Touch(resource string) {
 	} else if !w.all {
 		w.dirty[resource] = true
 	}
+	w.mu.Unlock()
+	wake(w.stirred)
+}
+
+// Rested says that the graph has come to rest. The objects that were not well are looked at again, and no others: a
+// change of one among very many costs no look at all of them. It does not block.
+func (w *Writer) Rested() {
+	w.mu.Lock()
+	w.ill = true
 	w.mu.Unlock()
 	wake(w.stirred)
 }
@@ -299,6 +311,7 @@ func (w *Writer) changes(ctx context.Context, l *look) (changed []model.StatusOf
 	})
 	for id, s := range w.last {
 		if l.now.at(id) == nil {
+			delete(w.unwell, id)
 			changed = append(changed, model.StatusOf{Model: s.Model, ID: s.ID})
 		}
 	}
@@ -309,6 +322,7 @@ func (w *Writer) changes(ctx context.Context, l *look) (changed []model.StatusOf
 func (w *Writer) compareOne(ctx context.Context, changed []model.StatusOf, l *look, id ident) []model.StatusOf {
 	e, why := l.at(id)
 	if e == nil {
+		delete(w.unwell, id)
 		if s, ok := w.last[id]; ok {
 			changed = append(changed, model.StatusOf{Model: s.Model, ID: s.ID})
 		}
@@ -317,6 +331,9 @@ func (w *Writer) compareOne(ctx context.Context, changed []model.StatusOf, l *lo
 	var s State
 	if why == "" && e.declared != nil {
 		s, _ = w.e.State(ctx, id.String())
+	}
+	if s.Error != "" && !w.unwell[id] {
+		w.Touch("") // others may be blocked by it from now on
 	}
 	return w.compare(changed, e, why, s)
 }
@@ -342,10 +359,13 @@ func (w *Writer) read(ctx context.Context) error {
 func (w *Writer) touched() (ids map[ident]bool, all bool) {
 	w.mu.Lock()
 	dirty := w.dirty
-	all = w.all
-	w.dirty, w.all = map[string]bool{}, false
+	all, ill := w.all, w.ill
+	w.dirty, w.all, w.ill = map[string]bool{}, false, false
 	w.mu.Unlock()
 	ids = make(map[ident]bool, len(dirty))
+	if ill {
+		maps.Copy(ids, w.unwell)
+	}
 	for id := range dirty {
 		if ref, err := schema.ParseRef(id); err == nil {
 			ids[ident{ref.Kind, ref.Name}] = true
@@ -371,6 +391,7 @@ func (w *Writer) compare(changed []model.StatusOf, e *entry, why string, s State
 	if e.declared == nil && why == "" {
 		return changed
 	}
+	w.note(e.ident, s)
 	status := Status{Version: e.version, Revision: e.revision, State: s.State, Error: s.Error, BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if why != "" {
 		status.State, status.Error = Refused, why
@@ -383,6 +404,15 @@ func (w *Writer) compare(changed []model.StatusOf, e *entry, why string, s State
 		return changed
 	}
 	return append(changed, model.StatusOf{Model: e.model, ID: e.id, JSON: text})
+}
+
+// note keeps whether the object is well. The state of a well one changes with a run of it, and with nothing else.
+func (w *Writer) note(id ident, s State) {
+	if s.State == engine.StateOK.String() {
+		delete(w.unwell, id)
+	} else {
+		w.unwell[id] = s.Error != ""
+	}
 }
 
 // wrote notes the statuses in the store. It is called after the write, so that a failed one is repeated.
