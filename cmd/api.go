@@ -312,19 +312,6 @@ it changes nothing where somebody else has changed the object since.`,
 	return cmd
 }
 
-// newAPIDelete makes the verb that deletes an object. It writes nothing where that went well.
-func newAPIDelete(a *app) *cobra.Command {
-	f := &apiFlags{app: a}
-	var dry bool
-	cmd := &cobra.Command{Use: "delete TABLE ID", Short: "Delete an object", Args: exactly("table", "id")}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
-		_, err := f.client().Ask(ctx, api.Request{Method: http.MethodDelete, Path: api.PathOf(args[0], args[1]), Query: dryRun(dry)}, nil)
-		return err
-	})
-	dryFlag(cmd, &dry)
-	return cmd
-}
-
 // newAPICall makes the verb that calls an operation. It asks for the table first, so that a wrong name is told with the
 // nearest, and arguments have the types that the model says.
 func newAPICall(a *app) *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // settingMark is the annotation of a flag that is a setting. Its value is the key.
@@ -166,6 +167,11 @@ func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagno
 		return slices.Equal(r["trust_others"].Texts, []string{"true"})
 	})
 	file, ds := settings.Read(path, configSource(trust))
+	if errors.Is(file.Err, unix.EMFILE) {
+		if err := enoughFiles(); err != nil { // the path is not at fault
+			ds = schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}
+		}
+	}
 	switch {
 	case !file.Exists && named && path != os.DevNull:
 		ds.Errorf(schema.Pos{File: path}, "there is no such configuration file")

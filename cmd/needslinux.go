@@ -13,7 +13,7 @@ import (
 // machineVerbs are the verbs that work on a machine, or ask the daemon on one: they need Linux. All others need no
 // machine, and work everywhere.
 var machineVerbs = []string{
-	"api", "apply", "call", "events", "facts", "import", "log", "pause", "plan", "reload", "resource", "resume", "retry", "run", "status", "why",
+	"api", "apply", "call", "deploy", "deploys", "events", "facts", "hosts", "import", "log", "pause", "plan", "reload", "resource", "resume", "retry", "run", "status", "why",
 }
 
 // needsLinux has the verbs that need Linux say so, where the program was built for another system.
@@ -29,6 +29,7 @@ func needsLinux(root *cobra.Command) {
 }
 
 // refuseHere has a verb and those below it do nothing else than refuse.
+// Their flags and help stay as they are, so a person on a laptop can read what the verb does on a machine.
 func refuseHere(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		refuseHere(below)
@@ -38,7 +39,8 @@ func refuseHere(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return linuxOnly(cmd.Name()) }
 }
 
-// linuxOnly is the error of a verb that needs Linux.
+// linuxOnly is the error of a verb that needs Linux. It names the verbs that help on this system, since most people who meet
+// it have written a graph on a laptop and want to try it.
 func linuxOnly(what string) error {
 	return fmt.Errorf("%s needs Linux, and this program was built for %s: check a graph here with validate --facts FILE, and run it on a machine with Linux",
 		what, builtFor())

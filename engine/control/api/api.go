@@ -57,10 +57,11 @@ const (
 
 // Parameters that several routes have.
 var (
-	tableParam = httpd.Param{Name: "table", Doc: "The table, or the name of its model.", Path: true}
-	idParam    = httpd.Param{Name: "id", Doc: "The id of the object. Characters with a meaning in a path are escaped.", Path: true}
-	dryParam   = httpd.Param{Name: "dry_run", Doc: "Check all and write nothing. The answer is the object as it would be.", Type: "boolean"}
-	preferHead = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
+	tableParam  = httpd.Param{Name: "table", Doc: "The table, or the name of its model.", Path: true}
+	idParam     = httpd.Param{Name: "id", Doc: "The id of the object. Characters with a meaning in a path are escaped.", Path: true}
+	dryParam    = httpd.Param{Name: "dry_run", Doc: "Check all and write nothing. The answer is the object as it would be.", Type: "boolean"}
+	removeParam = httpd.Param{Name: "remove", Doc: "Remove the thing too, before the object.", Type: "boolean"}
+	preferHead  = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
 )
 
 // Routes are the endpoints, for the table of a frame.
@@ -121,7 +122,8 @@ func (a *API) writing() []httpd.Route {
 		},
 		{
 			Method: "DELETE", Pattern: "/v1/api/{table}/{id}", Summary: "Delete an object.",
-			Params: []httpd.Param{tableParam, idParam, dryParam}, Status: http.StatusNoContent, Versions: true, Serve: a.deleteObject,
+			Doc:    "With remove, the thing goes first: the object is set absent, and deleted when each host that has it says ok. The answer is 202 until then, with the hosts that are missing: send the request again.",
+			Params: []httpd.Param{tableParam, idParam, dryParam, removeParam}, Status: http.StatusNoContent, Versions: true, Errors: []int{http.StatusConflict}, Serve: a.deleteObject,
 		},
 		{
 			Method: "POST", Pattern: "/v1/api/{table}/{id}:{operation}", Summary: "Call an operation of an object.",

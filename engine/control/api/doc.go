@@ -11,6 +11,8 @@
 //   - A list is written while it is read: it holds one page of records in memory, however long it is.
 //   - A stream of changes goes on at the revision that the reader has seen whole, and tells when it has told all
 //     objects that there are (synced). A reader that takes nothing costs a bounded memory, and is cut.
+//   - A removal (remove=1) never deletes an object before each host that has it says that the thing is gone. Each
+//     request takes one step and keeps nothing, so client, daemon and host may die between any two of them.
 //   - No answer shows a secret. A redacted secret that comes back with a change leaves the stored one as it is.
 //   - Nothing is opened before the first request that needs the store.
 //

@@ -54,6 +54,13 @@ func (a *API) altered(r *http.Request, v verb) (any, error) {
 
 // deleteObject answers 204. The hosts undo the resource where its meta says so.
 func (a *API) deleteObject(_ http.ResponseWriter, r *http.Request) (any, error) {
+	thing, err := truth(r.URL.Query(), "remove")
+	if err != nil {
+		return nil, err
+	}
+	if dry, err := truth(r.URL.Query(), "dry_run"); err == nil && thing && !dry {
+		return a.removeObject(r)
+	}
 	if _, _, err := a.one(r, remove, r.PathValue("id")); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -195,7 +196,7 @@ func TestSlowStore(t *testing.T) {
 		r := read(t, w, "n", put(t, w, "first", "0"))
 		put(t, w, "n", "1")
 		r.wants(t, 1)
-		m.signal(syscall.SIGSTOP)
+		m.stop()
 		unavailable(t, w)
 		m.signal(syscall.SIGCONT)
 		until(t, "the server goes on", func() error { _, err := w.Get(t.Context(), "n"); return err })
@@ -210,6 +211,23 @@ func (m *member) signal(s syscall.Signal) {
 	if err := m.cmd.Process.Signal(s); err != nil {
 		m.t.Fatal(err)
 	}
+}
+
+// stop holds the server, and returns when the kernel says that it is held: the signal alone lets it answer once more.
+func (m *member) stop() {
+	m.t.Helper()
+	m.signal(syscall.SIGSTOP)
+	until(m.t, "the server is held", func() error {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.cmd.Process.Pid))
+		if err != nil {
+			return err
+		}
+		_, state, _ := strings.Cut(string(stat), ") ")
+		if !strings.HasPrefix(state, "T") {
+			return errors.New("its state is " + state)
+		}
+		return nil
+	})
 }
 
 // TestExpiredToken: a token that the server has forgotten is replaced, for calls, watches and leases. A password that

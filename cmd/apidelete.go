@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+)
+
+const (
+	removeEvery = 300 * time.Millisecond // how often a removal is asked for again
+	quietTries  = 7                      // so many answers say nothing, since most removals are done by then
+)
+
+// newAPIDelete makes the verb that deletes an object. It writes nothing to standard output where that went well.
+func newAPIDelete(a *app) *cobra.Command {
+	f := &apiFlags{app: a}
+	var dry, thing bool
+	cmd := &cobra.Command{
+		Use: "delete TABLE ID", Short: "Delete an object", Args: exactly("table", "id"),
+		Long: `Delete takes an object out of the store, so its resource leaves the graphs of
+the hosts. The thing itself stays, unless the object has meta.reverse. With
+--remove the thing goes first. The object is set absent, and deleted when each
+host that has it says ok. Delete waits for that and names the hosts that are
+missing. An interrupted removal leaves the object absent; the same command goes on.`,
+		Example: `  mgmt api delete file /etc/motd --remove`,
+	}
+	f.verb(cmd, func(ctx context.Context, args []string) error {
+		q := api.Request{Method: http.MethodDelete, Path: api.PathOf(args[0], args[1]), Query: dryRun(dry)}
+		if thing && !dry {
+			q.Query = url.Values{"remove": {"1"}}
+			return f.remove(ctx, cmd, q)
+		}
+		_, err := f.client().Ask(ctx, q, nil)
+		return err
+	})
+	dryFlag(cmd, &dry)
+	cmd.Flags().BoolVar(&thing, "remove", false, "remove the thing too, and wait for that")
+	return cmd
+}
+
+// remove asks until the thing and the object are gone. What it waits for is told when that changes.
+// It has no end of its own: a package may take minutes to go, and a host may be away for a day. The user ends it, and loses
+// nothing by that. A lost connection is an error, since only the user knows whether the daemon comes back.
+func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request) error {
+	client, told := f.client(), ""
+	for try := 0; ; try++ {
+		resp, err := client.Do(ctx, q)
+		if err != nil {
+			return err
+		}
+		var left api.Removal
+		if resp.StatusCode == http.StatusAccepted {
+			err = json.NewDecoder(resp.Body).Decode(&left)
+		}
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusAccepted {
+			return err
+		}
+		if now := waitsFor(left); now != told && (try >= quietTries || len(left.Waiting) > 0 && left.Waiting[0].Error != "") {
+			told = now
+			fmt.Fprint(cmd.ErrOrStderr(), now)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the object is absent and not deleted yet; the same command goes on: %w", context.Cause(ctx))
+		case <-time.After(removeEvery):
+		}
+	}
+}
+
+// waitsFor says which hosts a removal waits for, in a line for each.
+func waitsFor(left api.Removal) (text string) {
+	if len(left.Waiting) == 0 {
+		return "no host has taken the object over yet; delete it without --remove where none will\n"
+	}
+	for _, h := range left.Waiting {
+		text += "waiting for host " + h.Host + ": " + h.State
+		if h.Error != "" {
+			text += ": " + h.Error
+		}
+		text += "\n"
+	}
+	return text
+}
