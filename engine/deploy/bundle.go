@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Bundle is the files of a deploy.
@@ -78,6 +79,9 @@ func (b *Bundle) Map() map[string][]byte {
 func (b *Bundle) check() error {
 	var errs []error
 	for i, f := range b.Files {
+		if !utf8.ValidString(f.Name) { // the encoding would have another name
+			errs = append(errs, fmt.Errorf("the name %q is not in UTF-8: rename the file", f.Name))
+		}
 		if path.IsAbs(f.Name) || path.Clean(f.Name) != f.Name || f.Name == "." || f.Name == ".." || strings.HasPrefix(f.Name, "../") || strings.Contains(f.Name, "\x00") {
 			errs = append(errs, fmt.Errorf("%q is no relative path of a file", f.Name))
 		}

@@ -390,3 +390,141 @@ func TestReports(t *testing.T) {
 		t.Errorf("the reports are %+v: %v", list, err)
 	}
 }
+
+// step brings a rollout without hosts to its end.
+func step(t *testing.T, l *deploy.Lead) {
+	t.Helper()
+	if _, err := l.Step(t.Context(), nil, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write writes a key as another program does.
+func write(t *testing.T, s deploy.Store, key string, value any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: text}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSignAgain: a stopped deploy whose key the hosts do not trust gets a new number under another key. A record that is damaged or
+// missing stops no later deploy.
+func TestSignAgain(t *testing.T) {
+	s, other, k := newStore(t), newKey(t), newKey(t)
+	o := order(t, "all", "one")
+	l, err := s.Begin(t.Context(), other, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := func(l *deploy.Lead) {
+		r := l.Rollout
+		r.State = deploy.Stopped
+		write(t, s, deploy.RolloutKey("all"), r)
+	}
+	begin := func(k deploy.Key, number int64, resumed bool) *deploy.Lead {
+		t.Helper()
+		l, err := s.Begin(t.Context(), k, o)
+		if err != nil || l.Manifest.Number != number || l.Resumed != resumed {
+			t.Fatalf("the deploy is %+v: %v; want number %d", l, err, number)
+		}
+		return l
+	}
+	begin(k, 1, true) // it runs: a colleague goes on
+	stop(l)
+	begin(other, 1, true)
+	stop(l)
+	l = begin(k, 2, false)
+	stop(l)
+	write(t, s, "deploys/all/record/000000000002", "damaged")
+	l = begin(k, 3, false)
+	stop(l)
+	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: "deploys/all/record/000000000003", Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
+	begin(k, 4, false)
+}
+
+// TestNewStore: where the store was made anew, the next number is higher than those of the hosts, unless a host lies. Other files
+// under the same number are not those of the deploy.
+func TestNewStore(t *testing.T) {
+	s, k := newStore(t), newKey(t)
+	for host, number := range map[string]int64{"a": 7, "b": 3, "liar": 1 << 60} {
+		write(t, s, deploy.ReportKey(host), deploy.Report{Host: host, Deploys: map[string]deploy.Standing{"all": {Number: number}}})
+	}
+	l, err := s.Begin(t.Context(), k, order(t, "all", "one"))
+	if err != nil || l.Manifest.Number != 8 {
+		t.Fatalf("the deploy is %+v: %v", l, err)
+	}
+	step(t, l)
+	had := deploy.Standing{Number: 8, Digest: "sha256:other", State: deploy.StateConverged}
+	if p := l.Rollout.PhaseOf("a", had); p != deploy.Takes {
+		t.Errorf("a host with other files %s", p)
+	}
+	had.Refused = 8
+	if p := l.Rollout.PhaseOf("a", had); p != deploy.Refused {
+		t.Errorf("a host that refuses is %s", p)
+	}
+	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: deploy.RolloutKey("all"), Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = s.Begin(t.Context(), k, order(t, "all", "two")); err != nil || l.Manifest.Number != 9 {
+		t.Errorf("without a rollout it is %+v: %v", l, err)
+	}
+}
+
+// TestTakenOver: an operator who was replaced learns it at the next look, also where no host has moved.
+func TestTakenOver(t *testing.T) {
+	s, k := newStore(t), newKey(t)
+	reports := []deploy.Report{{Host: "a", Topics: []string{"all"}}}
+	one, err := s.Begin(t.Context(), k, order(t, "all", "one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Step(t.Context(), []string{"a"}, reports, nil); err != nil {
+		t.Fatal(err)
+	}
+	two := order(t, "all", "two")
+	two.Takeover = true
+	if _, err := s.Begin(t.Context(), k, two); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := one.Step(t.Context(), []string{"a"}, reports, nil); !errors.Is(err, deploy.ErrTaken) {
+		t.Errorf("the first operator waits on: %v", err)
+	}
+}
+
+// TestNames: a name that is not in UTF-8 is refused before the encoding alters it.
+func TestNames(t *testing.T) {
+	b := &deploy.Bundle{Graphs: []string{"a"}, Files: []deploy.File{{Name: "a"}, {Name: "b\xff"}}}
+	if _, _, err := b.Encode(); err == nil || !strings.Contains(err.Error(), `"b\xff" is not in UTF-8`) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestHalfAKey: where one of the two files is there, none is written, and the public half can be made from the private one.
+func TestHalfAKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "k")
+	if err := os.WriteFile(path+".pub", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := newKey(t)
+	if err := deploy.WriteKey(path, k); err == nil {
+		t.Error("the public half is replaced")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("a private key without its public half is left")
+	}
+	if err := os.Remove(path + ".pub"); err != nil {
+		t.Fatal(err)
+	}
+	if err := deploy.WritePublic(path+".pub", k.Public()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path + ".pub"); err != nil || len(text) == 0 {
+		t.Errorf("the public half is %q: %v", text, err)
+	}
+}

@@ -54,27 +54,39 @@ func publicOf(key ed25519.PublicKey) Public {
 }
 
 // WriteKey writes a new private key, that only its owner can read, and its public half with the ending .pub.
-// A file that is there is never replaced: a lost key is lost for ever.
+// A file that is there is never replaced: a lost key is lost for ever. No file is written where one of the two is there.
 func WriteKey(path string, k Key) error {
 	private, err := x509.MarshalPKCS8PrivateKey(k.private)
 	if err != nil {
 		return errors.New("the key cannot be encoded")
 	}
-	public, err := x509.MarshalPKIXPublicKey(k.Public().key)
-	if err != nil {
-		return err
+	if _, err := os.Lstat(path + ".pub"); err == nil {
+		return there(path + ".pub")
 	}
 	if err := create(path, 0o600, &pem.Block{Type: privateBlock, Bytes: private}); err != nil {
 		return err
 	}
-	return create(path+".pub", 0o644, &pem.Block{Type: publicBlock, Bytes: public})
+	return WritePublic(path+".pub", k.Public())
+}
+
+// WritePublic writes the public half of a key. A file that is there is never replaced.
+func WritePublic(path string, p Public) error {
+	public, err := x509.MarshalPKIXPublicKey(p.key)
+	if err != nil {
+		return err
+	}
+	return create(path, 0o644, &pem.Block{Type: publicBlock, Bytes: public})
+}
+
+func there(path string) error {
+	return fmt.Errorf("%s is there already, and a key is never replaced: name another file, or move it away", path)
 }
 
 // create writes a file that is not there yet.
 func create(path string, mode fs.FileMode, block *pem.Block) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and a key is never replaced: name another file, or move it away", path)
+		return there(path)
 	}
 	if err != nil {
 		return err

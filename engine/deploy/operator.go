@@ -46,7 +46,7 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 		return nil, err
 	}
 	if now.Number > 0 && now.State != Done {
-		l, err := s.resume(ctx, o, now, revision)
+		l, err := s.resume(ctx, key, o, now, revision)
 		if l != nil || err != nil {
 			return l, err
 		}
@@ -54,15 +54,45 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 			return nil, fmt.Errorf("%w: number %d by %s; wait for it, or deploy with --take-over", ErrBusy, now.Number, now.By)
 		}
 	}
-	m := Manifest{Topic: o.Topic, Number: now.Number + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC()}
+	last, err := s.highest(ctx, o.Topic, now.Number)
+	if err != nil {
+		return nil, err
+	}
+	m := Manifest{Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC()}
 	if m.Parts, err = s.PutContent(ctx, o.Topic, o.Digest, o.Content); err != nil {
 		return nil, err
 	}
-	r := Rollout{Number: m.Number, Base: now.Number, State: Running, By: o.By, Batch: o.Batch, MaxFailed: o.MaxFailed}
+	r := Rollout{Number: m.Number, Digest: m.Digest, Base: now.Number, State: Running, By: o.By, Batch: o.Batch, MaxFailed: o.MaxFailed}
 	if now.State != Done {
 		r.Base = now.Base // the hosts that the one before has not reached stay where they are
 	}
 	return s.write(ctx, key, m, r, revision)
+}
+
+// maxAhead is how far a report may be ahead of the store. A host that lies thus uses up few numbers.
+const maxAhead = 1_000_000
+
+// highest returns the highest number that a topic has had: of its rollout, its records and the reports of the hosts. A store that
+// was made anew has none of its own, and hosts refuse a number that they have had with other files.
+func (s Store) highest(ctx context.Context, topic string, last int64) (int64, error) {
+	records, err := s.History(ctx, topic)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range records {
+		last = max(last, r.Number)
+	}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return 0, err
+	}
+	most := last + maxAhead
+	for _, r := range reports {
+		if n := r.Deploys[topic].Number; n <= most {
+			last = max(last, n)
+		}
+	}
+	return last, nil
 }
 
 // write writes the record and the rollout in one transaction.
@@ -91,19 +121,27 @@ func (s Store) write(ctx context.Context, key Key, m Manifest, r Rollout, revisi
 	return &Lead{Manifest: m, Rollout: r, store: s, revision: at}, nil
 }
 
-// resume goes on with a rollout of the same content; it returns nil where the content is another one.
-func (s Store) resume(ctx context.Context, o Order, now Rollout, revision int64) (*Lead, error) {
+// resume goes on with a rollout of the same content; it returns nil where a new number is due. That is so where the content
+// is another one, and where the record is missing or damaged. A rollout that has stopped, or is taken over, goes on only under
+// this operator's signature: the hosts may have refused the other key.
+func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revision int64) (*Lead, error) {
 	record, err := s.Get(ctx, o.Topic, now.Number)
+	if errors.Is(err, ErrRecord) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	m, err := record.Read()
+	if now.State == Stopped || o.Takeover {
+		m, err = record.Verify([]Public{key.Public()}, o.Topic, now.Number)
+	}
 	if err != nil || m.Digest != o.Digest || m.BackTo != o.BackTo {
-		return nil, nil // a record that cannot be read is replaced by the next one
+		return nil, nil
 	}
 	l := &Lead{Manifest: m, Rollout: now, Resumed: true, store: s, revision: revision}
 	r := now
-	r.State, r.By, r.Batch, r.MaxFailed = Running, o.By, o.Batch, o.MaxFailed
+	r.State, r.Digest, r.By, r.Batch, r.MaxFailed = Running, m.Digest, o.By, o.Batch, o.MaxFailed
 	return l, l.set(ctx, r)
 }
 
@@ -147,6 +185,9 @@ func (l *Lead) set(ctx context.Context, r Rollout) error {
 // Step looks at the hosts once, and lets the next batch go where the last one has converged. moved says that the rollout
 // is another one than before. live are the hosts with a lease. Hosts in late have taken too long, and count as failed.
 func (l *Lead) Step(ctx context.Context, live []string, reports []Report, late map[string]bool) (moved bool, err error) {
+	if err := l.leads(ctx); err != nil {
+		return false, err
+	}
 	standings := map[string]Standing{}
 	var members []string
 	for _, r := range reports {
@@ -160,6 +201,15 @@ func (l *Lead) Step(ctx context.Context, live []string, reports []Report, late m
 		return false, err
 	}
 	return true, l.set(ctx, next)
+}
+
+// leads asks the store whether this operator still leads the rollout. The error is ErrTaken where that is not so.
+func (l *Lead) leads(ctx context.Context) error {
+	kv, err := l.store.World.Get(ctx, RolloutKey(l.Manifest.Topic))
+	if errors.Is(err, engine.ErrNotFound) || err == nil && kv.Revision != l.revision {
+		return ErrTaken
+	}
+	return err
 }
 
 // Reports returns the reports of the hosts, sorted by their names. A report that cannot be read is left out: its host then counts

@@ -23,6 +23,7 @@ const (
 // Rollout says which hosts of a topic take which deploy.
 type Rollout struct {
 	Number    int64    `json:"number"`
+	Digest    string   `json:"digest,omitempty"` // of its files, which tells it from another deploy with this number
 	Base      int64    `json:"base,omitempty"` // the deploy of the hosts that do not take it yet; 0 for none
 	State     State    `json:"state"`
 	Hosts     []string `json:"hosts,omitempty"` // that take it, in the order of the batches, as long as it is not done
@@ -73,6 +74,11 @@ const (
 	StateFailed    = "failed"    // the graph is at rest, and resources have failed
 )
 
+// Had reports whether a host has had other files under the number of the rollout, as after a store was made anew.
+func (r Rollout) Had(number int64, digest string) bool {
+	return number == r.Number && r.Digest != "" && digest != r.Digest
+}
+
 // Phase is how far one host is with one deploy.
 type Phase string
 
@@ -87,12 +93,13 @@ const (
 
 // PhaseOf returns how far a host is. A host without a report is one with the zero Standing.
 func (r Rollout) PhaseOf(host string, s Standing) Phase {
+	has := s.Number == r.Number && !r.Had(s.Number, s.Digest)
 	switch {
-	case s.Refused == r.Number && s.Number != r.Number:
+	case s.Refused == r.Number && !has:
 		return Refused
-	case s.Number == r.Number && s.State == StateConverged:
+	case has && s.State == StateConverged:
 		return Converged
-	case s.Number == r.Number && s.State == StateFailed:
+	case has && s.State == StateFailed:
 		return Failed
 	case r.Due(host) == r.Number:
 		return Takes
