@@ -34,12 +34,13 @@ type deployFlags struct {
 
 	topic    string
 	dry      bool
-	batch    string  // as deploy.ParseBatch reads it
-	failed   int     // how many failed hosts stop it
-	backTo   int64   // the number of an earlier deploy; 0 for none
-	takeover bool    // a deploy that is under way is replaced
-	sign     string  // the file with the key; empty for the default
-	patience seconds // how long one host may take
+	batch    string   // as deploy.ParseBatch reads it
+	failed   int      // how many failed hosts stop it
+	backTo   int64    // the number of an earlier deploy; 0 for none
+	takeover bool     // a deploy that is under way is replaced
+	sign     string   // the file with the key; empty for the default
+	trust    []string // files with further public keys, for the signature of an earlier deploy
+	patience seconds  // how long one host may take
 }
 
 // newDeploy makes the verb deploy.
@@ -75,6 +76,7 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
 	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+	fl.StringArrayVar(&f.trust, "trust", nil, "with --back-to, the `file` with a public key that may have signed the earlier deploy, beside your own; repeatable")
 	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
 	cmd.AddCommand(newKeygen(a))
 	return cmd
@@ -92,8 +94,9 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	}
 	s := deploy.Store{World: world}
 	o := deploy.Order{Topic: f.topic, By: operator(), Time: engine.SystemClock{}.Now(), Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
+	var key deploy.Key
 	if f.backTo > 0 {
-		err = f.old(ctx, s, &o)
+		key, err = f.old(ctx, s, &o)
 	} else {
 		err = f.bundle(&o, args)
 	}
@@ -103,9 +106,10 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	if f.dry {
 		return f.preview(ctx, s, o)
 	}
-	key, err := f.key()
-	if err != nil {
-		return err
+	if f.backTo == 0 {
+		if key, err = f.key(); err != nil {
+			return err
+		}
 	}
 	lead, err := s.Begin(ctx, key, o)
 	if err != nil {
@@ -134,6 +138,8 @@ func (f *deployFlags) check(args []string) error {
 		errs = append(errs, fmt.Errorf("--back-to=%d: write the number of an earlier deploy, as mgmt deploys shows it", f.backTo))
 	case f.backTo > 0 && len(args) > 0:
 		errs = append(errs, errors.New("--back-to takes the files of an earlier deploy, so name no file"))
+	case f.backTo == 0 && len(f.trust) > 0:
+		errs = append(errs, errors.New("--trust is for the signature of an earlier deploy: name that with --back-to"))
 	}
 	return errors.Join(errs...)
 }
@@ -175,8 +181,10 @@ func operator() string {
 	return name + "@" + cmp.Or(hostname(), "unknown")
 }
 
+// errNoKey tells that the default key is missing.
+var errNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
+
 // key reads the key that signs.
-// It is read after all checks, so a dry run needs none.
 func (f *deployFlags) key() (deploy.Key, error) {
 	path, err := f.sign, error(nil)
 	if path == "" {
@@ -184,25 +192,27 @@ func (f *deployFlags) key() (deploy.Key, error) {
 			return deploy.Key{}, err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: make one with mgmt deploy keygen, or name its file with --sign", path)
+			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: %w", path, errNoKey)
 		}
 	}
 	return deploy.ReadKey(path)
 }
 
 // bundle reads the graphs with all that they include, and checks what the hosts will get.
-// The check reads the bundle and no file, so what a host lacks is found here.
+// The check reads the bundle as a host decodes it, and no file, so what a host lacks is found here.
 func (f *deployFlags) bundle(o *deploy.Order, args []string) error {
 	b, err := f.collect(args)
 	if err != nil {
 		return f.diagnose(err)
 	}
-	if err := f.validate(b); err != nil {
+	o.Graphs = b.Graphs
+	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err
 	}
-	o.Graphs = b.Graphs
-	o.Content, o.Digest, err = b.Encode()
-	return err
+	if b, err = deploy.Decode(o.Content); err != nil {
+		return err
+	}
+	return f.validate(b)
 }
 
 // diagnose writes findings, each with its place.
@@ -289,25 +299,56 @@ func commonFolder(files map[string][]byte) (base string) {
 	return base
 }
 
-// old takes the content of an earlier deploy. Its signature is the hosts' business: the new one covers the files again.
-func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) error {
+// old takes the content of an earlier deploy, and returns the key that signs it again. Anyone who can write to the store
+// can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
+func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) (deploy.Key, error) {
+	key, trusted, err := f.trusted()
+	if err != nil {
+		return key, err
+	}
 	record, err := s.Get(ctx, f.topic, f.backTo)
 	if err != nil {
-		return explained(err)
+		return key, explained(err)
 	}
 	m, err := record.Read()
+	if len(trusted) > 0 {
+		m, err = record.Verify(trusted, f.topic, f.backTo)
+	}
+	if errors.Is(err, deploy.ErrUntrusted) {
+		return key, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
+			"if you know that key, name the file with its public half by --trust", f.backTo, f.topic, record.Key)
+	}
 	if err != nil {
-		return err
+		return key, fmt.Errorf("deploy %d to %s is not signed again: %w", f.backTo, f.topic, err)
 	}
 	if o.Content, err = s.Content(ctx, m); err != nil {
-		return explained(err)
+		return key, explained(err)
 	}
-	o.Digest, o.Graphs = m.Digest, m.Graphs
+	o.Digest = m.Digest
 	b, err := deploy.Decode(o.Content)
 	if err != nil {
-		return err
+		return key, err
 	}
-	return f.validate(b)
+	o.Graphs = b.Graphs
+	return key, f.validate(b)
+}
+
+// trusted returns the key that signs, and the keys that may have signed an earlier deploy. A dry run signs nothing: without a key
+// it goes on, and says that the signature is not checked.
+func (f *deployFlags) trusted() (key deploy.Key, list []deploy.Public, err error) {
+	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
+		return key, nil, err
+	}
+	key, err = f.key()
+	switch {
+	case err == nil:
+		return key, append(list, key.Public()), nil
+	case !f.dry || !errors.Is(err, errNoKey):
+		return key, nil, err
+	case len(list) == 0:
+		fmt.Fprintln(f.app.err, "the signature is not checked: there is no key of yours, and no --trust")
+	}
+	return key, list, nil
 }
 
 // preview says which hosts would take it.

@@ -54,14 +54,20 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 	return d, nil
 }
 
-// trustedKeys reads the files of the setting trusted_keys. As root, a file that others can write is refused.
+// trustedKeys reads the files of the setting trusted_keys.
 // All files with a fault are named at once: a host that trusts less than it should takes no deploy, and says so late.
-func trustedKeys(from gapi.Source, files []string) (keys []deploy.Public, err error) {
+func trustedKeys(from gapi.Source, files []string) ([]deploy.Public, error) {
+	return keysOf("trusted_keys", from, files)
+}
+
+// keysOf reads files with public keys. As root, a file that others can write is refused.
+// The name is that of the setting or flag, for errors.
+func keysOf(name string, from gapi.Source, files []string) (keys []deploy.Public, err error) {
 	var errs []error
 	for _, path := range files {
 		more, err := publicKeys(from, path)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("trusted_keys: %s: %w", path, gapi.WithoutPath(err)))
+			errs = append(errs, fmt.Errorf("%s: %s: %w", name, path, gapi.WithoutPath(err)))
 		}
 		keys = append(keys, more...)
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -31,7 +32,8 @@ func newKeygen(a *app) *cobra.Command {
 		Long: `Keygen makes a key pair. FILE has the private key, which no other user can read, and
 FILE.pub the public one. Hosts whose setting trusted_keys names a copy of FILE.pub take
 the deploys that the key has signed. Without FILE it is deploy.key in the folder mgmt of
-your configuration. A file that is there is never replaced.`,
+your configuration. A file that is there is never replaced. Where FILE is there and FILE.pub
+is not, keygen writes FILE.pub.`,
 		Example: "  mgmt deploy keygen\n  mgmt deploy keygen /root/deploy.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -45,15 +47,30 @@ your configuration. A file that is there is never replaced.`,
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				return err
 			}
-			key, err := deploy.NewKey()
+			key, err := makeKey(path)
 			if err != nil {
-				return err
-			}
-			if err := deploy.WriteKey(path, key); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.out, "%s has the private key: keep it, and give it to nobody\n%s.pub is for the hosts: name it in their setting trusted_keys\nthe key is %s\n", path, path, key.Public().ID)
 			return err
 		},
 	}
+}
+
+// makeKey writes a key pair. A keygen that was killed has left the private key alone: its public half is then written.
+func makeKey(path string) (deploy.Key, error) {
+	if _, err := os.Lstat(path); err == nil {
+		if _, err := os.Lstat(path + ".pub"); errors.Is(err, fs.ErrNotExist) {
+			key, err := deploy.ReadKey(path)
+			if err != nil {
+				return key, err
+			}
+			return key, deploy.WritePublic(path+".pub", key.Public())
+		}
+	}
+	key, err := deploy.NewKey()
+	if err != nil {
+		return key, err
+	}
+	return key, deploy.WriteKey(path, key)
 }

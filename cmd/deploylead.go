@@ -129,9 +129,13 @@ func (w *waiter) end() error {
 		count[p]++
 	}
 	if w.lead.Rollout.State == deploy.Stopped {
+		back := ""
+		if base := w.lead.Rollout.Base; base > 0 { // the first deploy of a topic has none before it
+			back = fmt.Sprintf(" go back with --back-to %d,", base)
+		}
 		return withCode(exitFailed, fmt.Errorf("deploy %d to %s has stopped: %s failed, and %s; the other hosts keep what they have. "+
-			"Mend the graph and deploy it, go back with --back-to %d, or go on with the same command and a higher --max-failed",
-			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused], "host"), plural(count[deploy.Converged], "host")+" converged", max(1, w.lead.Rollout.Base)))
+			"Mend the graph and deploy it,%s or go on with the same command and a higher --max-failed",
+			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused], "host"), plural(count[deploy.Converged], "host")+" converged", back))
 	}
 	if len(w.seen.topic) == 0 {
 		fmt.Fprintln(w.app.err, noHosts(w.topic))

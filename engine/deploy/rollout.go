@@ -24,7 +24,7 @@ const (
 type Rollout struct {
 	Number    int64    `json:"number"`
 	Digest    string   `json:"digest,omitempty"` // of its files, which tells it from another deploy with this number
-	Base      int64    `json:"base,omitempty"` // the deploy of the hosts that do not take it yet; 0 for none
+	Base      int64    `json:"base,omitempty"`   // the deploy of the hosts that do not take it yet; 0 for none
 	State     State    `json:"state"`
 	Hosts     []string `json:"hosts,omitempty"` // that take it, in the order of the batches, as long as it is not done
 	By        string   `json:"by"`              // the operator who leads it
