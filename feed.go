@@ -57,7 +57,7 @@ func (s *session) feed(ctx context.Context, f gapi.Frontend) error {
 		default:
 			v, err = s.take(ctx, g, err, nil)
 		}
-		if ended, err := d.judge(ctx, v, err); ended {
+		if ended, err := d.judge(ctx, g, v, err); ended {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (d *feed) move(ctx context.Context) (Verdict, error) {
 }
 
 // judge tells what became of a graph. It returns whether Run ends by that, and with which error.
-func (d *feed) judge(ctx context.Context, v Verdict, err error) (ended bool, _ error) {
+func (d *feed) judge(ctx context.Context, g *gapi.Declared, v Verdict, err error) (ended bool, _ error) {
 	o := &d.opt
 	switch {
 	case ctx.Err() != nil, err == nil && o.readOnly: // a plan is of the first graph
@@ -119,7 +119,7 @@ func (d *feed) judge(ctx context.Context, v Verdict, err error) (ended bool, _ e
 		d.good = true
 		d.judged(ctx, v)
 		return false, nil
-	case !d.good && o.Strict && v.Held() == nil: // a held graph waits for Resume
+	case !d.good && o.Strict && v.Held() == nil && !(g != nil && g.Again): // a held graph waits for Resume
 		return true, err
 	}
 	d.last = err

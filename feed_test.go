@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/merge"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -106,5 +107,69 @@ func TestSources(t *testing.T) {
 	end()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// inTurn is a frontend that yields its graphs, and then waits for the end.
+type inTurn []*gapi.Declared
+
+func (f inTurn) Graphs(ctx context.Context, _ gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		for _, d := range f {
+			if !yield(d, nil) {
+				return
+			}
+		}
+		<-ctx.Done()
+	}
+}
+
+// declaredBy reads a graph.
+func declaredBy(t *testing.T, text string) *gapi.Declared {
+	t.Helper()
+	d, err := yaml.Load("-", yaml.Options{}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestAgain: a first graph that is refused ends a strict run, unless its frontend says that it yields another one.
+func TestAgain(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		ctx, end := context.WithCancel(t.Context())
+		bad, good := declaredBy(t, "resources: {nothing: [{name: x}]}"), declaredBy(t, "resources: {noop: [{name: x}]}")
+		var told []gapi.Outcome
+		bad.Again = again
+		bad.Done = func(o gapi.Outcome) { told = append(told, o) }
+		good.Done = func(gapi.Outcome) { end() }
+		e, err := mgmt.New(mgmt.Options{Strict: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = e.Run(ctx, merge.New(inTurn{bad, good}, inTurn{{}}))
+		if ended := err != nil; ended == again {
+			t.Errorf("with Again=%t the run ends by %v", again, err)
+		}
+		if len(told) == 0 || told[0].Err == nil || told[0].Held {
+			t.Errorf("the frontend is told %+v", told)
+		}
+		end()
+	}
+}
+
+// TestHeldOutcome: a frontend learns that its graph is held, and not refused.
+func TestHeldOutcome(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var held bool
+	less := declaredBy(t, "resources: {noop: [{name: z}]}")
+	less.Done = func(o gapi.Outcome) { held = o.Held && o.Err != nil; end() }
+	e, err := mgmt.New(mgmt.Options{NoAutoGroup: true, MaxRemovals: reactor.Removals{Most: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(ctx, inTurn{declaredBy(t, "resources: {noop: [{name: a}, {name: b}]}"), less}); err != nil || !held {
+		t.Errorf("held is %t: %v", held, err)
 	}
 }

@@ -30,7 +30,8 @@ func (s *session) use(ctx context.Context, d *gapi.Declared, input string) (warn
 		warnings, err = s.useWhole(ctx, d, input)
 	}
 	if d != nil && d.Done != nil {
-		d.Done(gapi.Outcome{Aside: s.reasons(), Err: err})
+		_, held := errors.AsType[*reactor.RemovalsError](err)
+		d.Done(gapi.Outcome{Aside: s.reasons(), Err: err, Held: held})
 	}
 	if whole && err == nil && d.Part != nil {
 		s.parts.Load().Prepare() // parts of it will come

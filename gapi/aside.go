@@ -12,6 +12,7 @@ type Outcome struct {
 	// Aside has all optional resources that are put aside, by id, with the reasons. It is not altered any more.
 	Aside map[string]schema.Diagnostics
 	Err   error // nil where the graph is in effect
+	Held  bool  // the graph waits for an operator who lets it go, and is then judged again; Err says why
 }
 
 // PutAside returns a copy of a graph without the optional resources that findings of Build are about. Optional resources

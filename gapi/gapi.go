@@ -106,6 +106,9 @@ type Declared struct {
 	// empty. Complete returns the graph as a whole.
 	Part *Part
 
+	// Again says that the frontend yields another graph where this one is refused. A run does not end by such a refusal.
+	Again bool
+
 	// Done, when not nil, is called each time when the graph is in effect, or was refused, before the next graph is asked for.
 	// It must not block.
 	Done func(Outcome)
@@ -128,7 +131,7 @@ func (d *Declared) Complete() *Declared {
 		return d
 	}
 	whole := *d.Part.Whole()
-	whole.Done = d.Done
+	whole.Again, whole.Done = d.Again, d.Done
 	return &whole
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,13 +95,15 @@ type host struct {
 	name string
 	end  func()
 
-	mu    sync.Mutex
-	graph string
+	reload  chan struct{} // asks for the graph again
+	resumed atomic.Bool   // a held graph may go on
+	mu      sync.Mutex
+	graph   string
 }
 
 // start starts a host, which ends with the test.
 func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
-	h := &host{rig: r, name: name}
+	h := &host{rig: r, name: name, reload: make(chan struct{}, 1)}
 	if trusted == nil {
 		trusted = []deploy.Public{r.key.Public()}
 	}
@@ -113,7 +116,7 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 	var wg sync.WaitGroup
 	wg.Go(func() { report.Run(ctx) })
 	wg.Go(func() {
-		for d, err := range f.Graphs(ctx, gapi.Env{}) {
+		for d, err := range f.Graphs(ctx, gapi.Env{Reload: h.reload}) {
 			if err == nil {
 				h.judge(d)
 				report.Touch()
@@ -132,15 +135,18 @@ func (h *host) judge(d *gapi.Declared) {
 		name = d.Resources[0].Name
 	}
 	var err error
-	if name == "bad" {
+	switch {
+	case name == "bad":
 		err = errors.New("the engine refuses it")
-	} else {
+	case name == "held" && !h.resumed.Load():
+		err = errors.New("it removes too much")
+	default:
 		h.mu.Lock()
 		h.graph = name
 		h.mu.Unlock()
 	}
 	if d.Done != nil {
-		d.Done(gapi.Outcome{Err: err})
+		d.Done(gapi.Outcome{Err: err, Held: err != nil && name == "held"})
 	}
 }
 
@@ -397,4 +403,76 @@ func (r *rig) drive(l *deploy.Lead, live []string) string {
 		}
 	}
 	return strings.Join(append(batches, string(l.Rollout.State)), " ")
+}
+
+// TestRefusedAtStart: a host whose due deploy is refused at its start has the one before, and says so. Where that one is refused, too, the
+// host has none.
+func TestRefusedAtStart(t *testing.T) {
+	r, dir := newRig(t), t.TempDir()
+	h := r.start("h", dir)
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	h.end()
+	r.put("bad")
+	h = r.start("h", dir)
+	h.wants("one", 1, deploy.StateConverged, "bad_graph")
+	r.put("two")
+	h.wants("two", 3, deploy.StateConverged, "")
+}
+
+// TestHeld: a held deploy is neither refused nor taken until an operator of the host lets it go.
+func TestHeld(t *testing.T) {
+	r := newRig(t)
+	h := r.start("h", "")
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	r.put("held")
+	for !strings.Contains(h.report().Error, "deploy 2 is held") {
+		if st := h.report(); st.Refused != 0 {
+			t.Fatalf("the report is %+v", st)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	h.wants("one", 1, deploy.StateConverged, "")
+	h.resumed.Store(true)
+	h.reload <- struct{}{}
+	h.wants("held", 2, deploy.StateConverged, "")
+	if st := h.report(); st.Error != "" {
+		t.Errorf("the report is %+v", st)
+	}
+}
+
+// TestNewStore: a host refuses other files under the number that it has, also after a restart, and takes the next number.
+func TestNewStore(t *testing.T) {
+	r, dir := newRig(t), t.TempDir()
+	h := r.start("h", dir)
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	h.end()
+	anew := newRig(t)
+	anew.key = r.key
+	l := anew.put("two") // the host has not reported yet, so the number is 1
+	if l.Manifest.Number != 1 {
+		t.Fatalf("the deploy is %+v", l.Manifest)
+	}
+	h = anew.start("h", dir)
+	h.wants("one", 1, deploy.StateConverged, "old_number")
+	if st := h.report(); !strings.Contains(st.Error, "another deploy with this number") || l.Rollout.PhaseOf("h", st) != deploy.Refused {
+		t.Errorf("the report is %+v", st)
+	}
+	anew.put("two")
+	h.wants("two", 2, deploy.StateConverged, "")
+}
+
+// TestStopped: a host that has a stopped deploy keeps it without a complaint while the next one goes to other hosts.
+func TestStopped(t *testing.T) {
+	r := newRig(t)
+	h := r.start("h", "")
+	r.put("one")
+	r.put("fails")
+	h.wants("fails", 2, deploy.StateFailed, "")
+	r.set(deploy.RolloutKey("all"), deploy.Rollout{Number: 3, Base: 1, State: deploy.Running, Hosts: []string{"another"}})
+	h.wants("fails", 2, deploy.StateFailed, "")
+	time.Sleep(50 * time.Millisecond)
+	h.wants("fails", 2, deploy.StateFailed, "")
 }

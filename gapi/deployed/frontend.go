@@ -41,6 +41,7 @@ type Frontend struct {
 	pending  *taken          // it was yielded, and not judged yet
 	judged   chan struct{}   // of capacity 1: a pending one was judged
 	verdict  error           // of the pending one
+	held     bool            // the pending one waits for an operator of this host, as verdict says
 	inEffect *taken          // the last good one; nil for none
 }
 
@@ -136,6 +137,7 @@ type reader struct {
 	began bool  // a graph was yielded
 	due   int64 // the number that the rollout says; 0 for none
 	floor int64 // the highest number that was ever in effect
+	other bool  // the deploy that is due has the number of the one in effect, and other files
 }
 
 // run yields until the context ends or nothing more is wanted. It is the one place that waits: for the store, for a verdict, for
@@ -154,7 +156,7 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 			return
 		case n := <-news:
 			if !n.lost && n.err == nil {
-				r.due = n.rollout.Due(r.o.Host)
+				r.follows(n.rollout)
 			}
 			more, retry = r.advance(ctx, n.err)
 		case <-first:
@@ -173,6 +175,17 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 			again, stop = engine.Wake(clock, retryWait)
 		}
 	}
+}
+
+// follows notes which deploy is due. A rollout that does not reach this host yet names the deploy before it. A host that has had
+// a later one, which stopped, stays with its own until its turn comes.
+func (r *reader) follows(rollout deploy.Rollout) {
+	r.due = rollout.Due(r.o.Host)
+	if r.due != rollout.Number && r.due < r.floor {
+		r.due = r.number()
+	}
+	t := r.current()
+	r.other = t != nil && r.due == t.manifest.Number && rollout.Had(r.due, t.manifest.Digest)
 }
 
 // begin yields the first graph, which may be empty, unless that was done. The other frontends of the host wait for it: until
@@ -197,9 +210,13 @@ func (r *reader) current() *taken {
 
 // advance takes the deploy over that is due. retry says that the store could not be asked.
 func (r *reader) advance(ctx context.Context, bad error) (more, retry bool) {
-	if bad == nil && (r.due == 0 || r.due == r.number()) {
+	if bad == nil && !r.other && (r.due == 0 || r.due == r.number()) {
 		if r.due != 0 { // what was refused is not wanted any more
-			r.note(func(s *deploy.Standing) { s.Refused, s.Code, s.Error = 0, "", "" })
+			r.note(func(s *deploy.Standing) {
+				if s.Refused != 0 { // else the error is that of a held one
+					s.Refused, s.Code, s.Error = 0, "", ""
+				}
+			})
 		}
 		return r.begin(), false
 	}
@@ -237,6 +254,9 @@ func (r *reader) number() int64 {
 // fetch reads a deploy from the store, and checks all of it: number, signature, topic, size and digest, and that its files are
 // a graph. The order is that of the cost, and nothing is read before the signature holds but the record itself.
 func (r *reader) fetch(ctx context.Context, number int64) (*taken, error) {
+	if r.other {
+		return nil, fmt.Errorf("%w: this host has had another deploy with this number, %d; deploy again for a higher number", deploy.ErrReplay, number)
+	}
 	if number < r.floor {
 		return nil, fmt.Errorf("%w: the rollout says %d, and this host has had %d; to go back, the operator signs a new one by mgmt deploy --back-to", deploy.ErrReplay, number, r.floor)
 	}
@@ -266,7 +286,8 @@ func (f *Frontend) load(m deploy.Manifest, record deploy.Record, content []byte)
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
 	}
 	t := &taken{manifest: m, record: record, content: content, graph: d}
-	d.Done = func(o gapi.Outcome) { f.done(t, o.Err) }
+	d.Again = true // a refusal leads to the deploy before, or to an empty graph
+	d.Done = func(o gapi.Outcome) { f.done(t, o) }
 	return t, nil
 }
 
@@ -302,13 +323,15 @@ func (r *reader) show(t *taken, err error) bool {
 
 // done is called by the engine with each verdict on a graph. It may come from another goroutine, and again for each whole that
 // the graph is part of: only the first verdict on a pending deploy counts.
-func (f *Frontend) done(t *taken, err error) {
+//
+// A graph that is held is no verdict: it stays pending until an operator of this host lets it go, and is then judged again.
+func (f *Frontend) done(t *taken, o gapi.Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.pending != t {
 		return // it was in effect before, in another whole
 	}
-	f.verdict = err
+	f.verdict, f.held = o.Err, o.Held
 	select {
 	case f.judged <- struct{}{}:
 	default:
@@ -319,16 +342,28 @@ func (f *Frontend) done(t *taken, err error) {
 // effect all the time, so this costs a comparison and no run.
 func (r *reader) settle() bool {
 	r.mu.Lock()
-	t, err := r.pending, r.verdict
-	r.pending, r.verdict = nil, nil
+	t, err, held := r.pending, r.verdict, r.held
+	if !held {
+		r.pending = nil
+	}
+	r.verdict, r.held = nil, false
 	r.mu.Unlock()
-	if t == nil {
+	switch {
+	case t == nil:
+		return true
+	case held:
+		r.note(func(s *deploy.Standing) {
+			s.Refused, s.Code, s.Error = 0, "", shortened(fmt.Sprintf("deploy %d is held: %v", t.manifest.Number, err))
+		})
 		return true
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		r.refused(t.manifest.Number, fmt.Errorf("%w: %w", deploy.ErrGraph, err))
 		if t == r.inEffect { // the one of the file
 			r.inEffect = nil
+		}
+		if r.inEffect != nil && r.standing.Number == 0 { // the one of the file was not judged yet
+			return r.try(r.inEffect)
 		}
 		return r.show(r.current(), nil)
 	}
@@ -353,7 +388,7 @@ func (r *reader) accept(t *taken) {
 	r.env.Log().Info("a deploy is in effect", slog.String("topic", r.o.Topic), slog.Int64("number", t.manifest.Number), slog.String("by", t.manifest.By))
 	r.note(func(s *deploy.Standing) {
 		s.Number, s.Digest, s.State = t.manifest.Number, t.manifest.Digest, deploy.StateTaken
-		if t.manifest.Number == r.due { // else another one is due, which may be refused
+		if t.manifest.Number == r.due && !r.other { // else another one is due, which may be refused
 			s.Refused, s.Code, s.Error = 0, "", ""
 		}
 	})
