@@ -35,7 +35,7 @@ type sealing struct {
 // Without a state folder it is one of this process, whose secrets nobody can read after its end.
 func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 	host = cmp.Or(host, hostname())
-	return &sealing{world: w, host: host, topics: topics(host, roles), identity: sync.OnceValues(func() (seal.Identity, error) {
+	return &sealing{world: w, host: host, topics: topics(host, roles), identity: keepGood(func() (seal.Identity, error) {
 		if dir == "" {
 			return seal.New()
 		}
@@ -44,6 +44,26 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 		}
 		return seal.Open(filepath.Join(dir, identityFile))
 	})}
+}
+
+// keepGood returns a function that calls make until it has succeeded once, and then answers with that value.
+// A full disk at the start thus takes no secret away for ever. It is callable from any goroutine.
+func keepGood[T any](make func() (T, error)) func() (T, error) {
+	var mu sync.Mutex
+	var good bool
+	var kept T
+	return func() (T, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if good {
+			return kept, nil
+		}
+		v, err := make()
+		if err == nil {
+			kept, good = v, true
+		}
+		return v, err
+	}
 }
 
 // set fills in the options of objects.
