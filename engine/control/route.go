@@ -45,7 +45,7 @@ func (s *Server) routes() []httpd.Route {
 			may = httpd.Peer.Owner
 		}
 		routes = append(routes, store.Routes(store.Options{
-			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix},
+			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix}, Large: deploy.Large(),
 		})...)
 	}
 	if s.opt.Objects == nil {

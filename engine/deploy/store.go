@@ -26,6 +26,9 @@ func Written() []string { return []string{tableDeploys, tableContents} }
 // Reports is the prefix of the keys that hosts write.
 func Reports() string { return tableDeployed }
 
+// Large are the prefixes of the keys that hold parts of files.
+func Large() []string { return []string{tableContents} }
+
 func below(topic string) string { return tableDeploys + url.PathEscape(topic) + "/" }
 
 func recordKey(topic string, number int64) string {

@@ -10,19 +10,20 @@ import (
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
-// Options say what is served, and to whom. All fields are required.
+// Options say what is served, and to whom. All fields but Large are required.
 type Options struct {
 	World    engine.World
 	MayWrite func(httpd.Peer) bool // who may ask
 	Read     []string              // prefixes of the keys that may be read, beside those of Write
 	Write    []string              // prefixes of the keys that may be written
+	Large    []string              // prefixes of keys that may have 1 MiB each; a page has few of them
 }
 
 // ListRequest asks for a page of keys.
 type ListRequest struct {
 	Prefix string `json:"prefix"`
 	At     int64  `json:"at"`
-	Limit  int    `json:"limit"`
+	Limit  int    `json:"limit"` // of keys, from 1 to 1000; 0 is 1000. Of large keys, a page has 8 at most
 	After  string `json:"after"`
 }
 
@@ -75,6 +76,12 @@ const (
 // maxBody is how long a body may be: the limit of a transaction in base64.
 const maxBody = 4 << 20
 
+// How many keys a page has at most, and how many large ones. An answer is made in memory as a whole.
+const (
+	maxPage  = 1000
+	maxLarge = 8
+)
+
 // Routes are the endpoints. A request may block as the store does, and ends with its context.
 func Routes(o Options) []httpd.Route {
 	errs := []int{http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusConflict}
@@ -111,6 +118,16 @@ func (o *Options) list(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	if err := o.may(r, slices.Concat(o.Read, o.Write), q.Prefix); err != nil {
 		return nil, err
+	}
+	most := maxPage
+	if slices.ContainsFunc(o.Large, func(p string) bool { return strings.HasPrefix(q.Prefix, p) }) {
+		most = maxLarge
+	}
+	switch {
+	case q.Limit < 0 || q.Limit > maxPage:
+		return nil, httpd.NewProblem(http.StatusUnprocessableEntity, "the limit %d is not from 1 to %d", q.Limit, maxPage)
+	case q.Limit == 0 || q.Limit > most:
+		q.Limit = most
 	}
 	p, err := o.World.List(r.Context(), q.Prefix, engine.ListOptions{At: q.At, Limit: q.Limit, After: q.After})
 	if err != nil {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -24,7 +25,7 @@ func serve(t *testing.T, w engine.World, may bool) *store.Client {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	frame := &httpd.Server{Table: httpd.MustTable(httpd.Info{Title: "Store"}, store.Routes(store.Options{
-		World: w, MayWrite: func(httpd.Peer) bool { return may }, Read: []string{"hosts/"}, Write: []string{"deploys/"},
+		World: w, MayWrite: func(httpd.Peer) bool { return may }, Read: []string{"hosts/"}, Write: []string{"deploys/", "contents/"}, Large: []string{"contents/"},
 	}))}
 	l, err := httpd.Listen(t.Context(), path, httpd.SocketOptions{Mode: 0o600})
 	if err != nil {
@@ -115,5 +116,36 @@ func TestRefused(t *testing.T) {
 	_ = w.Close()
 	if _, err := c.Get(ctx, "deploys/a"); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("a closed store is %v", err)
+	}
+}
+
+// TestPages: no answer has more keys than a page, and a limit out of range is the caller's fault.
+func TestPages(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	c, ctx := serve(t, w, true), t.Context()
+	for _, prefix := range []string{"deploys/", "contents/"} {
+		for at := 0; at < 1010; at += 101 {
+			var ops []engine.Op
+			for i := range 101 {
+				ops = append(ops, engine.Op{Key: fmt.Sprintf("%s%04d", prefix, at+i)})
+			}
+			if _, _, err := c.Txn(ctx, nil, ops); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		prefix      string
+		limit, want int
+	}{{"deploys/", 0, 1000}, {"deploys/", 1000, 1000}, {"deploys/", 3, 3}, {"contents/", 0, 8}, {"contents/", 500, 8}} {
+		if p, err := c.List(ctx, test.prefix, engine.ListOptions{Limit: test.limit}); err != nil || len(p.KVs) != test.want || !p.More {
+			t.Errorf("%s with the limit %d: %d keys, more %t: %v", test.prefix, test.limit, len(p.KVs), p.More, err)
+		}
+	}
+	for _, limit := range []int{-1, 1001} {
+		if _, err := c.List(ctx, "deploys/", engine.ListOptions{Limit: limit}); status(err) != http.StatusUnprocessableEntity {
+			t.Errorf("the limit %d is %v", limit, err)
+		}
 	}
 }
