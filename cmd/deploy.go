@@ -363,13 +363,13 @@ func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f.app.out, "would deploy %s (%d bytes, %s) to %s\n", strings.Join(o.Graphs, ", "), len(o.Content), o.Digest, f.topic)
+	fmt.Fprintf(f.app.out, "would deploy %s (%d bytes, %s) to %s\n", cell(strings.Join(o.Graphs, ", ")), len(o.Content), o.Digest, f.topic)
 	if len(members.topic) == 0 {
 		fmt.Fprintln(f.app.out, noHosts(f.topic))
 	}
 	for i, list := 1, members.topic; len(list) > 0; i++ {
 		n := min(len(list), batch.Of(len(members.topic)))
-		fmt.Fprintf(f.app.out, "batch %d: %s\n", i, strings.Join(list[:n], " "))
+		fmt.Fprintf(f.app.out, "batch %d: %s\n", i, cells(list[:n]))
 		list = list[n:]
 	}
 	return nil

@@ -26,7 +26,7 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 	if l.Resumed {
 		verb = "goes on: deploy"
 	}
-	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, strings.Join(m.Graphs, ", "), m.Size, m.Digest)
+	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, cell(strings.Join(m.Graphs, ", ")), m.Size, cell(m.Digest))
 	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}}
 	wait := shortLook
 	for {
@@ -72,7 +72,7 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 		return false, err
 	}
 	if more := w.lead.Rollout.Hosts; len(more) > len(before) {
-		fmt.Fprintf(w.app.out, "next: %s\n", strings.Join(more[len(before):], " "))
+		fmt.Fprintf(w.app.out, "next: %s\n", cells(more[len(before):]))
 	}
 	return moved || news, nil
 }
@@ -105,9 +105,9 @@ func (w *waiter) tell() (news bool) {
 		w.phases[r.Host], news = p, true
 		switch p {
 		case deploy.Failed, deploy.Refused:
-			fmt.Fprintf(w.app.out, "%s %s: %s\n", r.Host, p, withWord(st))
+			fmt.Fprintf(w.app.out, "%s %s: %s\n", cell(r.Host), p, withWord(st))
 		case deploy.Converged:
-			fmt.Fprintf(w.app.out, "%s %s\n", r.Host, p)
+			fmt.Fprintf(w.app.out, "%s %s\n", cell(r.Host), p)
 		}
 	}
 	return news
@@ -116,9 +116,9 @@ func (w *waiter) tell() (news bool) {
 // withWord is the error of a host with the word for programs.
 func withWord(st deploy.Standing) string {
 	if st.Code == "" {
-		return oneLine(st.Error)
+		return cell(st.Error)
 	}
-	return oneLine(st.Error) + " (" + st.Code + ")"
+	return cell(st.Error) + " (" + cell(st.Code) + ")"
 }
 
 // end says what the rollout has led to.

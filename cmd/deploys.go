@@ -115,7 +115,7 @@ func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
 		if r.BackTo > 0 {
 			graphs += " (back to " + strconv.FormatInt(r.BackTo, 10) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", r.Topic, r.Number, r.Time.Local().Format("2006-01-02 15:04:05"), r.By, oneLine(graphs), cmp.Or(string(r.State), oneLine(r.Error)))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", cell(r.Topic), r.Number, r.Time.Local().Format("2006-01-02 15:04:05"), cell(r.By), cell(graphs), cell(cmp.Or(string(r.State), r.Error)))
 	}
 	if len(hosts) > 0 {
 		fmt.Fprintln(w, "\nHOST\tTOPIC\tNUMBER\tSTATE\tERROR")
@@ -125,7 +125,13 @@ func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
 		if h.Refused > 0 {
 			why = fmt.Sprintf("refuses %d: %s", h.Refused, why)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", h.Host, h.Topic, h.Number, h.State, why)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", cell(h.Host), cell(h.Topic), h.Number, cell(h.State), why)
 	}
 	return w.Flush()
 }
+
+// cell is a text of the store as it is shown: one line, without a rune that a terminal obeys.
+func cell(text string) string { return visible(oneLine(text)) }
+
+// cells are several texts in one line.
+func cells(texts []string) string { return cell(strings.Join(texts, " ")) }
