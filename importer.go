@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"os"
@@ -177,13 +178,24 @@ func (c *importer) keep() {
 	}
 	text, err := json.Marshal(c.records)
 	if err == nil {
-		if err = os.WriteFile(c.path+".new", text, 0o600); err == nil {
-			err = os.Rename(c.path+".new", c.path)
-		}
+		err = replaceFile(c.path, text)
 	}
 	if err != nil {
 		c.log.Debug("the collected exports were not kept for the next start", slog.Any("error", err))
 	}
+}
+
+// replaceFile writes a file anew. After a power loss the file is the old one or the new one, and never an empty one.
+func replaceFile(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // remember reads the exports of the last run, for as long as the store is not known.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
+	"github.com/reactivegraph/mgmt/engine/world/kept"
 )
 
 // clusterScheme is the word before the first colon of a store in etcd.
@@ -76,7 +78,8 @@ func (c *clusterAccess) password() (string, error) {
 }
 
 // connect makes the store of a cluster, and asks the cluster once. Servers that are away are an error of the class
-// engine.ErrUnavailable, beside which the World is good: the caller may go on, and closes it.
+// engine.ErrUnavailable, and servers that refuse this program one of engine.ErrRefused. Where a World comes with the
+// error, the caller may go on with it, and closes it.
 func (c *clusterAccess) connect(ctx context.Context, address, host string, log *slog.Logger) (*etcd.World, error) {
 	o, err := c.options(address, log)
 	if err != nil {
@@ -89,14 +92,7 @@ func (c *clusterAccess) connect(ctx context.Context, address, host string, log *
 	if err != nil {
 		return nil, err
 	}
-	err = w.Probe(ctx, hosts.MemberKey(host))
-	if errors.Is(err, engine.ErrUnavailable) {
-		return w, err
-	}
-	if err != nil {
-		return nil, errors.Join(c.explained(err), w.Close())
-	}
-	return w, nil
+	return w, c.explained(w.Probe(ctx, hosts.MemberKey(host)))
 }
 
 // explained adds the way out to an error of a cluster that refuses this program.
@@ -114,17 +110,23 @@ func (c *clusterAccess) explained(err error) error {
 // The objects of an away store come from a file at first.
 type cluster struct {
 	*etcd.World
-	away bool // it could not be reached at the start
+	away bool // it could not be reached at the start, or has refused this host
 }
 
 // openEtcd connects a daemon to a cluster. Servers that are away are no error: the host starts with its last state, and
-// catches up when they are back.
+// catches up when they are back. So does a host whose certificate has expired since it has met the store: a reboot must
+// not end its local graph. A host that has never met the store has wrong settings, and is told at once.
 func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 	w, err := p.access.connect(ctx, p.text, p.host, p.log)
 	switch {
 	case w == nil:
 		return nil, err
-	case err != nil:
+	case err == nil:
+	case errors.Is(err, engine.ErrRefused) && p.dir != "" && kept.Met(filepath.Join(p.dir, keptFile)):
+		p.log.Error("the store refuses this host: the host goes on with its last state, and tries again", "error", err)
+	case !errors.Is(err, engine.ErrUnavailable):
+		return nil, errors.Join(err, w.Close())
+	default:
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
 	}
 	return &cluster{World: w, away: err != nil}, nil

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -64,21 +65,26 @@ func TestRightsInEtcd(t *testing.T) {
 	good(append([]string{"api", "create", "file", path("other"), "content=1", "topic=host:web2"}, root...)...)
 	refused("permission denied", append([]string{"api", "update", "file", path("all"), "content=2"}, host...)...)
 
-	log := &safeBuffer{}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append([]string{
-		"run", path("g.yaml"), "--prefix=" + path("state"), "--hostname=web1", "--role=web",
-	}, host...)...)
-	cmd.Stderr = log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(log.String())
+	start := func(as []string) (log *safeBuffer, end func()) {
+		log = &safeBuffer{}
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append([]string{
+			"run", path("g.yaml"), "--prefix=" + path("state"), "--hostname=web1", "--role=web",
+		}, as...)...)
+		cmd.Stderr = log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
 		}
-	})
+		end = sync.OnceFunc(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if t.Failed() {
+				t.Log(log.String())
+			}
+		})
+		t.Cleanup(end)
+		return log, end
+	}
+	log, end := start(host)
 	want := func(content string) {
 		t.Helper()
 		for name := range topics {
@@ -101,5 +107,18 @@ func TestRightsInEtcd(t *testing.T) {
 	}
 	if text := log.String(); strings.Contains(text, "permission denied") {
 		t.Error(fmt.Sprint("the host lacks a right:\n", text))
+	}
+
+	// After a reboot the store refuses the host. Its graph and its last objects are applied all the same.
+	end()
+	for name := range topics {
+		if err := os.Remove(path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, _ = start([]string{world, "--user=web1", "--password-file=" + path("wrong.password")})
+	want("2")
+	if text := log.String(); !strings.Contains(text, "the store refuses this host") {
+		t.Error(fmt.Sprint("the log does not tell of it:\n", text))
 	}
 }

@@ -53,6 +53,12 @@ func read(path string) (*content, error) {
 	}
 }
 
+// Met reports whether a file has an answer of the store. The file of a host that has never met the store has none.
+func Met(path string) bool {
+	c, err := read(path)
+	return err == nil && c.revision > 0
+}
+
 // apply takes lines over.
 func (c *content) apply(lines []line) {
 	for _, l := range lines {
@@ -119,6 +125,9 @@ func (x *file) shrink() error {
 	y := &file{path: x.path, f: fresh, lines: lines}
 	if c.revision > 0 {
 		err = y.write(c.revision)
+	}
+	if err == nil {
+		err = fresh.Sync() // else a power loss may leave an empty file in the place of the whole one
 	}
 	if err == nil {
 		err = os.Rename(fresh.Name(), x.path)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 type Options struct {
 	Path   string       // of the file; "" keeps nothing, and an away store then is an empty one
 	Prefix string       // of the keys that are kept
-	Away   bool         // the store cannot be reached now
+	Away   bool         // the store cannot be reached now, or refuses this host
 	Clock  engine.Clock // nil is the machine's
 	Log    *slog.Logger // nil is silent
 }
@@ -29,11 +30,14 @@ type World struct {
 	mu   sync.Mutex
 	away *content // answers List until the store is met; nil after that
 	file *file    // nil where nothing is kept
+
+	watched bool            // a Watch of the store has begun: its reader has a state, and waits for the store
+	stale   map[string]bool // the prefixes that the file has answered, and no Watch was told of
 }
 
 // New returns a World over a store, which its caller closes. It reads the file only where the store is away.
 func New(store engine.World, o Options) *World {
-	w := &World{World: store, o: o}
+	w := &World{World: store, o: o, stale: map[string]bool{}}
 	w.o.Clock = engine.ClockOr(o.Clock)
 	if o.Log == nil {
 		w.o.Log = slog.New(slog.DiscardHandler)
@@ -87,10 +91,13 @@ func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (
 	if !w.kept(prefix) {
 		return w.World.List(ctx, prefix, o)
 	}
-	if last := w.last(); last != nil {
+	if last := w.answers(prefix); last != nil {
 		return last.page(prefix, o), ctx.Err()
 	}
 	page, err := w.World.List(ctx, prefix, o)
+	if errors.Is(err, engine.ErrUnavailable) && o.After == "" && w.fallBack() {
+		return w.List(ctx, prefix, o)
+	}
 	if err != nil {
 		return page, err
 	}
@@ -109,11 +116,45 @@ func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (
 	return page, nil
 }
 
-// last returns the content that answers while the store is away.
-func (w *World) last() *content {
+// answers returns the content that answers a List while the store is away, and notes that it did.
+func (w *World) answers(prefix string) *content {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.away != nil {
+		w.stale[prefix] = true
+	}
 	return w.away
+}
+
+// fallBack lets the file answer from now on, and reports whether it does: the store has gone away at the start of the
+// host, after New. A file without an answer of the store is none.
+func (w *World) fallBack() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watched || w.o.Path == "" {
+		return w.away != nil
+	}
+	if w.away == nil {
+		if c, err := read(w.o.Path); err == nil && c.revision > 0 {
+			w.away = c
+			w.o.Log.Warn("the store has gone out of reach at the start: this host goes on with its last state")
+		}
+	}
+	return w.away != nil
+}
+
+// outdated reports whether the reader of a Watch has a state of the file, or would have one.
+func (w *World) outdated(prefix string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	old := w.away != nil
+	for listed := range w.stale {
+		if strings.HasPrefix(listed, prefix) || strings.HasPrefix(prefix, listed) {
+			old = true
+		}
+	}
+	w.watched = w.watched || !old
+	return old
 }
 
 // note writes to the file, where there is one. A file that cannot be written is given up.
@@ -128,14 +169,17 @@ func (w *World) note(write func(*file) error) {
 	}
 }
 
-// retry is the pause before an away store is asked again.
-const retry = time.Second
+// The pauses before a store is asked again: one that is away, and one that refuses this host.
+const (
+	retry        = time.Second
+	retryRefused = 10 * time.Second
+)
 
 // Watch implements engine.World. Where the store was away, it waits for the store, and then ends with engine.ErrCompacted:
 // its reader lists again, from the store.
 func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
 	return func(yield func(engine.Batch, error) bool) {
-		if w.last() != nil && w.kept(prefix) {
+		if w.kept(prefix) && w.outdated(prefix) {
 			if w.meet(ctx, prefix) {
 				yield(engine.Batch{}, engine.ErrCompacted)
 			}
@@ -152,28 +196,46 @@ func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[
 	}
 }
 
-// meet waits until the store answers, and reports whether it does. From then on the file answers nothing.
+// meet waits until the store answers, or another Watch has met it, and reports whether it does. From then on the file
+// answers nothing. A store that refuses this host is not met: a certificate may be renewed.
 func (w *World) meet(ctx context.Context, key string) bool {
-	for {
+	for w.isAway() {
 		_, err := w.World.Get(ctx, key)
 		if ctx.Err() != nil {
 			return false
 		}
-		if !errors.Is(err, engine.ErrUnavailable) {
+		pause := retry
+		if errors.Is(err, engine.ErrRefused) {
+			pause = retryRefused
+		} else if !errors.Is(err, engine.ErrUnavailable) {
 			break
 		}
-		woken, stop := engine.Wake(w.o.Clock, retry)
+		woken, stop := engine.Wake(w.o.Clock, pause)
 		select {
 		case <-woken:
 		case <-ctx.Done():
 		}
 		stop()
 	}
-	w.o.Log.Info("the store is back: this host catches up with it")
+	if ctx.Err() != nil {
+		return false
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.away = nil
+	if w.away != nil {
+		w.o.Log.Info("the store is back: this host catches up with it")
+	}
+	w.away, w.watched = nil, true
+	maps.DeleteFunc(w.stale, func(listed string, _ bool) bool {
+		return strings.HasPrefix(listed, key) || strings.HasPrefix(key, listed)
+	})
 	return true
+}
+
+func (w *World) isAway() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.away != nil
 }
 
 // changed keeps the changes of a revision.

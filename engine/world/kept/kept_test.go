@@ -2,6 +2,7 @@ package kept_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +62,12 @@ func (c *closing) Close() error { return errors.Join(c.World.Close(), c.store.Cl
 type lossy struct {
 	engine.World
 	lost atomic.Bool
+	why  error // set before lost; nil is ErrUnavailable
 }
 
 func (l *lossy) err() error {
 	if l.lost.Load() {
-		return engine.ErrUnavailable
+		return cmp.Or(l.why, engine.ErrUnavailable)
 	}
 	return nil
 }
@@ -206,6 +208,71 @@ func TestStartWithoutStore(t *testing.T) {
 	r.store.lost.Store(true)
 	if _, err := w.List(t.Context(), "m/a/", engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
 		t.Error("the store was lost later:", err)
+	}
+}
+
+// TestLostAfterStart: a store that goes away between the start and the first Watch is as one that was away. A file that has
+// no answer of the store is none.
+func TestLostAfterStart(t *testing.T) {
+	r := newRig(t)
+	if kept.Met(r.path) {
+		t.Error("there is no file, and it counts")
+	}
+	w := r.start()
+	if kept.Met(r.path) {
+		t.Error("a file without an answer counts")
+	}
+	r.store.lost.Store(true)
+	if _, err := w.List(t.Context(), "m/", engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+		t.Error("without a last state:", err)
+	}
+	r.store.lost.Store(false)
+	r.do(engine.Op{Key: "m/a/1", Value: []byte("old")})
+	wantList(t, w, "m/", "m/a/1=old ")
+	_ = w.Close()
+	if !kept.Met(r.path) {
+		t.Error("a file with an answer does not count")
+	}
+
+	w = r.start()
+	r.store.lost.Store(true)
+	rev := wantList(t, w, "m/a/", "m/a/1=old ")
+	r.store.lost.Store(false)
+	r.do(engine.Op{Key: "m/a/2", Value: []byte("new")})
+	if _, err := next(t, w, rev); !errors.Is(err, engine.ErrCompacted) {
+		t.Error("the reader was not told to list again:", err)
+	}
+	wantList(t, w, "m/a/", "m/a/1=old m/a/2=new ")
+}
+
+// TestRefused: a store that refuses this host is not met until it takes the host again.
+func TestRefused(t *testing.T) {
+	r := newRig(t)
+	r.do(engine.Op{Key: "m/1", Value: []byte("a")})
+	w := r.start()
+	wantList(t, w, "m/", "m/1=a ")
+	_ = w.Close()
+	r.store.lost.Store(true)
+	r.store.why = engine.ErrRefused
+	w = r.start()
+	rev := wantList(t, w, "m/", "m/1=a ")
+	ended := make(chan error)
+	go func() { _, err := next(t, w, rev); ended <- err }()
+	for range 100 {
+		r.clock.Advance(1e9)
+	}
+	wantList(t, w, "m/", "m/1=a ")
+	r.store.lost.Store(false)
+	for {
+		select {
+		case err := <-ended:
+			if !errors.Is(err, engine.ErrCompacted) {
+				t.Error("the Watch has met the store:", err)
+			}
+			return
+		default:
+			r.clock.Advance(1e9)
+		}
 	}
 }
 
