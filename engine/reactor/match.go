@@ -3,6 +3,7 @@ package reactor
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -195,13 +196,17 @@ func (v *vertex) hasKey(key string) bool {
 }
 
 // batchKey returns the key that vertices must share to run in one call, empty for a vertex that
-// runs alone.
+// runs alone. It has the semaphores that hosts share: a vertex without them does not wait for the store.
 func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
 	b, ok := engine.As[engine.Batcher](res)
 	if !ok || b.GroupKey() == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s\x00%s\x00%t\x00%d", res.Kind(), b.GroupKey(), noop, m.Timeout)
+	semas, err := sharedSemas(semasIn(m, true))
+	if err != nil {
+		return "" // it runs alone, and fails alone
+	}
+	return fmt.Sprintf("%s\x00%s\x00%t\x00%d\x00%s", res.Kind(), b.GroupKey(), noop, m.Timeout, strings.Join(semas, "\x00"))
 }
 
 func (r *Reactor) noopOf(m *engine.MetaParams) bool {

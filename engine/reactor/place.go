@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -11,10 +12,15 @@ import (
 // semasOf returns the semaphores that vertices ask for: those that hosts share, or the others.
 func semasOf(vs []*vertex, shared bool) (texts []string) {
 	for _, v := range vs {
-		for _, text := range v.meta.Sema {
-			if _, _, is := engine.SharedSema(text); is == shared {
-				texts = append(texts, text)
-			}
+		texts = append(texts, semasIn(v.meta, shared)...)
+	}
+	return texts
+}
+
+func semasIn(m *engine.MetaParams, shared bool) (texts []string) {
+	for _, text := range m.Sema {
+		if _, _, is := engine.SharedSema(text); is == shared {
+			texts = append(texts, text)
 		}
 	}
 	return texts
@@ -40,8 +46,10 @@ func (x *runner) place(whole, ctx context.Context, vs []*vertex, outs []engine.O
 	if len(texts) == 0 {
 		return ctx, func() {}
 	}
-	held, err := x.takePlaces(whole, vs[0], texts)
+	having, end := context.WithCancelCause(whole)
+	held, err := x.takePlaces(having, end, vs[0], texts)
 	if err != nil {
+		end(nil)
 		held.release()
 		for i, v := range vs {
 			if slices.Contains(needs, v) {
@@ -50,20 +58,15 @@ func (x *runner) place(whole, ctx context.Context, vs []*vertex, outs []engine.O
 		}
 		return ctx, func() {}
 	}
-	timed, stop := withTimeout(whole, vs[0].meta.Timeout)
-	placed, end := context.WithCancelCause(timed)
-	for _, lost := range held.lost {
-		go func() {
-			select {
-			case <-lost:
-				end(errPlaceLost)
-			case <-placed.Done():
-			}
-		}()
+	for i, v := range vs {
+		if v.run.job.unwanted.Load() {
+			outs[i] = engine.Outcome{Err: errUnwanted} // another graph has taken effect during the wait
+		}
 	}
+	placed, stop := withTimeout(having, vs[0].meta.Timeout)
 	return placed, func() {
-		end(nil)
 		stop()
+		end(nil)
 		held.release()
 	}
 }
@@ -80,26 +83,63 @@ func (p *semaPlaces) release() {
 	}
 }
 
+// isLost reports whether one of them is lost.
+func (p *semaPlaces) isLost() bool {
+	return slices.ContainsFunc(p.lost, func(lost <-chan struct{}) bool {
+		select {
+		case <-lost:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 // takePlaces takes one after the other, in an order that is the same on all hosts, so that two runs never wait for
-// each other. The run gives its slot back meanwhile.
-func (x *runner) takePlaces(ctx context.Context, lead *vertex, texts []string) (p *semaPlaces, err error) {
+// each other. The run gives its slot back meanwhile. The loss of a place ends ctx by end, also during the wait for
+// another one.
+func (x *runner) takePlaces(ctx context.Context, end context.CancelCauseFunc, lead *vertex, texts []string) (p *semaPlaces, err error) {
 	p = &semaPlaces{}
 	if x.r.opt.Place == nil {
 		return p, errNoPlace
 	}
+	list, err := sharedSemas(texts)
+	if err != nil {
+		return p, err
+	}
 	defer lead.wait(ctx)()
-	slices.Sort(texts)
-	for _, text := range slices.Compact(texts) {
-		name, count, err := engine.ParseSema(text)
-		if err != nil {
-			return p, err
-		}
+	for _, text := range list {
+		name, count, _ := engine.ParseSema(text)
 		topic, name, _ := engine.SharedSema(name)
 		free, lost, err := x.r.opt.Place(ctx, topic, name, count)
 		if err != nil {
 			return p, err
 		}
 		p.free, p.lost = append(p.free, free), append(p.lost, lost)
+		go func() {
+			select {
+			case <-lost:
+				end(errPlaceLost)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	if p.isLost() {
+		return p, errPlaceLost
 	}
 	return p, nil
+}
+
+// sharedSemas returns the texts of semaphores in one form, each once, in an order that is the same on all hosts. Two texts
+// may name one semaphore: all/up and all/up:1.
+func sharedSemas(texts []string) (list []string, err error) {
+	for _, text := range texts {
+		name, count, err := engine.ParseSema(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, name+":"+strconv.Itoa(count))
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }

@@ -28,11 +28,12 @@ type runner struct {
 // job is what a run has to do.
 type job struct {
 	apply    bool
-	pass     bool       // it may change something whatever the budget says
-	spending uint64     // the number of changes that it has taken from the budget; written by the run
-	refill   uint64     // when the budget refused it: how often that was filled again
-	broken   error      // it cannot be run
-	owed     ledger.Run // the refreshes that it acts on, and the targets of its change: law 7
+	pass     bool        // it may change something whatever the budget says
+	unwanted atomic.Bool // set by endRun; the run looks at it after a wait
+	spending uint64      // the number of changes that it has taken from the budget; written by the run
+	refill   uint64      // when the budget refused it: how often that was filled again
+	broken   error       // it cannot be run
+	owed     ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
 	since    int64     // when that began,
@@ -169,6 +170,7 @@ func (v *vertex) endRun() {
 	if j := v.run.job; j != nil && j.joined != nil {
 		j.joined.leave(errUnwanted)
 		j.joined = nil
+		j.unwanted.Store(true)
 	}
 }
 
@@ -343,16 +345,20 @@ func check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome)
 	}
 }
 
-// explain says in an error that the time was over, where it was.
+// explain says in an error that the time was over, or that a place was lost, where that was so.
 func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	cause := context.Cause(ctx)
-	if !errors.Is(cause, errTimeout) || errors.Is(err, errTimeout) {
+	switch {
+	case errors.Is(err, errTimeout), errors.Is(err, errPlaceLost):
 		return err
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	case errors.Is(cause, errPlaceLost) && errors.Is(err, context.Canceled):
+		return cause
+	case !errors.Is(cause, errTimeout) && !errors.Is(cause, errPlaceLost):
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
 		return cause
 	}
 	return fmt.Errorf("%w: %w", cause, err)
