@@ -80,7 +80,7 @@ func (s *Store) finish(l *lease) bool {
 }
 
 // end deletes the keys of a lease as one revision. A Backend that fails keeps the
-// keys; they are deleted by the next call, or when the store is opened again.
+// keys; they are deleted with the next transaction, or when the store is opened again.
 func (s *Store) end(l *lease) error {
 	if !s.finish(l) {
 		return nil

@@ -158,6 +158,33 @@ func TestFailedUpdate(t *testing.T) {
 	}
 }
 
+// TestOverdueLease: the keys of a lease that could not be deleted go with the next transaction that the disk takes.
+func TestOverdueLease(t *testing.T) {
+	b := newBackend()
+	c := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100}).Client()
+	l, err := c.Lease(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+		t.Fatal(err)
+	}
+	b.fail = errors.New("the disk is full")
+	if err := l.Revoke(t.Context()); !errors.Is(err, b.fail) {
+		t.Errorf("Revoke: %v", err)
+	}
+	if _, _, err := c.Txn(t.Context(), nil, put("b")); !errors.Is(err, b.fail) {
+		t.Errorf("Txn: %v", err)
+	}
+	b.fail = nil
+	if _, _, err := c.Txn(t.Context(), nil, put("b")); err != nil || !b.keys["a"].Deleted || b.keys["b"].Deleted {
+		t.Errorf("the next transaction: %v, the keys are %v", err, b.keys)
+	}
+	if err := errors.Join(l.Revoke(t.Context()), c.Close()); err != nil || b.closed.Load() != 1 {
+		t.Error(err, b.closed.Load())
+	}
+}
+
 // TestLastClientCloses: the backend is closed by the last user, or by the end of the last lease of
 // an abandoned one.
 func TestLastClientCloses(t *testing.T) {

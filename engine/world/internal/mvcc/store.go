@@ -3,6 +3,7 @@ package mvcc
 import (
 	"context"
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -24,15 +25,16 @@ type Store struct {
 	keep    Keep
 	limits  engine.Limits
 
-	mu     sync.Mutex
-	queue  []*request    // transactions that wait; the first one's caller works if busy is false
-	busy   bool          // a caller works for a group
-	crowd  bool          // the last group had several, or another one waited behind it
-	wake   chan struct{} // closed and replaced at each new revision, and at the end
-	leases map[int64]*lease
-	last   int64 // the greatest number of a lease
-	users  int   // Clients that are open
-	closed bool
+	mu      sync.Mutex
+	queue   []*request    // transactions that wait; the first one's caller works if busy is false
+	busy    bool          // a caller works for a group
+	crowd   bool          // the last group had several, or another one waited behind it
+	wake    chan struct{} // closed and replaced at each new revision, and at the end
+	leases  map[int64]*lease
+	overdue map[int64]*lease // whose keys the Backend could not delete: the next group does
+	last    int64            // the greatest number of a lease
+	users   int              // Clients that are open
+	closed  bool
 }
 
 // New returns a Store over a Backend, in which no lease of an earlier process may be
@@ -40,7 +42,7 @@ type Store struct {
 func New(b Backend, c engine.Clock, k Keep) *Store {
 	return &Store{
 		backend: b, clock: c, keep: k, limits: engine.DefaultLimits(),
-		wake: make(chan struct{}), leases: map[int64]*lease{},
+		wake: make(chan struct{}), leases: map[int64]*lease{}, overdue: map[int64]*lease{},
 	}
 }
 
@@ -104,7 +106,7 @@ func (s *Store) work() {
 		runtime.Gosched()
 		s.mu.Lock()
 	}
-	group := s.queue
+	group := append(s.late(), s.queue...)
 	s.queue = nil
 	s.mu.Unlock()
 	news, err := s.commit(group)
@@ -116,8 +118,9 @@ func (s *Store) work() {
 	for _, r := range group {
 		if err != nil {
 			r.rev, r.ok, r.err = 0, false, err
-		} else if r.ends != nil {
-			delete(s.leases, r.ends.number)
+		}
+		if r.ends != nil {
+			s.ended(r.ends, err)
 		}
 	}
 	s.crowd = len(group) > 1 || len(s.queue) > 0
@@ -126,6 +129,24 @@ func (s *Store) work() {
 	for _, r := range group {
 		close(r.done)
 	}
+}
+
+// late returns requests for the leases that are overdue, oldest first. Its caller holds mu.
+func (s *Store) late() (list []*request) {
+	for _, n := range slices.Sorted(maps.Keys(s.overdue)) {
+		list = append(list, &request{ends: s.overdue[n], done: make(chan struct{})})
+	}
+	return list
+}
+
+// ended notes how the end of a lease was written. Its caller holds mu.
+func (s *Store) ended(l *lease, err error) {
+	if err != nil {
+		s.overdue[l.number] = l
+		return
+	}
+	delete(s.leases, l.number)
+	delete(s.overdue, l.number)
 }
 
 // pass gives the work to the first that waits.
