@@ -89,6 +89,11 @@ func (s Store) request(ctx context.Context, ttl time.Duration, x Semaphore, hold
 		queued()
 		err = s.turn(inner, x, key)
 	}
+	select {
+	case <-h.lease.Done():
+		cancel(errLease) // a store refuses a lease that has ended: that is a loss, and no refusal
+	default:
+	}
 	if inner.Err() != nil {
 		err = context.Cause(inner)
 	}

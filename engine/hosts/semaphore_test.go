@@ -116,6 +116,35 @@ func TestSemaphoreLost(t *testing.T) {
 	})
 }
 
+// late is a store in which the first lease ends just before its request is written.
+type late struct {
+	dying
+	did bool
+}
+
+func (l *late) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+	if !l.did {
+		l.did = true
+		if err := l.last.Revoke(ctx); err != nil {
+			return 0, false, err
+		}
+	}
+	return l.dying.Txn(ctx, compares, ops)
+}
+
+// TestSemaphoreLeaseEnds: a request whose own lease has ended is refused by the store, and asked again.
+func TestSemaphoreLeaseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &late{dying: dying{faulty: faulty{World: memory.New()}}}
+		one := hosts.Semaphore{Topic: "all", Name: "x", Count: 1}
+		h, err := hosts.Store{World: w, Clock: engine.SystemClock{}}.Acquire(t.Context(), time.Minute, one, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Release()
+	})
+}
+
 // TestSemaphoreEnds: a wait ends with its context, and leaves nothing behind; a refusal is an error, a loss is waited out.
 func TestSemaphoreEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
