@@ -464,15 +464,19 @@ func TestNewStore(t *testing.T) {
 	h.wants("two", 2, deploy.StateConverged, "")
 }
 
-// TestStopped: a host that has a stopped deploy keeps it without a complaint while the next one goes to other hosts.
+// TestStopped: a host that has a stopped deploy keeps it without a complaint while the next one goes to other hosts. The host
+// begins anew, so its first report comes after it has read the rollout.
 func TestStopped(t *testing.T) {
-	r := newRig(t)
-	h := r.start("h", "")
+	r, dir := newRig(t), t.TempDir()
+	h := r.start("h", dir)
 	r.put("one")
 	r.put("fails")
 	h.wants("fails", 2, deploy.StateFailed, "")
+	h.end()
+	if _, _, err := r.world.Txn(t.Context(), nil, []engine.Op{{Key: deploy.ReportKey("h"), Delete: true}}); err != nil {
+		t.Fatal(err)
+	}
 	r.set(deploy.RolloutKey("all"), deploy.Rollout{Number: 3, Base: 1, State: deploy.Running, Hosts: []string{"another"}})
-	h.wants("fails", 2, deploy.StateFailed, "")
-	time.Sleep(50 * time.Millisecond)
+	h = r.start("h", dir)
 	h.wants("fails", 2, deploy.StateFailed, "")
 }
