@@ -61,8 +61,9 @@ func (c *closing) Close() error { return errors.Join(c.World.Close(), c.store.Cl
 // lossy is a store that can be out of reach.
 type lossy struct {
 	engine.World
-	lost atomic.Bool
-	why  error // set before lost; nil is ErrUnavailable
+	lost  atomic.Bool
+	asked atomic.Int32 // calls of Get
+	why   error        // set before lost; nil is ErrUnavailable
 }
 
 func (l *lossy) err() error {
@@ -73,6 +74,7 @@ func (l *lossy) err() error {
 }
 
 func (l *lossy) Get(ctx context.Context, key string) (engine.KV, error) {
+	l.asked.Add(1)
 	if err := l.err(); err != nil {
 		return engine.KV{}, err
 	}
@@ -258,8 +260,13 @@ func TestRefused(t *testing.T) {
 	rev := wantList(t, w, "m/", "m/1=a ")
 	ended := make(chan error)
 	go func() { _, err := next(t, w, rev); ended <- err }()
-	for range 100 {
+	for r.store.asked.Load() < 3 {
 		r.clock.Advance(1e9)
+		select {
+		case err := <-ended:
+			t.Fatal("a store that refuses counts as met: ", err)
+		default:
+		}
 	}
 	wantList(t, w, "m/", "m/1=a ")
 	r.store.lost.Store(false)
