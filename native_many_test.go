@@ -86,8 +86,8 @@ func noopObject(tb testing.TB, nb *model.NB, i, n int) *model.Object {
 func runMany(tb testing.TB, n int) *manyObjects {
 	tb.Helper()
 	w := worldmem.New()
-	m := &manyObjects{nb: storeObjects(tb, w, n), swap: make(chan mgmt.Swap, 100)}
-	front := native.New(m.nb, native.Options{})
+	storeObjects(tb, w, n)
+	m := &manyObjects{swap: make(chan mgmt.Swap, 100)}
 	rested := make(chan bool, 1)
 	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: w, Observer: mgmt.Observer{
 		Swapped: func(s mgmt.Swap) { m.swap <- s },
@@ -104,6 +104,11 @@ func runMany(tb testing.TB, n int) *manyObjects {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	admission := &native.Admission{Kinds: engine.DefaultRegistry, Graph: func(ctx context.Context, f func(native.Graph) error) error {
+		return e.Look(ctx, func(r mgmt.Running) error { return f(r) })
+	}}
+	m.nb = model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{Admit: admission.Admit})
+	front := native.New(m.nb, native.Options{})
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 2)
 	begin := time.Now()

@@ -27,7 +27,10 @@ import (
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
 // engine's from then on.
 func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
-	return e.change(ctx, func(s *session, st *reactor.Stage) error { return s.upsert(ctx, st, part) })
+	return e.change(ctx, func(s *session, st *reactor.Stage) error {
+		s.follows = false // the frontend does not know of the part
+		return s.upsert(ctx, st, part)
+	})
 }
 
 // Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
@@ -36,10 +39,13 @@ func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
 // resource with the metaparameter reverse is undone, as by a whole graph without it, and at the cost of that. The law of Upsert
 // holds. Callable as Upsert.
 func (e *Engine) Delete(ctx context.Context, ids ...string) error {
-	return e.change(ctx, func(s *session, st *reactor.Stage) error { return s.remove(ctx, st, ids) })
+	return e.change(ctx, func(s *session, st *reactor.Stage) error {
+		s.follows = false
+		return s.remove(ctx, st, ids)
+	})
 }
 
-// change does something to a part of the graph with a stage.
+// change does something with the graph that runs, while no other graph is put into effect.
 func (e *Engine) change(ctx context.Context, do func(*session, *reactor.Stage) error) error {
 	if _, err := e.running(ctx); err != nil {
 		return err
@@ -48,7 +54,6 @@ func (e *Engine) change(ctx context.Context, do func(*session, *reactor.Stage) e
 		return err
 	}
 	defer func() { <-e.session.using }()
-	e.session.follows = false
 	return e.session.staged(ctx, func(st *reactor.Stage) error { return do(e.session, st) })
 }
 
