@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -20,10 +21,14 @@ type Outcome struct {
 // the reasons to aside, by id. A caller builds the copy, and calls PutAside again while that finds faults. It does not
 // alter d.
 func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Diagnostics) *Declared {
-	a := &asider{optional: map[string]*Declaration{}, aside: aside, now: map[string]bool{}}
+	a := &asider{optional: map[string]*Declaration{}, own: map[string]string{}, firm: map[string]bool{}, aside: aside, now: map[string]bool{}}
 	for i := range d.Resources {
-		if r := &d.Resources[i]; r.Optional {
-			a.optional[idOf(r.Kind, r.Name)] = r
+		r := &d.Resources[i]
+		id, inGraph := r.ID(), qualifiedID(r)
+		if r.Optional {
+			a.optional[id], a.own[inGraph] = r, id
+		} else {
+			a.firm[id], a.firm[inGraph] = true, true
 		}
 	}
 	for _, f := range found {
@@ -43,16 +48,33 @@ func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Dia
 // asider is one call of PutAside.
 type asider struct {
 	optional map[string]*Declaration // by id
+	own      map[string]string       // the ids of those, by the ids that they have in a graph
+	firm     map[string]bool         // the ids of the resources that are not optional
 	aside    map[string]schema.Diagnostics
 	now      map[string]bool // the ids that this call puts aside
 }
 
 // put puts a resource aside if it is optional.
 func (a *asider) put(id string, why schema.Diagnostic) {
+	id = a.name(id)
 	if a.optional[id] != nil {
 		a.now[id] = true
 		a.aside[id] = append(a.aside[id], why)
 	}
+}
+
+// name returns the id of an optional resource that has another id in a graph, because of its target. Other ids stay as they are.
+func (a *asider) name(id string) string {
+	if a.optional[id] == nil && a.own[id] != "" {
+		return a.own[id]
+	}
+	return id
+}
+
+// stays reports whether a resource that is not optional has an id, or the one that an optional resource has in a graph.
+func (a *asider) stays(id string) bool {
+	r := a.optional[id]
+	return a.firm[id] || r != nil && a.firm[qualifiedID(r)]
 }
 
 // dependents puts aside the resources that come after one of those, or receive from it.
@@ -60,14 +82,14 @@ func (a *asider) dependents() {
 	after := map[string][]string{} // by id: the ids that depend on it
 	for id, r := range a.optional {
 		for _, ref := range slices.Concat(r.Depend, r.Listen) {
-			to := refID(ref.Ref)
+			to := a.name(refID(ref.Ref))
 			after[to] = append(after[to], id)
 		}
 		for _, ref := range slices.Concat(r.Before, r.Notify) {
-			after[id] = append(after[id], refID(ref.Ref))
+			after[id] = append(after[id], a.name(refID(ref.Ref)))
 		}
 		for _, v := range r.Recv {
-			to := refID(v.From)
+			to := a.name(refID(v.From))
 			after[to] = append(after[to], id)
 		}
 	}
@@ -76,6 +98,9 @@ func (a *asider) dependents() {
 		todo = append(todo, id)
 	}
 	for slices.Sort(todo); len(todo) > 0; todo = todo[1:] {
+		if a.stays(todo[0]) {
+			continue // those that depend on it have the other one
+		}
 		slices.Sort(after[todo[0]])
 		for _, id := range after[todo[0]] {
 			if r := a.optional[id]; r != nil && !a.now[id] {
@@ -91,7 +116,7 @@ func (a *asider) rest(all []Declaration) []Declaration {
 	out := make([]Declaration, 0, len(all)-len(a.now))
 	for _, r := range all {
 		if r.Optional {
-			if a.now[idOf(r.Kind, r.Name)] {
+			if a.now[r.ID()] {
 				continue
 			}
 			r.Before, r.Notify = a.without(r.Before), a.without(r.Notify)
@@ -103,11 +128,23 @@ func (a *asider) rest(all []Declaration) []Declaration {
 
 // without returns the references that lead to a resource that is not aside.
 func (a *asider) without(refs []RefDecl) []RefDecl {
-	gone := func(r RefDecl) bool { return a.aside[refID(r.Ref)] != nil }
+	gone := func(r RefDecl) bool {
+		id := a.name(refID(r.Ref))
+		return a.aside[id] != nil && !a.stays(id)
+	}
 	if !slices.ContainsFunc(refs, gone) {
 		return refs
 	}
 	return slices.DeleteFunc(slices.Clone(refs), gone)
+}
+
+// qualifiedID is the id that a declaration has in a graph if its kind has targets.
+func qualifiedID(r *Declaration) string {
+	id, on := r.ID(), targetOf(r)
+	if ref, err := schema.ParseRef(id); err == nil && on != "" {
+		return idOf(ref.Kind, engine.NameOn(ref.Name, on))
+	}
+	return id
 }
 
 func refID(r schema.Ref) string { return idOf(r.Kind, r.Name) }
