@@ -45,6 +45,7 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 	}
 	o := model.Options{Origin: originOf(host), Admit: admission.Admit, Log: log}
 	s.set(&o)
+	admission.Sealed = o.Sealed
 	return model.Open(w, a.tables(), o)
 }
 

@@ -45,7 +45,8 @@ func (nb *NB) Try(ctx context.Context, f func(tx *Tx) error) error {
 	return tx.admit()
 }
 
-// Altered is an object before and after a transaction, nil where it is absent.
+// Altered is an object before and after a transaction, nil where it is absent. Now has the secrets that the writer has given in
+// clear, so that they can be judged; those that were stored before are encrypted.
 type Altered struct{ Was, Now *Object }
 
 // Write says how a change is made. The zero value is good.

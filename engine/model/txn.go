@@ -289,6 +289,7 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	if was != nil && o.id != was.id {
 		return nil, m.fault(Validation, was.id, "id", "an object keeps its id; create another one instead")
 	}
+	clear := o
 	o, err := tx.nb.seal(tx.ctx, o)
 	if err != nil {
 		return nil, err
@@ -314,7 +315,7 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	}
 	tx.do(engine.Op{Key: keys.record(o.Topic(), m, o.id), Value: text})
 	tx.now = append(tx.now, o)
-	tx.note(was, o)
+	tx.note(was, clear)
 	return o, nil
 }
 

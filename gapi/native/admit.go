@@ -34,6 +34,9 @@ type Admission struct {
 	// Graph calls f with the graph that runs. nil stands for an empty graph. Its error ErrBusy says that no graph can be looked at soon,
 	// and that f was not called: then references may lead to resources that are not seen.
 	Graph func(ctx context.Context, f func(Graph) error) error
+	// Sealed reports whether the text of a secret is encrypted, as in model.Options. The clear text of such a parameter is not known
+	// here, so no fault of the parameter counts. nil stands for a store without secrets.
+	Sealed func(text string) bool
 }
 
 // ErrBusy says that the graph cannot be looked at, since another one is being put into effect, or none runs yet.
@@ -51,12 +54,12 @@ func (a *Admission) Admit(ctx context.Context, tx *model.Tx, changes []model.Alt
 			others = append(others, c)
 		}
 	}
-	elsewhere := &judge{reg: a.Kinds(), tx: tx, partial: true}
+	elsewhere := &judge{reg: a.Kinds(), tx: tx, sealed: a.Sealed, partial: true}
 	err := elsewhere.judge(others)
 	if len(own) == 0 {
 		return err
 	}
-	here := &judge{reg: a.Kinds(), tx: tx}
+	here := &judge{reg: a.Kinds(), tx: tx, sealed: a.Sealed}
 	if a.Graph == nil {
 		return errors.Join(err, here.judge(own))
 	}
@@ -76,7 +79,8 @@ type judge struct {
 	reg     *engine.Registry
 	tx      *model.Tx
 	graph   Graph // nil for none
-	partial bool  // references may lead to unknown resources
+	sealed  func(text string) bool
+	partial bool // references may lead to unknown resources
 }
 
 // judge returns all faults of the objects. Nothing is kept for the next transaction, since the store and the graph may be others
@@ -107,7 +111,9 @@ func (j *judge) judge(changes []model.Altered) error {
 			d.Suggestion = "" // the part knows few names, and its own helps no one
 		}
 		if o := objects[d.Resource]; o != nil && d.Severity == schema.Error {
-			errs = append(errs, fault(o, fieldOf(o.Model(), d), d.Message, d.Suggestion))
+			if field := fieldOf(o.Model(), d); !j.isSealed(o, field) {
+				errs = append(errs, fault(o, field, d.Message, d.Suggestion))
+			}
 		} else if d.Severity == schema.Error {
 			errs = append(errs, fault(changes[0].Now, "id", d.Message, d.Suggestion))
 		}
@@ -148,6 +154,30 @@ func fieldOf(m *model.Model, d schema.Diagnostic) string {
 		}
 	}
 	return "id"
+}
+
+// isSealed reports whether a field, or the one that it is a part of, has a cipher text.
+func (j *judge) isSealed(o *model.Object, field string) bool {
+	return j.sealed != nil && j.anySealed(o.Get(field[:strings.IndexAny(field+".", ".[")]))
+}
+
+// anySealed reports whether a value has a cipher text.
+func (j *judge) anySealed(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return j.sealed(v)
+	case schema.Secret:
+		return j.sealed(v.Reveal())
+	case []any:
+		return slices.ContainsFunc(v, j.anySealed)
+	case map[string]any:
+		for _, item := range v {
+			if j.anySealed(item) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inGraph returns a running vertex that is of no object, nil for none.
