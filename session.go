@@ -52,6 +52,7 @@ type session struct {
 	importer  *importer
 	follows   bool             // the graph in effect is the last one of the frontend; under using
 	aside     map[string]put   // of the same: the resources that were put aside
+	elsewhere map[string]bool  // of the last whole one: the resources that run under another id, since they have a target
 	kinds     *engine.Registry // it was built with
 	renamed   atomic.Bool      // the last graphs have brought or taken names, and effect was not told
 }

@@ -74,6 +74,7 @@ func (s *session) useWhole(ctx context.Context, d *gapi.Declared, input string) 
 	s.warn(s.importer.unsaid(notes))
 	s.aside = map[string]put{}
 	s.keepAside(d.Resources, aside)
+	s.keepElsewhere(d.Resources)
 	return append(notes, warnings...), nil
 }
 
@@ -123,6 +124,7 @@ var errWhole = errors.New("the whole graph is asked for")
 //   - A resource that runs is at fault, or something depends on a resource that goes.
 //   - A new fault may concern a resource that is not in the part.
 //   - Another host, or another frontend, has brought a resource of the same name.
+//   - A resource has a target, or had one: it runs under the id of the target.
 func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 	p := s.parts.Load()
 	part := &gapi.Declared{Name: d.Name, Noop: d.Noop, Authored: d.Authored, Thorough: d.Thorough}
@@ -142,6 +144,8 @@ func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 			delete(left, id)
 		} else if p.Find(id) != nil {
 			remove = append(remove, id)
+		} else {
+			return errWhole // it runs under another id, as one with a target does
 		}
 	}
 	for id, r := range s.aside {
@@ -178,7 +182,17 @@ func (s *session) plain(r *gapi.Declaration) bool {
 	id := r.ID()
 	_, aside := s.aside[id]
 	_, collected := s.importer.inEffect[id]
-	return r.Optional && !collected && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
+	return r.Optional && !collected && !s.elsewhere[id] && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
+}
+
+// keepElsewhere notes which of the resources of a whole graph run under another id than their own.
+func (s *session) keepElsewhere(list []gapi.Declaration) {
+	s.elsewhere = map[string]bool{}
+	for i := range list {
+		if r := &list[i]; r.Optional && gapi.Qualified(s.kinds, *r).Name != r.Name {
+			s.elsewhere[r.ID()] = true
+		}
+	}
 }
 
 // keepAside notes which of some resources were put aside.
