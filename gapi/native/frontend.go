@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,7 +162,7 @@ func (r *reader) once(ctx context.Context) (*gapi.Declared, error) {
 		}
 	}
 	r.set = newSet()
-	return r.declared(r.take(all), true), nil
+	return r.declared(r.take(all, true), true), nil
 }
 
 // used reports whether the store is open. An unused store has no objects, and a question would open it.
@@ -197,7 +198,7 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 			if fresh {
 				r.set = newSet()
 			}
-			if d = r.declared(r.take(changes), fresh || asked); !p.knows() {
+			if d = r.declared(r.take(changes, fresh), fresh || asked); !p.knows() {
 				d.Done = nil // the statuses of the daemon before tell more than a graph that is empty for now
 			}
 		}
@@ -207,8 +208,15 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 	}
 }
 
-// take takes changes over, and returns the objects before and after them.
-func (r *reader) take(all []model.Change) []moved {
+// take takes changes over, and returns the objects before and after them. Unless they are all that there is, one that is older
+// than its object is left out: a topic may tell of a change after the next topic has told of a later move.
+func (r *reader) take(all []model.Change, fresh bool) []moved {
+	if !fresh {
+		all = slices.DeleteFunc(all, func(c model.Change) bool {
+			e := r.set.at(ident{c.Model.Table(), c.ID})
+			return e != nil && c.Revision < e.revision
+		})
+	}
 	list := make([]moved, len(all))
 	r.entries(all, list)
 	for i := range list {
@@ -417,7 +425,9 @@ func (p *pump) put(fresh bool, changes []model.Change) {
 	for _, c := range changes {
 		id := ident{c.Model.Table(), c.ID}
 		if at, ok := p.index[id]; ok {
-			p.list[at] = c
+			if c.Revision >= p.list[at].Revision { // the topics are told of one after another
+				p.list[at] = c
+			}
 			continue
 		}
 		p.index[id] = len(p.list)
