@@ -186,7 +186,7 @@ func (f *feed) watch(ctx context.Context) error {
 			return err
 		}
 		f.since = b.Revision
-		changes := slices.DeleteFunc(b.Changes, func(c model.Change) bool { return b.Revision <= f.listed[c.Model] })
+		changes := slices.DeleteFunc(b.Changes, func(c model.Change) bool { return c.Revision <= f.listed[c.Model] })
 		if len(changes) == 0 {
 			if err := f.put(ctx, message(Change{Action: bookmark, Revision: b.Revision}, true)); err != nil {
 				return err

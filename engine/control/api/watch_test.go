@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // event is a server-sent event.
@@ -370,4 +372,25 @@ func TestRecords(t *testing.T) {
 	if len(done) != 1 || fmt.Sprint(done[0].Newer, done[0].Broken) != "[2] [3]" {
 		t.Errorf("%+v", done)
 	}
+}
+
+// topical is a store that lets a host watch single topics alone.
+type topical struct{ engine.World }
+
+func (w topical) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+	if prefix == model.Records {
+		return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, engine.ErrRefused) }
+	}
+	return w.World.Watch(ctx, prefix, from)
+}
+
+// TestWatchTopics: a change of one topic is told while the other topics are quiet.
+func TestWatchTopics(t *testing.T) {
+	r := newRigOn(t, topical{memory.New()}, api.Options{}, port(t))
+	r.want(t, 201, "POST", ports, `{"id": "1", "mac": "m", "topic": "host:a"}`)
+	s := r.watch(t, "?topic=host:a,host:b", "")
+	s.want("object", "1")
+	s.want("synced", "")
+	r.want(t, 201, "POST", ports, `{"id": "2", "mac": "m", "topic": "host:a"}`)
+	s.want("create", "2")
 }
