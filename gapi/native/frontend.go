@@ -208,8 +208,8 @@ func (r *reader) follow(ctx context.Context, p *pump, yield func(*gapi.Declared,
 	}
 }
 
-// take takes changes over, and returns the objects before and after them. Unless they are all that there is, one that is older
-// than its object is left out: a topic may tell of a change after the next topic has told of a later move.
+// take takes changes over, and returns the objects before and after them. A fresh list is the whole store. In another list
+// a change that is older than its object is left out: a topic may tell of it after another topic has told of a later move.
 func (r *reader) take(all []model.Change, fresh bool) []moved {
 	if !fresh {
 		all = slices.DeleteFunc(all, func(c model.Change) bool {
@@ -418,7 +418,7 @@ func (p *pump) follow(ctx context.Context, reached func()) error {
 func (p *pump) put(fresh bool, changes []model.Change) {
 	p.mu.Lock()
 	p.begun, p.known = true, true
-	if fresh { // what waited is older than all that there is
+	if fresh { // the waiting changes are older than these
 		p.fresh, p.list = true, p.list[:0]
 		clear(p.index)
 	}

@@ -31,7 +31,7 @@ type RemovalHost struct {
 
 // removeObject takes one step of a removal: it sets the thing absent, or deletes the object where each host has done so.
 // It does not wait: the answer is 202 with the hosts that are missing, and the caller asks again. So the death of
-// either leaves an object whose state is absent, and no thing that nobody declares.
+// either leaves an object whose state is absent, and no thing without a declaration.
 func (a *API) removeObject(r *http.Request) (any, error) {
 	m, err := a.model(r)
 	if err != nil {
@@ -74,8 +74,8 @@ func stateKey(m *model.Model, id string) (string, error) {
 		Message: m.Table() + " has no state absent, so a removal cannot be asked for: set the object to the state that you want, wait for its status, and delete it without remove"}
 }
 
-// setAbsent writes the object as absent, unless it is. A kind that refuses other fields beside absent gets only those that
-// name the thing.
+// setAbsent writes the object as absent, unless it is. A kind that refuses other fields together with absent gets only the fields
+// with the name of the thing.
 func (a *API) setAbsent(r *http.Request, m *model.Model, id, key string) (o *model.Object, err error) {
 	check := conditions(r)
 	for _, few := range []bool{false, true} {
