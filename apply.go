@@ -4,10 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
+	"slices"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/graph"
 )
 
 // Verdict is what became of one graph.
@@ -59,7 +64,7 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 	v := s.verdict(warnings, err)
 	e.heldGraph.Store(heldBy(v.Held(), true))
 	if err != nil {
-		e.stream.tell(Event{Kind: EventRefused, Err: err})
+		e.tell(Event{Kind: EventRefused, Err: err})
 	}
 	return v, err
 }
@@ -100,24 +105,220 @@ func heldBy(why *reactor.RemovalsError, applied bool) *heldGraph {
 	return &heldGraph{why, applied}
 }
 
-// Start is Run on a goroutine of its own. It returns when the graphs begin to be read, and Apply
-// and all other methods answer. The error is that of the store, the host or the reactor; then
-// nothing runs. The frontend may be nil, as of Run. Call Wait after it.
-func (e *Engine) Start(ctx context.Context, f gapi.Frontend) error {
-	s, err := e.begin(ctx, options{Options: e.config.opt})
+// Upsert changes resources of the graph that runs, or adds them, at the cost of the part alone, and returns the verdict on it. The
+// error is schema.Diagnostics where the part is bad, a *graph.CycleError, or the error of a resource that can't be initialised; then
+// nothing has changed. It returns when the part is in effect, which is before it has converged.
+//
+// A part is declared like a graph. It may refer to resources that run and are not in it. Edges that a resource of the part had
+// declared before give way to its new ones; edges that others have declared stay.
+//
+// Law: the graph that runs is the one that would run if the whole graph, with the part, had been handed over. Automatic edges,
+// groups, clashes and secrets are those of the whole. A part costs what it is about, and what asks for that. These parts cost what
+// the whole graph costs: the first one after a whole graph; one that alters a resource which runs in a group, or might, or lets it notify or come
+// later; one after which an automatic edge would close a cycle; and one that asks for all files below a folder, or makes such a file.
+//
+// The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph.
+// Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
+// engine's from then on.
+func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
+	return e.change(ctx, func(s *session, st *reactor.Stage) error {
+		s.follows = false // the frontend does not know of the part
+		return s.upsert(ctx, st, part)
+	})
+}
+
+// Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
+// *reactor.UnknownResourceError, a *reactor.ReferredError where a resource that stays has declared an edge to a removed one, refers to it
+// by a parameter or receives from it, or a *reactor.RemovalsError where Options.MaxRemovals holds it; then nothing has changed. A
+// resource with the metaparameter reverse is undone, as by a whole graph without it, and at the cost of that. The law of Upsert
+// holds. Callable as Upsert.
+func (e *Engine) Delete(ctx context.Context, ids ...string) error {
+	return e.change(ctx, func(s *session, st *reactor.Stage) error {
+		s.follows = false
+		return s.remove(ctx, st, ids)
+	})
+}
+
+// change does something with the graph that runs, while no other graph is put into effect.
+func (e *Engine) change(ctx context.Context, do func(*session, *reactor.Stage) error) error {
+	if _, err := e.running(ctx); err != nil {
+		return err
+	}
+	if err := e.session.enter(ctx); err != nil { // a stage ends before the session has noted its graph
+		return err
+	}
+	defer func() { <-e.session.using }()
+	return e.session.staged(ctx, func(st *reactor.Stage) error { return do(e.session, st) })
+}
+
+// staged does something to the graph that runs. The caller holds using.
+func (s *session) staged(ctx context.Context, do func(*reactor.Stage) error) error {
+	st, err := s.reactor.Stage(ctx)
 	if err != nil {
 		return err
 	}
-	go func() {
-		defer close(e.done)
-		e.err = s.whole(ctx, f)
-	}()
+	defer st.Drop()
+	return do(st)
+}
+
+// upsert puts a declared part into effect, and removes some vertices.
+func (s *session) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declared, remove ...string) error {
+	draft := gapi.NewPart(s.e.registry(), d, running{s.parts.Load(), st, remove})
+	if g := draft.Graph(); g != nil {
+		s.limit(g)
+		st.Compare(g)
+	}
+	part, diags := draft.Check(st.SameAt)
+	if part, diags = gapi.CheckMachine(part, diags, machineOf(s.host), st.SameAt); part == nil {
+		return diags
+	}
+	if len(diags) > 0 {
+		s.e.tell(Event{Kind: EventWarned, Warnings: diags})
+	}
+	s.hide(part)
+	if err := s.mayRemove(st, part, remove); err != nil {
+		return err
+	}
+	return s.alter(ctx, st, part, remove...)
+}
+
+// remove removes vertices.
+func (s *session) remove(ctx context.Context, st *reactor.Stage, ids []string) error {
+	if err := s.mayRemove(st, nil, ids); err != nil {
+		return err
+	}
+	return s.alter(ctx, st, nil, ids...)
+}
+
+// mayRemove refuses to remove unknown resources, and resources that others refer to. A part may alter those others.
+func (s *session) mayRemove(st *reactor.Stage, part *engine.Graph, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	for _, id := range ids {
+		if st.Find(id) == nil && s.parts.Load().Find(id) == nil {
+			return &reactor.UnknownResourceError{Resource: id}
+		}
+	}
+	if s.refers == nil {
+		s.refers = gapi.NewReferrers(s.parts.Load().Declared())
+	}
+	gone, by := s.refers.To(ids, func(by string) bool {
+		if part == nil {
+			return false
+		}
+		i, ok := part.Index(by)
+		return ok && part.Value(i) != nil
+	})
+	if by != "" {
+		return &reactor.ReferredError{Resource: gone, By: by}
+	}
 	return nil
 }
 
-// Wait waits for the end of what Start began, and returns what Run would have returned. Callable
-// more than once, from any goroutine.
-func (e *Engine) Wait() error {
-	<-e.done
-	return e.err
+// alter puts a part into effect, and removes some vertices.
+func (s *session) alter(ctx context.Context, st *reactor.Stage, part *engine.Graph, remove ...string) error {
+	p := s.parts.Load()
+	c, err := p.Change(ctx, s.host, part, remove...)
+	if err != nil {
+		return err
+	}
+	if gone, by := c.Referrer(); by != "" {
+		return &reactor.ReferredError{Resource: gone, By: by}
+	}
+	if c.Whole == "" {
+		c.Notes.Log(ctx, s.opt.Logger)
+		err = st.Change(ctx, c.Part, c.Remove...)
+		if _, cyclic := errors.AsType[*graph.CycleError](err); !cyclic {
+			return s.altered(c, err)
+		}
+	}
+	st.Drop()
+	return s.wholly(ctx, p.Whole(c))
 }
+
+// altered notes that a part is in effect, if it is.
+func (s *session) altered(c *transform.Change, err error) error {
+	if err != nil {
+		return err
+	}
+	p := s.parts.Load()
+	p.Take(c)
+	brought := map[string]*engine.Vertex{}
+	for id, v := range c.Brought() {
+		s.refers.Set(id, v.Res)
+		s.memory.Forget(id)
+		brought[id] = v
+	}
+	for _, id := range c.Remove {
+		s.refers.Set(id, nil)
+		s.memory.Forget(id)
+	}
+	s.sharing.Part(brought, c.Remove)
+	s.tellGraph(false)
+	return nil
+}
+
+// wholly puts the whole graph into effect with a part that needs that. The caller holds using.
+func (s *session) wholly(ctx context.Context, g *engine.Graph) error {
+	if _, err := g.Sort(); err != nil {
+		return err
+	}
+	st, err := s.reactor.Stage(ctx)
+	if err != nil {
+		return err
+	}
+	defer st.Drop()
+	if err := s.commit(ctx, st, g, s.noop, transform.Known{}); err != nil {
+		return err
+	}
+	s.tellGraph(false)
+	return nil
+}
+
+// Running is the graph that runs, as Engine.Look shows it.
+type Running interface {
+	gapi.Running
+	// After yields the ids of the vertices that a declared edge leads to, each with the id of the vertex that has declared the edge.
+	After(id string) iter.Seq2[string, string]
+}
+
+// Look calls f with the graph that runs, while no other graph is put into effect. It costs what f asks for. f calls no method of the
+// Engine, and keeps nothing of what it was shown. Callable as Upsert.
+func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
+	return e.change(ctx, func(s *session, st *reactor.Stage) error { return f(running{s.parts.Load(), st, nil}) })
+}
+
+// running is the graph that runs, for a part of it, while a stage is held. It lacks the resources that the part removes.
+type running struct {
+	*transform.Parts
+	st   *reactor.Stage
+	goes []string
+}
+
+// Find implements gapi.Running.
+func (r running) Find(id string) *engine.Vertex {
+	if slices.Contains(r.goes, id) {
+		return nil
+	}
+	return r.Parts.Find(id)
+}
+
+// Receivers implements gapi.Running.
+func (r running) Receivers(id string) []string {
+	return slices.DeleteFunc(r.st.Receivers(id), func(by string) bool { return slices.Contains(r.goes, by) })
+}
+
+// Sharing implements gapi.Running.
+func (r running) Sharing(u engine.ResUID) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for id := range r.Parts.Sharing(u) {
+			if !slices.Contains(r.goes, id) && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// After implements Running.
+func (r running) After(id string) iter.Seq2[string, string] { return r.Parts.After(id) }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,8 +15,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/stream"
 )
 
 // Engine runs the graphs of one Config. Config.Start returns one that runs, and Config.Engine one to call Run, Start, Plan
@@ -32,8 +33,8 @@ type Engine struct {
 	host    engine.Host
 	session *session
 
-	stream   stream
-	observer *reader // of the stream, for Options.Observer; set with ready
+	stream   stream.Stream[Event]
+	observer *stream.Reader[Event] // of the stream, for Options.Observer; set with ready
 
 	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
 	reloads chan chan Verdict               // see Reload
@@ -91,6 +92,28 @@ func (e *Engine) Run(ctx context.Context, f gapi.Frontend) error {
 	return e.runWith(ctx, f, options{Options: e.config.opt})
 }
 
+// Start is Run on a goroutine of its own. It returns when the graphs begin to be read, and Apply
+// and all other methods answer. The error is that of the store, the host or the reactor; then
+// nothing runs. The frontend may be nil, as of Run. Call Wait after it.
+func (e *Engine) Start(ctx context.Context, f gapi.Frontend) error {
+	s, err := e.begin(ctx, options{Options: e.config.opt})
+	if err != nil {
+		return err
+	}
+	go func() {
+		defer close(e.done)
+		e.err = s.whole(ctx, f)
+	}()
+	return nil
+}
+
+// Wait waits for the end of what Start began, and returns what Run would have returned. Callable
+// more than once, from any goroutine.
+func (e *Engine) Wait() error {
+	<-e.done
+	return e.err
+}
+
 // runWith is Run with the options of this run.
 func (e *Engine) runWith(ctx context.Context, f gapi.Frontend, o options) error {
 	s, err := e.begin(ctx, o)
@@ -107,7 +130,7 @@ func (e *Engine) begin(ctx context.Context, o options) (*session, error) {
 	}
 	s, err := e.open(ctx, o)
 	if err != nil {
-		e.stream.end()
+		e.stream.End()
 		close(e.ready)
 	}
 	return s, err
@@ -168,6 +191,42 @@ func (e *Engine) Status(ctx context.Context, resource string) (Status, error) {
 	})
 }
 
+// owned asks about a resource by its name, and if no vertex has that name, about the
+// resource that runs it. The name goes first: a paused resource may have left the graph.
+func owned[T any](ctx context.Context, e *Engine, resource string, ask func(*reactor.Reactor, string) (T, error)) (T, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	answer, err := ask(r, resource)
+	if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
+		return answer, err
+	}
+	if id := e.owner(resource); id != resource {
+		return ask(r, id)
+	}
+	return answer, err
+}
+
+// Group returns the resource of the graph in effect that runs the given one, and the other members of its
+// automatic group in their order. A resource that is in no group runs itself, and
+// there are no others. The error is a *reactor.UnknownResourceError if the graph has no such resource. Callable
+// while Run is going on.
+func (e *Engine) Group(ctx context.Context, resource string) (owner string, members []string, err error) {
+	if _, err := e.running(ctx); err != nil {
+		return "", nil, err
+	}
+	owner, members, ok := e.session.parts.Load().Group(resource)
+	if !ok {
+		return "", nil, &reactor.UnknownResourceError{Resource: resource}
+	}
+	return owner, members, nil
+}
+
+// owner returns the resource that runs another one; the name itself where the graph in effect does not have it.
+func (e *Engine) owner(resource string) string { return e.session.parts.Load().Owner(resource) }
+
 // Statuses returns the state of every vertex while Run is going on.
 func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 	r, err := e.running(ctx)
@@ -227,7 +286,7 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 		return nil
 	}
 	r.AcceptRemovals(ctx, held.why.Removed)
-	e.session.importer.signal()
+	e.session.exports.Signal()
 	if held.applied {
 		return nil
 	}
@@ -325,6 +384,24 @@ func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) err
 	return nil
 }
 
+// History returns the events of this and, if there is a StateDir, in
+// earlier runs; nil if Run has failed at its start. It waits for Run, and may be
+// used until that returns. Its users decide its content: the engine itself
+// writes nothing there.
+func (e *Engine) History() *journal.History {
+	<-e.ready
+	return e.history
+}
+
+// Remembered returns a copy of the memory of the runs with a state folder, of a
+// running one too. It alters nothing. The error says why that can't be read.
+func Remembered(stateDir string) (engine.Store, error) { return statedir.Remembered(stateDir) }
+
+// HistoryIn returns a copy of the history that the runs with a state folder have kept, to be
+// asked by Query only. It alters nothing, and works whether one of them goes on or not. The
+// error is fs.ErrNotExist where there is none, or says why it can't be read.
+func HistoryIn(stateDir string) (*journal.History, error) { return statedir.HistoryIn(stateDir) }
+
 // registry returns the kinds of the next graph.
 func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }
 
@@ -334,11 +411,6 @@ func machineOf(h engine.Host) engine.Machine {
 		return m.Machine()
 	}
 	return host.MachineOf(h.Facts())
-}
-
-func tempState() (dir string, remove func() error, err error) {
-	dir, err = os.MkdirTemp("", "mgmt-")
-	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
 // globalSema is the semaphore that Options.Sema makes every resource take.

@@ -123,7 +123,7 @@ func (d *feed) judge(ctx context.Context, g *gapi.Declared, v Verdict, err error
 		return true, err
 	}
 	d.last = err
-	d.e.stream.tell(Event{Kind: EventRefused, Err: err})
+	d.e.tell(Event{Kind: EventRefused, Err: err})
 	d.judged(ctx, v)
 	return false, nil
 }

@@ -2,11 +2,104 @@ package mgmt
 
 import (
 	"context"
+	"iter"
+	"strconv"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/stream"
 )
+
+// Event is one thing that happened, as data. Kind says which of the fields count. What an event
+// points to must not be altered.
+type Event struct {
+	Kind EventKind
+
+	Swap      Swap                 // EventSwapped
+	Run       Run                  // EventRan
+	Counts    Counts               // EventConverged, EventStirred: vertices by state
+	Pause     Pause                // EventPaused, EventResumed
+	Resource  string               // EventHeld, EventReleased: kind[name]
+	Held      *Held                // EventHeld: by which safety limit, and why
+	Resources []string             // EventLingers: kind[name] of each, sorted
+	Graph     func() *engine.Graph // EventLoaded: see Observer.Loaded
+	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
+	Warnings  schema.Diagnostics   // EventWarned
+	Missed    int                  // EventMissed: how many events were left out
+}
+
+// EventKind says what has happened.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventSwapped   EventKind = iota + 1 // another graph is in effect
+	EventLoaded                         // a graph or a part is in effect, told after EventSwapped
+	EventRefused                        // a graph could not be used, and the last good one goes on
+	EventWarned                         // a graph is used, and there are warnings
+	EventRan                            // a CheckApply has ended, or a vertex has failed without one
+	EventConverged                      // the graph has come to rest
+	EventStirred                        // something happens again in a graph that had come to rest
+	EventPaused                         // an operator's pause has begun
+	EventResumed                        // an operator's pause has ended
+	EventHeld                           // a safety limit holds a resource
+	EventReleased                       // a safety limit no longer holds a resource
+	EventLingers                        // Run has been told to end for a second, and waits for methods of Resources
+	EventMissed                         // the reader was too slow: the events that are missing here were left out
+)
+
+var eventWords = [...]string{
+	"", "swapped", "loaded", "refused", "warned", "ran", "converged", "stirred",
+	"paused", "resumed", "held", "released", "lingers", "missed",
+}
+
+// String returns the kind in one word, such as "swapped".
+func (k EventKind) String() string {
+	if int(k) < len(eventWords) && k > 0 {
+		return eventWords[k]
+	}
+	return "EventKind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// MarshalText writes that word.
+func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// maxUnread is how many events wait for one reader of Events.
+const maxUnread = 4096
+
+// Events yields the events from this call on, in order, until ctx or Run ends. With the end
+// of Run, the events before it still come. Call it before Run or Start to miss nothing.
+//
+// The loop over it may call any method of the Engine, and may take its time: the engine never
+// waits for it. At most 4096 events wait for one reader. Then the oldest are left out, and an
+// EventMissed stands in their place. So the newest events always come, and a reader that has
+// missed some asks Statuses. Each call makes another reader, for one loop by one goroutine.
+func (e *Engine) Events(ctx context.Context) iter.Seq[Event] {
+	r := e.stream.Join(stream.All, maxUnread, 0)
+	stop := context.AfterFunc(ctx, r.Leave)
+	return func(yield func(Event) bool) {
+		defer stop()
+		defer r.Leave()
+		for {
+			batch, missed, more := r.Take(ctx)
+			if missed > 0 && !yield(Event{Kind: EventMissed, Missed: missed}) {
+				return
+			}
+			for i := range batch {
+				if ctx.Err() != nil || !yield(batch[i]) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// tell takes an event to its readers. It never waits for them.
+func (e *Engine) tell(what Event) { e.stream.Tell(uint8(what.Kind), what) }
 
 // Observer gets the same events as Engine.Events: one function for each kind of event,
 // nil for unwanted kinds. All are called on one goroutine, one at a time, in the
@@ -43,20 +136,20 @@ const (
 )
 
 // wants returns the kinds of events that o has a function for.
-func (o *Observer) wants() (s kinds) {
+func (o *Observer) wants() (s stream.Kinds) {
 	for _, f := range []struct {
 		has   bool
-		kinds kinds
+		kinds stream.Kinds
 	}{
-		{o.Swapped != nil, setOf(EventSwapped)},
-		{o.Ran != nil, setOf(EventRan)},
-		{o.Converged != nil, setOf(EventConverged, EventStirred)},
-		{o.Lingers != nil, setOf(EventLingers)},
-		{o.Paused != nil, setOf(EventPaused, EventResumed)},
-		{o.Held != nil, setOf(EventHeld, EventReleased)},
-		{o.Loaded != nil, setOf(EventLoaded)},
-		{o.Refused != nil, setOf(EventRefused)},
-		{o.Warned != nil, setOf(EventWarned)},
+		{o.Swapped != nil, stream.Of(EventSwapped)},
+		{o.Ran != nil, stream.Of(EventRan)},
+		{o.Converged != nil, stream.Of(EventConverged, EventStirred)},
+		{o.Lingers != nil, stream.Of(EventLingers)},
+		{o.Paused != nil, stream.Of(EventPaused, EventResumed)},
+		{o.Held != nil, stream.Of(EventHeld, EventReleased)},
+		{o.Loaded != nil, stream.Of(EventLoaded)},
+		{o.Refused != nil, stream.Of(EventRefused)},
+		{o.Warned != nil, stream.Of(EventWarned)},
 	} {
 		if f.has {
 			s |= f.kinds
@@ -93,7 +186,7 @@ func (o *Observer) tell(e *Event) {
 // function waits for that.
 func (s *session) observe() (wait func()) {
 	r, o := s.e.observer, &s.opt.Observer
-	if r.wants == 0 {
+	if r.Wants() == 0 {
 		return func() {}
 	}
 	var wg sync.WaitGroup
@@ -101,7 +194,7 @@ func (s *session) observe() (wait func()) {
 		for more := true; more; {
 			var batch []Event
 			var missed int
-			batch, missed, more = r.take(context.Background())
+			batch, missed, more = r.Take(context.Background())
 			if missed > 0 && o.Missed != nil {
 				o.Missed(missed)
 			}
@@ -109,7 +202,7 @@ func (s *session) observe() (wait func()) {
 				o.tell(&batch[i])
 			}
 		}
-		r.grab() // done with the last ones
+		r.Done()
 	})
 	return wg.Wait
 }
@@ -120,7 +213,7 @@ func (e *Engine) Told(ctx context.Context) error {
 	if _, err := e.running(ctx); err != nil {
 		return err
 	}
-	return e.observer.await(ctx)
+	return e.observer.Await(ctx)
 }
 
 // With returns an Observer that tells both: o first, then next. A function that is nil in

@@ -13,12 +13,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
-	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/graph"
 	"golang.org/x/sync/errgroup"
 )
@@ -29,11 +31,11 @@ type session struct {
 	opt     options
 	host    engine.Host
 	reactor *reactor.Reactor
-	store   engine.Store
+	state   *statedir.Dir
 	memory  transform.Memory
 	drafts  gapi.Memory
 	parts   atomic.Pointer[transform.Parts] // of the graph in effect; stored under using
-	refers  *referrers                      // of the same, under using; nil before a Delete
+	refers  *gapi.Referrers                 // of the same, under using; nil before a Delete
 	noop    bool                            // the last whole graph only looks; under using
 	closers []func() error
 	rested  chan Counts     // the graph has converged
@@ -41,20 +43,21 @@ type session struct {
 	life    context.Context // ends after the reactor, by finish: of Apply
 	finish  context.CancelFunc
 
-	forgetful bool // there is a state folder, and nothing can be written to it
 	reloading *reloading
-	input     string // where the graph in effect comes from; under using
-	effect    *ineffect.Keeper
+	input     string               // where the graph in effect comes from; under using
 	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
 	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
 	world     engine.World
-	sharing   *sharing
-	importer  *importer
+	hostname  string           // of this host in the graph and in the store
+	sharing   *hosts.Publisher // Whole and Part under using
+	exports   *collect.Reader  // of other hosts; used under using
+	collected collect.Standing // what the graph in effect has of them; under using
+	withdrawn *heldGraph       // that exports have gone; nil where nothing holds that; under using
 	follows   bool             // the graph in effect is the last one of the frontend; under using
 	aside     map[string]put   // of the same: the resources that were put aside
 	elsewhere map[string]bool  // of the last whole one: the resources that run under another id, since they have a target
 	kinds     *engine.Registry // it was built with
-	renamed   atomic.Bool      // the last graphs have brought or taken names, and effect was not told
+	renamed   atomic.Bool      // the last graphs have brought or taken names, and the state folder was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -70,29 +73,20 @@ const timeGrace = 5 * time.Second
 func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: o.Input}
 	empty := graph.New[*engine.Vertex]("")
-	s.partsOf(transformed{base: empty, grouped: empty})
+	s.partsOf(transform.Compiled{Base: empty, Grouped: empty})
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
-	state := o.StateDir
-	if state == "" && !o.readOnly {
-		dir, remove, err := tempState()
-		if err != nil {
-			return nil, err
-		}
-		state = dir
-		s.closers = append(s.closers, remove)
-	}
-	store, err := s.openStore()
+	dir, err := statedir.Open(statedir.Options{Path: o.StateDir, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
-	s.store = store
-	e.observer = e.stream.join(o.Observer.wants(), maxUntold, false)
-	s.keepInEffect()
+	s.state, e.history = dir, dir.History
+	s.closers = append(s.closers, dir.Close)
+	e.observer = e.stream.Join(o.Observer.wants(), maxUntold, maxBehind)
 	// The host outlives ctx: it ends with close, after the reactor.
 	if err = s.openHost(context.WithoutCancel(ctx)); err == nil {
 		s.openWorld()
-		s.reactor, err = reactor.New(s.reactorOptions(state, store))
+		s.reactor, err = reactor.New(s.reactorOptions())
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -108,7 +102,7 @@ func (s *session) openHost(ctx context.Context) error {
 	if s.host = o.Host; s.host != nil {
 		return nil
 	}
-	h, err := host.New(ctx, host.Options{Logger: o.Logger, Roles: o.Roles, Ledger: o.ledger()})
+	h, err := host.New(ctx, host.Options{Logger: o.Logger, Roles: o.Roles, Ledger: s.state.Ledger()})
 	if err == nil {
 		s.host = h
 		s.closers = append(s.closers, h.Close)
@@ -118,21 +112,55 @@ func (s *session) openHost(ctx context.Context) error {
 
 // openWorld takes the store of the Options, or makes one, with its users.
 func (s *session) openWorld() {
+	s.hostname = cmp.Or(s.opt.Hostname, s.host.Facts().Hostname)
 	if s.world = s.opt.World; s.world == nil {
 		s.world = memory.New()
 	}
-	s.sharing, s.importer = s.newSharing(s.world), s.newImporter(s.world)
-	s.closers = append(s.closers, s.importer.close)
+	o := &s.opt
+	p := hosts.PublisherOptions{
+		World: s.world, Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Facts: s.host.Facts,
+		Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll,
+	}
+	if o.World != nil { // else no other host can see it
+		p.Used = hosts.Used(o.World)
+	}
+	s.sharing = hosts.NewPublisher(p)
+	s.exports = collect.NewReader(s.readerOptions())
+	s.closers = append(s.closers, s.exports.Close)
 }
 
-func (s *session) reactorOptions(state string, store engine.Store) reactor.Options {
+func (s *session) readerOptions() collect.ReaderOptions {
+	o := &s.opt
+	return collect.ReaderOptions{
+		Host: s.hostname, World: s.world, Clock: engine.ClockOf(s.host), Topics: hosts.Topics(s.hostname, o.Roles),
+		Accept: o.Accept, Log: o.Logger, Offline: o.readOnly,
+		File: s.state.Collected(),
+	}
+}
+
+// inEffect returns the resources that an earlier Run has had in effect with the same Options.Input, if the first graph is to be
+// compared with them. A run that ends by itself has no user who could tell it to go on.
+func (s *session) inEffect() []string {
+	o := &s.opt
+	if o.Input == "" || o.readOnly || o.ConvergedExit || o.Noop == NoopAll {
+		return nil
+	}
+	return s.state.InEffect(o.Input)
+}
+
+// holder takes the places of semaphores that hosts share, for a run of the reactor.
+func (s *session) holder() *hosts.Holder {
+	return &hosts.Holder{World: s.world, Clock: engine.ClockOf(s.host), Lease: s.opt.Lease, Host: s.hostname, Log: s.opt.Logger}
+}
+
+func (s *session) reactorOptions() reactor.Options {
 	o := &s.opt
 	return reactor.Options{
-		Program: o.Program, Version: o.Version, Hostname: s.hostname(),
-		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: store, Place: s.place,
-		StateDir: state, ReadOnly: o.readOnly, Once: o.readOnly,
+		Program: o.Program, Version: o.Version, Hostname: s.hostname,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: s.state.Store, Place: s.holder().Place,
+		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
-		MaxRemovals: o.MaxRemovals, InEffect: o.readInEffect(),
+		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(),
 		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
@@ -142,7 +170,7 @@ func (s *session) reactorOptions(state string, store engine.Store) reactor.Optio
 
 // listener takes the reports of the reactor, on its loop, into the stream.
 func (s *session) listener() reactor.Listener {
-	to := &s.e.stream
+	to := s.e
 	return reactor.Listener{
 		Swapped:   s.swapped,
 		Ran:       func(r Run) { to.tell(Event{Kind: EventRan, Run: r}) },
@@ -152,7 +180,7 @@ func (s *session) listener() reactor.Listener {
 		Held: func(id string, h *Held) {
 			to.tell(Event{Kind: either(h != nil, EventHeld, EventReleased), Resource: id, Held: h})
 		},
-		Behind: s.e.observer.behind,
+		Behind: s.e.observer.Behind,
 	}
 }
 
@@ -168,17 +196,17 @@ func (s *session) swapped(w Swap) {
 		s.renamed.Store(true)
 	}
 	s.last.Store(&w)
-	s.e.stream.tell(Event{Kind: EventSwapped, Swap: w})
-	s.sharing.swapped(w.Name)
+	s.e.tell(Event{Kind: EventSwapped, Swap: w})
+	s.sharing.Swapped(w.Name)
 }
 
 func (s *session) converged(yes bool, c Counts) {
-	s.e.stream.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
+	s.e.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
 	if !yes {
-		s.sharing.stirred()
+		s.sharing.Stirred()
 		return
 	}
-	s.sharing.rested(c)
+	s.sharing.Rested(c)
 	select {
 	case s.rested <- c:
 	default:
@@ -229,7 +257,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		return nil
 	})
 	g.Go(func() error {
-		s.sharing.keep(ctx, s.opt.Version, s.opt.usedOf())
+		s.sharing.Run(ctx)
 		return nil
 	})
 	g.Go(func() error {
@@ -249,7 +277,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	err := g.Wait()
 	s.finish()
 	s.using <- struct{}{} // no Apply goes on, and none begins
-	s.e.stream.end()
+	s.e.stream.End()
 	told()
 	final, cut := s.reactor.Final()
 	s.e.report = Report{Counts: final.Counts, Converged: final.Converged, Early: final.Early, Cut: cut}
@@ -379,7 +407,7 @@ func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (wa
 		return nil, diags
 	}
 	if len(diags) > 0 {
-		s.e.stream.tell(Event{Kind: EventWarned, Warnings: diags})
+		s.e.tell(Event{Kind: EventWarned, Warnings: diags})
 	}
 	s.hide(g)
 	if err := s.commit(ctx, st, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs}); err != nil {
@@ -393,39 +421,43 @@ func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (wa
 
 // commit puts a checked graph into effect. noop says that it only looks. The caller holds using, and tells of the graph.
 func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph, noop bool, known transform.Known) error {
-	t, err := s.transform(ctx, g, noop, known)
+	t, err := transform.Compile(ctx, g, transform.Options{
+		NoAutoEdges: s.opt.NoAutoEdges, NoAutoGroup: s.opt.NoAutoGroup, Memory: &s.memory, Host: s.host, Known: known,
+		Undoing: transform.Undoing{Store: s.state.Store, Registry: s.e.registry(), Noop: noop},
+	})
 	if err != nil {
 		return err
 	}
+	t.Log(ctx, s.opt.Logger)
 	if s.opt.readOnly {
-		s.e.planned = t.grouped
+		s.e.planned = t.Grouped
 	}
-	if err := st.Commit(ctx, t.grouped); err != nil {
+	if err := st.Commit(ctx, t.Grouped); err != nil {
 		return err
 	}
 	s.memory.Keep()
 	s.partsOf(t)
 	s.refers, s.noop = nil, noop
-	s.sharing.whole(t.base)
+	s.sharing.Whole(t.Base)
 	return nil
 }
 
 // partsOf opens a whole graph to changes of its parts.
-func (s *session) partsOf(t transformed) {
+func (s *session) partsOf(t transform.Compiled) {
 	m := &s.memory
 	if s.opt.NoAutoEdges {
 		m = nil
 	}
-	s.parts.Store(transform.NewParts(t.base, t.grouped, m, t.leftOut))
+	s.parts.Store(t.Parts(m))
 }
 
 // tellGraph tells of a graph, or a part, that has taken effect. Moved says that it comes from another input than the one before.
 func (s *session) tellGraph(moved bool) {
 	p := s.parts.Load()
 	if s.renamed.Swap(false) || moved {
-		s.effect.Keep(p.IDs, s.input)
+		s.state.Effect.Keep(p.IDs, s.input)
 	}
-	s.e.stream.tell(Event{Kind: EventLoaded, Graph: p.Graph})
+	s.e.tell(Event{Kind: EventLoaded, Graph: p.Graph})
 }
 
 // limit makes every resource take the semaphore of Options.Sema.

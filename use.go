@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -54,9 +55,9 @@ func (s *session) useWhole(ctx context.Context, d *gapi.Declared, input string) 
 		return s.useAs(ctx, nil, input)
 	}
 	d = d.Complete()
-	found, notes, back := s.collected(ctx, d)
+	found, notes, back := s.collect(ctx, d)
 	aside := map[string]schema.Diagnostics{}
-	for rest := with(s.importer.opt.Host, d, found); ; {
+	for rest := with(s.hostname, d, found); ; {
 		warnings, err = s.useAs(ctx, rest, input)
 		next := gapi.PutAside(rest, faultsIn(err), aside)
 		if next == nil {
@@ -68,10 +69,10 @@ func (s *session) useWhole(ctx context.Context, d *gapi.Declared, input string) 
 		back()
 		return warnings, err
 	}
-	found, more := leftOut(found, aside)
+	found, more := collect.Without(found, aside)
 	notes = append(notes, more...)
-	s.importer.inEffect, s.importer.told = prints(found), map[string]string{}
-	s.warn(s.importer.unsaid(notes))
+	s.collected.Replace(found)
+	s.warn(s.collected.Untold(notes))
 	s.aside = map[string]put{}
 	s.keepAside(d.Resources, aside)
 	s.keepElsewhere(d.Resources)
@@ -91,18 +92,16 @@ func faultsIn(err error) schema.Diagnostics {
 	return found
 }
 
-// collected returns the resources that a graph collects. back brings the wishes of the graph before back.
-func (s *session) collected(ctx context.Context, d *gapi.Declared) (found []collect.Collected, notes schema.Diagnostics, back func()) {
-	c := s.importer
-	if len(d.Collects)+len(c.wants) == 0 {
+// collect returns the resources that a graph collects. back brings the wishes of the graph before back.
+func (s *session) collect(ctx context.Context, d *gapi.Declared) (found []collect.Collected, notes schema.Diagnostics, back func()) {
+	before := s.exports.Wants()
+	if len(d.Collects)+len(before) == 0 {
 		return nil, nil, func() {}
 	}
-	before := c.wants
-	c.want(ctx, s.life, d.Collects)
-	c.opt.Registry = s.e.registry()
-	ids := collect.Own(c.opt.Host, d).IDs()
-	found, notes = collect.Declare(c.opt, c.wants, c.known(), func(id string) bool { return ids[id] })
-	return found, notes, func() { c.want(ctx, s.life, before) }
+	s.exports.Want(ctx, s.life, d.Collects)
+	ids := collect.Own(s.hostname, d).IDs()
+	found, notes = s.exports.Declare(s.e.registry(), func(id string) bool { return ids[id] })
+	return found, notes, func() { s.exports.Want(ctx, s.life, before) }
 }
 
 // with returns a graph with collected resources behind its own.
@@ -171,8 +170,8 @@ func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 	}
 	s.aside = left
 	s.keepAside(tried, aside)
-	if len(s.importer.wants) > 0 {
-		s.importer.signal() // a name may have become free
+	if len(s.exports.Wants()) > 0 {
+		s.exports.Signal() // a name may have become free
 	}
 	return nil
 }
@@ -181,8 +180,7 @@ func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 func (s *session) plain(r *gapi.Declaration) bool {
 	id := r.ID()
 	_, aside := s.aside[id]
-	_, collected := s.importer.inEffect[id]
-	return r.Optional && !collected && !s.elsewhere[id] && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
+	return r.Optional && !s.collected.Has(id) && !s.elsewhere[id] && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
 }
 
 // keepElsewhere notes which of the resources of a whole graph run under another id than their own.
@@ -225,4 +223,81 @@ func (s *session) bring(ctx context.Context, part *gapi.Declared, remove []strin
 		}
 	}
 	return nil
+}
+
+// warn tells of findings.
+func (s *session) warn(list schema.Diagnostics) {
+	if len(list) > 0 {
+		s.e.tell(Event{Kind: EventWarned, Warnings: list})
+	}
+}
+
+// recollect follows the exports of other hosts until ctx ends.
+func (s *session) recollect(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.exports.News():
+		}
+		if s.enter(ctx) != nil {
+			return
+		}
+		s.collectNow(ctx)
+		<-s.using
+	}
+}
+
+// collectNow brings the graph to the exports of this moment, at the cost of the changes. The caller holds using.
+func (s *session) collectNow(ctx context.Context) {
+	if len(s.exports.Wants()) == 0 {
+		return
+	}
+	found, notes := s.exports.Declare(s.e.registry(), func(id string) bool {
+		return !s.collected.Has(id) && s.parts.Load().Find(id) != nil
+	})
+	notes = append(notes, s.collectSome(ctx, s.collected.Changed(found))...)
+	if err := s.leave(ctx, s.collected.Gone(found)); err != nil && ctx.Err() == nil {
+		s.opt.Logger.Warn("resources that other hosts export no longer stay in the graph", slog.Any("error", err))
+	}
+	s.warn(s.collected.Untold(notes))
+}
+
+// collectSome puts collected resources into the running graph. A faulty resource is put aside, and its running form stays.
+func (s *session) collectSome(ctx context.Context, changed []collect.Collected) (notes schema.Diagnostics) {
+	if len(changed) == 0 || ctx.Err() != nil {
+		return nil
+	}
+	aside := map[string]schema.Diagnostics{}
+	err := s.bring(ctx, with(s.hostname, &gapi.Declared{Noop: s.noop}, changed), nil, aside, func(string, schema.Diagnostic) bool { return true })
+	rest, notes := collect.Without(changed, aside)
+	if err == nil {
+		s.collected.Add(rest)
+		return notes
+	}
+	for _, f := range rest {
+		notes = append(notes, f.LeftOut(err.Error()))
+	}
+	return notes
+}
+
+// leave takes collected resources out of the graph that runs. If MaxRemovals holds that, Resume lets it go.
+func (s *session) leave(ctx context.Context, gone []string) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	s.e.heldGraph.CompareAndSwap(s.withdrawn, nil) // the removal is tried again below
+	s.withdrawn = nil
+	if len(gone) == 0 {
+		return nil
+	}
+	err := s.staged(ctx, func(st *reactor.Stage) error { return s.remove(ctx, st, gone) })
+	if why, held := errors.AsType[*reactor.RemovalsError](err); held {
+		s.withdrawn = heldBy(why, true)
+		s.e.heldGraph.Store(s.withdrawn)
+	}
+	if err == nil {
+		s.collected.Remove(gone)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -59,6 +60,33 @@ func (s Store) Acquire(ctx context.Context, ttl time.Duration, x Semaphore, hold
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// Holder takes places of semaphores for one host, and logs when the store is lost meanwhile, and when it is back.
+type Holder struct {
+	World engine.World
+	Clock engine.Clock
+	Lease time.Duration // for how long a place outlives a host that has died
+	Host  string        // its name, which a request shows
+	Log   *slog.Logger
+}
+
+// Place takes a place, as Store.Acquire does, and waits for one. The caller calls release once, at the end of its work. lost is
+// closed when the place can no longer be proved: then the work has to end.
+func (h *Holder) Place(ctx context.Context, topic, name string, count int) (release func(), lost <-chan struct{}, err error) {
+	log := h.Log.With(slog.String("semaphore", topic+"/"+name))
+	store := Store{World: h.World, Clock: h.Clock, Tell: func(err error) {
+		if err == nil {
+			log.Info("the store is back: this host waits for its place again")
+		} else {
+			log.Warn("the store is out of reach: nothing that needs a place of this semaphore is altered", slog.Any("error", err))
+		}
+	}}
+	held, err := store.Acquire(ctx, h.Lease, Semaphore{Topic: topic, Name: name, Count: count}, h.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	return held.Release, held.Done(), nil
 }
 
 // request asks once, under one lease. It calls queued when the request is in the store.

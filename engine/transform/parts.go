@@ -412,3 +412,24 @@ func (p *Parts) after(id string) (list []graph.Edge) {
 	}
 	return list
 }
+
+// Group returns the resource of the graph that runs which runs the given one, and the other members of its automatic group, in
+// their order. A resource that is in no group runs itself, and there are no others. ok is false where the graph has no such resource.
+func (p *Parts) Group(id string) (owner string, members []string, ok bool) {
+	i, ok := engine.FindVertex(p.grouped, id)
+	if !ok || len(p.grouped.Value(i).Special().Group) == 0 {
+		return id, nil, p.Find(id) != nil
+	}
+	for _, m := range p.grouped.Value(i).Special().Group {
+		members = append(members, m.Res.String())
+	}
+	return p.grouped.ID(i), members, true
+}
+
+// Owner returns the resource that runs another one; the id itself where the graph that runs does not have it.
+func (p *Parts) Owner(id string) string {
+	if i, ok := engine.FindVertex(p.grouped, id); ok && id != "" {
+		return p.grouped.ID(i)
+	}
+	return id
+}

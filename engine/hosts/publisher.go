@@ -1,0 +1,218 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// Publisher is what one host shows the others: its record, which says how its graph stands, and its exports. Make it with
+// NewPublisher, and call Run on a goroutine. The other methods never block on the store. Whole and Part are for one goroutine at
+// a time; all else is callable from any goroutine.
+type Publisher struct {
+	o      PublisherOptions
+	keeper *Keeper
+	most   int           // bytes of one export, its key included
+	begin  chan struct{} // closed when the first export is there
+	once   sync.Once     // of begin
+
+	exports map[string]map[string][]byte // by id of the resource: its keys; see Whole
+
+	mu     sync.Mutex // guards the rest
+	member Member
+	joined bool // the member is published
+	busy   bool // the graph is not at rest
+	timer  bool // unsettled is about to be called
+}
+
+// PublisherOptions are what a Publisher is made of. All are needed but Version, Used and Quiet.
+type PublisherOptions struct {
+	World   engine.World
+	Clock   engine.Clock
+	Lease   time.Duration // for how long the store keeps everything after this host has died
+	Host    string        // the name of this host
+	Version string        // of the program
+	Facts   func() engine.Facts
+	Used    <-chan struct{} // closed when the store is used at all; nil where only an export uses it
+	Log     *slog.Logger
+	Quiet   bool // nothing is published: the run alters nothing
+}
+
+// NewPublisher returns a Publisher. It publishes nothing before Run.
+func NewPublisher(o PublisherOptions) *Publisher {
+	p := &Publisher{o: o, begin: make(chan struct{}), exports: map[string]map[string][]byte{}, most: o.World.Limits().Bytes}
+	p.keeper = NewKeeper(Store{World: o.World, Clock: o.Clock, Tell: func(err error) {
+		if err == nil {
+			o.Log.Info("the store is back: this host publishes again")
+		} else {
+			o.Log.Warn("the store is out of reach: other hosts see nothing new of this one", slog.Any("error", err))
+		}
+	}}, o.Lease)
+	p.keeper.OnRefused(func(key string, why error) {
+		o.Log.Warn("the store refuses a key of this host: other hosts do not see it", slog.String("key", key), slog.Any("error", why))
+	})
+	return p
+}
+
+// Run publishes until ctx ends, and blocks until then. The host is a member from the moment on when the store is used, or
+// something is exported: a host that shares nothing opens no store.
+func (p *Publisher) Run(ctx context.Context) {
+	if p.o.Quiet {
+		return
+	}
+	select {
+	case <-p.o.Used:
+	case <-p.begin:
+	case <-ctx.Done():
+		return
+	}
+	p.mu.Lock()
+	p.member.Name, p.member.Version, p.member.Since, p.joined = p.o.Host, p.o.Version, p.o.Clock.Now().UTC(), true
+	p.mu.Unlock()
+	p.state(func(*MemberState) {})
+	p.keeper.Run(ctx)
+}
+
+// state alters the published state of this host.
+func (p *Publisher) state(alter func(*MemberState)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.member.State
+	alter(&p.member.State)
+	if st := &p.member.State; st.Since.IsZero() || st.Word() != before.Word() {
+		st.Since = p.o.Clock.Now().UTC()
+	}
+	if !p.joined {
+		return
+	}
+	p.member.Facts = p.o.Facts().Map()
+	keys, err := MemberKeys(p.member)
+	if err != nil {
+		p.o.Log.Warn("the state of this host can't be published", slog.Any("error", err))
+		return
+	}
+	p.keeper.Set("member", keys)
+}
+
+// Rested publishes how a graph stands that has converged, by the number of its vertices in each state.
+func (p *Publisher) Rested(counts [engine.NumStates]int) {
+	p.state(func(st *MemberState) {
+		p.busy = false
+		*st = MemberState{
+			Graph: st.Graph, Since: st.Since, Converged: true,
+			OK: counts[engine.StateOK], Failed: counts[engine.StateFailed], Blocked: counts[engine.StateBlocked],
+		}
+		for _, n := range counts {
+			st.Other += n
+		}
+		st.Other -= st.OK + st.Failed + st.Blocked
+	})
+}
+
+// Swapped publishes that a graph has taken effect, and has not converged yet.
+func (p *Publisher) Swapped(graph string) {
+	p.state(func(st *MemberState) { p.busy, st.Graph, st.Converged = true, graph, false })
+}
+
+// stirWait is for how long a graph may work before its host is no longer published as converged. A correction is
+// mostly over sooner, and is not worth two writes.
+const stirWait = time.Second
+
+// Stirred notes that the graph is no longer at rest, and publishes that if it stays so for a second.
+func (p *Publisher) Stirred() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = true
+	if !p.timer {
+		p.timer = true
+		p.o.Clock.AfterFunc(stirWait, p.unsettled)
+	}
+}
+
+// unsettled publishes that the graph is still working. The timer may come after the end of Run, and then
+// alters a record that is published no more.
+func (p *Publisher) unsettled() {
+	p.state(func(st *MemberState) {
+		p.timer = false
+		st.Converged = st.Converged && !p.busy
+	})
+}
+
+// Whole publishes the exports of a whole graph in place of those before.
+func (p *Publisher) Whole(g *engine.Graph) {
+	exports := map[string]map[string][]byte{}
+	for i, v := range g.All() {
+		if keys := p.keys(v); len(keys) > 0 {
+			exports[g.ID(i)] = keys
+		}
+	}
+	if len(exports)+len(p.exports) > 0 {
+		p.exports = exports
+		p.publish()
+	}
+}
+
+// Part publishes the exports of a part of the graph, by ids: brought has the vertices that came or were changed, and removed the
+// ones that went. A part without exports costs nothing.
+func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
+	moved := false
+	for id, v := range brought {
+		keys := p.keys(v)
+		moved = moved || len(keys)+len(p.exports[id]) > 0
+		if delete(p.exports, id); len(keys) > 0 {
+			p.exports[id] = keys
+		}
+	}
+	for _, id := range removed {
+		moved = moved || len(p.exports[id]) > 0
+		delete(p.exports, id)
+	}
+	if moved {
+		p.publish()
+	}
+}
+
+// keys returns the keys of a vertex in the store; none where it is not exported, or cannot be.
+func (p *Publisher) keys(v *engine.Vertex) map[string][]byte {
+	if p.o.Quiet || v == nil || len(v.Res.MetaParams().Export) == 0 {
+		return nil
+	}
+	keys, err := ExportKeys(p.o.Host, v.Res)
+	for key, value := range keys {
+		if n := len(key) + len(value); n > p.most {
+			err = fmt.Errorf("it takes %d bytes in the store, and at most %d are allowed", n, p.most)
+		}
+	}
+	if err != nil {
+		p.o.Log.Warn("a resource can't be exported: other hosts do not get it", slog.String("resource", v.Res.String()), slog.Any("error", err))
+		return nil
+	}
+	return keys
+}
+
+// publish hands all exports to the keeper.
+func (p *Publisher) publish() {
+	all := map[string][]byte{}
+	for _, keys := range p.exports {
+		maps.Copy(all, keys)
+	}
+	p.keeper.Set("exports", all)
+	if len(all) > 0 {
+		p.once.Do(func() { close(p.begin) })
+	}
+}
+
+// Used returns a channel that is closed when a store is used: at once, unless the store opens itself at its first use.
+func Used(w engine.World) <-chan struct{} {
+	if w, ok := w.(interface{ Used() <-chan struct{} }); ok {
+		return w.Used()
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}

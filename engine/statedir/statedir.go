@@ -1,0 +1,196 @@
+// Package statedir opens the state folder of a run: the journal with the records that must survive a crash, the history, and the
+// names of the resources in effect.
+//
+// # Laws
+//
+//   - A full or read-only disk does not stop a run: it goes on in memory, and says so. The repair of its machine is worth more.
+//   - A run that only looks alters nothing: it reads copies, and makes no folder.
+//   - The folder has one user. A second run that alters gets the error of the journal.
+//   - Close undoes Open in the opposite order, and leaves nothing behind in a temporary folder.
+package statedir
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+)
+
+// The files in a state folder that this package knows.
+const (
+	journalFile   = "journal.db"     // the records that must survive a crash, and the history
+	inEffectFile  = "in-effect"      // the names of the resources of the last graph
+	ledgerFile    = "commands"       // the commands that run
+	collectedFile = "collected.json" // the exports that this host has collected last
+)
+
+// Options say how a state folder is used.
+type Options struct {
+	Path     string       // empty for a temporary folder, which Close removes
+	Store    engine.Store // the caller's, in place of the journal; nil for the journal
+	ReadOnly bool         // the run only looks
+	Keep     bool         // the names of the resources in effect are kept, for the next start
+	Clock    engine.Clock // of the tries to write again; needed
+	Log      *slog.Logger // needed
+}
+
+// Dir is an open state folder. All that it has opened ends with Close.
+type Dir struct {
+	Path    string           // where resources keep state; empty for a run that only looks and has no folder
+	Store   engine.Store     // the records of the run
+	History *journal.History // never nil
+	Effect  *ineffect.Keeper // nil, which keeps nothing, where nothing is to be kept
+
+	o         Options
+	forgetful bool // nothing can be written to the folder
+	closers   []func() error
+}
+
+// Open opens a state folder, and makes it where it is not there, for its user alone. The error says why it can't be used; a disk
+// without room is none.
+func Open(o Options) (*Dir, error) {
+	d := &Dir{Path: o.Path, o: o}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if o.Keep && o.Path != "" && !o.ReadOnly && !d.forgetful {
+		d.Effect = ineffect.New(filepath.Join(o.Path, inEffectFile), o.Log, o.Clock)
+		d.closers = append(d.closers, d.Effect.Close)
+	}
+	return d, nil
+}
+
+// open sets the folder and the stores: in the folder if there is one, else in memory.
+func (d *Dir) open() (err error) {
+	o := &d.o
+	if o.Path == "" && !o.ReadOnly {
+		if d.Path, err = os.MkdirTemp("", "mgmt-"); err != nil {
+			return err
+		}
+		d.closers = append(d.closers, func() error { return os.RemoveAll(d.Path) })
+	}
+	switch {
+	case o.Store != nil:
+		d.inMemory(o.Store)
+	case o.Path == "":
+		d.inMemory(journal.NewMemory())
+	case o.ReadOnly:
+		d.inMemory(d.copied())
+	default:
+		return d.openJournal()
+	}
+	return nil
+}
+
+// inMemory sets a store of another place, with a history in memory.
+func (d *Dir) inMemory(s engine.Store) {
+	d.Store, d.History = s, journal.NewHistory(journal.HistoryOptions{})
+	d.closers = append(d.closers, d.History.Close)
+}
+
+// copied returns what earlier runs remember, for a run that only looks.
+func (d *Dir) copied() engine.Store {
+	m, err := Remembered(d.Path)
+	if err != nil {
+		d.o.Log.Warn("what earlier runs remember is not known: neither what would be undone, nor refreshes that are pending", slog.Any("error", err))
+		return journal.NewMemory()
+	}
+	return m
+}
+
+// openJournal opens the journal in the folder. Where that cannot be written the run goes on in memory, and says so.
+func (d *Dir) openJournal() error {
+	path := filepath.Join(d.Path, journalFile)
+	_ = os.MkdirAll(d.Path, 0o700) // else the journal says why not
+	j, err := journal.Open(path, journal.Options{Log: d.o.Log})
+	switch {
+	case err == nil:
+		lenient := journal.NewLenient(j, d.o.Log, d.o.Clock)
+		d.Store, d.History = lenient, j.History()
+		d.closers = append(d.closers, func() error { return withoutRoom(j.Close(), d.o.Log) }, lenient.Close)
+		return nil
+	case journal.NoRoom(err):
+		d.o.Log.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
+			slog.String("path", path), slog.Any("error", err))
+		d.forgetful = true
+		d.inMemory(journal.NewMemory())
+		return nil
+	}
+	return err
+}
+
+// withoutRoom takes the error of a journal's Close. That the disk was full at the end
+// costs the end of the history, and does not fail the run.
+func withoutRoom(err error, log *slog.Logger) error {
+	if !journal.NoRoom(err) {
+		return err
+	}
+	log.Warn("the end of the history could not be written and is lost", slog.Any("error", err))
+	return nil
+}
+
+// Close closes what Open has opened. A temporary folder goes last.
+func (d *Dir) Close() error {
+	var errs []error
+	for _, c := range slices.Backward(d.closers) {
+		errs = append(errs, c())
+	}
+	return errors.Join(errs...)
+}
+
+// Ledger is the path of the file in which the commands that run stand, so that a later run finds those that an earlier one has left
+// behind. It is empty where no later run would look.
+func (d *Dir) Ledger() string {
+	if d.o.ReadOnly {
+		return ""
+	}
+	return d.lasting(ledgerFile)
+}
+
+// Collected is the path of the file with the exports that this host has collected last. It is empty where none can be kept.
+func (d *Dir) Collected() string {
+	if d.forgetful {
+		return ""
+	}
+	return d.lasting(collectedFile)
+}
+
+// lasting returns the path of a file for later runs; empty where the folder is a temporary one.
+func (d *Dir) lasting(file string) string {
+	if d.o.Path == "" {
+		return ""
+	}
+	return filepath.Join(d.o.Path, file)
+}
+
+// InEffect returns the names of the resources that an earlier run has had in effect from an input; nil where there was none, or
+// where they can't be read, which is logged: then none counts as removed.
+func (d *Dir) InEffect(input string) []string {
+	path := d.lasting(inEffectFile)
+	if path == "" {
+		return nil
+	}
+	names, err := ineffect.Read(path, input)
+	if err != nil {
+		d.o.Log.Warn("which resources were in effect before this start is not known, so none counts as removed", slog.Any("error", err))
+	}
+	return names
+}
+
+// Remembered returns a copy of the records of the runs with a state folder, of a run that goes on too. It alters nothing. The
+// error says why they can't be read.
+func Remembered(path string) (engine.Store, error) {
+	return journal.Peek(filepath.Join(path, journalFile))
+}
+
+// HistoryIn returns a copy of the history that the runs with a state folder have kept, to be asked by Query only. It alters
+// nothing, and works whether one of them goes on or not. The error is fs.ErrNotExist where there is none, or says why it can't be
+// read.
+func HistoryIn(path string) (*journal.History, error) {
+	return journal.PeekHistory(filepath.Join(path, journalFile))
+}

@@ -1,0 +1,236 @@
+package collect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Reader reads the exports of other hosts, as long as the graph wants some. Want, Declare and Close are for one goroutine at a
+// time; News and Signal are callable from any goroutine.
+type Reader struct {
+	o    ReaderOptions
+	news chan struct{} // capacity 1; see News
+
+	wants []gapi.CollectDecl
+	stop  func() // ends the reading
+
+	mu      sync.Mutex        // guards the rest
+	records map[string][]byte // of the wanted exports, by key
+	exports map[string]hosts.Export
+	lost    int // topics that cannot be read
+}
+
+// ReaderOptions say from where a Reader reads, and for whom.
+type ReaderOptions struct {
+	Host   string // this host, whose own exports are not read from the store
+	World  engine.World
+	Clock  engine.Clock
+	Topics []string // the topics of this host; see hosts.Topics
+	Accept []string // as in Options
+	Log    *slog.Logger
+
+	// File keeps the exports that this host has collected last. A start without the store goes on with them. It stands in the
+	// state folder, which belongs to mgmt alone; empty for none.
+	File string
+	// Offline says that the store is not asked, and the file is not written: a plan goes by the file.
+	Offline bool
+}
+
+// NewReader returns a Reader that wants nothing yet, and so reads nothing.
+func NewReader(o ReaderOptions) *Reader {
+	return &Reader{o: o, news: make(chan struct{}, 1), stop: func() {}}
+}
+
+// Wants returns the wishes of the last call of Want.
+func (c *Reader) Wants() []gapi.CollectDecl { return c.wants }
+
+// News receives a token when the exports have changed, or after Signal: then the caller declares them again. Several changes may be one token.
+func (c *Reader) News() <-chan struct{} { return c.news }
+
+// Declare returns the declarations for the exports of this moment, as the function Declare does. kinds are those of the graph.
+func (c *Reader) Declare(kinds *engine.Registry, taken func(id string) bool) ([]Collected, schema.Diagnostics) {
+	return Declare(Options{Host: c.o.Host, Registry: kinds, Accept: c.o.Accept}, c.wants, c.known(), taken)
+}
+
+// Want reads the exports that a graph collects from now on, and waits until they are known, the store is found to be out of reach,
+// or ctx ends. The reading goes on until life ends, or Close.
+func (c *Reader) Want(ctx, life context.Context, list []gapi.CollectDecl) {
+	same := slices.EqualFunc(c.wants, list, func(a, b gapi.CollectDecl) bool {
+		return a.Kind == b.Kind && a.Name == b.Name && a.From == b.From
+	})
+	c.wants = list
+	if same {
+		return
+	}
+	c.stop()
+	c.stop = func() {}
+	c.mu.Lock()
+	c.records, c.exports, c.lost = map[string][]byte{}, map[string]hosts.Export{}, 0
+	c.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	c.remember(list)
+	if !c.o.Offline {
+		c.follow(ctx, life, list)
+	}
+}
+
+// follow begins to read the topics.
+func (c *Reader) follow(ctx, life context.Context, list []gapi.CollectDecl) {
+	life, cancel := context.WithCancel(life)
+	var running sync.WaitGroup
+	c.stop = func() { cancel(); running.Wait() }
+	ready := make(chan struct{}, len(c.o.Topics))
+	for _, topic := range c.o.Topics {
+		running.Go(func() {
+			first := sync.OnceFunc(func() { ready <- struct{}{} })
+			defer first()
+			store := hosts.Store{World: c.o.World, Clock: c.o.Clock, Tell: func(err error) { c.tell(err); first() }}
+			for ch := range store.Follow(life, hosts.ExportPrefix(topic)) {
+				c.take(topic, ch, list)
+				first()
+			}
+		})
+	}
+	for range c.o.Topics {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell says that the store is lost or back, once for all topics.
+func (c *Reader) tell(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		if c.lost--; c.lost == 0 {
+			c.o.Log.Info("the store is back: what other hosts export is known again")
+		}
+		return
+	}
+	if c.lost++; c.lost == 1 {
+		c.o.Log.Warn("the store is out of reach: what other hosts exported last goes on to count", slog.Any("error", err))
+	}
+}
+
+// take notes a change of a topic.
+func (c *Reader) take(topic string, ch hosts.Change, list []gapi.CollectDecl) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := maps.Clone(c.records)
+	if ch.Whole {
+		maps.DeleteFunc(c.records, func(key string, _ []byte) bool { return strings.HasPrefix(key, hosts.ExportPrefix(topic)) })
+	}
+	for _, u := range ch.Updates {
+		if u.Deleted {
+			delete(c.records, u.Key)
+		} else {
+			c.put(u.Key, u.Value, list)
+		}
+	}
+	if maps.EqualFunc(before, c.records, slices.Equal) {
+		return
+	}
+	maps.DeleteFunc(c.exports, func(key string, _ hosts.Export) bool { return c.records[key] == nil })
+	c.keep()
+	c.Signal()
+}
+
+// put notes one export, if it is wanted.
+func (c *Reader) put(key string, value []byte, list []gapi.CollectDecl) {
+	x, err := hosts.ReadExport(key, value)
+	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || Wanted(list, x) == nil {
+		return
+	}
+	if err != nil {
+		c.o.Log.Warn("an export can't be read, and is left out", slog.Any("error", err))
+		delete(c.records, key)
+		return
+	}
+	c.records[key], c.exports[key] = value, x
+}
+
+// Signal has the caller look at the exports again; see News.
+func (c *Reader) Signal() {
+	select {
+	case c.news <- struct{}{}:
+	default:
+	}
+}
+
+// keep writes the exports for a start without the store. A failure does not stop the engine.
+func (c *Reader) keep() {
+	if c.o.File == "" || c.o.Offline {
+		return
+	}
+	text, err := json.Marshal(c.records)
+	if err == nil {
+		err = replaceFile(c.o.File, text)
+	}
+	if err != nil {
+		c.o.Log.Debug("the collected exports were not kept for the next start", slog.Any("error", err))
+	}
+}
+
+// replaceFile writes a file anew. After a power loss the file is the old one or the new one, and never an empty one.
+func replaceFile(path string, text []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// remember reads the exports of the last run, for as long as the store is not known.
+func (c *Reader) remember(list []gapi.CollectDecl) {
+	if c.o.File == "" {
+		return
+	}
+	text, err := os.ReadFile(c.o.File)
+	if err != nil {
+		return // there is none
+	}
+	var records map[string][]byte
+	if err := json.Unmarshal(text, &records); err != nil {
+		c.o.Log.Warn("the exports of the last run can't be read", slog.String("path", c.o.File), slog.Any("error", err))
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, value := range records {
+		c.put(key, value, list)
+	}
+}
+
+// known returns the exports of this moment.
+func (c *Reader) known() []hosts.Export {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.exports))
+}
+
+// Close ends the reading, and returns when it has ended. The error is always nil.
+func (c *Reader) Close() error {
+	c.stop()
+	return nil
+}
