@@ -27,6 +27,10 @@ type converter struct {
 	slab    []schema.Node
 	pairs   []schema.Pair
 	taker   taker // of the items of the key edges; nil for none
+
+	cuts   cuts // the lists that stand in pieces
+	lines  int  // before the piece that is converted; 0 outside of pieces
+	broken bool // a piece can't be parsed by itself
 }
 
 // taker takes the edges of a graph one after the other, since a large graph has more edges than anything else. A node is valid
@@ -45,7 +49,7 @@ type tree struct {
 
 // pos is the place of a node in its file.
 func (c *converter) pos(n *yaml.Node) schema.Pos {
-	return schema.Pos{File: c.file, Line: int32(n.Line), Col: int32(n.Column)}
+	return schema.Pos{File: c.file, Line: int32(c.lines + n.Line), Col: int32(n.Column)}
 }
 
 func (c *converter) errorf(n *yaml.Node, format string, args ...any) {
@@ -142,10 +146,8 @@ func (c *converter) list(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!seq")
 	s := c.new(n, schema.NodeList)
 	t := tree{s, 1, 0}
-	s.Items = make([]*schema.Node, len(n.Content))
-	for i, item := range n.Content {
-		s.Items[i] = t.add(c.convert(item, depth+1))
-	}
+	s.Items = make([]*schema.Node, 0, c.count(n))
+	c.items(n, depth, func(item *yaml.Node) { s.Items = append(s.Items, t.add(c.convert(item, depth+1))) })
 	return t
 }
 
@@ -178,6 +180,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 		c.pair(&keys, n.Content[i], v)
 	}
 	for _, i := range merges {
+		c.broken = c.broken || c.cutAt(n.Content[i+1]) != nil
 		v := t.add(c.convert(n.Content[i+1], depth+1))
 		c.merge(n.Content[i+1], v, &keys)
 	}
@@ -193,14 +196,14 @@ func (c *converter) areEdges(keys *keySet, k, v *yaml.Node) bool {
 // an alias may come back to it.
 func (c *converter) edges(n *yaml.Node) *schema.Node {
 	c.tag(n, "!!seq")
-	c.taker.expect(len(n.Content))
-	for _, item := range n.Content {
+	c.taker.expect(c.count(n))
+	c.items(n, 1, func(item *yaml.Node) {
 		nodes, pairs, anchors := c.slab, c.pairs, len(c.shared)
 		c.taker.edge(c.convert(item, 2).node)
 		if len(c.shared) == anchors {
 			c.slab, c.pairs = again(nodes, c.slab), again(pairs, c.pairs)
 		}
-	}
+	})
 	return c.new(n, schema.NodeList)
 }
 
@@ -247,6 +250,7 @@ func (c *converter) merge(at *yaml.Node, s *schema.Node, keys *keySet) {
 				keys.add(p)
 			}
 		}
+	case s.Kind == schema.NodeList && c.broken: // at does not have the items
 	case s.Kind == schema.NodeList && at.Kind == yaml.SequenceNode:
 		for i, item := range s.Items {
 			c.merge(at.Content[i], item, keys)

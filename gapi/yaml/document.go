@@ -64,7 +64,7 @@ func discreet(ds schema.Diagnostics) schema.Diagnostics {
 // read makes a part of a source that may have so many marks.
 func read(file string, src []byte, marks int) *part {
 	p := &part{file: file}
-	root, bad := parseGraph(file, src, marks, p)
+	root, bad := parseGraph(file, src, marks, func() taker { p = &part{file: file}; return p })
 	if root == nil {
 		p.problems, p.unreadable = bad, true
 		return p

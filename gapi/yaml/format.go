@@ -68,7 +68,7 @@ func formatOnce(src []byte) ([]byte, error) {
 
 // document parses a file with its comments, which the ordinary reading drops.
 func document(src []byte) (*yaml.Node, error) {
-	l, err := newLoader(src)
+	l, err := newLoader(src, maxDepth)
 	if err != nil {
 		return nil, err
 	}

@@ -25,15 +25,27 @@ const emptyGraph = `the file is empty, a graph needs at least "resources:"`
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
-	return parseGraph(file, src, maxMarks, nil)
+	if ds := prescan(file, src, maxMarks); ds != nil {
+		return nil, ds
+	}
+	return parseWhole(file, src, nil)
 }
 
-// parseGraph is parse of a graph that may have so many marks, and whose edges somebody takes.
-func parseGraph(file string, src []byte, marks int, edges taker) (*schema.Node, schema.Diagnostics) {
+// parseGraph is parse of a graph that may have so many marks, and whose edges somebody takes, from the start each time when edges
+// is called. A graph with long lists is parsed in pieces first.
+func parseGraph(file string, src []byte, marks int, edges func() taker) (*schema.Node, schema.Diagnostics) {
 	if ds := prescan(file, src, marks); ds != nil {
 		return nil, ds
 	}
-	root, ds := compose(file, src)
+	if root, ds, ok := parsePieces(file, src, pieceSize, edges()); ok {
+		return root, ds
+	}
+	return parseWhole(file, src, edges())
+}
+
+// parseWhole is parseGraph of a source that the parser gets in one piece, and that it bears.
+func parseWhole(file string, src []byte, edges taker) (*schema.Node, schema.Diagnostics) {
+	root, ds := compose(file, src, maxDepth)
 	if ds != nil {
 		return nil, ds
 	}
@@ -42,9 +54,9 @@ func parseGraph(file string, src []byte, marks int, edges taker) (*schema.Node, 
 	return t.node, c.diags.All()
 }
 
-// compose runs the parser of the library.
-func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
-	l, err := newLoader(src)
+// compose runs the parser of the library on a source with so many levels at most.
+func compose(file string, src []byte, levels int) (root *yaml.Node, ds schema.Diagnostics) {
+	l, err := newLoader(src, levels)
 	if err != nil {
 		return nil, one(schema.Pos{File: file}, "%v", err)
 	}
@@ -67,8 +79,8 @@ func compose(file string, src []byte) (root *yaml.Node, ds schema.Diagnostics) {
 
 // newLoader makes a loader with a bound on depth. Aliases are counted by the converter,
 // since a bound on their number would refuse useful files.
-func newLoader(src []byte) (*yaml.Loader, error) {
-	limits := loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())
+func newLoader(src []byte, levels int) (*yaml.Loader, error) {
+	limits := loaderlimits.New(loaderlimits.DepthValue(levels), loaderlimits.AliasNone())
 	return yaml.NewLoader(bytes.NewReader(src), yaml.WithPlugin(limits))
 }
 
