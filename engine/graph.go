@@ -33,6 +33,9 @@ type Special struct {
 	// the state before a resource that has left the graph, and does not keep it so.
 	Once bool
 
+	// Collected says that another host exports the resource. It gives way to a resource of this host.
+	Collected bool
+
 	// Secret are parameters that must not be shown, though their type is plain.
 	Secret []string
 }

@@ -351,6 +351,9 @@ func (b *builder) vertexOf(it *item) {
 	if it.marks {
 		v.Alter(func(s *engine.Special) { s.Secret = it.res.MetaParams().Secret })
 	}
+	if it.Collected {
+		v.Alter(func(s *engine.Special) { s.Collected = true })
+	}
 	b.g.SetValue(int(it.vertex), v)
 }
 

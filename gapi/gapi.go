@@ -178,6 +178,8 @@ type Declaration struct {
 	// resources that depend on it, and the rest goes on. Declared.Done tells of it.
 	Optional bool
 
+	Collected bool // another host exports the resource
+
 	Meta *schema.Node // the map of metaparameters; nil for none
 	Recv []RecvDecl   // the values that the resource receives
 

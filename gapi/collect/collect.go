@@ -106,7 +106,7 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 
 // declare makes the declaration of one export.
 func (o *Options) declare(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration, error) {
-	d := gapi.Declaration{Kind: x.Kind, Name: x.Name, Pos: c.Pos, KindPos: c.Pos, NamePos: c.Pos, Optional: true}
+	d := gapi.Declaration{Kind: x.Kind, Name: x.Name, Pos: c.Pos, KindPos: c.Pos, NamePos: c.Pos, Optional: true, Collected: true}
 	value, err := parse(x.Value, c.Pos)
 	if err != nil {
 		return d, err

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Graph is the graph that runs, for Admission. It does not change while Admission looks at it.
+// Graph is the graph that runs, for Admission. A part of it may change while Admission looks at it.
 type Graph interface {
 	gapi.Running
 	// After yields the ids of the vertices that a declared edge leads to, each with the id of the vertex that has declared the edge.
@@ -26,21 +27,23 @@ type Graph interface {
 // with the resources that it would clash with, and with the edges that would make a circle. It looks at the changed objects and at
 // those that they name, never at all. Its fields are not altered after its first use. Many goroutines may use it at once.
 //
+// Law: an error of the store is the answer alone. It says nothing about the objects, and what was not read is no fault of theirs.
+//
 // An object of another host's topics is judged by itself, since the graph of that host is not known here. Two writers at once may each
 // write half of a fault; the hosts put such objects aside.
 type Admission struct {
 	Kinds  func() *engine.Registry
 	Topics []string // of this host, as in Options
-	// Graph calls f with the graph that runs. nil stands for an empty graph. Its error ErrBusy says that no graph can be looked at soon,
-	// and that f was not called: then references may lead to resources that are not seen.
+	// Graph calls f with the graph that runs. nil stands for an empty graph. Its error ErrBusy says that no graph can be looked at, and
+	// that f was not called: then references may lead to resources that are not seen.
 	Graph func(ctx context.Context, f func(Graph) error) error
 	// Sealed reports whether the text of a secret is encrypted, as in model.Options. The clear text of such a parameter is not known
 	// here, so no fault of the parameter counts. nil stands for a store without secrets.
 	Sealed func(text string) bool
 }
 
-// ErrBusy says that the graph cannot be looked at, since another one is being put into effect, or none runs yet.
-var ErrBusy = errors.New("the graph is being changed")
+// ErrBusy says that no graph can be looked at, since none runs yet, or none any more.
+var ErrBusy = errors.New("no graph runs that could be looked at")
 
 // Admit is for model.Options.Admit. Its error joins a model.Error for each fault, with the path of the field.
 func (a *Admission) Admit(ctx context.Context, tx *model.Tx, changes []model.Altered) error {
@@ -56,12 +59,21 @@ func (a *Admission) Admit(ctx context.Context, tx *model.Tx, changes []model.Alt
 	}
 	elsewhere := &judge{reg: a.Kinds(), tx: tx, sealed: a.Sealed, partial: true}
 	err := elsewhere.judge(others)
-	if len(own) == 0 {
+	if len(own) == 0 || elsewhere.lost != nil {
 		return err
 	}
 	here := &judge{reg: a.Kinds(), tx: tx, sealed: a.Sealed}
+	found := a.judgeHere(ctx, here, own)
+	if here.lost != nil {
+		return found
+	}
+	return errors.Join(err, found)
+}
+
+// judgeHere judges objects of this host, with the graph that runs here.
+func (a *Admission) judgeHere(ctx context.Context, here *judge, own []model.Altered) error {
 	if a.Graph == nil {
-		return errors.Join(err, here.judge(own))
+		return here.judge(own)
 	}
 	found := a.Graph(ctx, func(g Graph) error {
 		here.graph = g
@@ -71,7 +83,7 @@ func (a *Admission) Admit(ctx context.Context, tx *model.Tx, changes []model.Alt
 		here.partial = true
 		found = here.judge(own)
 	}
-	return errors.Join(err, found)
+	return found
 }
 
 // judge judges some objects against the store, and against the graph that runs. The store is newer, so it comes first.
@@ -80,12 +92,18 @@ type judge struct {
 	tx      *model.Tx
 	graph   Graph // nil for none
 	sealed  func(text string) bool
-	partial bool // references may lead to unknown resources
+	partial bool  // references may lead to unknown resources
+	lost    error // of the store; nothing is read after it
 }
 
-// judge returns all faults of the objects. Nothing is kept for the next transaction, since the store and the graph may be others
-// then.
+// judge returns all faults of the objects, or the error of the store alone. Nothing is kept for the next transaction, since the
+// store and the graph may be others then.
 func (j *judge) judge(changes []model.Altered) error {
+	err := j.faults(changes)
+	return cmp.Or(j.lost, err)
+}
+
+func (j *judge) faults(changes []model.Altered) error {
 	part := &gapi.Declared{Partial: j.partial}
 	objects := map[string]*model.Object{}
 	var errs []error
@@ -98,7 +116,7 @@ func (j *judge) judge(changes []model.Altered) error {
 		id := idOf(c.Now)
 		objects[id] = c.Now
 		part.Resources = append(part.Resources, *d)
-		if v := j.inGraph(id); c.Was == nil && v != nil {
+		if v := j.inGraph(id); c.Was == nil && v != nil && !v.Special().Collected {
 			errs = append(errs, fault(c.Now, "id", fmt.Sprintf("%s is declared at %s already", id, cmp.Or(v.Pos.String(), "another place")), ""))
 		}
 	}
@@ -180,12 +198,13 @@ func (j *judge) anySealed(v any) bool {
 	return false
 }
 
-// inGraph returns a running vertex that is of no object, nil for none.
+// inGraph returns a running vertex that is of no object, nil for none. A vertex that only undoes something is about to leave the
+// graph, so it counts as none.
 func (j *judge) inGraph(id string) *engine.Vertex {
 	if j.graph == nil {
 		return nil
 	}
-	if v := j.graph.Find(id); v != nil && !strings.HasPrefix(v.Pos.File, "store:") {
+	if v := j.graph.Find(id); v != nil && !v.Special().Once && !strings.HasPrefix(v.Pos.File, "store:") {
 		return v
 	}
 	return nil
@@ -198,27 +217,62 @@ func (j *judge) Find(id string) *engine.Vertex {
 		return nil
 	}
 	if o := j.object(ref); o != nil {
-		d, err := Declaration(o)
-		if err != nil {
-			return nil
-		}
-		g, _ := gapi.Build(j.reg, &gapi.Declared{Resources: []gapi.Declaration{*d}, Partial: true})
-		if g == nil || g.Len() == 0 {
-			return nil
-		}
-		return g.Value(0)
+		return j.built(o)
 	}
 	return j.inGraph(id)
 }
 
-// object returns a stored object, nil for none, and for a record that cannot be read.
+// built makes the vertex of a stored object, nil where it cannot be made. The clear text of a secret is not known here, and its
+// cipher text is no value: an object with one is made without its secrets, and unchecked, since it was checked when it was written.
+func (j *judge) built(o *model.Object) *engine.Vertex {
+	open, sealed := o, false
+	for _, key := range o.Mask() {
+		if j.isSealed(o, key) {
+			open, sealed = open.Without(key), true
+		}
+	}
+	d, err := Declaration(open)
+	if err != nil {
+		return nil
+	}
+	if sealed {
+		return j.unchecked(d)
+	}
+	g, _ := gapi.Build(j.reg, &gapi.Declared{Resources: []gapi.Declaration{*d}, Partial: true})
+	if g == nil || g.Len() == 0 {
+		return nil
+	}
+	return g.Value(0)
+}
+
+// unchecked makes the vertex of a declaration that lacks some of its parameters.
+func (j *judge) unchecked(d *gapi.Declaration) *engine.Vertex {
+	res, err := lifecycle.Make(j.reg, lifecycle.Wanted{Kind: d.Kind, Name: d.Name}, func(res engine.Res) error {
+		schema.Decode(d.Value, res) // what is missing was there when the object was checked
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	engine.DecodeMeta(d.Meta, res.MetaParams())
+	v := &engine.Vertex{Res: res, Pos: d.Pos}
+	for _, r := range d.Recv {
+		v.Recv = append(v.Recv, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos})
+	}
+	return v
+}
+
+// object returns a stored object, nil for none, for a record that cannot be read, and where the store is lost.
 func (j *judge) object(ref schema.Ref) *model.Object {
 	m, err := j.tx.Registry().Model(ref.Kind)
-	if err != nil || m.Kind() == "" {
+	if err != nil || m.Kind() == "" || j.lost != nil {
 		return nil
 	}
 	o, err := j.tx.Peek(m, ref.Name)
 	if err != nil {
+		if model.CodeOf(err) == "" {
+			j.lost = err
+		}
 		return nil
 	}
 	return o

@@ -3,6 +3,7 @@ package native_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 
@@ -11,13 +12,22 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // locked is a kind whose secret has a form.
 type locked struct {
 	thing
+	traits.Recvable
 	Note string        `yaml:"note" doc:"A text."`
-	Key  schema.Secret `yaml:"key" doc:"A secret that begins with a k."`
+	Key  schema.Secret `yaml:"key" mgmt:"required" doc:"A secret that begins with a k."`
+}
+
+// Sends implements engine.SendableRes.
+func (x *locked) Sends() any {
+	return struct {
+		Out string `yaml:"out" doc:"A text."`
+	}{}
 }
 
 func (x *locked) Default() engine.Res { return &locked{} }
@@ -67,5 +77,89 @@ func TestAdmitSealed(t *testing.T) {
 	}
 	if _, err := nb.Update(t.Context(), object(`{"id":"a","key":"wrong"}`), model.Write{}); model.CodeOf(err) != model.Validation {
 		t.Errorf("a wrong secret in the place of a stored one: %v", err)
+	}
+	// Another object may name the one with the stored secret.
+	for _, text := range []string{`{"id":"b","key":"k2","depend":["locked[a]"]}`, `{"id":"c","key":"k3","recv":{"note":"locked[a].out"}}`} {
+		if _, err := nb.Create(t.Context(), object(text), model.Write{}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := nb.Create(t.Context(), object(`{"id":"d","key":"k4","recv":{"note":"locked[a].none"}}`), model.Write{}); model.CodeOf(err) != model.Validation {
+		t.Errorf("a value that is not sent: %v", err)
+	}
+}
+
+// oneVertex is a running graph of one vertex.
+type oneVertex struct{ v *engine.Vertex }
+
+func (o oneVertex) Find(id string) *engine.Vertex {
+	if id == o.v.Res.String() {
+		return o.v
+	}
+	return nil
+}
+func (oneVertex) Receivers(string) []string              { return nil }
+func (oneVertex) Sharing(engine.ResUID) iter.Seq[string] { return func(func(string) bool) {} }
+func (oneVertex) After(string) iter.Seq2[string, string] { return func(func(string, string) bool) {} }
+
+// beside returns a rig whose admission looks at a graph of one vertex, thing[a].
+func beside(t *testing.T) (*rig, *oneVertex) {
+	t.Helper()
+	r := newRig(t)
+	kinds := engine.NewRegistry()
+	if err := kinds.Register("thing", func() engine.Res { return &thing{} }); err != nil {
+		t.Fatal(err)
+	}
+	res := &thing{}
+	res.SetKind("thing")
+	res.SetName("a")
+	one := &oneVertex{v: &engine.Vertex{Res: res}}
+	admission := &native.Admission{Kinds: func() *engine.Registry { return kinds }, Graph: func(_ context.Context, f func(native.Graph) error) error {
+		return f(one)
+	}}
+	r.nb = model.Open(r.w, model.NewRegistry(kinds), model.Options{Admit: admission.Admit})
+	return r, one
+}
+
+// TestAdmitBesideUndone: a resource that has left a file, and is only undone, does not clash with an object of its name, and is no
+// target of an edge.
+func TestAdmitBesideUndone(t *testing.T) {
+	r, one := beside(t)
+	if _, err := r.nb.Create(t.Context(), r.object(`{"id":"a"}`), model.Write{}); model.CodeOf(err) != model.Validation {
+		t.Errorf("a clash: %v", err)
+	}
+	one.v.Alter(func(s *engine.Special) { s.Once = true })
+	r.create(`{"id":"a"}`)
+	r.create(`{"id":"b"}`)
+	if _, err := r.nb.Delete(t.Context(), r.object(`{"id":"a"}`).Model(), "a", model.Write{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.nb.Update(t.Context(), r.object(`{"id":"b","depend":["thing[a]"]}`), model.Write{}); model.CodeOf(err) != model.Validation {
+		t.Errorf("an edge to a resource that is undone: %v", err)
+	}
+}
+
+// TestAdmitBesideCollected: a resource of another host gives way to an object of its name.
+func TestAdmitBesideCollected(t *testing.T) {
+	r, one := beside(t)
+	one.v.Alter(func(s *engine.Special) { s.Collected = true })
+	r.create(`{"id":"b","depend":["thing[a]"]}`)
+	r.create(`{"id":"a"}`)
+}
+
+// TestAdmitStoreLost: a store that is lost during admission is no fault of the object, and is asked no more.
+func TestAdmitStoreLost(t *testing.T) {
+	r, _ := beside(t)
+	r.create(`{"id":"x1"}`)
+	r.create(`{"id":"x2"}`)
+	r.create(`{"id":"x3"}`)
+	r.w.lost.Store(new("/x"))
+	before := r.w.gets.Load()
+	_, err := r.nb.Create(t.Context(), r.object(`{"id":"b","depend":["thing[x1]","thing[x2]","thing[x3]"],"meta":{"noop":true}}`), model.Write{})
+	if !errors.Is(err, engine.ErrUnavailable) || model.CodeOf(err) != "" {
+		t.Errorf("the error is %v", err)
+	}
+	if n := r.w.gets.Load() - before; n > 3 { // the new object, and the first target
+		t.Errorf("the lost store was asked %d times", n)
 	}
 }

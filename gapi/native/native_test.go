@@ -34,6 +34,7 @@ type thing struct {
 }
 
 func (x *thing) Default() engine.Res { return &thing{} }
+func (x *thing) Validate() error     { return nil }
 func (x *thing) String() string      { return x.Base.String() }
 func (x *thing) Kind() string        { return x.Base.Kind() }
 func (x *thing) SetKind(s string)    { x.Base.SetKind(s) }
@@ -50,11 +51,20 @@ type rig struct {
 	nb *model.NB
 }
 
-// counting is a World that counts its transactions, and can be away.
+// counting is a World that counts its questions and transactions, and can be away.
 type counting struct {
 	engine.World
-	txns atomic.Int64
-	away atomic.Bool
+	gets, txns atomic.Int64
+	away       atomic.Bool
+	lost       atomic.Pointer[string] // a part of the keys that Get cannot reach
+}
+
+func (c *counting) Get(ctx context.Context, key string) (engine.KV, error) {
+	c.gets.Add(1)
+	if part := c.lost.Load(); part != nil && strings.Contains(key, *part) {
+		return engine.KV{}, errAway
+	}
+	return c.World.Get(ctx, key)
 }
 
 var errAway = fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
