@@ -175,13 +175,7 @@ const maxTries = 1000
 // a change, and again where another writer was faster.
 func (nb *NB) Many(ctx context.Context, n int, each func(tx *Tx, i int) error) (done, txns int, revision int64, err error) {
 	some := func(from, to int) func(tx *Tx) error {
-		return func(tx *Tx) error {
-			var errs []error
-			for i := from; i < to; i++ {
-				errs = append(errs, each(tx, i))
-			}
-			return errors.Join(errs...)
-		}
+		return func(tx *Tx) error { return Each(from, to, func(i int) error { return each(tx, i) }) }
 	}
 	tx := newTx(ctx, nb)
 	if err := some(0, n)(tx); err != nil {
@@ -208,6 +202,25 @@ func (nb *NB) Many(ctx context.Context, n int, each func(tx *Tx, i int) error) (
 		done, txns = to, txns+1
 	}
 	return done, txns, revision, nil
+}
+
+// Each does something for each number below to, and joins the faults. An error of the store ends it, and is the answer alone: the
+// faults that were found by then are not all.
+func Each(from, to int, do func(i int) error) error {
+	var errs []error
+	for i := from; i < to; i++ {
+		err := do(i)
+		if lost(err) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// lost reports whether an error says that the store, or the caller, is away.
+func lost(err error) bool {
+	return errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // admittedKey marks the context of transactions whose changes were admitted together.
@@ -347,18 +360,37 @@ func (nb *NB) Statuses(ctx context.Context, m *Model, id string) (map[string][]b
 	return nb.eachHost(ctx, func(host string) ([]byte, error) { return nb.Status(ctx, host, m, id) })
 }
 
-// PutStatus writes statuses of a host: JSON for each object, nil to remove one. It wakes no Watch.
+// PutStatus writes statuses of a host: JSON for each object, nil to remove one. It wakes no Watch. A status that is too large for the
+// World is left out and logged, and the others are written. After an error some may be written.
 func (nb *NB) PutStatus(ctx context.Context, host string, all ...StatusOf) error {
 	for chunk := range slices.Chunk(all, max(1, nb.world.Limits().Ops)) {
-		ops := make([]engine.Op, len(chunk))
-		for i, s := range chunk {
-			ops[i] = engine.Op{Key: nb.keys.status(host, s.Model, s.ID), Value: s.JSON, Delete: s.JSON == nil}
-		}
-		if _, _, err := nb.world.Txn(ctx, nil, ops); err != nil {
+		if err := nb.putStatuses(ctx, host, chunk); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putStatuses writes one transaction, or two halves where that is too large.
+func (nb *NB) putStatuses(ctx context.Context, host string, chunk []StatusOf) error {
+	ops := make([]engine.Op, len(chunk))
+	for i, s := range chunk {
+		ops[i] = engine.Op{Key: nb.keys.status(host, s.Model, s.ID), Value: s.JSON, Delete: s.JSON == nil}
+	}
+	_, _, err := nb.world.Txn(ctx, nil, ops)
+	if _, tooMuch := errors.AsType[*engine.LimitError](err); !tooMuch {
+		return err
+	}
+	if len(chunk) == 1 {
+		nb.o.Log.WarnContext(ctx, "a status is too large for the store, and is left out",
+			"table", chunk[0].Model.Table(), "id", chunk[0].ID, "bytes", len(chunk[0].JSON), "error", err)
+		return nil
+	}
+	half := len(chunk) / 2
+	if err := nb.putStatuses(ctx, host, chunk[:half]); err != nil {
+		return err
+	}
+	return nb.putStatuses(ctx, host, chunk[half:])
 }
 
 // StatusOf is a status for PutStatus.

@@ -43,8 +43,8 @@ func problem(err error, instead ...int) error {
 		return httpd.AsProblem(ds)
 	}
 	faults := model.Faults(err)
-	if len(faults) == 0 {
-		return storeProblem(err)
+	if len(faults) == 0 || errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrClosed) {
+		return storeProblem(err) // also where a hook has met it: the object has no fault that is known
 	}
 	status, ok := statuses[faults[0].Code]
 	if !ok {

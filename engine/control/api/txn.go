@@ -108,7 +108,7 @@ func halfway(err error, done, of int) error {
 	}
 	p := *errorsAs(problem(err))
 	p.Detail = fmt.Sprintf("%d of %d operations were made before this: %s", done, of, p.Detail)
-	return p.WithHint("send all of them again: those that were made change nothing")
+	return p.WithHint(fmt.Sprintf("send the rest again: those from operations[%d] on", done))
 }
 
 // transaction is what a Txn asks for. Its functions may run several times, so they put results at their places and append nothing.
@@ -132,13 +132,10 @@ func (t *transaction) one(tx *model.Tx, i int) error {
 }
 
 // all makes all operations, and joins the faults.
-// A fault of one operation does not keep the others from being tried, so the caller learns all of them at once.
+// A fault of one operation does not keep the others from being tried, so the caller learns all of them at once. An error of the
+// store ends it: that is no fault, and the next operation would wait for the same store.
 func (t *transaction) all(tx *model.Tx) error {
-	var errs []error
-	for i := range t.ops {
-		errs = append(errs, t.one(tx, i))
-	}
-	return errors.Join(errs...)
+	return model.Each(0, len(t.ops), func(i int) error { return t.one(tx, i) })
 }
 
 // located gives a fault that the transaction as a whole has met the place of the operation whose object it is about.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -293,6 +294,50 @@ func TestSplit(t *testing.T) {
 		if i == 0 && done.Transactions < 2 {
 			t.Errorf("%d transactions", done.Transactions)
 		}
+	}
+}
+
+// failing is a World that is away after some transactions.
+type failing struct {
+	engine.World
+	left atomic.Int64
+	gets atomic.Int64
+}
+
+var errAway = fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+
+func (f *failing) Get(ctx context.Context, key string) (engine.KV, error) {
+	if f.gets.Add(1); f.left.Load() <= 0 {
+		return engine.KV{}, errAway
+	}
+	return f.World.Get(ctx, key)
+}
+
+func (f *failing) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+	if f.left.Add(-1) < 0 {
+		return 0, false, errAway
+	}
+	return f.World.Txn(ctx, compares, ops)
+}
+
+// TestHalfway: a store that is lost between two transactions is told as such, with the first operation that was not made.
+func TestHalfway(t *testing.T) {
+	w := &failing{World: memory.New()}
+	w.left.Store(2)
+	r := newRigOn(t, w, api.Options{}, port(t))
+	list := make([]string, 300)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"op": "create", "table": "port", "object": {"id": "%d", "mac": "m"}}`, i)
+	}
+	body := `{"operations": [` + strings.Join(list, ",") + `]}`
+	p := r.want(t, 503, "POST", "/v1/api:txn?split=1", body).problem(t)
+	if !strings.Contains(p.Detail, "128 of 300 operations were made") || !strings.Contains(p.Hint, "operations[128]") {
+		t.Errorf("the answer is %q, %q", p.Detail, p.Hint)
+	}
+	w.gets.Store(0)
+	r.want(t, 503, "POST", "/v1/api:txn", body)
+	if n := w.gets.Load(); n > 1 {
+		t.Errorf("the lost store was asked %d times", n)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // TestAdmit: a transaction is asked about once, with each object as it was and as it will be, and a refusal writes nothing.
@@ -116,5 +118,22 @@ func TestLoose(t *testing.T) {
 	o, err := m.DecodeLoose(n)
 	if err != nil || label(o) != "1.10" || fmt.Sprint(o.Get("tags")) != "[true]" {
 		t.Errorf("%v: %v", o, err)
+	}
+}
+
+// TestManyStoreLost: an error of the store ends the changes, and comes alone: the store is not asked for the rest.
+func TestManyStoreLost(t *testing.T) {
+	r := newRig(t, memory.New(), item(1))
+	asked := 0
+	away := fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+	_, _, _, err := r.nb.Many(t.Context(), 10, func(_ *model.Tx, i int) error {
+		asked++
+		if i == 3 {
+			return away
+		}
+		return &model.Error{Code: model.Validation, Message: "a fault"}
+	})
+	if err != away || asked != 4 {
+		t.Errorf("asked %d times: %v", asked, err)
 	}
 }

@@ -1,9 +1,11 @@
 package modeltest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -462,6 +464,34 @@ func TestStatusWakesNoWatch(t *testing.T) {
 	last := r.create("b", "t")
 	if got := r.changes(model.Interest{}, first.Revision(), last.Revision()); !slices.Equal(got, []string{"create b@t;"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestStatusTooLarge: a status that no transaction can have is left out with a line in the log, and hides no other one.
+func TestStatusTooLarge(t *testing.T) {
+	r := newRig(t, memory.New(), item(1))
+	var log bytes.Buffer
+	nb := model.Open(r.w, r.reg, model.Options{Prefix: "p/", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	var all []model.StatusOf
+	for i := range 200 {
+		s := model.StatusOf{Model: r.m, ID: fmt.Sprint(i), JSON: []byte(`{"state":"ok"}`)}
+		switch i {
+		case 7:
+			s.JSON = bytes.Repeat([]byte("x"), r.w.Limits().Bytes+1)
+		case 9:
+			s.ID = strings.Repeat("/", r.w.Limits().Key/3+1) // which is escaped in the key
+		}
+		all = append(all, s)
+	}
+	if err := nb.PutStatus(t.Context(), "h", all...); err != nil {
+		t.Fatal(err)
+	}
+	written, err := nb.StatusesOf(t.Context(), "h")
+	if err != nil || len(written) != len(all)-2 {
+		t.Errorf("%d of %d are written: %v", len(written), len(all), err)
+	}
+	if n := strings.Count(log.String(), "a status is too large"); n != 2 || !strings.Contains(log.String(), "id=7 ") {
+		t.Errorf("%d lines in the log: %.500s", n, log.String())
 	}
 }
 
