@@ -283,10 +283,20 @@ type Running interface {
 	After(id string) iter.Seq2[string, string]
 }
 
-// Look calls f with the graph that runs, while no other graph is put into effect. It costs what f asks for. f calls no method of the
-// Engine, and keeps nothing of what it was shown. Callable as Upsert.
+// ErrNoGraph says that no graph is in effect yet.
+var ErrNoGraph = errors.New("no graph is in effect yet")
+
+// Look calls f with the graph in effect. It costs what f asks for, and waits for nothing but the begin of Run: a graph that is being
+// built is seen when it is in effect, and the next part may take effect while f looks. f keeps nothing of what it was shown. The
+// error is that of f, ErrNoGraph before the first graph, that of ctx, or reactor.ErrStopped. Callable from any goroutine.
 func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
-	return e.change(ctx, func(s *session, st *reactor.Stage) error { return f(running{s.parts.Load(), st, nil}) })
+	if _, err := e.running(ctx); err != nil {
+		return err
+	}
+	if e.session.last.Load() == nil {
+		return ErrNoGraph
+	}
+	return f(e.session.parts.Load())
 }
 
 // running is the graph that runs, for a part of it, while a stage is held. It lacks the resources that the part removes.
@@ -319,6 +329,3 @@ func (r running) Sharing(u engine.ResUID) iter.Seq[string] {
 		}
 	}
 }
-
-// After implements Running.
-func (r running) After(id string) iter.Seq2[string, string] { return r.Parts.After(id) }

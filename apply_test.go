@@ -86,6 +86,71 @@ func TestApplyReadyGraph(t *testing.T) {
 	}
 }
 
+// slow is a kind whose validation waits.
+type slow struct {
+	basic.NoopRes
+	begun, gate chan struct{}
+}
+
+func (s *slow) Default() engine.Res { return &slow{begun: s.begun, gate: s.gate} }
+
+// Validate waits for the gate.
+func (s *slow) Validate() error {
+	s.begun <- struct{}{}
+	<-s.gate
+	return nil
+}
+
+// TestLook: Look shows the graph in effect, also while another one is built, and says where there is none.
+func TestLook(t *testing.T) {
+	begun, gate := make(chan struct{}, 1), make(chan struct{})
+	reg := engine.DefaultRegistry().Clone()
+	if err := reg.Register("slow", func() engine.Res { return &slow{begun: begun, gate: gate} }); err != nil {
+		t.Fatal(err)
+	}
+	e, ctx := applied(t, mgmt.Options{Registry: reg})
+	look := func() (ids []string, err error) {
+		err = e.Look(ctx, func(r mgmt.Running) error {
+			for _, id := range []string{"noop[n0]", "noop[n1]", "slow[s]"} {
+				if r.Find(id) != nil {
+					ids = append(ids, id)
+				}
+			}
+			for to, by := range r.After("noop[n0]") {
+				ids = append(ids, "to "+to+" by "+by)
+			}
+			return nil
+		})
+		return ids, err
+	}
+	if ids, err := look(); !errors.Is(err, mgmt.ErrNoGraph) {
+		t.Errorf("before the first graph: %v, %v", ids, err)
+	}
+	d := noops(2)
+	d.Resources[1].Depend = []gapi.RefDecl{{Ref: schema.Ref{Kind: "noop", Name: "n0"}}}
+	if _, err := e.Apply(ctx, d); err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan error, 1)
+	go func() {
+		d := static.NewGraph("next")
+		d.AddValues("slow", "s", nil)
+		_, err := e.Apply(ctx, d.Declared())
+		next <- err
+	}()
+	<-begun
+	if ids, err := look(); err != nil || strings.Join(ids, ", ") != "noop[n0], noop[n1], to noop[n1] by noop[n1]" {
+		t.Errorf("during the next graph: %v, %v", ids, err)
+	}
+	close(gate)
+	if err := <-next; err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := look(); err != nil || strings.Join(ids, ", ") != "slow[s]" {
+		t.Errorf("after it: %v, %v", ids, err)
+	}
+}
+
 // TestApplyEnds: Apply ends with its context and with Run, and then says so, also from many goroutines at once; what it
 // was to put into effect is not.
 func TestApplyEnds(t *testing.T) {

@@ -448,7 +448,11 @@ func (s *session) partsOf(t transform.Compiled) {
 	if s.opt.NoAutoEdges {
 		m = nil
 	}
-	s.parts.Store(t.Parts(m))
+	p := t.Parts(m)
+	if before := s.parts.Load(); before != nil && before.Prepared() {
+		p.Prepare() // parts, and looks, will come: none of them waits for the index
+	}
+	s.parts.Store(p)
 }
 
 // tellGraph tells of a graph, or a part, that has taken effect. Moved says that it comes from another input than the one before.

@@ -9,7 +9,6 @@ import (
 	"os/user"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
@@ -28,17 +27,16 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 		admission.Topics = topics(cmp.Or(host, hostname()), a.roles)
 	}
 	admission.Graph = func(ctx context.Context, f func(native.Graph) error) error {
-		e, entered := running.Load(), false
+		e := running.Load()
 		if e == nil {
 			return native.ErrBusy
 		}
-		soon, cancel := context.WithTimeout(ctx, lookWait)
-		defer cancel()
-		err := e.Look(soon, func(g mgmt.Running) error {
-			entered = true
+		looked := false
+		err := e.Look(ctx, func(g mgmt.Running) error {
+			looked = true
 			return f(g)
 		})
-		if err != nil && !entered && ctx.Err() == nil {
+		if err != nil && !looked && ctx.Err() == nil {
 			return native.ErrBusy
 		}
 		return err
@@ -48,11 +46,6 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 	admission.Sealed = o.Sealed
 	return model.Open(w, a.tables(), o)
 }
-
-// lookWait is how long a change waits for a graph that is being put into effect. A large one takes seconds; then the objects are
-// judged without it, and the hosts put misfits aside.
-// A shorter time would judge more changes without the graph.
-const lookWait = time.Second
 
 // runs returns a function that tells whether a resource is in the graph that runs, by kind[name].
 // Before the run it is always false.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/graph"
@@ -18,13 +19,15 @@ import (
 // the vertices that ask for it. The first one after a whole graph makes an index of that, once. A change that this cannot do
 // says so (Change.Whole): the whole graph then has to go through the steps again, as Whole returns it.
 //
-// Change and Take are for one goroutine at a time. The other methods are callable from any goroutine.
+// Change and Take are for one goroutine at a time. The other methods are callable from any goroutine, also meanwhile.
 type Parts struct {
 	base    *engine.Graph // the last whole graph, with automatic edges, before AutoGroup
 	grouped *engine.Graph // the same after AutoGroup
 	known   *answers      // of base; nil without automatic edges
 	odd     string        // why every change needs the whole graph; empty where none does
 
+	once      sync.Once // of the index: the rest of this group
+	prepared  atomic.Bool
 	seed      maphash.Seed
 	is, asked *sums                    // by number; nil before the first change
 	groupable int                      // vertices that may be grouped
@@ -102,20 +105,40 @@ func (p *Parts) Find(id string) *engine.Vertex {
 	return nil
 }
 
-// Sharing yields the ids of the vertices that may have a UID with the hash of this one, in no order. It is called between changes.
+// Sharing yields the ids of the vertices that may have a UID with the hash of this one, in no order.
 func (p *Parts) Sharing(u engine.ResUID) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		p.prepare()
-		h, ok := u.(hashed)
-		if !ok {
-			return
-		}
-		for n := range p.is.with(uint32(maphash.String(p.seed, h.Hash()))) {
-			if !yield(p.id(n)) {
+		for _, id := range p.sharing(u) {
+			if !yield(id) {
 				return
 			}
 		}
 	}
+}
+
+func (p *Parts) sharing(u engine.ResUID) (ids []string) {
+	h, ok := u.(hashed)
+	if !ok {
+		return nil
+	}
+	p.prepare()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for n := range p.is.with(uint32(maphash.String(p.seed, h.Hash()))) {
+		ids = append(ids, p.id(n))
+	}
+	return ids
+}
+
+// Receivers returns the ids of the vertices that receive values from the one with an id.
+func (p *Parts) Receivers(id string) (ids []string) {
+	for to := range p.After(id) {
+		v := p.Find(to)
+		if v != nil && slices.ContainsFunc(v.Recv, func(w engine.Wire) bool { return w.From.ID() == id }) {
+			ids = append(ids, to)
+		}
+	}
+	return ids
 }
 
 // IDs returns the ids of the vertices that run, those of the whole graph first. Members of groups, and vertices that only undo
@@ -166,11 +189,15 @@ func (p *Parts) Declared() *engine.Graph {
 // Prepare makes the index of the whole graph, which the first Change would make.
 func (p *Parts) Prepare() { p.prepare() }
 
+// Prepared reports whether there is such an index.
+func (p *Parts) Prepared() bool { return p.prepared.Load() }
+
 // prepare makes the index of the whole graph, once.
 func (p *Parts) prepare() {
-	if p.is != nil {
-		return
-	}
+	p.once.Do(p.index)
+}
+
+func (p *Parts) index() {
 	is, asked := &rows[uint32]{}, &rows[uint32]{}
 	for i, v := range p.base.All() {
 		if p.known != nil && i < len(p.known.is.ends) {
@@ -189,6 +216,7 @@ func (p *Parts) prepare() {
 	}
 	p.findOwners()
 	p.asked, p.is = newSums(asked), newSums(is)
+	p.prepared.Store(true)
 }
 
 // takesPart reports whether a vertex takes part in automatic edges.
@@ -379,34 +407,40 @@ func (p *Parts) connectChanged(c *Change, auto bool, connect func(graph.Edge)) {
 func (p *Parts) After(id string) iter.Seq2[string, string] {
 	return func(yield func(id, owner string) bool) {
 		for _, e := range p.after(id) {
-			owner := ""
-			if e.By != graph.ByNeither {
-				owner = p.id(ownerOf(e))
-			}
-			if !yield(p.id(int32(e.To)), owner) {
+			if !yield(e.to, e.owner) {
 				return
 			}
 		}
 	}
 }
 
+// ends are the ids of a declared edge's target, and of the vertex that has declared it.
+type ends struct{ to, owner string }
+
 // after returns the declared edges that begin at a vertex.
-func (p *Parts) after(id string) (list []graph.Edge) {
+func (p *Parts) after(id string) (list []ends) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	n, ok := p.number(id)
 	if !ok {
 		return nil
 	}
+	add := func(e graph.Edge) {
+		x := ends{to: p.id(int32(e.To))}
+		if e.By != graph.ByNeither {
+			x.owner = p.id(ownerOf(e))
+		}
+		list = append(list, x)
+	}
 	for e := range p.baseEdges(n) {
 		if e.From == int(n) && !p.automatic(e) {
-			list = append(list, e)
+			add(e)
 		}
 	}
 	for _, st := range p.changed {
 		for _, e := range st.own {
 			if e.From == int(n) && p.vertex(int32(e.To)) != nil {
-				list = append(list, e)
+				add(e)
 			}
 		}
 	}

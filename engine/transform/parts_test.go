@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -299,6 +301,60 @@ func (r tied) edges() (list []string, cyclic bool) {
 	}
 	_, err := g.Sort()
 	return sortedEdges(g), err != nil
+}
+
+// TestPartsAreReadMeanwhile: readers on other goroutines see each vertex in its old form or its new one, while parts take effect.
+func TestPartsAreReadMeanwhile(t *testing.T) {
+	var memory transform.Memory
+	alone := func(is ...string) *thing {
+		x := &thing{is: is}
+		x.MetaParams().AutoGroup = new(false)
+		return x
+	}
+	whole := build(t, map[string]*thing{"a": alone("/a"), "b": alone("/b")}, "a b")
+	to := whole.Value(1)
+	to.Recv = []engine.Wire{{Field: "x", From: schema.Ref{Kind: "thing", Name: "a", Key: "y"}}}
+	if err := whole.Connect(graph.Edge{From: 0, To: 1, By: graph.ByTo, Implied: true}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := transform.Run(t.Context(), whole, []transform.Step{memory.AutoEdge(nil, transform.Known{})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory.Keep()
+	p := transform.NewParts(g, g, &memory, false)
+	shared := alone("/b").UIDs()[0]
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if got := slices.Collect(p.Sharing(shared)); !slices.Equal(got, []string{"thing[b]"}) {
+					t.Errorf("sharing: %v", got)
+				}
+				if got := p.Receivers("thing[a]"); !slices.Equal(got, []string{"thing[b]"}) {
+					t.Errorf("receivers: %v", got)
+				}
+				if p.Find("thing[a]") == nil {
+					t.Error("thing[a] is lost")
+				}
+			}
+		})
+	}
+	for i := range 200 {
+		c, err := p.Change(t.Context(), nil, build(t, map[string]*thing{"c": alone(fmt.Sprint("/c", i))}, "c"))
+		if err != nil || c.Whole != "" {
+			t.Fatal(err, c.Whole)
+		}
+		p.Take(c)
+	}
+	close(over)
+	readers.Wait()
 }
 
 // TestPartsNeedTheWhole: a change says why it can't do without the whole graph.
