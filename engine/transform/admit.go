@@ -83,7 +83,7 @@ func core(g *engine.Graph) []bool {
 	return on
 }
 
-// peel takes away what has no neighbour behind it any more.
+// peel takes away each vertex without a neighbour behind it.
 func peel(on []bool, behind, ahead func(int) []int32) {
 	left := make([]int32, len(on))
 	var bare []int32

@@ -186,7 +186,7 @@ func (a *asking) edgeable() (list []int32) {
 	return list
 }
 
-// leaving reports whether what a vertex manages is to go.
+// leaving reports whether the thing of a vertex is to go.
 func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
 	l, ok := engine.As[engine.LeavingRes](r)
 	if !ok {
@@ -244,7 +244,7 @@ func (a *asking) ask(v int32) {
 	}
 }
 
-// repeat adds what a vertex wanted of an earlier graph.
+// repeat adds the wishes of a vertex from an earlier graph.
 func (a *asking) repeat(v, old int32) {
 	own := len(a.wanted)
 	a.mine = nil

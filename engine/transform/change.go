@@ -129,7 +129,7 @@ func (c *Change) Brought() iter.Seq2[string, *engine.Vertex] {
 	}
 }
 
-// Referrer returns a vertex that goes, and another one that has declared an edge to it, stays and is not brought. Both are empty where
+// Referrer returns a vertex that goes, and another vertex that has declared an edge to it, stays and is not brought. Both are empty where
 // no vertex does. With a Part it looks only at the vertices of that: the reactor looks at the others.
 func (c *Change) Referrer() (gone, by string) {
 	if len(c.gone) == 0 {

@@ -18,7 +18,7 @@ import (
 // and for one goroutine at a time.
 type Memory struct {
 	known *answers // of the graph that runs
-	next  *answers // of the one that was transformed last
+	next  *answers // of the graph that was transformed last
 	stale map[string]struct{}
 }
 
@@ -105,13 +105,13 @@ type answers struct {
 	again []bool  // it has to be asked again in any case: it has failed, or asked by a UID without a single Hash
 }
 
-// loose is a question that is not looked up by one sum: by a UID without Hash, or one that means all of some.
+// loose is a question that is not looked up by one sum: by a UID without Hash, or a UID that means all of some.
 type loose struct {
 	asker int32
 	uid   engine.ResUID
 }
 
-// answer is one vertex that was found for one that asked.
+// answer is one vertex that was found for another vertex that asked.
 type answer struct {
 	vertex   int32
 	reversed bool // it comes first
@@ -187,7 +187,7 @@ func (r *recall) find(g *engine.Graph) {
 	wg.Wait()
 }
 
-// name touches what a resource is without saying so: see engine.NameUID.
+// name touches the thing of a resource that does not say so: see engine.NameUID.
 func (r *recall) name(id string) { r.set(uint32(maphash.String(r.known.seed, id))) }
 
 func (r *recall) touch(sums []uint32) {

@@ -14,11 +14,11 @@ type MetaRule struct {
 	Why  string // for people
 
 	alone func(*engine.MetaParams) bool         // Alone: it is set
-	equal func(*engine.MetaParams) any          // Equal: what is compared
+	equal func(*engine.MetaParams) any          // Equal: the compared values
 	merge func(into, member *engine.MetaParams) // Larger, Either and Union
 }
 
-// What a rule says.
+// The meanings of a rule.
 const (
 	RuleAlone  = "alone"   // a resource that has it is not grouped
 	RuleEqual  = "equal"   // members must have the same

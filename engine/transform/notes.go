@@ -2,7 +2,7 @@ package transform
 
 import "strings"
 
-// What a note is about.
+// The subjects of a note.
 const (
 	EdgeAdded    = "edge added"    // between the two vertices, the first comes first
 	EdgeNotifies = "edge notifies" // as EdgeAdded, but it was declared, and carries refresh now

@@ -15,7 +15,7 @@ import (
 // Parts is the graph that runs, as it was declared, open to changes of a part of it. Change says what becomes of the graph that
 // runs, and Take notes that it is in effect.
 //
-// Law: after any sequence of changes the graph equals the one that the steps make of the whole. The cost of a change is that of the part and of
+// Law: after any sequence of changes the graph equals the graph that the steps make of the whole. The cost of a change is that of the part and of
 // the vertices that ask for it. The first one after a whole graph makes an index of that, once. A change that this cannot do
 // says so (Change.Whole): the whole graph then has to go through the steps again, as Whole returns it.
 //
@@ -37,7 +37,7 @@ type Parts struct {
 	mu      sync.RWMutex        // guards the rest against the other methods
 	ids     []string            // of vertices that came after base, which have the numbers from base.Len() on
 	numbers map[string]int32    // of those; a vertex of base has its index
-	changed map[int32]*standing // by number: those that were brought or removed since base
+	changed map[int32]*standing // by number: the vertices that were brought or removed since base
 	drawn   *engine.Graph       // of Graph; nil where that has to draw it
 }
 
@@ -176,7 +176,7 @@ func (p *Parts) Graph() *engine.Graph {
 	return p.drawn
 }
 
-// Grouped returns the last whole graph. A change of a group needs the whole graph, so its groups are those that run.
+// Grouped returns the last whole graph. A change of a group needs the whole graph, so its groups run.
 func (p *Parts) Grouped() *engine.Graph { return p.grouped }
 
 // Declared returns the graph that runs as it was declared, at the cost of the whole.

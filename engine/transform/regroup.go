@@ -12,8 +12,8 @@ import (
 // little more.
 const maxDownstream = 2000
 
-// regroup finds out whether AutoGroup would make other groups of the whole graph than those that run. It makes the same
-// ones where three things hold. No changed vertex may be grouped, or receives from one that may. No changed edge leads
+// regroup finds out whether AutoGroup would make other groups of the whole graph than now. It makes the same
+// ones where three things hold. No changed vertex may be grouped, or receives from a vertex that may. No changed edge leads
 // to a groupable vertex, or is a notification of one. And no groupable vertex is downstream of a changed edge, since
 // groups are of one level.
 func (c *Change) regroup() {
@@ -52,7 +52,7 @@ func (c *Change) grouped(n int32) bool {
 	return was != nil && groupable(was) > 0
 }
 
-// receives reports whether a vertex, nil for none, receives from one that may be grouped.
+// receives reports whether a vertex, nil for none, receives from a vertex that may be grouped.
 func (c *Change) receives(v *engine.Vertex) bool {
 	return v != nil && slices.ContainsFunc(v.Recv, func(w engine.Wire) bool {
 		n, ok := c.number(w.From.ID())
@@ -139,7 +139,7 @@ func (c *Change) leadToGroups(queue []int32) bool {
 	return false
 }
 
-// noteBelow notes the edges of a change that is in effect, for the searches of later ones. What goes again is not forgotten: a
+// noteBelow notes the edges of a change that is in effect, for the searches of later ones. A vertex that goes again is not forgotten: a
 // search may find too much, and never too little.
 func (p *Parts) noteBelow(c *Change) {
 	if !c.grouping {

@@ -10,17 +10,17 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
-// What a note of Reverse is about, beside EdgeAdded and EdgeLeftOut.
+// The subjects of a note of Reverse, besides EdgeAdded and EdgeLeftOut.
 const (
 	Reversing   = "reversing"    // the vertex undoes a resource that has left the graph
-	NotReversed = "not reversed" // what has left the graph stays as it is
+	NotReversed = "not reversed" // a thing that has left the graph stays as it is
 	reverseName = "reverse"      // of the step and the edges
 	noRecords   = "reading what was kept for reverse: "
 )
 
 // Undoing says where Reverse finds what it needs.
 type Undoing struct {
-	Store    engine.Store     // what the reactor has kept; only read
+	Store    engine.Store     // the images that the reactor has kept; only read
 	Registry *engine.Registry // makes the kinds
 	Noop     bool             // the graph as a whole only looks, so nothing is undone either
 }

@@ -25,9 +25,9 @@ type Graph interface {
 
 // Admission judges changes of objects before they are written. It takes each object as it would be declared, with its references,
 // with the resources that it would clash with, and with the edges that would make a circle. It looks at the changed objects and at
-// those that they name, never at all. Its fields are not altered after its first use. Many goroutines may use it at once.
+// objects that these name, never at all. Its fields are not altered after its first use. Many goroutines may use it at once.
 //
-// Law: an error of the store is the answer alone. It says nothing about the objects, and what was not read is no fault of theirs.
+// Law: an error of the store is the answer alone. It says nothing about the objects, and they have no fault because of it.
 //
 // An object of another host's topics is judged by itself, since the graph of that host is not known here. Two writers at once may each
 // write half of a fault; the hosts put such objects aside.
@@ -174,7 +174,7 @@ func fieldOf(m *model.Model, d schema.Diagnostic) string {
 	return "id"
 }
 
-// isSealed reports whether a field, or the one that it is a part of, has a cipher text.
+// isSealed reports whether a field, or the field around it, has a cipher text.
 func (j *judge) isSealed(o *model.Object, field string) bool {
 	return j.sealed != nil && j.anySealed(o.Get(field[:strings.IndexAny(field+".", ".[")]))
 }
@@ -222,8 +222,8 @@ func (j *judge) Find(id string) *engine.Vertex {
 	return j.inGraph(id)
 }
 
-// built makes the vertex of a stored object, nil where it cannot be made. The clear text of a secret is not known here, and its
-// cipher text is no value: an object with one is made without its secrets, and unchecked, since it was checked when it was written.
+// built makes the vertex of a stored object, nil where it cannot be made. The clear text of a secret is not known here. So the
+// vertex of an object with secrets lacks them, and is not checked: the object was checked when it was written.
 func (j *judge) built(o *model.Object) *engine.Vertex {
 	open, sealed := o, false
 	for _, key := range o.Mask() {
@@ -248,7 +248,7 @@ func (j *judge) built(o *model.Object) *engine.Vertex {
 // unchecked makes the vertex of a declaration that lacks some of its parameters.
 func (j *judge) unchecked(d *gapi.Declaration) *engine.Vertex {
 	res, err := lifecycle.Make(j.reg, lifecycle.Wanted{Kind: d.Kind, Name: d.Name}, func(res engine.Res) error {
-		schema.Decode(d.Value, res) // what is missing was there when the object was checked
+		schema.Decode(d.Value, res) // a missing parameter was there when the object was checked
 		return nil
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Status is the record that a host writes beside an object.
+// Status is the record that a host writes about an object.
 type Status struct {
 	Version   int64  `json:"version,omitempty"`    // of the object that is in effect
 	Revision  int64  `json:"revision"`             // of the same
@@ -180,7 +180,7 @@ type Writer struct {
 	all   bool            // every resource's may
 	ill   bool            // that of every one in unwell may
 
-	known bool                     // last has what the store has
+	known bool                     // last is the state of the store
 	last  map[ident]model.StatusOf // as it was written last; of Run's goroutine
 
 	unwell map[ident]bool // not well when they were looked at last; true has failed; of Run's goroutine
@@ -233,7 +233,7 @@ func (w *Writer) Run(ctx context.Context) {
 		if !w.f.used() {
 			continue
 		}
-		wait := writeEvery // what changes meanwhile is written together
+		wait := writeEvery // all changes in that time are written together
 		err := w.write(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -266,7 +266,7 @@ func (w *Writer) write(ctx context.Context) error {
 		return nil
 	}
 	changed, err := w.changes(ctx, &l)
-	if err != nil { // the engine ends, or has not begun: that is no fault of the store
+	if err != nil { // the engine ends, or has not begun: the store has no fault
 		w.f.effect.again(l.news)
 		w.Touch("")
 		return nil
