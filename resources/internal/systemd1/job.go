@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ErrMissing is the error about a unit that is not there.
@@ -71,10 +72,12 @@ func (m *Manager) do(ctx context.Context, unit string, a act) error {
 	case a.begun(&u):
 		return nil
 	}
-	if err := m.undisturbed(ctx, u); err != nil {
+	var stale bool
+	atOnce(func() { err = m.undisturbed(ctx, u) }, func() { stale = m.Stale(ctx, u) })
+	if err != nil {
 		return err
 	}
-	if u, err = m.current(ctx, u); err != nil {
+	if u, err = m.current(ctx, u, stale); err != nil {
 		return err
 	}
 	if u.Load == "masked" {
@@ -87,10 +90,17 @@ func (m *Manager) do(ctx context.Context, unit string, a act) error {
 	return m.reach(ctx, u, a)
 }
 
+// atOnce asks two questions at the same time: an answer takes most of its time on the way.
+func atOnce(one, other func()) {
+	var wg sync.WaitGroup
+	wg.Go(other)
+	one()
+	wg.Wait()
+}
+
 // current has the changed files of a unit read. A masked unit may not be masked any more, also
 // because another client had its files read just now.
-func (m *Manager) current(ctx context.Context, u Unit) (Unit, error) {
-	stale := m.Stale(ctx, u)
+func (m *Manager) current(ctx context.Context, u Unit, stale bool) (Unit, error) {
 	if stale {
 		if err := m.Reload(ctx); err != nil {
 			return u, err

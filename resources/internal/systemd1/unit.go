@@ -82,6 +82,17 @@ func rowsOf(body []any) [][]any {
 	return rows
 }
 
+// UnitAndFile asks for one unit, and for the state of its file as FileState does, at the same time. Of a unit that is Missing
+// the state is empty.
+func (m *Manager) UnitAndFile(ctx context.Context, unit string) (u Unit, file string, err error) {
+	var wrong error
+	atOnce(func() { u, err = m.Unit(ctx, unit) }, func() { file, wrong = m.FileState(ctx, unit) })
+	if err != nil || u.Missing() {
+		return u, "", err
+	}
+	return u, file, wrong
+}
+
 // Stale reports whether the files of a unit have changed since they were read.
 func (m *Manager) Stale(ctx context.Context, u Unit) bool {
 	return m.property(ctx, u, "Unit", "NeedDaemonReload") == "true"

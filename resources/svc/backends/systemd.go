@@ -62,16 +62,16 @@ type unitInfo struct {
 }
 
 func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err error) {
-	m, u, err := s.look(ctx, args)
+	m, err := s.managerOf(ctx, args)
+	if err != nil {
+		return i, err
+	}
+	u, file, err := m.UnitAndFile(ctx, UnitName(args.Name))
 	if err != nil {
 		return i, err
 	}
 	if u.Missing() {
 		return i, virtual.ErrNotFound
-	}
-	file, err := m.FileState(ctx, u.Name)
-	if err != nil {
-		return i, err
 	}
 	i.Info = Info{
 		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
@@ -84,12 +84,17 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 	return i, nil
 }
 
+// managerOf connects to the manager of a unit, whose name it checks.
+func (s *systemd) managerOf(ctx context.Context, args UnitArgs) (*systemd1.Manager, error) {
+	if err := CheckName(args.Name); err != nil {
+		return nil, err
+	}
+	return s.manager(ctx, args.Session)
+}
+
 // look connects to the manager and asks it for a unit.
 func (s *systemd) look(ctx context.Context, args UnitArgs) (*systemd1.Manager, systemd1.Unit, error) {
-	if err := CheckName(args.Name); err != nil {
-		return nil, systemd1.Unit{}, err
-	}
-	m, err := s.manager(ctx, args.Session)
+	m, err := s.managerOf(ctx, args)
 	if err != nil {
 		return nil, systemd1.Unit{}, err
 	}
