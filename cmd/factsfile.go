@@ -141,7 +141,7 @@ func complete(facts virtual.Facts) {
 // sought returns the programs that backends look for and this machine has.
 func (a *app) sought() []any {
 	var names []string
-	system := a.system()()
+	system := a.system()(nil)
 	for _, module := range a.modules().Modules() {
 		for _, b := range a.modules().Backends(module) {
 			for _, need := range b.Needs {

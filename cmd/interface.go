@@ -17,7 +17,7 @@ import (
 type modules struct{ app *app }
 
 // machine is what this machine is.
-func (m modules) machine() virtual.System { return m.app.system()() }
+func (m modules) machine() virtual.System { return m.app.system()(nil) }
 
 // complete offers the modules to the shell.
 func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -56,9 +56,9 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
 
 // system has the facts of this machine, or of the machine for which a verb checks.
-func (a *app) system() func() virtual.System {
+func (a *app) system() virtual.SystemFunc {
 	if a.machine != nil {
-		return func() virtual.System { return *a.machine }
+		return func(virtual.Facts) virtual.System { return *a.machine }
 	}
 	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
 }
@@ -66,7 +66,7 @@ func (a *app) system() func() virtual.System {
 // build makes a declared graph, and judges it for the machine.
 func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.kinds(), d)
-	return gapi.CheckMachine(g, ds, a.system()(), nil)
+	return gapi.CheckMachine(g, ds, a.system()(nil), nil)
 }
 
 // transform makes the graph that would run. This machine is asked what resources are beyond their parameters, unless
@@ -138,7 +138,7 @@ func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.
 	if len(nodes) == 0 {
 		return c, ds
 	}
-	facts := a.system()().Facts
+	facts := a.system()(nil).Facts
 	for _, n := range nodes {
 		if !virtual.IsDeclaration(n) {
 			ds = append(ds, addBackend(c, n, facts)...)

@@ -37,9 +37,17 @@ type factState struct {
 func (r *FactReader) Paths() []string {
 	paths := make([]string, len(factFiles))
 	for i, path := range factFiles {
-		paths[i] = filepath.Join(r.root(), path)
+		paths[i] = r.at(path)
 	}
 	return paths
+}
+
+// at returns where a file of the machine is.
+func (r *FactReader) at(path string) string {
+	if r.root() == "/" {
+		return path
+	}
+	return filepath.Join(r.root(), path)
 }
 
 func (r *FactReader) root() string { return cmp.Or(r.Root, "/") }
@@ -52,8 +60,8 @@ func (r *FactReader) Facts() engine.Facts { return r.read(false) }
 // read returns the facts, with the addresses as they are now if that is asked for.
 func (r *FactReader) read(addressesToo bool) engine.Facts {
 	now := factState{known: true}
-	for i, path := range r.Paths() {
-		now.sigs[i] = sigOf(path)
+	for i, path := range factFiles {
+		now.sigs[i] = sigOf(r.at(path))
 	}
 	now.hostname, _ = os.Hostname()
 	if r.root() == "/" {
@@ -82,11 +90,14 @@ func (h *Host) Facts() engine.Facts { return h.facts.read(!h.feed.on.Load()) }
 func (h *Host) Machine() engine.Machine { return MachineOf(h.Facts()) }
 
 // MachineOf returns this machine, whose facts are given. A system without a kernel for graphs is an Unknown one.
-func MachineOf(f engine.Facts) engine.Machine {
+func MachineOf(f engine.Facts) engine.Machine { return MachineWith(f.Map()) }
+
+// MachineWith is MachineOf with the facts as engine.Facts.Map gives them.
+func MachineWith(facts map[string]any) engine.Machine {
 	if unix.Portable {
 		return engine.Machine{Facts: map[string]any{}, Unknown: true}
 	}
-	return engine.Machine{Facts: f.Map(), Has: HasProgram}
+	return engine.Machine{Facts: facts, Has: HasProgram}
 }
 
 // HasProgram reports whether a command whose Env is nil would find a program of

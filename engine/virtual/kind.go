@@ -46,7 +46,7 @@ type Use struct {
 type Kind struct {
 	catalog *Catalog
 	module  string
-	system  func() System
+	system  SystemFunc
 	make    func(*Kind) Resource // of RegisterKind; else nil
 	asides  chan struct{}        // of capacity asidesAtOnce: one for each Aside that runs
 
@@ -100,7 +100,7 @@ type known struct {
 // RegisterKind registers the kind of a module. make gets the Kind and makes an empty
 // resource. It fails if the module has no interface in the catalog. system says what
 // the machine is; it is asked whenever a module is opened.
-func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() System, make func(*Kind) Resource) error {
+func RegisterKind(r *engine.Registry, c *Catalog, module string, system SystemFunc, make func(*Kind) Resource) error {
 	k, err := NewKind(c, module, system)
 	if err != nil {
 		return fmt.Errorf("kind %s: a virtual kind needs an interface: %w", module, err)
@@ -112,7 +112,7 @@ func RegisterKind(r *engine.Registry, c *Catalog, module string, system func() S
 // Rebind returns a layer over r, in which the kinds of RegisterKind that r has now
 // choose among the backends of c, on the machine that system describes. So a program
 // that knows more backends, or more of the machine, says so for itself alone.
-func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Registry, error) {
+func Rebind(r *engine.Registry, c *Catalog, system SystemFunc) (*engine.Registry, error) {
 	bound := r.Layer()
 	for _, module := range c.Modules() {
 		if !r.Has(module) {
@@ -140,7 +140,7 @@ func Rebind(r *engine.Registry, c *Catalog, system func() System) (*engine.Regis
 }
 
 // NewKind returns the Kind of a module, whose interface must be declared.
-func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
+func NewKind(c *Catalog, module string, system SystemFunc) (*Kind, error) {
 	if err := c.known(module); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func NewKind(c *Catalog, module string, system func() System) (*Kind, error) {
 }
 
 // System returns the machine on which the kind opens modules.
-func (k *Kind) System() System { return k.system() }
+func (k *Kind) System() System { return k.system(nil) }
 
 // Backends returns the names of all backends, sorted, whatever this machine is.
 func (k *Kind) Backends() (names []string) {
@@ -212,12 +212,11 @@ func (k *Kind) Open(ctx context.Context, env Env, want string, options ...Option
 
 // on returns the machine with the facts of env, which are filled in.
 func (k *Kind) on(env *Env) System {
-	s := k.system()
-	switch {
-	case env.Facts != nil:
-	case env.Host != nil:
+	if env.Facts == nil && env.Host != nil {
 		env.Facts = env.Host.Facts().Map()
-	default:
+	}
+	s := k.system(env.Facts)
+	if env.Facts == nil {
 		env.Facts = s.Facts
 	}
 	s.Facts = env.Facts

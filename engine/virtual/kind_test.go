@@ -64,7 +64,7 @@ func lamps(t *testing.T, facts virtual.Facts, programs string, backends ...*virt
 	if err := errors.Join(c.Declare(lampInterface), c.Add(backends...)); err != nil {
 		t.Fatal(err)
 	}
-	system := func() virtual.System {
+	system := func(virtual.Facts) virtual.System {
 		return virtual.System{Facts: facts, Has: func(p string) bool { return strings.Contains(programs, p) }}
 	}
 	var kind *virtual.Kind
@@ -165,7 +165,7 @@ func TestNotApplicable(t *testing.T) {
 		t.Fatal(err)
 	}
 	facts := virtual.Facts{"virtual": "docker"}
-	k, err := virtual.NewKind(c, "lamp", func() virtual.System { return virtual.System{Facts: facts} })
+	k, err := virtual.NewKind(c, "lamp", func(virtual.Facts) virtual.System { return virtual.System{Facts: facts} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestChangeOfAFunction(t *testing.T) {
 	if err := errors.Join(c.Declare(i), c.Add(b)); err != nil {
 		t.Fatal(err)
 	}
-	k, err := virtual.NewKind(c, "lamp", func() virtual.System { return virtual.System{} })
+	k, err := virtual.NewKind(c, "lamp", func(virtual.Facts) virtual.System { return virtual.System{} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +249,26 @@ func TestChangeOfAFunction(t *testing.T) {
 	}
 	if m, err = k.Open(t.Context(), env, ""); err != nil || m.Needs("dim") != nil {
 		t.Errorf("%v, %v", err, m.Needs("dim"))
+	}
+}
+
+// TestFactsOnce: where the host says the facts, those of the kind are not read. A kind of this machine then takes them as they are.
+func TestFactsOnce(t *testing.T) {
+	wire, c := wireBackend(), virtual.NewCatalog()
+	wire.Needs = []string{"sh"}
+	if err := errors.Join(c.Declare(lampInterface), c.Add(wire)); err != nil {
+		t.Fatal(err)
+	}
+	k, err := virtual.NewKind(c, "lamp", virtual.LocalSystem(func() engine.Facts {
+		t.Error("the facts are read")
+		return engine.Facts{}
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := k.Open(t.Context(), virtual.Env{Host: enginetest.NewHost()}, "")
+	if err != nil || m.Backend.Name != "wire" || k.Stale(m, virtual.Env{Host: enginetest.NewHost()}, "") {
+		t.Errorf("%v, %v", m, err)
 	}
 }
 
@@ -269,7 +289,7 @@ func TestRebind(t *testing.T) {
 	if err := errors.Join(more.Add(wireBackend(), mine), c.Add(wireBackend())); err != nil {
 		t.Fatal(err)
 	}
-	system := func() virtual.System {
+	system := func(virtual.Facts) virtual.System {
 		return virtual.System{Facts: virtual.Facts{"roles": []any{"cellar"}}, Has: func(string) bool { return true }}
 	}
 	bound, err := virtual.Rebind(r, more, system)

@@ -25,7 +25,7 @@ func TestRegister(t *testing.T) {
 	more := wireBackend()
 	more.Name, more.Module = "more", name
 	c, r := virtual.DefaultCatalog(), engine.NewRegistry()
-	system := func() virtual.System { return virtual.System{} }
+	system := func(virtual.Facts) virtual.System { return virtual.System{} }
 	if err := virtual.RegisterKind(r, c, name, system, func(k *virtual.Kind) virtual.Resource { return &lampRes{kind: k} }); err != nil {
 		t.Fatal(err)
 	}

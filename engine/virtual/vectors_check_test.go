@@ -259,7 +259,7 @@ func TestSelectionVectors(t *testing.T) {
 				}
 			}
 			has := func(program string) bool { return slices.Contains(s.Have, program) }
-			kind, err := virtual.NewKind(catalog, module, func() virtual.System { return virtual.System{Has: has} })
+			kind, err := virtual.NewKind(catalog, module, func(virtual.Facts) virtual.System { return virtual.System{Has: has} })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) { kindtest.Main(m) }
 // kindOn returns the Kind of services on a machine that systemd runs.
 func kindOn(t testing.TB, facts virtual.Facts) *virtual.Kind {
 	t.Helper()
-	k, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", func() virtual.System {
+	k, err := virtual.NewKind(virtual.DefaultCatalog(), "svc", func(virtual.Facts) virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
 	})
 	if err != nil {

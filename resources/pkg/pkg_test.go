@@ -418,7 +418,7 @@ func of(t testing.TB) *Res {
 	if err := errors.Join(c.Declare(backends.Interface()), c.Add(backends.Apt())); err != nil {
 		t.Fatal(err)
 	}
-	system := func() virtual.System {
+	system := func(virtual.Facts) virtual.System {
 		return virtual.System{Facts: virtual.Facts{"os_family": "Debian"}, Has: func(string) bool { return true }}
 	}
 	kind, err := virtual.NewKind(c, "pkg", system)
@@ -445,7 +445,7 @@ func TestLoadRefusesPackages(t *testing.T) {
 	if err := more.Add(bare); err != nil {
 		t.Fatal(err)
 	}
-	toys, err := virtual.Rebind(engine.DefaultRegistry(), more, func() virtual.System { return virtual.System{} })
+	toys, err := virtual.Rebind(engine.DefaultRegistry(), more, func(virtual.Facts) virtual.System { return virtual.System{} })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -282,7 +282,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 	if err := c.Add(backend, poor); err != nil {
 		t.Fatal(err)
 	}
-	system := func() virtual.System { return virtual.System{Facts: virtual.Facts{}} }
+	system := func(virtual.Facts) virtual.System { return virtual.System{Facts: virtual.Facts{}} }
 	r := engine.NewRegistry()
 	if err := virtual.RegisterKind(r, c, "pkg", system, newPkg); err != nil {
 		t.Fatal(err)

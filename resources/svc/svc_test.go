@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { kindtest.Main(m) }
 func on(t testing.TB, facts virtual.Facts) *engine.Registry {
 	t.Helper()
 	reg := engine.NewRegistry()
-	system := func() virtual.System {
+	system := func(virtual.Facts) virtual.System {
 		return virtual.System{Facts: facts, Has: func(string) bool { return true }}
 	}
 	free := func(k *virtual.Kind) virtual.Resource { // whatever the package manager of this machine does

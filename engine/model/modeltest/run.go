@@ -19,9 +19,6 @@ import (
 type Config struct {
 	Stores []NamedStore
 	Worlds []NamedWorld
-	// Database leaves out the scenarios that touch no World. The package of a World sets it: the others say nothing about
-	// that World.
-	Database bool
 }
 
 // NamedStore makes empty stores.

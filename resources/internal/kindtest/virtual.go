@@ -16,7 +16,7 @@ func OnMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Re
 	has := func(p string) bool {
 		return len(programs) == 0 || strings.Contains(" "+strings.Join(programs, " ")+" ", " "+p+" ")
 	}
-	r, err := virtual.Rebind(engine.DefaultRegistry(), virtual.DefaultCatalog(), func() virtual.System { return virtual.System{Facts: facts, Has: has} })
+	r, err := virtual.Rebind(engine.DefaultRegistry(), virtual.DefaultCatalog(), func(virtual.Facts) virtual.System { return virtual.System{Facts: facts, Has: has} })
 	if err != nil {
 		t.Fatal(err)
 	}
