@@ -4,6 +4,7 @@ package unix
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -573,6 +574,14 @@ func Symlinkat(oldpath string, newdirfd int, newpath string) (err error) {
 
 // It writes out the whole file system that the descriptor is on.
 func Syncfs(fd int) (err error) { return unix.Syncfs(fd) }
+
+// Boottime returns the time since the machine was booted. Unlike the clock of package time it counts the time in which the machine
+// was suspended.
+func Boottime() (time.Duration, error) {
+	var now unix.Timespec
+	err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now)
+	return time.Duration(now.Nano()), err
+}
 
 func Sysinfo(info *Sysinfo_t) (err error) { return unix.Sysinfo(info) }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Types as Linux has them.
@@ -546,6 +547,8 @@ func Statx(int, string, int, int, *Statx_t) error { return ErrNeedsLinux }
 func Symlinkat(string, int, string) error { return ErrNeedsLinux }
 
 func Syncfs(int) error { return ErrNeedsLinux }
+
+func Boottime() (time.Duration, error) { return 0, ErrNeedsLinux }
 
 func Sysinfo(*Sysinfo_t) error { return ErrNeedsLinux }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -184,6 +185,35 @@ func TestLeaseOutlived(t *testing.T) {
 	}
 	if err := w.Close(); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), long.ID()) {
 		t.Errorf("Close with a lease that it cannot revoke: %v", err)
+	}
+}
+
+// TestSuspended: a lease that ended while the machine was suspended is over soon after the resume, before the store is asked. A short
+// suspend costs nothing.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	m := single(t, versions[0])
+	var slept atomic.Int64
+	begin := time.Now()
+	w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second, Uptime: func() time.Duration {
+		return time.Since(begin) + time.Duration(slept.Load())
+	}})
+	l, err := w.Lease(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slept.Add(int64(30 * time.Minute))
+	select {
+	case <-l.Done():
+		t.Fatal("the lease has ended in half of its time")
+	case <-time.After(3 * time.Second):
+	}
+	m.kill() // so that only the clock tells
+	slept.Add(int64(time.Hour))
+	select {
+	case <-l.Done():
+	case <-time.After(30 * time.Second):
+		t.Fatal("the end of the lease is not noticed")
 	}
 }
 

@@ -43,9 +43,9 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	}
 	l := &lease{w: w}
 	l.ctx, l.cancel = context.WithCancel(w.ctx)
-	var granted time.Time
+	var granted time.Duration
 	err := w.call(ctx, once, func(ctx context.Context, c *clientv3.Client) error {
-		granted = w.o.Clock.Now() // before the server begins to count
+		granted = w.o.Uptime() // before the server begins to count
 		resp, err := c.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
 		if err != nil {
 			return err
@@ -124,16 +124,16 @@ func gone(_ *clientv3.LeaseRevokeResponse, err error) error {
 }
 
 // keep renews the lease until it ends, or the World does. It counts from before each request, so the lease ends here
-// no later than in the store.
-func (l *lease) keep(renewed time.Time) {
+// no later than in the store. The time in which the machine was suspended counts, too.
+func (l *lease) keep(renewed time.Duration) {
 	defer l.cancel()
-	clock, wait := l.w.o.Clock, l.ttl/3
+	uptime, wait := l.w.o.Uptime, l.ttl/3
 	for {
-		if l.w.pause(l.ctx, wait) != nil {
+		if l.rest(wait) != nil {
 			return
 		}
-		asked := clock.Now()
-		left := renewed.Add(l.ttl).Sub(asked)
+		asked := uptime()
+		left := renewed + l.ttl - asked
 		if left <= 0 {
 			l.w.log.Warn("a lease has ended, since the store did not answer", "lease", l.ID(), "seconds", l.ttl.Seconds())
 			l.end()
@@ -147,7 +147,24 @@ func (l *lease) keep(renewed time.Time) {
 			l.end()
 			return
 		default:
-			wait = min(l.ttl/10, max(renewed.Add(l.ttl).Sub(clock.Now()), 0))
+			wait = min(l.ttl/10, max(renewed+l.ttl-uptime(), 0))
+		}
+	}
+}
+
+// wakeStep is how soon after a resume of the machine a lease is looked at. Timers stand still while the machine is suspended, so a
+// longer one would tell the end of a lease late.
+const wakeStep = time.Second
+
+// rest waits, in steps, for a time that goes on while the machine is suspended.
+func (l *lease) rest(wait time.Duration) error {
+	for until := l.w.o.Uptime() + wait; ; {
+		left := until - l.w.o.Uptime()
+		if left <= 0 {
+			return nil
+		}
+		if err := l.w.pause(l.ctx, min(left, wakeStep)); err != nil {
+			return err
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Options are how a cluster is reached. Endpoints are needed; the zero value of each other field is good.
@@ -33,7 +34,10 @@ type Options struct {
 	// Refresh is how often the cluster is asked for its servers; 0 is five minutes.
 	Refresh time.Duration
 	Clock   engine.Clock // nil is the machine's
-	Log     *slog.Logger // tells of lost servers and new ones; nil is silent
+	// Uptime tells a time that goes on while the machine is suspended, for the ends of leases. nil goes by Clock, and, where that is
+	// the machine's, by the time since its boot.
+	Uptime func() time.Duration
+	Log    *slog.Logger // tells of lost servers and new ones; nil is silent
 }
 
 // DefaultPrefix begins the keys of a World that was given no prefix.
@@ -113,13 +117,28 @@ func (o Options) withDefaults() Options {
 	if o.Refresh <= 0 {
 		o.Refresh = 5 * time.Minute
 	}
-	if o.Clock == nil {
-		o.Clock = engine.SystemClock{}
+	o.Clock = engine.ClockOr(o.Clock)
+	if o.Uptime == nil {
+		o.Uptime = uptimeBy(o.Clock)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// uptimeBy returns the default of Options.Uptime.
+func uptimeBy(c engine.Clock) func() time.Duration {
+	if _, machine := c.(engine.SystemClock); machine {
+		if _, err := unix.Boottime(); err == nil {
+			return func() time.Duration {
+				now, _ := unix.Boottime() // a clock that was read once can be read again
+				return now
+			}
+		}
+	}
+	begin := c.Now()
+	return func() time.Duration { return c.Now().Sub(begin) }
 }
 
 // check returns all that is wrong with the options themselves. It reads no file.
