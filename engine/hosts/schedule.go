@@ -97,6 +97,8 @@ type Choice struct {
 	Revision   int64    // of the store
 	Mine       bool     // this host is chosen, and its lease proves it; only Place sets it
 	Own        Rule     // by which this host stands in the store, zero for not at all; only Place sets it
+
+	wrote int64 // the revision that wrote the record of this host; 0 for none
 }
 
 // Equal reports whether another choice says the same, at whatever revision.

@@ -2,6 +2,7 @@ package hosts_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -282,6 +283,50 @@ func TestLeadHang(t *testing.T) {
 		if o.is() {
 			t.Error("it leads without a lease")
 		}
+	})
+}
+
+// TestLeadTwins: of two machines with one name one leads, and the other goes on when that one has left.
+func TestLeadTwins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		one := newOffice(t, w, "a")
+		synctest.Wait()
+		two := newOffice(t, w, "a")
+		synctest.Wait()
+		if leaders(one, two) != 1 || !two.is() {
+			t.Errorf("%d lead, the second: %t", leaders(one, two), two.is())
+		}
+		two.end()
+		time.Sleep(time.Second)
+		if !one.is() {
+			t.Error("the first does not lead after the second has left")
+		}
+		one.end()
+	})
+}
+
+// TestDenied: a store that refuses a place tells so, and the place is had when the store takes it.
+func TestDenied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{World: memory.New()}
+		f.set(fmt.Errorf("%w: no permission", engine.ErrRefused), false)
+		s := hosts.NewScheduler(hosts.Store{World: f, Clock: engine.SystemClock{}}, "a", 15*time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.Run(ctx) }()
+		p, rule := s.Place("all", "s"), hosts.Rule{Strategy: hosts.Sticky, Count: 1}
+		if err := p.Stand(ctx, rule); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("the error is %v", err)
+		}
+		f.set(nil, false)
+		time.Sleep(2 * time.Minute)
+		if err := p.Stand(ctx, rule); err != nil {
+			t.Errorf("after the right was given: %v", err)
+		}
+		p.End()
+		cancel()
+		<-done
 	})
 }
 

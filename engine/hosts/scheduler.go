@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,7 @@ type Scheduler struct {
 
 	mu     sync.Mutex
 	stands map[string]*stand // by key
-	denied map[string]error  // why the store refuses a key
+	denied map[string]error  // why the store refuses a key, until it takes it
 	moved  chan struct{}     // closed, and made anew, when a lease began or ended
 }
 
@@ -47,10 +48,14 @@ func NewScheduler(s Store, host string, ttl time.Duration) *Scheduler {
 // Run holds the lease until ctx ends or the World is closed, and withdraws from all schedules then.
 func (s *Scheduler) Run(ctx context.Context) { s.keeper.Run(ctx) }
 
-// move wakes every Follow, because a proof has begun or ended.
+// move wakes every Follow, because a proof has begun or ended. A key that the store has taken by now is not refused any more.
 func (s *Scheduler) move() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	maps.DeleteFunc(s.denied, func(key string, _ error) bool {
+		_, _, taken := s.keeper.At(key)
+		return taken
+	})
 	close(s.moved)
 	s.moved = make(chan struct{})
 }
@@ -184,16 +189,21 @@ func Scheduled(ctx context.Context, s Store, topic, name string) (hosts []string
 // choose returns the choice with the own record of this host.
 func (p *Place) choose(t *Table) Choice {
 	c := t.Choose(p.name)
-	c.Own = t.by[p.name][p.s.host].rule
+	own := t.by[p.name][p.s.host]
+	c.Own, c.wrote = own.rule, own.revision
 	return c
 }
 
-// Prove returns a choice with Mine as it is at this moment. It is true where the lease of this host holds, and the
-// choice was made from a state that has its record.
+// Prove returns a choice with Mine as it is at this moment. It is true where the lease of this host holds, and the choice was made
+// from a state that has the record as this process has written it. So of two machines with one name only the last writer is chosen.
 func (p *Place) Prove(c Choice) Choice {
-	c.Mine = p.at() > 0 && !p.Stale(c) && slices.Contains(c.Hosts, p.s.host)
+	at := p.at()
+	c.Mine = at > 0 && c.wrote == at && slices.Contains(c.Hosts, p.s.host)
 	return c
 }
+
+// isLost reports whether another process has deleted the record of this host, though its lease holds.
+func (p *Place) isLost(c Choice) bool { return p.at() > 0 && c.wrote == 0 && !p.Stale(c) }
 
 // Stale reports whether a choice is older than the record of this host. Ask gives a newer one.
 func (p *Place) Stale(c Choice) bool { return c.Revision < p.at() }
@@ -273,6 +283,9 @@ func (s *Scheduler) Lead(ctx context.Context, topic, name string, do func(contex
 	standing.Go(func() { _ = p.Stand(ctx, Rule{Strategy: Sticky, Count: 1}) })
 	leads := false
 	for c := range p.Follow(ctx, nil) {
+		if p.isLost(c) {
+			p.Again()
+		}
 		switch {
 		case c.Mine && !leads:
 			term, end := context.WithCancel(ctx)
