@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -17,6 +18,7 @@ type kindset struct {
 	program *step // without any folder; nil before the first step
 	backed  step  // with the backends of a folder, and the roles
 	typed   step  // with the types of a folder too
+	plugged step  // with the kinds of providers too
 	aimed   step  // with the targets too
 }
 
@@ -28,6 +30,7 @@ type step struct {
 	kinds      *engine.Registry
 	catalog    *virtual.Catalog     // of backed
 	transports *provider.Transports // of typed
+	plugins    *plugin.Set          // of plugged
 }
 
 // madeOf reports whether a step was made of these kinds and files.
@@ -47,9 +50,10 @@ func (a *app) begin() {
 func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
 	b := *a
 	b.settled = now
-	b.backends, b.types, b.targetsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text()
+	b.backends, b.types, b.targetsFolder, b.pluginsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text()
 	ds := b.bindMachine()
 	ds = append(ds, b.loadTypes()...)
+	ds = append(ds, b.loadPlugins()...)
 	list, found := b.readTargets()
 	ds = append(ds, found...)
 	if ds.Err() == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -39,6 +40,8 @@ type app struct {
 	transports    *provider.Transports // provider.DefaultTransports when nil
 	targets       *provider.Targets    // of the folder; nil for none
 	targetsFolder string
+	pluginsFolder string
+	plugins       *plugin.Set // of pluginsFolder; nil without one
 	modelsFolder  string
 	models        *model.Registry    // of modelsFolder; nil without one
 	list          []*provider.Target // that were read last, of with

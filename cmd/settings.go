@@ -59,6 +59,7 @@ var settings = &config.Table{
 
 		{Key: "types", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
 		{Key: "models", Type: textType, Path: true, Example: "/etc/mgmt/models", Doc: "a `folder` of models that are written as data: they are tables of the store"},
+		{Key: "plugins", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/plugins", Doc: "a `folder` of descriptors of providers: the types of these programs are kinds too"},
 		{Key: "targets", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/targets", Doc: "a `folder` of files with targets: the machines and devices that resources of remote types may name"},
 		{Key: "backends", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/backends", Doc: "a `folder` of descriptions of programs: they are backends too"},
 		{Key: "role", Type: listType, Example: "[web]", Doc: "the purpose of the machine: a `word` of the fact roles; may be repeated"},

@@ -9,15 +9,20 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// typesFlag adds the flags that name a folder of definitions and one of targets. They are kinds before
+// typesFlag adds the flags that name a folder of definitions, one of providers and one of targets. They are kinds before
 // the verb runs, and before its arguments are completed.
 func (a *app) typesFlag(cmd *cobra.Command) {
 	bind(cmd, "types", source{place{&a.types}, "put all types into one folder"})
 	_ = cmd.MarkFlagDirname("types")
 	bind(cmd, "targets", source{place{&a.targetsFolder}, "put all targets into one folder"})
 	_ = cmd.MarkFlagDirname("targets")
+	bind(cmd, "plugins", source{place{&a.pluginsFolder}, "put all descriptors of providers into one folder"})
+	_ = cmd.MarkFlagDirname("plugins")
 	a.before(cmd, func() schema.Diagnostics {
 		ds := a.loadTypes()
+		if ds.Err() == nil {
+			ds = append(ds, a.loadPlugins()...)
+		}
 		if ds.Err() != nil {
 			return ds
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -137,6 +138,29 @@ type Result struct {
 	Stderr    []byte
 	Output    []byte // both, as they came
 	Truncated bool   // there was more output than was kept
+}
+
+// StartingHost is a Host that can start a program that goes on running.
+type StartingHost interface {
+	Host
+	// Start starts a program, and returns when it runs. It ends with the Host at the latest, with all its descendants, and
+	// the kernel ends it where this process is killed. Of the command, Stdin, Cost and Alone do not count: its standard input
+	// stays open and empty, and at its end all that it has started is killed. Stdout and Stderr are called on
+	// goroutines of the process. The files become its descriptors from 3 on; they stay the caller's.
+	Start(ctx context.Context, c Command, files []*os.File) (Process, error)
+}
+
+// Process is a program that Start has started. Its methods may be called by many goroutines.
+type Process interface {
+	Pid() int
+	Done() <-chan struct{} // closed when it has ended, and its output was read
+	// Result says how it has ended, after Done; it has no output.
+	Result() *Result
+	// Limit bounds the memory that it may have for itself, in bytes.
+	Limit(memory uint64) error
+	// Stop ends it, and waits for its end: first its standard input ends; after Command.Grace the signal of
+	// the command comes, and after the same time again SIGKILL. When ctx ends, it is killed at once.
+	Stop(ctx context.Context)
 }
 
 // Facts are what is known of the machine: read from its files when it is asked for,

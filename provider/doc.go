@@ -16,7 +16,7 @@
 //		}
 //	}
 //
-// # What an author writes
+// # The work of an author
 //
 // Ops has the work: Check, Diff, Create, Get, Update and Delete, with the author's own struct in place of a bag of
 // properties. An Ops that embeds Defaults needs no Check and no Diff. A Watcher tells of changes; a Lister finds all things of

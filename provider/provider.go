@@ -23,10 +23,10 @@ type Provider struct {
 // Bag is the properties of a resource by their keys; see protocol.Bag.
 type Bag = protocol.Bag
 
-// Failure says what is wrong with one property.
+// Failure is a fault of one property.
 type Failure = protocol.Failure
 
-// Resource serves one type, with bags. Typed makes one of an Ops; a generated TProvider is one. A Resource may also be
+// Resource serves one type, with bags. Typed makes one of an Ops; so is a generated TProvider. A Resource may also be
 // a BagWatcher or a BagLister.
 type Resource interface {
 	Check(ctx context.Context, r *protocol.CheckRequest) (*protocol.CheckReply, error)
@@ -58,9 +58,9 @@ type BagBatcher interface {
 type Call struct {
 	Token   string
 	Name    string   // of the resource in the graph
-	ID      string   // what the provider calls the thing; empty where none is known
+	ID      string   // the provider's own name of the thing; empty where none is known
 	Key     string   // the idempotency key of its creation; the same for each try
-	Private string   // text that mgmt keeps for the provider, and shows to nobody else
+	Private string   // text that mgmt keeps for the provider, and does not show
 	Refresh bool     // in Update: another resource has notified this one
 	Pending []string // in Check: keys whose values are not known yet
 }
@@ -68,14 +68,14 @@ type Call struct {
 // Ops is the work on one type, whose properties are the struct T. The JSON names of the fields of T are the keys of
 // the properties. A field of an optional property is a pointer, a list or a map; so is one of an output.
 type Ops[T any] interface {
-	// Check says what is wrong with inputs that fit the schema, and may fill in defaults. It looks at nothing outside.
+	// Check finds faults in inputs that fit the schema, and may fill in defaults. It looks at nothing outside.
 	Check(ctx context.Context, c *Call, in *T) ([]Failure, error)
-	// Diff says what the difference between what is and what is wanted means; nil leaves that to the schema.
+	// Diff gives the difference between the two its meaning; nil leaves that to the schema.
 	Diff(ctx context.Context, c *Call, old, new *T) (*Difference, error)
 	// Create makes the thing, sets c.ID, and returns inputs and outputs.
 	Create(ctx context.Context, c *Call, in *T) (*T, error)
-	// Get returns the thing as it is, and nil where there is none. Without c.ID it looks for what was made with
-	// c.Key, else for what in names. It sets c.ID.
+	// Get returns the thing as it is, and nil where there is none. Without c.ID it looks for the thing that was made with
+	// c.Key, else for the thing that in names. It sets c.ID.
 	Get(ctx context.Context, c *Call, in *T) (*T, error)
 	// Update changes the thing, and returns inputs and outputs.
 	Update(ctx context.Context, c *Call, old, new *T) (*T, error)
@@ -105,7 +105,7 @@ type Item[T any] struct {
 // Difference alters the meaning of a difference.
 type Difference = protocol.DiffReply
 
-// Defaults is for an Ops to embed: its inputs need no further check, and its differences mean what the schema says.
+// Defaults is for an Ops to embed: its inputs need no further check, and its differences are judged by the schema.
 type Defaults[T any] struct{}
 
 // Check finds nothing wrong.

@@ -129,6 +129,8 @@ type run struct {
 	out   *output
 	proc  *process
 	fence *enclosure // of a command that is Alone
+	kept  bool       // it goes on (Start): its input stays open
+	more  []*os.File // its descriptors from 3 on; of Start
 	state *os.ProcessState
 
 	in             *os.File // to write to
@@ -145,8 +147,10 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 	}
 	note := newNoted(r.c, attr.Files[1])
 	place := r.host.ledger.add(note)
+	own := len(attr.Files)
+	attr.Files = append(attr.Files, r.more...)
 	p, err := r.launch(ctx, r.host.clock, path, argv, attr)
-	for _, f := range attr.Files {
+	for _, f := range attr.Files[:own] {
 		f.Close()
 	}
 	if err != nil {
@@ -165,7 +169,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 		r.copy(r.stdout, &r.out.stdout)
 		r.copy(r.stderr, &r.out.stderr)
 	}
-	if r.in != nil {
+	if r.in != nil && !r.kept {
 		r.copies.Go(func() {
 			_, _ = r.in.Write(r.c.Stdin) // it need not read it
 			r.in.Close()
@@ -177,18 +181,23 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 // launch starts the process, in an enclosure where the command leaves nothing behind. A kernel or a container may know
 // control groups, and still refuse to start a process in one.
 func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+	start := startProcess
+	if r.kept {
+		unix.DieWithParent(attr.Sys)
+		start = r.host.forks.start
+	}
 	if !r.c.Alone {
-		return startProcess(ctx, clock, path, argv, attr)
+		return start(ctx, clock, path, argv, attr)
 	}
 	r.fence = enclose(r.host.groups, attr)
-	p, err := startProcess(ctx, clock, path, argv, attr)
+	p, err := start(ctx, clock, path, argv, attr)
 	if r.fence.dir == nil || !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.EBUSY) {
 		return p, err
 	}
 	r.fence.close(r.host.clock)
 	unix.StartIn(attr.Sys, -1)
 	r.fence = enclose(nil, attr)
-	return startProcess(ctx, clock, path, argv, attr)
+	return start(ctx, clock, path, argv, attr)
 }
 
 func startProcess(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
@@ -214,7 +223,7 @@ func (r *run) pipes(attr *os.ProcAttr) (err error) {
 		}
 	}()
 	var in *os.File
-	if len(r.c.Stdin) == 0 {
+	if len(r.c.Stdin) == 0 && !r.kept {
 		in, err = os.Open(os.DevNull)
 	} else if in, r.in, err = os.Pipe(); err == nil {
 		r.files = append(r.files, r.in)

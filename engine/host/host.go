@@ -52,6 +52,7 @@ type Host struct {
 
 	hub      *hub
 	commands commands
+	forks    forks
 	service  func() bool                // see inService
 	groups   []string                   // see groupRoots
 	buses    map[engine.BusKind]LazyBus // nil where the program links none
@@ -61,6 +62,7 @@ var (
 	_ engine.NotifyingHost = (*Host)(nil)
 	_ engine.ClockHost     = (*Host)(nil)
 	_ engine.MachineHost   = (*Host)(nil)
+	_ engine.StartingHost  = (*Host)(nil)
 )
 
 // Clock implements engine.ClockHost.
@@ -115,6 +117,7 @@ func (h *Host) Close() error {
 	<-h.hub.done
 	h.feed.runs.Wait()
 	h.commands.all.Wait()
+	h.forks.close()
 	h.ledger.close()
 	return nil
 }

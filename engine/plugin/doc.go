@@ -4,7 +4,7 @@
 //
 // # How it is used
 //
-//	set, ds := plugin.Load(nodes, plugin.Options{...})   // nodes are what the files of the folder say
+//	set, ds := plugin.Load(nodes, plugin.Options{...})   // nodes are the files of the folder
 //	err := set.Register(registry)
 //
 // # Words
@@ -22,11 +22,11 @@
 //     answered is asked anew, so no resource fails by that. After a restart each resource looks once.
 //   - A provider that has ended 5 times in 2 minutes is broken. Its resources fail, with its last lines. No other
 //     resource does.
-//   - No provider outlives the daemon: it gets the end of its standard input, its process group is killed, and the kernel kills
+//   - No provider outlives the daemon. At the end its standard input ends, and its process group is killed. The kernel kills
 //     it where the daemon was killed.
 //   - Every call has a deadline, and the calls that wait for an answer have a bound. A message that is too long ends the connection.
 //   - A value that the schema calls secret is in no message, in no log and in no record.
-//   - An output of a replaced thing is sent, so those that receive it run.
+//   - An output of a replaced thing is sent, so its receivers run.
 //
 // # Ownership
 //

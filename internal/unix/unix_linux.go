@@ -647,6 +647,19 @@ func NewSession(cred *Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Credential: cred}
 }
 
+// StreamPair returns two sockets that are connected with each other, and are closed in programs that are started.
+func StreamPair() (fds [2]int, err error) {
+	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+}
+
+// DieWithParent has the kernel kill a program when the thread that has started it ends.
+func DieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// LimitData bounds the memory that a process may have for itself; see RLIMIT_DATA of setrlimit(2).
+func LimitData(pid int, bytes uint64) error {
+	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: bytes, Max: bytes}, nil)
+}
+
 // StartIn starts a program in a control group, which an open folder names; with a number below 0 in that of this process.
 func StartIn(attr *syscall.SysProcAttr, folder int) {
 	attr.UseCgroupFD, attr.CgroupFD = folder >= 0, max(folder, 0)

@@ -581,6 +581,12 @@ func NewSession(*Credential) *syscall.SysProcAttr { return nil }
 
 func StartIn(*syscall.SysProcAttr, int) {}
 
+func StreamPair() (fds [2]int, err error) { return fds, ErrNeedsLinux }
+
+func DieWithParent(*syscall.SysProcAttr) {}
+
+func LimitData(int, uint64) error { return ErrNeedsLinux }
+
 // Nano returns the time as nanoseconds since 1970.
 func (t *Timespec) Nano() int64 { return t.Sec*1e9 + t.Nsec }
 

@@ -8,7 +8,7 @@ import (
 // The codes of an Error.
 const (
 	CodeInvalid       = "invalid"       // the request is wrong; another try is of no use
-	CodeUnavailable   = "unavailable"   // what the provider needs is away; another try may help
+	CodeUnavailable   = "unavailable"   // a thing that the provider needs is away; another try may help
 	CodeConflict      = "conflict"      // another one has changed the thing meanwhile
 	CodeDenied        = "denied"        // the provider may not do that
 	CodeCanceled      = "canceled"      // mgmt has canceled the call

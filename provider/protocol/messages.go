@@ -41,17 +41,13 @@ type Range struct {
 	Max int `json:"max" yaml:"max"`
 }
 
-// Bag is the properties of a resource by their keys, as JSON has them: nil, bool, float64 or json.Number, string,
-// []any and map[string]any. A reference to a resource is the text kind[name].
-type Bag = map[string]any
-
 // HandshakeRequest begins a connection.
 type HandshakeRequest struct {
 	Protocols Range    `json:"protocols"` // that mgmt speaks
 	Features  []string `json:"features,omitempty"`
 	Program   string   `json:"program"` // mgmt
 	Version   string   `json:"version"`
-	Token     string   `json:"token,omitempty"` // what the environment had as MGMT_PLUGIN_TOKEN
+	Token     string   `json:"token,omitempty"` // the variable MGMT_PLUGIN_TOKEN of the environment
 }
 
 // HandshakeReply says who answers.
@@ -82,10 +78,10 @@ type Subject struct {
 	Name    string `json:"name"`              // of the resource in the graph
 	ID      string `json:"id,omitempty"`      // that the provider has given it; empty where none is known
 	Key     string `json:"key,omitempty"`     // the idempotency key of its creation
-	Private string `json:"private,omitempty"` // what the provider has asked mgmt to keep
+	Private string `json:"private,omitempty"` // a text that the provider has asked mgmt to keep
 }
 
-// CheckRequest asks what is wrong with the inputs of a resource. It has nothing to do with the world outside.
+// CheckRequest asks for the faults of the inputs of a resource. It has nothing to do with the world outside.
 type CheckRequest struct {
 	Subject
 	Properties Bag      `json:"properties"`
@@ -98,13 +94,13 @@ type CheckReply struct {
 	Failures   []Failure `json:"failures,omitempty"`
 }
 
-// Failure says what is wrong with one property.
+// Failure is a fault of one property.
 type Failure struct {
 	Path    string `json:"path,omitempty"` // as a.b[0].c; empty for the whole resource
 	Message string `json:"message"`
 }
 
-// DiffRequest asks what a change of inputs means. Old is what Get has returned.
+// DiffRequest asks for the meaning of a change of inputs. Old is the result of Get.
 type DiffRequest struct {
 	Subject
 	Old     Bag      `json:"old"`
@@ -118,8 +114,8 @@ type DiffReply struct {
 	Ignore   []string `json:"ignore,omitempty"`   // keys whose two values mean the same
 }
 
-// GetRequest asks how a resource is now. Without an ID the provider looks for what was made with the Key, else for
-// what the properties name.
+// GetRequest asks how a resource is now. Without an ID the provider looks for the thing that was made with the Key, else for
+// the thing that the properties name.
 type GetRequest struct {
 	Subject
 	Properties Bag `json:"properties,omitempty"` // the inputs; empty for mgmt resource
@@ -170,7 +166,7 @@ type DeleteRequest struct {
 // ListRequest asks for all things of a type.
 type ListRequest struct {
 	Token string `json:"token"`
-	Page  string `json:"page,omitempty"` // what the reply before had as Next
+	Page  string `json:"page,omitempty"` // Next of the reply before
 }
 
 // ListReply has some of them.

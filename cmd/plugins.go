@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"io"
+	"os"
+
+	"github.com/reactivegraph/mgmt/engine/plugin"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// attachVariable names providers that run already, in a debugger perhaps.
+const attachVariable = "MGMT_ATTACH_PROVIDERS"
+
+// loadPlugins adds the kinds of the providers of the folder to the existing ones, and returns the faults of their descriptors.
+// With an error among them, none is added. It is the third step of the kinds. A provider whose files are as before keeps its
+// kinds, and so its resources keep their places in the graph.
+func (a *app) loadPlugins() schema.Diagnostics {
+	if a.pluginsFolder == "" {
+		return nil
+	}
+	nodes, ds := yaml.Documents(a.pluginsFolder, yaml.Options{Source: a.source(), Ours: gapi.HasKey("command"), Form: "descriptor of a provider"})
+	ds = a.from("plugins", ds)
+	attach, err := plugin.ParseAttach(os.Getenv(attachVariable))
+	if err != nil {
+		ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
+	}
+	s := &a.sets.plugged
+	set, found := plugin.Load(nodes, plugin.Options{
+		ReadFile: a.readFile, Attach: attach, Program: a.program(), Version: currentVersion().Version, Before: s.plugins,
+	})
+	if ds = append(ds, found...); ds.Err() != nil {
+		return ds
+	}
+	if from := a.kinds(); s.kinds == nil || s.from != from || !set.Equal(s.plugins) {
+		made := step{from: from, kinds: from.Clone(), plugins: set}
+		if err := set.Register(made.kinds); err != nil {
+			ds.Errorf(schema.Pos{File: a.pluginsFolder}, "%v", err)
+			return ds
+		}
+		*s = made
+	}
+	a.registry, a.plugins = s.kinds, s.plugins
+	return ds
+}
+
+// readFile reads a file as the files of a graph are read: as root not one that other users can write.
+func (a *app) readFile(path string) ([]byte, error) {
+	f, size, err := a.source().OpenRegular(path)
+	if err != nil {
+		return nil, gapi.WithoutPath(err)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, size+1))
+}

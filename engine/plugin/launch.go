@@ -1,0 +1,182 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/program"
+	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/provider/protocol"
+)
+
+// greetWait is how long a provider may take until it has answered the handshake.
+const greetWait = 30 * time.Second
+
+// running is a process of a provider that has answered the handshake.
+type running struct {
+	conn  Conn
+	proc  engine.Process // nil where mgmt was attached to it
+	hello protocol.HandshakeReply
+}
+
+// pid returns the number of the process; 0 where it is not ours.
+func (r *running) pid() int {
+	if r == nil || r.proc == nil {
+		return 0
+	}
+	return r.proc.Pid()
+}
+
+// stop ends the process.
+func (r *running) stop(ctx context.Context) {
+	_ = r.conn.Close()
+	if r.proc != nil {
+		r.proc.Stop(ctx)
+	}
+}
+
+// errRefused marks an error that another start cannot mend: the program has to be another one.
+var errRefused = errors.New("refused")
+
+// launch starts a process, and greets it.
+func (s *session) launch(ctx context.Context) (*running, error) {
+	r, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	timed, end := within(ctx, s.clock, greetWait)
+	defer end()
+	if err := s.greet(timed, r); err != nil {
+		r.stop(ctx)
+		return nil, err
+	}
+	return r, nil
+}
+
+// connect starts the process, or finds the one to attach to.
+func (s *session) connect(ctx context.Context) (*running, error) {
+	p := s.plugin
+	if at := p.opt.Attach[p.Name]; at != "" {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", at)
+		if err != nil {
+			return nil, fmt.Errorf("the provider %s, to be attached to, does not answer: %w", p.Name, err)
+		}
+		return &running{conn: newLines(conn, s.hear)}, nil
+	}
+	if p.Transport == transportGRPC {
+		return s.dial(ctx)
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	proc, err := s.start(ctx, nil, theirs)
+	if err != nil {
+		ours.Close()
+		return nil, err
+	}
+	return &running{conn: newLines(ours, s.hear), proc: proc}, nil
+}
+
+// start starts the program of the descriptor.
+func (s *session) start(ctx context.Context, more map[string]string, files ...*os.File) (engine.Process, error) {
+	p := s.plugin
+	host, ok := s.host.(engine.StartingHost)
+	if !ok {
+		return nil, errors.New("this machine cannot run providers")
+	}
+	env := maps.Clone(p.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	maps.Copy(env, more)
+	proc, err := host.Start(ctx, engine.Command{
+		Argv: p.Command, Dir: p.Dir, Env: program.Environment(env), User: p.User, Group: p.Group, Grace: p.Grace,
+		Stdout: s.lines.add, Stderr: s.lines.add,
+	}, files)
+	if err != nil {
+		return nil, fmt.Errorf("the provider %s cannot be started: %w", p.Name, err)
+	}
+	if p.Memory > 0 {
+		if err := proc.Limit(uint64(p.Memory)); err != nil {
+			proc.Stop(ctx)
+			return nil, fmt.Errorf("the memory of the provider %s cannot be limited: %w", p.Name, err)
+		}
+	}
+	return proc, nil
+}
+
+// socketPair returns two ends of a stream: one for this process, and one to hand on.
+func socketPair() (net.Conn, *os.File, error) {
+	fds, err := unix.StreamPair()
+	if err != nil {
+		return nil, nil, fmt.Errorf("no socket for a provider: %w", err)
+	}
+	a, b := os.NewFile(uintptr(fds[0]), "mgmt"), os.NewFile(uintptr(fds[1]), "provider")
+	defer a.Close()
+	ours, err := net.FileConn(a)
+	if err != nil {
+		b.Close()
+		return nil, nil, err
+	}
+	return ours, b, nil
+}
+
+// greet agrees on a version, and checks that the program is that of the schema.
+func (s *session) greet(ctx context.Context, r *running) error {
+	p := s.plugin
+	versions := protocol.Range{Min: max(p.Protocol.Min, protocol.MinVersion), Max: min(p.Protocol.Max, protocol.MaxVersion)}
+	err := r.conn.Call(ctx, protocol.MethodHandshake, &protocol.HandshakeRequest{
+		Protocols: versions, Features: []string{protocol.FeatureBatch, protocol.FeatureList, protocol.FeatureWatch},
+		Program: p.opt.Program, Version: p.opt.Version, Token: s.token,
+	}, &r.hello)
+	if e, ok := errors.AsType[*protocol.Error](err); ok {
+		return fmt.Errorf("the provider %s has %w the connection: %w", p.Name, errRefused, e)
+	}
+	if err != nil {
+		return fmt.Errorf("the provider %s has not answered the handshake: %w", p.Name, err)
+	}
+	switch h := r.hello; {
+	case h.Protocol < versions.Min || h.Protocol > versions.Max:
+		return fmt.Errorf("the provider %s is %w: it wants to speak version %d of the protocol, and mgmt speaks %d to %d",
+			p.Name, errRefused, h.Protocol, versions.Min, versions.Max)
+	case h.Name != p.Name:
+		return fmt.Errorf("the provider %s is %w: the program says that it is %q", p.Name, errRefused, h.Name)
+	case h.SchemaHash != p.hash:
+		return fmt.Errorf("the provider %s is %w: its schema (version %s) has the hash %.12s, and %s has %.12s (version %s); install the schema file of this program",
+			p.Name, errRefused, h.Version, h.SchemaHash, p.Schema, p.hash, p.Version())
+	}
+	if h := r.hello; h.Version != p.Version() {
+		s.logger().Warn("the program has another version than its schema file", "version", h.Version, "schema", p.Version())
+	}
+	err = r.conn.Call(ctx, protocol.MethodConfigure, &protocol.ConfigureRequest{Config: p.Config}, nil)
+	if err != nil {
+		return fmt.Errorf("the provider %s refuses its configuration: %w", p.Name, err)
+	}
+	return nil
+}
+
+// hear logs a line that a provider has sent.
+func (s *session) hear(l *protocol.LogLine) {
+	level := slog.LevelInfo
+	_ = level.UnmarshalText([]byte(l.Level))
+	s.logger().Log(context.Background(), level, "a provider says", "line", s.hidden.Clean(l.Message), "resource", l.Subject)
+}
+
+// within returns a context that ends after a time by a clock.
+func within(ctx context.Context, clock engine.Clock, d time.Duration) (context.Context, func()) {
+	timed, cancel := context.WithCancelCause(ctx)
+	stop := clock.AfterFunc(d, func() { cancel(fmt.Errorf("it has not answered within %s", d)) })
+	return timed, func() {
+		stop()
+		cancel(nil)
+	}
+}

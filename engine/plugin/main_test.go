@@ -1,0 +1,218 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/provider"
+)
+
+// toyFolder tells this test program to be the provider toy, which keeps its things in a folder.
+const toyFolder = "MGMT_TOY_FOLDER"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(toyFolder); dir != "" {
+		if err := provider.Serve(context.Background(), toyProvider(dir)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const toySchema = `{"format": 1, "name": "toy", "version": "1.0.0", "types": [
+  {"token": "toy:index:Thing", "named": true, "watch": true, "list": true, "refresh": true, "schema": {"version": 1, "type": {"kind": "struct",
+    "doc": "A thing.", "fields": [
+      {"key": "name", "role": "identity", "type": {"kind": "string", "optional": true}},
+      {"key": "color", "required": true, "type": {"kind": "string", "enum": ["red", "blue"]}},
+      {"key": "size", "type": {"kind": "int", "optional": true}},
+      {"key": "shape", "replaces": true, "type": {"kind": "string", "optional": true}},
+      {"key": "password", "role": "writeonly", "type": {"kind": "string", "optional": true, "secret": true}},
+      {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}},
+  {"token": "toy:index:Slow", "createBeforeDelete": true, "schema": {"version": 1, "type": {"kind": "struct",
+    "doc": "A thing that is replaced without a gap, and cannot be watched.", "fields": [
+      {"key": "color", "required": true, "replaces": true, "type": {"kind": "string"}},
+      {"key": "of", "type": {"kind": "ref", "target": "toy:index:thing", "optional": true}},
+      {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}}
+]}`
+
+func toyProvider(dir string) *provider.Provider {
+	return &provider.Provider{
+		Name: "toy", Version: "1.0.0", Schema: []byte(toySchema),
+		Resources: map[string]provider.Resource{
+			"toy:index:Thing": provider.Typed[toy](&toys{dir: dir, byName: true}),
+			"toy:index:Slow":  provider.Typed[toy](&toys{dir: dir}),
+		},
+	}
+}
+
+// toy is a thing, which is a file.
+type toy struct {
+	Name     *string `json:"name,omitempty"`
+	Color    string  `json:"color"`
+	Size     *int64  `json:"size,omitempty"`
+	Shape    *string `json:"shape,omitempty"`
+	Password *string `json:"password,omitempty"`
+	Of       *string `json:"of,omitempty"`
+	Serial   *string `json:"serial,omitempty"`
+}
+
+// kept is the content of the file.
+type kept struct {
+	Key string
+	toy
+}
+
+// toys is the work on them. Each creation is a line in the file made.
+type toys struct {
+	provider.Defaults[toy]
+	dir    string
+	byName bool
+}
+
+func (o *toys) read(id string) (*kept, error) {
+	text, err := os.ReadFile(filepath.Join(o.dir, id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	k := &kept{}
+	return k, errors.Join(err, json.Unmarshal(text, k))
+}
+
+func (o *toys) write(id string, k *kept) error {
+	text, err := json.Marshal(k)
+	at := filepath.Join(o.dir, id)
+	return errors.Join(err, os.WriteFile(at+".part", text, 0o600), os.Rename(at+".part", at))
+}
+
+func (o *toys) Check(_ context.Context, _ *provider.Call, in *toy) ([]provider.Failure, error) {
+	if in.Size != nil && *in.Size == 13 {
+		return []provider.Failure{{Path: "size", Message: "13 is no size"}}, nil
+	}
+	return nil, nil
+}
+
+func (o *toys) find(c *provider.Call) (*kept, error) {
+	if c.ID != "" {
+		return o.read(c.ID)
+	}
+	ids, err := filepath.Glob(filepath.Join(o.dir, "id-*"))
+	for _, at := range ids {
+		k, err := o.read(filepath.Base(at))
+		if err == nil && k != nil && (c.Key != "" && k.Key == c.Key || o.byName && k.Name != nil && *k.Name == c.Name) {
+			c.ID = filepath.Base(at)
+			return k, nil
+		}
+	}
+	return nil, err
+}
+
+func (o *toys) Create(_ context.Context, c *provider.Call, in *toy) (*toy, error) {
+	if c.Name == "crash" {
+		fmt.Fprintln(os.Stderr, "my last words, and not", *in.Password)
+		os.Exit(3)
+	}
+	if old, err := o.find(c); err != nil || old != nil {
+		return &old.toy, err
+	}
+	c.ID = "id-" + c.Key
+	in.Serial = &c.ID
+	if o.byName {
+		in.Name = &c.Name
+	}
+	made, err := os.OpenFile(filepath.Join(o.dir, "made"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer made.Close()
+	if err := o.write(c.ID, &kept{c.Key, *in}); err != nil {
+		return nil, err
+	}
+	_, err = fmt.Fprintln(made, c.Name)
+	if d := os.Getenv("MGMT_TOY_DELAY"); d != "" { // after the deed: so a kill comes before the answer
+		wait, _ := time.ParseDuration(d)
+		time.Sleep(wait)
+	}
+	return in, err
+}
+
+func (o *toys) Get(_ context.Context, c *provider.Call, _ *toy) (*toy, error) {
+	k, err := o.find(c)
+	if k == nil || err != nil {
+		return nil, err
+	}
+	k.Password = nil
+	return &k.toy, nil
+}
+
+func (o *toys) Update(_ context.Context, c *provider.Call, _, now *toy) (*toy, error) {
+	k, err := o.read(c.ID)
+	if err != nil || k == nil {
+		return nil, fmt.Errorf("it is gone: %v", err)
+	}
+	if c.Refresh {
+		_ = os.WriteFile(filepath.Join(o.dir, "refreshed"), nil, 0o600)
+	}
+	serial := k.Serial
+	k.toy = *now
+	k.Serial = serial
+	return &k.toy, o.write(c.ID, k)
+}
+
+func (o *toys) Delete(_ context.Context, c *provider.Call, _ *toy) error {
+	err := os.Remove(filepath.Join(o.dir, c.ID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Watch compares the files now and then.
+func (o *toys) Watch(ctx context.Context, c *provider.Call, _ *toy, running, changed func()) error {
+	look := func() string {
+		k, _ := o.find(&provider.Call{Name: c.Name, ID: c.ID, Key: c.Key})
+		text, _ := json.Marshal(k)
+		return string(text)
+	}
+	last := look()
+	running()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(5 * time.Millisecond):
+		}
+		if now := look(); now != last {
+			last = now
+			changed()
+		}
+	}
+}
+
+func (o *toys) List(context.Context) iter.Seq2[provider.Item[toy], error] {
+	return func(yield func(provider.Item[toy], error) bool) {
+		ids, _ := filepath.Glob(filepath.Join(o.dir, "id-*"))
+		for _, at := range ids {
+			k, err := o.read(filepath.Base(at))
+			if strings.HasSuffix(at, ".part") || err != nil || k == nil || k.Name == nil {
+				continue
+			}
+			k.Password = nil
+			if !yield(provider.Item[toy]{Name: *k.Name, ID: filepath.Base(at), Properties: &k.toy}, nil) {
+				return
+			}
+		}
+	}
+}

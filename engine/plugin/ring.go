@@ -1,0 +1,45 @@
+package plugin
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+)
+
+// ringLines and ringBytes bound the last lines of a provider that are kept.
+const (
+	ringLines = 20
+	ringBytes = 4 << 10
+)
+
+// ring has the last lines that a provider has written. They have no secrets that mgmt has given to it.
+type ring struct {
+	log    func() *slog.Logger
+	hidden *secrets.Texts
+
+	mu   sync.Mutex
+	last []string
+}
+
+// add takes one line of either output.
+func (r *ring) add(line []byte) {
+	text := r.hidden.Clean(strings.ToValidUTF8(string(line[:min(len(line), ringBytes)]), "?"))
+	r.log().LogAttrs(context.Background(), slog.LevelDebug, "a provider has written a line", slog.String("line", text))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = append(r.last, text)
+	if len(r.last) > ringLines {
+		r.last = r.last[1:]
+	}
+}
+
+// text returns the last lines as one text, cut from the front.
+func (r *ring) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := strings.Join(r.last, "\n")
+	return strings.TrimSpace(text[max(0, len(text)-ringBytes):])
+}
