@@ -10,6 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// A provider in a debugger is neither started nor ended by mgmt. Its author starts it, and tells mgmt its socket.
+//
 // attachVariable names providers that run already, in a debugger perhaps.
 const attachVariable = "MGMT_ATTACH_PROVIDERS"
 

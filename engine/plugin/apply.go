@@ -264,7 +264,8 @@ func (w *work) tellMade() {
 	}
 }
 
-// make asks for a new thing. The intent is on the disk before.
+// make asks for a new thing. The intent is on the disk before. Where an intent is there already, an earlier try was cut off, and
+// a Get with its key has found nothing: the same key goes out again, so a provider that was about to make the thing makes one.
 func (w *work) make() error {
 	if !w.rec.Creating {
 		w.rec.ID, w.rec.Private, w.rec.Key, w.rec.Creating = "", "", rand.Text(), true

@@ -78,7 +78,8 @@ func (c *lines) read() {
 	}
 }
 
-// take handles one message. The error says how it breaks the rules.
+// take handles one message. The error says how it breaks the rules. An answer to a question that was never asked is such an
+// error, and an answer to a canceled one is not.
 func (c *lines) take(m *protocol.Message) error {
 	if m.Log != nil {
 		c.log(m.Log)
@@ -117,7 +118,8 @@ func (c *lines) end(err error) {
 	_ = c.to.Close()
 }
 
-// ask sends a question.
+// ask sends a question. A question that is too long is an error of its caller alone: nothing of it was sent. Every other
+// failure of the stream ends the connection, since a part of a line may have been sent.
 func (c *lines) ask(method string, params any, event func(string)) (uint64, *asked, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -161,7 +163,8 @@ func (c *lines) Watch(ctx context.Context, r *protocol.WatchRequest, event func(
 	return c.exchange(ctx, protocol.MethodWatch, r, nil, event)
 }
 
-// exchange asks, and waits for the answer.
+// exchange asks, and waits for the answer. Where ctx ends first, the provider is told that the answer is not needed, and the
+// answer is dropped when it comes.
 func (c *lines) exchange(ctx context.Context, method string, params, reply any, event func(string)) error {
 	id, a, err := c.ask(method, params, event)
 	if err != nil {

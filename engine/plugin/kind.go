@@ -85,6 +85,9 @@ func (k *Kind) outputs(props *schema.Type) *schema.Type {
 	return out
 }
 
+// The provider returns null, or nothing, for a value that is not there. So every sent value is optional, and so is every
+// parameter that the author of a graph may leave out.
+//
 // optional returns a copy of a type that may be absent, or not.
 func optional(t *schema.Type, yes bool) *schema.Type {
 	c := *t
@@ -106,5 +109,7 @@ func (k *Kind) abilities() engine.Abilities {
 	}
 }
 
+// Two plugins of one name, before and after a change of the descriptor, have processes of their own until the graph has changed.
+//
 // key is the one of the session, which all kinds of the plugin have in common.
 func (p *Plugin) key() string { return fmt.Sprintf("provider %s %p", p.Name, p) }

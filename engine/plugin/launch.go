@@ -45,7 +45,7 @@ func (r *running) stop(ctx context.Context) {
 // errRefused marks an error that another start cannot mend: the program has to be another one.
 var errRefused = errors.New("refused")
 
-// launch starts a process, and greets it.
+// launch starts a process, and greets it. A process that does not answer as it should is ended again.
 func (s *session) launch(ctx context.Context) (*running, error) {
 	r, err := s.connect(ctx)
 	if err != nil {

@@ -36,6 +36,8 @@ type replaced struct {
 	Private string `json:"private,omitempty"`
 }
 
+// The record lies in the VarDir of its resource, which the engine removes when the name leaves the graph. So a thing whose
+// resource has left is forgotten, and is found by its name if the resource comes back.
 const (
 	recordFile    = "provider.json"
 	recordVersion = 1
@@ -65,7 +67,8 @@ func loadRecord(dir string) (*record, error) {
 	return rec, nil
 }
 
-// save writes the record, and returns when it is on the disk.
+// save writes the record, and returns when it is on the disk. A crash leaves the earlier record or this one, and no part of
+// either: the new file takes the place of the old one in one step, and the folder is synced too.
 func (rec *record) save(dir string) error {
 	text, err := json.Marshal(rec)
 	if err != nil {
@@ -95,7 +98,8 @@ func (rec *record) save(dir string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// digest returns the digest of a value that cannot be read back.
+// digest returns the digest of a value that cannot be read back. The salt is the record's own, so that equal secrets of two
+// resources look different on the disk.
 func (rec *record) digest(v any) string {
 	if rec.Salt == "" {
 		rec.Salt = rand.Text()

@@ -154,7 +154,7 @@ func (r *res) follow(ctx context.Context, ear <-chan struct{}) error {
 	}
 }
 
-// stream is one watch, until it ends. It begins anew, with nil, where the thing has another id.
+// stream is one watch, until it ends. It begins anew where the thing has another id: the provider may watch by that.
 func (r *res) stream(ctx context.Context, conn Conn) error {
 	for {
 		err := r.streamOnce(ctx, conn)
@@ -268,7 +268,8 @@ func reveal(v any) any {
 	return fmt.Sprint(v)
 }
 
-// fill puts properties of the provider into a value with their keys. The error says which of them does not fit.
+// fill puts properties of the provider into a value with their keys. The error says which of them does not fit. A property
+// that the schema lacks is an error too, since it would be lost without a word. A property that only t lacks is left out.
 func (k *Kind) fill(to any, t *schema.Type, props protocol.Bag) error {
 	var errs []error
 	for key, v := range props {

@@ -24,7 +24,8 @@ type ring struct {
 	last []string
 }
 
-// add takes one line of either output.
+// add takes one line of either output. The host calls it while the process runs, on a goroutine for each output. The line is
+// cleaned before it is kept or logged, so no later reader has to know the secrets.
 func (r *ring) add(line []byte) {
 	text := r.hidden.Clean(strings.ToValidUTF8(string(line[:min(len(line), ringBytes)]), "?"))
 	r.log().LogAttrs(context.Background(), slog.LevelDebug, "a provider has written a line", slog.String("line", text))
@@ -36,7 +37,8 @@ func (r *ring) add(line []byte) {
 	}
 }
 
-// text returns the last lines as one text, cut from the front.
+// text returns the last lines as one text, cut from the front. The end of it is the most useful part: a program says there why it
+// has ended.
 func (r *ring) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -171,7 +171,9 @@ func (s *session) run() {
 	}
 }
 
-// wait returns when the connection has ended, with the reason. The process is gone then.
+// wait returns when the connection has ended, with the reason. At the end of the session it asks the provider to end, and
+// waits for its process. A process that has lost its connection is ended by a goroutine of its own, so that the next start need
+// not wait for it.
 func (s *session) wait(r *running) error {
 	select {
 	case <-r.conn.Done():
@@ -224,7 +226,8 @@ func (s *session) set(phase Phase, r *running, why error) {
 	}
 }
 
-// fail notes the end of a process.
+// fail notes the end of a process. Too many of them in a short time, or a refusal, make the provider broken. It stays so until a
+// start succeeds.
 func (s *session) fail(err error, pauses int) {
 	now := s.clock.Now()
 	s.mu.Lock()
@@ -377,14 +380,14 @@ func (p *Plugin) Restart() bool {
 // Status is how a plugin does.
 type Status struct {
 	Name     string   `yaml:"name" json:"name"`
-	Version  string   `yaml:"version" json:"version"`
+	Version  string   `yaml:"version" json:"version"` // of the schema file
 	Phase    Phase    `yaml:"phase" json:"phase"`
-	PID      int      `yaml:"pid" json:"pid,omitempty"`
-	Starts   int      `yaml:"starts" json:"starts"`
-	Since    string   `yaml:"since" json:"since,omitempty"`
-	Error    string   `yaml:"error" json:"error,omitempty"`
+	PID      int      `yaml:"pid" json:"pid,omitempty"`     // 0 where there is no process of ours
+	Starts   int      `yaml:"starts" json:"starts"`         // since the first resource needed it
+	Since    string   `yaml:"since" json:"since,omitempty"` // of the last start, as RFC 3339 has it
+	Error    string   `yaml:"error" json:"error,omitempty"` // of the phases backoff and broken
 	Kinds    []string `yaml:"kinds" json:"kinds"`
-	Hash     string   `yaml:"hash" json:"hash"`
+	Hash     string   `yaml:"hash" json:"hash"` // of the schema file
 	Attached bool     `yaml:"attached" json:"attached,omitempty"`
 }
 
