@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -121,7 +122,7 @@ func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 		return ds
 	}
 	a.flags, a.settled = given, now
-	ds = append(ds, settings.Misspelled(os.Environ())...)
+	ds = append(ds, settings.Misspelled(withoutVars(os.Environ()))...)
 	return append(ds, settings.Apply(now, func(key, text string) error {
 		if f := flags[key]; f != nil {
 			return f.Value.Set(text)
@@ -191,4 +192,9 @@ func configSource(trust bool) gapi.Source {
 	}
 	w := safepath.System()
 	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: "or take it as it is with MGMT_TRUST_OTHERS=true, or read none with --config " + os.DevNull}
+}
+
+// withoutVars returns an environment without what sets variables of a graph.
+func withoutVars(environ []string) []string {
+	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, varPrefix) })
 }

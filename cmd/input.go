@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -32,6 +33,8 @@ type input struct {
 	most     resourceCount
 	size     graphSize
 	puppet   puppet.Options
+	vars     []string // NAME=VALUE
+	varFiles []string
 }
 
 // resourceCount is the value of --max-resources; 0 for the default.
@@ -83,6 +86,11 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
+	varList := pflag.NewFlagSet("", pflag.ContinueOnError)
+	varList.StringArrayVar(&i.vars, "var", nil, "")
+	bind(cmd, "var", varList.Lookup("var").Value)
+	bind(cmd, "vars", &i.varFiles)
+	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "puppet_modules", &i.puppet.Modules)
@@ -165,10 +173,37 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		}
 		i.yaml = defaultGraph
 	}
-	o := i.limits()
-	o.Source = a.source()
+	o, err := i.options(a)
+	if err != nil {
+		return nil, err
+	}
 	return yaml.New(i.yaml, o), nil
 }
+
+// options returns how a graph in YAML is read: where its files may come from, and what its expressions see.
+func (i *input) options(a *app) (o yaml.Options, err error) {
+	o = i.limits()
+	o.Source = a.source()
+	o.Facts = func() map[string]any { return a.system()(nil).Facts }
+	o.VarFiles = i.varFiles
+	for _, entry := range os.Environ() {
+		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
+			name, value, _ := strings.Cut(set, "=")
+			o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: varPrefix + name})
+		}
+	}
+	for _, set := range i.vars {
+		name, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return o, fmt.Errorf("--var %s: write --var NAME=VALUE", set)
+		}
+		o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: "--var " + name})
+	}
+	return o, nil
+}
+
+// varPrefix begins the names of the environment variables that set variables of the graph.
+const varPrefix = "MGMT_VAR_"
 
 // limits returns how large a graph in YAML may be.
 // They hold for graphs from elsewhere, too.

@@ -57,6 +57,9 @@ var settings = &config.Table{
 		{Key: "max_resources", Live: true, Type: manyType, Default: strconv.Itoa(gapi.DefaultMaxResources), Example: "1000000", Doc: "how many resources a graph may have; a graph with more is refused before it takes memory"},
 		{Key: "max_graph_size", Live: true, Type: textType, Default: defaultGraphSize, Example: "256MiB", Check: checkGraphSize, Doc: "how large the files of a graph may be together; 1GiB is the most"},
 
+		{Key: "var", Live: true, Type: listType, Example: "[domain=example.org]", Doc: "set a variable of the graph: `NAME=VALUE`; may be repeated"},
+		{Key: "vars", Live: true, Type: listType, Path: true, Example: "[/etc/mgmt/vars.yaml]", Doc: "set variables of the graph: YAML `files`, each a map from names to values; --var counts after them"},
+
 		{Key: "types", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
 		{Key: "models", Type: textType, Path: true, Example: "/etc/mgmt/models", Doc: "a `folder` of models that are written as data: they are tables of the store"},
 		{Key: "plugins", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/plugins", Doc: "a `folder` of descriptors of providers: the types of these programs are kinds too"},
@@ -140,11 +143,9 @@ var settings = &config.Table{
 		"catalog":   "write puppet_catalog",
 	},
 	Later: map[string]string{
-		"modules":   "this version has no modules; a graph includes other files with include",
-		"vars":      "this version has no variables in graphs; leave the key out",
-		"variables": "this version has no variables in graphs; leave the key out",
-		"data":      "this version has no data files; leave the key out",
-		"secrets":   "a secret never stands in this file; docs/systemd.md shows how a credential reaches a resource",
+		"modules": "this version has no modules; a graph includes other files with include",
+		"data":    "files of data are named by the key data of a graph; leave the key out",
+		"secrets": "a secret never stands in this file; docs/systemd.md shows how a credential reaches a resource",
 	},
 }
 

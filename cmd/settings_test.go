@@ -143,7 +143,7 @@ func TestFindingD6BadInput(t *testing.T) {
 		"prefix: /a\ntmp_prefix: true\n":     "FILE:2:1: prefix and tmp_prefix exclude each other",
 		"graph: a\npuppet_catalog: b\n":      "FILE:2:1: graph and puppet_catalog exclude each other",
 		"debug: true\ndebug: true\n":         `FILE:2:1: the key "debug" is given twice`,
-		"vars: {a: b}\n":                     "FILE:1:1: vars is not built yet",
+		"vars: {a: b}\n":                     "FILE:1:7: vars: must be a list",
 		"secrets: []\n":                      "FILE:1:1: secrets is not built yet: a secret never stands in this file",
 		"yaml: a\n":                          `FILE:1:1: unknown setting "yaml" (did you mean "graph"?)`,
 		"--- {}\n--- {}\n":                   "FILE:2:",

@@ -36,6 +36,7 @@ type Reading struct {
 	Result  func() (*Declared, error) // what is yielded; called once at most, and then let go
 	State   string                    // equal states, equal graphs
 	Paths   []string                  // what to watch, absolute; what is missing too
+	Facts   bool                      // a change of a fact may give another graph
 	Missing bool                      // a file is gone or empty, as some editors leave it for a moment
 }
 
@@ -148,7 +149,7 @@ func (in *Input) settled(ctx context.Context, w *watcher, last *Reading, why wak
 	patience := last != nil && why != asked
 	for {
 		now := in.Read(ctx, true)
-		anew, err := w.arm(ctx, now.Paths)
+		anew, err := w.arm(ctx, now.Paths, now.Facts)
 		switch {
 		case err != nil, ctx.Err() != nil:
 			return now, err

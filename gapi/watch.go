@@ -19,7 +19,7 @@ const (
 	asked               // somebody wants the files to be read at once
 )
 
-// watcher is the subscription to all files of an input.
+// watcher is the subscription to all files of an input, and to the facts that it reads.
 type watcher struct {
 	host   engine.Host
 	clock  engine.Clock
@@ -29,28 +29,57 @@ type watcher struct {
 	before func(context.Context) error // see Env.Before
 	paths  []string
 	sub    engine.Subscription
+	facts  engine.Subscription // nil while no fact is read
 }
 
-// arm watches these paths instead of those before, and reports whether they
-// differ.
-func (w *watcher) arm(ctx context.Context, paths []string) (bool, error) {
+// arm watches these paths, and the facts, instead of what was watched before. It reports whether that differs.
+func (w *watcher) arm(ctx context.Context, paths []string, facts bool) (bool, error) {
+	anew, err := w.armFacts(ctx, facts)
+	if err != nil {
+		return false, err
+	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	if w.sub != nil && slices.Equal(paths, w.paths) {
-		return false, nil
+		return anew, nil
 	}
 	sub, err := w.host.Watch(ctx, paths, engine.WatchOptions{Contents: true})
 	if err != nil {
 		return false, err
 	}
-	w.close()
+	if w.sub != nil {
+		w.sub.Close()
+	}
 	w.sub, w.paths = sub, paths
 	return true, nil
 }
 
-func (w *watcher) close() {
-	if w.sub != nil {
-		w.sub.Close()
+// armFacts watches the facts, or ends that, and reports whether they are watched only from now on.
+func (w *watcher) armFacts(ctx context.Context, wanted bool) (anew bool, err error) {
+	switch {
+	case wanted && w.facts == nil:
+		w.facts, err = w.host.WatchFacts(ctx)
+		return err == nil, err
+	case !wanted && w.facts != nil:
+		w.facts.Close()
+		w.facts = nil
 	}
+	return false, nil
+}
+
+func (w *watcher) close() {
+	for _, sub := range []engine.Subscription{w.sub, w.facts} {
+		if sub != nil {
+			sub.Close()
+		}
+	}
+}
+
+// factsWake returns the channel of changed facts, nil while they are not watched.
+func (w *watcher) factsWake() <-chan struct{} {
+	if w.facts == nil {
+		return nil
+	}
+	return w.facts.C()
 }
 
 // wait blocks until something happened and then nothing for the time of settle, or
@@ -85,6 +114,11 @@ func (w *watcher) next(ctx context.Context, timeout <-chan time.Time, reload <-c
 	select {
 	case <-ctx.Done():
 		return ended
+	case _, ok := <-w.factsWake():
+		if !ok {
+			return ended
+		}
+		return touched
 	case <-timeout:
 		return idle
 	case <-reload:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/words"
 )
 
@@ -22,6 +23,7 @@ type part struct {
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 	collects  []gapi.CollectDecl
+	doc       *expand.Document // of a file that computes, which has nothing else but problems
 
 	found      schema.Findings // while it is read
 	problems   schema.Diagnostics
@@ -64,12 +66,21 @@ func discreet(ds schema.Diagnostics) schema.Diagnostics {
 // read makes a part of a source that may have so many marks.
 func read(file string, src []byte, marks int) *part {
 	p := &part{file: file}
-	root, bad := parseGraph(file, src, marks, func() taker { p = &part{file: file}; return p })
+	edges := func() taker { p = &part{file: file}; return p }
+	if mayCompute(src) {
+		edges = func() taker { return nil } // they may have expressions
+	}
+	root, bad := parseGraph(file, src, marks, edges)
 	if root == nil {
 		p.problems, p.unreadable = bad, true
 		return p
 	}
 	p.root = root
+	if root.Kind == schema.NodeMap && computes(src, root) {
+		p.doc = &expand.Document{File: file, Src: src, Root: root}
+		p.problems = bad
+		return p
+	}
 	p.document(root)
 	var all schema.Findings
 	all.Add(bad...)

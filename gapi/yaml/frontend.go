@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
 // Defaults of Options.
@@ -36,6 +37,13 @@ type Options struct {
 	// read, and that Ours does not recognise, nothing is shown. It is nil where all may be shown.
 	Ours func(*schema.Node) bool
 	Form string
+
+	// Facts returns the facts of the machine by name, for a caller whose Env has no Host.
+	Facts func() map[string]any
+
+	// Vars and VarFiles set the variables of the graph.
+	Vars     []expand.Setting
+	VarFiles []string
 }
 
 func (o Options) maxBytes() int64 {
@@ -68,7 +76,11 @@ func New(path string, o Options) *Frontend { return &Frontend{path, o} }
 
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
-	files := newFiles(f.path, f.opts, env.Stdin)
+	o := f.opts
+	if env.Host != nil {
+		o.Facts = func() map[string]any { return env.Host.Facts().Map() }
+	}
+	files := newFiles(f.path, o, env.Stdin)
 	return gapi.Follow(ctx, env, gapi.Input{
 		Path: f.path, Settle: f.opts.settle(),
 		Read: func(ctx context.Context, again bool) gapi.Reading {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
 // loader reads a graph again and again. It keeps the content of the files, so that
@@ -28,6 +29,7 @@ type loader struct {
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
 	cache map[string]cached
+	opts  Options              // with the inputs of expressions
 	mem   map[string][]byte    // when not nil, the only files that there are
 	taken func(string, []byte) // is told of each file that is read; may be nil
 }
@@ -50,6 +52,8 @@ type loading struct {
 	state   []byte          // grows by a mark for each file: equal states, equal graphs
 	missing bool            // a file is gone or empty
 	cache   map[string]cached
+	graph   *expand.Graph // of files that compute; nil for none
+	partial bool          // a resource could not be computed
 }
 
 // Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"
@@ -61,7 +65,7 @@ func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 }
 
 func newFiles(path string, o Options, stdin io.Reader) *loader {
-	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, stdin: stdin}
+	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, stdin: stdin, opts: o}
 }
 
 // load reads everything. Only a pipe or a device can make it wait, until the
@@ -69,13 +73,14 @@ func newFiles(path string, o Options, stdin io.Reader) *loader {
 func (l *loader) load(ctx context.Context) *loading {
 	g := &loading{loader: l, ctx: ctx, left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
 	g.path(l.root, schema.Pos{})
+	g.compute()
 	l.cache = g.cache
 	return g
 }
 
 // reading returns what Follow wants to know.
 func (g *loading) reading() gapi.Reading {
-	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Missing: g.missing}
+	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Facts: g.graph != nil && len(g.graph.Facts()) > 0, Missing: g.missing}
 }
 
 // result joins what the files say. It is called once.
@@ -83,9 +88,12 @@ func (g *loading) result() (*gapi.Declared, error) {
 	if len(g.parts) == 1 {
 		g.loader.cache = nil
 	}
-	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.errs.Errors() > 0}
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.partial || g.errs.Errors() > 0}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
+	if g.graph != nil {
+		found.Add(g.graph.Findings()...)
+	}
 	if len(g.parts) > 1 {
 		n, e := 0, 0
 		for _, p := range g.parts {
@@ -338,7 +346,12 @@ func (g *loading) source(file, dir string, src []byte, private bool) {
 	}
 	g.cache[file] = known
 	g.parts = append(g.parts, known.part)
-	for _, inc := range known.part.includes {
+	includes := known.part.includes
+	if known.part.doc != nil {
+		known.part.doc.Dir = dir
+		includes = g.enter(known.part)
+	}
+	for _, inc := range includes {
 		path := inc.path
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)

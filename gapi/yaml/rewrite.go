@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -18,6 +19,10 @@ func Declare(src []byte) *gapi.Declared {
 	p := read("", src, maxMarks)
 	if p.unreadable {
 		return nil
+	}
+	if p.doc != nil {
+		p.document(p.doc.Bare())
+		p.problems = append(slices.Clip(p.problems), p.found.All()...)
 	}
 	return &gapi.Declared{
 		Name: p.name, Authored: true, Noop: p.noop, Kinds: p.kinds, Resources: p.resources, Edges: p.edges, Collects: p.collects, Problems: p.problems,

@@ -1,0 +1,150 @@
+package expr
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+)
+
+// Program is a compiled expression.
+type Program struct {
+	src   string
+	ast   *ast.AST
+	run   cel.Program
+	out   Type
+	reads []Input
+}
+
+// Input is what an expression reads: a name of its scope, or one field of it.
+type Input struct {
+	Name  string
+	Field string // empty for the whole
+}
+
+// Compile checks an expression. It returns every fault that it finds, and no program with one.
+func (s *Scope) Compile(src string) (*Program, []Fault) {
+	if strings.TrimSpace(src) == "" {
+		return nil, []Fault{{Message: "the expression between ${{ and }} is empty; for the characters ${{ write $${{"}}
+	}
+	parsed, issues := s.env.Parse(src)
+	if err := issues.Err(); err != nil {
+		return nil, s.syntax(src, issues)
+	}
+	checked, issues := s.env.Check(parsed)
+	if err := issues.Err(); err != nil {
+		return nil, s.faults(src, parsed.NativeRep(), issues)
+	}
+	a := checked.NativeRep()
+	run, err := s.env.Program(checked, limits(a)...)
+	if err != nil {
+		return nil, []Fault{{Message: err.Error()}}
+	}
+	return &Program{src, a, run, fromCEL(checked.OutputType()), readsOf(a, s.names)}, nil
+}
+
+// Type returns the type of the values that the expression has.
+func (p *Program) Type() Type { return p.out }
+
+// Reads returns the inputs of the expression, each once.
+func (p *Program) Reads() []Input { return p.reads }
+
+// limits returns the options that bound an evaluation. Tracking costs more than most expressions, so one whose cost can't be more than its own
+// size and that of its values goes without it.
+func limits(a *ast.AST) []cel.ProgramOption {
+	bounded := true
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.ComprehensionKind:
+			bounded = false
+		case ast.CallKind:
+			bounded = bounded && isCheap(e.AsCall().FunctionName())
+		}
+	}))
+	if bounded {
+		return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	}
+	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), cel.MemoryLimit(maxMemory)}
+}
+
+// cheap are functions whose results are no larger than their arguments.
+var cheap = []string{"size", "string", "int", "uint", "double", "bool", "contains", "startsWith", "endsWith", "lowerAscii", "upperAscii", "trim", "has",
+	"orValue", "or", "hasValue", "value", "optional.of", "optional.none"}
+
+// isCheap reports whether a function is an operator, or one of those.
+func isCheap(function string) bool {
+	_, operator := operators.FindReverse(function)
+	return operator || strings.HasPrefix(function, "_") || slices.Contains(cheap, function)
+}
+
+// readsOf finds the names of the scope in an expression, and the fields that it selects of them.
+func readsOf(a *ast.AST, names map[string]Type) []Input {
+	var reads []Input
+	selected := map[int64]bool{} // identifiers in front of a field
+	add := func(in Input) {
+		if _, ok := names[in.Name]; ok && !slices.Contains(reads, in) {
+			reads = append(reads, in)
+		}
+	}
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			sel := e.AsSelect()
+			if of := sel.Operand(); of.Kind() == ast.IdentKind {
+				selected[of.ID()] = true
+				add(Input{of.AsIdent(), sel.FieldName()})
+			}
+		case ast.IdentKind:
+			if !selected[e.ID()] {
+				add(Input{Name: e.AsIdent()})
+			}
+		}
+	}))
+	return reads
+}
+
+// Eval computes the value. names has a value for each name of the scope that the expression reads. The error is a *Fault. Absent is the value
+// of an optional that has none.
+func (p *Program) Eval(names map[string]any) (any, error) {
+	out, _, err := p.run.Eval(names)
+	if err == nil {
+		v, err := plainOf(out)
+		if err != nil {
+			return nil, &Fault{Message: err.Error()}
+		}
+		return v, nil
+	}
+	f := &Fault{Message: evalWords(err)}
+	if bad, ok := errors.AsType[*types.Err](err); ok && bad.NodeID() != 0 {
+		f.At = placeOf(p.src, p.ast, bad.NodeID())
+	}
+	return nil, f
+}
+
+// placeOf returns where a node of an expression begins, in characters.
+func placeOf(src string, a *ast.AST, id int64) int {
+	loc := a.SourceInfo().GetStartLocation(id)
+	return offset(src, loc.Line(), loc.Column())
+}
+
+// offset returns the characters before a place, whose line counts from 1 and whose column from 0.
+func offset(src string, line, column int) int {
+	if line < 1 || column < 0 {
+		return 0
+	}
+	n := 0
+	for range line - 1 {
+		head, rest, more := strings.Cut(src, "\n")
+		if !more {
+			break
+		}
+		n += utf8.RuneCountInString(head) + 1
+		src = rest
+	}
+	return n + column
+}

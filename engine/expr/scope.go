@@ -1,0 +1,138 @@
+package expr
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+)
+
+// Bounds of one expression. A tracked evaluation stops at them; see Scope.limits.
+const (
+	maxCost   = 5_000_000
+	maxMemory = 64 << 20
+	maxLevels = 100
+)
+
+// Scope declares the names and the functions that expressions may use.
+type Scope struct {
+	env   *cel.Env
+	names map[string]Type
+}
+
+// base is the environment that all scopes of a process share.
+var base = sync.OnceValues(func() (*cel.Env, error) {
+	return cel.NewCustomEnv(
+		cel.StdLib(), cel.OptionalTypes(), ext.TwoVarComprehensions(),
+		ext.Strings(), ext.Math(), ext.Lists(), ext.Sets(), ext.Regex(), ext.Encoders(),
+		cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
+		cel.ParserExpressionSizeLimit(MaxSource), cel.ParserRecursionLimit(maxLevels), cel.ParserErrorRecoveryLimit(5),
+		cel.EagerlyValidateDeclarations(false),
+	)
+})
+
+// NewScope returns a scope with these names and functions. The error is one of a declaration, and so of the program.
+func NewScope(names map[string]Type, functions ...Function) (*Scope, error) {
+	env, err := base()
+	if err != nil {
+		return nil, err
+	}
+	opts := declare(env, names)
+	for _, f := range functions {
+		opts = append(opts, f.declare())
+	}
+	if env, err = env.Extend(opts...); err != nil {
+		return nil, err
+	}
+	return &Scope{env, names}, nil
+}
+
+// With returns the scope with further names. A name of the scope before is hidden by an equal one.
+func (s *Scope) With(names map[string]Type) (*Scope, error) {
+	env, err := s.env.Extend(declare(s.env, names)...)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(s.names)
+	maps.Copy(all, names)
+	return &Scope{env, all}, nil
+}
+
+// declare returns the options that add names to an environment.
+func declare(env *cel.Env, names map[string]Type) []cel.EnvOption {
+	p := provider{env.CELTypeProvider(), map[string]map[string]Type{}}
+	opts := []cel.EnvOption{cel.CustomTypeProvider(p)}
+	for _, name := range sortedKeys(names) {
+		opts = append(opts, cel.Variable(name, names[name].of()))
+		p.take(names[name])
+	}
+	return opts
+}
+
+// take takes an object and those in it.
+func (p provider) take(t Type) {
+	if t.fields == nil {
+		return
+	}
+	p.objects[t.cel.TypeName()] = t.fields
+	for _, f := range t.fields {
+		p.take(f)
+	}
+}
+
+// words returns the names that an expression may begin with, for suggestions.
+func (s *Scope) words() []string {
+	words := sortedKeys(s.names)
+	for name := range s.env.Functions() {
+		if isWord(rune(name[0])) && name[0] != '_' && !strings.Contains(name, "@") {
+			words = append(words, name)
+		}
+	}
+	slices.Sort(words)
+	return words
+}
+
+// sortedKeys gives an order to what has none, so that equal scopes make equal messages.
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Function is a function that the caller of NewScope computes. Its arguments and its result are plain values.
+type Function struct {
+	Name   string
+	Params []Type
+	Result Type
+
+	// Do computes the result. It must be safe for concurrent use.
+	Do func(args []any) (any, error)
+}
+
+// declare returns the option that adds a function. The name of its overload has the types of its parameters, since two overloads may not
+// have one name.
+func (f Function) declare() cel.EnvOption {
+	params := make([]*cel.Type, len(f.Params))
+	var id strings.Builder
+	id.WriteString(f.Name)
+	for i, p := range f.Params {
+		params[i] = p.of()
+		id.WriteString("_" + strings.NewReplacer("(", "_", ")", "", ", ", "_").Replace(p.of().String()))
+	}
+	do := func(args ...value) value {
+		plain := make([]any, len(args))
+		for i, a := range args {
+			v, err := plainOf(a)
+			if err != nil {
+				return types.WrapErr(err)
+			}
+			plain[i] = v
+		}
+		v, err := f.Do(plain)
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return types.DefaultTypeAdapter.NativeToValue(v)
+	}
+	return cel.Function(f.Name, cel.Overload(id.String(), params, f.Result.of(), cel.FunctionBinding(do)))
+}

@@ -1,0 +1,157 @@
+package expr
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
+)
+
+// The library's messages that are said in words for users.
+var (
+	undeclared = lazyregexp.New(`^undeclared reference to '([^']*)'`)
+	undefined  = lazyregexp.New(`^undefined field '([^']*)'`)
+	noOverload = lazyregexp.New(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
+	noSelect   = lazyregexp.New(`^type '(.*)' does not support field selection`)
+	noKey      = lazyregexp.New(`no such key: (.*)$`)
+	mismatched = lazyregexp.New(`^Syntax error: (.*?)( expecting .*)?$`)
+)
+
+// nameOf names a type in the words of a graph.
+func nameOf(t *cel.Type) string {
+	switch t.Kind() {
+	case types.StringKind:
+		return "text"
+	case types.DoubleKind:
+		return "float"
+	case types.BoolKind, types.IntKind, types.UintKind:
+		return t.String()
+	case types.ListKind:
+		return "a list"
+	case types.MapKind:
+		return "a map"
+	case types.NullTypeKind:
+		return "null"
+	case types.DynKind, types.AnyKind:
+		return "any"
+	}
+	return strings.TrimPrefix(t.String(), "mgmt.")
+}
+
+// syntax returns the faults of an expression that could not be parsed.
+func (s *Scope) syntax(src string, issues *cel.Issues) (all []Fault) {
+	for _, e := range issues.Errors() {
+		m := e.Message
+		if found := mismatched.FindStringSubmatch(m); found != nil {
+			m = "this is no expression: " + strings.ReplaceAll(found[1], "'<EOF>'", "the end")
+		}
+		all = append(all, Fault{At: offset(src, e.Location.Line(), e.Location.Column()), Message: m})
+	}
+	if len(all) > 1 { // the others follow from the first
+		all = all[:1]
+	}
+	return all
+}
+
+// faults returns the faults of an expression that could be parsed.
+func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault) {
+	for _, e := range issues.Errors() {
+		f := Fault{At: offset(src, e.Location.Line(), e.Location.Column())}
+		f.Message, f.Suggestion = s.say(e, a)
+		if undefined.MatchString(e.Message) { // the place of a selection is its dot
+			rest := string([]rune(src)[f.At:])
+			f.At += len(rest) - len(strings.TrimLeft(rest, ".? \n"))
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// say puts one message into words, with a suggestion.
+func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
+	if m := undeclared.FindStringSubmatch(e.Message); m != nil {
+		return fmt.Sprintf("there is no %q here", m[1]), schema.Nearest(m[1], s.words())
+	}
+	if m := undefined.FindStringSubmatch(e.Message); m != nil {
+		of, fields := s.fieldsAt(a, e.ExprID)
+		return fmt.Sprintf("%s has no %q", of, m[1]), schema.Nearest(m[1], fields)
+	}
+	if m := noOverload.FindStringSubmatch(e.Message); m != nil {
+		if of, ok := strings.CutPrefix(m[2], "(mgmt."); ok && m[1] == operators.Index {
+			of, _, _ = strings.Cut(of, ",")
+			return "[...] is for lists and maps: of " + of + " write " + of + ".NAME", ""
+		}
+		return fmt.Sprintf("%s can't be applied to %s", functionName(m[1]), typeNames(m[2])), ""
+	}
+	if m := noSelect.FindStringSubmatch(e.Message); m != nil {
+		return typeNames(m[1]) + " has no fields", ""
+	}
+	return e.Message, ""
+}
+
+// typeNames puts the types of a message of the library into words.
+func typeNames(list string) string {
+	for _, w := range [][2]string{{`\bstring\b`, "text"}, {`\bdouble\b`, "float"}, {`\bdyn\b`, "any"}, {`mgmt\.`, ""}} {
+		list = regexp.MustCompile(w[0]).ReplaceAllString(list, w[1])
+	}
+	return list
+}
+
+// functionName returns a function or an operator as it is written.
+func functionName(name string) string {
+	if shown, ok := operators.FindReverse(name); ok && shown != "" {
+		return shown
+	}
+	return strings.Trim(name, "_@")
+}
+
+// fieldsAt names the operand of a selection, and returns its fields.
+func (s *Scope) fieldsAt(a *ast.AST, id int64) (of string, fields []string) {
+	of = "this"
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() != id || e.Kind() != ast.SelectKind {
+			return
+		}
+		if t, path, ok := s.object(e.AsSelect().Operand()); ok {
+			of, fields = path, sortedKeys(t.fields)
+		}
+	}))
+	return of, fields
+}
+
+// object returns the type of a name or of a path of fields.
+func (s *Scope) object(e ast.Expr) (t Type, path string, ok bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		t, ok = s.names[e.AsIdent()]
+		return t, e.AsIdent(), ok
+	case ast.SelectKind:
+		sel := e.AsSelect()
+		of, path, ok := s.object(sel.Operand())
+		t, has := of.fields[sel.FieldName()]
+		return t, path + "." + sel.FieldName(), ok && has
+	}
+	return Type{}, "", false
+}
+
+// evalWords says why an evaluation gave no value.
+func evalWords(err error) string {
+	m := err.Error()
+	switch {
+	case strings.Contains(m, "cost limit exceeded"):
+		return "the expression does too much: it is stopped at its limit"
+	case strings.Contains(m, "memory limit"):
+		return "the expression needs too much memory: it is stopped at its limit"
+	}
+	if found := noKey.FindStringSubmatch(m); found != nil {
+		return fmt.Sprintf("there is no key %q; has(...) asks for one, and .?key.orValue(...) takes another value", found[1])
+	}
+	return m
+}

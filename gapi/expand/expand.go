@@ -1,0 +1,254 @@
+package expand
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Document is one file of a graph.
+type Document struct {
+	File string // as findings name it
+	Dir  string // what relative paths in it are relative to
+	Src  []byte // for the places of findings inside of scalars
+	Root *schema.Node
+}
+
+// Bare returns the tree without the keys that a Graph reads, and with its expressions as they are written.
+func (d *Document) Bare() *schema.Node {
+	root := *d.Root
+	root.Pairs = slices.DeleteFunc(slices.Clone(root.Pairs), func(p schema.Pair) bool { return slices.Contains(Keys, p.Key) })
+	return &root
+}
+
+// Options of New.
+type Options struct {
+	// Facts returns the facts of the machine by name, as engine.Facts.Map gives them. A missing one is not known.
+	Facts func() map[string]any
+
+	Vars     []Setting // in the order in which they count: the last one wins
+	VarFiles []string  // files of variables, which count before Vars
+
+	// Read returns the content of a file. It is called during New, Enter and Expand only.
+	Read func(path string) ([]byte, error)
+
+	// Parse reads one document of YAML.
+	Parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)
+}
+
+// Graph is one computation of a graph. Every document is entered before the first one is expanded. It is for one goroutine.
+type Graph struct {
+	opts Options
+	docs map[string]*Document // by file
+
+	vars     map[string]*variable
+	layers   []layer
+	merge    map[string]string
+	defaults map[string]*schema.Node // by kind
+
+	scope    *expr.Scope // of the graph, once it is known
+	names    map[string]any
+	compiled map[compiledKey]*text
+	found    schema.Findings
+	said     map[said]bool
+	facts    map[string]bool // the names of those that were read
+	all      bool            // all facts were read
+	files    []File
+	made     map[string]made // the resources, by id
+	leftOut  map[string]bool // the resources that a condition has left out
+	Lacking  bool            // a resource could not be computed, and is missing
+}
+
+// File is a file that was read in addition to the documents.
+type File struct {
+	Path string
+	Src  []byte // nil where it could not be read
+}
+
+// said is a finding that was reported.
+type said struct {
+	pos     schema.Pos
+	message string
+}
+
+// Keys are the keys at the top of a document that Graph reads, and the frontend does not see.
+var Keys = []string{"vars", "data", "defaults"}
+
+// Needs reports whether a document has anything to compute.
+func Needs(root *schema.Node) bool {
+	for _, key := range Keys {
+		if root.Get(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// New begins a computation.
+func New(o Options) *Graph {
+	return &Graph{
+		opts: o, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
+		compiled: map[compiledKey]*text{}, said: map[said]bool{}, facts: map[string]bool{}, made: map[string]made{}, leftOut: map[string]bool{},
+	}
+}
+
+// Enter takes the variables, the data and the defaults of a document.
+func (g *Graph) Enter(d *Document) {
+	g.docs[d.File] = d
+	g.scope = nil
+	for _, p := range d.Root.Pairs {
+		switch p.Key {
+		case "vars":
+			g.declareVars(p.Value)
+		case "data":
+			g.declareData(d, p.Value)
+		case "defaults":
+			g.declareDefaults(p.Value)
+		}
+	}
+}
+
+// Include returns the value of the key include of a document, with the expressions in it computed. The variables are those of the documents that
+// were entered.
+func (g *Graph) Include(d *Document) *schema.Node {
+	n := d.Root.Get("include")
+	if n == nil || findExpr(n) == nil {
+		return n
+	}
+	early := New(g.opts)
+	early.docs, early.vars, early.facts = g.docs, maps.Clone(g.vars), g.facts
+	for name, v := range g.vars {
+		c := *v
+		early.vars[name] = &c
+	}
+	early.ready()
+	out, ok := early.top().node(n)
+	for _, f := range early.found.All() {
+		if !f.Pos.IsZero() && f.Pos.File == d.File {
+			g.add(f)
+		}
+	}
+	g.all = g.all || early.all
+	if !ok {
+		g.Lacking = true
+		return nil
+	}
+	return out
+}
+
+// Start ends the entering of documents: variables get their values, and layers of data are read.
+func (g *Graph) Start() { g.ready() }
+
+// Findings returns the faults that are known so far.
+func (g *Graph) Findings() schema.Diagnostics { return g.found.All() }
+
+// Facts returns the facts that were read, with their values. Where an expression has read them as a whole, they are all facts.
+func (g *Graph) Facts() map[string]any {
+	known := g.names["facts"].(map[string]any)
+	if g.all {
+		return known
+	}
+	read := make(map[string]any, len(g.facts))
+	for name := range g.facts {
+		read[name] = known[name]
+	}
+	return read
+}
+
+// Files returns the files that were read or looked for.
+func (g *Graph) Files() []File { return g.files }
+
+// LeftOut reports whether a condition has left out the resource of this id, and no other one has taken its place.
+func (g *Graph) LeftOut(id string) bool { return g.leftOut[id] && g.made[id] == (made{}) }
+
+// Expand returns the tree of a document without the keys that are computed.
+func (g *Graph) Expand(d *Document) *schema.Node {
+	root := *d.Root
+	root.Pairs = make([]schema.Pair, 0, len(d.Root.Pairs))
+	top := g.top()
+	for _, p := range d.Bare().Pairs {
+		switch {
+		case p.Key == "include": // Include has read it
+		case p.Key == "resources":
+			p.Value = g.resources(p.Value)
+			root.Pairs = append(root.Pairs, p)
+		default:
+			if v, ok := top.node(p.Value); ok {
+				p.Value = v
+				root.Pairs = append(root.Pairs, p)
+			}
+		}
+	}
+	return &root
+}
+
+// ready computes the variables and the data, and makes the scope.
+func (g *Graph) ready() {
+	g.apply()
+	facts := map[string]any{}
+	if g.opts.Facts != nil {
+		facts = g.opts.Facts()
+	}
+	vars, types := map[string]any{}, map[string]expr.Type{}
+	for name, v := range g.vars {
+		vars[name], types[name] = v.value, v.typ
+	}
+	g.names = map[string]any{"facts": facts, "vars": vars}
+	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types)}
+	g.scoped(declared)
+	data := g.readData()
+	g.names["data"], declared["data"] = data, expr.MapOf(expr.Type{})
+	g.scoped(declared)
+}
+
+// scoped makes the scope of the graph. An error is one of the program.
+func (g *Graph) scoped(names map[string]expr.Type) {
+	scope, err := expr.NewScope(names)
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	g.scope = scope
+}
+
+// factsType is the type of facts.
+func factsType() expr.Type {
+	t, err := schema.Of(&engine.Facts{})
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	return expr.OfSchema("facts", t)
+}
+
+// top is the frame of everything that is in no loop.
+func (g *Graph) top() *frame { return &frame{g, g.scope, g.names} }
+
+// errorf adds an error.
+func (g *Graph) errorf(pos schema.Pos, format string, args ...any) {
+	g.add(schema.Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
+}
+
+// add adds a finding once: a loop comes by the same place again and again.
+func (g *Graph) add(d schema.Diagnostic) {
+	key := said{d.Pos, d.Message}
+	if g.said[key] {
+		return
+	}
+	g.said[key] = true
+	g.found.Add(d)
+}
+
+// pairs returns the pairs of a map; null is an empty one.
+func (g *Graph) pairs(n *schema.Node, what string) []schema.Pair {
+	switch n.Kind {
+	case schema.NodeMap:
+		return n.Pairs
+	case schema.NodeNull:
+	default:
+		g.errorf(n.Pos, "%s", what)
+	}
+	return nil
+}

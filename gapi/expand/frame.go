@@ -1,0 +1,259 @@
+package expand
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// frame is what the expressions at one place of a graph see.
+type frame struct {
+	g     *Graph
+	scope *expr.Scope
+	names map[string]any
+}
+
+// text is a scalar whose expressions are compiled.
+type text struct {
+	pieces []piece
+	bad    bool // it has a fault, which was reported
+}
+
+// piece is a part of a text: characters, or a program.
+type piece struct {
+	chars string
+	run   *expr.Program
+	at    int // the offset of the source in the text
+	src   string
+}
+
+// compiledKey identifies a compiled scalar. A default is compiled once for each scope, since each loop has its own types.
+type compiledKey struct {
+	node  *schema.Node
+	scope *expr.Scope
+}
+
+// compile returns the parts of a scalar, nil where it has no expression.
+func (f *frame) compile(n *schema.Node) *text {
+	if n.Kind != schema.NodeString || !expr.Has(n.Text) {
+		return nil
+	}
+	key := compiledKey{n, f.scope}
+	if t, ok := f.g.compiled[key]; ok {
+		return t
+	}
+	t := f.compileNew(n)
+	f.g.compiled[key] = t
+	return t
+}
+
+// compileNew compiles a scalar for the first time, and notes the facts that it reads.
+func (f *frame) compileNew(n *schema.Node) *text {
+	parts, fault := expr.Split(n.Text)
+	if fault != nil {
+		f.g.fault(n, 0, n.Text, *fault)
+		return &text{bad: true}
+	}
+	t := &text{}
+	for _, p := range parts {
+		if !p.Source {
+			t.pieces = append(t.pieces, piece{chars: p.Text})
+			continue
+		}
+		run, faults := f.scope.Compile(p.Text)
+		for _, bad := range faults {
+			t.bad = true
+			f.g.fault(n, p.At, p.Text, bad)
+		}
+		if run != nil {
+			f.g.reads(run)
+		}
+		t.pieces = append(t.pieces, piece{run: run, at: p.At, src: p.Text})
+	}
+	return t
+}
+
+// reads notes the facts that an expression reads.
+func (g *Graph) reads(p *expr.Program) {
+	for _, in := range p.Reads() {
+		switch {
+		case in.Name != "facts":
+		case in.Field == "":
+			g.all = true
+		default:
+			g.facts[in.Field] = true
+		}
+	}
+}
+
+// fault reports a fault of an expression whose source begins at an offset in the text of a node.
+func (g *Graph) fault(n *schema.Node, at int, src string, f expr.Fault) {
+	pos := n.Pos
+	if doc := g.docs[n.Pos.File]; doc != nil {
+		pos = locate(doc.Src, n.Pos, n.Text, min(at+bytesOf(src, f.At), len(n.Text)))
+	}
+	g.add(schema.Diagnostic{Pos: pos, Message: f.Message, Suggestion: f.Suggestion})
+}
+
+// bytesOf returns how many bytes some characters have.
+func bytesOf(src string, chars int) int {
+	n := 0
+	for i := range src {
+		if n == chars {
+			return i
+		}
+		n++
+	}
+	return len(src)
+}
+
+// value computes a scalar with expressions, and whether it has a value. A single expression keeps its type; anything else is text.
+func (f *frame) value(n *schema.Node, t *text) (any, bool) {
+	if t.bad {
+		return nil, false
+	}
+	if len(t.pieces) == 1 && t.pieces[0].run != nil {
+		return f.eval(n, &t.pieces[0])
+	}
+	var b strings.Builder
+	for i := range t.pieces {
+		p := &t.pieces[i]
+		if p.run == nil {
+			b.WriteString(p.chars)
+			continue
+		}
+		v, ok := f.eval(n, p)
+		if !ok {
+			return nil, false
+		}
+		s, err := expr.AsText(v)
+		if err != nil {
+			f.g.fault(n, p.at, p.src, expr.Fault{Message: err.Error(), At: leading(p.src)})
+			return nil, false
+		}
+		b.WriteString(s)
+	}
+	return b.String(), true
+}
+
+// leading counts the blanks before an expression.
+func leading(src string) int { return len(src) - len(strings.TrimLeft(src, " \t\r\n")) }
+
+// eval computes one expression, and reports its fault at its place.
+func (f *frame) eval(n *schema.Node, p *piece) (any, bool) {
+	v, err := p.run.Eval(f.names)
+	if err == nil {
+		return v, true
+	}
+	fault, ok := errors.AsType[*expr.Fault](err)
+	if !ok {
+		fault = &expr.Fault{Message: err.Error()}
+	}
+	if fault.At == 0 {
+		fault.At = leading(p.src)
+	}
+	f.g.fault(n, p.at, p.src, *fault)
+	return nil, false
+}
+
+// node returns a tree with its expressions computed, and whether there is anything. An expression with a fault has no value,
+// nor has an empty optional: the list or the map around it goes without it. A tree without expressions is returned as it is.
+func (f *frame) node(n *schema.Node) (*schema.Node, bool) {
+	switch n.Kind {
+	case schema.NodeString:
+		t := f.compile(n)
+		if t == nil {
+			return n, true
+		}
+		v, ok := f.value(n, t)
+		if _, absent := v.(expr.Absent); !ok || absent {
+			return nil, false
+		}
+		return nodeOf(v, n.Pos), true
+	case schema.NodeList:
+		return f.list(n)
+	case schema.NodeMap:
+		return f.mapping(n)
+	}
+	return n, true
+}
+
+// list computes the items. The list is copied where an item differs.
+func (f *frame) list(n *schema.Node) (*schema.Node, bool) {
+	out := n
+	for i, item := range n.Items {
+		v, ok := f.node(item)
+		if v == item && out == n {
+			continue
+		}
+		if out == n {
+			c := *n
+			c.Items = slices.Clone(n.Items[:i])
+			out = &c
+		}
+		if ok {
+			out.Items = append(out.Items, v)
+		}
+	}
+	return out, true
+}
+
+// mapping computes the values of a map. The map is copied where a value differs.
+func (f *frame) mapping(n *schema.Node) (*schema.Node, bool) {
+	out := n
+	for i, p := range n.Pairs {
+		if expr.Has(p.Key) {
+			f.g.errorf(p.Pos, "an expression can't stand in a key; for the characters ${{ of a key there is no other way than another key")
+		}
+		v, ok := f.node(p.Value)
+		if v == p.Value && out == n {
+			continue
+		}
+		if out == n {
+			c := *n
+			c.Pairs = slices.Clone(n.Pairs[:i])
+			out = &c
+		}
+		if ok {
+			p.Value = v
+			out.Pairs = append(out.Pairs, p)
+		}
+	}
+	return out, true
+}
+
+// nodeOf returns a value as a node, as if it had been written at a place: text as in quotes.
+func nodeOf(v any, pos schema.Pos) *schema.Node {
+	n := &schema.Node{Pos: pos}
+	switch v := v.(type) {
+	case bool:
+		n.Kind, n.Text = schema.NodeBool, strconv.FormatBool(v)
+	case int64:
+		n.Kind, n.Text = schema.NodeInt, strconv.FormatInt(v, 10)
+	case uint64:
+		n.Kind, n.Text = schema.NodeInt, strconv.FormatUint(v, 10)
+	case float64:
+		n.Kind, n.Text = schema.NodeFloat, strconv.FormatFloat(v, 'g', -1, 64)
+	case string:
+		n.Kind, n.Text, n.Quoted = schema.NodeString, v, true
+	case []any:
+		n.Kind, n.Items = schema.NodeList, make([]*schema.Node, 0, len(v))
+		for _, item := range v {
+			if _, absent := item.(expr.Absent); !absent {
+				n.Items = append(n.Items, nodeOf(item, pos))
+			}
+		}
+	case map[string]any:
+		n.Kind, n.Pairs = schema.NodeMap, make([]schema.Pair, 0, len(v))
+		for _, key := range sortedKeys(v) {
+			if _, absent := v[key].(expr.Absent); !absent {
+				n.Pairs = append(n.Pairs, schema.Pair{Key: key, Pos: pos, Value: nodeOf(v[key], pos)})
+			}
+		}
+	}
+	return n
+}

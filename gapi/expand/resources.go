@@ -1,0 +1,238 @@
+package expand
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// The keys of a resource that decide whether and how often it is there.
+const (
+	whenKey    = "when"
+	forEachKey = "for_each"
+)
+
+// made is where a resource of a loop was made.
+type made struct {
+	pos  schema.Pos
+	turn string // of the loop, empty for a resource without one
+}
+
+// resources returns the map of all resources with its loops unrolled.
+func (g *Graph) resources(n *schema.Node) *schema.Node {
+	if n.Kind != schema.NodeMap {
+		return n
+	}
+	out := *n
+	out.Pairs = slices.Clone(n.Pairs)
+	for i := range out.Pairs {
+		p := &out.Pairs[i]
+		if p.Value.Kind != schema.NodeList {
+			continue
+		}
+		// Kinds are compared in lower case, as gapi.Build does.
+		kind := strings.ToLower(p.Key)
+		list := *p.Value
+		list.Items = make([]*schema.Node, 0, len(p.Value.Items))
+		for _, item := range p.Value.Items {
+			list.Items = g.resource(list.Items, kind, item)
+		}
+		p.Value = &list
+	}
+	return &out
+}
+
+// resource appends the resources that one item of the list of a kind stands for.
+func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []*schema.Node {
+	if item.Kind != schema.NodeMap {
+		return append(list, item)
+	}
+	top := g.top()
+	loop := item.Get(forEachKey)
+	if loop == nil {
+		return g.turn(list, kind, item, top, "")
+	}
+	turns, each, ok := top.turns(loop)
+	if !ok {
+		g.Lacking = true
+		return list
+	}
+	scope, err := g.scope.With(map[string]expr.Type{"each": each})
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	list = slices.Grow(list, len(turns))
+	for _, t := range turns {
+		names := maps.Clone(g.names)
+		names["each"] = t.each
+		list = g.turn(list, kind, item, &frame{g, scope, names}, t.word)
+	}
+	return list
+}
+
+// turn appends the resource of one turn of a loop, or of an item without a loop, if its condition holds.
+func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *frame, word string) []*schema.Node {
+	wanted, ok := f.condition(item.Get(whenKey))
+	if !ok {
+		g.Lacking = true
+		return list
+	}
+	if !wanted {
+		f.leaveOut(kind, item)
+		return list
+	}
+	out := f.item(g.withDefaults(kind, item))
+	name := out.Get("name")
+	if name == nil {
+		if item.Get("name") != nil { // it has a fault, which was reported
+			g.Lacking = true
+			return list
+		}
+		return append(list, out)
+	}
+	now := made{item.Get("name").Pos, word}
+	id := schema.Ref{Kind: kind, Name: name.Text}.ID()
+	if first, twice := g.made[id]; twice && (word != "" || first.turn != "") {
+		g.add(schema.Diagnostic{
+			Pos: now.pos, Message: fmt.Sprintf("%s is there twice: %s", id, now.words()),
+			Related: []schema.Related{{Pos: first.pos, Message: "first made here: " + first.words()}},
+		})
+		return list
+	}
+	g.made[id] = now
+	return append(list, out)
+}
+
+// words says which turn of a loop has made a resource.
+func (m made) words() string {
+	if m.turn == "" {
+		return "it is in no loop"
+	}
+	return "the turn of " + m.turn + " has this name"
+}
+
+// condition computes the key when.
+func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
+	if n == nil {
+		return true, true
+	}
+	v, ok := f.node(n)
+	if !ok {
+		return false, false
+	}
+	if v.Kind != schema.NodeBool {
+		f.g.errorf(n.Pos, "when must be true or false, not %s", describe(v))
+		return false, false
+	}
+	return strings.EqualFold(v.Text, "true"), true
+}
+
+// leaveOut notes a resource that a condition leaves out, if its name can be computed: a value that its condition asks for may be missing.
+func (f *frame) leaveOut(kind string, item *schema.Node) {
+	n := item.Get("name")
+	if n == nil {
+		return
+	}
+	t := f.compile(n)
+	if t == nil {
+		f.g.leftOut[schema.Ref{Kind: kind, Name: n.Text}.ID()] = true
+		return
+	}
+	// Findings about this name are dropped: the resource is not there.
+	quiet := *f.g
+	quiet.found, quiet.said = schema.Findings{}, map[said]bool{}
+	silent := &frame{&quiet, f.scope, f.names}
+	if v, ok := silent.value(n, t); ok {
+		if name, err := expr.AsText(v); err == nil {
+			f.g.leftOut[schema.Ref{Kind: kind, Name: name}.ID()] = true
+		}
+	}
+}
+
+// item returns a resource with its values computed, without the keys of loops. It is copied only where something differs.
+func (f *frame) item(n *schema.Node) *schema.Node {
+	if n.Get(whenKey) == nil && n.Get(forEachKey) == nil {
+		out, _ := f.node(n)
+		return out
+	}
+	bare := *n
+	bare.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(p schema.Pair) bool { return p.Key == whenKey || p.Key == forEachKey })
+	out, _ := f.node(&bare)
+	return out
+}
+
+// turnOf is one turn of a loop.
+type turnOf struct {
+	each map[string]any
+	word string // which one it is, for findings
+}
+
+// turns computes the key for_each, and returns the type of each.
+func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) {
+	var over expr.Type
+	if t := f.compile(n); t != nil && !t.bad && len(t.pieces) == 1 && t.pieces[0].run != nil {
+		over = t.pieces[0].run.Type()
+	}
+	v, ok := f.node(n)
+	if !ok {
+		return nil, each, false
+	}
+	_, value, loops := over.Elem()
+	if v.Kind != schema.NodeList && v.Kind != schema.NodeMap || !loops {
+		f.g.errorf(n.Pos, "for_each takes a list or a map, not %s", describe(v))
+		return nil, each, false
+	}
+	var all any
+	if ds := schema.Decode(v, &all); ds.Err() != nil {
+		f.g.found.Add(ds...)
+		return nil, each, false
+	}
+	key := expr.Int
+	if v.Kind == schema.NodeMap {
+		key = expr.Text
+		turns = turnsOfMap(all.(map[string]any))
+	} else {
+		turns = turnsOfList(all.([]any))
+	}
+	if value.IsAny() {
+		_, value, _ = expr.OfValue(all).Elem()
+	}
+	return turns, expr.Object("each", map[string]expr.Type{"key": key, "value": value, "index": expr.Int}), true
+}
+
+// turnsOfMap returns the turns of a loop over a map, in the order of its keys.
+func turnsOfMap(m map[string]any) (turns []turnOf) {
+	for i, key := range sortedKeys(m) {
+		turns = append(turns, turnOf{map[string]any{"key": key, "value": m[key], "index": int64(i)}, fmt.Sprintf("%q", key)})
+	}
+	return turns
+}
+
+// turnsOfList returns the turns of a loop over a list. The key of an item is its index.
+func turnsOfList(l []any) (turns []turnOf) {
+	for i, v := range l {
+		turns = append(turns, turnOf{map[string]any{"key": int64(i), "value": v, "index": int64(i)}, fmt.Sprintf("item %d", i)})
+	}
+	return turns
+}
+
+// describe names a value for a message.
+func describe(n *schema.Node) string {
+	switch n.Kind {
+	case schema.NodeNull:
+		return "nothing"
+	case schema.NodeList:
+		return "a list"
+	case schema.NodeMap:
+		return "a map"
+	case schema.NodeString:
+		return fmt.Sprintf("the text %q", n.Text)
+	}
+	return n.Text
+}
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

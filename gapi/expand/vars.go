@@ -1,0 +1,258 @@
+package expand
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Setting is the value of a variable from outside of the graph.
+type Setting struct {
+	Name string
+	Text string // as it was written: the type of the variable says how it is read
+	From string // where it is from, for findings: --var, or the name of an environment variable
+}
+
+// variable is one variable of a graph.
+type variable struct {
+	pos   schema.Pos
+	typ   expr.Type
+	word  string // the type as it is written, empty where the value says it
+	doc   string
+	value any
+	set   bool // it has a value
+}
+
+// varTypes are the words for types, and the types for expressions.
+var varTypes = map[string]expr.Type{
+	"text": expr.Text, "int": expr.Int, "float": expr.Float, "bool": expr.Bool, "list": expr.ListOf(expr.Type{}), "map": expr.MapOf(expr.Type{}), "any": {},
+}
+
+// declareVars reads the key vars of a document.
+func (g *Graph) declareVars(n *schema.Node) {
+	for _, p := range g.pairs(n, "vars must be a map from names to values") {
+		if !isName(p.Key) {
+			g.errorf(p.Pos, "%q can't be the name of a variable: write letters, digits and _", p.Key)
+			continue
+		}
+		if first, twice := g.vars[p.Key]; twice {
+			g.found.Add(schema.Diagnostic{
+				Pos: p.Pos, Message: fmt.Sprintf("the variable %s is declared twice", p.Key),
+				Related: []schema.Related{{Pos: first.pos, Message: "first declared here"}},
+			})
+			continue
+		}
+		g.vars[p.Key] = g.variable(p)
+	}
+}
+
+// isName reports whether an expression can name it behind a dot.
+func isName(s string) bool {
+	// A digit may not come first.
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isDeclaration reports whether the value of a variable is a declaration, with a type or a default.
+func isDeclaration(n *schema.Node) bool {
+	return n.Kind == schema.NodeMap && (n.Get("type") != nil || n.Get("default") != nil) &&
+		!slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return !slices.Contains([]string{"type", "default", "doc"}, p.Key) })
+}
+
+// variable reads one variable.
+func (g *Graph) variable(p schema.Pair) *variable {
+	v := &variable{pos: p.Pos}
+	if !isDeclaration(p.Value) {
+		v.value, v.set = g.literal(p.Value, "a variable"), true
+		v.typ = expr.OfValue(v.value)
+		v.word = wordOf(v.value)
+		return v
+	}
+	if doc := p.Value.Get("doc"); doc != nil {
+		v.doc = doc.Text
+	}
+	// A declared type counts more than the type of the default.
+	def := p.Value.Get("default")
+	if t := p.Value.Get("type"); t != nil {
+		v.word = t.Text
+		known, ok := varTypes[t.Text]
+		if !ok {
+			words := slices.Sorted(maps.Keys(varTypes))
+			g.found.Add(schema.Diagnostic{
+				Pos: t.Pos, Message: fmt.Sprintf("%q is no type of a variable: write %s", t.Text, strings.Join(words, ", ")), Suggestion: schema.Nearest(t.Text, words),
+			})
+			v.word = "any"
+		}
+		v.typ = known
+	}
+	if def == nil {
+		return v
+	}
+	v.value, v.set = g.literal(def, "a variable"), true
+	if v.word == "" {
+		v.typ, v.word = expr.OfValue(v.value), wordOf(v.value)
+	} else if value, ok := fit(v.word, v.value); ok {
+		v.value = value
+	} else {
+		g.errorf(def.Pos, "the default of %s must be %s, not %s", p.Key, v.word, wordOf(v.value))
+	}
+	return v
+}
+
+// wordOf names the type of a value.
+func wordOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "text"
+	case bool:
+		return "bool"
+	case int64, uint64:
+		return "int"
+	case float64:
+		return "float"
+	case []any:
+		return "list"
+	case map[string]any:
+		return "map"
+	}
+	return "any"
+}
+
+// fit returns a value as one of a type, and whether it is one.
+func fit(word string, v any) (any, bool) {
+	n, isInt := v.(int64)
+	switch {
+	case word == "any" || word == wordOf(v):
+		return v, true
+	case word == "float" && isInt:
+		return float64(n), true
+	}
+	return v, false
+}
+
+// literal returns the value of a node that has no expressions.
+func (g *Graph) literal(n *schema.Node, what string) (v any) {
+	if at := findExpr(n); at != nil {
+		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults, data.files and use", what)
+		return nil
+	}
+	for _, d := range schema.Decode(n, &v) {
+		g.found.Add(d)
+	}
+	return v
+}
+
+// findExpr returns the first scalar with an expression, nil for none.
+func findExpr(n *schema.Node) *schema.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == schema.NodeString && expr.Has(n.Text) {
+		return n
+	}
+	for _, i := range n.Items {
+		if at := findExpr(i); at != nil {
+			return at
+		}
+	}
+	for _, p := range n.Pairs {
+		if at := findExpr(p.Value); at != nil {
+			return at
+		}
+	}
+	return nil
+}
+
+// apply gives the variables their values from outside: files first, then the single settings in their order.
+func (g *Graph) apply() {
+	for _, path := range g.opts.VarFiles {
+		root := g.yaml(path, schema.Pos{File: path}, false)
+		if root == nil {
+			continue
+		}
+		for _, p := range g.pairs(root, "a file of variables is a map from names to values") {
+			if v := g.named(p.Key, p.Pos, ""); v != nil {
+				g.set(p.Key, v, g.literal(p.Value, "a file of variables"), p.Pos, "")
+			}
+		}
+	}
+	for _, s := range g.opts.Vars {
+		v := g.named(s.Name, schema.Pos{}, s.From)
+		if v == nil {
+			continue
+		}
+		value, ok := g.parsed(s, v)
+		if ok {
+			g.set(s.Name, v, value, schema.Pos{}, s.From)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.vars)) {
+		if v := g.vars[name]; !v.set {
+			g.errorf(v.pos, "the variable %s has no value: it has no default, so write --var %s=VALUE", name, name)
+		}
+	}
+}
+
+// parsed reads a setting as its variable wants it.
+func (g *Graph) parsed(s Setting, v *variable) (any, bool) {
+	// Text is taken as it is, so that 1.10 and true need no quotes.
+	if v.word == "text" {
+		return s.Text, true
+	}
+	n, ds := g.opts.Parse(s.From, []byte(s.Text))
+	if n == nil || ds.Err() != nil {
+		g.errorf(schema.Pos{}, "%s %s: %q is no value of the type %s", s.From, s.Name, s.Text, v.word)
+		return nil, false
+	}
+	var value any
+	return value, schema.Decode(n, &value).Err() == nil
+}
+
+// named returns a variable, or reports that there is none of this name.
+func (g *Graph) named(name string, pos schema.Pos, from string) *variable {
+	if v, ok := g.vars[name]; ok {
+		return v
+	}
+	known := slices.Sorted(maps.Keys(g.vars))
+	list := make([]string, len(known))
+	for i, k := range known {
+		list[i] = k + " (" + g.vars[k].word + ")"
+	}
+	message := fmt.Sprintf("%sthe graph has no variable %q, it has %s", prefix(from), name, strings.Join(list, ", "))
+	if len(known) == 0 {
+		message = fmt.Sprintf("%sthe graph has no variable %q: it declares none, which the key vars does", prefix(from), name)
+	}
+	g.found.Add(schema.Diagnostic{Pos: pos, Message: message, Suggestion: schema.Nearest(name, known)})
+	return nil
+}
+
+// prefix begins a finding about a setting, which has no place in a file.
+func prefix(from string) string {
+	if from == "" {
+		return ""
+	}
+	return from + ": "
+}
+
+// set gives a variable a value.
+func (g *Graph) set(name string, v *variable, value any, pos schema.Pos, from string) {
+	fitting, ok := fit(v.word, value)
+	if !ok {
+		g.found.Add(schema.Diagnostic{
+			Pos: pos, Message: fmt.Sprintf("%sthe variable %s is %s, not %s", prefix(from), name, v.word, wordOf(value)),
+			Related: []schema.Related{{Pos: v.pos, Message: "declared here"}},
+		})
+		return
+	}
+	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
+		v.typ = expr.OfValue(fitting)
+	}
+}

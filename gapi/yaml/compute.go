@@ -1,0 +1,106 @@
+package yaml
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"path/filepath"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// mayCompute reports whether the text of a file may have an expression, also one whose dollar is written as an escape.
+func mayCompute(src []byte) bool {
+	return bytes.Contains(src, []byte(expr.Open)) || bytes.Contains(src, []byte("24{{"))
+}
+
+// computes reports whether a document has anything to compute. The words when and for_each may belong to something else: then the document is
+// looked at in vain.
+func computes(src []byte, root *schema.Node) bool {
+	return expand.Needs(root) || mayCompute(src) || bytes.Contains(src, []byte("when")) || bytes.Contains(src, []byte("for_each"))
+}
+
+// computed returns the computation of this reading.
+func (g *loading) computed() *expand.Graph {
+	if g.graph == nil {
+		g.graph = expand.New(expand.Options{
+			Facts: g.opts.Facts, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
+		})
+	}
+	return g.graph
+}
+
+// enter takes a document that computes, and returns its includes.
+func (g *loading) enter(p *part) []include {
+	x := g.computed()
+	x.Enter(p.doc)
+	n := x.Include(p.doc)
+	if n == nil {
+		return nil
+	}
+	reader := part{file: p.file}
+	reader.includeList(n)
+	g.errs.Add(reader.found.All()...)
+	return reader.includes
+}
+
+// input reads a file that an expression or the key data names.
+func (g *loading) input(path string) ([]byte, error) {
+	if g.mem != nil {
+		src, ok := g.mem[filepath.ToSlash(filepath.Clean(path))]
+		if !ok {
+			return nil, errElsewhere
+		}
+		return src, nil
+	}
+	src, err := g.regular(path)
+	if err == nil && g.taken != nil {
+		g.taken(path, src)
+	}
+	return src, err
+}
+
+// compute replaces the parts that compute by their results. It notes their inputs: equal inputs make equal graphs.
+func (g *loading) compute() {
+	if g.graph == nil && len(g.opts.Vars)+len(g.opts.VarFiles) == 0 {
+		return
+	}
+	x := g.computed()
+	x.Start()
+	for i, p := range g.parts {
+		if p.doc == nil {
+			continue
+		}
+		out := &part{file: p.file}
+		out.document(x.Expand(p.doc))
+		out.problems = append(slices.Clip(p.problems), beyond(p.problems, out.found.All())...)
+		g.parts[i] = out
+	}
+	for _, p := range g.parts {
+		if p.doc == nil {
+			p.cutEdges(x)
+		}
+	}
+	g.partial = x.Lacking
+	for _, f := range x.Files() {
+		g.watched(f.Path)
+		g.mark("input", f.Path, sha256.Sum256(f.Src))
+	}
+	g.mark("facts", "", x.Facts())
+}
+
+// cutEdges leaves out the references to resources that a condition has left out. A value that such a resource would send is an error.
+func (p *part) cutEdges(x *expand.Graph) {
+	gone := func(r schema.Ref) bool { return x.LeftOut(r.ID()) }
+	cut := func(list []gapi.RefDecl) []gapi.RefDecl {
+		return slices.DeleteFunc(list, func(r gapi.RefDecl) bool { return gone(r.Ref) })
+	}
+	for i := range p.resources {
+		d := &p.resources[i]
+		d.Before, d.Depend, d.Notify, d.Listen = cut(d.Before), cut(d.Depend), cut(d.Notify), cut(d.Listen)
+	}
+	p.edges = slices.DeleteFunc(p.edges, func(e gapi.EdgeDecl) bool { return gone(e.From) || gone(e.To) })
+}
