@@ -3,6 +3,7 @@ package control
 import (
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/control/store"
@@ -38,7 +39,7 @@ func words(outcomes []Outcome) (list []string) {
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {
-	routes := append(append(s.asking(), s.telling()...), s.profiling())
+	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes()), s.profileRoute())
 	if s.opt.Shared != nil {
 		may := s.opt.MayWrite
 		if may == nil {
@@ -55,8 +56,8 @@ func (s *Server) routes() []httpd.Route {
 	return append(routes, objects.Routes()...)
 }
 
-// asking are the endpoints that alter nothing.
-func (s *Server) asking() []httpd.Route {
+// graphRoutes are the endpoints that show the graph of this moment, and this host. They alter nothing.
+func (s *Server) graphRoutes() []httpd.Route {
 	const text = "text/plain"
 	return []httpd.Route{
 		{Method: "GET", Pattern: "/v1/version", Summary: "Which daemon answers.", Answer: Version{}, Serve: s.getVersion},
@@ -84,6 +85,27 @@ func (s *Server) asking() []httpd.Route {
 			Answer: Why{}, Errors: []int{http.StatusNotFound}, Serve: s.getWhy,
 		},
 		{
+			Method: "GET", Pattern: "/v1/graph", Summary: "A drawing of the graph in effect, with the state of each resource.",
+			Params: []httpd.Param{
+				{Name: "format", Doc: "dot if absent; json is for Cytoscape.", Of: []string{"dot", "mermaid", "json"}},
+				{Name: "direction", Doc: "To where edges lead: TB if absent.", Of: []string{"TB", "BT", "LR", "RL"}},
+				{Name: "reduce", Doc: "Without the edges that only repeat what a longer path says.", Type: "boolean"},
+			},
+			Types: []string{"text/vnd.graphviz", text, "application/json"}, Serve: s.getGraph,
+		},
+		{
+			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store, and are there.",
+			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
+		},
+		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
+		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
+	}
+}
+
+// eventRoutes are the endpoints that show what has happened, and what happens. They alter nothing.
+func (s *Server) eventRoutes() []httpd.Route {
+	return []httpd.Route{
+		{
 			Method: "GET", Pattern: "/v1/events", Summary: "Events as they come.",
 			Doc: "They are server-sent events with id, event (the outcome) and data (an Event in JSON). A client that accepts application/x-ndjson gets one Event on each line.",
 			Params: []httpd.Param{
@@ -105,27 +127,12 @@ func (s *Server) asking() []httpd.Route {
 			},
 			Answer: Log{}, Serve: s.getLog,
 		},
-		{
-			Method: "GET", Pattern: "/v1/graph", Summary: "A drawing of the graph in effect, with the state of each resource.",
-			Params: []httpd.Param{
-				{Name: "format", Doc: "dot if absent; json is for Cytoscape.", Of: []string{"dot", "mermaid", "json"}},
-				{Name: "direction", Doc: "To where edges lead: TB if absent.", Of: []string{"TB", "BT", "LR", "RL"}},
-				{Name: "reduce", Doc: "Without the edges that only repeat what a longer path says.", Type: "boolean"},
-			},
-			Types: []string{"text/vnd.graphviz", text, "application/json"}, Serve: s.getGraph,
-		},
-		{
-			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store, and are there.",
-			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
-		},
-		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
-		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
 	}
 }
 
-// telling are the endpoints that alter the work of the daemon.
+// orderRoutes are the endpoints that alter the work of the daemon.
 // They need the right to write to the socket, and some of them more, see mayApply.
-func (s *Server) telling() []httpd.Route {
+func (s *Server) orderRoutes() []httpd.Route {
 	return []httpd.Route{
 		{
 			Method: "POST", Pattern: "/v1/reload", Summary: "Have the daemon read its configuration and its graph again, changed or not.",
@@ -146,8 +153,8 @@ func (s *Server) telling() []httpd.Route {
 	}
 }
 
-// profiling is the endpoint of the profiles of the process.
-func (s *Server) profiling() httpd.Route {
+// profileRoute is the endpoint of the profiles of the process.
+func (s *Server) profileRoute() httpd.Route {
 	return httpd.Route{
 		Method: "GET", Pattern: "/debug/pprof/{name}", Summary: "A profile of the process, for go tool pprof.",
 		Params: []httpd.Param{

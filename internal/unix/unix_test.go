@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// TestFindingD11Names: both files declare the same names, so that what compiles on Linux compiles everywhere.
+// TestFindingD11Names: the files for Linux and those for all other systems declare the same names, so that what compiles on Linux compiles everywhere.
 func TestFindingD11Names(t *testing.T) {
-	linux, other := exported(t, "unix_linux.go"), exported(t, "unix_other.go")
+	linux, other := exported(t, "kernel_linux.go", "unix_linux.go"), exported(t, "kernel_other.go", "unix_other.go")
 	for _, pair := range []struct {
 		has, lacks []string
-		file       string
-	}{{linux, other, "unix_other.go"}, {other, linux, "unix_linux.go"}} {
+		files      string
+	}{{linux, other, "*_other.go"}, {other, linux, "*_linux.go"}} {
 		for _, name := range pair.has {
 			if !slices.Contains(pair.lacks, name) {
-				t.Errorf("%s lacks %s", pair.file, name)
+				t.Errorf("%s lacks %s", pair.files, name)
 			}
 		}
 	}
@@ -26,19 +26,23 @@ func TestFindingD11Names(t *testing.T) {
 	}
 }
 
-// exported returns the exported names that a file declares; methods are none.
-func exported(t *testing.T, file string) (names []string) {
+// exported returns the exported names that files declare; methods are none.
+func exported(t *testing.T, files ...string) (names []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
+	var decls []ast.Decl
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decls = append(decls, f.Decls...)
 	}
 	add := func(name string) {
 		if ast.IsExported(name) {
 			names = append(names, name)
 		}
 	}
-	for _, decl := range f.Decls {
+	for _, decl := range decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
 			if d.Recv == nil {

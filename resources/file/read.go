@@ -39,18 +39,9 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	got := &Res{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
-	n, err := c.node()
+	n, err := c.readNode()
 	if err != nil {
 		return nil, err
-	}
-	if !r.Symlink && r.State != Absent {
-		to, err := c.follow()
-		if err != nil {
-			return nil, err
-		}
-		if _, err := to.lstat(); !files.IsMissing(err) || r.makes() {
-			n = to
-		}
 	}
 	st, err := n.lstat()
 	if files.IsMissing(err) {
@@ -90,6 +81,22 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	}
 	got.Mode = r.readMode(st)
 	return got, err
+}
+
+// readNode returns the node that the path stands for: behind links, unless the resource is about the link itself.
+func (c *run) readNode() (node, error) {
+	n, err := c.node()
+	if err != nil || c.Symlink || c.State == Absent {
+		return n, err
+	}
+	to, err := c.follow()
+	if err != nil {
+		return n, err
+	}
+	if _, err := to.lstat(); !files.IsMissing(err) || c.makes() {
+		n = to
+	}
+	return n, nil
 }
 
 // readMode returns the mode in the notation of the resource, if that is what the
