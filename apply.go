@@ -30,7 +30,7 @@ func (v Verdict) Held() *reactor.RemovalsError {
 	return held
 }
 
-// Apply puts a graph in the place of the one that runs, and returns its verdict once it is in
+// Apply puts a graph in the place of the running one, and returns its verdict once it is in
 // effect or refused. It does not wait until the graph has converged. The graph is the engine's from
 // then on. Only the differences are touched. See static.Graph and gapi.Ready for how to make one.
 //
@@ -113,9 +113,9 @@ func heldBy(why *reactor.RemovalsError, applied bool) *heldGraph {
 // declared before give way to its new ones; edges that others have declared stay.
 //
 // Law: the graph that runs is the one that would run if the whole graph, with the part, had been handed over. Automatic edges,
-// groups, clashes and secrets are those of the whole. A part costs what it is about, and what asks for that. These parts cost what
-// the whole graph costs: the first one after a whole graph; one that alters a resource which runs in a group, or might, or lets it notify or come
-// later; one after which an automatic edge would close a cycle; and one that asks for all files below a folder, or makes such a file.
+// groups, clashes and secrets are those of the whole. The cost of a part is that of its own resources, and of those that ask for them. These parts cost what
+// the whole graph costs: the first one after a whole graph; a part that alters a resource which runs in a group, or might, or lets it notify or come
+// later; one after which an automatic edge would close a cycle; and a part that asks for all files below a folder, or makes such a file.
 //
 // The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph.
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
@@ -287,7 +287,7 @@ type Running interface {
 var ErrNoGraph = errors.New("no graph is in effect yet")
 
 // Look calls f with the graph in effect. It costs what f asks for, and waits for nothing but the begin of Run: a graph that is being
-// built is seen when it is in effect, and the next part may take effect while f looks. f keeps nothing of what it was shown. The
+// built is seen when it is in effect, and the next part may take effect while f looks. f keeps nothing that it was shown. The
 // error is that of f, ErrNoGraph before the first graph, that of ctx, or reactor.ErrStopped. Callable from any goroutine.
 func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
 	if _, err := e.running(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
 
-// Engine runs the graphs of one Config. Config.Start returns one that runs, and Config.Engine one to call Run, Start, Plan
+// Engine runs the graphs of one Config. Config.Start returns a running one, and Config.Engine one to call Run, Start, Plan
 // or Set on, once. All methods may be called from any goroutine, the reader of Events and the Observer among them.
 type Engine struct {
 	config *Config

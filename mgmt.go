@@ -39,12 +39,11 @@ import (
 // StateDirs, since a state folder has one user, and only one of them can read Stdin, Reload and the rest that has one reader.
 type Config struct {
 	given Options          // as the caller gave them; see Options
-	opt   Options          // with the defaults in place of what is empty
+	opt   Options          // with the defaults in place of empty ones
 	kinds *engine.Registry // of the first graph; see Options.bound
 }
 
-// NewConfig checks the options and copies them. It starts nothing, reads nothing and makes nothing. The error names what
-// is wrong: a negative number, a limit that makes no sense, or backends that do not fit the kinds.
+// NewConfig checks the options and copies them. It starts nothing, reads nothing and makes nothing. The error names each fault: a negative number, a limit that makes no sense, or backends that do not fit the kinds.
 func NewConfig(o Options) (*Config, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("mgmt: %w", err)
@@ -136,7 +135,7 @@ func copied[T any](p *T) *T {
 	return new(*p)
 }
 
-// complete puts the defaults in place of what is empty.
+// complete puts the defaults in place of empty options.
 func (o *Options) complete() (err error) {
 	if o.StateDir != "" {
 		if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {

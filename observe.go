@@ -11,8 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
 
-// Event is one thing that happened, as data. Kind says which of the fields count. What an event
-// points to must not be altered.
+// Event is one thing that happened, as data. Kind says which of the fields count. The things that an event points to must not be altered.
 type Event struct {
 	Kind EventKind
 

@@ -51,7 +51,7 @@ type Options struct {
 	// World is the store that resources and hosts share; when nil, one in memory for each Engine. It is the caller's, who
 	// closes it after Run.
 	World engine.World
-	// Lease is how long the store keeps what this host has published after the host has died; DefaultLease when 0.
+	// Lease is the time for which the store keeps the keys of this host after the host has died; DefaultLease when 0.
 	Lease time.Duration
 
 	// Accept are the kinds of the resources that may come from other hosts by collect. When nil, those whose resources run no

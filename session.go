@@ -51,7 +51,7 @@ type session struct {
 	hostname  string           // of this host in the graph and in the store
 	sharing   *hosts.Publisher // Whole and Part under using
 	exports   *collect.Reader  // of other hosts; used under using
-	collected collect.Standing // what the graph in effect has of them; under using
+	collected collect.Standing // the collected resources of the graph in effect; under using
 	withdrawn *heldGraph       // that exports have gone; nil where nothing holds that; under using
 	follows   bool             // the graph in effect is the last one of the frontend; under using
 	aside     map[string]put   // of the same: the resources that were put aside

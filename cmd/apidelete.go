@@ -45,7 +45,7 @@ missing. An interrupted removal leaves the object absent; the same command goes 
 	return cmd
 }
 
-// remove asks until the thing and the object are gone. What it waits for is told when that changes.
+// remove asks until the thing and the object are gone. The cause of the wait is told when it changes.
 // It has no end of its own: a package may take minutes to go, and a host may be away for a day. The user ends it, and loses
 // nothing by that. A lost connection is an error, since only the user knows whether the daemon comes back.
 func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request) error {

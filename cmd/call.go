@@ -125,7 +125,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 	system := f.machine()
 	if f.backend != "" {
 		if _, _, err := f.modules.backend(module, f.backend); err != nil {
-			return nil, err // nobody knows that one
+			return nil, err // no model knows that one
 		}
 	}
 	i, sel, err := f.app.modules().Select(module, system, f.backend)

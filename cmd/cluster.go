@@ -56,7 +56,7 @@ func (c *clusterAccess) options(address string, log *slog.Logger) (etcd.Options,
 	return o, nil
 }
 
-// password reads the file of the password. A line end behind it is no part of it.
+// password reads the file of the password. A line end behind it does not belong to it.
 func (c *clusterAccess) password() (string, error) {
 	switch {
 	case c.passwordFile == "" && c.user == "":
@@ -113,7 +113,7 @@ type cluster struct {
 	away bool // it could not be reached at the start, or has refused this host
 }
 
-// openEtcd connects a daemon to a cluster. Servers that are away are no error: the host starts with its last state, and
+// openEtcd connects a daemon to a cluster. Absent servers do not fail the start: the host starts with its last state, and
 // catches up when they are back. So does a host whose certificate has expired since it has met the store: a reboot must
 // not end its local graph. A host that has never met the store has wrong settings, and is told at once.
 func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {

@@ -152,7 +152,7 @@ func (a *app) resolve(flags config.Resolved) (config.Resolved, schema.Diagnostic
 	return settings.Resolve(flags, env, file), ds
 }
 
-// configPath returns the configuration file, and whether somebody has named it.
+// configPath returns the configuration file, and whether a user has named it.
 func (a *app) configPath() (path string, named bool) {
 	path = cmp.Or(a.config, os.Getenv("MGMT_CONFIG"))
 	return cmp.Or(path, defaultConfig), path != ""

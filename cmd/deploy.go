@@ -199,7 +199,7 @@ func (f *deployFlags) key() (deploy.Key, error) {
 }
 
 // bundle reads the graphs with all that they include, and checks what the hosts will get.
-// The check reads the bundle as a host decodes it, and no file, so what a host lacks is found here.
+// The check reads the bundle as a host decodes it, and no file, so a lack of a host is found here.
 func (f *deployFlags) bundle(o *deploy.Order, args []string) error {
 	b, err := f.collect(args)
 	if err != nil {

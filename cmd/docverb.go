@@ -53,7 +53,7 @@ type kindJSON struct {
 	Abilities []string        `json:"abilities"`
 	Doc       string          `json:"doc,omitempty"`    // Markdown; of one kind only
 	Schema    json.RawMessage `json:"schema,omitempty"` // JSON Schema of the parameters; of one kind only
-	Sends     json.RawMessage `json:"sends,omitempty"`  // JSON Schema of what it sends; of one kind only
+	Sends     json.RawMessage `json:"sends,omitempty"`  // JSON Schema of the values that it sends; of one kind only
 }
 
 // newKindJSON is the short description of a kind, for lists.

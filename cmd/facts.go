@@ -50,7 +50,7 @@ facts of that target, as its transport has them; then it connects to the target.
 	return cmd
 }
 
-// roleFlag adds the flag for what the machine is for.
+// roleFlag adds the flag for the purposes of the machine.
 func roleFlag(cmd *cobra.Command, roles *[]string) {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
 	list.StringArrayVar(roles, "role", nil, "")

@@ -81,7 +81,7 @@ func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 	return control.HostsOf(members), nil
 }
 
-// run writes the hosts, and tells of those that are not there.
+// run writes the hosts, and tells of missing ones.
 // Hosts that are there are written all the same.
 func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	all, err := f.ask(ctx, a)

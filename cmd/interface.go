@@ -143,7 +143,7 @@ type functionJSON struct {
 	Returns   string           `json:"returns,omitempty"`
 	Params    []paramJSON      `json:"params"`
 	Extra     bool             `json:"extra,omitempty"`
-	Leaves    string           `json:"deprecated,omitempty"` // why, and what to call instead
+	Leaves    string           `json:"deprecated,omitempty"` // why, and the verb to call instead
 	Status    *virtual.Status  `json:"status,omitempty"`
 	Differs   []differenceJSON `json:"differences,omitempty"`
 }

@@ -15,7 +15,7 @@ const leastFiles = 40
 func enoughFiles() error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {
-		return nil // what the kernel does not tell can't be judged
+		return nil // a value that the kernel does not tell can't be judged
 	}
 	return fmt.Errorf("this process may have at most %d open files, and needs at least %d: raise the limit with ulimit -n 1024, or with LimitNOFILE= in its systemd unit", l.Cur, leastFiles)
 }

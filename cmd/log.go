@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
-// What the daemon tells at once; see docs/api.md.
+// The events that the daemon tells at once; see docs/api.md.
 const (
 	mostEvents = 1000
 	mostRuns   = 100

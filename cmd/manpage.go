@@ -84,7 +84,7 @@ func manVerb(b *strings.Builder, cmd *cobra.Command) {
 	})
 }
 
-// roffText writes paragraphs; those that are indented keep their lines.
+// roffText writes paragraphs; indented ones keep their lines.
 func roffText(b *strings.Builder, text string) {
 	for p := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(p, " ") {

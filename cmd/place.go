@@ -30,7 +30,7 @@ func (p place) Set(path string) error {
 // ignored silently.
 type source struct {
 	place
-	instead string // what to do with more than one
+	instead string // the advice for more than one
 }
 
 // Set implements pflag.Value. A source may be given once only, by a flag or by the

@@ -29,7 +29,7 @@ type presenter struct {
 	screen  *screen
 	journal *service.Journal // what is said goes there, where standard error is the journal
 	style   style
-	program string // what this one is called
+	program string // the name of this program
 	json    bool
 	level   *slog.LevelVar // of the log; a reload may set it
 	began   time.Time

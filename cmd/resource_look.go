@@ -64,7 +64,7 @@ func (s *looking) failed(err error) {
 	}
 }
 
-// lookCode tells what was asked wrongly from what has failed.
+// lookCode tells a wrong question from a failure.
 func lookCode(err error) int {
 	_, diagnosed := errors.AsType[schema.Diagnostics](err)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)

@@ -48,7 +48,7 @@ type app struct {
 
 	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	sets      kindset          // how they were made
-	roles     []string         // what the machine is for
+	roles     []string         // the purposes of the machine
 	machine   *virtual.System  // another machine to check for; nil for this one
 	factsFile string           // where its facts are
 
@@ -71,7 +71,7 @@ const (
 	exitChange = 2
 	exitFailed = 4
 	exitTime   = 5
-	exitPipe   = 128 + int(syscall.SIGPIPE) // as the shell says of who was ended by that
+	exitPipe   = 128 + int(syscall.SIGPIPE) // as the shell reports a process that was ended by that
 )
 
 // codeError is an error with an exit code of its own. An empty message is not

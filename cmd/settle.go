@@ -28,7 +28,7 @@ type resettling struct {
 
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
-	waiting []string        // what waits for a restart
+	waiting []string        // the settings that wait for a restart
 }
 
 // resettling remembers the settings at the start. A reload compares with them, so a

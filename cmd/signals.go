@@ -20,7 +20,7 @@ import (
 // Its functions run on the goroutine of listening, one at a time. A tell that blocks
 // would delay the next signal.
 type signalHooks struct {
-	tell    func(os.Signal, string) // an ending, and what it leads to
+	tell    func(os.Signal, string) // an ending, and its result
 	abandon func()                  // wait no longer
 	reload  func()                  // at SIGHUP; nil where that ends the program like the others
 }

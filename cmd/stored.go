@@ -59,7 +59,7 @@ func hostname() string {
 	return name
 }
 
-// topics returns those that a host reads: its own, those of its roles, and those for all.
+// topics returns the topics that a host reads: its own, those of its roles, and those for all.
 func topics(host string, roles []string) []string {
 	list := []string{"", "all", "host:" + host}
 	for _, role := range roles {

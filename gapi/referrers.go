@@ -16,7 +16,7 @@ type Referrers struct {
 	of  map[string][]string        // the other way round
 }
 
-// NewReferrers looks at a whole graph, each vertex of which has its resource.
+// NewReferrers looks at a whole graph. Each vertex has its resource.
 func NewReferrers(g *engine.Graph) *Referrers {
 	r := &Referrers{may: map[schema.TypeKey]bool{}, to: map[string]map[string]bool{}, of: map[string][]string{}}
 	for i, v := range g.All() {
@@ -25,7 +25,7 @@ func NewReferrers(g *engine.Graph) *Referrers {
 	return r
 }
 
-// Set notes to what a resource refers now; res is nil for a resource that has left the graph.
+// Set notes the references that a resource has now; res is nil for a resource that has left the graph.
 func (r *Referrers) Set(id string, res engine.Res) {
 	if r == nil {
 		return

@@ -27,7 +27,9 @@ import (
 // goroutines, and needs no closing.
 // Each call is a connection of its own, so a daemon that was restarted is found again.
 type Client struct {
-	paths    []string
+	// paths are tried in their order; see NewClient.
+	paths []string
+	// http keeps no connection: each question is one.
 	http     http.Client
 	patience time.Duration // with an answer that waits for nothing
 	clock    engine.Clock  // of patience
@@ -121,6 +123,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		}
 		return nil, fmt.Errorf("the daemon did not answer: %w", err)
 	}
+	// Every good answer of this API has the status 200.
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
 	}
@@ -176,7 +179,7 @@ func (c *Client) Version(ctx context.Context) (*Version, error) {
 // StatusQuery says what to tell of the resources.
 type StatusQuery struct {
 	States []string      // those in these states
-	All    bool          // all; else those that are not ok
+	All    bool          // all resources; else only those with another state than ok
 	Wait   time.Duration // wait so long for the graph to converge
 }
 
@@ -230,6 +233,7 @@ func (c *Client) Log(ctx context.Context, q Query) (*Log, error) {
 	return ask[Log](ctx, c, http.MethodGet, "/v1/log", v, nil)
 }
 
+// moment writes a time as the API takes it, empty for the zero time.
 func moment(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -268,6 +272,7 @@ func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
+		// The stream itself has no limit of time. Only its beginning has.
 		silenced := c.clock.AfterFunc(c.patience, func() { cancel(ErrSilent) })
 		resp, err := c.do(ctx, http.MethodGet, "/v1/events", v, nil, "Accept", "application/x-ndjson")
 		if err == nil && !silenced() {
@@ -285,6 +290,8 @@ func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*
 			switch {
 			case ctx.Err() != nil:
 				err = context.Cause(ctx)
+			// A stream has no end of its own, so an end in the middle of a line means the same as
+			// one between two lines.
 			case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 				err = ErrEnded
 			}

@@ -36,4 +36,16 @@
 // A question that waits for nothing is answered within askTimeout. A question that waits
 // names its time in seconds, bounded by an hour. A Client gives the daemon twice
 // askTimeout beyond that before it reports ErrSilent.
+//
+// # Bounds
+//
+// A body may have 64 KiB, but for POST /v1/apply, which takes a document of 16 MiB. At most 64
+// requests last at the same time: streams of events, waits and profiles. Another one gets 503. The
+// queue of the Recorder has 8,192 events and 16 MiB of texts.
+//
+// # Ownership
+//
+// The program owns the Engine, the History and the socket, and ends them after the Server. An
+// answer is made for one request, and no other goroutine sees it. A Client owns nothing between
+// two calls.
 package control

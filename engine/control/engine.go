@@ -34,7 +34,7 @@ type Engine interface {
 	Retry(ctx context.Context, resources ...string) ([]string, error)
 	// Told waits until the Recorder has been told of everything that happened before the call.
 	Told(context.Context) error
-	// Dump says in words what each unsettled vertex waits for.
+	// Dump names in words the cause for which each unsettled vertex waits.
 	Dump(context.Context) (string, error)
 }
 

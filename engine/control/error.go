@@ -16,7 +16,7 @@ import (
 type Error struct {
 	Status int    `json:"-"`
 	Text   string `json:"error"`
-	Hint   string `json:"hint,omitempty"` // what to do
+	Hint   string `json:"hint,omitempty"` // the way to go on
 }
 
 func (e *Error) Error() string {

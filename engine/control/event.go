@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// Outcome says in one word what an event is.
+// Outcome is an event in one word.
 type Outcome string
 
 // The outcomes of runs.

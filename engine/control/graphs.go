@@ -60,6 +60,7 @@ const MaxDocument = 16 << 20
 // It may take minutes, since a new graph can wait for resources that have to be brought
 // about first.
 func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error) {
+	// The right is judged before the body is read.
 	if err := s.mayApply(r); err != nil {
 		return nil, err
 	}
@@ -67,6 +68,7 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error)
 	return s.judged(w, r, v, err)
 }
 
+// postApply answers POST /v1/apply. It may take minutes, as postReload.
 func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.mayApply(r); err != nil {
 		return nil, err

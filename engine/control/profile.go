@@ -45,6 +45,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 	p := params{Values: r.URL.Query()}
 	debug := int(p.number("debug", 0, 0, 2))
 	span := p.seconds("seconds", 10*time.Second, maxProfile)
+	// The parameters note their first fault, so that it is told once.
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -53,6 +54,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
 	}
 	s.frame.Patience(w)
+	// Profiles are binary unless debug asks for text.
 	kind := "application/octet-stream"
 	if debug > 0 {
 		kind = "text/plain; charset=utf-8"

@@ -19,6 +19,8 @@ import (
 
 // Bounds of the events that wait to be encoded.
 const (
+	// They bound the memory of a burst. An event that does not fit is counted, and an event tells
+	// the count.
 	maxQueue     = 8192     // events
 	maxQueueText = 16 << 20 // bytes of changed texts
 	maxRecent    = 1024     // runs with nothing to tell
@@ -37,26 +39,32 @@ type RecorderOptions struct {
 // Its methods for the observer never block and do no I/O. Run is the one goroutine that
 // encodes and stores.
 type Recorder struct {
-	opt     RecorderOptions
+	opt RecorderOptions
+	// session and opt do not change.
 	session string
 	wake    chan struct{} // capacity 1: there is something in the queue
 
-	mu       sync.Mutex
-	queue    []item
-	text     int    // bytes of changed texts in the queue
-	dropped  int    // events that did not fit
-	pushed   uint64 // counts what came,
-	flushed  uint64 // and the events that have been kept or dropped since
+	mu      sync.Mutex
+	queue   []item
+	text    int    // bytes of changed texts in the queue
+	dropped int    // events that did not fit
+	pushed  uint64 // counts what came,
+	flushed uint64 // and the events that have been kept or dropped since
+	// recent has the runs that are too dull to be kept, for GET /v1/why.
 	recent   recent
 	odd      map[string]engine.State // resources that did not end ok last time
 	speakers map[string]string       // who pauses or resumes what at this moment
 	state    Standing
-	graph    func() *engine.Graph // that in effect; nil before the first
-	changed  chan struct{}        // closed and replaced when there is news
+	// The graph is drawn when a request asks for it, so a change of a part does not pay for a
+	// drawing.
+	graph   func() *engine.Graph // that in effect; nil before the first
+	changed chan struct{}        // closed and replaced when there is news
 }
 
 // item is an event that waits to be encoded: a run, or a ready event.
+// It holds no resource, so nothing of a graph that has gone is kept alive.
 type item struct {
+	// at is when it happened, and not when it is written.
 	at      time.Time
 	outcome Outcome
 	run     reactor.Run
@@ -65,6 +73,7 @@ type item struct {
 
 // Standing is how things stand, beside the states of the vertices.
 type Standing struct {
+	// Started and Session are those of the daemon, and not of the machine.
 	Started    time.Time
 	Session    string
 	Graph      string // name of the one in effect

@@ -28,6 +28,7 @@ var (
 	someEvent   = httpd.Param{Name: "outcome", Doc: "Only these.", Of: words(Outcomes()), List: true}
 )
 
+// words returns the outcomes as the parameter takes them.
 func words(outcomes []Outcome) (list []string) {
 	for _, o := range outcomes {
 		list = append(list, string(o))
@@ -35,13 +36,15 @@ func words(outcomes []Outcome) (list []string) {
 	return list
 }
 
-// routes are the endpoints. What their answers mean is in docs/api.md.
+// routes are the endpoints. The meaning of their answers is in docs/api.md.
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {
 	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes()), s.profileRoute())
 	if s.opt.Shared != nil {
 		may := s.opt.MayWrite
+		// Without a rule of the program, only root and the daemon's own user may write to the
+		// store of all hosts.
 		if may == nil {
 			may = httpd.Peer.Owner
 		}
@@ -102,7 +105,7 @@ func (s *Server) graphRoutes() []httpd.Route {
 	}
 }
 
-// eventRoutes are the endpoints that show what has happened, and what happens. They alter nothing.
+// eventRoutes are the endpoints that show past events, and new ones as they come. They alter nothing.
 func (s *Server) eventRoutes() []httpd.Route {
 	return []httpd.Route{
 		{

@@ -17,6 +17,7 @@ import (
 
 // Bounds of a Server.
 const (
+	// maxBody is in bytes, of a request and of an error.
 	maxBody    = 64 << 10
 	maxStreams = 64 // requests at once that last: events, waits, profiles
 
@@ -55,7 +56,8 @@ type Options struct {
 // Server answers the API. Make it with NewServer.
 // Its methods may be called from many goroutines.
 type Server struct {
-	opt   Options
+	opt Options
+	// frame has the connections, and all that is common to servers.
 	frame *httpd.Server
 }
 
@@ -66,6 +68,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
 	s := &Server{opt: o}
+	// The kinds and models of this daemon are a part of its description.
 	about := info
 	if o.Objects != nil {
 		about = api.Describe(info, o.Objects.Registry())

@@ -34,7 +34,7 @@ func (j *job) differs(attribute string, ch engine.Change) {
 	}
 }
 
-// end settles what comes out.
+// end settles the outcome.
 func (j *job) end(ok bool, err error) {
 	j.out, j.done = engine.Outcome{OK: ok && err == nil, Err: err}, true
 }
@@ -189,7 +189,7 @@ func (c *controller) objection(m *member) error {
 	return nil
 }
 
-// alter brings about what differs, and refreshes what was notified.
+// alter makes the differences go, and refreshes the notified resources.
 func (c *controller) alter(ctx context.Context, p Provider, jobs []*job) {
 	var set, refresh []*job
 	for _, j := range jobs {
@@ -276,7 +276,7 @@ func (c *controller) hear(method string, jobs []*job, err error) {
 	}
 }
 
-// refresh calls Refresh for those that were notified.
+// refresh calls Refresh for the notified resources.
 func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 	c.fresh.Store(false)
 	rt, log := c.runtimeFor(jobs, false)

@@ -90,7 +90,7 @@ func Bind[T any](d Definition, make func() TypedProvider[T]) (func() Provider, e
 	return func() Provider { return &typed[T]{b, make()} }, nil
 }
 
-// supports checks that the provider can do what the features say.
+// supports checks that the provider has the methods for its features.
 func supports[T any](d *Definition, make func() TypedProvider[T]) (err error) {
 	defer engine.Caught("the constructor of "+d.Name, &err)
 	p := make()
@@ -122,7 +122,7 @@ type typed[T any] struct {
 // unwrap returns the author's provider, whose optional methods count as this one's.
 func (t *typed[T]) unwrap() any { return t.p }
 
-// Get yields what the provider does, as records.
+// Get yields the answers of the provider, as records.
 func (t *typed[T]) Get(ctx context.Context, rt *Runtime, f Filter) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for v, err := range t.p.Get(ctx, rt, f) {

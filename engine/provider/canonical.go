@@ -14,7 +14,7 @@ type form struct {
 	err  error
 }
 
-// canonical returns the canonical forms of what the members want.
+// canonical returns the canonical forms of the values that the members want.
 func (k *Kind) canonical(ctx context.Context, rt *Runtime, p Provider, raw []*member) []form {
 	forms := make([]form, len(raw))
 	canon, ok := p.(Canonicalizer)

@@ -110,7 +110,7 @@ func (c *Command) ReadOnly() *Command {
 	return c.with(func(d *Command) { d.readOnly = true })
 }
 
-// Quiet keeps what the command writes out of logs and errors.
+// Quiet keeps the output of the command out of logs and errors.
 func (c *Command) Quiet() *Command {
 	return c.with(func(d *Command) { d.quiet = true })
 }

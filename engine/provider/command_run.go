@@ -39,7 +39,7 @@ type ExitError struct {
 	Argv   []string
 	Code   int    // -1 for a signal
 	Signal string // the name of the signal that ended it, or nothing
-	Stderr string // the end of what it has said
+	Stderr string // the end of its output
 }
 
 // Error returns the command, its end, and the last line of standard error.
@@ -143,7 +143,7 @@ func (x *execution) execute(ctx context.Context) error {
 		defer cancel()
 		ctx = timed
 	}
-	// What is streamed need not be kept.
+	// A streamed output need not be kept.
 	res, err := x.rt.Host.Command(ctx, engine.Command{
 		Argv: x.argv, Env: slices.Concat([]string{"PATH=" + searchPath}, x.env), Stdin: x.stdin,
 		Stdout: x.out, Stderr: x.warn, MaxOutput: 1,
@@ -185,7 +185,7 @@ func (x *execution) warn(line []byte) {
 	}
 }
 
-// maxStderr bounds what an ExitError repeats of standard error, in bytes.
+// maxStderr bounds the part of standard error that an ExitError repeats, in bytes.
 const maxStderr = 4 << 10
 
 // maxCommandLine bounds a command in a message, in bytes.

@@ -24,7 +24,7 @@ type controller struct {
 	kind  *Kind
 	host  engine.Host
 	turn  chan struct{} // of capacity 1; full while the provider is being used
-	old   atomic.Bool   // what was read counts no more; see Forget
+	old   atomic.Bool   // the last values count no more; see Forget
 	fresh atomic.Bool   // everything was read after the last Set or Refresh; see Reread
 
 	prov Provider // of the transaction; nil until its first call
@@ -41,7 +41,7 @@ type controller struct {
 	life    context.Context      // ends with the last member
 	kill    context.CancelFunc
 	inTx    bool
-	watch   *watch // nil while nobody subscribes
+	watch   *watch // nil while there is no subscriber
 }
 
 // clock is that of the host.
@@ -73,7 +73,7 @@ func open(k *Kind, h engine.Host, target string) *controller {
 
 // join makes the resource a member, from its Init on.
 func (c *controller) join(r *res) *member {
-	want, _ := r.looks() // what is wrong with it is said when it is used
+	want, _ := r.looks() // its faults are told when it is used
 	m := &member{of: r, init: r.init, want: want, wake: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -49,7 +49,7 @@ func DecodeDefinition(n *schema.Node) (*Definition, *Source, schema.Diagnostics)
 	d.source(n)
 	allow := ""
 	if d.src.Dispatch != nil {
-		allow = "provider" // the usual name of what chooses
+		allow = "provider" // the usual name of the selector
 	}
 	for _, f := range d.def.check(d.at, allow) {
 		if !d.known(f.Path) {
@@ -64,7 +64,7 @@ type decoder struct {
 	def    *Definition
 	src    *Source
 	at     places
-	broken []string // the paths of what could not be read
+	broken []string // the paths of unreadable nodes
 	found  schema.Findings
 }
 
@@ -201,7 +201,7 @@ func (d *decoder) duration(n *schema.Node, path string) time.Duration {
 	return t
 }
 
-// shape names what a node is.
+// shape names the sort of a node.
 func shape(n *schema.Node) string {
 	switch {
 	case n == nil || n.Kind == schema.NodeNull:

@@ -44,7 +44,7 @@ type Attribute struct {
 	Doc  string
 	Role Role
 
-	Default    any // what its absence means; nil for "not managed"
+	Default    any // the meaning of its absence; nil for "not managed"
 	HasDefault bool
 
 	Sensitive bool // its values must not be shown; also true for the type Sensitive
@@ -77,7 +77,7 @@ type TitlePattern struct {
 	Doc     string
 }
 
-// Features is a set of what a provider can do.
+// Features is a set of abilities of a provider.
 type Features uint16
 
 // The features. Those of the specification come first.

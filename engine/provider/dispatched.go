@@ -93,7 +93,7 @@ func (r *res) pass(inner *res) error {
 	return errors.Join(errs...)
 }
 
-// passOptions gives what is in the options.
+// passOptions hands over the content of the options.
 func (r *res) passOptions(inner *res) error {
 	at := r.kind.chooser.by.Options
 	options, _ := r.given(at).(map[string]any)

@@ -72,7 +72,7 @@ type External struct {
 // DefaultTimeout is how long a command of an External may run.
 const DefaultTimeout = 10 * time.Minute
 
-// Bounds of what a command of an External may write.
+// Bounds of the output of a command of an External.
 const (
 	maxAnswer  = 64 << 20 // bytes in all
 	maxLine    = 1 << 20  // bytes of one line
@@ -172,7 +172,7 @@ type exchange struct {
 	argv    []string
 	changes map[string]Change
 	open    []dialogue   // of the set command, in the order in which it opened them
-	stdout  func([]byte) // gets its lines as they come; nil for nobody
+	stdout  func([]byte) // gets its lines as they come; nil for no reader
 	secrets secrets.Texts
 	guarded bool // a line may hold a secret that is not known yet
 	pieces  bool // the last line was a piece of a longer one
@@ -226,7 +226,7 @@ func (c *exchange) command(ctx context.Context, cmd engine.Command) (*engine.Res
 	return at.Transport.(*externalLink).run(ctx, cmd)
 }
 
-// environment returns what the command has; nil for nothing but PATH.
+// environment returns the environment of a command; nil for PATH alone.
 func (c *exchange) environment() []string {
 	if len(c.Env) == 0 {
 		return nil
@@ -259,7 +259,7 @@ type answer struct {
 	text   []byte
 }
 
-// lines yields what is written, without empty lines.
+// lines yields the lines of an output, without empty ones.
 func (c *exchange) lines(out []byte) iter.Seq[answer] {
 	return func(yield func(answer) bool) {
 		n := 0

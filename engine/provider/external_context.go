@@ -74,7 +74,7 @@ func (c *exchange) done(titles []string) {
 // statusOf is what becomes of the titles of a context.
 var statusOf = map[string]string{"creating": "created", "updating": "updated", "deleting": "deleted", "processing": "processed", "failing": "failed"}
 
-// leave ends what is open when the command has ended.
+// leave ends the open blocks when the command has ended.
 func (c *exchange) leave(err error) {
 	for _, d := range c.open {
 		for _, t := range d.titles {

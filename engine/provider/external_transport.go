@@ -75,7 +75,7 @@ type externalLink struct {
 	secrets secrets.Texts // of the connection info
 }
 
-// externalCommander is one that has a command command.
+// externalCommander is a transport with a command named command.
 type externalCommander struct{ *externalLink }
 
 // connect verifies the target.

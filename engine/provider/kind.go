@@ -190,7 +190,7 @@ func (k *Kind) attribute(key string) *compiled {
 	return nil
 }
 
-// fits checks that the provider can do what the features say.
+// fits checks that the provider has the methods for its features.
 func (k *Kind) fits(make func() Provider) (err error) {
 	defer engine.Caught("the constructor of "+k.def.Name, &err)
 	p := make()
@@ -235,7 +235,7 @@ func (k *Kind) has(f Features) bool { return k.def.Features&f != 0 }
 // Name returns the name of the kind.
 func (k *Kind) Name() string { return k.def.Name }
 
-// Definition returns a copy of what the kind was made of.
+// Definition returns a copy of the definition of the kind.
 func (k *Kind) Definition() Definition {
 	d := k.def
 	d.Attributes = slices.Clone(d.Attributes)
@@ -283,7 +283,7 @@ func (k *Kind) fresh() any {
 	return p.Interface()
 }
 
-// must is for what was tried while the kind was made.
+// must is for calls that were tried while the kind was made.
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -298,7 +298,7 @@ type preset struct {
 	flat  bool          // value can be copied as it is
 }
 
-// unsent returns what is sent, with nothing in it.
+// unsent returns an empty value of the type that is sent.
 func (k *Kind) unsent() schema.Data {
 	return schema.Data{Type: k.sends, Value: reflect.New(k.sends.Go).Interface()}
 }

@@ -15,7 +15,7 @@ import (
 
 // line is a target with its connection, which the controllers of all types share.
 type line struct {
-	turn chan struct{} // of capacity 1; full while somebody connects, verifies or closes
+	turn chan struct{} // of capacity 1; full while a caller connects, verifies or closes
 
 	// Under turn.
 	open *opened // nil while there is no connection
@@ -118,7 +118,7 @@ func (l *line) reach(ctx context.Context, name string, h engine.Host) (*opened, 
 	return o, nil
 }
 
-// Facts connects to a target, verifies that it can be used, and returns what is known of it.
+// Facts connects to a target, verifies that it can be used, and returns its facts.
 func (ts *Targets) Facts(ctx context.Context, name string, h engine.Host) (facts map[string]any, err error) {
 	l := ts.line(name)
 	if l == nil || l.declared() == nil {

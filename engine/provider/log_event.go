@@ -77,7 +77,7 @@ type Event struct {
 
 // Context is what a provider is busy with.
 type Context struct {
-	Status Status // what the titles have when it ends well
+	Status Status // the state of the titles when it ends well
 	Titles []string
 	Label  string // Updating, or what Message said
 }
@@ -118,7 +118,7 @@ func quiet(e Event) Event {
 	return e
 }
 
-// attrs returns what the event holds for a structured log.
+// attrs returns the event for a structured log.
 func (e Event) attrs() []slog.Attr {
 	out := append(make([]slog.Attr, 0, 10), slog.String("type", e.Type))
 	add := func(there bool, a slog.Attr) {

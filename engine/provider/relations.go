@@ -100,7 +100,7 @@ func (r *res) asks() []engine.ResUID {
 // in the graph again as the folder that it is in, and so on up.
 type asking struct{ uids []engine.ResUID }
 
-// Next gives what is to be asked for now.
+// Next returns the next question.
 func (a *asking) Next() []engine.ResUID { return a.uids }
 
 // Test goes on with the folders of the files that were not found.

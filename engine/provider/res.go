@@ -75,13 +75,13 @@ func (r *res) worker() *res {
 	return r
 }
 
-// Abilities are those that the definition gives the kind.
+// Abilities returns the abilities that the definition gives the kind.
 func (r *res) Abilities() engine.Abilities { return r.kind.abilities() }
 
 // Params makes it a schema.Typed.
 func (r *res) Params() (*schema.Type, any) { return r.kind.params, r.params }
 
-// Doc returns what the definition says.
+// Doc returns the text of the definition.
 func (r *res) Doc() string { return r.kind.def.Doc }
 
 // Default returns a resource with the defaults of the definition.

@@ -22,7 +22,7 @@ type Runtime struct {
 	Transport Transport
 
 	slog   *slog.Logger
-	at     *opened  // Transport, with what it was opened for
+	at     *opened  // Transport, with the purpose for which it was opened
 	secret []string // see IsSecret
 }
 

@@ -89,7 +89,7 @@ func (s *snapshot) spoil(n Name) {
 	}
 }
 
-// peek returns what was known last.
+// peek returns the last known values.
 func (s *snapshot) peek(n Name) *entry {
 	if e := s.records[n]; e != nil {
 		return e
@@ -105,7 +105,7 @@ func (s *snapshot) mark(n Name, r reading) {
 	s.read[n] = r
 }
 
-// put keeps what was read.
+// put keeps the values of an answer.
 func (s *snapshot) put(n Name, e *entry) {
 	if s.records == nil {
 		s.records = map[Name]*entry{}
@@ -145,7 +145,7 @@ func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("the type %s is unavailable: %v", e.Type, e.Err)
 }
 
-// Unwrap returns what the provider said.
+// Unwrap returns the error of the provider.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // read makes the names good. Where they can be read by name, others that were never
@@ -294,7 +294,7 @@ func (c *controller) keep(f Filter, found map[Name]*entry) {
 	}
 }
 
-// get asks a provider, and sorts what it returns by name.
+// get asks a provider, and sorts the answer by name.
 func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (found map[Name]*entry, order []Name, err error) {
 	defer engine.Caught("Get", &err)
 	found = map[Name]*entry{}

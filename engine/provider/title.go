@@ -24,7 +24,7 @@ func (d *Definition) titlePatterns() ([]titlePattern, error) {
 	return out, nil
 }
 
-// match returns what the pattern finds in a title, by namevar.
+// match returns the parts of a title that the pattern finds, by namevar.
 func (p titlePattern) match(title string) (map[string]string, bool) {
 	re := p.re.Compiled()
 	at := re.FindStringSubmatchIndex(title)

@@ -31,7 +31,7 @@ type Transport interface {
 	// Verify reports why the target can't be used, nil if it can. It alters nothing. After an error of
 	// a provider it decides whether the connection is lost; then the next call connects anew.
 	Verify(ctx context.Context) error
-	// Facts returns what is known of the target, by name.
+	// Facts returns the facts of the target, by name.
 	Facts(ctx context.Context) (map[string]any, error)
 	// Close ends the connection. It is called once, after all other calls, or while they hang.
 	Close() error
@@ -56,7 +56,7 @@ type Line struct {
 // as puppettype.Sensitive. The caller closes the result.
 type Connect func(ctx context.Context, l *Line, info Record) (Transport, error)
 
-// transport is a definition that was checked, with what connects.
+// transport is a definition that was checked, with its function to connect.
 type transport struct {
 	*Kind   // of the connection info: an attribute of a target is one of it
 	connect Connect
@@ -226,7 +226,7 @@ func (e *TargetError) Error() string {
 	return fmt.Sprintf("the target %s (transport %s) %s: %v", e.Target, e.Transport, what, e.Err)
 }
 
-// Unwrap returns what was said.
+// Unwrap returns the first error.
 func (e *TargetError) Unwrap() error { return e.Err }
 
 // few names some of a list.

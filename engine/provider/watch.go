@@ -246,7 +246,7 @@ func (n *news) nudge() {
 	}
 }
 
-// take returns what there is, and forgets it.
+// take returns the waiting changes, and forgets them.
 func (n *news) take() Filter {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -279,7 +279,7 @@ func (c *controller) report(ctx context.Context, n *news) error {
 	}
 }
 
-// digestAll digests what there is, and gives the turn back.
+// digestAll digests the waiting changes, and gives the turn back.
 func (c *controller) digestAll(ctx context.Context, n *news) {
 	defer c.give()
 	c.digest(ctx, n.take())

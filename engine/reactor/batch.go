@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
-// prepareSome returns those that have to be altered, and may.
+// prepareSome returns the members that have to be altered, and may.
 func (x *runner) prepareSome(ctx context.Context, vs []*vertex, outs []engine.Outcome) []*vertex {
 	var wants, todo []*vertex
 	var at []int

@@ -43,7 +43,7 @@ func (c *calls) done(v *vertex) {
 	delete(c.list, v)
 }
 
-// byResource returns the running calls by the id of their vertex. Of two vertices of one id, one is there.
+// byResource returns the running calls by the id of their vertex. If two vertices have one id, one of them is there.
 func (c *calls) byResource() map[string]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -50,7 +50,7 @@ func (s *swap) commit() error {
 	return nil
 }
 
-// begin starts the new vertices, but for those that wait for the end of an old one.
+// begin starts the new vertices, unless they wait for the end of an old one.
 func (s *swap) begin() {
 	l := &s.r.loop
 	for _, v := range s.fresh {
@@ -166,7 +166,7 @@ func (s *swap) enter() {
 	l.name, l.byIndex = s.g.Name, s.all
 }
 
-// inherit gives the new vertices what belongs to their names.
+// inherit gives the new vertices the state that belongs to their names.
 func (s *swap) inherit() {
 	r := s.r
 	for _, v := range s.fresh {

@@ -58,7 +58,7 @@ func (all *costly) end(x *costlyRun, err error) {
 	}
 }
 
-// losses says what Abandon has cut, or is about to cut, and what that costs.
+// losses names the runs that Abandon has cut, or is about to cut, and their costs.
 func (all *costly) losses() []string {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -70,7 +70,7 @@ func (l *loop) suspend(v *vertex) {
 	l.cut(v)
 }
 
-// cut ends what runs of v.
+// cut ends the calls of v that run.
 func (l *loop) cut(v *vertex) {
 	v.endRun()
 	v.watch.Cut()

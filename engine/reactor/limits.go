@@ -64,7 +64,7 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 	})
 }
 
-// release lets go what a brake holds.
+// release lets held changes go.
 func (b *brakes) release(brake string) {
 	for _, v := range b.l.byIndex {
 		if v.hold.HeldBy(brake) {

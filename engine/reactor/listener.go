@@ -82,7 +82,7 @@ type Run struct {
 	Triggers   []Trigger // the events that asked for the run, at most MaxTriggers; must not be altered
 }
 
-// Class tells changes apart by what caused them.
+// Class tells changes apart by their causes.
 type Class uint8
 
 // The classes of a run. The first that applies is taken.

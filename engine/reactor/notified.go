@@ -32,7 +32,7 @@ func watchesOf(res engine.WatchedRes) (paths []string, o engine.WatchOptions, ok
 	return paths, o, ok, nil
 }
 
-// vertexTeller posts what the Watch of a vertex would say.
+// vertexTeller posts the events that the Watch of a vertex would give.
 type vertexTeller vertex
 
 func (t *vertexTeller) Running() { (*vertex)(t).sayRunning() }

@@ -52,7 +52,7 @@ type Options struct {
 	Debug    bool         // given to resources
 	Listener Listener
 
-	MaxChanges Budget   // how much may be altered; the zero value is no bound
+	MaxChanges Budget   // how much may be altered; the zero value means without bound
 	Flapping   Flapping // when a resource counts as flapping; the zero value is never
 	Storm      Storm    // when a resource runs too often; the zero value is never
 
@@ -99,7 +99,7 @@ func (o Options) complete() (Options, error) {
 	return o, errors.Join(o.MaxChanges.Validate(), o.Flapping.Validate(), o.Storm.Validate())
 }
 
-// env makes what the resources have in common.
+// env makes the values that the resources have in common.
 func (o *Options) env() *lifecycle.Env {
 	return lifecycle.NewEnv(lifecycle.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname,

@@ -90,7 +90,7 @@ func (s *swap) checkReferred(ctx context.Context, goes map[string]bool) error {
 	return errors.Join(err, errors.Join(errs...))
 }
 
-// referrer returns a vertex that stays and needs v, or "". What a brought vertex needs, its new declaration says.
+// referrer returns a vertex that stays and needs v, or "". The needs of a brought vertex stand in its new declaration.
 func (s *swap) referrer(v *vertex, goes map[string]bool) string {
 	brings := func(id string) bool {
 		i, ok := s.g.Index(id)

@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// semasOf returns the semaphores that vertices ask for: those that hosts share, or the others.
+// semasOf returns the semaphores that vertices ask for: the ones that hosts share, or the others.
 func semasOf(vs []*vertex, shared bool) (texts []string) {
 	for _, v := range vs {
 		texts = append(texts, semasIn(v.meta, shared)...)
@@ -71,7 +71,7 @@ func (x *runner) place(whole, ctx context.Context, vs []*vertex, outs []engine.O
 	}
 }
 
-// semaPlaces are those that a run holds.
+// semaPlaces are the places that a run holds.
 type semaPlaces struct {
 	free []func()
 	lost []<-chan struct{}

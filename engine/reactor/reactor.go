@@ -24,7 +24,7 @@ var ErrStopped = lifecycle.ErrStopped
 // to the loop.
 type Reactor struct {
 	opt   Options
-	env   *lifecycle.Env // what the resources have in common
+	env   *lifecycle.Env // the values that the resources have in common
 	log   *slog.Logger
 	epoch time.Time
 	ctx   context.Context // of Run; set before anything else runs
@@ -39,8 +39,8 @@ type Reactor struct {
 
 	loop   loop
 	runner runner  // what runs need
-	memory memory  // what survives the process
-	shares sharing // ends what vertices of one key have in common
+	memory memory  // the records that survive the process
+	shares sharing // ends the values that vertices of one key share
 
 	staging  chan struct{}                 // holds the one Stage that is there
 	swapping chan struct{}                 // holds the one change of the graph that is going on
@@ -49,7 +49,7 @@ type Reactor struct {
 	kinds    map[schema.TypeKey]*abilities // of Swap
 	values   sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	removals atomic.Pointer[Removals]      // how much a Swap may remove
-	accepted atomic.Pointer[[]string]      // what the next Swap may remove; see AcceptRemovals
+	accepted atomic.Pointer[[]string]      // the resources that the next Swap may remove; see AcceptRemovals
 
 	costly    costly
 	account   hold.Account           // of the change budget

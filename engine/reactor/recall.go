@@ -20,7 +20,7 @@ type memory struct {
 	undo     undo.Store  // what undoes the vertices
 }
 
-// recall reads what an earlier process has left.
+// recall reads the records that an earlier process has left.
 func (m *memory) recall(ctx context.Context) error {
 	for _, t := range ledger.Tables() {
 		if err := m.recallTable(ctx, t[0], t[1], func(rec engine.Record) { m.book.Recall(t[0], rec) }); err != nil {

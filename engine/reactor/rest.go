@@ -106,7 +106,7 @@ func (e *CutError) Error() string {
 	return "cut off in the middle of a change, because mgmt was told to stop; the next start checks it again: " + e.Err.Error()
 }
 
-// Unwrap returns what the run said.
+// Unwrap returns the error of the run.
 func (e *CutError) Unwrap() error { return e.Err }
 
 // lastRuns notes the vertices that run when the context of Run has ended. The returned function,

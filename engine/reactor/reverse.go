@@ -74,7 +74,7 @@ func (l *loop) standing(v *vertex) *undo.Place {
 	return &place
 }
 
-// pruneUndo forgets what is kept in vain now that the graph has taken effect.
+// pruneUndo forgets records that are kept in vain now that the graph has taken effect.
 func (m *memory) pruneUndo(ctx context.Context, has func(id string) bool) {
 	if m.r.opt.ReadOnly {
 		return

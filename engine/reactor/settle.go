@@ -176,7 +176,7 @@ func (l *loop) succeeded(v *vertex, changed bool) {
 	l.propagate(v, v.run.sent())
 }
 
-// next arranges what follows the run.
+// next arranges the next step after the run.
 func (l *loop) next(v *vertex, run Run) {
 	switch {
 	case v.watch.Is(watch.Failed): // its own alarm is set
@@ -214,7 +214,7 @@ func (l *loop) event(v *vertex) {
 	if v.membership.suspended {
 		return // it is looked at anyway, or is no more
 	}
-	if v.hold.Deferred == hold.ByOutside { // what it waits for may be over
+	if v.hold.Deferred == hold.ByOutside { // the cause of its wait may be over
 		l.disarm(v)
 	}
 	l.m.Event(v.slot)

@@ -8,7 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
-// sharing ends what vertices of one key have in common. Callable from any goroutine.
+// sharing ends the values that vertices of one key share. Callable from any goroutine.
 type sharing struct {
 	r    *Reactor
 	ends atomic.Int64 // calls of End that are going on

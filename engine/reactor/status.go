@@ -122,7 +122,7 @@ func (r *Reactor) Dump(ctx context.Context) (string, error) {
 	return out.String(), err
 }
 
-// why tells in words what a vertex waits for.
+// why tells in words the cause for which a vertex waits.
 func (l *loop) why(v *vertex, s *Status) string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }

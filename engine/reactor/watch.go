@@ -51,7 +51,7 @@ func (w *watches) startWatch(v *vertex) {
 	w.l.disarm(v)
 	w.l.active++
 	w.l.m.Unready(v.slot)
-	w.l.setDue(v, true) // what was never heard of is not clean
+	w.l.setDue(v, true) // a vertex that was never heard of is not clean
 	v.watch.Start(w.l.r.ctx, w.l.r.now(), w.l.r.opt.StartTimeout)
 	w.expectStart(w.l.r.opt.StartTimeout)
 	w.starting = append(w.starting, v)

@@ -143,8 +143,7 @@ func (d *Dir) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ledger is the path of the file in which the commands that run stand, so that a later run finds those that an earlier one has left
-// behind. It is empty where no later run would look.
+// Ledger is the path of the file in which the commands that run stand, so that a later run finds commands which an earlier one has left behind. It is empty where no later run would look.
 func (d *Dir) Ledger() string {
 	if d.o.ReadOnly {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Standing knows which collected resources the graph in effect has, and of which findings its user was told. The zero value is for a graph
+// Standing knows which collected resources the graph in effect has, and it remembers the findings that its user was told. The zero value is for a graph
 // without any. It is for one goroutine at a time.
 type Standing struct {
 	prints map[string]string // by id; see Collected.Print

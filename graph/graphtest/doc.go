@@ -15,4 +15,14 @@
 //
 // All checks report through TB, which *testing.T, *testing.B, *testing.F and
 // *rapid.T are, and go on after a broken law where that makes sense.
+//
+// # Cost
+//
+// Up to MaxModel vertices a check takes cubic time. Above, it takes time in proportion to the
+// vertices and the edges.
+//
+// # Ownership
+//
+// A check reads the graph and alters nothing in it. It keeps nothing after its return, and starts
+// no goroutine. Two checks may read one graph at the same time.
 package graphtest

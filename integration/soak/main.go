@@ -47,15 +47,21 @@ func main() {
 
 // soaking is one run.
 type soaking struct {
-	dir   string
-	n     int
+	// dir is the folder of the run; n is how many files it has.
+	dir string
+	n   int
+	// rand is for the goroutine of play alone.
 	rand  *rand.Rand
 	swaps int // graphs so far
+	// wants has the content of each file by its number; empty for a file that is not in the graph.
 	wants []string
+	// runs is written by the Observer, and read for the report only: a number that is late by one
+	// does no harm.
 	runs  int
 	drift int
 
-	engine    *mgmt.Engine
+	engine *mgmt.Engine
+	// swapped and converged have room for one token each.
 	swapped   chan struct{}
 	converged chan struct{}
 }
@@ -100,6 +106,7 @@ func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 	if err := wakePoller(); err != nil {
 		return err
 	}
+	// The comparison begins before the engine, so that a goroutine which outlives Run is seen.
 	idle := look()
 	graphs := make(chan *gapi.Declared)
 	ctx, stop := context.WithCancel(context.Background())
@@ -142,6 +149,7 @@ func (s *soaking) play(graphs chan<- *gapi.Declared, length time.Duration) error
 	if err := s.disturb(graphs, min(time.Minute, length/4)); err != nil {
 		return err
 	}
+	// From here on nothing may grow: every cache has been filled.
 	first := look()
 	fmt.Println("begin:", first)
 	begin := time.Now()
@@ -158,6 +166,8 @@ func (s *soaking) play(graphs chan<- *gapi.Declared, length time.Duration) error
 // and checks every file.
 func (s *soaking) disturb(graphs chan<- *gapi.Declared, d time.Duration) error {
 	end := time.Now().Add(d)
+	// The graphs come by the clock and not after each other, so a slow engine has to take several
+	// changes at once.
 	for next := time.Now(); time.Now().Before(end); next = next.Add(time.Second) {
 		s.swap(graphs)
 		for time.Now().Before(next.Add(time.Second)) {
@@ -172,7 +182,9 @@ func (s *soaking) disturb(graphs chan<- *gapi.Declared, d time.Duration) error {
 func (s *soaking) hurt(i int) {
 	s.drift++
 	path := s.path(i)
-	switch s.rand.IntN(4) { // what fails was gone already
+	// The four are what people and editors do: to delete, to write in place, to change the mode,
+	// and to rename a new file over the old one.
+	switch s.rand.IntN(4) { // a call that fails found no file
 	case 0:
 		_ = os.Remove(path)
 	case 1:
@@ -198,6 +210,7 @@ func (s *soaking) swap(graphs chan<- *gapi.Declared) {
 			s.wants[i] = "" // it leaves the graph
 		}
 	}
+	// The whole graph is declared anew each time, as a frontend that follows a file does.
 	g := &gapi.Declared{Name: "soak"}
 	for i, want := range s.wants {
 		if want != "" {
@@ -205,6 +218,7 @@ func (s *soaking) swap(graphs chan<- *gapi.Declared) {
 		}
 	}
 	graphs <- g
+	// It waits until the graph has taken effect, so that each of them is counted.
 	<-s.swapped
 }
 
@@ -239,6 +253,7 @@ func (s *soaking) firstWrong() int {
 }
 
 // figures are what must not grow.
+// Goroutines and descriptors are counts, and the rest is in bytes.
 type figures struct {
 	goroutines, files int
 	heap, rss         uint64 // bytes
@@ -273,6 +288,8 @@ func (f figures) String() string {
 func (f figures) compare(end figures) error {
 	var errs []error
 	grown := func(what string, a, b, slack float64) {
+		// A quarter more is chance, as the slack for small numbers is. A leak of one thing for
+		// each graph is far above both after ten minutes.
 		if b > a*1.25+slack {
 			errs = append(errs, fmt.Errorf("%s has grown from %.0f to %.0f", what, a, b))
 		}
@@ -292,7 +309,7 @@ func token(c chan<- struct{}) {
 	}
 }
 
-// each yields what comes from a channel until the context ends.
+// each yields the values of a channel until the context ends.
 func each[T any](ctx context.Context, c <-chan T) func(yield func(T) bool) {
 	return func(yield func(T) bool) {
 		for {

@@ -10,6 +10,9 @@
 //   - No other file of the program imports golang.org/x/sys/unix. A test may.
 //   - The build tag mgmt_portable chooses, on Linux, the files for other systems. So tests run here what a
 //     person with such a system would run.
+//
+// The calls stand in unix_linux.go and unix_other.go, the types and numbers of the kernel in
+// kernel_linux.go and kernel_other.go.
 package unix
 
 import "errors"

@@ -21,6 +21,7 @@ import (
 )
 
 // seen is the checksum of a file that was looked at, as long as it is that file.
+// It lives as long as the resource, and belongs to CheckApply alone.
 type seen struct {
 	stat atomicfile.Stat
 	sum  string
@@ -28,17 +29,22 @@ type seen struct {
 
 // record is what is remembered of a content that came without a checksum.
 type record struct {
-	From         string `json:"from"` // digest of the address
-	Sum          string `json:"sum"`
+	// From is a digest, since an address may have a secret in it, and the record is a file.
+	From string `json:"from"` // digest of the address
+	Sum  string `json:"sum"`
+	// ETag and LastModified are the words of the server, and go back to it as they are. Of a local
+	// file, ETag has the numbers of a look.
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"last_modified,omitempty"`
 }
 
+// recordFile is the name below the VarDir of the resource.
 const recordFile = "download"
 
 // asks reports whether the server can be asked if it still has the same content.
 func (d *record) asks() bool { return d != nil && d.ETag+d.LastModified != "" }
 
+// addressSum returns the digest that a record keeps of an address.
 func addressSum(url string) string {
 	return digest.OfText(url)
 }
@@ -59,6 +65,7 @@ func (r *Res) record(sum string) (*record, error) {
 // running is one CheckApply.
 type running struct {
 	*file.Making
+	// r is the resource; ctx ends with its timeout too.
 	r     *Res
 	ctx   context.Context
 	apply bool
@@ -85,9 +92,12 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := d.run(); err != nil {
 		return false, ended(ctx, err)
 	}
+	// Its receivers get nothing: they wait for the real value.
 	if d.Changed() && !apply && r.Checksum == "" {
-		return false, nil // what is to come is not known
+		return false, nil // the sum to come is not known
 	}
+	// With a checksum, a plan knows what its receivers would get.
+	// The sum of a plan stands in small letters, as the server's content will have it.
 	sum := d.sum
 	if d.Changed() && !apply {
 		sum = strings.ToLower(r.Checksum)
@@ -125,6 +135,8 @@ func (d *running) look() error {
 	if err != nil {
 		return err
 	}
+	// The look has the times of the file, so an equal one means an equal content. Another
+	// algorithm needs another sum.
 	if d.r.seen.stat == st && strings.HasPrefix(d.r.seen.sum, sum.Name+":") {
 		d.sum = d.r.seen.sum
 		return nil
@@ -138,6 +150,8 @@ func (d *running) look() error {
 		return err
 	}
 	d.stat, d.sum, *d.r.seen = &now, sum.String(), seen{}
+	// A file that was written in this very tick of the clock could change again without another
+	// time. It is read again the next time.
 	if d.Settled(now) {
 		*d.r.seen = seen{now, d.sum}
 	}
@@ -156,6 +170,7 @@ func (d *running) run() error {
 	if change == nil {
 		return d.Keep(*d.stat)
 	}
+	// The fetch of a plan ends with the head of the answer: the body is closed unread.
 	if answer == nil { // also on a mere look: a content that the server lacks can't come
 		if answer, err = d.r.fetch(d.ctx, nil); err != nil {
 			return err
@@ -190,10 +205,12 @@ func (d *running) differs() (*engine.Change, *answer, error) {
 	switch {
 	case err != nil:
 		return nil, nil, err
+	// A file without a record did not come from this address, or was altered since then.
 	case d.stat == nil || rec == nil:
 		return change, nil, nil
 	case r.init.Refresh():
 		return &engine.Change{Verb: engine.Refreshed}, nil, nil
+	// The server has given no word to ask with, so a repeated fetch would be the only way.
 	case !rec.asks():
 		return nil, nil, nil
 	}
@@ -204,7 +221,9 @@ func (d *running) differs() (*engine.Change, *answer, error) {
 	return change, a, nil
 }
 
-// report reports what is to be changed.
+// report reports the change.
+// The sum of a file that only its owner can read could confirm a guess of its content. It is shown
+// to no one else.
 func (d *running) report(change engine.Change) error {
 	if d.stat != nil && d.sum != "" && change.From == any(d.sum) && confined.Shuts(d.stat.Perm()) {
 		change.From = schema.NewConfinedSum(d.sum, d.stat.Size)
@@ -220,6 +239,8 @@ func (d *running) take(a *answer) error {
 	if err != nil {
 		return err
 	}
+	// The folder is private, so no other user can put a link there, or read a content before it
+	// has its mode.
 	staged := filepath.Join(dir, "content")
 	if err := os.RemoveAll(staged); err != nil { // left by a killed process
 		return err
@@ -229,6 +250,7 @@ func (d *running) take(a *answer) error {
 	if err != nil {
 		return err
 	}
+	// Take renames the file where both are on one disk, and copies it into the folder of the old one else.
 	if err := d.Take(dir, "content", size); err != nil {
 		return err
 	}
@@ -256,6 +278,7 @@ func (r *Res) stage(ctx context.Context, at string, a *answer) (sum string, size
 	defer func() { err = errors.Join(err, f.Close()) }()
 	in := io.Reader(a.body)
 	if r.MaxSize > 0 {
+		// One byte more than allowed tells that there is more.
 		in = io.LimitReader(in, int64(r.MaxSize)+1)
 	}
 	size, err = digest.Copy(ctx, io.MultiWriter(f, d), in)
@@ -265,12 +288,14 @@ func (r *Res) stage(ctx context.Context, at string, a *answer) (sum string, size
 		return "", size, fmt.Errorf("after %d bytes: %w", size, err)
 	case r.MaxSize > 0 && size > int64(r.MaxSize):
 		return "", size, r.tooLarge()
+	// The wrong content never stands where a program could use it.
 	case d.Want != "" && sum != d.Want:
 		return "", size, fmt.Errorf("what came has the checksum %s and not %s; the file is left as it was", sum, d.Want)
 	}
 	return sum, size, nil
 }
 
+// tooLarge is the error of a content that the server announces, or sends, in a larger size.
 func (r *Res) tooLarge() error {
 	return fmt.Errorf("the content has more than %s, which is max_size", r.MaxSize)
 }

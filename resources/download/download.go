@@ -67,8 +67,11 @@ type Res struct {
 
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
+	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
+	// file tells the other files of the graph that Path is managed.
 	file files.Managed
+	// seen saves the reading of an unchanged file.
 	seen *seen
 }
 
@@ -83,6 +86,7 @@ func (r *Res) Default() engine.Res {
 	return &Res{Timeout: 10 * time.Minute, MaxSize: 1 << 30, Redirects: 10}
 }
 
+// made returns the file as all kinds see it whose files are made by a program.
 func (r *Res) made() file.Made {
 	return file.Made{Path: cmp.Or(r.Path, r.Name()), Owner: r.Owner, Group: r.Group, Mode: r.Mode}
 }
@@ -116,6 +120,8 @@ func (r *Res) Validate() error {
 	})...)...)
 }
 
+// validateURL refuses an address that is none, or with a password in it: addresses stand in logs
+// of servers and proxies.
 func (r *Res) validateURL() error {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -138,11 +144,14 @@ func (r *Res) validateURL() error {
 	return nil
 }
 
+// headerName is a token by RFC 9110, section 5.6.2.
 var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_|~-]+$")
 
-// ownHeaders are those that the request has anyway.
+// ownHeaders are the headers that the request sets by itself.
 var ownHeaders = []string{"host", "range", "content-length", "transfer-encoding", "connection", "if-none-match", "if-modified-since"}
 
+// validateHeader refuses a header that would be another one on the wire. A control character could
+// begin a second header.
 func validateHeader(name, value string) error {
 	switch {
 	case !headerName.MatchString(name):
@@ -175,6 +184,7 @@ func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared,
 
 // Watch waits for changes of the file, and of its local source. A server tells of no change: poll
 // asks it.
+// A watch of a file that is replaced by a rename goes on with the new file.
 func (r *Res) Watch(ctx context.Context) error {
 	paths := []string{r.made().Path}
 	if p := r.source(); p != "" {
@@ -186,7 +196,7 @@ func (r *Res) Watch(ctx context.Context) error {
 // Cmp compares the parameters.
 func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// Sends returns the type of what is sent.
+// Sends returns the type of the sent values.
 func (*Res) Sends() any { return &Sends{} }
 
 // Read returns the file as it is; nil if there is none.

@@ -16,7 +16,8 @@ import (
 
 // answer is a content that is on its way. Its holder closes the body.
 type answer struct {
-	body           io.ReadCloser
+	body io.ReadCloser
+	// etag and modified are empty where the server gives none.
 	etag, modified string
 }
 
@@ -39,10 +40,12 @@ func (r *Res) fetch(ctx context.Context, rec *record) (*answer, error) {
 	}
 	a := &answer{body: res.Body, etag: res.Header.Get("ETag"), modified: res.Header.Get("Last-Modified")}
 	switch {
+	// A server may answer so only to a question with a condition.
 	case res.StatusCode == http.StatusNotModified && rec != nil:
 		return nil, res.Body.Close()
 	case res.StatusCode != http.StatusOK:
 		return nil, errors.Join(fmt.Errorf("%s answers %s", req.URL.Host, res.Status), res.Body.Close())
+	// A size that is announced is refused before anything is read.
 	case r.MaxSize > 0 && res.ContentLength > int64(r.MaxSize):
 		return nil, errors.Join(r.tooLarge(), res.Body.Close())
 	}
@@ -51,6 +54,7 @@ func (r *Res) fetch(ctx context.Context, rec *record) (*answer, error) {
 
 // open is fetch for a file of the machine, whose tag is what a look at it tells.
 func (r *Res) open(p string, rec *record) (*answer, error) {
+	// Only a plain file is opened, so no pipe is waited for.
 	f, st, err := atomicfile.Open(p)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
@@ -65,12 +69,14 @@ func (r *Res) open(p string, rec *record) (*answer, error) {
 	return &answer{body: f, etag: tag}, nil
 }
 
+// request makes the request. With a record it asks for the content only if that is another one.
 func (r *Res) request(ctx context.Context, rec *record) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return nil, errors.New("url is no address")
 	}
 	req.Header.Set("User-Agent", cmp.Or(r.init.Program, "mgmt")+"/"+cmp.Or(r.init.Version, "0"))
+	// The secret leaves the process here, and nowhere else.
 	for name, value := range r.Headers {
 		req.Header.Set(name, value.Reveal())
 	}
@@ -91,13 +97,15 @@ func (r *Res) client() *http.Client {
 	return &http.Client{
 		CheckRedirect: r.referred,
 		Transport: &http.Transport{
+			// The environment is that of the daemon, as its unit sets it.
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   30 * time.Second,
 			ResponseHeaderTimeout: time.Minute,
 			ForceAttemptHTTP2:     true,
-			DisableKeepAlives:     true,
-			DisableCompression:    true,
+			// One question in hours or days is worth no open connection.
+			DisableKeepAlives:  true,
+			DisableCompression: true,
 		},
 	}
 }
@@ -105,10 +113,13 @@ func (r *Res) client() *http.Client {
 // referred says whether to go where the server refers to. Our headers are for the host
 // of the address alone.
 func (r *Res) referred(req *http.Request, via []*http.Request) error {
+	// The user has trusted the first address with the headers. Each step is
+	// compared with it, and not with the step before.
 	first := via[0].URL
 	switch {
 	case len(via) > r.Redirects:
 		return fmt.Errorf("it refers to another place more than %d times", r.Redirects)
+	// Another machine on the way could then read the content and alter it.
 	case first.Scheme == "https" && req.URL.Scheme != "https":
 		return errors.New("it refers from https to " + req.URL.Scheme)
 	}
@@ -116,6 +127,7 @@ func (r *Res) referred(req *http.Request, via []*http.Request) error {
 		for name := range r.Headers {
 			req.Header.Del(name)
 		}
+		// It would tell another server the address, in which there may be a secret.
 		req.Header.Del("Referer")
 	}
 	return nil

@@ -51,7 +51,10 @@ type Res struct {
 	TransientHostname string  `yaml:"transient_hostname" lang:"transient_hostname" doc:"Another name for now."`
 	PrettyHostname    *string `yaml:"pretty_hostname" lang:"pretty_hostname" doc:"A name for people, with all the letters they like; empty for none. If absent, it is left as it is."`
 
+	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
+	// file tells the other files of the graph that /etc/hostname is managed, so that none of them
+	// reverts it.
 	file files.Managed
 }
 
@@ -98,6 +101,8 @@ func (r *Res) Validate() error {
 	return errors.Join(errs...)
 }
 
+// checkPretty refuses a text that could not stand in one line of /etc/machine-info. The limit of
+// 4,096 bytes is ours: the file has none.
 func checkPretty(name string) error {
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
@@ -133,6 +138,8 @@ func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared,
 // Watch waits for changes of the files, and of the name that the kernel has. Whoever
 // alters a name, hostnamed too, alters one of them.
 func (r *Res) Watch(ctx context.Context) error {
+	// /etc/machine-info has other keys too. It is watched only where the resource has a wish about
+	// its name, so that those keys wake nothing.
 	paths := []string{staticFile}
 	if r.PrettyHostname != nil {
 		paths = append(paths, prettyFile)
@@ -142,6 +149,7 @@ func (r *Res) Watch(ctx context.Context) error {
 		return err
 	}
 	defer sub.Close()
+	// The kernel tells of another name by poll(2) on this file, see proc(5).
 	f, err := procfile.Follow(engine.ClockOf(r.init.Host), kernelFile)
 	if err != nil {
 		return err
@@ -200,6 +208,8 @@ func (r *Res) Clashes(other engine.Res) error {
 	if !ok {
 		return files.Clash(r, other)
 	}
+	// A received name is known only when the graph runs, so two such resources can't be compared
+	// here.
 	if len(r.Recv())+len(o.Recv()) > 0 {
 		return nil
 	}

@@ -20,6 +20,8 @@ import (
 )
 
 // nameSet are the names of a machine.
+// A nil pretty means any name as a wish; lookNames always sets it. An empty static means that
+// there is no file.
 type nameSet struct {
 	static, transient string
 	pretty            *string
@@ -42,6 +44,9 @@ func lookNames() (h nameSet, err error) {
 	return h, nil
 }
 
+// kernelName returns the name of the running kernel. The system call can't fail on Linux but for a
+// bad pointer; its error is kept all the same, since an empty name would be taken for a
+// difference.
 func kernelName() (string, error) {
 	var u unix.Utsname
 	err := unix.Uname(&u)
@@ -59,6 +64,7 @@ func staticOf(text string) string {
 	return ""
 }
 
+// prettyKey begins the line of the pretty name. No blank may stand before the sign, as in a shell.
 const prettyKey = "PRETTY_HOSTNAME="
 
 // prettyOf returns the name in a text as that of /etc/machine-info, which is written as
@@ -69,6 +75,7 @@ func prettyOf(text string) (name string) {
 		if !ok {
 			continue
 		}
+		// A line that a shell could not read gives no name: hostnamed reads it so, too.
 		if words, err := command.Words(value); err == nil {
 			name = strings.Join(words, " ")
 		}
@@ -90,24 +97,28 @@ func withPretty(text, name string) string {
 	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
 		b.WriteByte('\n')
 	}
+	// These four characters have a meaning between double quotes in a shell.
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "`", "\\`").Replace(name)
 	return b.String() + prettyKey + `"` + quoted + "\"\n"
 }
 
 // step is one of the names, where it is not as wanted.
+// It has all that is needed to alter the name, by hostnamed or by ourselves.
 type step struct {
 	field, from, to string
 	method          string // of hostnamed
 	set             func(r *Res, name string) error
 }
 
-// steps returns what is not as wanted.
+// steps returns the names that differ from the wanted ones.
 func (r *Res) steps() (steps []step, err error) {
 	has, err := lookNames()
 	if err != nil {
 		return nil, err
 	}
 	want := r.wants()
+	// One parameter may stand for two names. A change is told under the name of the parameter that
+	// the user has written.
 	main := func(own bool, field string) string {
 		if own {
 			return field
@@ -138,6 +149,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil || len(steps) == 0 {
 		return err == nil, err
 	}
+	// All changes are told before the first one is made, so that a plan and a run tell the same.
 	for _, s := range steps {
 		r.init.Change(engine.Change{Field: s.field, From: s.from, To: s.to})
 	}
@@ -145,6 +157,8 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, nil
 	}
 	if systemd1.Running() {
+		// An error of hostnamed decides nothing. Only the second look tells which names are still
+		// wrong.
 		r.ask(ctx, steps)
 		left, err := r.steps()
 		if err != nil {
@@ -176,6 +190,7 @@ func (r *Res) ask(ctx context.Context, steps []step) {
 		if err != nil {
 			break
 		}
+		// The last argument forbids a question for a password: no person is there to answer it.
 		_, err = bus.Call(ctx, "org.freedesktop.hostname1", "/org/freedesktop/hostname1", "org.freedesktop.hostname1."+s.method, s.to, false)
 	}
 	if err != nil {
@@ -195,12 +210,17 @@ func setStatic(r *Res, name string) error {
 	return r.write(staticFile, func(string) string { return name + "\n" })
 }
 
+// setTransient tells the kernel. It needs the right CAP_SYS_ADMIN, and the error says so where
+// that is missing.
 func setTransient(_ *Res, name string) error { return unix.Sethostname([]byte(name)) }
 
+// setPretty writes one line of /etc/machine-info, and leaves the other keys as they are.
 func setPretty(r *Res, name string) error {
 	return r.write(prettyFile, func(old string) string { return withPretty(old, name) })
 }
 
+// write edits a file under its lock, so that two resources of the graph never write it at once.
+// The file is replaced as a whole, and the other resources hear that the write was ours.
 func (r *Res) write(path string, change func(string) string) error {
 	defer files.Of(r.init).Lock(path)()
 	t, err := textfile.At(filepath.Clean(path), 0o644)
@@ -225,6 +245,8 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	got := &Res{Hostname: has.transient}
 	got.SetKind(r.Kind())
 	got.SetName(r.Name())
+	// The main name is the static one where the resource itself tells both apart. So Read and the
+	// resource compare field by field.
 	if r.TransientHostname != "" && has.static != "" {
 		got.Hostname, got.TransientHostname = has.static, has.transient
 	}
@@ -237,7 +259,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// List returns the one that there is, under its name.
+// List returns the one resource of the machine, under its name.
 func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		got, err := r.Read(ctx)
@@ -248,7 +270,7 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed returns what gives the machine the names that it had.
+// Reversed returns the resource that gives the machine its former names.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*Res)
 	if !ok {
@@ -257,6 +279,8 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Res{Hostname: was.Hostname, StaticHostname: was.StaticHostname, TransientHostname: was.TransientHostname}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
+	// Only names that this resource has managed go back. An empty pretty name removes the line
+	// that the resource had brought.
 	if r.PrettyHostname != nil {
 		undo.PrettyHostname = new("")
 		if was.PrettyHostname != nil {

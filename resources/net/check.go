@@ -14,6 +14,7 @@ import (
 
 // ours reports whether a route is listed: the default one of the gateway's family, or any if there
 // is a list of routes.
+// A route of the other family stays, even the default one: a gateway of IPv4 says nothing of IPv6.
 func (r *Res) ours(route rtnet.Route) bool {
 	if !route.IsDefault() {
 		return len(r.Routes) > 0
@@ -39,6 +40,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if plan.Empty() {
 		return true, nil
 	}
+	// Everything is told before anything is altered, so that a plan and a run tell the same.
 	r.report(has, want, plan)
 	if !apply {
 		return false, nil
@@ -46,6 +48,8 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := rtnet.Apply(r.link(), want, plan); err != nil {
 		return false, err
 	}
+	// The kernel may answer with success and do less than it was asked for. So the result is looked
+	// at. A difference is an error at once, and no endless repair.
 	if has, err = rtnet.Look(r.link()); err != nil {
 		return false, err
 	}
@@ -55,13 +59,14 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, nil
 }
 
+// plan returns the changes that are needed. An undoing also removes what its resource had brought; see Reversed.
 func (r *Res) plan(has, want rtnet.State) rtnet.Plan {
 	p := rtnet.Differ(has, want, r.Purge, r.ours)
 	p.Gone(has, want, r.gone)
 	return p
 }
 
-// report reports what is to be changed.
+// report reports the changes.
 func (r *Res) report(has, want rtnet.State, plan rtnet.Plan) {
 	words := map[bool]string{true: Up, false: Down}
 	if plan.State {
@@ -78,6 +83,8 @@ func (r *Res) report(has, want rtnet.State, plan rtnet.Plan) {
 		less = append(less, goneAddr{a, slices.Contains(has.Bare, a)})
 	}
 	change(r.init, "addrs", less, plan.AddAddrs)
+	// A default route is told under gateway, and all others under routes, as the user has declared
+	// them.
 	for _, c := range []struct {
 		field  string
 		others func(rtnet.Route) bool
@@ -91,6 +98,9 @@ func (r *Res) report(has, want rtnet.State, plan rtnet.Plan) {
 }
 
 // goneAddr is an address that goes.
+// It is an address in a change.
+// The kernel has one notation for both. The change tells them apart, so a user sees why an address
+// that stays is touched.
 type goneAddr struct {
 	netip.Prefix
 	bare bool // it comes back, with the route to its network
@@ -103,7 +113,7 @@ func (a goneAddr) String() string {
 	return a.Prefix.String()
 }
 
-// change reports what goes and what comes.
+// change reports the items of a list that go and that come.
 func change[L, M fmt.Stringer](init *engine.Init, field string, less []L, more []M) {
 	if len(less)+len(more) > 0 {
 		init.Change(engine.Change{Field: field, From: joined(less), To: joined(more)})
@@ -122,7 +132,7 @@ func joined[T fmt.Stringer](list []T) any {
 	return strings.Join(words, ", ")
 }
 
-// Read returns what the interface is like.
+// Read returns the interface as it is.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -144,6 +154,8 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 		got.Addrs = append(got.Addrs, a.String())
 	}
 	for _, route := range has.Routes {
+		// The first default route with a gateway is the gateway. Others, as those of a second
+		// table, stay in the list.
 		if route.IsDefault() && got.Gateway == "" && route.Via.IsValid() {
 			got.Gateway = route.Via.String()
 			continue
@@ -176,9 +188,11 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	if len(r.Addrs) > 0 {
 		undo.Addrs = was.Addrs
 	}
+	// A parameter that this resource has not given is not the resource's to bring back.
 	if was.up() { // else there were none, and go with the state
 		undo.Gateway, undo.Routes = r.routesOf(was)
 	}
+	// The own addresses and routes go, unless they were there before. Later additions of others stay.
 	mine, err := r.want()
 	undo.gone = rtnet.State{Addrs: mine.Addrs, Routes: mine.Routes}
 	return undo, err
@@ -198,6 +212,8 @@ func (r *Res) routesOf(was *Res) (gateway string, routes []Route) {
 }
 
 // ordered returns it with its lists as another one has them, if they say the same.
+// The kernel lists addresses and routes in an order of its own, and in its own notation. A
+// comparison by text would see a difference in two equal lists.
 func (r *Res) ordered(as *Res) *Res {
 	has, err := r.want()
 	want, werr := as.want()
@@ -223,6 +239,8 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		for _, name := range names {
+			// A listed interface is shown with everything it has, so it could be declared from
+			// that.
 			one := &Res{Purge: true}
 			one.SetKind(r.Kind())
 			one.SetName(name)

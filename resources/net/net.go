@@ -54,6 +54,7 @@ type Res struct {
 	IPForward *bool    `yaml:"ip_forward" lang:"ip_forward" doc:"Whether packets that come in by it and are for others are passed on. Left as it is if absent."`
 	Purge     bool     `yaml:"purge" lang:"purge" mgmt:"param" doc:"Remove everything that a given list does not have: addresses, but for the link-local ones of the kernel, and routes that a person has made."`
 
+	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
 	gone rtnet.State // addresses and routes that must not be there; see Reversed
 }
@@ -69,6 +70,7 @@ type Route struct {
 // Default returns an interface that has the listed settings and nothing else.
 func (r *Res) Default() engine.Res { return &Res{Purge: true} }
 
+// link returns the name of the interface in the kernel.
 func (r *Res) link() string {
 	if r.Interface == "" {
 		return r.Name()
@@ -76,6 +78,7 @@ func (r *Res) link() string {
 	return r.Interface
 }
 
+// up reports whether the interface is to be up, which it is unless the resource says otherwise.
 func (r *Res) up() bool { return r.State != Down }
 
 // Validate checks the parameters and how they go together.
@@ -94,6 +97,7 @@ func (r *Res) Validate() error {
 // checkLink refuses a text that the kernel does not take for the name of an interface.
 func checkLink(name string) error {
 	switch {
+	// The kernel has room for IFNAMSIZ bytes, which is 16 with the zero byte at the end.
 	case name == "" || name == "." || name == ".." || len(name) > 15:
 		return fmt.Errorf("interface %.50q is no name of one: it has from 1 to 15 bytes", name)
 	case strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || c == '/' || c == ':' }) || name[0] == '-':
@@ -111,6 +115,8 @@ func (r *Res) want() (w rtnet.State, err error) {
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("addrs[%d]: %q is no address with a length, as 192.0.2.5/24", i, a))
+		// An address of IPv4 in the form of IPv6 would be taken by the kernel, and be found under
+		// no name that was given.
 		case p.Addr().IsUnspecified() || p.Addr().IsMulticast() || p.Addr().Is4In6():
 			errs = append(errs, fmt.Errorf("addrs[%d]: %s is no address that an interface can have", i, a))
 		case slices.Contains(w.Addrs, p):
@@ -123,6 +129,7 @@ func (r *Res) want() (w rtnet.State, err error) {
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		// The kernel would refuse a second one with a message about a file that exists.
 		case slices.Contains(w.Routes, route):
 			errs = append(errs, fmt.Errorf("%s is there twice", what))
 		default:
@@ -164,6 +171,8 @@ func (r *Res) Watch(ctx context.Context) error {
 	r.init.Running()
 	for {
 		select {
+		// A message says nothing that is used: it only wakes the resource, which then looks. So no
+		// message can be misread or missed.
 		case <-f.C():
 			r.init.Event()
 		case <-ctx.Done():
@@ -187,6 +196,8 @@ func (*Res) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
 // Clashes says what two resources want differently of one interface.
 func (r *Res) Clashes(other engine.Res) error {
 	o, ok := other.(*Res)
+	// A received address is known only when the graph runs, so two such resources can't be
+	// compared here.
 	if !ok || r.link() != o.link() || len(r.Recv())+len(o.Recv()) > 0 {
 		return nil
 	}

@@ -29,10 +29,14 @@ var (
 )
 
 const (
-	defaultLength  = 64
+	// 64 characters of 62 kinds are 381 bits, which is more than any use needs. A user who types
+	// it sets a shorter one.
+	defaultLength = 64
+	// 4,096 characters bound the file and the work of a look.
 	maxLength      = 4096
 	defaultCharset = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	tokenFile      = "token"
+	// tokenFile is the name below the VarDir of the resource.
+	tokenFile = "token"
 )
 
 // Res makes a random password once, keeps it, and sends it.
@@ -42,6 +46,7 @@ type Res struct {
 	traits.Sendable
 	traits.Overlapping
 
+	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
 	held schema.Secret // the password where it is not saved; empty for none
 
@@ -61,7 +66,7 @@ func (x *Res) Default() engine.Res {
 	return &Res{Length: defaultLength, Saved: true, CheckRecovery: true}
 }
 
-// Validate refuses what makes no password.
+// Validate refuses parameters of which no password can be made.
 func (x *Res) Validate() error {
 	var errs []error
 	if x.Length < 1 || x.Length > maxLength {
@@ -71,6 +76,8 @@ func (x *Res) Validate() error {
 		return errors.Join(errs...)
 	}
 	seen := map[rune]bool{}
+	// A character that stands twice would have twice the chance, and the password less entropy
+	// than its user expects.
 	for _, r := range x.Charset {
 		switch {
 		case r == utf8.RuneError || !unicode.IsPrint(r):
@@ -88,6 +95,7 @@ func (x *Res) Validate() error {
 
 // Init keeps the handle.
 func (x *Res) Init(init *engine.Init) error {
+	// Without saved, each life of the resource makes its own password: none goes over a restart.
 	x.init, x.held = init, schema.Secret{}
 	return nil
 }
@@ -100,6 +108,7 @@ func (x *Res) Watch(ctx context.Context) error {
 	if !x.Saved {
 		return watches.Idle(ctx, x.init)
 	}
+	// The folder may not be there yet. The host watches a path that is to come, too.
 	dir, err := x.init.VarDir("")
 	if err != nil {
 		return err
@@ -126,6 +135,8 @@ func (x *Res) CheckApply(_ context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// The order of the cases is that of their weight: a missing password is made even where its
+	// file has a wrong mode.
 	switch {
 	case k.password.IsZero():
 		for _, c := range k.changes {
@@ -133,6 +144,8 @@ func (x *Res) CheckApply(_ context.Context, apply bool) (bool, error) {
 		}
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
+	// The content is right, and only the mode is mended: the same password is written into a new
+	// private file.
 	case k.mode != private.Mode:
 		x.init.Change(engine.Change{Field: "saved", From: modeText(k.mode), To: modeText(private.Mode)})
 		return false, x.finish(k.password, apply)
@@ -159,10 +172,13 @@ func (x *Res) finish(password schema.Secret, apply bool) error {
 	return x.send(password)
 }
 
+// send hands the password to its receivers, as a secret: the engine hides it, and everything
+// derived from it.
 func (x *Res) send(password schema.Secret) error {
 	return x.init.Send(&Sends{Password: password})
 }
 
+// charset returns the characters to choose from.
 func (x *Res) charset() []rune {
 	if x.Charset == "" {
 		return []rune(defaultCharset)
@@ -170,9 +186,10 @@ func (x *Res) charset() []rune {
 	return []rune(x.Charset)
 }
 
+// modeText shows the mode of the file in a change, as chmod takes it.
 func modeText(m fs.FileMode) string { return fmt.Sprintf("mode %#o", m.Perm()) }
 
-// Sends returns the type of what is sent.
+// Sends returns the type of the sent values.
 func (x *Res) Sends() any { return &Sends{} }
 
 // Cmp compares the parameters.

@@ -19,6 +19,7 @@ import (
 
 // kept is what was found of an earlier password. Nothing in it but the password
 // itself is a secret.
+// It is made anew by each look, and never kept between two runs.
 type kept struct {
 	password schema.Secret   // empty when there is none that can be used
 	mode     fs.FileMode     // of the file
@@ -106,6 +107,7 @@ func (x *Res) keep(password schema.Secret) error {
 // tokenHeader is the first line of a token; the password and its sum follow.
 const tokenHeader = "mgmt password 1"
 
+// formatToken returns the content of the file.
 func formatToken(password string) []byte {
 	return fmt.Appendf(nil, "%s\n%s\n%s\n", tokenHeader, password, tokenSum(password))
 }
@@ -122,6 +124,7 @@ func parseToken(data []byte) (string, error) {
 	return lines[1], nil
 }
 
+// tokenSum returns the sum of a password, in hexadecimal. The header is part of it, so a file of another version is refused.
 func tokenSum(password string) string {
 	sum := sha256.Sum256([]byte(tokenHeader + "\n" + password))
 	return hex.EncodeToString(sum[:])

@@ -18,6 +18,8 @@ import (
 // brought all of its input, and it ends with the connection.
 func (t *conn) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
 	select {
+	// The commands of one connection run one after the other, as those of one resource do on this
+	// machine. The wait ends with the context.
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -39,12 +41,16 @@ func (t *conn) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 }
 
 // exchange is one command on its way.
+// It lives as long as its session.
 type exchange struct {
-	c         engine.Command
+	// c is the caller's, and is not altered.
+	c engine.Command
+	// out and said are the two outputs, behind the mark and without it.
 	out, said captured
 	ready     *marker
 }
 
+// newExchange prepares a command. It sends nothing.
 func newExchange(c engine.Command) *exchange {
 	limit := c.MaxOutput
 	if limit <= 0 {
@@ -57,6 +63,8 @@ func newExchange(c engine.Command) *exchange {
 
 // run feeds the command when it is ready, and waits for its end.
 func (x *exchange) run(session *ssh.Session) error {
+	// The input has a length that the script knows. A connection that breaks in the middle
+	// therefore starts nothing.
 	input := blob(x.c)
 	session.Stdout, session.Stderr = x.ready, &x.said
 	in, err := session.StdinPipe()
@@ -75,6 +83,8 @@ func (x *exchange) run(session *ssh.Session) error {
 		case <-over:
 		}
 	})
+	// Wait returns when the outputs have ended, too. A process that goes on in the background with
+	// them keeps it waiting: the end of the context ends that.
 	err = session.Wait()
 	close(over)
 	session.Close()
@@ -86,6 +96,7 @@ func (x *exchange) run(session *ssh.Session) error {
 func (x *exchange) result() *engine.Result {
 	x.out.end()
 	x.said.end()
+	// A code of -1 says that no end of the command is known.
 	return &engine.Result{ExitCode: -1, Stdout: x.out.buf.Bytes(), Stderr: x.said.buf.Bytes(), Truncated: x.out.cut || x.said.cut}
 }
 
@@ -103,6 +114,7 @@ func (x *exchange) ended(err error) (*engine.Result, error) {
 	default:
 		return res, fmt.Errorf("the connection was lost while it ran: %w", err)
 	}
+	// Without the mark the command was never started. So a retry can do no harm, and the error has the words of the shell.
 	if !x.ready.done {
 		return nil, fmt.Errorf("the shell of the target has not started it: %s", strings.TrimSpace(x.said.buf.String()+x.ready.head.String()))
 	}
@@ -113,13 +125,17 @@ func (x *exchange) ended(err error) (*engine.Result, error) {
 // shell is dropped.
 const mark = "\nmgmt: ready\n"
 
+// maxGreeting bounds the output before the mark, in bytes.
 const maxGreeting = 64 << 10
 
 // marker waits for the mark, and hands on what comes behind it.
 type marker struct {
-	to   *captured
+	// to gets everything behind the mark.
+	to *captured
+	// head has what came before it, for an error.
 	head bytes.Buffer
 	done bool
+	// seen is closed once, when the mark has come.
 	seen chan struct{}
 }
 
@@ -140,13 +156,17 @@ func (m *marker) Write(p []byte) (int, error) {
 
 // captured keeps the first bytes of a stream, and tells its lines.
 type captured struct {
-	buf   bytes.Buffer
+	buf bytes.Buffer
+	// limit is in bytes. The rest is counted as cut, and is told by lines all the same.
 	limit int
 	cut   bool
-	each  func([]byte)
-	line  []byte
+	// each gets a line without its end; nil for none. The line is valid during the call only.
+	each func([]byte)
+	line []byte
 }
 
+// maxLine is the length in bytes at which a line is told in parts, so that an endless line needs
+// no endless memory.
 const maxLine = 64 << 10
 
 func (w *captured) Write(p []byte) (int, error) {
@@ -176,6 +196,8 @@ func (w *captured) end() {
 	w.line = nil
 }
 
+// searchPath is the PATH of a command that has no environment of its own. It is fixed, since that
+// of a login shell differs from target to target.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // script is what the login shell of the target runs. It holds nothing of the command: everybody on the target can see it.

@@ -12,4 +12,17 @@
 //   - A command ends on the target when its connection does. While it runs it holds a lock of the target's user where the target has flock, so the
 //     commands that follow over another connection see its end, and not its middle.
 //   - A connection has two goroutines of its own, for keepalives and for the protocol. They end with Close.
+//   - The input of a command, its environment and its arguments go over its standard input. Other
+//     users of the target see the same
+//     words for every command in the list of processes.
+//
+// # Limits
+//
+// A command keeps 1 MiB of each of its outputs unless it says otherwise, and drops later bytes, which its result tells. A login shell may print 64 KiB before the mark. A file with a private
+// key has at most 64 KiB.
+//
+// # Time
+//
+// A connection is lost after three keepalives without an answer: 45 seconds unless keepalive says
+// otherwise. A command has no limit of its own here: its context has.
 package ssh

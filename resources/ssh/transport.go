@@ -47,10 +47,12 @@ func init() { provider.RegisterTransport(definition, Connect) }
 
 // conn is a connection.
 type conn struct {
+	// client is safe for concurrent use. It ends with Close, or when keepAlive gives it up.
 	client *ssh.Client
-	every  time.Duration
-	clock  engine.Clock
-	turn   chan struct{} // of capacity 1; full while a command runs
+	// every is the time between two keepalives, and clock is that of the host.
+	every time.Duration
+	clock engine.Clock
+	turn  chan struct{} // of capacity 1; full while a command runs
 
 	stop  chan struct{} // ends the keepalives
 	ended chan struct{} // they have ended
@@ -64,6 +66,8 @@ func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provi
 	if err != nil {
 		return nil, err
 	}
+	// One limit holds for the connection and for the handshake together. Its cause is the error
+	// that the user sees.
 	limit := i.seconds("connect_timeout")
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s has not answered within %s", i.address(), limit))
 	defer cancel()
@@ -74,6 +78,7 @@ func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provi
 		}
 		return nil, err
 	}
+	// The library knows no context during the handshake. A closed socket ends it.
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	c, channels, requests, err := ssh.NewClientConn(raw, i.address(), config)
 	if !stop() && err == nil {
@@ -94,6 +99,8 @@ func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provi
 
 // Verify asks the server for a sign of life.
 func (t *conn) Verify(ctx context.Context) error {
+	// The channel has room for the answer, so the goroutine ends also when no one waits for it any
+	// more.
 	answered := make(chan error, 1)
 	go func() { // it ends with the answer, or with the connection, which who gets an error of Verify closes
 		_, _, err := t.client.SendRequest("keepalive@openssh.com", true, nil)
@@ -121,6 +128,7 @@ func (t *conn) keepAlive() {
 			return
 		case <-tick.C:
 		}
+		// The first of the three was the interval before this question.
 		ctx, cancel := context.WithTimeout(context.Background(), t.every*(misses-1))
 		err := t.Verify(ctx)
 		cancel()
@@ -148,12 +156,15 @@ func (t *conn) Close() error {
 // settings is the connection info.
 type settings struct{ of provider.Record }
 
+// text returns a value as text, empty for an absent one. It opens a secret: its callers hand the
+// text to the library alone.
 func (s settings) text(name string) string {
 	switch v := s.of[name].(type) {
 	case string:
 		return v
 	case schema.Secret:
 		return v.Reveal()
+	// A value of Puppet's data may be marked as sensitive, and hold a secret of ours in that.
 	case puppettype.Sensitive:
 		switch v := v.Reveal().(type) {
 		case string:
@@ -165,15 +176,18 @@ func (s settings) text(name string) string {
 	return ""
 }
 
+// number returns a value that the type has checked; 0 for an absent one.
 func (s settings) number(name string) int64 {
 	n, _ := s.of[name].(int64)
 	return n
 }
 
+// seconds returns a value that is declared in seconds.
 func (s settings) seconds(name string) time.Duration {
 	return time.Duration(s.number(name)) * time.Second
 }
 
+// address returns host:port, with brackets around an address of IPv6.
 func (s settings) address() string {
 	return net.JoinHostPort(s.text("host"), strconv.FormatInt(s.number("port"), 10))
 }
@@ -181,6 +195,7 @@ func (s settings) address() string {
 // config is what the client needs to know.
 func (s settings) config() (*ssh.ClientConfig, error) {
 	c := &ssh.ClientConfig{User: s.text("user"), ClientVersion: "SSH-2.0-mgmt"}
+	// The key is tried before the password, as ssh does.
 	if path := s.text("identity_file"); path != "" {
 		key, err := readKey(path, s.text("passphrase"))
 		if err != nil {
@@ -192,6 +207,8 @@ func (s settings) config() (*ssh.ClientConfig, error) {
 		c.Auth = append(c.Auth, ssh.Password(word), ssh.KeyboardInteractive(func(_, _ string, questions []string, echos []bool) ([]string, error) {
 			answers := make([]string, len(questions))
 			for i := range questions {
+				// A password is asked for without an echo. Any other question, as for a code, has
+				// no answer here.
 				if echos[i] {
 					return nil, errors.New("the server asks for more than a password")
 				}
@@ -246,7 +263,7 @@ func (unknownKey) Type() string                        { return "none" }
 func (unknownKey) Marshal() []byte                     { return nil }
 func (unknownKey) Verify([]byte, *ssh.Signature) error { return errors.New("it is no key") }
 
-// algorithms are those that sign with a type of key.
+// algorithms are the ways to sign with a type of key.
 func algorithms(keyType string) []string {
 	if keyType == ssh.KeyAlgoRSA {
 		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
@@ -286,7 +303,7 @@ func (e *HostKeyError) Error() string {
 	return fmt.Sprintf("the host key of %s is not in %s: add the line that ssh-keyscan shows, after you have compared it, or set host_key; nothing was sent to it", e.Address, e.Known)
 }
 
-// Unwrap returns what the library said.
+// Unwrap returns the error of the library.
 func (e *HostKeyError) Unwrap() error { return e.Err }
 
 // AuthError says that the server has not let the user in.
@@ -309,6 +326,7 @@ func readKey(path, passphrase string) (ssh.Signer, error) {
 		return nil, fmt.Errorf("identity_file: %w", err)
 	}
 	defer f.Close()
+	// The open file is asked, and not its path: the path may lead elsewhere by now.
 	if st, err := f.Stat(); err != nil || st.Mode()&0o077 != 0 {
 		return nil, fmt.Errorf("identity_file: other users can read or write %s: chmod 600", path)
 	}
@@ -326,8 +344,10 @@ func readKey(path, passphrase string) (ssh.Signer, error) {
 	return key, nil
 }
 
+// maxKey bounds a file with a private key, in bytes.
 const maxKey = 64 << 10
 
+// readAll reads no more than maxKey.
 func readAll(f io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxKey))
 }

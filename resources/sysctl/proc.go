@@ -22,6 +22,7 @@ import (
 const maxValue = 64 << 10
 
 // open opens the parameters of the kernel as a tree of files.
+// A root bounds the reach of a name: neither a link nor ".." leads out of it.
 func (r *Res) open() (*os.Root, error) { return os.OpenRoot(r.root + "/proc/sys") }
 
 // running returns the value that the kernel has, and whether it does not show it to all users.
@@ -39,6 +40,7 @@ func (r *Res) running() (value string, closed bool, err error) {
 
 // shown is confined.Change for values that may be keys. Numbers are none.
 func shown(c engine.Change) engine.Change {
+	// A missing side of a change has no text, and shows nothing.
 	from, _ := c.From.(string)
 	to, _ := c.To.(string)
 	if areNumbers(from) && areNumbers(to) {
@@ -47,6 +49,7 @@ func shown(c engine.Change) engine.Change {
 	return confined.Change(c)
 }
 
+// areNumbers reports whether a value has nothing but numbers, parted by blanks.
 func areNumbers(s string) bool {
 	for f := range strings.FieldsSeq(s) {
 		if _, err := strconv.ParseInt(f, 10, 64); err != nil {
@@ -62,6 +65,8 @@ func isClosed(tree fs.FS, key string) bool {
 	return err == nil && confined.Shuts(uint32(info.Mode().Perm()))
 }
 
+// readValue returns a value in one form of its blanks. A longer value is cut, and then differs
+// from every wish.
 func readValue(tree fs.FS, key string) (string, error) {
 	f, err := tree.Open(key)
 	if err != nil {
@@ -79,6 +84,7 @@ func (r *Res) set() error {
 		return err
 	}
 	defer root.Close()
+	// The file is not made: the kernel has the parameter, or it has not.
 	f, err := root.OpenFile(r.key(), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
@@ -96,6 +102,7 @@ func (r *Res) set() error {
 	switch {
 	case is == want:
 		return nil
+	// The error must not show a secret either. It names no value then.
 	case received.Tainted(r.init, "value", "Value"), isClosed(root.FS(), r.key()) && !areNumbers(want):
 		return errors.New("the kernel has made another value of it")
 	}
@@ -108,6 +115,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// A look makes no file, so no mode is needed.
 	t, err := textfile.At(r.filePath(), 0)
 	if err != nil {
 		return nil, err
@@ -121,6 +129,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	got := r.like(r.Name())
+	// The parameters that only name a place are those of the resource, so that Cmp compares the values.
 	got.Key, got.Path, got.IgnoreMissing = r.Key, r.Path, r.IgnoreMissing
 	got.show(now, err == nil, text)
 	if !r.runs() && got.State == Exists { // it is about the file alone
@@ -132,6 +141,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
+// like returns an empty resource of this kind that looks at the same tree.
 func (r *Res) like(name string) *Res {
 	got := &Res{root: r.root, poll: r.poll}
 	got.SetKind(r.Kind())
@@ -142,6 +152,7 @@ func (r *Res) like(name string) *Res {
 // show fills in the present values: the running one, if there is one, and that in a text of the
 // file.
 func (r *Res) show(now string, running bool, text string) {
+	// The line is shown as it stands, with its blanks, so that an undoing can write the same one.
 	r.Line = r.saved(text)
 	saved := valueOf(r.Line)
 	r.State, r.Runtime, r.Persist = Exists, running, r.Line != "" && (!running || saved == now)
@@ -166,6 +177,8 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, fmt.Errorf("%s: what it was before is not known", r)
 	}
 	undo := r.like(r.Name())
+	// The module may have gone meanwhile, and its parameter with it. Then there is nothing to
+	// bring back, and no failure.
 	undo.Key, undo.Path, undo.IgnoreMissing = r.Key, r.Path, true
 	undo.State, undo.Value, undo.undo = Exists, was.Value, &reversal{was.Line}
 	undo.Runtime, undo.Persist = r.runs() && was.Runtime, r.Persist
@@ -183,8 +196,11 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 }
 
 // counter can be set, and the kernel goes on counting from there: it can't be kept as it is.
+// It would change with each process that starts, so a declared value would be repaired for ever.
 const counter = "kernel/ns_last_pid"
 
+// list calls yield for each parameter, until that returns false. It reads the file once for all of
+// them.
 func (r *Res) list(ctx context.Context, yield func(*Res) bool) error {
 	t, err := textfile.At(r.filePath(), 0)
 	if err != nil {
@@ -200,6 +216,8 @@ func (r *Res) list(ctx context.Context, yield func(*Res) bool) error {
 	}
 	defer root.Close()
 	tree := root.FS()
+	// The tree has some thousand files and no loops. A parameter that goes during the walk, as
+	// that of a network interface, is left out.
 	return fs.WalkDir(tree, ".", func(key string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -208,7 +226,7 @@ func (r *Res) list(ctx context.Context, yield func(*Res) bool) error {
 			return ignoreGone(err)
 		}
 		if info, err := d.Info(); err != nil || info.Mode()&0o200 == 0 {
-			return ignoreGone(err) // nobody can set it
+			return ignoreGone(err) // no user can set it
 		}
 		value, err := readValue(tree, key)
 		if err != nil || value == "" {

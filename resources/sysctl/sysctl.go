@@ -70,16 +70,21 @@ type Res struct {
 	IgnoreMissing bool   `yaml:"ignore_missing" lang:"ignore_missing" mgmt:"param" doc:"Accept that the running kernel does not have the parameter, as when its module is not loaded yet."`
 	Line          string `yaml:"line" lang:"line" mgmt:"readonly" doc:"The line of the file that it stands in."`
 
+	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
+	// file tells the other files of the graph that Path is managed.
 	file files.Managed
+	// seen belongs to one life. Watch and CheckApply share it, and run at the same time.
 	seen *seen
-	undo *reversal // nil but for what undoes another one
+	undo *reversal // nil unless this resource undoes another one
 
 	root string        // below which /proc/sys and the default of path are, for tests; else empty
 	poll time.Duration // in place of poll, for tests; else 0
 }
 
 // seen is the running value that was looked at last, by Watch or CheckApply.
+// CheckApply notes the value that it has set, so that the next look of Watch does not take it for
+// a change by another program.
 type seen struct {
 	mu    sync.Mutex
 	value string
@@ -100,6 +105,7 @@ func (r *Res) Default() engine.Res {
 	return &Res{Runtime: true, Persist: true, root: r.root, poll: r.poll}
 }
 
+// absent reports whether the file shall not have the parameter.
 func (r *Res) absent() bool { return r.State == Absent }
 
 // runs reports whether the running value is managed.
@@ -132,6 +138,7 @@ func swapSeparators(key string) string {
 	}, key)
 }
 
+// filePath returns the path of the file that keeps the value.
 func (r *Res) filePath() string {
 	if r.Path != "" {
 		return r.Path
@@ -140,10 +147,12 @@ func (r *Res) filePath() string {
 }
 
 // oneValue is a value without the blanks that make no difference.
+// The kernel itself shows several numbers with a tab between them.
 func oneValue(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Validate checks the parameters and how they go together.
 func (r *Res) Validate() error {
+	// An undoing is made from a resource that was valid. It may lack parameters that a declared one needs.
 	if r.undo != nil {
 		return checkKey(r.key())
 	}
@@ -154,6 +163,7 @@ func (r *Res) Validate() error {
 	if r.Path != "" {
 		errs = append(errs, files.PlainPath("path", r.Path))
 	}
+	// A value that is received is not known yet, and counts as given.
 	given := r.Value != "" || r.Recv()["value"] != nil
 	return errors.Join(append(errs, rules.Broken([]rules.Rule{
 		{If: !r.absent() && !given, Text: "value is missing"},
@@ -166,6 +176,9 @@ func (r *Res) Validate() error {
 	})...)...)
 }
 
+// checkKey refuses a name that can't be the path of a parameter, or that sysctl(8) would read otherwise
+// than this package: it takes a dash in front for "errors do not matter", and some of the
+// characters for a pattern or a comment.
 func checkKey(key string) error {
 	for part := range strings.SplitSeq(key, "/") {
 		switch {
@@ -195,7 +208,7 @@ func (r *Res) line() string {
 	return swapSeparators(r.key()) + " = " + oneValue(r.Value)
 }
 
-// valueOf returns what a line gives as the value.
+// valueOf returns the value in a line.
 func valueOf(line string) string {
 	_, value, _ := strings.Cut(line, "=")
 	return oneValue(value)
@@ -204,6 +217,7 @@ func valueOf(line string) string {
 // edit returns the edit of the file's text.
 func (r *Res) edit() *textlines.Edit {
 	key := r.key()
+	// A line of another program may have either notation, and a dash in front of it.
 	dotted := swapSeparators(key)
 	line := r.line()
 	return &textlines.Edit{
@@ -259,6 +273,8 @@ func (r *Res) Watch(ctx context.Context) error {
 	}
 	var look <-chan time.Time
 	if r.runs() {
+		// Ten seconds are short for a person and cost nothing that can be measured: a look is one
+		// read of /proc.
 		every := r.poll
 		if every == 0 {
 			every = poll
@@ -288,6 +304,8 @@ func (r *Res) Watch(ctx context.Context) error {
 func (r *Res) look() bool {
 	value, _, err := r.running()
 	if err != nil {
+		// The text of an error stands for a value: each other error is a change, and the same one
+		// is none.
 		value = err.Error()
 	}
 	return r.seen.set(value)
@@ -298,12 +316,15 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	// Both differences are found before anything is altered, so that a plan and a run tell the
+	// same.
 	now, err := r.runningChange()
 	if err != nil {
 		return false, err
 	}
 	var t textfile.File
 	at := ""
+	// A path that leads to no plain file is refused here, before the kernel gets the value.
 	if r.Persist {
 		if t, err = textfile.At(r.filePath(), 0o644); err != nil {
 			return false, err
@@ -311,6 +332,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		at = t.Real
 	}
 	if apply && r.Persist {
+		// Another resource of the graph may write this file: a kind line, or another parameter.
 		defer files.Of(r.init).Lock(at)()
 	}
 	then, err := r.savedChange(t)
@@ -346,6 +368,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // keep makes the text of the file right.
 func (r *Res) keep(old string) (string, error) {
 	is, line := r.saved(old), r.line()
+	// A line that says the same in other words is left as it is: its author may have aligned it.
 	if is != "" && line != "" && valueOf(is) == valueOf(line) {
 		return old, nil
 	}
@@ -375,6 +398,7 @@ func (r *Res) savedChange(t textfile.File) (*engine.Change, error) {
 	switch {
 	case received.Tainted(r.init, "value", "Value"):
 		c.From, c.To = confined.Hide(c.From), confined.Hide(c.To)
+	// A file that only root can read may have secrets in it, such as a key of a network.
 	case confined.ShutsFile(st):
 		*c = shown(*c)
 	}
@@ -458,12 +482,16 @@ func (r *Res) Clashes(other engine.Res) error {
 		return files.Clash(r, other)
 	case r.key() != o.key() || r.Recv()["value"] != nil || o.Recv()["value"] != nil:
 		return nil
+	// Two files may differ: one file may have the parameter, and another one may lack it.
 	case r.absent() != o.absent() && r.filePath() == o.filePath():
 		return errors.New("one wants it in the file, the other one wants it gone")
+	// There is one running kernel, so two values differ in whatever file they stand.
 	case !r.absent() && !o.absent() && oneValue(r.Value) != oneValue(o.Value):
 		return errors.New("they want different values")
 	}
 	return nil
 }
 
+// WritesPart says that this kind writes a part of a file, and leaves the rest to others; see
+// files.Clash.
 func (*Res) WritesPart() {}

@@ -28,6 +28,11 @@
 //   - capital letters in a kind, in a whole graph;
 //   - a negative zero where a duration or a size must not be negative ("-0s");
 //   - other shapes that a type with its own UnmarshalYAML reads.
+//
+// # Ownership
+//
+// The functions keep nothing of what they are given, and alter nothing in it. A result is the
+// caller's. They may be called from any number of goroutines.
 package derive
 
 import "github.com/reactivegraph/mgmt/engine/schema"

@@ -17,6 +17,7 @@ import (
 
 // Formats are the notations of headers by their names and numbers.
 var Formats = map[string]tar.Format{
+	// The numbers are those of the constants of archive/tar.
 	"": tar.FormatUnknown, "auto": tar.FormatUnknown, "0": tar.FormatUnknown,
 	"ustar": tar.FormatUSTAR, "2": tar.FormatUSTAR,
 	"pax": tar.FormatPAX, "4": tar.FormatPAX,
@@ -25,10 +26,12 @@ var Formats = map[string]tar.Format{
 
 // Entry is one thing to pack.
 type Entry struct {
+	// The names are unique in an archive, with and without that slash.
 	Name string // in the archive; that of a folder ends in a slash
 	Path string // of the file
+	// Stat is the look that Pack compares the opened file with.
 	Stat atomicfile.Stat
-	Link string // what a link points to
+	Link string // the target of a link
 }
 
 // Walk returns the entries of the inputs, sorted by name. Of a folder whose path ends in a slash it
@@ -51,21 +54,26 @@ func Walk(ctx context.Context, inputs []string) ([]Entry, error) {
 	return w.entries, nil
 }
 
+// walk is one call of Walk.
 type walk struct {
 	ctx     context.Context
 	entries []Entry
 }
 
+// input adds one input. A link that is an input is followed, as the user has named it.
 func (w *walk) input(in string) error {
 	st, err := atomicfile.Follow(in)
 	if err != nil {
 		return err
 	}
+	// A path that ends in a slash has the name of the folder as its base, too.
 	base := path.Base(in)
 	switch {
 	case st.IsRegular():
 		w.entries = append(w.entries, Entry{Name: base, Path: in, Stat: st})
 		return nil
+	// A device or a pipe as an input is a mistake of the user. Below a folder it is left out
+	// without a word.
 	case !st.IsDir():
 		return fmt.Errorf("%s is a %s, and neither a file nor a folder", in, st.Kind())
 	}
@@ -98,6 +106,8 @@ func (w *walk) folder(dir atomicfile.Dir, prefix string) error {
 	return nil
 }
 
+// entry adds one name of a folder, and for a folder everything below it. The depth of the tree is
+// bounded by the open files of the process.
 func (w *walk) entry(dir atomicfile.Dir, name, prefix string) error {
 	st, err := dir.Lstat(name)
 	if err != nil {
@@ -136,6 +146,7 @@ func Pack(ctx context.Context, to io.Writer, format tar.Format, entries []Entry)
 	return w.Close()
 }
 
+// pack writes one entry. The time is cut to the second, which every format has room for.
 func pack(ctx context.Context, w *tar.Writer, format tar.Format, e Entry) error {
 	h := &tar.Header{
 		Name: e.Name, Linkname: e.Link, Format: format,
@@ -154,6 +165,7 @@ func pack(ctx context.Context, w *tar.Writer, format tar.Format, e Entry) error 
 	return content(ctx, w, h, e)
 }
 
+// errAltered says that there is no archive of this moment. The next run tries again.
 var errAltered = errors.New("it was altered while it was packed")
 
 // content writes the plain file that was looked at, wherever its path may lead to by now.
@@ -163,6 +175,7 @@ func content(ctx context.Context, w *tar.Writer, h *tar.Header, e Entry) error {
 		return err
 	}
 	defer f.Close()
+	// A file that was only read has the same look. A file that another program has renamed into its place has another look.
 	if !st.Same(e.Stat) || st.Size != h.Size {
 		return errAltered
 	}
@@ -176,6 +189,7 @@ func content(ctx context.Context, w *tar.Writer, h *tar.Header, e Entry) error {
 		}
 		n, err := f.Read(buf)
 		if _, werr := w.Write(buf[:n]); werr != nil {
+			// The file has grown since the look: the header with its size was written already.
 			if errors.Is(werr, tar.ErrWriteTooLong) {
 				werr = errAltered
 			}

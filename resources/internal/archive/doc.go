@@ -17,4 +17,16 @@
 //     refused as a whole, before anything is altered. So is an archive that is too large or has a
 //     name twice.
 //   - Names of the folder that are not in the archive are left alone.
+//
+// # Limits
+//
+// An archive to be unpacked has at most 2^20 entries, and names of at most 4,095 bytes, as
+// PATH_MAX allows. The caller bounds the size of all contents together. Contents go through a
+// buffer of 64 KiB, so a large file needs no memory of its size.
+//
+// # Time and threads
+//
+// Every function blocks on the disk. Each looks at its context between two entries and between two
+// buffers, and returns the cause of its end. None starts a goroutine. An Unpacking and the results
+// may be used by one goroutine at a time.
 package archive

@@ -20,6 +20,7 @@ import (
 
 // Unpacking says where an archive goes, and which of its entries.
 type Unpacking struct {
+	// To has to be there. A link in To itself is followed, and none below it.
 	To       string // the folder
 	UID, GID int    // of all that is made; -1 for what the system gives
 	MaxSize  int64  // of all contents together; 0 for any
@@ -30,14 +31,17 @@ const maxEntries = 1 << 20
 
 // Found is how a folder differs from an archive.
 type Found struct {
-	Names  []string // of all that is in the archive, in its order
+	Names []string // of all that is in the archive, in its order
+	// Differ has the names that Make has to unpack.
 	Differ map[string]bool
 }
 
 // item is a thing of an archive, with a name that leads nowhere else.
 type item struct {
+	// name is clean and relative, without a slash at its end.
 	name string
 	head *tar.Header
+	// perm has the nine bits of permission alone, without setuid, setgid and sticky.
 	perm uint32
 }
 
@@ -71,6 +75,8 @@ func (u *Unpacking) Make(ctx context.Context, in io.Reader, differ map[string]bo
 		}
 		return u.make(ctx, i, content)
 	})
+	// A folder without the right to write is closed only when its contents are there. The
+	// innermost goes first, since an outer one may then be shut.
 	for n := len(folders) - 1; n >= 0 && err == nil; n-- {
 		err = u.attrs(folders[n])
 	}
@@ -85,6 +91,7 @@ func (u *Unpacking) each(ctx context.Context, in io.Reader, do func(item, io.Rea
 	}
 	r := tar.NewReader(plain)
 	seen := map[string]bool{}
+	// The size is that of the contents, without headers.
 	var size int64
 	for {
 		if ctx.Err() != nil {
@@ -97,10 +104,13 @@ func (u *Unpacking) each(ctx context.Context, in io.Reader, do func(item, io.Rea
 		if err != nil {
 			return err
 		}
-		if h.Typeflag == tar.TypeXGlobalHeader { // of git: what it says is about no name
+		// git archive writes the commit there.
+		if h.Typeflag == tar.TypeXGlobalHeader { // of git: it is about the archive as a whole
 			continue
 		}
 		i, err := itemOf(h)
+		// The sizes are those of the headers, before anything is read: a small archive of a huge
+		// content is refused early.
 		switch size += h.Size; {
 		case err != nil:
 			return fmt.Errorf("%q in the archive: %w", h.Name, err)
@@ -130,6 +140,7 @@ var unknown = map[string]string{
 // decompress undoes gzip or bzip2, if that is what it begins with.
 func decompress(in io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(in)
+	// A shorter archive has an error of its own later.
 	head, _ := b.Peek(6)
 	for first, what := range unknown {
 		if bytes.HasPrefix(head, []byte(first)) {
@@ -156,12 +167,14 @@ var (
 // itemOf refuses an entry with a name or a target that could lead out of the folder.
 func itemOf(h *tar.Header) (item, error) {
 	i := item{head: h, perm: uint32(h.Mode) & 0o777}
+	// The kernel would end the name at the zero byte, and so make another file.
 	if strings.ContainsRune(h.Name, 0) || len(h.Name) > 4095 {
 		return i, errName
 	}
 	if strings.HasPrefix(h.Name, "/") {
 		return i, errOutside
 	}
+	// path.Clean would hide the part that leads out: "a/../../b" is checked as it stands.
 	for part := range strings.SplitSeq(h.Name, "/") {
 		if part == ".." {
 			return i, errOutside
@@ -187,6 +200,7 @@ func itemOf(h *tar.Header) (item, error) {
 // checkTarget allows a target that goes up, but not out of the folder, and then only
 // down: where ".." leads to behind a name depends on what that is.
 func (i item) checkTarget() error {
+	// up is by how many folders the target may rise and stay in the folder.
 	up := strings.Count(i.name, "/")
 	target := i.head.Linkname
 	if target == "" || path.IsAbs(target) || strings.ContainsRune(target, 0) || i.name == "" {
@@ -219,6 +233,7 @@ func (u *Unpacking) parent(i item, mkdir bool) (atomicfile.Dir, error) {
 	}
 	for part := range strings.SplitSeq(above, "/") {
 		sub, err := dir.OpenDir(part)
+		// Two resources may make the folder at once. The second of them opens it.
 		if mkdir && errors.Is(err, unix.ENOENT) {
 			if err = dir.Mkdir(part, 0o755); err == nil || errors.Is(err, unix.EEXIST) {
 				sub, err = dir.OpenDir(part)
@@ -252,6 +267,7 @@ func (u *Unpacking) same(ctx context.Context, i item, content io.Reader) (bool, 
 		return false, err
 	case st.IsDir() != i.isDir():
 		return false, fmt.Errorf("a %s is in its place", st.Kind())
+	// Another owner is a difference like another content: the entry is unpacked again.
 	case !u.owned(st):
 		return false, nil
 	case i.head.Typeflag == tar.TypeSymlink:
@@ -269,10 +285,12 @@ func (u *Unpacking) same(ctx context.Context, i item, content io.Reader) (bool, 
 		return false, err
 	}
 	defer f.Close()
+	// Equal sizes, modes and owners leave the contents. They are compared as a stream, without a
+	// sum.
 	return equal(ctx, f, content)
 }
 
-// ignoreInvalid leaves out that something is no link.
+// ignoreInvalid drops the error of a thing that can't be read as a link.
 func ignoreInvalid(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil
@@ -280,6 +298,7 @@ func ignoreInvalid(err error) error {
 	return err
 }
 
+// owned reports whether a thing belongs to the wanted user and group.
 func (u *Unpacking) owned(st atomicfile.Stat) bool {
 	return (u.UID < 0 || u.UID == int(st.UID)) && (u.GID < 0 || u.GID == int(st.GID))
 }
@@ -288,6 +307,7 @@ func (u *Unpacking) owned(st atomicfile.Stat) bool {
 func equal(ctx context.Context, a, b io.Reader) (bool, error) {
 	x, y := make([]byte, 64<<10), make([]byte, 64<<10)
 	for {
+		// Full buffers make both sides comparable, whatever their readers return at a time.
 		n, errX := io.ReadFull(a, x)
 		m, errY := io.ReadFull(b, y)
 		endX, endY := atEnd(errX), atEnd(errY)

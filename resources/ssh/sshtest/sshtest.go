@@ -23,14 +23,19 @@ import (
 
 // Server is an sshd.
 type Server struct {
-	Dir      string
+	// Dir has the keys and the configuration. It goes with the test.
+	Dir string
+	// Port is on 127.0.0.1. It was free when the server was made, and is the same after each Up.
 	Port     int
 	Identity string // the file with a private key that is let in
 	HostKey  string // the public key of the server
 
+	// sshd is the path of the program.
 	sshd string
-	cmd  *exec.Cmd
-	log  *bytes.Buffer
+	// cmd is nil while the server is stopped.
+	cmd *exec.Cmd
+	// log has all that the server has said until it listened.
+	log *bytes.Buffer
 }
 
 // Start starts one, and ends it with the test. It skips a test of a user who may not make mounts.
@@ -52,6 +57,8 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	s.HostKey = strings.TrimSpace(string(public))
+	// The system chooses a free port. Another process may take it before sshd does: then Up fails
+	// with what sshd says.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +83,12 @@ func (s *Server) Address() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
 // Up starts it again after Stop.
 func (s *Server) Up(t testing.TB) {
 	t.Helper()
+	// sshd wants an empty folder of root's at a fixed path. In mounts of its own it gets one, and
+	// the machine keeps its own /run.
 	const mounts = `mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$0" -D -e -f "$1"`
 	s.log = &bytes.Buffer{}
 	s.cmd = exec.Command("unshare", "--mount", "sh", "-c", mounts, s.sshd, filepath.Join(s.Dir, "config"))
+	// A test that is killed leaves no server behind: the kernel ends sshd with its parent.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	errs, err := s.cmd.StderrPipe()
 	if err != nil {
@@ -131,6 +141,7 @@ func (s *Server) KillSessions(t testing.TB) {
 // returned function has them go on.
 func (s *Server) Freeze(t testing.TB) (thaw func()) {
 	t.Helper()
+	// The listening process is stopped as well: a new connection gets no answer either.
 	var stopped []int
 	for _, pid := range append(below(s.cmd.Process.Pid), s.cmd.Process.Pid) {
 		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil && strings.HasPrefix(string(name), "sshd") {
@@ -160,6 +171,7 @@ func below(pid int) (all []int) {
 // Until waits until something is so.
 func Until(t testing.TB, what string, so func() bool) {
 	t.Helper()
+	// It looks a hundred times a second, and gives up after a minute.
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("after a minute: not %s", what)

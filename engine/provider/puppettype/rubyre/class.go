@@ -37,6 +37,7 @@ func (s runeSet) text() string {
 
 // outside writes the set as an atom; an empty one matches nothing.
 func (s runeSet) outside() string {
+	// RE2 has no notation for an empty class, so this one leaves out every rune.
 	if len(s) == 0 {
 		return `[^\x{0}-\x{10ffff}]`
 	}
@@ -56,6 +57,7 @@ func (s runeSet) union(o runeSet) runeSet {
 	}
 	slices.SortFunc(pairs, func(a, b [2]rune) int { return int(a[0]) - int(b[0]) })
 	var out runeSet
+	// Neighbours are joined as well, which keeps the text of the class short.
 	for _, p := range pairs {
 		if n := len(out); n > 0 && p[0] <= out[n-1]+1 {
 			out[n-1] = max(out[n-1], p[1])
@@ -67,6 +69,7 @@ func (s runeSet) union(o runeSet) runeSet {
 }
 
 // negated returns all other runes, up to the last one of Unicode.
+// The set has to be in order, as union leaves it.
 func (s runeSet) negated() runeSet {
 	var out runeSet
 	next := rune(0)
@@ -90,6 +93,8 @@ func (s runeSet) intersect(o runeSet) runeSet {
 
 // setOf returns the runes of a class in the notation of RE2.
 func setOf(class string) (runeSet, error) {
+	// The package regexp/syntax knows the tables of Unicode. Its parser makes the set, and no
+	// second table is kept here.
 	re, err := syntax.Parse(class, syntax.Perl&^syntax.FoldCase)
 	switch {
 	case err != nil:
@@ -98,6 +103,7 @@ func setOf(class string) (runeSet, error) {
 		return runeSet{re.Rune[0], re.Rune[0]}, nil
 	case re.Op == syntax.OpCharClass:
 		return runeSet(re.Rune), nil
+	// A class of all runes is simplified to this by the parser.
 	case re.Op == syntax.OpAnyChar:
 		return runeSet{0, unicode.MaxRune}, nil
 	}
@@ -105,15 +111,18 @@ func setOf(class string) (runeSet, error) {
 }
 
 // shorthands are the escapes that stand for a class.
+// They are those of ASCII, as in Ruby without (?u).
 var shorthands = map[byte]string{
 	'd': `[0-9]`, 'D': `[^0-9]`, 'w': `[0-9A-Za-z_]`, 'W': `[^0-9A-Za-z_]`, 's': `[\t-\r ]`, 'S': `[^\t-\r ]`,
 	'h': `[0-9A-Fa-f]`, 'H': `[^0-9A-Fa-f]`,
 }
 
 // controls are the escapes that stand for one character.
+// \b is not among them: only in a class it is a backspace.
 var controls = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1b}
 
 // posix are the classes that Ruby knows by name.
+// They follow the documentation of Ruby, in the notation of the inside of a class.
 var posix = map[string]string{
 	"alpha": `\p{L}\p{M}\p{Nl}`, "digit": `\p{Nd}`, "alnum": `\p{L}\p{M}\p{Nl}\p{Nd}`, "upper": `\p{Lu}`, "lower": `\p{Ll}`,
 	"space": `\t-\r \x{85}\p{Z}`, "blank": `\t\p{Zs}`, "punct": "\\p{P}$+<=>^`|~", "cntrl": `\p{Cc}`, "xdigit": `0-9A-Fa-f`,
@@ -146,6 +155,7 @@ func escapedRune(s string) (r rune, length int, err error) {
 		return controls[c], 2, nil
 	case c == 'x':
 		return digits(s, 2, 2, 16)
+	// Ruby allows several characters between the braces. Definitions have one.
 	case c == 'u' && strings.HasPrefix(s[2:], "{"):
 		inner, _, _ := strings.Cut(s[3:], "}")
 		r, n, err := digits(s, 3, 6, 16)
@@ -157,16 +167,19 @@ func escapedRune(s string) (r rune, length int, err error) {
 		return digits(s, 2, 4, 16)
 	case '0' <= c && c <= '7':
 		return digits(s, 1, 3, 8)
+	// A control character is the letter without its upper three bits.
 	case c == 'c' && len(s) > 2:
 		return rune(s[2] & 0x1f), 3, nil
 	case c == 'C' || c == 'M':
 		return 0, 0, refused(`\` + string(c))
 	}
+	// Any other character after a backslash stands for itself.
 	r, size := utf8.DecodeRuneInString(s[1:])
 	return r, 1 + size, nil
 }
 
 // digits reads up to most digits from s[start:].
+// The first digit has to be there; fewer than most are enough.
 func digits(s string, start, most, base int) (r rune, length int, err error) {
 	end := start
 	for end < len(s) && end-start < most {
@@ -183,6 +196,8 @@ func digits(s string, start, most, base int) (r rune, length int, err error) {
 }
 
 // property reads \p{Name}, \P{Name} or \p{^Name}.
+// Names of scripts and categories are those of Unicode. The names of POSIX are tried first, as in
+// Ruby.
 func property(s string) (runeSet, int, error) {
 	name, _, ok := strings.Cut(strings.TrimPrefix(s[2:], "{"), "}")
 	if !strings.HasPrefix(s[2:], "{") || !ok {
@@ -197,6 +212,7 @@ func property(s string) (runeSet, int, error) {
 	if inverted != (s[1] == 'P') {
 		set = set.negated()
 	}
+	// The length has the backslash, the letter and the two braces.
 	return set, 4 + len(name), err
 }
 
@@ -235,6 +251,7 @@ func readClass(s string, depth int) (set runeSet, length int, inverted bool, err
 }
 
 // classReader collects the content of a class; left are the sets before each &&.
+// It lives during one class. A nested class has a reader of its own.
 type classReader struct {
 	s     string
 	pos   int
@@ -256,6 +273,8 @@ func (c *classReader) result() runeSet {
 // Ruby.
 func (c *classReader) read() error {
 	for first := true; c.pos < len(c.s); first = false {
+		// A dash in the first or the last place is a character, and so is one before a nested
+		// class or before &&.
 		rest := c.s[c.pos:]
 		switch {
 		case rest[0] == ']' && !first:
@@ -278,6 +297,7 @@ func (c *classReader) read() error {
 			}
 		}
 	}
+	// The error completes a sentence that begins with the expression.
 	return errors.New("has a class without ]")
 }
 

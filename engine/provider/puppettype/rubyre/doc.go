@@ -15,4 +15,16 @@
 //   - New is bounded: maxPattern bytes, maxProgram steps, maxDepth nested classes.
 //     A match takes time in proportion to its text, as always in RE2.
 //   - The package does no I/O and starts no goroutine.
+//
+// # How it works
+//
+// The source is read once, from the left to the right. A piece that both notations share is
+// copied, and another one is written anew. Classes are worked out to sets of runes, since RE2 has
+// neither classes in classes nor &&. Then the result is parsed and measured, before it is
+// compiled.
+//
+// # Sources
+//
+// The notation is that of Ruby's documentation of Regexp, and of the file doc/RE of its engine
+// Onigmo. That of RE2 is in the package regexp/syntax.
 package rubyre

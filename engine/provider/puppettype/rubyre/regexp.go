@@ -10,15 +10,20 @@ import (
 
 const (
 	// maxPattern bounds the text of a pattern, in bytes.
+	// Definitions have some hundred bytes. The bound keeps a hostile one from taking memory.
 	maxPattern = 16 << 10
 	// maxProgram bounds the steps of a compiled pattern.
+	// A step is about one instruction of the compiled expression.
 	maxProgram = 20_000
 	// maxDepth bounds how deep classes nest.
+	// The reader of classes calls itself, so the depth is its stack.
 	maxDepth = 64
 )
 
 // Regexp is a regular expression in the notation of Ruby. It is immutable.
+// Only New makes one, so it always has both its source and the compiled form.
 type Regexp struct {
+	// source is as New got it, for the reader; re is what was made of it.
 	source string
 	re     *regexp.Regexp
 }
@@ -47,6 +52,7 @@ func compile(text string) (*regexp.Regexp, error) {
 	if err != nil {
 		return nil, plainReason(err)
 	}
+	// The package regexp has a bound of its own, which is larger and counts otherwise.
 	if steps(tree) > maxProgram {
 		return nil, fmt.Errorf("its repeats come to more than %d steps", maxProgram)
 	}
@@ -73,11 +79,13 @@ func steps(re *syntax.Regexp) int {
 	}
 	for _, sub := range re.Sub {
 		n += steps(sub)
+		// The rest can't make it smaller. So a huge tree is not walked to its end.
 		if n > maxProgram {
 			return n
 		}
 	}
 	if re.Op == syntax.OpRepeat {
+		// Max is -1 for a repeat without an upper bound.
 		n *= max(1, re.Min, re.Max)
 	}
 	return n

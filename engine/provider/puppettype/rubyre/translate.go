@@ -12,6 +12,7 @@ import (
 // same texts. The error completes "the regular expression /x/ ...".
 func translate(source string) (string, error) {
 	t := translator{src: source, atom: -1}
+	// In Ruby ^ and $ are always about lines, and \A and \z about the text.
 	t.out.WriteString("(?m)")
 	for t.pos < len(t.src) {
 		if err := t.step(); err != nil {
@@ -23,7 +24,9 @@ func translate(source string) (string, error) {
 
 // translator goes through a source once. atom is where in out the last thing that
 // can be repeated begins, -1 where there is none.
+// It lives during one call of translate, on one goroutine.
 type translator struct {
+	// src and pos say what is read, and out what was written.
 	src      string
 	pos      int
 	out      strings.Builder
@@ -34,6 +37,7 @@ type translator struct {
 	names    []string // of groups
 }
 
+// A group is open: start is where it begins in out, and free what (?x) was before it.
 type group struct {
 	start int
 	free  bool
@@ -66,9 +70,11 @@ func (t *translator) step() error {
 		t.close()
 	case '|':
 		t.out.WriteByte('|')
+		// An alternative begins anew: nothing can be repeated there.
 		t.pos, t.atom = t.pos+1, -1
 	case '*', '+', '?', '{':
 		return t.repeat()
+	// They count only without (?x), and then stand for themselves.
 	case ' ', '\t', '\n', '\r', '\f', '\v', '#':
 		t.blank(c)
 	default:
@@ -92,8 +98,10 @@ func (t *translator) blank(c byte) {
 }
 
 // close ends a group, which is an atom then; flags that were set inside end with it.
+// The open groups are a stack. Their number is bounded by the length of the pattern.
 func (t *translator) close() {
 	start := t.out.Len()
+	// A parenthesis too many is written all the same: RE2 then has the error, with its place.
 	if n := len(t.groups); n > 0 {
 		start, t.free = t.groups[n-1].start, t.groups[n-1].free
 		t.groups = t.groups[:n-1]
@@ -110,6 +118,8 @@ var foreign = []struct{ prefix, what string }{
 }
 
 // refused is the error for a feature of Ruby that RE2 lacks.
+// The user who wrote the expression can write it without the feature. So no other engine is used
+// for it, which would need a limit of time for each match.
 func refused(what string) error {
 	return fmt.Errorf("has %s, which RE2 cannot do; write it without", what)
 }
@@ -158,7 +168,10 @@ func (t *translator) named() error {
 	if !ok || name == "" {
 		return errors.New("has a group whose name has no end")
 	}
+	// Both notations of the name are of the same length.
 	length := len("(?<") + len(name) + 1
+	// Ruby knows several groups of one name, and names with letters of all languages. RE2 does
+	// not. The group matches the same without its name.
 	if slices.Contains(t.names, name) || strings.ContainsFunc(name, func(r rune) bool { return !isWord(r) }) {
 		t.push(length, "(")
 		return nil
@@ -185,6 +198,7 @@ func (t *translator) flags() error {
 		t.pos, t.atom = t.pos+n+3, -1
 	}
 	switch {
+	// The flag holds to the end of the group. close brings the former one back.
 	case strings.Contains(on, "x"):
 		t.free = true
 	case strings.Contains(off, "x"):
@@ -214,6 +228,7 @@ func flagText(on, off string) string {
 
 // repeat reads *, +, ?, {n,m} and what makes them lazy or possessive.
 func (t *translator) repeat() error {
+	// A brace that begins no repeat is a character, in both notations.
 	text, length := t.src[t.pos:t.pos+1], 1
 	braces := text == "{"
 	if braces {
@@ -233,6 +248,7 @@ func (t *translator) repeat() error {
 		text += "?"
 		t.pos++
 	}
+	// RE2 refuses a repeat of a repeat, such as a{2}{3}; in a group it is the same.
 	if t.repeated {
 		t.group()
 	}
@@ -280,6 +296,7 @@ func (t *translator) escape() error {
 	case anchors[c] != "":
 		t.emit(2, anchors[c])
 		return nil
+	// \K only moves the beginning of a found text. Here it only counts whether a text is found.
 	case c == 'K':
 		t.pos += 2
 		return nil
@@ -297,14 +314,18 @@ func (t *translator) escape() error {
 
 // octal reports whether an escape by number has two octal digits: such a number is
 // of a character, not of a group.
+// Ruby takes a number of one digit for a group, as here. It decides by the number of groups for
+// longer ones.
 func octal(s string) bool {
 	return len(s) > 2 && '0' <= s[1] && s[1] <= '7' && '0' <= s[2] && s[2] <= '7'
 }
 
 // anchors are the escapes that stand for a place.
+// \Z is before a last line break too; RE2 knows only \z.
 var anchors = map[byte]string{'A': `\A`, 'z': `\z`, 'Z': `(?:\n?\z)`, 'b': `\b`, 'B': `\B`}
 
 // isWord reports whether a group of RE2 may have the character in its name.
+// RE2 allows letters of ASCII only.
 func isWord(r rune) bool {
 	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
