@@ -21,6 +21,9 @@ type Outcome struct {
 // the reasons to aside, by id. A caller builds the copy, and calls PutAside again while that finds faults. It does not
 // alter d.
 func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Diagnostics) *Declared {
+	if found.Err() == nil {
+		return nil
+	}
 	a := &asider{optional: map[string]*Declaration{}, own: map[string]string{}, firm: map[string]bool{}, aside: aside, now: map[string]bool{}}
 	for i := range d.Resources {
 		r := &d.Resources[i]

@@ -164,15 +164,16 @@ func (t *translator) kindList(list []KindDecl) []KindDecl {
 
 func (t *translator) resources(list []Declaration) []Declaration {
 	out, copied := list, false
+	d := new(Declaration) // one for all of them
 	for i := range list {
-		d := list[i]
-		if d.Res != nil || !t.resource(&d) {
+		*d = list[i]
+		if d.Res != nil || !t.resource(d) {
 			continue
 		}
 		if !copied {
 			out, copied = slices.Clone(list), true
 		}
-		out[i] = d
+		out[i] = *d
 	}
 	return out
 }

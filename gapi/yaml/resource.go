@@ -19,12 +19,15 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 	}
 	d := gapi.Declaration{Kind: kind.Key, KindPos: kind.Pos, Pos: n.Pos}
 	named := false
-	value := &schema.Node{Kind: schema.NodeMap, Pos: n.Pos, Pairs: make([]schema.Pair, 0, len(n.Pairs))}
-	for _, pair := range n.Pairs {
+	value := &schema.Node{Kind: schema.NodeMap, Pos: n.Pos}
+	for i, pair := range n.Pairs {
 		if pair.Key == "name" {
 			named = true
 			d.Name, d.NamePos = p.text(pair.Value, "a name"), pair.Value.Pos
 		} else if !p.reserved(&d, pair) {
+			if value.Pairs == nil {
+				value.Pairs = make([]schema.Pair, 0, len(n.Pairs)-i)
+			}
 			value.Pairs = append(value.Pairs, pair)
 		}
 	}
