@@ -42,7 +42,7 @@ func (x *runner) endEarly(ctx context.Context, t *task, vs []*vertex, outs []eng
 	x.finish(ctx, vs, outs, func(v *vertex) bool { return t.early[v] })
 	for i, v := range vs {
 		if t.early[v] {
-			x.endOne(t, v, outs[i], todo[0])
+			x.endOne(t, v, outs[i])
 		}
 	}
 	return context.WithValue(ctx, runKey{}, todo[0])

@@ -109,7 +109,7 @@ func (l *loop) startRuns() {
 	if started > 1 { // one run begins at once when the loop has nothing to do
 		runtime.Gosched()
 	}
-	if len(l.pool.idle) > 1 && l.m.AtRest() {
+	if l.pool.busy && l.m.AtRest() {
 		l.pool.dismiss(1)
 	}
 }

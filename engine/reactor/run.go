@@ -41,7 +41,6 @@ type job struct {
 	class    Class
 	stand    *undo.Place // with the metaparameter reverse; nil elsewhere
 	joined   *runContext // of the run that is going on; nil once the vertex wants no more of it
-	worker   *worker     // of the run, with the lead of a batch
 	out      outcome     // written by the run, read by the loop after mailRan
 
 	// what most runs need, so that they need no other memory
@@ -72,7 +71,6 @@ type outcome struct {
 	ok   bool // what CheckApply returned
 	err  error
 	took time.Duration
-	heir *vertex // who goes on with the task of v; nil for none
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
@@ -204,15 +202,14 @@ func (x *runner) run(t task) {
 	outs := x.attend(&t)
 	for i, v := range t.vs {
 		if !t.early[v] {
-			x.endOne(&t, v, outs[i], nil)
+			x.endOne(&t, v, outs[i])
 		}
 	}
 }
 
-// endOne posts the end of the run of v. From then on the run must not touch v any more. heir goes on with the task,
-// if v is its lead and ends before the others.
-func (x *runner) endOne(t *task, v *vertex, o engine.Outcome, heir *vertex) {
-	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began), heir: heir}
+// endOne posts the end of the run of v. From then on the run must not touch v any more.
+func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
+	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began)}
 	x.r.mail.post(v, mailRan)
 }
 

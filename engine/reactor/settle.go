@@ -17,7 +17,6 @@ func (l *loop) ran(v *vertex) {
 	v.run.inRun = false
 	l.altered(v)
 	v.endRun()
-	l.pool.freeWorker(v)
 	l.syncSlot(v)
 	if v.membership.gone || v.membership.suspended {
 		l.ranLast(v)

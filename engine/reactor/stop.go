@@ -100,12 +100,6 @@ func (e *ending) endWorkers(ended bool) {
 	e.l.pool.dismiss(0)
 	if ended {
 		e.l.pool.workers.Wait()
-		return
-	}
-	for _, v := range e.l.bySlot {
-		if v != nil && v.run.job != nil && v.run.job.worker != nil {
-			close(v.run.job.worker.tasks)
-		}
 	}
 }
 

@@ -2,71 +2,103 @@ package reactor
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
-// worker is a goroutine that runs one task after the other while there is work,
-// so that a wave of runs pays for few goroutines and few grown stacks. When the
-// graph is at rest one is left, so that a repair begins on a stack that has grown
-// already.
-type worker struct{ tasks chan task }
-
-// pool are the workers. The loop gives them their tasks.
+// pool are the goroutines that run tasks, each one task after the other while there are some, so that a wave of runs pays for few
+// goroutines, few wake-ups and few grown stacks. When the graph is at rest one is left, so that a repair begins on a stack that has
+// grown already.
+//
+// A task that is given waits for no run of another one: a worker that takes a task has the next worker woken first, if there are more
+// tasks. One worker is being woken at a time. So short tasks are run by few workers, and long ones all at once.
 type pool struct {
 	l       *loop
 	workers sync.WaitGroup // all of them
-	idle    []*worker      // those without a task
+	busy    bool           // a task was given since dismiss; of the loop
+
+	mu     sync.Mutex // guards the rest
+	tasks  []task
+	taken  int // of the tasks
+	idle   []chan bool
+	most   int  // workers that may be idle
+	waking bool // a worker was told to look for tasks, and has not looked yet
 }
 
 // task is one run: of one vertex, or of a batch.
 type task struct {
 	ctx context.Context
-	vs  []*vertex // at least one; the end of the first, or of its heir, frees the worker
+	vs  []*vertex // at least one
 
 	began int64            // by the reactor's clock
 	early map[*vertex]bool // that have ended before the others; nil for none
 }
 
-// assignWork gives a task to an idle worker, or to a new one.
+// assignWork has a task run. The loop calls it.
 func (p *pool) assignWork(t task) {
-	var w *worker
-	if last := len(p.idle) - 1; last >= 0 {
-		w, p.idle = p.idle[last], p.idle[:last]
-	} else {
-		w = &worker{tasks: make(chan task, 1)}
-		p.workers.Go(func() { p.work(w) })
+	p.busy = true
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks, p.most = append(p.tasks, t), math.MaxInt
+	p.wakeOne()
+}
+
+// wakeOne has a worker look for tasks, a new one if none is idle. The caller holds mu.
+func (p *pool) wakeOne() {
+	if p.waking || p.taken == len(p.tasks) {
+		return
 	}
-	t.vs[0].run.job.worker = w
-	w.tasks <- t
+	p.waking = true
+	if last := len(p.idle) - 1; last >= 0 {
+		p.idle[last] <- true // it has room
+		p.idle = p.idle[:last]
+		return
+	}
+	p.workers.Go(p.work)
 }
 
 // work is the goroutine of a worker. A run posts its end to the loop, which may
-// give the worker its next task before it has come back here.
-func (p *pool) work(w *worker) {
-	for t := range w.tasks {
+// give the next task before the worker has come back here.
+func (p *pool) work() {
+	look := make(chan bool, 1)
+	for {
+		p.mu.Lock()
+		p.waking = false
+		p.runAll()
+		idle := len(p.idle) < p.most
+		if idle {
+			p.idle = append(p.idle, look)
+		}
+		p.mu.Unlock()
+		if !idle || !<-look {
+			return
+		}
+	}
+}
+
+// runAll runs tasks until there is none. The caller holds mu, which is given up meanwhile.
+func (p *pool) runAll() {
+	for p.taken < len(p.tasks) {
+		t := p.tasks[p.taken]
+		p.tasks[p.taken] = task{}
+		if p.taken++; p.taken == len(p.tasks) {
+			p.tasks, p.taken = p.tasks[:0], 0
+		}
+		p.wakeOne()
+		p.mu.Unlock()
 		p.l.r.runner.run(t)
+		p.mu.Lock()
 	}
 }
 
-// freeWorker takes back the worker of a run that has ended, unless its heir still needs it.
-func (p *pool) freeWorker(v *vertex) {
-	w, heir := v.run.job.worker, v.run.job.out.heir
-	v.run.job.worker, v.run.job.out.heir = nil, nil
-	switch {
-	case w == nil:
-	case heir != nil && heir.run.inRun:
-		heir.run.job.worker = w
-	default:
-		p.idle = append(p.idle, w)
-	}
-}
-
-// dismiss ends the idle workers but some.
+// dismiss ends the idle workers but some, and those beyond that become idle before the next task. The loop calls it.
 func (p *pool) dismiss(but int) {
-	for len(p.idle) > but {
+	p.busy = false
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.most = but; len(p.idle) > but; {
 		last := len(p.idle) - 1
-		close(p.idle[last].tasks)
-		p.idle[last] = nil
+		p.idle[last] <- false
 		p.idle = p.idle[:last]
 	}
 }
