@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
 // ok is the status of an object whose version n is in effect.
@@ -189,5 +191,69 @@ func TestChangeCostsThePart(t *testing.T) {
 	}
 	if n := m.wholes.Load(); first == 0 || n != first {
 		t.Errorf("the whole graph was made %d times, and %d times before the changes", n, first)
+	}
+}
+
+// aimed is a kind whose thing may be on a target.
+type aimed struct {
+	basic.NoopRes
+	On string `yaml:"target" doc:"The target."`
+}
+
+func (x *aimed) Default() engine.Res { return &aimed{} }
+
+func (x *aimed) Cmp(o engine.Res) error { return engine.CmpFields(x, o) }
+func (*aimed) Targeted() bool           { return true }
+
+// Target implements engine.TargetedRes.
+func (x *aimed) Target() string { return x.On }
+
+// TestTargets: a resource with a target runs under the name with the target. When the target of its object changes, comes, or goes,
+// exactly one resource runs, and its state is that of the object.
+func TestTargets(t *testing.T) {
+	w := worldmem.New()
+	defer w.Close()
+	kinds, err := engine.DefaultRegistry().With("aimed", func() engine.Res { return &aimed{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newObjectHost(t, w)
+	h.kinds, h.nb = kinds, model.Open(w, model.NewRegistry(kinds), model.Options{})
+	h.start("h1")
+	h.create(h.object("noop", `{"id":"other"}`))
+	h.awaitStatus("h1", "noop", "other", ok(1))
+	h.create(h.object("aimed", `{"id":"a"}`))
+	version := int64(1)
+	runs := func(want string) {
+		t.Helper()
+		h.awaitStatus("h1", "aimed", "a", ok(version))
+		version++
+		list, err := h.e.Statuses(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range list {
+			if strings.HasPrefix(s.Resource, "aimed") {
+				got = append(got, s.Resource)
+			}
+		}
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%v runs, not %s", got, want)
+		}
+	}
+	runs("aimed[a]")
+	h.update("aimed", `{"id":"a","target":"web1"}`)
+	runs("aimed[a@web1]")
+	h.update("aimed", `{"id":"a","target":"web2"}`)
+	runs("aimed[a@web2]")
+	h.update("aimed", `{"id":"a","target":null}`)
+	runs("aimed[a]")
+	h.update("aimed", `{"id":"a","target":"web1"}`)
+	runs("aimed[a@web1]")
+	h.remove("aimed", "a")
+	h.awaitStatus("h1", "aimed", "a", func(s native.Status) bool { return s == (native.Status{}) })
+	if s, err := h.e.Status(t.Context(), "aimed[a@web1]"); err == nil {
+		t.Errorf("the resource of a deleted object is %v", s)
 	}
 }

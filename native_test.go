@@ -29,6 +29,7 @@ type objectHost struct {
 	nb     *model.NB
 	e      *mgmt.Engine
 	accept func(*gapi.Declaration) error // nil accepts all
+	kinds  *engine.Registry              // nil is the default
 }
 
 // startObjects runs the objects of a World, with other frontends, until the test ends.
@@ -56,7 +57,7 @@ func (h *objectHost) start(host string, others ...gapi.Frontend) {
 	t, w := h.t, h.world
 	t.Helper()
 	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}, Accept: h.accept})
-	e, err := mgmt.New(mgmt.Options{Hostname: host, World: w})
+	e, err := mgmt.New(mgmt.Options{Hostname: host, World: w, Registry: h.kinds})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +89,7 @@ type entry struct {
 	version  int64
 	revision int64              // tells an object from an older one of the same id
 	declared *gapi.Declaration  // nil for an object without a resource
+	runs     ident              // the name that the resource has in the graph: with its target, where it has one
 	fault    schema.Diagnostics // why it declares nothing, where it should
 }
 
@@ -99,6 +101,16 @@ func newSet() *set {
 	return &set{btree.NewBTreeGOptions(func(a, b *entry) bool {
 		return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.id, b.id)) < 0
 	}, btree.Options{NoLocks: true})}
+}
+
+// objectOf returns the name of the object whose resource has a name in the graph; the same name where there is none.
+func (s *set) objectOf(runs ident) ident {
+	for at := strings.LastIndexByte(runs.id, '@'); at >= 0; at = strings.LastIndexByte(runs.id[:at], '@') {
+		if e := s.at(ident{runs.table, runs.id[:at]}); e != nil && e.runs == runs {
+			return e.ident
+		}
+	}
+	return runs
 }
 
 // at returns the object of a name, nil for none.
@@ -264,13 +276,16 @@ type moved struct {
 
 // entry reads an object. Only the models of kinds declare something.
 func (r *reader) entry(id ident, c model.Change) *entry {
-	e := &entry{ident: id, model: c.Model, revision: c.Revision}
+	e := &entry{ident: id, model: c.Model, revision: c.Revision, runs: id}
 	err := c.Err
 	if err == nil {
 		e.version = c.Object.Version()
 		if c.Model.Kind() != "" {
 			e.declared, err = r.declare(c.Object)
 		}
+	}
+	if err == nil && e.declared != nil {
+		e.runs.id = gapi.Qualified(r.env.Kinds(), *e.declared).Name
 	}
 	if err != nil {
 		e.declared = nil

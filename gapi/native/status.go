@@ -286,11 +286,14 @@ func (w *Writer) write(ctx context.Context) error {
 func (w *Writer) changes(ctx context.Context, l *look) (changed []model.StatusOf, err error) {
 	dirty, all := w.touched()
 	if !all && !l.all {
-		for id := range l.ids {
-			delete(dirty, id)
-			changed = w.compareOne(ctx, changed, l, id)
+		look := maps.Clone(l.ids)
+		if look == nil {
+			look = map[ident]bool{}
 		}
 		for id := range dirty {
+			look[l.now.objectOf(id)] = true
+		}
+		for id := range look {
 			changed = w.compareOne(ctx, changed, l, id)
 		}
 		return changed, nil
@@ -301,10 +304,9 @@ func (w *Writer) changes(ctx context.Context, l *look) (changed []model.StatusOf
 	}
 	l.now.Scan(func(e *entry) bool {
 		_, why := l.at(e.ident)
-		id := e.ident
-		s, asked := states[id]
+		s, asked := states[e.runs]
 		if !asked && why == "" && e.declared != nil { // the member of a group
-			s, _ = w.e.State(ctx, id.String())
+			s, _ = w.e.State(ctx, e.runs.String())
 		}
 		changed = w.compare(changed, e, why, s)
 		return true
@@ -330,7 +332,7 @@ func (w *Writer) compareOne(ctx context.Context, changed []model.StatusOf, l *lo
 	}
 	var s State
 	if why == "" && e.declared != nil {
-		s, _ = w.e.State(ctx, id.String())
+		s, _ = w.e.State(ctx, e.runs.String())
 	}
 	if s.Error != "" && !w.unwell[id] {
 		w.Touch("") // others may be blocked by it from now on
