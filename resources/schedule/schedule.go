@@ -39,6 +39,7 @@ type Res struct {
 	place *hosts.Place
 	stand func() // starts the lease of the office
 	seen  *atomic.Pointer[hosts.Choice]
+	told  hosts.Rule // the rule of another host that was warned of last
 
 	Schedule string `yaml:"schedule" lang:"schedule" mgmt:"identity" doc:"The name of the schedule, the same on all hosts; the name of the resource if absent."`
 	Topic    string `yaml:"topic" lang:"topic" mgmt:"identity" doc:"The hosts that share it: all, group:ROLE or host:NAME; all if absent."`
@@ -119,11 +120,27 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 			return false, err
 		}
 	}
+	x.compare(c)
 	s := &Sends{Hosts: append([]string{}, c.Hosts...), Mine: c.Mine}
 	for _, host := range s.Hosts {
 		s.Text += host + "\n"
 	}
 	return right, x.init.Send(s)
+}
+
+// compare warns of a host that states another rule for the schedule, once for each rule. The rule that was written last counts.
+func (x *Res) compare(c hosts.Choice) {
+	own := x.rule()
+	if c.Own != own || c.Rule == own {
+		x.told = own
+		return
+	}
+	if x.told == c.Rule {
+		return
+	}
+	x.told = c.Rule
+	x.init.Log.Warn("another host states another rule for this schedule, and wrote it last: its rule counts; state one rule on all hosts",
+		"own_strategy", own.Strategy, "own_count", own.Count, "strategy", c.Rule.Strategy, "count", c.Rule.Count)
 }
 
 // now returns the choice that the Watch has seen, else the one of this moment.

@@ -1,10 +1,12 @@
 package schedule
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -204,6 +206,33 @@ func TestMoves(t *testing.T) {
 	b.Res.Withdraw = true
 	b.sends(t, false, "a", "c")
 	a.sends(t, true, "a", "c")
+}
+
+// TestOtherRule: a host whose rule does not count says so once, and again for another rule. The host whose rule counts says nothing.
+func TestOtherRule(t *testing.T) {
+	w := memory.New()
+	var log bytes.Buffer
+	a := begin(t, w, "a", &Res{Schedule: "s", Strategy: hosts.Sticky, Count: 1})
+	a.f.Init().Log = slog.New(slog.NewTextHandler(&log, nil))
+	a.sends(t, true, "a")
+	b := begin(t, w, "b", &Res{Schedule: "s", Strategy: hosts.Sticky, Count: 2})
+	var other bytes.Buffer
+	b.f.Init().Log = slog.New(slog.NewTextHandler(&other, nil))
+	b.sends(t, true, "a", "b")
+	a.sends(t, true, "a", "b")
+	a.sends(t, true, "a", "b")
+	if n := strings.Count(log.String(), "another rule"); n != 1 || !strings.Contains(log.String(), "own_count=1") || !strings.Contains(log.String(), " count=2") {
+		t.Errorf("%d warnings: %s", n, log.String())
+	}
+	if other.Len() > 0 {
+		t.Errorf("the host whose rule counts says %s", other.String())
+	}
+	b.Res.Count = 3
+	b.sends(t, true, "a", "b")
+	for strings.Count(log.String(), "another rule") < 2 { // WaitEvent ends the test where none comes
+		a.f.WaitEvent(t)
+		a.sends(t, true, "a", "b")
+	}
 }
 
 // TestReplaced: another resource for the same schedule, with another rule, keeps the place.
