@@ -33,6 +33,18 @@ func isMarked(fields map[string]any, f *Field) bool {
 	})
 }
 
+// indexOn returns the name of an index with a path through a field, "" for none.
+func (m *Model) indexOn(key string) string {
+	for _, i := range m.indexes {
+		for _, path := range i.Paths {
+			if first, _, _ := strings.Cut(path, "."); first == key {
+				return i.Name
+			}
+		}
+	}
+	return ""
+}
+
 // Hidden reports whether an object names a field in meta.secret, so that it is stored encrypted and answers redact it.
 func (o *Object) Hidden(key string) bool {
 	f := o.model.byKey[key]

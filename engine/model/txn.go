@@ -402,6 +402,9 @@ func (nb *NB) seal(ctx context.Context, o *Object) (*Object, error) {
 		if marked {
 			v = asSecret(v)
 		}
+		if index := o.model.indexOn(f.Key); marked && index != "" {
+			return nil, o.model.fault(SecretRefused, o.id, f.Key, "%s cannot be a secret: the index %s finds objects by it, and would find none by a cipher text; take it out of meta.secret", f.Key, index)
+		}
 		sealed, err := nb.sealed(ctx, o, f.Key, v)
 		if marked && err == nil {
 			if sealed = asText(sealed); !f.Type.Some(isText) {

@@ -448,6 +448,23 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestMarkedIndex: a field that an index finds objects by cannot be named in meta.secret, since the index would have the cipher text.
+func TestMarkedIndex(t *testing.T) {
+	tree := &schema.Type{Kind: schema.KindMap, Elem: &schema.Type{Kind: schema.KindAny}}
+	r := newRig(t, memory.New(), item(1, model.Field{Key: "meta", Type: tree}, model.Field{Key: "free", Type: text}))
+	nb := model.Open(r.w, r.reg, model.Options{Seal: func(context.Context, string, schema.Secret) (string, error) { return "ENC[]", nil }})
+	create := func(id, secret string) error {
+		_, err := nb.Create(t.Context(), r.object(map[string]any{"id": id, "topic": "t", "label": "hush", "free": "hush", "meta": map[string]any{"secret": []any{secret}}}), model.Write{})
+		return err
+	}
+	if err := create("a", "label"); model.CodeOf(err) != model.SecretRefused || !strings.Contains(err.Error(), "the index label") || strings.Contains(err.Error(), "hush") {
+		t.Errorf("an indexed field: %v", err)
+	}
+	if err := create("b", "free"); err != nil {
+		t.Errorf("another field: %v", err)
+	}
+}
+
 func TestStatusWakesNoWatch(t *testing.T) {
 	r := newRig(t, memory.New(), item(1))
 	first := r.create("a", "t")
