@@ -23,7 +23,7 @@ func cpu() time.Duration {
 func BenchmarkChangeOfOneObject(b *testing.B) {
 	m := runMany(b, 100_000)
 	defer m.stop()
-	time.Sleep(3 * time.Second)
+	m.awaitStatuses(b, 100_000) // which are written after the start
 	before, n := cpu(), 0
 	for b.Loop() {
 		n++

@@ -47,6 +47,23 @@ func (c countedWholes) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi
 	}
 }
 
+// awaitStatuses waits until the statuses of so many objects are in the store.
+func (m *manyObjects) awaitStatuses(tb testing.TB, n int) {
+	tb.Helper()
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		all, err := m.nb.StatusesOf(tb.Context(), "h1")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if len(all) == n {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			tb.Fatalf("%d of %d statuses are written", len(all), n)
+		}
+	}
+}
+
 // storeObjects fills a World with objects of the kind noop.
 func storeObjects(tb testing.TB, w engine.World, n int) *model.NB {
 	tb.Helper()

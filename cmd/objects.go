@@ -50,13 +50,13 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 // runs returns a function that tells whether a resource is in the graph that runs, by kind[name].
 // Before the run it is always false.
 // The answer is that of this moment; the next graph may have another.
-func runs(running *atomic.Pointer[mgmt.Engine]) func(resource string) bool {
-	return func(resource string) bool {
+func runs(running *atomic.Pointer[mgmt.Engine]) func(ctx context.Context, resource string) bool {
+	return func(ctx context.Context, resource string) bool {
 		e := running.Load()
 		if e == nil {
 			return false
 		}
-		_, err := e.Status(context.Background(), resource)
+		_, err := e.Status(ctx, resource)
 		return err == nil
 	}
 }

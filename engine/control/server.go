@@ -48,7 +48,7 @@ type Options struct {
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
 	// Hosts reads the hosts that share the store, for GET /v1/hosts; without it the answer is 404.
 	Hosts    func(context.Context) ([]hosts.Member, error)
-	Known    func(string) bool // whether a resource runs, by kind[name], for references of objects; nil for never
+	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
 	Version  string
 	StateDir string
 }

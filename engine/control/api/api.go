@@ -18,7 +18,7 @@ type Options struct {
 	// connection of the frame is that of the program itself, and may.
 	MayWrite func(httpd.Peer) bool
 	// Known reports whether the graph that runs has a resource, by table[id]: a reference may name one. nil is never.
-	Known func(resource string) bool
+	Known func(ctx context.Context, resource string) bool
 }
 
 // API answers the requests. Make it with New.
@@ -26,7 +26,7 @@ type Options struct {
 type API struct {
 	nb       *model.NB
 	mayWrite func(httpd.Peer) bool
-	known    func(resource string) bool
+	known    func(ctx context.Context, resource string) bool
 	frame    func() *httpd.Server // of the streams
 }
 
@@ -38,7 +38,7 @@ func New(o Options, frame func() *httpd.Server) *API {
 		a.mayWrite = httpd.Peer.Owner
 	}
 	if a.known == nil {
-		a.known = func(string) bool { return false }
+		a.known = func(context.Context, string) bool { return false }
 	}
 	return a
 }

@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -61,6 +63,9 @@ func (a *API) references(o *model.Object) (all []reference) {
 	for _, f := range o.Model().Fields() {
 		if v := o.Get(f.Key); v != nil {
 			before := len(all)
+			if senders, ok := v.(map[string]any); ok && f.Key == "recv" && o.Model().Kind() != "" {
+				a.sendersIn(senders, &all)
+			}
 			a.referencesIn(f, f.Type, v, &all)
 			for i := before; i < len(all); i++ {
 				all[i].field = f.Key
@@ -68,6 +73,16 @@ func (a *API) references(o *model.Object) (all []reference) {
 		}
 	}
 	return all
+}
+
+// sendersIn looks for the resources that an object of a kind receives values from.
+func (a *API) sendersIn(recv map[string]any, all *[]reference) {
+	for _, field := range slices.Sorted(maps.Keys(recv)) {
+		text, _ := recv[field].(string)
+		if ref, err := schema.ParseRef(text); err == nil {
+			a.refer(ref.Kind, ref.Name, all)
+		}
+	}
 }
 
 // referencesIn looks for references in a part of a field.

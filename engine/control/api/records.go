@@ -117,7 +117,7 @@ func (s *seen) dangling(ctx context.Context, o *model.Object) (faults []Fault, e
 			if err != nil && model.CodeOf(err) == "" {
 				return nil, err
 			}
-			there = model.CodeOf(err) != model.NotFound || s.api.known(name)
+			there = model.CodeOf(err) != model.NotFound || s.api.known(ctx, name)
 			if len(s.there) < maxSeen {
 				s.there[name] = there
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -382,7 +383,7 @@ func TestDump(t *testing.T) {
 
 // TestDangling: check tells references to nothing, and takes the word of the program for resources that are no objects.
 func TestDangling(t *testing.T) {
-	r := newRig(t, api.Options{Known: func(resource string) bool { return resource == "port[yaml]" }}, port(t))
+	r := newRig(t, api.Options{Known: func(_ context.Context, resource string) bool { return resource == "port[yaml]" }}, port(t))
 	for id, peer := range map[string]string{"1": "2", "2": "none", "3": "yaml"} {
 		r.want(t, 201, "POST", ports, fmt.Sprintf(`{"id": %q, "mac": "m", "peer": %q}`, id, peer))
 	}
@@ -391,6 +392,23 @@ func TestDangling(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(checked) != 1 || len(checked[0].Faults) != 1 || checked[0].Faults[0].ID != "2" || checked[0].Faults[0].Field != "peer" || checked[0].Faults[0].Code != model.RefNotFound {
+		t.Errorf("%+v", checked)
+	}
+}
+
+// TestDanglingSenders: check tells senders of values that are not there, for objects of kinds.
+func TestDanglingSenders(t *testing.T) {
+	r := newRig(t, api.Options{Known: func(_ context.Context, resource string) bool { return resource == "note[yaml]" }}, define(t, model.Spec{
+		Name: "note", Table: "note", Kind: "note", Fields: []model.Field{{Key: "recv", Type: &schema.Type{Kind: schema.KindMap, Elem: text}}},
+	}))
+	for id, from := range map[string]string{"1": "note[2].out", "2": "note[none].out", "3": "note[yaml].out"} {
+		r.want(t, 201, "POST", "/v1/api/note", fmt.Sprintf(`{"id": %q, "recv": {"text": %q}}`, id, from))
+	}
+	var checked []api.Checked
+	if err := json.Unmarshal([]byte(r.want(t, 200, "GET", "/v1/api:check", "").body), &checked); err != nil {
+		t.Fatal(err)
+	}
+	if len(checked) != 1 || len(checked[0].Faults) != 1 || checked[0].Faults[0].ID != "2" || checked[0].Faults[0].Field != "recv" {
 		t.Errorf("%+v", checked)
 	}
 }
