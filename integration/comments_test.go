@@ -39,6 +39,7 @@ var risen = map[string]float64{
 	"resources/password":                15.0,
 	"resources/ssh":                     15.0,
 	"resources/ssh/sshtest":             15.0,
+	"resources/svc":                     15.0,
 	"resources/sysctl":                  15.0,
 }
 

@@ -12,6 +12,7 @@ import (
 
 // step is one change, and the calls that make it.
 type step struct {
+	// change is told before the calls are made, so that a plan and a run tell the same.
 	change engine.Change
 	boot   []*virtual.Fn[backends.BootArgs, virtual.Nothing] // about what happens at boot
 	act    *virtual.Fn[backends.UnitArgs, virtual.Nothing]   // about now; nil for nothing
@@ -20,6 +21,7 @@ type step struct {
 // CheckApply compares the service with the wanted state, and makes it so. Startup comes first: a
 // masked service cannot be started.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	// Watch looks at the service too, and must not take a half-made change for an event.
 	if err := r.seen.Lock(ctx); err != nil {
 		return false, err
 	}
@@ -34,6 +36,8 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	r.seen.known(info)
+	// A package manager that is at work may be about to install the service. Then the resource
+	// waits, and does not fail.
 	if info == nil && (r.State == Running || r.Startup == Enabled) {
 		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
@@ -44,16 +48,20 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	for _, s := range steps {
 		r.Handle().Change(s.change)
 	}
+	// A service that is right has not lost its state in vain.
 	if len(steps) == 0 {
 		r.seen.vain = 0
 	}
 	if len(steps) == 0 {
 		return true, nil
 	}
+	// A service with nothing to do waits for nothing, so this question comes last.
 	if err := r.awaited(info); err != nil || !apply {
 		return false, err
 	}
 	err = r.take(ctx, m, steps)
+	// The look tells whether the change has lasted. It is made after an error too, since a part
+	// may have been done.
 	now, lerr := r.look(ctx, m)
 	// Another client has stopped or disabled it meanwhile, or it did not last.
 	lost := state(now) != Running && r.State == Running && (err == nil || state(info) == Running)
@@ -81,6 +89,8 @@ func (r *Res) overtaken(now *backends.Info) bool {
 	return r.seen.vain <= vain
 }
 
+// take makes the steps in their order. The first error ends it: a service that can't be unmasked
+// can't be started.
 func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 	for _, s := range steps {
 		if err := r.boot(ctx, m, s.boot); err != nil {
@@ -100,6 +110,7 @@ func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 // told when no other resource alters something any more.
 func (r *Res) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) error {
 	shared, later := r.Handle().Shared.(*shared)
+	// A manager without such a call reads its files by itself, and has nothing to be told.
 	later = later && m.Needs(backends.Reread.Name()) == nil
 	for _, call := range calls {
 		if _, _, err := call.Call(ctx, m, backends.BootArgs{UnitArgs: r.Args(), Later: later}); err != nil {
@@ -121,6 +132,7 @@ func (r *Res) steps(ctx context.Context, m *virtual.Module, info *backends.Info)
 	if from := startup(info); r.Startup != "" && from != r.Startup {
 		steps = append(steps, step{change: engine.Change{Field: "startup", From: from, To: r.Startup}, boot: boot(from, r.Startup)})
 	}
+	// A step about the state comes after that about the boot; see CheckApply.
 	state := state(info)
 	switch {
 	case r.State == Running && state != Running && r.Handle().Refresh():
@@ -147,6 +159,7 @@ func (r *Res) refresh(ctx context.Context, m *virtual.Module) (step, error) {
 	if r.OnRefresh == Restart {
 		return done("restarted, as refresh says", backends.Restart)
 	}
+	// This manager can't be asked. Its own call decides.
 	if m.Needs(backends.CanReload.Name()) != nil {
 		return done("reloaded, or restarted if it cannot reload", backends.Reload)
 	}
@@ -165,6 +178,7 @@ func (r *Res) refresh(ctx context.Context, m *virtual.Module) (step, error) {
 // boot returns the calls that change the start at boot. An unmasked service may be enabled or
 // not, so the call after that is made in any case.
 func boot(from, to string) (calls []*virtual.Fn[backends.BootArgs, virtual.Nothing]) {
+	// To mask a service also ends its start at boot, so no other call is needed.
 	if to == Masked {
 		return append(calls, backends.Mask)
 	}

@@ -12,6 +12,8 @@ import (
 
 // Leaving reports whether the service is to be stopped, or not started any more.
 func (r *Res) Leaving() bool {
+	// A stopped service comes before the things that it uses go, and a running one after they are
+	// there.
 	return r.State == Stopped || r.State == "" && (r.Startup == Disabled || r.Startup == Masked)
 }
 
@@ -46,6 +48,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	name, unit := backends.BaseName(r.Name()), backends.UnitName(r.Name())
 	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), name))
 	exact := func(p string) { w.Ask = append(w.Ask, traits.FileUID(w.Base(), p)) }
+	// Nothing is asked of the disk: the folders are those in which a manager looks.
 	folders := edges.UnitFolders
 	if r.Session {
 		folders = edges.UserUnitFolders
@@ -59,6 +62,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 		return w, nil
 	}
 	if r.State != Stopped { // a stopped service does not care, or is stopped so that they can go
+		// An instance of a template, such as getty@tty1, uses the account of the template.
 		plain, _, _ := strings.Cut(name, "@")
 		w.Account(plain, plain)
 	}

@@ -29,12 +29,15 @@ const (
 type shared struct {
 	life   context.Context // of open: it ends when mgmt does
 	reread func(context.Context) error
-	turn   systemd1.Turn
-	locks  pkglock.Waits // of package managers
+	// turn makes one call of several at the same time; see host.
+	turn  systemd1.Turn
+	locks pkglock.Waits // of package managers
 
-	mu  sync.Mutex
+	mu sync.Mutex
+	// due says that something was altered of which the manager does not know.
 	due bool
-	by  weak.Pointer[engine.Init] // of who altered something last
+	// by is weak, since a resource may have left the graph, and must not be kept for a log line.
+	by weak.Pointer[engine.Init] // of who altered something last
 }
 
 // host is the host of a service that shares something: calls at the same time that have the
@@ -51,8 +54,10 @@ func (h host) Turn() *systemd1.Turn { return h.turn }
 
 // Shared is what services of one manager have in common.
 func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	// A resource of its own asks for all of them, since each other one may leave the graph.
 	like := &Res{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind())}
 	provider := r.Backend()
+	// Each manager has one value, and so has each session.
 	return fmt.Sprintf("svc:%s:%t", provider, r.Session), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
 		s := &shared{life: ctx, locks: pkglock.Waits{Life: ctx, Clock: engine.ClockOf(h)}}
 		like.Keep(&engine.Init{Host: host{h, &s.turn}})
@@ -97,6 +102,7 @@ func (s *shared) End() {
 // Close tells the manager what it has not been told.
 func (s *shared) Close() error {
 	s.locks.Close()
+	// The life has ended by now, and the manager still has to be told.
 	return s.tell(context.WithoutCancel(s.life), closeTime)
 }
 
@@ -107,6 +113,7 @@ func (s *shared) tell(ctx context.Context, most time.Duration) error {
 	}
 	s.mu.Lock()
 	due := s.due
+	// What is altered during the call sets it again.
 	s.due = false
 	s.mu.Unlock()
 	if !due {

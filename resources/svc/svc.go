@@ -65,7 +65,9 @@ type Res struct {
 	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"The effect of a notification on a running service: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
 	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
+	// Backed chooses the backend and keeps the handle.
 	virtualkind.Backed
+	// seen is what Watch and CheckApply know together. It is of one life of the resource.
 	seen  *seen
 	locks []pkglock.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
 }
@@ -99,6 +101,7 @@ func (r *Res) Needs() []string {
 		need = append(need, backends.Mask.Name())
 	}
 	switch r.OnRefresh {
+	// A backend that can reload has to say of a service whether that can.
 	case Reload:
 		need = append(need, backends.Reload.Name(), backends.CanReload.Name())
 	case Restart:
@@ -184,6 +187,7 @@ func (r *Res) as(name string, info *backends.Info) engine.Res {
 	return is
 }
 
+// state returns the state in the words of the parameter. An unknown service is a stopped one.
 func state(info *backends.Info) string {
 	if info != nil && info.Running {
 		return Running
@@ -197,6 +201,8 @@ const (
 	maskedUntilBoot = "masked until the next boot"
 )
 
+// startup returns the start at boot in the words of the parameter, or one of the two states that
+// pass. A manager that knows no masking leaves Masked nil.
 func startup(info *backends.Info) string {
 	passing := info != nil && info.Passing != nil && *info.Passing
 	switch {
@@ -248,6 +254,7 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	undo.SetName(r.Name())
 	undo.MetaParams().Backend = r.Backend()
 	was, _ := before.(*Res)
+	// There was no such service. It is not removed: that belongs to its package.
 	if before == nil {
 		was = &Res{State: Stopped, Startup: Disabled}
 	}

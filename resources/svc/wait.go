@@ -21,6 +21,7 @@ const free = 10 * time.Second
 // returns nil where nothing stands in the way. A service of a session belongs to no package
 // manager.
 func (r *Res) awaited(info *backends.Info) error {
+	// The job is named in the text, so a user can see it in the list of the manager's jobs.
 	if info != nil && info.Job != nil {
 		return &engine.WaitError{For: *info.Job, Again: again}
 	}
@@ -31,6 +32,7 @@ func (r *Res) awaited(info *backends.Info) error {
 	if locks == nil {
 		locks = pkglock.Locks()
 	}
+	// Who holds a lock is asked of the kernel, and no lock is taken for that.
 	held := func() *pkglock.Holder { return pkglock.Held(locks) }
 	if by := held(); by != nil {
 		if shared, ok := r.Handle().Shared.(*shared); ok {
