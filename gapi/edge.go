@@ -14,7 +14,7 @@ import (
 // link is one edge between two vertices. A large graph has many: it takes 16 bytes.
 type link struct {
 	from, to        int32 // vertices of the graph
-	how             int32 // in builder.hows
+	how             int32 // see builder.howOf
 	notify, implied bool
 	by              graph.Owner
 }
@@ -34,6 +34,18 @@ func (b *builder) link(l link, h how) {
 	l.how = int32(len(b.hows) - 1)
 	b.links = append(b.links, l)
 }
+
+// howOf says how a link was declared. Edges that were declared by themselves are many, and say it themselves: of edge i, how is ^i.
+func (b *builder) howOf(l link) how {
+	if l.how >= 0 {
+		return b.hows[l.how]
+	}
+	e := &b.d.Edges[^l.how]
+	return how{name: e.Name, word: "edge", pos: e.Pos}
+}
+
+// said returns the word for an edge, with its name.
+func (h how) said() string { return strings.TrimSpace(h.word + " " + h.name) }
 
 // references makes the edges that a resource declares by itself.
 func (b *builder) references(it *item) {
@@ -68,14 +80,13 @@ func (b *builder) refer(it *item, refs []RefDecl, word string, l link) {
 
 // connect makes the edges that were declared by themselves.
 func (b *builder) connect() {
-	b.hows = slices.Grow(b.hows, len(b.d.Edges))
-	for _, e := range b.d.Edges {
+	for i := range b.d.Edges {
+		e := &b.d.Edges[i]
 		var nobody item
 		from, ok1 := b.resolve(&nobody, e.From, orPos(e.FromPos, e.Pos), "from")
 		to, ok2 := b.resolve(&nobody, e.To, orPos(e.ToPos, e.Pos), "to")
 		if ok1 && ok2 {
-			word := strings.TrimSpace("edge " + e.Name)
-			b.link(link{from: from, to: to, notify: e.Notify}, how{name: e.Name, word: word, pos: e.Pos})
+			b.links = append(b.links, link{from: from, to: to, notify: e.Notify, how: ^int32(i)})
 		}
 	}
 }
@@ -191,10 +202,10 @@ type owned struct {
 }
 
 func (b *builder) joinOne(g *engine.Graph, l link) {
-	h := &b.hows[l.how]
+	h := b.howOf(l)
 	if l.from == l.to {
 		it := b.first[l.from]
-		b.errorf(it, h.pos, "%s: %s can't come before itself", h.word, it.id)
+		b.errorf(it, h.pos, "%s: %s can't come before itself", h.said(), it.id)
 		return
 	}
 	b.unheard(l)
@@ -207,11 +218,11 @@ func (b *builder) unheard(l link) {
 	if !l.notify {
 		return
 	}
-	h, to := &b.hows[l.how], b.first[l.to]
+	h, to := b.howOf(l), b.first[l.to]
 	if to.info != nil && !to.info.Abilities.Refreshable {
 		b.add(schema.Diagnostic{
 			Severity: schema.Warning, Pos: h.pos, Resource: b.first[l.from].id,
-			Message: h.word + ": " + to.id + " can't refresh, so notifying it does nothing",
+			Message: h.said() + ": " + to.id + " can't refresh, so notifying it does nothing",
 		})
 	}
 }
@@ -266,7 +277,7 @@ func (b *builder) cycle(c *graph.CycleError) {
 			continue
 		}
 		h := b.howBetween(c.Edges[i])
-		d.Related = append(d.Related, schema.Related{Pos: h.pos, Message: shown(c.Path[i]) + " -> " + shown(c.Path[i+1]) + " (" + h.word + ")"})
+		d.Related = append(d.Related, schema.Related{Pos: h.pos, Message: shown(c.Path[i]) + " -> " + shown(c.Path[i+1]) + " (" + h.said() + ")"})
 	}
 	d.Pos = d.Related[0].Pos
 	b.add(d)
@@ -298,9 +309,9 @@ func (b *builder) howBetween(e graph.Edge) how {
 			continue
 		}
 		if !l.implied {
-			return b.hows[l.how]
+			return b.howOf(l)
 		}
-		found = b.hows[l.how]
+		found = b.howOf(l)
 	}
 	return found
 }

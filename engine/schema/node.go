@@ -16,7 +16,8 @@ func (p Pos) String() string {
 	if p.Line == 0 {
 		return p.File
 	}
-	text := make([]byte, 0, len(p.File)+len(":12345:12345"))
+	var room [128]byte // for most files, so that nothing but the text itself takes memory
+	text := room[:0]
 	if p.File != "" {
 		text = append(append(text, p.File...), ':')
 	}
