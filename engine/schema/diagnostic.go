@@ -37,6 +37,7 @@ type Diagnostic struct {
 	Pos        Pos
 	Resource   string // kind[name], when the finding is about one
 	Path       string // of the field inside the resource, when it is about one
+	Class      string // a stable name of the sort of fault, such as E_MAP_KEY; empty where it has none
 	Message    string // what is wrong; no position, no final stop
 	Suggestion string // the word that was probably meant, or empty
 	Related    []Related
@@ -50,7 +51,7 @@ type Related struct {
 	Message string
 }
 
-// String returns "file:line:col: message (did you mean "x"?)", and each related
+// String returns "file:line:col: message (did you mean "x"?) [CLASS]", and each related
 // place on an indented line of its own.
 func (d Diagnostic) String() string {
 	var b strings.Builder
@@ -63,6 +64,9 @@ func (d Diagnostic) String() string {
 	b.WriteString(d.Message)
 	if d.Suggestion != "" {
 		fmt.Fprintf(&b, " (did you mean %q?)", d.Suggestion)
+	}
+	if d.Class != "" {
+		b.WriteString(" [" + d.Class + "]")
 	}
 	for _, r := range d.Related {
 		b.WriteString("\n    ")

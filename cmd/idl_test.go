@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// idlRun runs one verb, and returns its code and what it has written.
+func idlRun(args ...string) (code int, out, problems string) {
+	var o, e bytes.Buffer
+	a := &app{in: strings.NewReader(""), out: &o, err: &e}
+	code = a.main(context.Background(), append([]string{"idl"}, args...))
+	return code, o.String(), e.String()
+}
+
+// TestIDLExample: the pack of the example is that of its definitions.
+func TestIDLExample(t *testing.T) {
+	code, out, problems := idlRun("check", "../examples/aws/idl", "--out-pack=../examples/aws/pack")
+	if code != 0 {
+		t.Errorf("%d: %s%s\nrun mgmt idl build, as examples/aws/README.md says", code, out, problems)
+	}
+}
+
+// TestIDLVerbs builds, checks, alters and removes definitions.
+func TestIDLVerbs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "My-Pack")
+	defs, pack, stubs := filepath.Join(dir, "idl"), filepath.Join(dir, "pack"), filepath.Join(dir, "provider")
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(defs, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("net/a.go", "package net\n\nimport \"github.com/reactivegraph/mgmt/idl\"\n\ntype A struct {\n\tidl.NamedResource\n\tSize float64\n}\n")
+	write("net/b.go", "package net\n\ntype B struct {\n\tSize float64\n}\n")
+	outs := []string{"--out-pack=" + pack, "--out-provider=" + stubs}
+	run := func(want int, contains string, args ...string) {
+		t.Helper()
+		code, out, problems := idlRun(args...)
+		if code != want || !strings.Contains(out+problems, contains) {
+			t.Errorf("%v: %d, want %d and %q\n%s%s", args, code, want, contains, out, problems)
+		}
+	}
+	run(2, "missing "+pack, append([]string{"check", defs}, outs...)...)
+	run(0, "wrote "+filepath.Join(stubs, "net/a_stub.go"), append([]string{"build", defs}, outs...)...)
+	run(0, "", append([]string{"check", defs}, outs...)...)
+	run(0, `"token": "my-pack:net:A"`, "schema", defs)
+	run(0, `"token": "aws:net:A"`, "schema", defs, "--package=aws")
+	run(0, "## my-pack:net:a", "docs", defs)
+	run(1, "give --out-pack", "build", defs)
+	run(1, "there is no target", "build", defs, "--out=pyton=x")
+	run(0, "", "diff", defs, defs)
+	run(0, "", "fmt", "--check", defs)
+
+	old := filepath.Join(dir, "old")
+	if err := os.CopyFS(old, os.DirFS(defs)); err != nil {
+		t.Fatal(err)
+	}
+	write("net/a.go", "package net\nimport \"github.com/reactivegraph/mgmt/idl\"\ntype A struct {\n idl.NamedResource\n Size float64\n More int\n}\nfunc F() {}\n")
+	before := idlTree(t, dir)
+	run(1, filepath.Join(defs, "net/a.go")+":6:2: A.More: int is not supported; numbers are float64 [E_BAD_PRIMITIVE]", append([]string{"build", defs}, outs...)...)
+	if after := idlTree(t, dir); after != before {
+		t.Error("something was written in spite of an error")
+	}
+	run(2, "a.go", "fmt", "--check", defs)
+	run(0, "a.go", "fmt", defs)
+	write("net/a.go", "package net\n\nimport \"github.com/reactivegraph/mgmt/idl\"\n\ntype A struct {\n\tidl.NamedResource\n\tSize float64\n\tMore float64\n}\n")
+	run(4, "breaking    net.A.more: the property is new, and required", "diff", old, defs)
+	run(4, `"level": "breaking"`, "diff", defs, old, "-o", "json", "--package=x")
+	if err := os.Remove(filepath.Join(defs, "net/b.go")); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "removed "+filepath.Join(pack, "net/b.ts"), append([]string{"build", defs}, outs...)...)
+}
+
+// idlTree is all files of a folder with their texts.
+func idlTree(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		b.WriteString(path + "\n" + string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,160 @@
+package generate
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Drift is how the files of a folder differ from the generated ones, each list in the order of
+// the paths.
+type Drift struct {
+	Changed []string // they have another text
+	Missing []string
+	Stale   []string // they were generated, and their definitions are gone
+}
+
+// Empty reports whether nothing differs.
+func (d Drift) Empty() bool { return len(d.Changed)+len(d.Missing)+len(d.Stale) == 0 }
+
+// Compare says how a folder differs from the files. A folder that is not there is an empty one.
+func Compare(dir string, files Files) (Drift, error) {
+	var d Drift
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.Missing = slices.Sorted(maps.Keys(files))
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := root.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			d.Missing = append(d.Missing, name)
+		case err != nil:
+			return d, err
+		case !bytes.Equal(text, files[name]):
+			d.Changed = append(d.Changed, name)
+		}
+	}
+	d.Stale, err = stale(root, files)
+	return d, err
+}
+
+// stale finds the files that were generated and are not any more. Hidden folders and installed
+// packages of others are passed over.
+func stale(root *os.Root, files Files) ([]string, error) {
+	var found []string
+	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
+			return fs.SkipDir
+		case !e.Type().IsRegular() || files[name] != nil:
+			return nil
+		}
+		ours, err := generatedFile(root, name)
+		if ours {
+			found = append(found, name)
+		}
+		return err
+	})
+	return found, err
+}
+
+// generatedFile reports whether a file begins with the mark. JSON has no comments, and has it
+// in its first key.
+func generatedFile(root *os.Root, name string) (bool, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(bufio.NewReader(f), 256))
+	if err != nil {
+		return false, err
+	}
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	if bytes.Equal(bytes.TrimSpace(first), []byte("{")) {
+		first, _, _ = bytes.Cut(rest, []byte("\n"))
+	}
+	return bytes.Contains(first, []byte(mark)), nil
+}
+
+// Sync brings a folder to the files. It writes the files that differ, and removes others whose
+// definitions are gone, with folders that become empty. Files that it has not generated stay,
+// but for one of a name that is generated. All new texts are on the disk before the first file
+// is replaced, and each is replaced at once. After an error some files may be new.
+func Sync(dir string, files Files) (Drift, error) {
+	d, err := Compare(dir, files)
+	if err != nil || d.Empty() {
+		return d, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return d, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return d, err
+	}
+	defer root.Close()
+	writes := slices.Concat(d.Changed, d.Missing)
+	for i, name := range writes {
+		if err := stage(root, name, files[name]); err != nil {
+			for _, staged := range writes[:i+1] {
+				_ = root.Remove(staged + stagedSuffix)
+			}
+			return d, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for _, name := range writes {
+		if err := root.Rename(name+stagedSuffix, name); err != nil {
+			return d, err
+		}
+	}
+	for _, name := range d.Stale {
+		if err := root.Remove(name); err != nil {
+			return d, err
+		}
+		for up := path.Dir(name); up != "." && root.Remove(up) == nil; up = path.Dir(up) {
+		} // until a folder is not empty
+	}
+	return d, nil
+}
+
+// stagedSuffix is behind the name of a file that is not in its place yet. No target writes a
+// file of such a name.
+const stagedSuffix = ".new~"
+
+// stage writes a text next to its place, and has it on the disk when it returns.
+func stage(root *os.Root, name string, text []byte) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name+stagedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Replace puts a new text into the place of a file, at once.
+func Replace(root *os.Root, name string, text []byte) error {
+	if err := stage(root, name, text); err != nil {
+		return err
+	}
+	return root.Rename(name+stagedSuffix, name)
+}

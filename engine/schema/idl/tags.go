@@ -1,0 +1,289 @@
+package idl
+
+import (
+	"errors"
+	"go/ast"
+	"go/token"
+	"math"
+	"reflect"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// options is the tag of one field.
+type options struct {
+	name                            string
+	optional, out, replaces, secret bool
+	deprecated                      string
+	given                           map[string]string // the constraints, by their words
+}
+
+// flags are the options without a value.
+var flags = []string{"optional", "out", "replaces", "replace", "secret"}
+
+// valued are the options with a value. All but name and deprecated are constraints.
+var valued = []string{"name", "deprecated", "min", "max", "minLen", "maxLen", "minItems", "maxItems", "format", "default", "regex"}
+
+// tag reads the tag of a field. It reports whether the field can be judged further.
+func (r *reader) tag(field *ast.Field, at token.Pos, name string) (*options, bool) {
+	o := &options{given: map[string]string{}}
+	text, good := r.text(field, at, name)
+	for _, item := range items(text) {
+		good = r.item(o, at, name, strings.TrimSpace(item)) && good
+	}
+	return o, good
+}
+
+// text returns the options of a tag as they are written.
+func (r *reader) text(field *ast.Field, at token.Pos, name string) (string, bool) {
+	if field.Tag == nil {
+		return "", true
+	}
+	raw, err := strconv.Unquote(field.Tag.Value)
+	if err != nil {
+		return "", true // Go has said so
+	}
+	text, ok := reflect.StructTag(raw).Lookup(r.c.o.Tag)
+	if !ok {
+		r.fail(ETagSyntax, at, name, "the tag has no options that can be read; write it as `%s:\"optional\"`", r.c.o.Tag)
+	}
+	return text, ok
+}
+
+// items parts a tag at its commas. A pattern takes the rest, since it may hold commas.
+func items(text string) []string {
+	if text == "" {
+		return nil
+	}
+	head, pattern, found := strings.Cut(","+text, ",regex=")
+	var list []string
+	if head != "" {
+		list = strings.Split(head[1:], ",")
+	}
+	if found {
+		list = append(list, "regex="+pattern)
+	}
+	return list
+}
+
+// item reads one option.
+func (r *reader) item(o *options, at token.Pos, name, item string) bool {
+	word, value, hasValue := strings.Cut(item, "=")
+	canonical := word
+	if word == "replace" {
+		canonical = "replaces"
+	}
+	isFlag := slices.Contains(flags, word)
+	switch {
+	case !isFlag && !slices.Contains(valued, word):
+		hint := "the options are " + strings.Join(slices.Concat(flags, valued), ", ")
+		if near := schema.Nearest(word, slices.Concat(flags, valued)); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		r.fail(ETagUnknown, at, name, "the option %q is not known; %s", word, hint)
+		return false
+	case isFlag == hasValue:
+		r.fail(ETagSyntax, at, name, "the option %s %s", word, map[bool]string{true: "takes no value", false: "needs a value: " + word + "=..."}[isFlag])
+		return false
+	}
+	if _, twice := o.given[canonical]; twice {
+		r.fail(ETagDuplicate, at, name, "the option %s is there twice; leave one", canonical)
+		return false
+	}
+	o.given[canonical] = value
+	switch canonical {
+	case "optional":
+		o.optional = true
+	case "out":
+		o.out = true
+	case "replaces":
+		o.replaces = true
+	case "secret":
+		o.secret = true
+	case "deprecated":
+		o.deprecated = value
+	case "name":
+		o.name = value
+		if !plainName(value) {
+			r.fail(ETagName, at, name, "%q is no name of a property; it begins with a letter, and has letters, digits and _", value)
+			return false
+		}
+	}
+	return true
+}
+
+// constrain takes the constraints in a fixed order, so the first fault of a tag is always the
+// same one. On a list or a map, a constraint is for each element, but for minItems and
+// maxItems. It applies the constraints of a tag to the type of a property, and reports whether
+// all are right.
+func (r *reader) constrain(at token.Pos, f *Field, o *options) bool {
+	whole, leaf := f.Shape.Type, f.Shape
+	for leaf.Elem != nil {
+		leaf = leaf.Elem
+	}
+	text := leaf.Type.Kind == schema.KindString && leaf.Decl == nil
+	for _, rule := range []struct {
+		word string
+		fits bool
+		set  func(value string) *fault
+	}{
+		{"min", leaf.Type.Kind == schema.KindFloat, func(v string) *fault { return floatBound(v, &leaf.Type.FloatMin) }},
+		{"max", leaf.Type.Kind == schema.KindFloat, func(v string) *fault { return floatBound(v, &leaf.Type.FloatMax) }},
+		{"minLen", text, func(v string) *fault { return countBound(v, &leaf.Type.Min) }},
+		{"maxLen", text, func(v string) *fault { return countBound(v, &leaf.Type.Max) }},
+		{"minItems", f.Shape.Elem != nil, func(v string) *fault { return countBound(v, &whole.Min) }},
+		{"maxItems", f.Shape.Elem != nil, func(v string) *fault { return countBound(v, &whole.Max) }},
+		{"format", text, func(v string) *fault { return textFormat(v, leaf.Type) }},
+		{"regex", text, func(v string) *fault { return pattern(v, leaf.Type) }},
+		{"secret", text || leaf.Type.Kind == schema.KindAny, func(string) *fault { leaf.Type.Secret = true; return nil }},
+		{"default", f.Optional && r.decl.Kind == DeclResource && f.Shape.Elem == nil, func(v string) *fault { return f.setDefault(v) }},
+	} {
+		value, given := o.given[rule.word]
+		var wrong *fault
+		switch {
+		case !given:
+			continue
+		case f.Out && rule.word != "secret":
+			wrong = faultf(EConstraintOut, "the provider sets an output, so nothing checks %s; remove it", rule.word)
+		case !rule.fits && rule.word == "default":
+			wrong = faultf(EDefault, "only an optional bool, float64, string or enum of a resource has a default; remove it")
+		case !rule.fits:
+			wrong = faultf(EConstraintType, "%s is not for a property of this type; remove it", rule.word)
+		default:
+			wrong = rule.set(value)
+		}
+		if wrong != nil {
+			r.fail(wrong.class, at, f.Name, "%s", wrong.text)
+			return false
+		}
+	}
+	if crossed(leaf.Type.FloatMin, leaf.Type.FloatMax) || crossed(leaf.Type.Min, leaf.Type.Max) || crossed(whole.Min, whole.Max) {
+		r.fail(EConstraintValue, at, f.Name, "the least value is above the greatest; no value would be right")
+		return false
+	}
+	return true
+}
+
+// crossed reports whether no number is within two bounds.
+func crossed[N int64 | float64](lo, hi *N) bool { return lo != nil && hi != nil && *lo > *hi }
+
+// floatBound reads a bound of a number. JSON has neither an infinite number nor one that is not
+// a number.
+func floatBound(text string, to **float64) *fault {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return faultf(EConstraintValue, "%q is no number; write one such as 1 or 0.5", text)
+	}
+	*to = &n
+	return nil
+}
+
+// countBound reads a bound of a length.
+func countBound(text string, to **int64) *fault {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return faultf(EConstraintValue, "%q is no length; write a whole number such as 10", text)
+	}
+	*to = new(int64(n))
+	return nil
+}
+
+// textFormat takes a notation of package schema by its name.
+func textFormat(name string, t *schema.Type) *fault {
+	if _, ok := schema.Formats[name]; !ok {
+		return faultf(EConstraintValue, "there is no format %q; docs/reference/types.md has the formats", name)
+	}
+	t.Format = name
+	return nil
+}
+
+// pattern takes a regular expression that Go and ECMAScript read alike.
+func pattern(text string, t *schema.Type) *fault {
+	_, err := regexp.Compile(text)
+	if e, ok := errors.AsType[*syntax.Error](err); ok && e.Code != syntax.ErrInvalidPerlOp && e.Code != syntax.ErrInvalidEscape {
+		return faultf(EConstraintValue, "%q is no regular expression: %v", text, err)
+	}
+	if err := schema.CheckPattern(text); err != nil {
+		return faultf(ERegexPortable, "%v; write it with groups and classes that both have", err)
+	}
+	t.Pattern = text
+	return nil
+}
+
+// setDefault reads a default in the notation of its type.
+func (f *Field) setDefault(text string) *fault {
+	wrong := faultf(EDefault, "the default %q is no value of the property", text)
+	switch t := f.Shape.Type; {
+	case t.Secret:
+		return faultf(EDefault, "a secret has no default, since everybody could read it; remove it")
+	case f.Shape.Decl != nil && f.Shape.Decl.Kind == DeclEnum:
+		if !slices.ContainsFunc(f.Shape.Decl.Values, func(d *Decl) bool { return d.Value == text }) {
+			return wrong
+		}
+		f.Default = text
+	case t.Kind == schema.KindString:
+		f.Default = text
+	case t.Kind == schema.KindBool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return wrong
+		}
+		f.Default = b
+	case t.Kind == schema.KindFloat:
+		var n *float64
+		if floatBound(text, &n) != nil {
+			return wrong
+		}
+		f.Default = *n
+	default:
+		return faultf(EDefault, "only an optional bool, float64, string or enum of a resource has a default; remove it")
+	}
+	return nil
+}
+
+// abilities reads the tag of a marker: the abilities of the provider for the type.
+func (r *reader) abilities(field *ast.Field, at token.Pos, name string) {
+	text, ok := r.text(field, at, name)
+	if !ok {
+		return
+	}
+	given := map[string]bool{}
+	for _, item := range items(text) {
+		word, value, _ := strings.Cut(strings.TrimSpace(item), "=")
+		switch {
+		case given[word]:
+			r.fail(ETagDuplicate, at, name, "the option %s is there twice; leave one", word)
+		case word == "batch":
+			n, err := strconv.ParseUint(value, 10, 16)
+			if err != nil || n < 2 {
+				r.fail(ETagSyntax, at, name, "batch needs the greatest number of calls at once, such as batch=20")
+			}
+			r.decl.Batch = int(n)
+		case value != "" || !r.decl.able(word):
+			r.fail(ETagUnknown, at, name, "the option %q of a resource is not known; the options are createBeforeDelete, watch, list, refresh and batch=N", item)
+		}
+		given[word] = true
+	}
+}
+
+// able sets an ability by its word, and reports whether there is such a word.
+func (d *Decl) able(word string) bool {
+	switch word {
+	case "createBeforeDelete":
+		d.CreateFirst = true
+	case "watch":
+		d.Watch = true
+	case "list":
+		d.List = true
+	case "refresh":
+		d.Refresh = true
+	default:
+		return false
+	}
+	return true
+}
