@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -182,9 +183,7 @@ func (f *idlFlags) outputs(p *idl.Package) ([]idlOutput, error) {
 		if i < 0 {
 			all, i = append(all, idlOutput{dir, generate.Files{}}), len(all)
 		}
-		for name, text := range files {
-			all[i].files[name] = text
-		}
+		maps.Copy(all[i].files, files)
 	}
 	return all, nil
 }

@@ -106,7 +106,7 @@ func (s *script) line(line string) {
 	if m := ctorLine.FindStringSubmatch(line); m != nil && s.class != "" {
 		var names []string
 		optional := false
-		for _, arg := range strings.Split(m[1], ", ") {
+		for arg := range strings.SplitSeq(m[1], ", ") {
 			name, rest, _ := strings.Cut(arg, ":")
 			names = append(names, strings.TrimSuffix(name, "?"))
 			optional = strings.HasSuffix(rest, " = {}") || strings.HasSuffix(name, "?")
