@@ -1,5 +1,14 @@
 package cmd
 
+// Laws of the verbs of idl:
+//
+//   - Definitions are read below one folder, and outputs are written below those that the
+//     flags name. No other file is touched.
+//   - A verb that finds a fault in definitions ends with code 1 and writes nothing.
+//   - Findings go to standard error. Lists of files, schemas and pages are results.
+//   - Two runs over the same definitions write the same bytes, on every system.
+//   - None of them asks the network, a daemon or the go command.
+
 import (
 	"bytes"
 	"cmp"
