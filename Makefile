@@ -1,3 +1,4 @@
+# make typescript  bin/mgmt-ts, which runs programs in TypeScript for mgmt, from a module of its own
 # make run     builds mgmt and shows it at work in a temporary folder
 # make test    every test, from a fresh checkout
 # make build   bin/mgmt, one static file
@@ -32,13 +33,16 @@ BOOTED  := ./integration/hosts ./integration/machines
 # The race detector needs a C compiler. Without one the same tests run, without it.
 RACE := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && echo -race)
 
-.PHONY: help build docker run test integration race lint bench soak packages release docs check tools clean
+.PHONY: help build docker typescript run test integration race lint bench soak packages release docs check tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
 
 docker:
 	CGO_ENABLED=0 $(GO) -C docker build -trimpath -tags grpcnotrace -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
+
+typescript:
+	CGO_ENABLED=0 $(GO) -C typescript build -trimpath -ldflags '-s -w' -o ../bin/mgmt-ts ./mgmt-ts
 
 run: build
 	@.ci/demo bin/mgmt
@@ -47,6 +51,7 @@ test: tools
 	$(if $(RACE),$(GO) test -timeout 30m $(RACE) ./graph/... ./engine/...)
 	$(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /integration/hosts$$ -e /integration/machines$$)
 	$(GO) -C docker test -timeout 30m $(RACE) ./...
+	$(GO) -C typescript test -timeout 30m $(RACE) ./...
 	@$(MAKE) --no-print-directory integration
 
 # Where no machine can boot, the tests say what is missing and are skipped; in CI they fail.
@@ -67,6 +72,9 @@ lint:
 	@$(GO) -C docker vet ./...
 	@out=$$($(GO) -C docker fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd docker && "$$staticcheck" ./...
+	@$(GO) -C typescript vet ./...
+	@out=$$($(GO) -C typescript fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
+	@staticcheck=$$($(GO) tool -n staticcheck) && cd typescript && "$$staticcheck" ./...
 
 # The table of what things cost, as ratios to a floor measured in the same run.
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
@@ -106,6 +114,7 @@ check: lint test
 tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
+	@$(GO) -C typescript mod download
 	@$(GO) -C engine/world/etcd/testdata/server mod download
 	@command -v python3 >/dev/null || .ci/install python3 || test "$$CI" != true
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true

@@ -282,7 +282,7 @@ func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 // It asks the machine as run would: the state folder, the socket, the host name, the
 // number of processors.
 func (a *app) byDefault(s *config.Setting) (value any, from string) {
-	if s.Group == "graph" && (a.settled["graph"].Texts != nil || a.settled["puppet_catalog"].Texts != nil) {
+	if s.Group == "graph" && slices.ContainsFunc(settings.Settings, func(o *config.Setting) bool { return o.Group == s.Group && a.settled[o.Key].Texts != nil }) {
 		return nil, ""
 	}
 	where := &state{prefix: a.settled["prefix"].Text()}

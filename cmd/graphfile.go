@@ -41,6 +41,8 @@ func (in *input) path() (string, error) {
 	switch info, missing := os.Stat(in.yaml); {
 	case in.catalog != "":
 		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
+	case in.ts != "":
+		return "", errors.New("the graph of this daemon is made by the program " + in.ts)
 	case in.yaml == "-":
 		return "", errors.New("this daemon has read its graph from standard input")
 	case err != nil:

@@ -9,8 +9,8 @@ import (
 
 // drawLive returns a drawing of the graph that the daemon runs.
 func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
-	if f.input.yaml != "" || f.input.catalog != "" {
-		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml and --puppet-catalog out")
+	if f.input.yaml != "" || f.input.catalog != "" || f.input.ts != "" {
+		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml, --puppet-catalog and --ts out")
 	}
 	q := control.GraphQuery{Format: f.output.word, Direction: f.direction.word, Reduce: f.reduce}
 	if q.Format == "svg" {

@@ -29,6 +29,8 @@ import (
 type input struct {
 	yaml     string
 	catalog  string
+	ts       string
+	once     bool // the verb ends when the graph was read
 	ordering choice
 	most     resourceCount
 	size     graphSize
@@ -91,6 +93,8 @@ func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "var", varList.Lookup("var").Value)
 	bind(cmd, "vars", &i.varFiles)
 	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
+	bind(cmd, "ts", source{place{&i.ts}, "a graph is made by one program; that can import the other"})
+	_ = cmd.MarkFlagFilename("ts", "ts")
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "puppet_modules", &i.puppet.Modules)
@@ -109,7 +113,7 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 	}
 	name := args[0]
 	other := ""
-	for _, flag := range []string{"yaml", "puppet-catalog"} {
+	for _, flag := range []string{"yaml", "puppet-catalog", "ts"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			other = "--" + flag + " " + f.Value.String()
 		}
@@ -148,8 +152,8 @@ func valueMeant(cmd *cobra.Command, arg string) (err error) {
 // frontend returns the one frontend that the flags name.
 func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	switch {
-	case i.yaml != "" && i.catalog != "":
-		return nil, errors.New("a graph comes from --yaml or from --puppet-catalog, not from both")
+	case i.several():
+		return nil, errors.New("a graph comes from --yaml, from --puppet-catalog or from --ts, and not from two of them")
 	case i.catalog != "":
 		i.puppet.Source, i.puppet.YAML = a.source(), yaml.Value
 		i.puppet.Ordering = puppet.Ordering(i.ordering.word)
@@ -159,17 +163,15 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		i.puppet.MaxResources, i.puppet.MaxBytes = int(i.most), int64(i.size)
 		return puppet.New(i.catalog, i.puppet), nil
 	}
-	for _, f := range []struct {
-		name string
-		used bool
-	}{{"tags", len(i.puppet.Tags) > 0}, {"lenient", i.puppet.Lenient}, {"ordering", i.ordering.word == string(puppet.Manifest)}} {
-		if f.used && a.settled[f.name].Source != config.SourceFile && a.settled[f.name].Source != config.SourceEnvironment {
-			return nil, fmt.Errorf("--%s is for a catalog, which --puppet-catalog names", f.name)
-		}
+	if err := i.catalogOnly(a); err != nil {
+		return nil, err
+	}
+	if i.ts != "" {
+		return i.program(a)
 	}
 	if i.yaml == "" {
 		if _, err := os.Stat(defaultGraph); errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("no graph is given, use --yaml FILE or --puppet-catalog FILE (- is standard input), or just FILE; the default, " + defaultGraph + ", is not there")
+			return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + defaultGraph + ", is not there")
 		}
 		i.yaml = defaultGraph
 	}
@@ -205,6 +207,30 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 // varPrefix begins the names of the environment variables that set variables of the graph.
 const varPrefix = "MGMT_VAR_"
 
+// several reports whether more than one flag names a graph.
+func (i *input) several() bool {
+	n := 0
+	for _, path := range []string{i.yaml, i.catalog, i.ts} {
+		if path != "" {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// catalogOnly refuses the flags of a catalog for another graph. In a file or in the environment they may wait for one.
+func (i *input) catalogOnly(a *app) error {
+	for _, f := range []struct {
+		name string
+		used bool
+	}{{"tags", len(i.puppet.Tags) > 0}, {"lenient", i.puppet.Lenient}, {"ordering", i.ordering.word == string(puppet.Manifest)}} {
+		if f.used && a.settled[f.name].Source != config.SourceFile && a.settled[f.name].Source != config.SourceEnvironment {
+			return fmt.Errorf("--%s is for a catalog, which --puppet-catalog names", f.name)
+		}
+	}
+	return nil
+}
+
 // limits returns how large a graph in YAML may be.
 // They hold for graphs from elsewhere, too.
 func (i *input) limits() yaml.Options {
@@ -232,6 +258,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 // declared reads the graph once.
 // A frontend yields one graph for each reading; the first one is taken.
 func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
+	i.once = true
 	front, err := i.frontend(a)
 	if err != nil {
 		return nil, err
@@ -251,7 +278,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 // for an input that is read but once, such as a pipe.
 // A later run of that name holds its first graph too, if that lacks resources of this one.
 func (i *input) lasting() string {
-	path, err := filepath.Abs(cmp.Or(i.catalog, i.yaml))
+	path, err := filepath.Abs(cmp.Or(i.catalog, i.ts, i.yaml))
 	if err != nil || ownDescriptor(path) {
 		return ""
 	}

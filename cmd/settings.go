@@ -49,6 +49,8 @@ var settings = &config.Table{
 			Doc: "the graph: a YAML `file`, a folder of them, or - for standard input"},
 		{Key: "puppet_catalog", Live: true, Type: textType, Path: true, Group: "graph", Example: "/etc/mgmt/catalog.json",
 			Doc: "the graph: a `file` with what puppet catalog compile prints, or - for standard input"},
+		{Key: "ts", Live: true, Type: textType, Path: true, Group: "graph", Example: "/etc/mgmt/main.ts",
+			Doc: "the graph: a `file` with a program in TypeScript that makes it"},
 		{Key: "tags", Live: true, Type: listType, Example: "[base, web]", Doc: "of a catalog: run only resources with one of these `tags`, separated by commas"},
 		{Key: "lenient", Live: true, Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},
 		{Key: "ordering", Live: true, Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of resources that nothing else orders"},

@@ -83,7 +83,7 @@ type resettled struct {
 }
 
 // inputKeys are the settings that say where the graph comes from.
-var inputKeys = []string{"graph", "puppet_catalog", "tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules"}
+var inputKeys = []string{"graph", "puppet_catalog", "ts", "tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules"}
 
 // compare compares the settings with those taken over so far.
 // Values are compared as they are shown, with secrets hidden: a setting never holds a
@@ -129,7 +129,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
 		return nil, ds
 	}
-	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog} {
+	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog, "ts": in.ts} {
 		if path == "" {
 			continue
 		}
@@ -144,7 +144,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 
 // inputOf returns where settings have the graph from.
 func inputOf(r config.Resolved) *input {
-	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ordering: choice{word: r["ordering"].Text()}}
+	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), ordering: choice{word: r["ordering"].Text()}}
 	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
 	in.puppet.Modules = r["puppet_modules"].Texts

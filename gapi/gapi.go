@@ -180,6 +180,9 @@ type Declaration struct {
 
 	Collected bool // another host exports the resource
 
+	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
+	Wrong bool
+
 	Meta *schema.Node // the map of metaparameters; nil for none
 	Recv []RecvDecl   // the values that the resource receives
 

@@ -23,7 +23,7 @@ func (b *builder) make(it *item) {
 	if err := b.fill(it); err != nil {
 		b.errorf(it, it.Pos, "%v", err)
 	}
-	it.bad = b.errors > before
+	it.bad = b.errors > before || it.Wrong
 	if it.res != nil {
 		b.checkName(it)
 		b.checkReverse(it)
@@ -52,7 +52,7 @@ func (b *builder) fill(it *item) error {
 // decode fills the parameters. A required one may be missing if it is received.
 func (b *builder) decode(it *item, res engine.Res) {
 	value := it.value()
-	if value == nil {
+	if value == nil || it.Wrong {
 		return
 	}
 	for _, path := range it.marked() {

@@ -36,6 +36,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"leaks":   cmdLeaks,
 	"empty":   cmdEmpty,
 	"within":  cmdWithin,
+
+	"typescript": cmdTypescript,
 }
 
 // eventually asks until the answer is yes.

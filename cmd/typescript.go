@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/typescript"
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// program returns the frontend of a program in TypeScript. A daemon logs what the program says; a verb that ends
+// writes it to standard error.
+func (i *input) program(a *app) (gapi.Frontend, error) {
+	o := typescript.Options{Source: a.source(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}}
+	set, err := i.options(a)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range set.Vars {
+		o.Inputs[v.Name] = inputValue(v.Text)
+	}
+	if i.once {
+		o.Run, o.Said = runOnce, func(line string) { fmt.Fprintln(a.err, line) }
+	}
+	return typescript.New(i.ts, o), nil
+}
+
+// inputValue reads a variable as JSON, so that a program gets numbers and lists. Any other text is itself.
+func inputValue(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a text has a form always
+	}
+	return quoted
+}
+
+// runOnce runs a program for a verb without an engine.
+func runOnce(ctx context.Context, c engine.Command) (_ *engine.Result, err error) {
+	if unix.Portable {
+		return nil, linuxOnly("--ts")
+	}
+	h, err := host.New(ctx, host.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return h.Command(ctx, c)
+}

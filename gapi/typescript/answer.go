@@ -1,0 +1,243 @@
+package typescript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// version is that of the requests and answers of the helper.
+const version = 1
+
+// answer is the document of the helper, which its package typescript describes.
+type answer struct {
+	Version   int               `json:"version"`
+	Files     map[string]string `json:"files"`
+	Graph     *graphNote        `json:"graph"`
+	Resources []resource        `json:"resources"`
+	Problems  []problem         `json:"problems"`
+
+	sums map[string]string // Files
+}
+
+// graphNote is what the program says of the graph as a whole.
+type graphNote struct {
+	Name    string `json:"name"`
+	Comment string `json:"comment"`
+	Noop    bool   `json:"noop"`
+}
+
+// resource is one resource, in the order in which the program made it.
+type resource struct {
+	Kind   string            `json:"kind"`
+	Name   string            `json:"name"`
+	At     place             `json:"at"`
+	Value  json.RawMessage   `json:"value"`
+	Meta   []json.RawMessage `json:"meta"`
+	Recv   []received        `json:"recv"`
+	Before []string          `json:"before"`
+	Depend []string          `json:"depend"`
+	Notify []string          `json:"notify"`
+	Listen []string          `json:"listen"`
+}
+
+// received is the wiring of an output to a parameter.
+type received struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+}
+
+// place is a position in a file, whose path is absolute. Line and column count from 1.
+type place struct {
+	File string `json:"file"`
+	Line int32  `json:"line"`
+	Col  int32  `json:"col"`
+}
+
+// problem is a finding of the helper.
+type problem struct {
+	place
+	Resource string  `json:"resource"`
+	Number   *int    `json:"number"`
+	Code     string  `json:"code"`
+	Path     string  `json:"path"`
+	Message  string  `json:"message"`
+	Warning  bool    `json:"warning"`
+	Calls    []place `json:"calls"`
+}
+
+// decode reads the document.
+func decode(text []byte) (*answer, error) {
+	var a answer
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&a); err != nil {
+		return nil, fmt.Errorf("the answer of %s can't be read: %w", Helper, err)
+	}
+	if a.Version != version {
+		return nil, fmt.Errorf("%s speaks version %d, and this program version %d: install both from one release", Helper, a.Version, version)
+	}
+	a.sums = a.Files
+	return &a, nil
+}
+
+// files returns the paths of all files that the helper has read, sorted.
+func (a *answer) files() []string { return slices.Sorted(maps.Keys(a.Files)) }
+
+// reading turns an answer into a declared graph.
+type reading struct {
+	a     *answer
+	path  string // of the program, as its user names it
+	main  string // the same, absolute
+	d     *gapi.Declared
+	found schema.Findings
+}
+
+// declared returns the graph of an answer, or the findings if it has none.
+func (a *answer) declared(path, main string, most int) (*gapi.Declared, error) {
+	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}}}
+	r.d.Name = strings.TrimSuffix(filepath.Base(main), filepath.Ext(main))
+	if g := a.Graph; g != nil {
+		r.d.Comment, r.d.Noop = g.Comment, g.Noop
+		if g.Name != "" {
+			r.d.Name = g.Name
+		}
+	}
+	wrong := map[int]bool{}
+	for _, p := range a.Problems {
+		r.problem(p)
+		if p.Number != nil {
+			wrong[*p.Number] = true
+		}
+	}
+	r.d.Resources = make([]gapi.Declaration, 0, len(a.Resources))
+	for i := range a.Resources {
+		if i == most {
+			r.found.Add(gapi.TooMany(r.pos(a.Resources[i].At), most))
+			r.d.Partial = true
+			break
+		}
+		r.resource(&a.Resources[i], wrong[i])
+	}
+	r.d.Problems = r.found.All()
+	if r.d.Partial && len(r.d.Resources) == 0 {
+		return nil, r.d.Problems
+	}
+	return r.d, nil
+}
+
+// problem takes a finding over. A program that failed as a whole has made a part of its graph only, so Build does not
+// report references to missing resources then.
+func (r *reading) problem(p problem) {
+	d := schema.Diagnostic{Pos: r.pos(p.place), Resource: p.Resource, Path: p.Path, Message: p.Message}
+	if p.Path != "" {
+		d.Message = p.Path + ": " + d.Message
+	}
+	if p.Resource != "" {
+		d.Message = p.Resource + ": " + d.Message
+	}
+	if p.Code != "" {
+		d.Message += " [" + p.Code + "]"
+	}
+	if p.Warning {
+		d.Severity = schema.Warning
+	} else if p.Resource == "" {
+		r.d.Partial = true
+	}
+	for _, at := range p.Calls {
+		d.Related = append(d.Related, schema.Related{Pos: r.pos(at), Message: "called from here"})
+	}
+	r.found.Add(d)
+}
+
+// pos is a place with the path as the user of the program would write it.
+func (r *reading) pos(p place) schema.Pos {
+	file := p.File
+	if rel, err := filepath.Rel(filepath.Dir(r.main), file); err == nil && filepath.IsAbs(file) && !filepath.IsAbs(r.path) {
+		file = filepath.Join(filepath.Dir(r.path), rel)
+	}
+	return schema.Pos{File: file, Line: p.Line, Col: p.Col}
+}
+
+// resource turns one resource into a declaration. All its parts have the place where the program made the resource,
+// since the program may have computed them anywhere.
+func (r *reading) resource(from *resource, wrong bool) {
+	pos := r.pos(from.At)
+	d := gapi.Declaration{Kind: from.Kind, Name: from.Name, Pos: pos, KindPos: pos, NamePos: pos, Wrong: wrong}
+	d.Value = r.value(pos, from.Value)
+	for _, m := range from.Meta {
+		d.Meta = merged(d.Meta, r.value(pos, m))
+	}
+	for _, v := range from.Recv {
+		ref, err := schema.ParseRef(v.From)
+		if err != nil {
+			r.found.Errorf(pos, "%v", err)
+			continue
+		}
+		d.Recv = append(d.Recv, gapi.RecvDecl{Field: v.Field, From: ref, Pos: pos})
+	}
+	d.Before, d.Depend = r.refs(pos, from.Before), r.refs(pos, from.Depend)
+	d.Notify, d.Listen = r.refs(pos, from.Notify), r.refs(pos, from.Listen)
+	r.d.Resources = append(r.d.Resources, d)
+}
+
+// refs reads references to resources. A bad one is a finding, and the others count.
+func (r *reading) refs(pos schema.Pos, list []string) []gapi.RefDecl {
+	var refs []gapi.RefDecl
+	for _, text := range list {
+		ref, err := schema.ParseRef(text)
+		if err == nil && ref.Key != "" {
+			err = fmt.Errorf("%s names a value, a reference to a resource is %s", ref, ref.ID())
+		}
+		if err != nil {
+			r.found.Errorf(pos, "%v", err)
+			continue
+		}
+		refs = append(refs, gapi.RefDecl{Ref: ref, Pos: pos})
+	}
+	return refs
+}
+
+// value reads a value. All of it has the place of its resource.
+func (r *reading) value(pos schema.Pos, text json.RawMessage) *schema.Node {
+	n, found := jsonnode.Parse(text, jsonnode.Options{Nowhere: true})
+	if n == nil {
+		r.found.Errorf(pos, "a value can't be read: %v", found)
+		return &schema.Node{Kind: schema.NodeMap, Pos: pos}
+	}
+	put(n, pos)
+	return n
+}
+
+// put gives a new tree its place.
+func put(n *schema.Node, pos schema.Pos) {
+	n.Pos = pos
+	for _, item := range n.Items {
+		put(item, pos)
+	}
+	for i := range n.Pairs {
+		n.Pairs[i].Pos = pos
+		put(n.Pairs[i].Value, pos)
+	}
+}
+
+// merged returns a map with the pairs of both. The later ones win.
+func merged(a, b *schema.Node) *schema.Node {
+	if a == nil || b.Kind != schema.NodeMap {
+		return b
+	}
+	all := &schema.Node{Kind: schema.NodeMap, Pos: b.Pos}
+	for _, p := range a.Pairs {
+		if b.Get(p.Key) == nil {
+			all.Pairs = append(all.Pairs, p)
+		}
+	}
+	all.Pairs = append(all.Pairs, b.Pairs...)
+	return all
+}

@@ -1,0 +1,239 @@
+import { check, common } from "./check.ts";
+import type { Known, Problem, Type } from "./check.ts";
+import { host } from "./host.ts";
+
+export type { Field, Problem, Type } from "./check.ts";
+
+declare const brand: unique symbol;
+
+/**
+ * A value that a resource sends when it has run. Give it to an argument of another resource as it is: the argument
+ * receives the value then. A program can't look at it, because the graph is made before anything runs.
+ */
+export interface Output<T> {
+  readonly [brand]: T;
+}
+
+/** An argument: a value, or the output of another resource. */
+export type Input<T> = T | Output<T>;
+
+/** A resource, or its id, such as "file[/etc/motd]". */
+export type Ref = Resource | string;
+
+/** Metaparameters, which every resource has. `mgmt doc meta` describes them. */
+export interface Meta {
+  readonly [key: string]: unknown;
+}
+
+/** What every resource takes beside its own arguments. */
+export interface Common {
+  /** How the resource is run. */
+  readonly meta?: Meta | undefined;
+  /** Resources that run after this one. */
+  readonly before?: Ref | readonly Ref[] | undefined;
+  /** Resources that run before this one. */
+  readonly depend?: Ref | readonly Ref[] | undefined;
+  /** Resources that run after this one, and are refreshed when it has changed. */
+  readonly notify?: Ref | readonly Ref[] | undefined;
+  /** Resources that run before this one, and whose changes refresh it. */
+  readonly listen?: Ref | readonly Ref[] | undefined;
+}
+
+const self: unique symbol = Symbol("resource");
+
+/** What is known of a resource: its kind, its name, and its number in the graph. */
+interface Self {
+  readonly kind: string;
+  readonly name: string;
+  readonly number: number;
+}
+
+/** The base of all resources. Making one adds it to the graph. */
+export abstract class Resource {
+  /** The token of the type; the kind is the same in lower case. */
+  static readonly token: string = "";
+
+  declare readonly [self]: Self;
+
+  constructor(type: Type, args: object, name?: string) {
+    const plan = planOf(new.target as unknown as Class, type);
+    const given = args as Record<string, unknown>;
+    const value: Record<string, unknown> = {};
+    const received: [string, Reference][] = [];
+    const needed: Resource[] = [];
+    for (const key in given) {
+      const v = given[key];
+      if (v === undefined || v === null || common.includes(key)) continue;
+      value[key] = typeof v === "object" ? plain(v, key, received, needed, 0) : v;
+      if (!plan.outputs.has(key)) assign(this, key, v);
+    }
+    const known = name ?? plan.next();
+    const number = host.add(plan.kind, known, plan.depth, value);
+    Object.defineProperty(this, self, { value: { kind: plan.kind, name: known, number } satisfies Self });
+    if (name !== undefined) assign(this, "name", name);
+    for (const p of check(type, given, knowing)) host.problem(number, p.code, p.path, p.message);
+    for (const [path, from] of received) host.receive(number, path, from.id);
+    for (const other of needed) host.link(number, "depend", idOf(other));
+    together(this, given as Common);
+  }
+
+  /** Sets metaparameters. */
+  meta(meta: Meta): this {
+    host.meta(this[self].number, meta);
+    return this;
+  }
+
+  /** Has other resources run after this one. */
+  before(...others: Ref[]): this {
+    return link(this, "before", others);
+  }
+
+  /** Has this resource run after others. */
+  depend(...others: Ref[]): this {
+    return link(this, "depend", others);
+  }
+
+  /** Has other resources run after this one, and refreshes them when it has changed. */
+  notify(...others: Ref[]): this {
+    return link(this, "notify", others);
+  }
+
+  /** Has this resource run after others, whose changes refresh it. */
+  listen(...others: Ref[]): this {
+    return link(this, "listen", others);
+  }
+}
+
+/** The base of resources with a name of their own. */
+export abstract class NamedResource extends Resource {
+  declare readonly name: string;
+
+  constructor(type: Type, name: string, args: object) {
+    super(type, args, name);
+  }
+}
+
+function link<R extends Resource>(r: R, how: string, others: readonly Ref[]): R {
+  for (const other of others) host.link(r[self].number, how, idOf(other));
+  return r;
+}
+
+function assign(r: Resource, key: string, value: unknown): void {
+  (r as unknown as Record<string, unknown>)[key] = value;
+}
+
+function together(r: Resource, c: Common): void {
+  if (c.meta !== undefined && c.meta !== null) r.meta(c.meta);
+  for (const how of ["before", "depend", "notify", "listen"] as const) {
+    const others = c[how];
+    if (others !== undefined && others !== null) link(r, how, Array.isArray(others) ? others : [others as Ref]);
+  }
+}
+
+/** A value at run time that comes later. It refuses to be looked at. */
+class Reference {
+  readonly id: string;
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  [Symbol.toPrimitive](): never {
+    throw new TypeError("the value of " + this.id + " is not known while the graph is made: give the output itself to an argument");
+  }
+
+  toJSON(): never {
+    return this[Symbol.toPrimitive]();
+  }
+}
+
+const knowing: Known = {
+  output: (v) => v instanceof Reference,
+  kind: (v) => (v instanceof Resource ? v[self].kind : undefined),
+};
+
+/** A class of resources, with what is known of it. */
+interface Class {
+  readonly token: string;
+  readonly sends?: readonly string[];
+  readonly prototype: object;
+}
+
+interface Plan {
+  readonly kind: string;
+  readonly depth: number; // constructors between the program and this module
+  readonly outputs: ReadonlySet<string>;
+  next(): string; // the name of a resource without one
+}
+
+const plans = new Map<Class, Plan>();
+
+function planOf(c: Class, type: Type): Plan {
+  let plan = plans.get(c);
+  if (plan !== undefined) return plan;
+  let depth = 0;
+  for (let at: unknown = c; at !== Resource; at = Object.getPrototypeOf(at)) {
+    if (/\bconstructor\s*\(/.test(String(at))) depth++; // a class without a constructor makes no call of its own
+  }
+  const outputs = new Set(c.sends ?? []);
+  for (const f of type.fields ?? []) if (f.role === "readonly") outputs.add(f.key);
+  for (const key of outputs) {
+    Object.defineProperty(c.prototype, key, {
+      configurable: true,
+      get(this: Resource) {
+        return new Reference(idOf(this) + "." + key);
+      },
+    });
+  }
+  let count = 0;
+  plan = { kind: c.token.toLowerCase(), depth, outputs, next: () => String(++count) };
+  plans.set(c, plan);
+  return plan;
+}
+
+/** Returns a value without outputs and resources, which are collected. */
+function plain(v: object, path: string, received: [string, Reference][], needed: Resource[], level: number): unknown {
+  if (v instanceof Reference) {
+    received.push([path, v]);
+    return undefined;
+  }
+  if (v instanceof Resource) {
+    needed.push(v);
+    return idOf(v);
+  }
+  if (level > 100) throw new TypeError(path.slice(0, 40) + "... contains itself, or has more than 100 levels");
+  const part = (item: unknown, at: string): unknown =>
+    typeof item === "object" && item !== null ? plain(item, at, received, needed, level + 1) : item;
+  if (Array.isArray(v)) return v.map((item, i) => part(item, path + "[" + i + "]"));
+  const proto = Object.getPrototypeOf(v);
+  if (proto !== Object.prototype && proto !== null) return v; // the host says what it is
+  const out: Record<string, unknown> = {};
+  for (const key of Object.keys(v)) out[key] = part((v as Record<string, unknown>)[key], path + "." + key);
+  return out;
+}
+
+function idOf(r: Ref): string {
+  return r instanceof Resource ? r[self].kind + "[" + r[self].name + "]" : String(r);
+}
+
+/** Returns all that is wrong with the arguments of a resource, which is not made. */
+export function validate(c: { readonly type: Type }, args: object): readonly Problem[] {
+  return check(c.type, args, knowing);
+}
+
+/** The values that were given to the program: `--var NAME=VALUE`. */
+export const inputs: { readonly [name: string]: unknown } = host.inputs;
+
+/** What is said of the graph as a whole. */
+export interface Graph {
+  /** Its name; the name of the file else. */
+  readonly name?: string;
+  readonly comment?: string;
+  /** Every resource only looks and reports. */
+  readonly noop?: boolean;
+}
+
+/** Names the graph. */
+export function graph(g: Graph): void {
+  host.graph(g);
+}

@@ -1,0 +1,190 @@
+package typescript
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// The limits of sources.
+const (
+	maxFile  = 4 << 20
+	maxFiles = 5000
+)
+
+// bundler makes one script of a program. Its methods are called by many goroutines at once.
+type bundler struct {
+	r     *Request
+	mu    sync.Mutex
+	files map[string]string
+}
+
+// bundled is a script with the way back to its sources.
+type bundled struct {
+	script   string
+	problems []Problem
+}
+
+// bundle joins the program and all that it imports. All syntax errors and wrong imports are found at once.
+func bundle(r *Request) (bundled, map[string]string) {
+	b := &bundler{r: r, files: map[string]string{}}
+	result := api.Build(api.BuildOptions{
+		EntryPoints: []string{r.Main}, AbsWorkingDir: r.Root, Bundle: true, Outfile: "program.js", Write: false,
+		Format: api.FormatIIFE, Target: api.ES2020, Platform: api.PlatformNeutral, MainFields: []string{"module", "main"},
+		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude, SourceRoot: "",
+		KeepNames: false, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent, LogLimit: 0,
+		Charset: api.CharsetUTF8, TreeShaking: api.TreeShakingTrue,
+		Define:  map[string]string{"process.env.NODE_ENV": `"production"`},
+		Plugins: []api.Plugin{{Name: "mgmt", Setup: b.setup}},
+	})
+	var out bundled
+	for _, m := range result.Errors {
+		out.problems = append(out.problems, b.problem(m, false))
+	}
+	for _, m := range result.Warnings {
+		out.problems = append(out.problems, b.problem(m, true))
+	}
+	if len(result.OutputFiles) > 0 {
+		out.script = string(result.OutputFiles[0].Contents)
+	}
+	return out, b.files
+}
+
+// virtual is the namespace of the sources of a request, which come without a file.
+const virtual = "mgmt"
+
+// setup has the bundler ask for every import and every file, so that the limits hold for all of them.
+func (b *bundler) setup(build api.PluginBuild) {
+	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, b.resolve)
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: virtual}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		text := b.r.Modules[a.Path]
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, nil
+	})
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.load)
+}
+
+// resolve finds the sources of the request, and explains imports that a graph can't have. The bundler finds all files.
+func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
+	name := a.Path
+	if a.Namespace == virtual {
+		name = strings.TrimPrefix(name, "./")
+	}
+	_, ok := b.r.Modules[name]
+	if ok && (a.Namespace == virtual || filepath.Ext(name) == "") { // the parts of a module are its own
+		return api.OnResolveResult{Path: name, Namespace: virtual, SideEffects: api.SideEffectsFalse}, nil
+	}
+	if bare := strings.TrimPrefix(a.Path, "node:"); bare != a.Path || builtin[bare] {
+		return api.OnResolveResult{}, fmt.Errorf("a graph has no module %s of node: it can reach neither files nor the network; give what it needs with --var NAME=VALUE", bare)
+	}
+	return api.OnResolveResult{}, nil
+}
+
+// builtin are the modules of node that programs try to import most often.
+var builtin = map[string]bool{
+	"fs": true, "fs/promises": true, "path": true, "os": true, "child_process": true, "process": true, "net": true, "http": true, "https": true,
+	"crypto": true, "util": true, "events": true, "stream": true, "buffer": true, "url": true, "worker_threads": true, "vm": true, "dns": true,
+}
+
+// loaders say how the files of each ending are read. Any other ending is refused, so no secret file becomes a module.
+var loaders = map[string]api.Loader{
+	".ts": api.LoaderTS, ".mts": api.LoaderTS, ".cts": api.LoaderTS, ".tsx": api.LoaderTSX, ".js": api.LoaderJS, ".mjs": api.LoaderJS,
+	".cjs": api.LoaderJS, ".jsx": api.LoaderJSX, ".json": api.LoaderJSON, ".txt": api.LoaderText,
+}
+
+// load reads a file, and notes it.
+func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	loader, ok := loaders[filepath.Ext(a.Path)]
+	if !ok {
+		return api.OnLoadResult{}, fmt.Errorf("%s is neither a program nor data: import .ts, .js, .json or .txt", filepath.Base(a.Path))
+	}
+	text, err := b.read(a.Path)
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: filepath.Dir(a.Path)}, nil
+}
+
+// read returns the text of a file of the project. A link counts as the file that it leads to.
+func (b *bundler) read(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	if !within(b.r.Root, real) {
+		return "", fmt.Errorf("%s is outside of the project %s: put it there, or put package.json into a folder around both", path, b.r.Root)
+	}
+	b.mu.Lock()
+	n := len(b.files)
+	b.mu.Unlock()
+	if n >= maxFiles {
+		return "", fmt.Errorf("the program has more than %d files", maxFiles)
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return "", withoutPath(err)
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is no file")
+	case info.Size() > maxFile:
+		return "", fmt.Errorf("it is too big: a file of a program may have %d bytes", maxFile)
+	}
+	text, err := os.ReadFile(real)
+	if err != nil {
+		return "", withoutPath(err)
+	}
+	sum := sha256.Sum256(text)
+	b.mu.Lock()
+	b.files[path] = hex.EncodeToString(sum[:])
+	b.mu.Unlock()
+	return string(text), nil
+}
+
+// within reports whether a path is the folder or below it. Both are absolute and without links.
+func within(root, path string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+// withoutPath leaves the path out of an error, since the bundler shows it as the place.
+func withoutPath(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// problem is a message of the bundler.
+func (b *bundler) problem(m api.Message, warning bool) Problem {
+	p := Problem{Message: m.Text, Warning: warning}
+	if l := m.Location; l != nil {
+		p.Place = Place{File: b.absolute(l.File), Line: l.Line, Col: l.Column + 1}
+	}
+	for _, n := range m.Notes {
+		if n.Location == nil && n.Text != "" {
+			p.Message += "; " + strings.TrimSuffix(n.Text, ".")
+		}
+	}
+	return p
+}
+
+// absolute is the path of a file that a message or a map of sources names.
+func (b *bundler) absolute(file string) string { return absolute(b.r.Root, file) }
+
+// absolute is the path of a source. A source of the request has a name in angle brackets, which no file has.
+func absolute(root, file string) string {
+	if name, ok := strings.CutPrefix(file, virtual+":"); ok {
+		return "<" + name + ">"
+	}
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(root, file)
+}

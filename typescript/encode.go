@@ -1,0 +1,175 @@
+package typescript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/grafana/sobek"
+)
+
+// maxLevels bounds how deep values are nested.
+const maxLevels = 100
+
+// maxExact is the least whole number that JavaScript confuses with its successor.
+const maxExact = 1 << 53
+
+// encode writes a value as JSON. What JSON has no form for is reported, and left out.
+func (m *machine) encode(r *Resource, v sobek.Value, path string) json.RawMessage {
+	e := encoder{m: m, r: r}
+	e.value(v, path, 0)
+	return bytes.Clone(e.b.Bytes())
+}
+
+// encoder writes one value.
+type encoder struct {
+	m *machine
+	r *Resource
+	b bytes.Buffer
+}
+
+// wrong reports a value, in whose place null is written: the document stays well-formed.
+func (e *encoder) wrong(path, format string, args ...any) {
+	e.m.wrong(e.r, "V_TYPE", path, fmt.Sprintf(format, args...))
+	e.b.WriteString("null")
+}
+
+// value writes any value. A missing value is null, which counts as absent.
+func (e *encoder) value(v sobek.Value, path string, level int) {
+	switch o := v.(type) {
+	case nil:
+		e.b.WriteString("null")
+	case *sobek.Symbol:
+		e.wrong(path, "a symbol is no value of a graph")
+	case *sobek.Object:
+		e.object(o, path, level)
+	default:
+		e.scalar(v, path)
+	}
+}
+
+// scalar writes a value without parts. A big integer keeps all its digits.
+func (e *encoder) scalar(v sobek.Value, path string) {
+	switch {
+	case sobek.IsUndefined(v), sobek.IsNull(v):
+		e.b.WriteString("null")
+	case sobek.IsString(v):
+		e.text(v.String())
+	case sobek.IsBigInt(v):
+		e.b.WriteString(v.String())
+	case sobek.IsNumber(v):
+		e.number(v, path)
+	default:
+		e.b.WriteString(strconv.FormatBool(v.ToBoolean()))
+	}
+}
+
+// number writes a number in the shortest form that is the same number.
+func (e *encoder) number(v sobek.Value, path string) {
+	f := v.ToFloat()
+	switch {
+	case math.IsNaN(f):
+		e.wrong(path, "NaN is no value of a graph: a calculation has gone wrong before")
+	case math.IsInf(f, 0):
+		e.wrong(path, "an infinite number is no value of a graph: a calculation has gone wrong before")
+	case f == math.Trunc(f) && math.Abs(f) >= maxExact:
+		e.wrong(path, "%s is a whole number of 2^53 or more, which JavaScript does not keep exactly: write it with n at its end, or as text", strconv.FormatFloat(f, 'f', -1, 64))
+	case f == math.Trunc(f):
+		e.b.WriteString(strconv.FormatInt(int64(f), 10)) // -0 is 0
+	default:
+		e.b.WriteString(strconv.FormatFloat(f, 'g', -1, 64))
+	}
+}
+
+// text writes a text. Half of a surrogate pair has no form in JSON, and becomes the sign of that.
+func (e *encoder) text(s string) {
+	enc := json.NewEncoder(&e.b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err) // a text has a form always
+	}
+	e.b.Truncate(e.b.Len() - 1)
+}
+
+// object writes a list or a plain object. Objects of other classes hold state that JSON would lose.
+func (e *encoder) object(o *sobek.Object, path string, level int) {
+	if level > maxLevels {
+		e.wrong(shorten(path), "the value contains itself, or has more than %d levels", maxLevels)
+		return
+	}
+	switch class := o.ClassName(); class {
+	case "Array":
+		e.list(o, path, level)
+	case "Object":
+		if name := e.m.classOf(o); name != "" {
+			e.wrong(path, "a %s is no value of a graph: give text, numbers, lists and plain objects", name)
+			return
+		}
+		e.fields(o, path, level)
+	case "String", "Number", "Boolean":
+		e.wrong(path, "write the value itself, without new %s", class)
+	default:
+		e.wrong(path, "a %s is no value of a graph: give text, numbers, lists and plain objects", class)
+	}
+}
+
+// classOf is the name of the class of an object, empty for a plain one.
+func (m *machine) classOf(o *sobek.Object) string {
+	proto := o.Prototype()
+	if proto == nil || proto == m.plain {
+		return ""
+	}
+	if c, ok := proto.Get("constructor").(*sobek.Object); ok {
+		if name := c.Get("name"); name != nil && sobek.IsString(name) && name.String() != "" {
+			return name.String()
+		}
+	}
+	return "class"
+}
+
+// shorten cuts the path of a value that is nested without an end.
+func shorten(path string) string {
+	if len(path) > 60 {
+		return path[:60] + "..."
+	}
+	return path
+}
+
+// list writes an array. Its holes are null.
+func (e *encoder) list(o *sobek.Object, path string, level int) {
+	e.b.WriteByte('[')
+	n := int(o.Get("length").ToInteger())
+	for i := range n {
+		if i > 0 {
+			e.b.WriteByte(',')
+		}
+		e.value(o.Get(strconv.Itoa(i)), path+"["+strconv.Itoa(i)+"]", level+1)
+	}
+	e.b.WriteByte(']')
+}
+
+// fields writes an object, with its keys in the order in which the program set them. A key without a value is left out.
+func (e *encoder) fields(o *sobek.Object, path string, level int) {
+	e.b.WriteByte('{')
+	first := true
+	for _, key := range o.Keys() {
+		v := o.Get(key)
+		if v == nil || sobek.IsUndefined(v) {
+			continue
+		}
+		if !first {
+			e.b.WriteByte(',')
+		}
+		first = false
+		e.text(key)
+		e.b.WriteByte(':')
+		at := key
+		if path != "" {
+			at = path + "." + key
+		}
+		e.value(v, at, level+1)
+	}
+	e.b.WriteByte('}')
+}

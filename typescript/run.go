@@ -1,0 +1,302 @@
+package typescript
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+	"github.com/grafana/sobek/parser"
+)
+
+// maxCalls bounds how deep calls are nested.
+const maxCalls = 2000
+
+// Build bundles and runs the program of a request. It blocks until the program has ended or was cut off. The context bounds
+// the run and not the bundling, which takes a few milliseconds. It is called once in a process of mgmt-ts.
+func Build(ctx context.Context, r *Request) *Answer {
+	a := &Answer{Version: Version, Files: map[string]string{}, Resources: []*Resource{}, Problems: []Problem{}}
+	if r.Version != Version {
+		a.Problems = append(a.Problems, Problem{Message: fmt.Sprintf("mgmt-ts speaks version %d, and mgmt asked in version %d: install both from one release", Version, r.Version)})
+		return a
+	}
+	b, files := bundle(r)
+	a.Files = files
+	a.Problems = append(a.Problems, b.problems...)
+	if b.script == "" {
+		return a
+	}
+	m := &machine{r: r, a: a, vm: sobek.New()}
+	m.run(ctx, b.script)
+	return a
+}
+
+// machine runs one script.
+type machine struct {
+	r      *Request
+	a      *Answer
+	vm     *sobek.Runtime
+	frames []sobek.StackFrame
+	plain  *sobek.Object           // what plain objects inherit from
+	lost   map[*sobek.Promise]bool // promises that were rejected, and that nothing handles
+}
+
+// run interprets a script until it ends, or the context does. An interrupt takes effect between two instructions of the
+// script. A native function, such as repeat of a text, runs to its end, and the limit of memory ends the whole process.
+func (m *machine) run(ctx context.Context, script string) {
+	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(context.Cause(ctx)) })
+	defer stop()
+	if !mapped(script) {
+		m.vm.SetParserOptions(parser.WithDisableSourceMaps)
+	}
+	m.lost, m.plain = map[*sobek.Promise]bool{}, m.vm.NewObject().Prototype()
+	m.vm.SetMaxCallStackSize(maxCalls)
+	m.vm.SetTimeSource(func() time.Time {
+		panic(m.vm.NewTypeError("a graph has no clock: the same files have to make the same graph; give the time with --var NAME=VALUE"))
+	})
+	m.vm.SetRandSource(func() float64 {
+		panic(m.vm.NewTypeError("a graph has no random numbers: the same files have to make the same graph; give a value with --var NAME=VALUE"))
+	})
+	m.vm.SetPromiseRejectionTracker(func(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
+		if op == sobek.PromiseRejectionReject {
+			m.lost[p] = true
+		} else {
+			delete(m.lost, p)
+		}
+	})
+	err := m.offer()
+	if err == nil {
+		_, err = m.vm.RunScript("program.js", script)
+	}
+	if err != nil {
+		m.failed(err)
+	}
+	for p := range m.lost {
+		m.thrown(p.Result(), nil)
+	}
+}
+
+// mapped reports whether a script has a map to its sources. A script without code has an empty map, which the interpreter
+// refuses.
+func mapped(script string) bool {
+	_, encoded, ok := strings.Cut(script, "//# sourceMappingURL=data:application/json;base64,")
+	if !ok {
+		return false
+	}
+	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	return err == nil && !bytes.Contains(text, []byte(`"mappings": ""`))
+}
+
+// offer gives the script the calls of sdk/host.ts, and console. The script has no other way out.
+func (m *machine) offer() error {
+	inputs := json.RawMessage("{}")
+	if len(m.r.Inputs) > 0 {
+		inputs = m.r.Inputs
+	}
+	parse, _ := sobek.AssertFunction(m.vm.Get("JSON").ToObject(m.vm).Get("parse"))
+	given, err := parse(sobek.Undefined(), m.vm.ToValue(string(inputs)))
+	if err != nil {
+		return err
+	}
+	host := m.vm.NewObject()
+	for name, v := range map[string]any{
+		"inputs": given, "add": m.add, "receive": m.receive, "link": m.link, "meta": m.meta, "graph": m.graph, "problem": m.problem,
+	} {
+		if err := host.Set(name, v); err != nil {
+			return err
+		}
+	}
+	console := m.vm.NewObject()
+	for _, name := range []string{"log", "info", "debug", "warn", "error"} {
+		if err := console.Set(name, m.say); err != nil {
+			return err
+		}
+	}
+	return errors.Join(m.vm.Set("mgmtHost", host), m.vm.Set("console", console))
+}
+
+// say writes a line to standard output for console.log and the like.
+func (m *machine) say(call sobek.FunctionCall) sobek.Value {
+	var words []string
+	for _, v := range call.Arguments {
+		words = append(words, m.shown(v))
+	}
+	fmt.Fprintln(os.Stdout, strings.Join(words, " "))
+	return sobek.Undefined()
+}
+
+// shown writes a value for people.
+func (m *machine) shown(v sobek.Value) string {
+	if o, ok := v.(*sobek.Object); ok && o.ClassName() != "Error" {
+		if text, err := o.MarshalJSON(); err == nil {
+			return string(text)
+		}
+	}
+	return v.String()
+}
+
+// add declares a resource: its kind, its name, the number of constructors around, and its value.
+func (m *machine) add(call sobek.FunctionCall) sobek.Value {
+	r := &Resource{Kind: call.Argument(0).String(), Name: call.Argument(1).String(), number: len(m.a.Resources)}
+	r.At = m.place(int(call.Argument(2).ToInteger()) + 2)
+	m.a.Resources = append(m.a.Resources, r)
+	if v := call.Argument(1); !sobek.IsString(v) {
+		m.wrong(r, "V_TYPE", "name", "a name is text, not "+v.String())
+	}
+	r.Value = m.encode(r, call.Argument(3), "")
+	return m.vm.ToValue(r.number)
+}
+
+// place is where the call was made that is so many frames away, or the nearest frame around that is in a file.
+func (m *machine) place(frame int) Place {
+	m.frames = m.vm.CaptureCallStack(0, m.frames[:0])
+	if len(m.frames) == 0 {
+		return Place{}
+	}
+	for _, f := range m.frames[min(frame, len(m.frames)-1):] {
+		if at := m.at(f); at.Line > 0 {
+			return at
+		}
+	}
+	return Place{File: m.r.Main}
+}
+
+// at is the place of a frame in a file; zero for a frame in the module mgmt or in the bundle.
+func (m *machine) at(f sobek.StackFrame) Place {
+	p := f.Position()
+	file := absolute(m.r.Root, p.Filename)
+	if _, ok := m.a.Files[file]; !ok {
+		return Place{}
+	}
+	return Place{File: file, Line: p.Line, Col: p.Column + 1}
+}
+
+// resource is the one of a number.
+func (m *machine) resource(v sobek.Value) *Resource {
+	n := int(v.ToInteger())
+	if n < 0 || n >= len(m.a.Resources) {
+		panic(m.vm.NewTypeError("there is no resource of that number"))
+	}
+	return m.a.Resources[n]
+}
+
+// receive wires an output to an argument: the number of the resource, the path of the argument, and kind[name].key.
+func (m *machine) receive(call sobek.FunctionCall) sobek.Value {
+	r := m.resource(call.Argument(0))
+	r.Recv = append(r.Recv, Received{Field: call.Argument(1).String(), From: call.Argument(2).String()})
+	return sobek.Undefined()
+}
+
+// link puts a resource into an order: its number, a word such as before, and kind[name].
+func (m *machine) link(call sobek.FunctionCall) sobek.Value {
+	r, other := m.resource(call.Argument(0)), call.Argument(2).String()
+	switch how := call.Argument(1).String(); how {
+	case "before":
+		r.Before = append(r.Before, other)
+	case "depend":
+		r.Depend = append(r.Depend, other)
+	case "notify":
+		r.Notify = append(r.Notify, other)
+	case "listen":
+		r.Listen = append(r.Listen, other)
+	}
+	return sobek.Undefined()
+}
+
+// meta adds metaparameters to a resource: its number, and an object.
+func (m *machine) meta(call sobek.FunctionCall) sobek.Value {
+	r := m.resource(call.Argument(0))
+	r.Meta = append(r.Meta, m.encode(r, call.Argument(1), "meta"))
+	return sobek.Undefined()
+}
+
+// graph takes the name and the like of the whole graph. The last call counts.
+func (m *machine) graph(call sobek.FunctionCall) sobek.Value {
+	m.a.Graph = m.encode(nil, call.Argument(0), "")
+	return sobek.Undefined()
+}
+
+// problem takes over what the classes found wrong with arguments.
+func (m *machine) problem(call sobek.FunctionCall) sobek.Value {
+	m.wrong(m.resource(call.Argument(0)), call.Argument(1).String(), call.Argument(2).String(), call.Argument(3).String())
+	return sobek.Undefined()
+}
+
+// wrong reports a problem of a resource, at the place where that was made.
+func (m *machine) wrong(r *Resource, code, path, message string) {
+	p := Problem{Code: code, Path: path, Message: message}
+	if r != nil {
+		p.Place, p.Resource, p.Number = r.At, r.Kind+"["+r.Name+"]", &r.number
+	}
+	m.a.Problems = append(m.a.Problems, p)
+}
+
+// failed reports how a script has ended before its time.
+func (m *machine) failed(err error) {
+	if over, ok := errors.AsType[*sobek.StackOverflowError](err); ok {
+		p := m.trace(over.Stack())
+		p.Message = fmt.Sprintf("calls are nested deeper than %d levels: a function calls itself without an end", maxCalls)
+		m.a.Problems = append(m.a.Problems, p)
+		return
+	}
+	if cut, ok := errors.AsType[*sobek.InterruptedError](err); ok {
+		p := m.trace(cut.Stack())
+		p.Message = fmt.Sprint(cut.Value())
+		m.a.Problems = append(m.a.Problems, p)
+		return
+	}
+	if e, ok := errors.AsType[*sobek.Exception](err); ok {
+		m.thrown(e.Value(), e.Stack())
+		return
+	}
+	m.a.Problems = append(m.a.Problems, Problem{Message: err.Error()})
+}
+
+// thrown reports a value that was thrown, and where.
+func (m *machine) thrown(v sobek.Value, stack []sobek.StackFrame) {
+	p := m.trace(stack)
+	p.Message = "the program has thrown " + m.describe(v)
+	m.a.Problems = append(m.a.Problems, p)
+}
+
+// describe is a thrown value in words. Any value can be thrown, and its own methods may throw again.
+func (m *machine) describe(v sobek.Value) string {
+	text := "a value that can't be shown"
+	_ = m.vm.Try(func() { text = m.words(v) }) // else the text stays as it is
+	return text
+}
+
+// words is a thrown value in words. JSON helps more than "[object Object]".
+func (m *machine) words(v sobek.Value) string {
+	if v == nil || sobek.IsUndefined(v) || sobek.IsNull(v) {
+		return "no error at all: throw new Error(\"...\") says what is wrong"
+	}
+	if o, ok := v.(*sobek.Object); ok && o.ClassName() == "Error" {
+		return o.String()
+	}
+	return "a value that is no error: " + m.shown(v)
+}
+
+// trace is a problem at the innermost frame of the author's own files.
+func (m *machine) trace(stack []sobek.StackFrame) (p Problem) {
+	for _, f := range stack {
+		at := m.at(f)
+		switch {
+		case at.Line == 0:
+		case p.Line == 0:
+			p.Place = at
+		case len(p.Calls) < 5:
+			p.Calls = append(p.Calls, at)
+		}
+	}
+	if p.Line == 0 {
+		p.Place = Place{File: m.r.Main}
+	}
+	return p
+}
