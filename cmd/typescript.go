@@ -13,8 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// program returns the frontend of a program in TypeScript. A daemon logs what the program says; a verb that ends
-// writes it to standard error.
+// program returns the frontend of a program in TypeScript. The lines of console.log go to the log of a daemon. A verb
+// that ends when the graph was read writes them to standard error, so that its own output stays as it is.
+// The variables of --var, and those of the environment, are the inputs of the program. The program sees no other
+// variable of the environment.
 func (i *input) program(a *app) (gapi.Frontend, error) {
 	o := typescript.Options{Source: a.source(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}}
 	set, err := i.options(a)
@@ -42,7 +44,8 @@ func inputValue(text string) json.RawMessage {
 	return quoted
 }
 
-// runOnce runs a program for a verb without an engine.
+// runOnce runs a program for a verb without an engine. The host lives for that one command: it kills the program with all
+// its descendants when the context ends, and nothing is left behind.
 func runOnce(ctx context.Context, c engine.Command) (_ *engine.Result, err error) {
 	if unix.Portable {
 		return nil, linuxOnly("--ts")
