@@ -207,7 +207,8 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 // varPrefix begins the names of the environment variables that set variables of the graph.
 const varPrefix = "MGMT_VAR_"
 
-// several reports whether more than one flag names a graph.
+// several reports whether more than one flag names a graph. Each source replaces the whole graph, so the others would be
+// ignored without a word.
 func (i *input) several() bool {
 	n := 0
 	for _, path := range []string{i.yaml, i.catalog, i.ts} {
@@ -218,7 +219,8 @@ func (i *input) several() bool {
 	return n > 1
 }
 
-// catalogOnly refuses the flags of a catalog for another graph. In a file or in the environment they may wait for one.
+// catalogOnly refuses the flags of a catalog for another graph. In a file or in the environment they may wait for a
+// catalog, since those are written once for many runs.
 func (i *input) catalogOnly(a *app) error {
 	for _, f := range []struct {
 		name string

@@ -33,6 +33,9 @@ func (i *input) program(a *app) (gapi.Frontend, error) {
 }
 
 // inputValue reads a variable as JSON, so that a program gets numbers and lists. Any other text is itself.
+// The caller quotes a text that only looks like a number, such as a version: --var 'v="1.10"'. A variable of the
+// environment follows the same rule, so both sources of one variable mean the same.
+// The program sees each variable by its name in inputs.
 func inputValue(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
