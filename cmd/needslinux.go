@@ -13,7 +13,7 @@ import (
 // machineVerbs are the verbs that work on a machine, or ask the daemon on one: they need Linux. All others need no
 // machine, and work everywhere.
 var machineVerbs = []string{
-	"api", "apply", "call", "deploy", "deploys", "events", "facts", "hosts", "import", "log", "pause", "plan", "reload", "resource", "resume", "retry", "run", "status", "why",
+	"api", "apply", "call", "deploy", "deploys", "events", "facts", "hosts", "import", "log", "pause", "plan", "plugin", "reload", "resource", "resume", "retry", "run", "status", "why",
 }
 
 // needsLinux has the verbs that need Linux say so, where the program was built for another system.

@@ -15,6 +15,9 @@ import (
 // attachVariable names providers that run already, in a debugger perhaps.
 const attachVariable = "MGMT_ATTACH_PROVIDERS"
 
+// The files of the folder are read for each graph of a daemon, so a provider that is added is there with the next graph. The processes
+// belong to the resources of the graph, and not to this verb: nothing is started here, and a verb that only reads starts none.
+//
 // loadPlugins adds the kinds of the providers of the folder to the existing ones, and returns the faults of their descriptors.
 // With an error among them, none is added. It is the third step of the kinds. A provider whose files are as before keeps its
 // kinds, and so its resources keep their places in the graph.
@@ -47,6 +50,8 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	return ds
 }
 
+// A schema file says which values the provider will get, secrets among them. So it is guarded as a graph is.
+//
 // readFile reads a file as the files of a graph are read: as root not one that other users can write.
 func (a *app) readFile(path string) ([]byte, error) {
 	f, size, err := a.source().OpenRegular(path)

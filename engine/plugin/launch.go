@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"time"
@@ -70,15 +69,12 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 		}
 		return &running{conn: newLines(conn, s.hear)}, nil
 	}
-	if p.Transport == transportGRPC {
-		return s.dial(ctx)
-	}
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
 	defer theirs.Close()
-	proc, err := s.start(ctx, nil, theirs)
+	proc, err := s.start(ctx, theirs)
 	if err != nil {
 		ours.Close()
 		return nil, err
@@ -87,19 +83,14 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 }
 
 // start starts the program of the descriptor.
-func (s *session) start(ctx context.Context, more map[string]string, files ...*os.File) (engine.Process, error) {
+func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process, error) {
 	p := s.plugin
 	host, ok := s.host.(engine.StartingHost)
 	if !ok {
 		return nil, errors.New("this machine cannot run providers")
 	}
-	env := maps.Clone(p.Env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	maps.Copy(env, more)
 	proc, err := host.Start(ctx, engine.Command{
-		Argv: p.Command, Dir: p.Dir, Env: program.Environment(env), User: p.User, Group: p.Group, Grace: p.Grace,
+		Argv: p.Command, Dir: p.Dir, Env: program.Environment(p.Env), User: p.User, Group: p.Group, Grace: p.Grace,
 		Stdout: s.lines.add, Stderr: s.lines.add,
 	}, files)
 	if err != nil {
@@ -136,7 +127,7 @@ func (s *session) greet(ctx context.Context, r *running) error {
 	versions := protocol.Range{Min: max(p.Protocol.Min, protocol.MinVersion), Max: min(p.Protocol.Max, protocol.MaxVersion)}
 	err := r.conn.Call(ctx, protocol.MethodHandshake, &protocol.HandshakeRequest{
 		Protocols: versions, Features: []string{protocol.FeatureBatch, protocol.FeatureList, protocol.FeatureWatch},
-		Program: p.opt.Program, Version: p.opt.Version, Token: s.token,
+		Program: p.opt.Program, Version: p.opt.Version,
 	}, &r.hello)
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		return fmt.Errorf("the provider %s has %w the connection: %w", p.Name, errRefused, e)

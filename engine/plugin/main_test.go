@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dir := os.Getenv(daemonFolder); dir != "" {
+		if err := daemon(context.Background(), dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -47,6 +55,11 @@ const toySchema = `{"format": 1, "name": "toy", "version": "1.0.0", "types": [
       {"key": "of", "type": {"kind": "ref", "target": "toy:index:thing", "optional": true}},
       {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}}
 ]}`
+
+// toyBroken names the way in which the toy is broken, for the tests of the conformance kit.
+const toyBroken = "MGMT_TOY_BROKEN"
+
+func broken(way string) bool { return os.Getenv(toyBroken) == way }
 
 func toyProvider(dir string) *provider.Provider {
 	return &provider.Provider{
@@ -109,7 +122,13 @@ func (o *toys) find(c *provider.Call) (*kept, error) {
 		return o.read(c.ID)
 	}
 	ids, err := filepath.Glob(filepath.Join(o.dir, "id-*"))
+	if broken("absent is an error") && len(ids) == 0 {
+		return nil, errors.New("there is none")
+	}
 	for _, at := range ids {
+		if broken("no keys") {
+			break
+		}
 		k, err := o.read(filepath.Base(at))
 		if err == nil && k != nil && (c.Key != "" && k.Key == c.Key || o.byName && k.Name != nil && *k.Name == c.Name) {
 			c.ID = filepath.Base(at)
@@ -124,10 +143,19 @@ func (o *toys) Create(_ context.Context, c *provider.Call, in *toy) (*toy, error
 		fmt.Fprintln(os.Stderr, "my last words, and not", *in.Password)
 		os.Exit(3)
 	}
-	if old, err := o.find(c); err != nil || old != nil {
+	if old, err := o.find(c); (err != nil || old != nil) && !broken("create again") {
 		return &old.toy, err
 	}
 	c.ID = "id-" + c.Key
+	if broken("create again") {
+		c.ID += rand.Text()
+	}
+	if broken("no id") {
+		defer func() { c.ID = "" }()
+	}
+	if broken("input lost") {
+		defer func() { in.Color = "" }()
+	}
 	in.Serial = &c.ID
 	if o.byName {
 		in.Name = &c.Name
@@ -154,6 +182,9 @@ func (o *toys) Get(_ context.Context, c *provider.Call, _ *toy) (*toy, error) {
 		return nil, err
 	}
 	k.Password = nil
+	if broken("unstable") {
+		k.Serial = new(rand.Text())
+	}
 	return &k.toy, nil
 }
 
@@ -172,7 +203,13 @@ func (o *toys) Update(_ context.Context, c *provider.Call, _, now *toy) (*toy, e
 }
 
 func (o *toys) Delete(_ context.Context, c *provider.Call, _ *toy) error {
+	if broken("not deleted") {
+		return nil
+	}
 	err := os.Remove(filepath.Join(o.dir, c.ID))
+	if broken("deleted twice") {
+		return err
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -187,14 +224,16 @@ func (o *toys) Watch(ctx context.Context, c *provider.Call, _ *toy, running, cha
 		return string(text)
 	}
 	last := look()
-	running()
+	if !broken("not running") {
+		running()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(5 * time.Millisecond):
 		}
-		if now := look(); now != last {
+		if now := look(); now != last && !broken("no change") {
 			last = now
 			changed()
 		}
@@ -204,6 +243,9 @@ func (o *toys) Watch(ctx context.Context, c *provider.Call, _ *toy, running, cha
 func (o *toys) List(context.Context) iter.Seq2[provider.Item[toy], error] {
 	return func(yield func(provider.Item[toy], error) bool) {
 		ids, _ := filepath.Glob(filepath.Join(o.dir, "id-*"))
+		if broken("empty list") {
+			return
+		}
 		for _, at := range ids {
 			k, err := o.read(filepath.Base(at))
 			if strings.HasSuffix(at, ".part") || err != nil || k == nil || k.Name == nil {

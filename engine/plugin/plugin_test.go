@@ -43,28 +43,41 @@ func newBench(t *testing.T, more string, o plugin.Options) *bench {
 	if err := os.WriteFile(filepath.Join(b.dir, "schema.json"), []byte(toySchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	src := `{"name": "toy", "command": ["` + self + `"], "schema": "schema.json", "grace": "1s"` + more
 	if !strings.Contains(more, `"env"`) {
-		src += `, "env": {"` + toyFolder + `": "` + b.dir + `"}`
+		more += `, "env": {"` + toyFolder + `": "` + b.dir + `"}`
 	}
-	o.ReadFile = os.ReadFile
-	set, ds := plugin.Load([]*schema.Node{parse(t, filepath.Join(b.dir, "toy.json"), src+"}")}, o)
-	if err := ds.Err(); err != nil {
+	b.set = b.loadSet(more, o)
+	b.kinds = engine.NewRegistry()
+	if err := b.set.Register(b.kinds); err != nil {
 		t.Fatal(err)
 	}
-	b.set, b.kinds = set, engine.NewRegistry()
-	if err := set.Register(b.kinds); err != nil {
-		t.Fatal(err)
-	}
+	var err error
 	if b.host, err = host.New(context.Background(), host.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.host.Close() })
 	return b
+}
+
+// load returns the plugin with more lines of the descriptor.
+func (b *bench) load(more string) *plugin.Plugin {
+	return b.loadSet(more, plugin.Options{}).Plugins()[0]
+}
+
+func (b *bench) loadSet(more string, o plugin.Options) *plugin.Set {
+	t := b.t
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := `{"name": "toy", "command": ["` + self + `"], "schema": "schema.json", "grace": "1s"` + more
+	o.ReadFile = os.ReadFile
+	set, ds := plugin.Load([]*schema.Node{parse(t, filepath.Join(b.dir, "toy.json"), src+"}")}, o)
+	if err := ds.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // one is a resource with what the engine gives to it.

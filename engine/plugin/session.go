@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,10 +32,10 @@ const (
 
 // Times of the supervision.
 const (
-	firstPause  = 100 * time.Millisecond
-	longestWait = 30 * time.Second
-	healthyTime = time.Minute     // after which earlier ends are forgotten
-	breakWindow = 2 * time.Minute // in which Options.Breaks ends make a provider broken
+	firstPause   = 100 * time.Millisecond
+	longestPause = 30 * time.Second
+	healthyTime  = time.Minute     // after which earlier ends are forgotten
+	breakWindow  = 2 * time.Minute // in which Options.Breaks ends make a provider broken
 )
 
 // session is the process of one plugin, from the first resource that needs it to the last one. It is their
@@ -45,7 +46,6 @@ type session struct {
 	clock  engine.Clock
 	lines  *ring
 	hidden secrets.Texts
-	token  string
 	slots  chan struct{} // one for each call that waits
 
 	ctx  context.Context // ends with Close
@@ -70,10 +70,7 @@ type session struct {
 func (p *Plugin) open(h engine.Host) *session {
 	s := &session{
 		plugin: p, host: h, clock: engine.ClockOf(h), slots: make(chan struct{}, p.Calls), phase: Stopped,
-		turn: make(chan struct{}), again: make(chan struct{}, 1), ears: map[chan struct{}]struct{}{}, token: rand.Text(),
-	}
-	if p.Transport == transportLines {
-		s.token = "" // the descriptor itself shows who asks
+		turn: make(chan struct{}), again: make(chan struct{}, 1), ears: map[chan struct{}]struct{}{},
 	}
 	s.lines = &ring{log: s.logger, hidden: &s.hidden}
 	s.ctx, s.end = context.WithCancel(context.Background()) // until Close
@@ -260,10 +257,10 @@ func (s *session) brokenError(err error) error {
 
 // pause waits before the next start, the longer the more pauses there were, with a part by chance.
 func (s *session) pause(pauses int) {
-	d := min(firstPause<<min(pauses, 20), longestWait)
+	d := min(firstPause<<min(pauses, 20), s.plugin.opt.LongestPause)
 	s.mu.Lock()
 	if s.phase == Broken {
-		d = longestWait
+		d = s.plugin.opt.LongestPause
 	}
 	s.mu.Unlock()
 	if n, err := rand.Int(rand.Reader, big.NewInt(int64(d/5))); err == nil {
@@ -376,6 +373,20 @@ func (p *Plugin) Restart() bool {
 	}
 	return true
 }
+
+// Connect starts the provider for a caller without resources, such as a test of it. The function ends the process, and waits
+// for that.
+func (p *Plugin) Connect(ctx context.Context, h engine.Host) (Conn, func(), error) {
+	s := p.open(h)
+	conn, err := s.get(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return conn, func() { _ = s.Close() }, nil
+}
+
+// Types returns the types of the schema file.
+func (p *Plugin) Types() []protocol.Type { return slices.Clone(p.doc.Types) }
 
 // Status is how a plugin does.
 type Status struct {

@@ -1,12 +1,14 @@
 package plugin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -25,6 +27,8 @@ type Options struct {
 	Before *Set
 	// Breaks is how many ends in two minutes make a provider broken; 5 when 0.
 	Breaks int
+	// LongestPause bounds the pause before a start; 30 s when 0.
+	LongestPause time.Duration
 }
 
 // Set is the providers of one folder. It is not altered after Load, and safe for concurrent use.
@@ -35,9 +39,7 @@ type Set struct {
 // Load makes plugins of descriptors. It starts nothing. The findings are all that is wrong, each with its
 // place; a plugin with an error is left out.
 func Load(nodes []*schema.Node, o Options) (*Set, schema.Diagnostics) {
-	if o.Breaks == 0 {
-		o.Breaks = 5
-	}
+	o.Breaks, o.LongestPause = cmp.Or(o.Breaks, 5), cmp.Or(o.LongestPause, longestPause)
 	var found schema.Findings
 	s := &Set{}
 	first := map[string]schema.Pos{}

@@ -1,0 +1,174 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/plugin"
+	"github.com/reactivegraph/mgmt/engine/plugin/plugintest"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/provider/protocol"
+)
+
+// newPlugin makes the verb plugin and the verbs below it. They work without a daemon: they read files, and one of them runs a
+// program of the author for a moment.
+func newPlugin(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "List providers, and test one",
+		Long: `Plugin is about providers: programs that serve kinds of their own. A folder of
+descriptors names them; see --plugins and docs/reference/providers.md.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPluginList(a), newPluginTest(a))
+	return cmd
+}
+
+// newPluginList makes the verb that lists providers. It starts none, so it says nothing of their processes.
+func newPluginList(a *app) *cobra.Command {
+	var output choice
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the providers of a folder, with their kinds",
+		Long:    `List shows the providers that the folder of --plugins describes. It starts none of them.`,
+		Example: `  mgmt plugin list --plugins /etc/mgmt/plugins`,
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.listPlugins(output.word) },
+	}
+	choose(cmd, &output, "output", "o", "how to write them", "text", "json")
+	a.typesFlag(cmd)
+	return cmd
+}
+
+// listPlugins writes them, a line for each. Everything in it comes from the descriptors and the schema files.
+func (a *app) listPlugins(form string) error {
+	if a.plugins == nil {
+		return errors.New("there is no folder of providers: name one with --plugins, or with plugins: in the configuration file")
+	}
+	if form == "json" {
+		list := []plugin.Status{}
+		for _, p := range a.plugins.Plugins() {
+			list = append(list, p.Status())
+		}
+		return writeJSON(a.out, list)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tVERSION\tKINDS")
+	for _, p := range a.plugins.Plugins() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Version(), strings.Join(p.Kinds(), " "))
+	}
+	return w.Flush()
+}
+
+// pluginTest has the flags of the verb that tests a provider. Neither of them is a setting: a daemon has no use for them, so no file
+// and no variable gives them.
+type pluginTest struct {
+	schema, inputs string
+}
+
+// newPluginTest makes the verb that tests a provider. The suite is that of package plugintest, so an author of a provider in Go has the
+// same rules in a test, and an author in another language has them in a script.
+func newPluginTest(a *app) *cobra.Command {
+	f := &pluginTest{}
+	cmd := &cobra.Command{
+		Use:   "test PROGRAM [ARGUMENT...]",
+		Short: "Check that a provider keeps the rules of the protocol",
+		Long: `Test starts a provider, and asks it all that mgmt would ask. It makes one thing of each type, for real, and removes it
+again. Each broken rule is a line, and ends the verb with code 4. The inputs follow from the schema; where that is not enough, the
+file of --inputs has them: {"TOKEN": {"PROPERTY": VALUE}}.`,
+		Example: `  mgmt plugin test ./notes-provider --schema schema/notes.json`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	cmd.Flags().StringVar(&f.schema, "schema", "schema.json", "the `file` with the schema of its types")
+	cmd.Flags().StringVar(&f.inputs, "inputs", "", "a `file` with inputs for each type, as JSON")
+	return cmd
+}
+
+// run starts the program, checks it, and ends it. The exit code 4 stands for broken rules and for a program that does not start, so
+// that a script of an author can go by it. The findings go to standard output, one on each line, and the verdict to standard error.
+// The host that runs the program ends with the verb, so nothing is left of a provider that ignores the end of its input.
+func (f *pluginTest) run(ctx context.Context, a *app, args []string) error {
+	p, err := f.plugin(a, args)
+	if err != nil {
+		return err
+	}
+	o := plugintest.Options{}
+	if f.inputs != "" {
+		text, err := os.ReadFile(f.inputs)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &o.Inputs); err != nil {
+			return fmt.Errorf("%s: %w", f.inputs, err)
+		}
+	}
+	h, err := host.New(ctx, host.Options{})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	found, err := plugintest.Run(ctx, p, h, o)
+	if err != nil {
+		return withCode(exitFailed, err)
+	}
+	for _, one := range found {
+		fmt.Fprintln(a.out, one)
+	}
+	if len(found) > 0 {
+		return withCode(exitFailed, fmt.Errorf("the provider %s breaks %d rules", p.Name, len(found)))
+	}
+	fmt.Fprintf(a.out, "the provider %s keeps the rules, with %d types\n", p.Name, len(p.Types()))
+	return nil
+}
+
+// A provider that is about to be written has no folder of descriptors yet, so the verb goes by a program and a schema file.
+//
+// plugin makes a descriptor of the arguments. The name of the provider is that of its schema.
+func (f *pluginTest) plugin(a *app, args []string) (*plugin.Plugin, error) {
+	text, err := os.ReadFile(f.schema)
+	if err != nil {
+		return nil, err
+	}
+	var doc protocol.Schema
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.schema, err)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	n, err := schema.NodeOf(map[string]any{"name": doc.Name, "command": anyList(args), "schema": f.schema})
+	if err != nil {
+		return nil, err
+	}
+	n.Pos.File = filepath.Join(dir, "command line")
+	attach, err := plugin.ParseAttach(os.Getenv(attachVariable))
+	if err != nil {
+		return nil, err
+	}
+	set, ds := plugin.Load([]*schema.Node{n}, plugin.Options{ReadFile: os.ReadFile, Attach: attach, Program: a.program(), Version: currentVersion().Version})
+	if err := ds.Err(); err != nil {
+		return nil, err
+	}
+	return set.Plugins()[0], nil
+}
+
+// anyList returns texts as a list of plain values.
+func anyList(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}
