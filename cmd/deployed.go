@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
@@ -28,15 +29,18 @@ const deploysFolder = "deploys"
 type deploys struct {
 	fronts   []*deployed.Frontend
 	reporter deployed.Reporter
+	read     func() ([]deploy.Public, error) // reads the files of the keys
+	trusted  atomic.Pointer[[]deploy.Public] // as they were read last
 }
 
-// openDeploys makes the frontends of the topics. The keys are read once, at the start.
+// openDeploys makes the frontends of the topics. The keys are read at the start, and by renew.
 func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, log *slog.Logger) (*deploys, error) {
-	d := &deploys{}
-	trusted, err := trustedKeys(a.source(), files)
+	d := &deploys{read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }}
+	trusted, err := d.read()
 	if err != nil || len(trusted) == 0 {
 		return d, err
 	}
+	d.trusted.Store(&trusted)
 	if dir != "" {
 		dir = filepath.Join(dir, deploysFolder)
 	}
@@ -45,13 +49,29 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 	}
 	for _, topic := range hosts.Topics(host, a.roles) {
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
-			World: w, Host: host, Topic: topic, Trusted: trusted, Dir: dir,
-			Load: func(b *deploy.Bundle) (*gapi.Declared, error) { return loadBundle(b, o) },
+			World: w, Host: host, Topic: topic, Dir: dir,
+			Trusted: func() []deploy.Public { return *d.trusted.Load() },
+			Load:    func(b *deploy.Bundle) (*gapi.Declared, error) { return loadBundle(b, o) },
 		}))
 	}
 	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Clock: engine.SystemClock{}, Log: log}
 	d.reporter.Init()
 	return d, nil
+}
+
+// renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
+// error the keys stay as they were. A host without any key at its start takes no deploys before a restart.
+func (d *deploys) renew() error {
+	if len(d.fronts) == 0 {
+		return nil
+	}
+	trusted, err := d.read()
+	if err != nil {
+		return err
+	}
+	d.trusted.Store(&trusted)
+	d.reporter.Touch()
+	return nil
 }
 
 // trustedKeys reads the files of the setting trusted_keys.

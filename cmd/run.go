@@ -222,7 +222,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	anew.objects = stored
-	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger))
+	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger), signed)
 	opts.Background = o.desk.beside(o.exports.Handler(), func(e *mgmt.Engine) control.Graphs {
 		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
 	})
@@ -237,14 +237,14 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 }
 
 // beforeReload returns the function that reads again, before the graph: the settings with
-// their folders,
-// and the credentials. With an error the graph is not read.
+// their folders, the credentials, and the keys whose deploys this host takes. With an error the graph is not read.
 // The engine calls it before each reading that was asked for, and waits for it.
-func beforeReload(anew *resettling, secrets *credentials) func(context.Context) (*mgmt.Source, error) {
+func beforeReload(anew *resettling, secrets *credentials, signed *deploys) func(context.Context) (*mgmt.Source, error) {
 	return func(ctx context.Context) (*mgmt.Source, error) {
 		source, err := anew.reread(ctx)
 		if err == nil {
 			secrets.renew(ctx)
+			err = signed.renew()
 		}
 		return source, err
 	}

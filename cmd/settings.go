@@ -110,7 +110,7 @@ var settings = &config.Table{
 		{Key: "accept", Type: listType, Example: "[file, host]",
 			Doc: "the `kinds` of the resources that may come from other hosts: by collect, and as objects of a store in etcd (default those that run no programs)"},
 		{Key: "trusted_keys", Type: listType, Path: true, Own: true, Example: "[/etc/mgmt/deploy.key.pub]",
-			Doc: "`files` with public keys, as mgmt deploy keygen makes them: this host takes the deploys that one of them has signed (default none)"},
+			Doc: "`files` with public keys, as mgmt deploy keygen makes them: this host takes the deploys that one of them has signed; a reload reads the files again (default none)"},
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
 			Doc: "the `path` of the daemon's socket (default " + socketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
 		{Key: "api_write_group", Type: textType, Own: true, Example: "adm",

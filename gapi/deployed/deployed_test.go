@@ -96,7 +96,8 @@ type host struct {
 	end  func()
 
 	reload  chan struct{} // asks for the graph again
-	resumed atomic.Bool   // a held graph may go on
+	trusted atomic.Pointer[[]deploy.Public]
+	resumed atomic.Bool // a held graph may go on
 	mu      sync.Mutex
 	graph   string
 }
@@ -107,7 +108,10 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 	if trusted == nil {
 		trusted = []deploy.Public{r.key.Public()}
 	}
-	f := deployed.New(deployed.Options{World: r.world, Host: name, Topic: "all", Trusted: trusted, Dir: dir, Load: load})
+	h.trusted.Store(&trusted)
+	f := deployed.New(deployed.Options{
+		World: r.world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return *h.trusted.Load() }, Dir: dir, Load: load,
+	})
 	report := deployed.Reporter{
 		World: r.world, Host: name, Fronts: []*deployed.Frontend{f}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler), Stand: h.stand,
 	}
@@ -202,6 +206,32 @@ func TestTake(t *testing.T) {
 	h.wants("one", 3, deploy.StateConverged, "")
 	r.put("fails")
 	h.wants("fails", 4, deploy.StateFailed, "")
+}
+
+// TestTrustChanges: a key that comes is trusted after a reload, and the deploy that was refused for it is taken. A key that goes is
+// trusted no more, also not by a restart.
+func TestTrustChanges(t *testing.T) {
+	r, dir := newRig(t), t.TempDir()
+	first := r.key
+	second, err := deploy.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := r.start("h", dir)
+	r.put("one")
+	h.wants("one", 1, deploy.StateConverged, "")
+	r.key = second
+	r.put("two")
+	h.wants("one", 1, deploy.StateConverged, "untrusted_key")
+	h.trusted.Store(&[]deploy.Public{second.Public()})
+	h.reload <- struct{}{}
+	h.wants("two", 2, deploy.StateConverged, "")
+	r.key = first
+	r.put("three")
+	h.wants("two", 2, deploy.StateConverged, "untrusted_key")
+	h.end()
+	h = r.start("h", dir, first.Public()) // without the key of the deploy in effect
+	h.wants("three", 3, deploy.StateConverged, "")
 }
 
 // TestForged: whatever a user of the store writes, the host keeps its deploy, says why, and takes the next good one.

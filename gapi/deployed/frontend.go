@@ -20,10 +20,12 @@ import (
 
 // Options are what a Frontend needs. All fields but Dir are required. They are not altered while the sequence goes on.
 type Options struct {
-	World   engine.World
-	Host    string // the name of this host in the store
-	Topic   string
-	Trusted []deploy.Public
+	World engine.World
+	Host  string // the name of this host in the store
+	Topic string
+	// Trusted returns the keys whose deploys this host takes at this moment. It is called from several goroutines. A deploy in effect
+	// stays when its key leaves; no later one of that key is taken, and a restart does not take it either.
+	Trusted func() []deploy.Public
 	Dir     string // the folder for the deploy in effect; empty keeps none
 	// Load reads the graph of a bundle. Its error is schema.Diagnostics where the files are bad.
 	Load func(*deploy.Bundle) (*gapi.Declared, error)
@@ -264,7 +266,7 @@ func (r *reader) fetch(ctx context.Context, number int64) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := record.Verify(r.o.Trusted, r.o.Topic, number)
+	m, err := record.Verify(r.o.Trusted(), r.o.Topic, number)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (r *reader) restored(k kept, err error) (*taken, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrRecord, err)
 	}
-	m, err := k.Record.Verify(r.o.Trusted, r.o.Topic, k.Number)
+	m, err := k.Record.Verify(r.o.Trusted(), r.o.Topic, k.Number)
 	if err == nil {
 		err = deploy.CheckContent(m, k.Content)
 	}

@@ -115,7 +115,7 @@ func (r *Reporter) write(ctx context.Context) error {
 		report.Deploys[f.o.Topic] = f.stands(before[i], stand)
 	}
 	if len(r.Fronts) > 0 {
-		for _, k := range r.Fronts[0].o.Trusted {
+		for _, k := range r.Fronts[0].o.Trusted() {
 			report.Keys = append(report.Keys, k.ID)
 		}
 	}
