@@ -34,20 +34,59 @@ type hostRow struct {
 // It verifies no signature: the operator may trust other keys than the hosts, and what counts is what they say.
 func newDeploys(a *app) *cobra.Command {
 	f := &deployFlags{app: a}
+	var keep int
 	cmd := &cobra.Command{
 		Use:   "deploys",
 		Short: "List the deploys, and what the hosts have of them",
 		Long: `Deploys lists the deploys in the store, the oldest first, and then the hosts with the deploy
 that each of them has in effect, and why it has refused one. The state is that of the
-newest deploy of a topic: running, stopped or done.`,
-		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json",
+newest deploy of a topic: running, stopped or done.
+
+With --prune it deletes the old deploys and their files first, and keeps so many of each topic. A deploy stays that
+a host has in effect, or that the newest one may go back to.`,
+		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json\n  mgmt deploys --prune 20",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.closing(f.history(cmd.Context())) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("prune") {
+				if err := f.prune(cmd.Context(), keep); err != nil {
+					return f.closing(err)
+				}
+			}
+			return f.closing(f.history(cmd.Context()))
+		},
 	}
 	f.remote.flags(cmd)
 	f.store.flags(cmd)
 	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
+	cmd.Flags().IntVar(&keep, "prune", 0, "delete old deploys, and keep this `number` of each topic")
 	return cmd
+}
+
+// prune deletes the old deploys of one topic, or of all. What it says goes to the second output, since a program reads the first.
+func (f *deployFlags) prune(ctx context.Context, keep int) error {
+	if keep < 1 {
+		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)
+	}
+	world, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	s, topics := deploy.Store{World: world}, []string{f.topic}
+	if f.topic == "" {
+		if topics, err = s.Topics(ctx); err != nil {
+			return explained(err)
+		}
+	}
+	for _, topic := range topics {
+		gone, err := s.Prune(ctx, topic, keep)
+		if err != nil {
+			return fmt.Errorf("the deploys to %s: %w", topic, explained(err))
+		}
+		if len(gone) > 0 {
+			fmt.Fprintf(f.app.err, "deleted %s to %s\n", plural(len(gone), "old deploy"), cell(topic))
+		}
+	}
+	return nil
 }
 
 // history lists deploys and hosts.

@@ -528,3 +528,59 @@ func TestHalfAKey(t *testing.T) {
 		t.Errorf("the public half is %q: %v", text, err)
 	}
 }
+
+// TestPrune: the oldest deploys go with their files, and those stay that the rollout or a host names. An operator who relies on files
+// that are deleted begins again.
+func TestPrune(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	s, k, ctx := deploy.Store{World: &dying{w, 1000}}, newKey(t), t.Context()
+	put := func(text string) *deploy.Lead {
+		t.Helper()
+		l, err := s.Begin(ctx, k, order(t, "all", text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Step(ctx, nil, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for i := range 6 {
+		put(strings.Repeat(fmt.Sprint("text ", i%5), 4000)) // the first and the last have the same files
+	}
+	report, err := json.Marshal(deploy.Report{Host: "h", Topics: []string{"all"}, Deploys: map[string]deploy.Standing{"all": {Number: 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Txn(ctx, nil, []engine.Op{{Key: deploy.ReportKey("h"), Value: report}}); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := s.Prune(ctx, "all", 1)
+	if err != nil || fmt.Sprint(gone) != "[1 2 4]" {
+		t.Fatalf("%v are deleted: %v", gone, err)
+	}
+	list, err := s.History(ctx, "all")
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%d are left: %v", len(list), err)
+	}
+	for _, d := range list {
+		if _, err := s.Content(ctx, d.Manifest); err != nil {
+			t.Errorf("the files of %d: %v", d.Number, err)
+		}
+	}
+	parts, err := w.List(ctx, "contents/", engine.ListOptions{})
+	if want := 3 * list[0].Parts; err != nil || len(parts.KVs) != want {
+		t.Errorf("%d parts are left, not %d: %v", len(parts.KVs), want, err)
+	}
+	if again, err := s.Prune(ctx, "all", 1); err != nil || len(again) > 0 {
+		t.Errorf("a second time %v are deleted: %v", again, err)
+	}
+	l, err := s.Begin(ctx, k, order(t, "all", "under way"))
+	if err != nil || l.Manifest.Number != 7 {
+		t.Fatalf("the next is %+v: %v", l, err)
+	}
+	if _, err := s.Prune(ctx, "all", 1); !errors.Is(err, deploy.ErrBusy) {
+		t.Errorf("a prune during a rollout: %v", err)
+	}
+}
