@@ -162,6 +162,7 @@ func TestPackages(t *testing.T) {
 		"-rw------- ./etc/mgmt/graph.yaml",
 		"-rw-r--r-- ./etc/mgmt/mgmt.yaml",
 		"-rwxr-xr-x ./usr/bin/mgmt",
+		"-rwxr-xr-x ./usr/lib/mgmt/mgmt-ts",
 		"-rw-r--r-- ./usr/lib/systemd/system/mgmt-audit.service",
 		"-rw-r--r-- ./usr/lib/systemd/system/mgmt-audit.timer",
 		"-rw-r--r-- ./usr/lib/systemd/system/mgmt.service",
