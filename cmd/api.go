@@ -28,8 +28,15 @@ type apiFlags struct {
 	app   *app
 }
 
-// client asks the daemon, or with --world the store itself.
+// client asks the daemon, with --server that of another machine, and with --world the store itself.
 func (f *apiFlags) client() *api.Client {
+	if f.store.server != "" {
+		t, err := f.store.serverTransport()
+		if err != nil {
+			t = roundTripper(func(*http.Request) (*http.Response, error) { return nil, err })
+		}
+		return &api.Client{HTTP: t}
+	}
 	if f.store.given() {
 		return &api.Client{HTTP: f.store.transport(f.app)}
 	}
@@ -39,7 +46,7 @@ func (f *apiFlags) client() *api.Client {
 // flags adds where the daemon is, and how to write the answer.
 func (f *apiFlags) flags(cmd *cobra.Command) {
 	f.reach(cmd)
-	f.store.flags(cmd)
+	f.store.objectFlags(cmd)
 	choose(cmd, &f.output, "output", "o", "how to write it", "table", "json", "yaml")
 }
 
@@ -62,7 +69,8 @@ A field is given in one of these forms:
 Root and the user of the daemon may change objects, and so may the members of
 the group that the setting api_write_group names. With --world, --cert and --key
 a verb asks a store in etcd itself, and the store decides about its user's
-rights.`,
+rights. With --server, --cert, --key and --ca it asks the daemon of another
+machine, which has api_listen.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

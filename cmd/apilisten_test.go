@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -76,6 +77,16 @@ func (s *signer) sign(t *testing.T, name string) (cert, key string) {
 // record names them.
 func TestListenForOthers(t *testing.T) {
 	s := &signer{dir: t.TempDir()}
+	addr, nb, m := serveZones(t, s)
+	testListen(t, s, addr)
+	if o, err := nb.Get(t.Context(), m, "1"); err != nil || o.Origin() != "client:deployer" {
+		t.Errorf("the origin is wrong: %v %v", o, err)
+	}
+}
+
+// serveZones serves an empty table zone to other machines until the end of the test. The name deployer may write.
+func serveZones(t *testing.T, s *signer) (addr string, nb *model.NB, m *model.Model) {
+	t.Helper()
 	ca, _ := s.sign(t, "ca")
 	f := &listenFlags{addr: "127.0.0.1:0", ca: ca, writers: []string{"deployer"}}
 	f.cert, f.key = s.sign(t, "server")
@@ -84,7 +95,7 @@ func TestListenForOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.Define(model.Spec{Name: "Zone", Table: "zone", Fields: []model.Field{{Key: "name", Type: &schema.Type{Kind: schema.KindString}}}})
+	m, err = model.Define(model.Spec{Name: "Zone", Table: "zone", Fields: []model.Field{{Key: "name", Type: &schema.Type{Kind: schema.KindString}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,17 +104,23 @@ func TestListenForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := memory.New()
-	defer w.Close()
-	nb := model.Open(w, reg, model.Options{Origin: "host:me"})
+	nb = model.Open(w, reg, model.Options{Origin: "host:me"})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- f.serveObjects(ctx, l, nb, nil, log) }()
-	defer func() {
+	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-	}()
+		_ = w.Close()
+	})
+	return l.Addr().String(), nb, m
+}
+
+// testListen asks as several callers.
+func testListen(t *testing.T, s *signer, addr string) {
+	t.Helper()
 	ask := func(who, method, path, body string) int {
 		config := &tls.Config{RootCAs: x509.NewCertPool()}
 		config.RootCAs.AddCert(s.cert)
@@ -116,7 +133,7 @@ func TestListenForOthers(t *testing.T) {
 		}
 		tr := &http.Transport{TLSClientConfig: config}
 		defer tr.CloseIdleConnections()
-		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+l.Addr().String()+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://"+addr+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,8 +166,56 @@ func TestListenForOthers(t *testing.T) {
 			t.Errorf("%s: %s %s answers %d, not %d", c.who, c.method, c.path, got, c.want)
 		}
 	}
-	if o, err := nb.Get(t.Context(), m, "1"); err != nil || o.Origin() != "client:deployer" {
-		t.Errorf("the origin is wrong: %v %v", o, err)
+}
+
+// TestAskAnotherServer: the verbs of api reach the daemon of another machine with a certificate. What is missing or wrong is said,
+// with the flag.
+func TestAskAnotherServer(t *testing.T) {
+	s := &signer{dir: t.TempDir()}
+	addr, nb, m := serveZones(t, s)
+	access := func(name string) clusterAccess {
+		a := clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}
+		a.cert, a.key = s.sign(t, name)
+		return a
+	}
+	run := func(a clusterAccess, args ...string) (string, error) {
+		var out bytes.Buffer
+		cmd := newAPI(&app{out: &out, err: io.Discard})
+		cmd.SetArgs(append(args, "--server", addr, "--cert", a.cert, "--key", a.key, "--ca", a.ca))
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		err := cmd.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	deployer, reader := access("deployer"), access("reader")
+	if _, err := run(deployer, "create", "zone", "a/b", "name=x"); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := nb.Get(t.Context(), m, "a/b"); err != nil || o.Get("name") != "x" {
+		t.Fatal(o, err)
+	}
+	if out, err := run(reader, "list", "zone", "-o", "json"); err != nil || !strings.Contains(out, `"id":"a/b"`) {
+		t.Errorf("%s, %v", out, err)
+	}
+	stranger := clusterAccess{ca: access("reader").ca}
+	stranger.cert, stranger.key = (&signer{dir: t.TempDir()}).sign(t, "stranger")
+	foreign := reader
+	foreign.ca = stranger.cert
+	for want, c := range map[string]struct {
+		a    clusterAccess
+		verb []string
+	}{
+		"may not":                     {reader, []string{"delete", "zone", "a/b"}},
+		"api_ca there that of --cert": {stranger, []string{"list", "zone"}},
+		"--ca signs the certificate":  {foreign, []string{"list", "zone"}},
+		"give --cert, --key and --ca": {clusterAccess{}, []string{"list", "zone"}},
+		"no such file":                {clusterAccess{cert: "no", key: "no", ca: "no"}, []string{"list", "zone"}},
+	} {
+		if out, err := run(c.a, c.verb...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %s, %v; want %s", c.verb, out, err, want)
+		}
+	}
+	if _, err := (&direct{server: "web1", access: deployer}).serverTransport(); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+		t.Errorf("an address without a port: %v", err)
 	}
 }
 

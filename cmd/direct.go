@@ -19,9 +19,11 @@ import (
 )
 
 // direct is a store that a verb reaches itself, with the certificate of its operator. The daemon of this machine has only
-// the rights of its host. These flags are no settings: the settings name the store and the certificate of the daemon.
+// the rights of its host. The settings name the store and the certificate of the daemon, so these flags are read from the command line alone.
 type direct struct {
 	place  string
+	models string // the folder of the models, as the daemons have it
+	server string // another daemon, in the place of a store
 	access clusterAccess
 	world  *etcd.World // nil before the first use
 }
@@ -40,13 +42,34 @@ func (d *direct) flags(cmd *cobra.Command) {
 	}
 }
 
+// objectFlags adds the flags of the verbs about objects: another daemon, which takes the same certificates, and the models of
+// a store.
+func (d *direct) objectFlags(cmd *cobra.Command) {
+	d.flags(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&d.server, "server", "", "ask the daemon that listens at this `address` of another machine, with --cert, --key and --ca")
+	fl.StringVar(&d.models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
+	_ = cmd.MarkFlagDirname("models")
+	exclude(cmd, "server", "world")
+	exclude(cmd, "server", "models")
+	for _, name := range []string{"cert", "key", "ca"} {
+		flag := fl.Lookup(name)
+		flag.Usage = strings.Replace(flag.Usage, "of --world:", "of --world and --server:", 1)
+	}
+}
+
 // given reports whether the verb asks a store itself.
-func (d *direct) given() bool { return d.place != "" || d.access != (clusterAccess{}) }
+func (d *direct) given() bool {
+	return d.server == "" && (d.place != "" || d.models != "" || d.access != (clusterAccess{}))
+}
 
 // open connects to the store at the first call. Servers that are away are an error. The caller calls close in the end.
 func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 	if d.world != nil {
 		return d.world, nil
+	}
+	if d.place == "" {
+		return nil, fmt.Errorf("no store is named: write --world %s", etcd.Form)
 	}
 	if !strings.HasPrefix(d.place, etcd.Scheme) {
 		return nil, fmt.Errorf("--world=%s: a verb asks only a store in etcd itself, write --world %s; any other store is asked through its daemon, without --world", d.place, etcd.Form)
@@ -76,6 +99,10 @@ func (d *direct) transport(a *app) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		w, err := d.open(r.Context(), a)
 		if err != nil {
+			return nil, err
+		}
+		a.modelsFolder = d.models
+		if err := a.loadModels().Err(); err != nil {
 			return nil, err
 		}
 		return newLocal(a, w).RoundTrip(r)

@@ -63,7 +63,7 @@ type ContainerRes struct {
 	traits.Reversible
 	traits.Sendable
 
-	State       string                       `yaml:"state" lang:"state" mgmt:"enum=running|stopped|removed" doc:"Whether it runs, is there but does not run, or is not there; running if nothing is said."`
+	State       string                       `yaml:"state" lang:"state" mgmt:"enum=running|stopped|removed,absent=removed" doc:"Whether it runs, is there but does not run, or is not there; running if nothing is said."`
 	Image       string                       `yaml:"image" lang:"image" doc:"The image that it is made of: NAME, NAME:TAG or NAME@sha256:DIGEST. Needed unless it is removed."`
 	Pull        string                       `yaml:"pull" lang:"pull" mgmt:"param,enum=missing|always|never" doc:"When the image is pulled: if the daemon does not have it (which is what nothing means), each time that a container is made, or never."`
 	Entrypoint  []string                     `yaml:"entrypoint" lang:"entrypoint" doc:"The program that runs in it; that of the image if absent."`

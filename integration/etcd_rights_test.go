@@ -122,3 +122,35 @@ func TestRightsInEtcd(t *testing.T) {
 		t.Error(fmt.Sprint("the log does not tell of it:\n", text))
 	}
 }
+
+// TestModelsInEtcd: a verb that asks the store itself knows the models of its folder, and no table without it.
+func TestModelsInEtcd(t *testing.T) {
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, faulty := "--world=etcd://"+startEtcd(t).client, t.TempDir()
+	if err := os.WriteFile(filepath.Join(faulty, "a.yaml"), []byte("model: A\ntable: file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mgmt := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append([]string{"api"}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	models := "--models=../examples/models"
+	if out, err := mgmt("create", "subnet", "n1", "topic=all", "cidr=10.0.0.0/8", "vlan:=7", world, models); err != nil {
+		t.Fatal(err, out)
+	}
+	if out, err := mgmt("list", "subnet", "-o", "json", world, models); err != nil || !strings.Contains(out, `"id":"n1"`) {
+		t.Error(err, out)
+	}
+	for want, args := range map[string][]string{
+		"subnet":           {"list", "subnet", world},
+		"kind of resource": {"list", "subnet", world, "--models", faulty},
+		"no store":         {"list", "subnet", models},
+	} {
+		if out, err := mgmt(args...); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%v: %v, %s; want %s", args, err, out, want)
+		}
+	}
+}

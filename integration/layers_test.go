@@ -80,7 +80,7 @@ func parseTable(text string) ([]row, error) {
 
 // helpers may be imported by the external tests of every package: the suites of
 // laws, and the traits, without which nobody has a resource.
-var helpers = []string{"traits", "engine/enginetest", "graph/graphtest", "engine/provider/providertest", "engine/plugin/plugintest", "engine/world/worldtest", "engine/journal/storetest"}
+var helpers = []string{"traits", "engine/enginetest", "graph/graphtest", "engine/provider/providertest", "engine/plugin/plugintest", "engine/world/worldtest", "engine/model/modeltest", "engine/journal/storetest"}
 
 // sideways are the rules that the table does not say. From must not come to depend
 // on any of To.

@@ -55,7 +55,7 @@ func kindSpec(k engine.Kind) Spec {
 		if f.Role == schema.RoleReadOnly {
 			continue // a graph cannot set it
 		}
-		own := Field{Key: f.Key, Type: f.Type, Doc: f.Doc, Required: f.Required && f.Role != schema.RoleIdentity}
+		own := Field{Key: f.Key, Type: f.Type, Doc: f.Doc, Required: f.Required && f.Role != schema.RoleIdentity, Absent: f.Absent}
 		if slices.Contains(taken, f.Key) {
 			own.Key, own.Param = f.Key+"_", f.Key
 		}

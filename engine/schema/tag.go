@@ -109,6 +109,8 @@ func (f *Field) tagItem(item string) error {
 		return leaf.checkTarget()
 	case "replaces":
 		f.Replaces = true
+	case "absent":
+		f.Absent = arg
 	case "min":
 		return f.Type.setBound(arg, &f.Type.Min, &f.Type.FloatMin)
 	case "max":

@@ -101,6 +101,7 @@ type Field struct {
 	HasDefault bool
 	Deprecated string // why the key should not be used any more, and the key to use; empty where it may be used
 	Replaces   bool   // another value can't be given to the thing: it is removed, and made again
+	Absent     string // the value that takes the thing away, where the word is not "absent"; most often empty
 
 	ord int // its place in Type.Fields, where the type is indexed
 }
@@ -224,7 +225,7 @@ func (t *Type) sameScalar(o *Type) bool {
 
 func (c comparison) fields(f, o *Field) bool {
 	return f.Key == o.Key && f.Role == o.Role && f.Required == o.Required && f.NoWatch == o.NoWatch &&
-		f.Replaces == o.Replaces && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
+		f.Replaces == o.Replaces && f.Absent == o.Absent && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
 }
 
 func sameBound[T comparable](a, b *T) bool {

@@ -53,7 +53,7 @@ type Res struct {
 	traits.Reversible
 	traits.Sendable
 
-	State   string `yaml:"state" lang:"state" doc:"The wanted state: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
+	State   string `yaml:"state" lang:"state" mgmt:"absent=uninstalled" doc:"The wanted state: installed, in whatever version; uninstalled; newest, the newest version that the repositories have; or a version, as the package manager writes it."`
 	Version string `yaml:"version" lang:"version" mgmt:"readonly" doc:"The version that is installed."`
 
 	Purge          bool `yaml:"purge" lang:"purge" mgmt:"param" doc:"With uninstalled: remove its configuration, too. Not every package manager can."`

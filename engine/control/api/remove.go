@@ -12,8 +12,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 )
 
-// absent is the word by which a kind takes a thing away.
+// absent is the word by which most kinds take a thing away. Others say theirs in model.Field.
 const absent = "absent"
+
+// leaving is how the objects of a model say that a thing is to go: the field, and its value.
+type leaving struct{ key, word string }
 
 // Removal is the answer to a removal that is under way.
 // The object is absent by then, and stays so whatever happens to the daemon or the client: the same request goes on.
@@ -38,11 +41,11 @@ func (a *API) removeObject(r *http.Request) (any, error) {
 		return nil, err
 	}
 	id := r.PathValue("id")
-	key, err := stateKey(m, id)
+	way, err := leavingOf(m, id)
 	if err != nil {
 		return nil, problem(err)
 	}
-	o, err := a.setAbsent(r, m, id, key)
+	o, err := a.setAbsent(r, m, id, way)
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -63,20 +66,25 @@ func (a *API) removeObject(r *http.Request) (any, error) {
 	return &httpd.Answer{}, nil
 }
 
-// stateKey returns the field of a model that can be absent.
-func stateKey(m *model.Model, id string) (string, error) {
-	for _, key := range []string{"state", "ensure"} {
-		if f := m.Field(key); f != nil && slices.Contains(f.Type.Enum, absent) {
-			return key, nil
+// leavingOf returns how the things of a model are taken away. The word of the kind wins over the common one.
+func leavingOf(m *model.Model, id string) (leaving, error) {
+	for _, f := range m.Fields() {
+		if f.Absent != "" {
+			return leaving{f.Key, f.Absent}, nil
 		}
 	}
-	return "", &model.Error{Code: model.Validation, Table: m.Table(), ID: id, Field: "state",
+	for _, key := range []string{"state", "ensure"} {
+		if f := m.Field(key); f != nil && slices.Contains(f.Type.Enum, absent) {
+			return leaving{key, absent}, nil
+		}
+	}
+	return leaving{}, &model.Error{Code: model.Validation, Table: m.Table(), ID: id, Field: "state",
 		Message: m.Table() + " has no state absent, so a removal cannot be asked for: set the object to the state that you want, wait for its status, and delete it without remove"}
 }
 
 // setAbsent writes the object as absent, unless it is. A kind that refuses other fields together with absent gets only the fields
 // with the name of the thing.
-func (a *API) setAbsent(r *http.Request, m *model.Model, id, key string) (o *model.Object, err error) {
+func (a *API) setAbsent(r *http.Request, m *model.Model, id string, way leaving) (o *model.Object, err error) {
 	check := conditions(r)
 	for _, few := range []bool{false, true} {
 		_, fault := a.nb.Txn(r.Context(), func(tx *model.Tx) error {
@@ -87,10 +95,10 @@ func (a *API) setAbsent(r *http.Request, m *model.Model, id, key string) (o *mod
 			if err := check(was); err != nil {
 				return err
 			}
-			if o = was; was.Get(key) == absent {
+			if o = was; was.Get(way.key) == way.word {
 				return nil
 			}
-			next, err := absentForm(was, key, few)
+			next, err := absentForm(was, way, few)
 			if err == nil {
 				o, err = tx.Replace(next, model.Write{})
 			}
@@ -110,7 +118,7 @@ func (a *API) setAbsent(r *http.Request, m *model.Model, id, key string) (o *mod
 }
 
 // absentForm returns the object with the state absent. It has no meta.reverse, by which the deletion would bring the thing back.
-func absentForm(was *model.Object, key string, few bool) (o *model.Object, err error) {
+func absentForm(was *model.Object, way leaving, few bool) (o *model.Object, err error) {
 	o = was.Without("version")
 	if few {
 		for _, f := range o.Mask() {
@@ -126,7 +134,7 @@ func absentForm(was *model.Object, key string, few bool) (o *model.Object, err e
 			return nil, err
 		}
 	}
-	return o.With(key, absent)
+	return o.With(way.key, way.word)
 }
 
 // named reports whether a field says which thing the object is about, or where it stands in the graph.

@@ -101,3 +101,20 @@ func TestRemoveChanged(t *testing.T) {
 	}
 	r.want(t, 204, "DELETE", "/v1/api/lamp/a", "")
 }
+
+// TestRemoveByItsWord: a kind may take its things away by another word than absent, beside values that no list names.
+func TestRemoveByItsWord(t *testing.T) {
+	m := define(t, model.Spec{
+		Name: "Package", Table: "package", Mixins: []model.Mixin{model.BasicEvents},
+		Fields: []model.Field{{Key: "state", Type: text}, {Key: "wanted", Type: text, Absent: "uninstalled"}},
+	})
+	r := newRig(t, api.Options{}, m)
+	r.want(t, 201, "POST", "/v1/api/package", `{"id": "a", "wanted": "1.2", "state": "x"}`)
+	r.want(t, 202, "DELETE", "/v1/api/package/a?remove=1", "")
+	if o, err := r.nb.Get(t.Context(), m, "a"); err != nil || o.Get("wanted") != "uninstalled" || o.Get("state") != "x" {
+		t.Fatal(o, err)
+	}
+	r.tell(t, m, "h1", "a", r.revision(t, m, "a"), "ok", "")
+	r.want(t, 204, "DELETE", "/v1/api/package/a?remove=1", "")
+	r.want(t, 404, "GET", "/v1/api/package/a", "")
+}

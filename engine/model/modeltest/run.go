@@ -19,6 +19,9 @@ import (
 type Config struct {
 	Stores []NamedStore
 	Worlds []NamedWorld
+	// Database leaves out the scenarios that touch no World. The package of a World sets it: the others say nothing about
+	// that World.
+	Database bool
 }
 
 // NamedStore makes empty stores.

@@ -12,6 +12,15 @@ import (
 	"pgregory.net/rapid"
 )
 
+// Stores are all stores of objects, the default one first.
+func Stores() []NamedStore {
+	return []NamedStore{
+		{Name: "maps", New: func() model.Store { return store.Maps() }},
+		{Name: "btree", New: func() model.Store { return store.BTree() }},
+		{Name: "linear", New: func() model.Store { return store.NewLinear() }},
+	}
+}
+
 // Store plays random changes on a store and on the linear one, and asks both everything after each change.
 func Store(t *testing.T, make func() model.Store) {
 	rapid.Check(t, func(rt *rapid.T) {

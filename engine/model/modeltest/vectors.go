@@ -10,7 +10,7 @@ import (
 
 // Vectors runs each scenario of the folder on every store. Scenarios that touch the database run on every World, too.
 func Vectors(t *testing.T, c Config) {
-	for _, s := range mustLoad(t) {
+	for _, s := range c.scenarios(t) {
 		t.Run(s.ID, func(t *testing.T) {
 			if err := playAll(t, s, c); err != nil {
 				t.Errorf("%s: %s (%s): %v", s.Group, s.Title, s.Provenance, err)
@@ -19,10 +19,28 @@ func Vectors(t *testing.T, c Config) {
 	}
 }
 
+// scenarios returns those that a Config asks for. None at all is a failure, as an empty folder is.
+func (c Config) scenarios(t *testing.T) []*scenario {
+	t.Helper()
+	all := mustLoad(t)
+	if c.Database {
+		all = slices.DeleteFunc(all, func(s *scenario) bool { return !s.database() })
+	}
+	if len(all) == 0 {
+		t.Fatal("no scenario touches the database")
+	}
+	return all
+}
+
+// database reports whether a scenario touches the database.
+func (s *scenario) database() bool {
+	return slices.ContainsFunc(s.Steps, func(step map[string]any) bool { return usesDatabase(asText(step["op"])) })
+}
+
 // playAll plays a scenario on each store with the first World. A scenario that touches the database is played on each World
 // with the first store, too. Other pairs would show nothing new.
 func playAll(t *testing.T, s *scenario, c Config) error {
-	database := slices.ContainsFunc(s.Steps, func(step map[string]any) bool { return usesDatabase(asText(step["op"])) })
+	database := s.database()
 	var errs []error
 	for i, store := range c.Stores {
 		for j, world := range c.Worlds {
@@ -40,7 +58,7 @@ func playAll(t *testing.T, s *scenario, c Config) error {
 // Falsify alters each expectation of each scenario, one at a time, and asks that the run fails then.
 func Falsify(t *testing.T, c Config) {
 	altered := 0
-	for _, s := range mustLoad(t) {
+	for _, s := range c.scenarios(t) {
 		for i, step := range s.Steps {
 			want := asMap(step["expect"])
 			for _, key := range slices.Sorted(maps.Keys(want)) {

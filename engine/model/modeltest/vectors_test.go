@@ -9,24 +9,14 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/modeltest"
-	"github.com/reactivegraph/mgmt/engine/model/store"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
-func stores() []modeltest.NamedStore {
-	return []modeltest.NamedStore{
-		{Name: "maps", New: func() model.Store { return store.Maps() }},
-		{Name: "btree", New: func() model.Store { return store.BTree() }},
-		{Name: "linear", New: func() model.Store { return store.NewLinear() }},
-	}
-}
-
 func config(t testing.TB) modeltest.Config {
 	dir, n := t.TempDir(), 0
-	return modeltest.Config{Stores: stores(), Worlds: []modeltest.NamedWorld{
+	return modeltest.Config{Stores: modeltest.Stores(), Worlds: []modeltest.NamedWorld{
 		{Name: "memory", Open: func() (engine.World, error) { return memory.New(), nil }},
 		{Name: "bolt", Open: func() (engine.World, error) {
 			n++
@@ -40,7 +30,7 @@ func TestVectors(t *testing.T) { modeltest.Vectors(t, config(t)) }
 func TestFalsifiedVectorsFail(t *testing.T) { modeltest.Falsify(t, config(t)) }
 
 func TestStores(t *testing.T) {
-	for _, s := range stores() {
+	for _, s := range modeltest.Stores() {
 		t.Run(s.Name, func(t *testing.T) { modeltest.Store(t, s.New) })
 	}
 }

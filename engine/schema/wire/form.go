@@ -54,6 +54,7 @@ type field struct {
 	Role       string   `yaml:"role" json:"role,omitempty" mgmt:"enum=state|identity|param|init|readonly|writeonly" doc:"What it is to the resource. A field without a role is state, which can be read back and compared."`
 	Required   bool     `yaml:"required" json:"required,omitempty" doc:"It must be given."`
 	Replaces   bool     `yaml:"replaces" json:"replaces,omitempty" doc:"Another value removes the thing and makes it again."`
+	Absent     string   `yaml:"absent" json:"absent,omitempty" doc:"The value that takes the thing away, where the word is not absent."`
 	Deprecated string   `yaml:"deprecated" json:"deprecated,omitempty" doc:"What to use instead."`
 	NoWatch    bool     `yaml:"nowatch" json:"nowatch,omitempty" doc:"A new received value needs no restart of Watch."`
 	NoSecret   bool     `yaml:"nosecret" json:"nosecret,omitempty" doc:"Other users of the machine can see it, so no secret is received into it."`

@@ -70,7 +70,7 @@ type everything struct {
 	Path  string                `yaml:"path" mgmt:"identity,required" doc:"Where it is, with \"quotes\" & <signs>."`
 	State string                `yaml:"state" mgmt:"enum=exists|absent"`
 	Force *bool                 `yaml:"force" mgmt:"param"`
-	Small int8                  `yaml:"small" mgmt:"min=-5,max=100,init,replaces"`
+	Small int8                  `yaml:"small" mgmt:"min=-5,max=100,init,replaces,absent=-5"`
 	Big   uint64                `yaml:"big" mgmt:"nowatch"`
 	Delay time.Duration         `yaml:"delay" mgmt:"unit=ms,min=-1h30m"`
 	Wait  []time.Duration       `yaml:"wait" mgmt:"max=4"`

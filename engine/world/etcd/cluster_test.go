@@ -281,6 +281,7 @@ func TestCluster(t *testing.T) {
 // there before. A World with more endpoints goes on at the others. It runs on the current server alone: of version 3.4, a second
 // member ended now and then while the first was cut off, and then no majority is left.
 func TestCutOff(t *testing.T) {
+	t.Parallel()
 	c := three(t, versions[0])
 	lone := open(t, etcd.Options{Endpoints: []string{c.members[0].endpoint}, Timeout: 2 * time.Second})
 	r := read(t, lone, "n", put(t, lone, "first", "0"))
@@ -302,6 +303,7 @@ func TestCutOff(t *testing.T) {
 
 // TestServersComeAndGo: a World that was given one server learns of the others, and goes on without the first.
 func TestServersComeAndGo(t *testing.T) {
+	t.Parallel()
 	c := three(t, versions[0])
 	o := etcd.Options{Endpoints: []string{c.members[0].endpoint}, Timeout: 2 * time.Second, Refresh: 100 * time.Millisecond}
 	w := open(t, o)

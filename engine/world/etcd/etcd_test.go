@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model/modeltest"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 )
@@ -42,6 +43,21 @@ func TestSameAsMemory(t *testing.T) {
 			n++
 			return open(t, etcd.Options{Endpoints: []string{m.endpoint}, Prefix: fmt.Sprint("/same", n)})
 		})
+	})
+}
+
+// TestVectors: the scenarios of objects that touch the database come out as in memory, and a falsified one fails.
+func TestVectors(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m, n := single(t, v), 0
+		c := modeltest.Config{Stores: modeltest.Stores(), Database: true, Worlds: []modeltest.NamedWorld{{Name: v.name, Open: func() (engine.World, error) {
+			n++
+			return etcd.Open(t.Context(), etcd.Options{Endpoints: []string{m.endpoint}, Prefix: fmt.Sprint("/vectors", n)})
+		}}}}
+		modeltest.Vectors(t, c)
+		if v.name == versions[0].name { // the harness is the same with both
+			t.Run("falsified", func(t *testing.T) { modeltest.Falsify(t, c) })
+		}
 	})
 }
 

@@ -125,15 +125,18 @@ func TestStoreGone(t *testing.T) {
 	})
 }
 
-// unavailable fails where a call on a store that is away does not say so. No call hangs.
+// unavailable fails where a call on a store that is away does not say so. No call hangs, and all wait at once.
 func unavailable(t *testing.T, w *etcd.World) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, get := w.Get(ctx, "n")
-	_, list := w.List(ctx, "n", engine.ListOptions{})
-	_, _, txn := w.Txn(ctx, nil, []engine.Op{{Key: "lost"}})
-	_, lease := w.Lease(ctx, time.Second)
+	var get, list, txn, lease error
+	var all sync.WaitGroup
+	all.Go(func() { _, get = w.Get(ctx, "n") })
+	all.Go(func() { _, list = w.List(ctx, "n", engine.ListOptions{}) })
+	all.Go(func() { _, _, txn = w.Txn(ctx, nil, []engine.Op{{Key: "lost"}}) })
+	all.Go(func() { _, lease = w.Lease(ctx, time.Second) })
+	all.Wait()
 	for what, err := range map[string]error{"Get": get, "List": list, "Txn": txn, "Lease": lease} {
 		if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
 			t.Errorf("%s: %v", what, err)
@@ -144,6 +147,7 @@ func unavailable(t *testing.T, w *etcd.World) {
 // TestStoreAwayAtFirst: a World is made while the store is away, with and without a password, and serves when the
 // store comes.
 func TestStoreAwayAtFirst(t *testing.T) {
+	t.Parallel()
 	m := prepare(t, versions[0], "m0", "http")
 	m.args = append(m.args, "--initial-cluster=m0=http://"+m.peer)
 	o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second}
@@ -164,6 +168,7 @@ func TestStoreAwayAtFirst(t *testing.T) {
 // TestLeaseOutlived: where the store does not answer for the time of a lease, the lease has ended: it says so, takes
 // no keys, and Close reports what it could not do.
 func TestLeaseOutlived(t *testing.T) {
+	t.Parallel()
 	m := single(t, versions[0])
 	w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second})
 	l, err := w.Lease(t.Context(), time.Second)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"net"
 	"os"
 	"os/exec"
@@ -23,7 +24,18 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// atOnce is how many tests run at once. They wait most of the time, so more than one for each processor is good.
+const atOnce = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", atOnce)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // version is a server that the tests run.
 type version struct {
@@ -67,9 +79,10 @@ func debian(t *testing.T) string {
 	return path
 }
 
-// each runs a test with each version of the server, at once: mostly they wait.
+// each runs a test with each version of the server, at once and beside other tests.
 func each(t *testing.T, test func(*testing.T, version)) {
 	t.Helper()
+	t.Parallel()
 	for _, v := range versions {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()

@@ -103,7 +103,7 @@ func TestWrongCertificate(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		a, other := newAuthority(t), newAuthority(t)
 		m := secured(t, v, a)
-		base := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: 2 * time.Second}
+		base := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second}
 		foreign := other.client(base, "root")
 		foreign.CA = a.file("ca.pem")
 		strict := base
@@ -135,6 +135,7 @@ func certificate(err error) error {
 
 // TestRenewedCertificate: a certificate that was replaced on disk serves the next connection.
 func TestRenewedCertificate(t *testing.T) {
+	t.Parallel()
 	a := newAuthority(t)
 	m := secured(t, versions[0], a)
 	w := open(t, a.client(etcd.Options{Endpoints: []string{m.endpoint}}, "host"))

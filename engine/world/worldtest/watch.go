@@ -138,9 +138,10 @@ func complete(last map[string]int) (n int) {
 	return n
 }
 
-// follow takes one batch, and checks that each update is the next one of its writer and not older
-// than the last seen one.
+// follow takes a few batches of one Watch, and checks that each update is the next one of its writer and not older
+// than the last seen one. So both a Watch that goes on and one that begins anew meet the writers.
 func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int64 {
+	few := 4
 	for batch, err := range b.World.Watch(ctx, "g/", rev) {
 		if err != nil {
 			b.t.Fatal(err)
@@ -155,7 +156,10 @@ func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int6
 			}
 			last[u.Key] = n
 		}
-		return batch.Revision
+		rev = batch.Revision
+		if few--; few == 0 || complete(last) > 0 {
+			return rev
+		}
 	}
 	return rev
 }

@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// serverTransport carries requests to the daemon of another machine, which listens there with --api-listen. Both sides show
+// a certificate, and --ca has to have signed that of the server. Faults of the files and of the address come together.
+func (d *direct) serverTransport() (http.RoundTripper, error) {
+	host, port, err := net.SplitHostPort(d.server)
+	if err != nil || host == "" || port == "" {
+		err = fmt.Errorf("--server=%s: write HOST:PORT, as api_listen of that machine has it", d.server)
+	}
+	if d.access.user != "" || d.access.passwordFile != "" {
+		err = errors.Join(err, errors.New("--server: --user and --password-file are for --world; a daemon knows its callers by --cert"))
+	}
+	if d.access.cert == "" || d.access.key == "" || d.access.ca == "" {
+		return nil, errors.Join(err, errors.New("--server: a daemon takes only callers with a certificate: give --cert, --key and --ca"))
+	}
+	pair, unfit := tls.LoadX509KeyPair(d.access.cert, d.access.key)
+	if unfit != nil {
+		unfit = fmt.Errorf("--cert=%s --key=%s: %w", d.access.cert, d.access.key, unfit)
+	}
+	roots := x509.NewCertPool()
+	pem, unread := os.ReadFile(d.access.ca)
+	if unread == nil && !roots.AppendCertsFromPEM(pem) {
+		unread = errors.New("it holds no certificate in PEM")
+	}
+	if unread != nil {
+		unread = fmt.Errorf("--ca=%s: %w", d.access.ca, unread)
+	}
+	if err := errors.Join(err, unfit, unread); err != nil {
+		return nil, err
+	}
+	t := &http.Transport{
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: host},
+		DialContext:         (&net.Dialer{Timeout: serverWait}).DialContext,
+		TLSHandshakeTimeout: serverWait,
+	}
+	return d.told(t), nil
+}
+
+// serverWait is how long a verb waits for a connection to another machine. The answer itself may take longer.
+const serverWait = 10 * time.Second
+
+// told sends requests to the server in the place of the daemon of this machine, and names the server in each error.
+func (d *direct) told(t http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.URL.Scheme, r.URL.Host, r.Host = "https", d.server, d.server
+		resp, err := t.RoundTrip(r)
+		if err == nil {
+			return resp, nil
+		}
+		err = fmt.Errorf("--server=%s: %w", d.server, err)
+		if text := err.Error(); strings.Contains(text, "x509: ") || strings.Contains(text, "remote error: tls: ") {
+			err = fmt.Errorf("%w; see that --ca signs the certificate of the server, and api_ca there that of --cert", err)
+		}
+		return nil, err
+	})
+}
