@@ -40,6 +40,7 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 	if err := errors.Join(err, unfit, unread); err != nil {
 		return nil, err
 	}
+	// The name in the certificate of the server is that of the address, as an operator has written it.
 	t := &http.Transport{
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: host},
 		DialContext:         (&net.Dialer{Timeout: serverWait}).DialContext,
@@ -49,9 +50,13 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 }
 
 // serverWait is how long a verb waits for a connection to another machine. The answer itself may take longer.
+// A machine that is off does not refuse a connection, so without a bound the verb would hang.
+// The figure is that of a slow link: a second of it is usual.
 const serverWait = 10 * time.Second
 
 // told sends requests to the server in the place of the daemon of this machine, and names the server in each error.
+// A request that failed is not sent again, since the server may have done it.
+// The texts of crypto/tls are the only sign of a certificate that one side does not take: its errors of the other side have no type.
 func (d *direct) told(t http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
