@@ -82,6 +82,9 @@ func Open(path string, o Options) (*World, error) {
 	t.file = f
 	err = t.Update(func(w mvcc.Writer) error { return endLeases(w.(*writer), o.Clock.Now().Unix()) })
 	if err != nil {
+		if boltfile.IsDamage(err) {
+			err = &DamageError{path, err}
+		}
 		return nil, errors.Join(err, t.Close())
 	}
 	return &World{mvcc.New(t, o.Clock, mvcc.Keep{Most: o.History, For: o.KeepFor}).Client()}, nil
@@ -203,6 +206,18 @@ func (t *table) Update(do func(mvcc.Writer) error) error {
 func (t *table) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	// The newest changes go to the others, for a program that does not know them. A full disk keeps them where they are.
+	_ = t.file.Update(func(tx *bbolt.Tx) (bool, error) {
+		r, err := newReader(tx)
+		if err != nil {
+			return false, err
+		}
+		w := &writer{reader: *r}
+		if err := w.flush(); err != nil {
+			return false, err
+		}
+		return w.dirty, w.save()
+	})
 	return t.file.Close()
 }
 

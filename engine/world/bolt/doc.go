@@ -23,5 +23,8 @@
 //
 // Three buckets hold all. The versions are keyed by the key and its revision, so that
 // the newest one is before the next key. The history is keyed by the revision and a
-// number within it. The state has the two ends of the history.
+// number within it. The state has the two ends of the history. The newest changes stand
+// next to the state, and go to the history some at a time: each page more makes a commit
+// slower. Close moves them, so a program that does not know them reads all of a file. Of
+// a process that was killed, such a program reads a history that begins later.
 package bolt

@@ -23,8 +23,13 @@ const (
 // The keys of bucketMeta.
 const (
 	keyFormat = "format"
-	keyState  = "state" // State, as three numbers
+	keyState  = "state"  // State, as three numbers; its Log and Floor are about bucketHistory alone
+	keyRecent = "recent" // the newest changes, which are not in bucketHistory yet; absent for none
 )
+
+// maxRecent bounds the newest changes, in bytes. With them bucketMeta stays below a quarter of a page: then it has no page of its
+// own, but is a part of one that each commit writes.
+const maxRecent = 800
 
 // create gives a new file its content.
 func create(f *boltfile.File) error {
@@ -58,6 +63,57 @@ func decodeState(b []byte) (s mvcc.State, ok bool) {
 	}
 	n := binary.BigEndian
 	return mvcc.State{Rev: int64(n.Uint64(b)), Floor: int64(n.Uint64(b[8:])), Log: int(n.Uint64(b[16:]))}, true
+}
+
+// head says what the newest changes belong to.
+type head struct {
+	rev, floor int64 // of the state, and of the whole history
+	n          int   // changes
+}
+
+// The sizes of a head, and of what an entry has before its key: revision 8, number 4, time 8, size of the key 4.
+const (
+	headSize   = 24
+	recentHead = 24
+)
+
+// encodeRecent puts a head before entries.
+func encodeRecent(h head, entries []byte) []byte {
+	n := binary.BigEndian
+	b := n.AppendUint64(make([]byte, 0, headSize+len(entries)), uint64(h.rev))
+	b = n.AppendUint64(n.AppendUint64(b, uint64(h.floor)), uint64(h.n))
+	return append(b, entries...)
+}
+
+// appendEntry appends one change.
+func appendEntry(to []byte, e entry) []byte {
+	n := binary.BigEndian
+	to = n.AppendUint32(n.AppendUint64(to, uint64(e.Rev)), e.n)
+	to = n.AppendUint32(n.AppendUint64(to, uint64(e.Time)), uint32(len(e.Key)))
+	return append(to, e.Key...)
+}
+
+// decodeHead undoes encodeRecent. The entries are decoded where they are needed, which a Get does not.
+func decodeHead(b []byte) (h head, entries []byte, ok bool) {
+	if len(b) < headSize {
+		return h, nil, false
+	}
+	n := binary.BigEndian
+	return head{int64(n.Uint64(b)), int64(n.Uint64(b[8:])), int(n.Uint64(b[16:]))}, b[headSize:], true
+}
+
+// decodeRecent returns the entries.
+func decodeRecent(b []byte) (list []entry, ok bool) {
+	n := binary.BigEndian
+	for len(b) > 0 {
+		if len(b) < recentHead || uint64(len(b)) < recentHead+uint64(n.Uint32(b[20:])) {
+			return nil, false
+		}
+		end := recentHead + int(n.Uint32(b[20:]))
+		list = append(list, entry{mvcc.Change{Rev: int64(n.Uint64(b)), Time: int64(n.Uint64(b[12:])), Key: string(b[recentHead:end])}, n.Uint32(b[8:])})
+		b = b[end:]
+	}
+	return list, true
 }
 
 // appendKey appends a key so that the bytes of two are in the order of the keys, also

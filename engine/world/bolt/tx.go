@@ -15,6 +15,14 @@ type reader struct {
 	tx                *bbolt.Tx
 	versions, history *bbolt.Bucket
 	state             mvcc.State
+	apart             []byte // the newest changes as they are in the file, which come behind those of history
+	many              int    // of apart
+}
+
+// entry is one change of the history, with its number within the revision.
+type entry struct {
+	mvcc.Change
+	n uint32
 }
 
 func newReader(tx *bbolt.Tx) (*reader, error) {
@@ -29,7 +37,30 @@ func newReader(tx *bbolt.Tx) (*reader, error) {
 		return nil, boltfile.Damaged("the record %q of %q has changed", keyState, bucketMeta)
 	}
 	r.state = state
-	return r, nil
+	return r, r.readRecent(meta)
+}
+
+// readRecent reads the newest changes. Where their revision is not that of the state, a program has written the file that does
+// not know them. Then they are no part of the history, and the floor of the state says so.
+func (r *reader) readRecent(meta *bbolt.Bucket) error {
+	stored := meta.Get([]byte(keyRecent))
+	if stored == nil {
+		return nil
+	}
+	b, sound := boltfile.Unseal([]byte(bucketMeta), []byte(keyRecent), stored)
+	h, list, ok := decodeHead(b)
+	if !sound || !ok {
+		return errRecent()
+	}
+	if h.rev == r.state.Rev {
+		r.apart, r.many, r.state.Floor = list, h.n, h.floor
+		r.state.Log += h.n
+	}
+	return nil
+}
+
+func errRecent() error {
+	return boltfile.Damaged("the record %q of %q has changed", keyRecent, bucketMeta)
 }
 
 // State implements mvcc.Reader.
@@ -99,7 +130,16 @@ func (r *reader) Changes(after int64, yield func(mvcc.Change) bool) error {
 			return err
 		}
 		if !yield(change) {
-			break
+			return nil
+		}
+	}
+	list, ok := decodeRecent(r.apart)
+	if !ok {
+		return errRecent()
+	}
+	for _, e := range list {
+		if e.Rev > after && !yield(e.Change) {
+			return nil
 		}
 	}
 	return nil
@@ -120,13 +160,31 @@ func (w *writer) Put(v mvcc.Version, time int64) error {
 	if err := putSealed(w.versions, bucketVersions, versionKey(v.Key, v.Rev), encodeVersion(v)); err != nil {
 		return err
 	}
-	change := mvcc.Change{Rev: v.Rev, Time: time, Key: v.Key}
-	if err := putSealed(w.history, bucketHistory, changeKey(v.Rev, w.entry), encodeChange(change)); err != nil {
-		return err
-	}
+	w.apart = appendEntry(bytes.Clone(w.apart), entry{mvcc.Change{Rev: v.Rev, Time: time, Key: v.Key}, w.entry})
+	w.many++
 	w.entry++
 	w.state.Rev, w.dirty = v.Rev, true
 	w.state.Log++
+	if len(w.apart) > maxRecent {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush moves the newest changes to the others. Most transactions leave that out: the history has pages of its own, and each
+// page more makes a commit slower.
+func (w *writer) flush() error {
+	list, ok := decodeRecent(w.apart)
+	if !ok {
+		return errRecent()
+	}
+	for _, e := range list {
+		if err := putSealed(w.history, bucketHistory, changeKey(e.Rev, e.n), encodeChange(e.Change)); err != nil {
+			return err
+		}
+	}
+	w.dirty = w.dirty || w.many > 0
+	w.apart, w.many = nil, 0
 	return nil
 }
 
@@ -139,7 +197,12 @@ func (w *writer) Forget() error {
 	c := w.history.Cursor()
 	k, stored := c.First()
 	if k == nil {
-		return nil
+		if err := w.flush(); err != nil {
+			return err
+		}
+		if k, stored = c.First(); k == nil {
+			return nil
+		}
 	}
 	change, err := decodeChange(k, stored)
 	if err != nil {
@@ -165,12 +228,25 @@ func (w *writer) drop(key string, at int64, deletion bool) error {
 	return w.versions.Delete(versionKey(key, v.Rev))
 }
 
-// save writes the state.
+// save writes the state and the newest changes. A program that knows no such changes finds a sound file too: the state says
+// to it that the history begins after them.
 func (w *writer) save() error {
 	if !w.dirty {
 		return nil
 	}
-	return putMeta(w.tx, keyState, encodeState(w.state))
+	stored := w.state
+	stored.Log -= w.many
+	if w.many == 0 {
+		if err := w.tx.Bucket([]byte(bucketMeta)).Delete([]byte(keyRecent)); err != nil {
+			return err
+		}
+		return putMeta(w.tx, keyState, encodeState(stored))
+	}
+	stored.Floor = stored.Rev
+	if err := putMeta(w.tx, keyRecent, encodeRecent(head{w.state.Rev, w.state.Floor, w.many}, w.apart)); err != nil {
+		return err
+	}
+	return putMeta(w.tx, keyState, encodeState(stored))
 }
 
 // endLeases deletes the keys that were put with a lease of an earlier process.
