@@ -28,12 +28,23 @@ const (
 )
 
 // fleetRows are about many hosts on one store.
-// The store is in memory, so that it is the engines and the store's contract that are measured.
+// In memory, it is the engines and the contract of the store that are measured.
 func fleetRows() []row {
+	const (
+		changed = "10 objects for all changed in one transaction, to the last host at rest with them, and to the last status in the store; 1,000 engines in one process on one store"
+		sent    = "a graph of 10 resources in the place of another one, from the order to the end of the rollout, in one batch; the same engines"
+		limit   = "60s, each host once"
+	)
 	return []row{
-		{"one change to 1,000 hosts", library, "10 objects for all changed in one transaction, to the last host at rest with them, and to the last status in the store; 1,000 engines in one process on one store", "60s, each host once", fleetChanged},
+		{"one change to 1,000 hosts", library, changed, limit, fleetChanged(inMemoryStore)},
+		{"one change to 1,000 hosts on etcd", library, changed + ", a server of etcd", limit, fleetChanged(inEtcd)},
+		{"one deploy to 1,000 hosts", library, sent, limit, fleetDeployed(inMemoryStore)},
+		{"one deploy to 1,000 hosts on etcd", library, sent + ", and a server of etcd", limit, fleetDeployed(inEtcd)},
 	}
 }
+
+// noEtcd is the figure of a row on a machine without a server.
+const noEtcd = "not measured: this machine has no etcd-server"
 
 // traffic is what passes between the hosts and their store.
 // It is shared by all hosts; values that a host reads by itself count as messages to it.
@@ -41,6 +52,20 @@ type traffic struct {
 	calls, batches     atomic.Int64 // questions and transactions; revisions that a Watch has brought
 	bytesIn, bytesOut  atomic.Int64 // written by the hosts; brought to them
 	transactions, puts atomic.Int64
+}
+
+// counts are the figures of traffic at one moment.
+type counts struct{ calls, batches, in, out, txns, puts int64 }
+
+// now reads all figures. They go on while it does.
+func (t *traffic) now() counts {
+	return counts{t.calls.Load(), t.batches.Load(), t.bytesIn.Load(), t.bytesOut.Load(), t.transactions.Load(), t.puts.Load()}
+}
+
+// since says what has passed after an earlier moment.
+func (c counts) since(b counts) string {
+	return fmt.Sprintf("to the hosts %d revisions, %s; from them %d calls, %d of them transactions with %d operations, %s",
+		c.batches-b.batches, kib(c.out-b.out), c.calls-b.calls, c.txns-b.txns, c.puts-b.puts, kib(c.in-b.in))
 }
 
 // counted is the World of one host, whose traffic is counted.
@@ -99,20 +124,30 @@ func (c *counted) Watch(ctx context.Context, prefix string, from int64) iter.Seq
 // fleet is the hosts of one process.
 // Its counters are written by the observers of all engines.
 type fleet struct {
-	store   *memory.World
-	traffic traffic
-	runs    atomic.Int64 // CheckApply calls that ended
-	stop    func()
-	all     sync.WaitGroup
+	store    *fleetStore
+	operator engine.World // whose traffic is not counted
+	traffic  traffic
+	runs     atomic.Int64 // CheckApply calls that ended
+	stop     func()
+	all      sync.WaitGroup
+}
+
+// newFleet returns a fleet without hosts. The caller ends them by stop.
+func newFleet(store *fleetStore) *fleet { return &fleet{store: store, operator: store.join()} }
+
+// close ends the store, after the hosts.
+func (f *fleet) close() {
+	must(f.operator.Close())
+	f.store.stop()
 }
 
 // startFleet starts n hosts on a store that has the objects of all.
 // The hosts begin one after the other, since a thousand at once would only wait for each other.
-func startFleet(n int) *fleet {
-	f := &fleet{store: memory.New()}
+func startFleet(n int, store *fleetStore) *fleet {
+	f := newFleet(store)
 	must(f.write(0))
 	ctx, cancel := context.WithCancel(context.Background())
-	f.stop = func() { cancel(); f.all.Wait() }
+	f.stop = func() { cancel(); f.all.Wait(); f.close() }
 	for i := range n {
 		f.host(ctx, fmt.Sprint("host", i))
 	}
@@ -122,7 +157,7 @@ func startFleet(n int) *fleet {
 // write stores the objects with another value each time, in one transaction.
 // The operator has an own connection, which is not counted.
 func (f *fleet) write(value int) error {
-	nb := model.Open(f.store, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
+	nb := model.Open(f.operator, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
 	m, err := nb.Registry().Model("value")
 	must(err)
 	_, err = nb.Txn(context.Background(), func(tx *model.Tx) error {
@@ -146,7 +181,8 @@ func (f *fleet) write(value int) error {
 // host starts one host with a made-up machine.
 // It runs the objects, publishes itself, and writes the status of each object back.
 func (f *fleet) host(ctx context.Context, name string) {
-	world := &counted{f.store.Join(), &f.traffic}
+	own := f.store.join()
+	world := &counted{own, &f.traffic}
 	nb := model.Open(world, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
 	front := native.New(nb, native.Options{Topics: []string{"", "all", "host:" + name}})
 	var writer *native.Writer
@@ -159,7 +195,7 @@ func (f *fleet) host(ctx context.Context, name string) {
 	})
 	must(err)
 	writer = native.NewWriter(front, name, fleetEngine{e}, nil, slog.New(slog.DiscardHandler))
-	f.all.Go(func() { must(e.Run(ctx, front)) })
+	f.all.Go(func() { must(e.Run(ctx, front)); must(own.Close()) })
 	f.all.Go(func() { writer.Run(ctx) })
 }
 
@@ -195,7 +231,7 @@ func await(what string, want int64, now func() int64) {
 // statuses counts the statuses in the store that are of a version of their object.
 // It reads through a page of the store at a time.
 func (f *fleet) statuses(version int64) (n int64) {
-	p, err := f.store.List(context.Background(), "s/", engine.ListOptions{})
+	p, err := f.operator.List(context.Background(), "s/", engine.ListOptions{})
 	must(err)
 	for _, kv := range p.KVs {
 		var st native.Status
@@ -208,8 +244,8 @@ func (f *fleet) statuses(version int64) (n int64) {
 
 // weigh returns the keys of a store, their bytes, and the memory of a fresh store that holds the same.
 // The hosts' own memory is not part of it.
-func (f *fleet) weigh() (keys, size int, heap uint64) {
-	p, err := f.store.List(context.Background(), "", engine.ListOptions{})
+func weigh(of engine.World) (keys, size int, heap uint64) {
+	p, err := of.List(context.Background(), "", engine.ListOptions{})
 	must(err)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -228,33 +264,35 @@ func (f *fleet) weigh() (keys, size int, heap uint64) {
 
 // fleetChanged measures one change of all objects.
 // Every host must have run each object once more, and no more.
-func fleetChanged(b *bench) result {
-	n := int64(fleetHosts)
-	if b.quick {
-		n = 100
-	}
-	f := startFleet(int(n))
-	defer f.stop()
-	all := n * fleetObjects
-	await("the first statuses", all, func() int64 { return f.statuses(1) })
-	keys, size, heap := f.weigh()
-	// The hosts write their own states soon after the statuses of the objects.
-	time.Sleep(time.Second)
-	// What the hosts did at their start is not part of the change, so the counters are read before it.
-	t := &f.traffic
-	runs := f.runs.Load()
-	calls, batches, in, out, txns, puts := t.calls.Load(), t.batches.Load(), t.bytesIn.Load(), t.bytesOut.Load(), t.transactions.Load(), t.puts.Load()
-	begin := time.Now()
-	must(f.write(1))
-	await("the runs", runs+all, f.runs.Load)
-	ran := time.Since(begin)
-	await("the statuses", all, func() int64 { return f.statuses(2) })
-	told := time.Since(begin)
-	return result{
-		Figure: fmt.Sprintf("at rest after %s, told after %s; %d runs; to the hosts %d revisions, %s; from them %d calls, %d of them transactions with %d operations, %s; %d keys of %s take %s",
-			round(ran), round(told), f.runs.Load()-runs, t.batches.Load()-batches, kib(t.bytesOut.Load()-out),
-			t.calls.Load()-calls, t.transactions.Load()-txns, t.puts.Load()-puts, kib(t.bytesIn.Load()-in), keys, kib(int64(size)), kib(int64(heap))),
-		OK: told < time.Minute && f.runs.Load()-runs == all,
+func fleetChanged(in func(*bench) *fleetStore) func(*bench) result {
+	return func(b *bench) result {
+		store := in(b)
+		if store == nil {
+			return result{Figure: noEtcd}
+		}
+		n := int64(fleetHosts)
+		if b.quick {
+			n = 100
+		}
+		f := startFleet(int(n), store)
+		defer f.stop()
+		all := n * fleetObjects
+		await("the first statuses", all, func() int64 { return f.statuses(1) })
+		weight := store.weight()
+		// The hosts write their own states soon after the statuses of the objects.
+		time.Sleep(time.Second)
+		// What the hosts did at their start is not part of the change, so the counters are read before it.
+		before, runs := f.traffic.now(), f.runs.Load()
+		begin := time.Now()
+		must(f.write(1))
+		await("the runs", runs+all, f.runs.Load)
+		ran := time.Since(begin)
+		await("the statuses", all, func() int64 { return f.statuses(2) })
+		told := time.Since(begin)
+		return result{
+			Figure: fmt.Sprintf("at rest after %s, told after %s; %d runs; %s; %s", round(ran), round(told), f.runs.Load()-runs, f.traffic.now().since(before), weight),
+			OK:     told < time.Minute && f.runs.Load()-runs == all,
+		}
 	}
 }
 

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -39,6 +41,8 @@ func modelRows() []row {
 		}},
 		{"an update of one object on bolt", library, "commits, with the hooks and checks of the NB API, one after the other; the floor is a bare commit of bbolt of the same size in the same run",
 			"1.3 x a bare commit", updateObjects},
+		{"a create of one object on bolt", library, "the same; the bare commit has the record and the key with its topic, too", "1.3 x a bare commit", createObjects},
+		{"updates by 16 writers on bolt", library, "from the first update to the last one, for each of 3,200; the floor is a bare commit alone", "0.5 x a bare commit: groups share one", updateByMany},
 	}
 }
 
@@ -150,43 +154,138 @@ func fill(ctx context.Context, w engine.World, bare *bbolt.DB, value []byte, n i
 	}
 }
 
-// updateObjects updates an object and commits to a bare file in turns, so that both meet the same disk.
-func updateObjects(b *bench) result {
-	w, err := bolt.Open(filepath.Join(b.dir, "world.db"), bolt.Options{})
+// inMemory is the figure of a row that needs a disk and has none.
+const inMemory = "not measured: the working folder is in memory"
+
+// onBolt is a World in a file beside a bare file of bbolt with as many objects.
+type onBolt struct {
+	w     engine.World
+	bare  *bbolt.DB
+	nb    *model.NB // as a daemon has it, without hooks of its own
+	m     *model.Model
+	value []byte // about the size of a record, with its envelope
+	dir   string // on a disk: in memory nothing is made durable, which is most of a commit
+}
+
+// openBoth fills both files with 10,000 objects. The caller closes them. It returns nil where the working folder is in memory.
+func openBoth(b *bench) *onBolt {
+	dir, err := os.MkdirTemp(filepath.Dir(b.binary), "bench-")
 	must(err)
-	bare, err := bbolt.Open(filepath.Join(b.dir, "bare.db"), 0o600, nil)
+	if fsName(dir) == "tmpfs" {
+		must(os.RemoveAll(dir))
+		return nil
+	}
+	w, err := bolt.Open(filepath.Join(dir, "world.db"), bolt.Options{})
 	must(err)
-	// the NB API as a daemon has it, without hooks of its own
-	reg, m, ctx := model.NewRegistry(nil), itemModel(), context.Background()
+	bare, err := bbolt.Open(filepath.Join(dir, "bare.db"), 0o600, nil)
+	must(err)
+	reg, m := model.NewRegistry(nil), itemModel()
 	must(reg.Add(m))
-	nb := model.Open(w, reg, model.Options{})
-	_, err = nb.Create(ctx, makeItem(m, 0, 1), model.Write{})
-	must(err)
-	const objects = 10_000
-	value := make([]byte, 180) // about the size of the record, with its envelope
-	fill(ctx, w, bare, value, objects)
-	rounds := 400 // the disk of a shared machine is uneven, so the median of many counts
+	o := &onBolt{w: w, bare: bare, nb: model.Open(w, reg, model.Options{}), m: m, value: make([]byte, 180), dir: dir}
+	fill(context.Background(), w, bare, o.value, 10_000)
+	return o
+}
+
+// close waits for the last commit of the World, too.
+func (o *onBolt) close() {
+	must(o.bare.Close())
+	must(o.w.Close())
+	must(os.RemoveAll(o.dir))
+}
+
+// commit is a bare commit of some keys. The value differs each time.
+func (o *onBolt) commit(i int, keys ...string) {
+	must(o.bare.Update(func(tx *bbolt.Tx) error {
+		o.value[0] = byte(i)
+		must(tx.Bucket([]byte("b")).Put([]byte(keys[0]), o.value))
+		for _, key := range keys[1:] {
+			must(tx.Bucket([]byte("b")).Put([]byte(key), []byte("host:0000")))
+		}
+		return nil
+	}))
+}
+
+// byTurns measures a write to the World and a bare commit in turns, so that both meet the same disk. The disk of a shared machine
+// is uneven, so the median of many counts.
+func byTurns(b *bench, write func(i int), floor func(i int)) result {
+	rounds := 400
 	if b.quick {
 		rounds = 40
 	}
-	var ours, floor []time.Duration // in turns
-	// one object, since another key would cost both sides the same
+	var took, floors []time.Duration
 	for i := range rounds {
-		part, err := m.New(map[string]any{"id": "object-000000", "group": fmt.Sprint("g", i)})
-		must(err)
 		begin := time.Now()
-		_, err = nb.Update(ctx, part, model.Write{})
-		must(err)
-		ours = append(ours, time.Since(begin))
+		write(i)
+		took = append(took, time.Since(begin))
 		begin = time.Now()
-		must(bare.Update(func(tx *bbolt.Tx) error {
-			value[0] = byte(i)
-			return tx.Bucket([]byte("b")).Put([]byte("m/host:0000/item/object-000000"), value)
-		}))
-		floor = append(floor, time.Since(begin))
+		floor(i)
+		floors = append(floors, time.Since(begin))
 	}
-	// the World waits for its last commit when it closes
-	must(bare.Close())
-	must(w.Close())
-	return versus(median(ours), median(floor), 1.3)
+	return versus(median(took), median(floors), 1.3)
+}
+
+// updateObjects updates one object again and again, since another key would cost both sides the same.
+func updateObjects(b *bench) result {
+	o, ctx := openBoth(b), context.Background()
+	if o == nil {
+		return result{Figure: inMemory}
+	}
+	defer o.close()
+	_, err := o.nb.Create(ctx, makeItem(o.m, 0, 1), model.Write{})
+	must(err)
+	return byTurns(b, func(i int) {
+		part, err := o.m.New(map[string]any{"id": "object-000000", "group": fmt.Sprint("g", i)})
+		must(err)
+		_, err = o.nb.Update(ctx, part, model.Write{})
+		must(err)
+	}, func(i int) { o.commit(i, "m/host:0000/item/object-000000") })
+}
+
+// createObjects creates objects behind those that are there. The key with the topic is a second key on both sides.
+func createObjects(b *bench) result {
+	o, ctx := openBoth(b), context.Background()
+	if o == nil {
+		return result{Figure: inMemory}
+	}
+	defer o.close()
+	return byTurns(b, func(i int) {
+		_, err := o.nb.Create(ctx, makeItem(o.m, 100_000+i, 1), model.Write{})
+		must(err)
+	}, func(i int) {
+		o.commit(i, fmt.Sprintf("m/host:%04d/item/object-%06d", i, 100_000+i), fmt.Sprintf("i/item/object-%06d", 100_000+i))
+	})
+}
+
+// updateByMany has each writer update an object of its own. Those that wait for a commit share the next one.
+func updateByMany(b *bench) result {
+	const writers, each = 16, 200
+	o, ctx := openBoth(b), context.Background()
+	if o == nil {
+		return result{Figure: inMemory}
+	}
+	defer o.close()
+	for i := range writers {
+		_, err := o.nb.Create(ctx, makeItem(o.m, 100_000+i, 1), model.Write{})
+		must(err)
+	}
+	var floors []time.Duration
+	for i := range each {
+		begin := time.Now()
+		o.commit(i, "m/host:0000/item/object-000000")
+		floors = append(floors, time.Since(begin))
+	}
+	var all sync.WaitGroup
+	begin := time.Now()
+	for n := range writers {
+		all.Go(func() {
+			for i := range each {
+				part, err := o.m.New(map[string]any{"id": fmt.Sprintf("object-%06d", 100_000+n), "group": fmt.Sprint("g", i)})
+				must(err)
+				_, err = o.nb.Update(ctx, part, model.Write{})
+				must(err)
+			}
+		})
+	}
+	all.Wait()
+	return versus(time.Since(begin)/(writers*each), median(floors), 0.5)
 }

@@ -240,7 +240,7 @@ func slowestRepair(b *bench) result {
 	dir, err = filepath.Abs(dir)
 	must(err)
 	if fsName(dir) == "tmpfs" {
-		return result{Figure: "not measured: the working folder is in memory"}
+		return result{Figure: inMemory}
 	}
 	const rounds = 5
 	what := fmt.Sprintf("0:%d", watched/rounds)

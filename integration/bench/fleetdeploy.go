@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/deployed"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// deployHost starts one host that takes the deploys for all, and reports how they stand.
+// It is done when its report is in the store.
+func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Public) {
+	own := f.store.join()
+	world := &counted{own, &f.traffic}
+	front := deployed.New(deployed.Options{
+		World: world, Host: name, Topic: "all", Trusted: []deploy.Public{trusted},
+		Load: func(b *deploy.Bundle) (*gapi.Declared, error) {
+			return yaml.LoadFiles(b.Graphs[0], b.Map(), yaml.Options{})
+		},
+	})
+	var rests atomic.Bool
+	var report deployed.Reporter
+	e, err := mgmt.New(mgmt.Options{
+		Hostname: name, Host: enginetest.NewHost(), World: world, Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
+		Observer: mgmt.Observer{
+			Ran:       func(mgmt.Run) { f.runs.Add(1) },
+			Converged: func(yes bool, _ mgmt.Counts) { rests.Store(yes); report.Touch() },
+		},
+	})
+	must(err)
+	report = deployed.Reporter{
+		World: world, Host: name, Fronts: []*deployed.Frontend{front}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+		Stand: func(context.Context) (deployed.Stand, error) { return deployed.Stand{Rests: rests.Load()}, nil },
+	}
+	report.Init()
+	f.all.Go(func() { must(e.Run(ctx, front)); must(own.Close()) })
+	f.all.Go(func() { report.Run(ctx) })
+}
+
+// order is a deploy of the fleet's objects as a graph, with another value each time. All hosts are one batch.
+func (f *fleet) order(value int) deploy.Order {
+	text := "resources:\n  value:\n"
+	for i := range fleetObjects {
+		text += fmt.Sprintf("  - {name: v%d, any: \"%d\"}\n", i, value)
+	}
+	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text)}}}
+	content, digest, err := b.Encode()
+	must(err)
+	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "bench", MaxFailed: 1, Batch: "100%"}
+}
+
+// deploy leads one deploy to its end: every host has taken it over and has converged.
+func (f *fleet) deploy(key deploy.Key, value int, live []string) {
+	ctx, store := context.Background(), deploy.Store{World: f.operator}
+	lead, err := store.Begin(ctx, key, f.order(value))
+	must(err)
+	for end := time.Now().Add(5 * time.Minute); lead.Rollout.State == deploy.Running; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			panic(fmt.Sprintf("the deploy stands at %+v", lead.Rollout.State))
+		}
+		reports, err := store.Reports(ctx)
+		must(err)
+		_, err = lead.Step(ctx, live, reports, nil)
+		must(err)
+	}
+	if lead.Rollout.State != deploy.Done {
+		panic("the deploy ends as " + string(lead.Rollout.State))
+	}
+}
+
+// fleetDeployed measures the second deploy: the first one brings the graph to hosts that have none.
+func fleetDeployed(in func(*bench) *fleetStore) func(*bench) result {
+	return func(b *bench) result {
+		store := in(b)
+		if store == nil {
+			return result{Figure: noEtcd}
+		}
+		n := int64(fleetHosts)
+		if b.quick {
+			n = 100
+		}
+		key, err := deploy.NewKey()
+		must(err)
+		f, live := newFleet(store), []string{}
+		ctx, cancel := context.WithCancel(context.Background())
+		f.stop = func() { cancel(); f.all.Wait(); f.close() }
+		defer f.stop()
+		for i := range n {
+			live = append(live, fmt.Sprint("host", i))
+			f.deployHost(ctx, live[i], key.Public())
+		}
+		f.deploy(key, 0, live)
+		time.Sleep(time.Second) // the hosts write their own states soon after their reports
+		before, runs := f.traffic.now(), f.runs.Load()
+		begin := time.Now()
+		f.deploy(key, 1, live)
+		took := time.Since(begin)
+		ran := f.runs.Load() - runs
+		return result{
+			Figure: fmt.Sprintf("done after %s; %d runs; %s; %s", round(took), ran, f.traffic.now().since(before), store.weight()),
+			OK:     took < time.Minute && ran == n*fleetObjects,
+		}
+	}
+}
