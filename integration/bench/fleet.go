@@ -58,11 +58,13 @@ type traffic struct {
 type counts struct{ calls, batches, in, out, txns, puts int64 }
 
 // now reads all figures. They go on while it does.
+// The hosts rest at such a moment, so the figures belong together.
 func (t *traffic) now() counts {
 	return counts{t.calls.Load(), t.batches.Load(), t.bytesIn.Load(), t.bytesOut.Load(), t.transactions.Load(), t.puts.Load()}
 }
 
-// since says what has passed after an earlier moment.
+// since tells the traffic after an earlier moment.
+// Bytes are those of keys and values: the frames of a protocol come on top.
 func (c counts) since(b counts) string {
 	return fmt.Sprintf("to the hosts %d revisions, %s; from them %d calls, %d of them transactions with %d operations, %s",
 		c.batches-b.batches, kib(c.out-b.out), c.calls-b.calls, c.txns-b.txns, c.puts-b.puts, kib(c.in-b.in))
@@ -132,10 +134,12 @@ type fleet struct {
 	all      sync.WaitGroup
 }
 
-// newFleet returns a fleet without hosts. The caller ends them by stop.
+// newFleet returns a fleet without hosts. The caller sets stop, and calls it in the end.
+// The operator has a connection of its own, as a person at another machine.
 func newFleet(store *fleetStore) *fleet { return &fleet{store: store, operator: store.join()} }
 
 // close ends the store, after the hosts.
+// A host whose store went first would wait for it.
 func (f *fleet) close() {
 	must(f.operator.Close())
 	f.store.stop()
@@ -281,7 +285,7 @@ func fleetChanged(in func(*bench) *fleetStore) func(*bench) result {
 		weight := store.weight()
 		// The hosts write their own states soon after the statuses of the objects.
 		time.Sleep(time.Second)
-		// What the hosts did at their start is not part of the change, so the counters are read before it.
+		// The start of the hosts is no part of the change, so the counters are read before it.
 		before, runs := f.traffic.now(), f.runs.Load()
 		begin := time.Now()
 		must(f.write(1))

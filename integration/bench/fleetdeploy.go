@@ -27,6 +27,7 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 			return yaml.LoadFiles(b.Graphs[0], b.Map(), yaml.Options{})
 		},
 	})
+	// A host reports that it has converged only if its engine says so: the frontend alone would be done too early.
 	var rests atomic.Bool
 	var report deployed.Reporter
 	e, err := mgmt.New(mgmt.Options{
@@ -46,6 +47,9 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	f.all.Go(func() { report.Run(ctx) })
 }
 
+// Laws of a deploy in a row: it is signed and checked as any other, all hosts are one batch, and its end is that of
+// the rollout in the store. So the time has the reports of all hosts in it, and the looks of the operator at them, 20 a second.
+
 // order is a deploy of the fleet's objects as a graph, with another value each time. All hosts are one batch.
 func (f *fleet) order(value int) deploy.Order {
 	text := "resources:\n  value:\n"
@@ -63,6 +67,7 @@ func (f *fleet) deploy(key deploy.Key, value int, live []string) {
 	ctx, store := context.Background(), deploy.Store{World: f.operator}
 	lead, err := store.Begin(ctx, key, f.order(value))
 	must(err)
+	// The verb deploy looks less often. A long pause here would be most of the time that is measured.
 	for end := time.Now().Add(5 * time.Minute); lead.Rollout.State == deploy.Running; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			panic(fmt.Sprintf("the deploy stands at %+v", lead.Rollout.State))
@@ -98,6 +103,7 @@ func fleetDeployed(in func(*bench) *fleetStore) func(*bench) result {
 			live = append(live, fmt.Sprint("host", i))
 			f.deployHost(ctx, live[i], key.Public())
 		}
+		// All hosts start and take the first deploy over. That work is not measured.
 		f.deploy(key, 0, live)
 		time.Sleep(time.Second) // the hosts write their own states soon after their reports
 		before, runs := f.traffic.now(), f.runs.Load()

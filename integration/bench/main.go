@@ -1,5 +1,5 @@
-// Command bench prints one table: the costs of the engine, each row beside the floor or the limit
-// that it is held to, measured in one run on one machine.
+// Command bench prints one table: the costs of the engine, measured in one run on one machine. Each row
+// has the floor or the limit that it is held to.
 //
 // A floor is the same work without an engine: for files, two goroutines that make the same system
 // calls in a loop. Every row says where its clock starts. Each row runs in a process of its own, so

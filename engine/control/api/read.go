@@ -71,7 +71,7 @@ func (a *API) getStatus(_ http.ResponseWriter, r *http.Request) (any, error) {
 // maxPage bounds how many objects a list with limit has.
 const maxPage = 1000
 
-// listParams are the parameters of a list beside the fields.
+// listParams are the parameters of a list, without the fields.
 var listParams = []httpd.Param{
 	tableParam,
 	{Name: "index", Doc: "Look in this index: the fields are then those of its paths."},

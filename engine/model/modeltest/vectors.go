@@ -19,7 +19,7 @@ func Vectors(t *testing.T, c Config) {
 	}
 }
 
-// scenarios returns those that a Config asks for. None at all is a failure, as an empty folder is.
+// scenarios returns the scenarios of a Config. None at all is a failure, as an empty folder is.
 func (c Config) scenarios(t *testing.T) []*scenario {
 	t.Helper()
 	all := mustLoad(t)

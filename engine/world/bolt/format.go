@@ -27,8 +27,8 @@ const (
 	keyRecent = "recent" // the newest changes, which are not in bucketHistory yet; absent for none
 )
 
-// maxRecent bounds the newest changes, in bytes. With them bucketMeta stays below a quarter of a page: then it has no page of its
-// own, but is a part of one that each commit writes.
+// maxRecent bounds the newest changes, in bytes. With them bucketMeta stays below a quarter of a page. Such a bucket has no page of
+// its own: bbolt keeps it in the root page, which each commit writes.
 const maxRecent = 800
 
 // create gives a new file its content.
@@ -71,7 +71,7 @@ type head struct {
 	n          int   // changes
 }
 
-// The sizes of a head, and of what an entry has before its key: revision 8, number 4, time 8, size of the key 4.
+// The sizes of a head, and of an entry without its key: revision 8, number 4, time 8, size of the key 4.
 const (
 	headSize   = 24
 	recentHead = 24

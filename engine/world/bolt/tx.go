@@ -41,7 +41,7 @@ func newReader(tx *bbolt.Tx) (*reader, error) {
 }
 
 // readRecent reads the newest changes. Where their revision is not that of the state, a program has written the file that does
-// not know them. Then they are no part of the history, and the floor of the state says so.
+// not know them. Then the history begins later, and the floor of the state says where.
 func (r *reader) readRecent(meta *bbolt.Bucket) error {
 	stored := meta.Get([]byte(keyRecent))
 	if stored == nil {

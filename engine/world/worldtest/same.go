@@ -57,7 +57,7 @@ type stepOp struct {
 	Value  string
 	Delete bool
 	Lease  int // index into the leases, -1 for none
-	At     int // what a comparison expects: 0 absent, 1 as it is, 2 another revision
+	At     int // the expectation of a comparison: 0 absent, 1 as it is, 2 another revision
 }
 
 // drawStep draws from few keys, values and leases, so that the steps of a run meet each other.

@@ -138,8 +138,7 @@ func complete(last map[string]int) (n int) {
 	return n
 }
 
-// follow takes a few batches of one Watch, and checks that each update is the next one of its writer and not older
-// than the last seen one. So both a Watch that goes on and one that begins anew meet the writers.
+// follow takes a few batches of one Watch. Each update has to be the next one of its writer. So the writers meet a Watch that goes on, and a new Watch.
 func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int64 {
 	few := 4
 	for batch, err := range b.World.Watch(ctx, "g/", rev) {

@@ -90,7 +90,7 @@ func (s *Store) end(l *lease) error {
 	return r.err
 }
 
-// endKeys deletes what a lease holds.
+// endKeys deletes the keys of a lease.
 func (s *Store) endKeys(w Writer, l *lease, now int64) error {
 	s.mu.Lock()
 	keys := slices.Sorted(maps.Keys(l.keys))
