@@ -43,7 +43,8 @@ func (d *direct) flags(cmd *cobra.Command) {
 }
 
 // objectFlags adds the flags of the verbs about objects: another daemon, which takes the same certificates, and the models of
-// a store.
+// a store. A daemon has its own models, so --server takes none.
+// The flags of the certificates are the same for both, since an operator has one certificate.
 func (d *direct) objectFlags(cmd *cobra.Command) {
 	d.flags(cmd)
 	fl := cmd.Flags()
@@ -58,7 +59,8 @@ func (d *direct) objectFlags(cmd *cobra.Command) {
 	}
 }
 
-// given reports whether the verb asks a store itself.
+// given reports whether the verb asks a store itself. A flag without --world counts, so that its error says what is missing.
+// With --server the certificate is for the daemon there.
 func (d *direct) given() bool {
 	return d.server == "" && (d.place != "" || d.models != "" || d.access != (clusterAccess{}))
 }
@@ -101,6 +103,7 @@ func (d *direct) transport(a *app) http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
+		// The folder is that of the flag alone: the setting models is about the daemon of this machine.
 		a.modelsFolder = d.models
 		if err := a.loadModels().Err(); err != nil {
 			return nil, err
