@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,11 +53,12 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 
 // order is a deploy of the fleet's objects as a graph, with another value each time. All hosts are one batch.
 func (f *fleet) order(value int) deploy.Order {
-	text := "resources:\n  value:\n"
+	var text strings.Builder
+	text.WriteString("resources:\n  value:\n")
 	for i := range fleetObjects {
-		text += fmt.Sprintf("  - {name: v%d, any: \"%d\"}\n", i, value)
+		text.WriteString(fmt.Sprintf("  - {name: v%d, any: \"%d\"}\n", i, value))
 	}
-	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text)}}}
+	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text.String())}}}
 	content, digest, err := b.Encode()
 	must(err)
 	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "bench", MaxFailed: 1, Batch: "100%"}
