@@ -110,6 +110,8 @@ func (f *Field) tagItem(item string) error {
 	case "replaces":
 		f.Replaces = true
 	case "absent":
+		// The word need not be in an enum: the other values of the field may be versions.
+		// It is not checked here. A kind refuses a wrong word as any other value.
 		f.Absent = arg
 	case "min":
 		return f.Type.setBound(arg, &f.Type.Min, &f.Type.FloatMin)

@@ -56,7 +56,7 @@ func (f *fleet) order(value int) deploy.Order {
 	var text strings.Builder
 	text.WriteString("resources:\n  value:\n")
 	for i := range fleetObjects {
-		text.WriteString(fmt.Sprintf("  - {name: v%d, any: \"%d\"}\n", i, value))
+		fmt.Fprintf(&text, "  - {name: v%d, any: \"%d\"}\n", i, value)
 	}
 	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text.String())}}}
 	content, digest, err := b.Encode()
