@@ -23,7 +23,7 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	own := f.store.join()
 	world := &counted{own, &f.traffic}
 	front := deployed.New(deployed.Options{
-		World: world, Host: name, Topic: "all", Trusted: []deploy.Public{trusted},
+		World: world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{trusted} },
 		Load: func(b *deploy.Bundle) (*gapi.Declared, error) {
 			return yaml.LoadFiles(b.Graphs[0], b.Map(), yaml.Options{})
 		},
