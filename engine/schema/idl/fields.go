@@ -69,6 +69,8 @@ type reader struct {
 	f    *folder
 	decl *Decl
 	base string // the marker
+	// The embedded structs that are being read, outermost first.
+	inside []types.Object
 }
 
 // fail adds a finding about a field of the struct in hand.
@@ -110,8 +112,7 @@ func (r *reader) embedded(field *ast.Field) {
 	case r.c.hasMarker(st):
 		r.fail(EEmbedResource, at, name, "a resource is not embedded; refer to it with a field of the type *%s", name)
 	default:
-		from, st := r.c.specOf(named.Obj())
-		r.flatten(at, from, st)
+		r.flatten(at, named.Obj())
 	}
 }
 
@@ -161,12 +162,13 @@ func (c *compiler) specOf(object types.Object) (*folder, *ast.StructType) {
 
 // flatten takes the fields of an embedded struct. Their own faults are said where they are
 // written. Here only names that are there twice count.
-func (r *reader) flatten(at token.Pos, f *folder, st *ast.StructType) {
-	if st == nil {
-		return
+func (r *reader) flatten(at token.Pos, object types.Object) {
+	f, st := r.c.specOf(object)
+	if st == nil || slices.Contains(r.inside, object) {
+		return // Go has refused it, such as a struct that embeds itself
 	}
 	silent := &compiler{o: r.c.o, fset: r.c.fset, folders: r.c.folders, marker: r.c.marker, byObject: r.c.byObject, refused: r.c.refused}
-	inner := &reader{c: silent, f: f, decl: &Decl{Name: r.decl.Name}}
+	inner := &reader{c: silent, f: f, decl: &Decl{Name: r.decl.Name}, inside: append(slices.Clip(r.inside), object)}
 	for _, field := range st.Fields.List {
 		if len(field.Names) == 0 {
 			inner.embedded(field)
@@ -192,7 +194,11 @@ func (r *reader) field(field *ast.Field, id *ast.Ident) {
 	if !ok {
 		return
 	}
-	t := types.Unalias(r.f.info.Defs[id].Type())
+	object := r.f.info.Defs[id]
+	if object == nil {
+		return // Go has refused the field before it had a type
+	}
+	t := types.Unalias(object.Type())
 	pointer, isPointer := t.(*types.Pointer)
 	shape, fault := r.c.shape(t, true)
 	if fault != nil {
