@@ -228,7 +228,7 @@ func (f *deployFlags) diagnose(err error) error {
 // validate builds the graph of a bundle as a host does.
 // Whether a backend can do it is for each host to say.
 func (f *deployFlags) validate(b *deploy.Bundle) error {
-	d, err := loadBundle(b, f.input.limits())
+	d, err := loadBundle(b, f.input.limits(f.app))
 	if err != nil {
 		return f.diagnose(err)
 	}
@@ -244,7 +244,7 @@ func (f *deployFlags) validate(b *deploy.Bundle) error {
 func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	read := map[string][]byte{}
 	var graphs []string
-	o := f.input.limits()
+	o := f.input.limits(f.app)
 	o.Source = f.app.source()
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)

@@ -184,10 +184,10 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 
 // options returns how a graph in YAML is read: where its files may come from, and what its expressions see.
 func (i *input) options(a *app) (o yaml.Options, err error) {
-	o = i.limits()
+	o = i.limits(a)
 	o.Source = a.source()
-	o.Facts = func() map[string]any { return a.system()(nil).Facts }
 	o.VarFiles = i.varFiles
+	// Of two settings of one variable the later one wins, so flags come after the environment.
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
 			name, value, _ := strings.Cut(set, "=")
@@ -235,8 +235,11 @@ func (i *input) catalogOnly(a *app) error {
 
 // limits returns how large a graph in YAML may be.
 // They hold for graphs from elsewhere, too.
-func (i *input) limits() yaml.Options {
-	return yaml.Options{MaxResources: int(i.most), MaxBytes: int64(i.size)}
+func (i *input) limits(a *app) yaml.Options {
+	return yaml.Options{
+		MaxResources: int(i.most), MaxBytes: int64(i.size),
+		Facts: func() map[string]any { return a.system()(nil).Facts },
+	}
 }
 
 // build reads the graph and checks it. A graph that can't be used is nil, and

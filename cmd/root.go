@@ -146,7 +146,7 @@ repairs it the moment it drifts.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a), newIDL(a),
-		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a), newPlugin(a),
+		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a), newEval(a), newPlugin(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a), newRetry(a), newApply(a), newReload(a),
 		newAPI(a), newHosts(a), newDeploy(a), newDeploys(a),
 		newInit(a), newFmt(a), newConfig(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),

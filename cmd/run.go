@@ -211,7 +211,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
-	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, f.input.limits(), p.logger)
+	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, f.input.limits(a), p.logger)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ func TestUnknownVerb(t *testing.T) {
 		"pln --yaml x":   `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
 		"rnu":            `unknown command "rnu" (did you mean "run"?); see mgmt --help`,
 		"Plan":           `unknown command "Plan" (did you mean "plan"?); see mgmt --help`,
-		"val":            `unknown command "val" (did you mean "validate"?); see mgmt --help`,
+		"vali":           `unknown command "vali" (did you mean "validate"?); see mgmt --help`,
+		"val":            `unknown command "val" (did you mean "eval"?); see mgmt --help`,
 		"schem":          `unknown command "schem" (did you mean "schema"?); see mgmt --help`,
 		"ref":            `unknown command "ref"; see mgmt --help`, // reference is hidden
 		"web/graph.yaml": `unknown command "web/graph.yaml" (did you mean "run web/graph.yaml"?); see mgmt --help`,

@@ -87,11 +87,11 @@ func TestFaults(t *testing.T) {
 		"'ä' + siz(vars.sites)": `9: there is no "siz" here (size)`,
 		"1 + 'x'":               `2: + can't be applied to (int, text)`,
 		"vars.n.x":              `6: int has no fields`,
-		"vars.n +":              `8: this is no expression: mismatched input the end`,
+		"vars.n +":              `8: this is no expression: mismatched input the end; for the characters ${{ write $${{`,
 		"facts.cpu + vars.m":    `6: facts has no "cpu" (cpus); 17: vars has no "m"`,
 		"twice(1)":              `5: twice can't be applied to (int)`,
 		"facts['hostname']":     `5: [...] is for lists and maps: of facts write facts.NAME`,
-		"1\n + nope":            `5: there is no "nope" here`,
+		"1\n + nope":            `5: there is no "nope" here; for the characters ${{ write $${{`,
 	} {
 		p, faults := s.Compile(src)
 		if p != nil {

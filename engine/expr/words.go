@@ -24,6 +24,9 @@ var (
 	mismatched = lazyregexp.New(`^Syntax error: (.*?)( expecting .*)?$`)
 )
 
+// escapeHint helps the author of a text that was never meant as an expression.
+const escapeHint = "; for the characters ${{ write $${{"
+
 // nameOf names a type in the words of a graph.
 func nameOf(t *cel.Type) string {
 	switch t.Kind() {
@@ -50,8 +53,9 @@ func (s *Scope) syntax(src string, issues *cel.Issues) (all []Fault) {
 	for _, e := range issues.Errors() {
 		m := e.Message
 		if found := mismatched.FindStringSubmatch(m); found != nil {
-			m = "this is no expression: " + strings.ReplaceAll(found[1], "'<EOF>'", "the end")
+			m = strings.ReplaceAll(found[1], "'<EOF>'", "the end")
 		}
+		m = "this is no expression: " + m + escapeHint
 		all = append(all, Fault{At: offset(src, e.Location.Line(), e.Location.Column()), Message: m})
 	}
 	if len(all) > 1 { // the others follow from the first
@@ -77,7 +81,14 @@ func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault)
 // say puts one message into words, with a suggestion.
 func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 	if m := undeclared.FindStringSubmatch(e.Message); m != nil {
-		return fmt.Sprintf("there is no %q here", m[1]), schema.Nearest(m[1], s.words())
+		near := schema.Nearest(m[1], s.words())
+		switch {
+		case m[1] == "each":
+			return "each is there in a resource with for_each only", ""
+		case near == "":
+			return fmt.Sprintf("there is no %q here%s", m[1], escapeHint), ""
+		}
+		return fmt.Sprintf("there is no %q here", m[1]), near
 	}
 	if m := undefined.FindStringSubmatch(e.Message); m != nil {
 		of, fields := s.fieldsAt(a, e.ExprID)

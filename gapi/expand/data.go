@@ -103,7 +103,7 @@ func mergeValues(how string, exact, general any) any {
 // yaml reads a document of values, nil where there is none. optional says that a missing file is as good as an empty one.
 func (g *Graph) yaml(path string, from schema.Pos, optional bool) *schema.Node {
 	src, err := g.opts.Read(path)
-	g.files = append(g.files, File{path, src})
+	g.note(File{path, src})
 	if err != nil {
 		if !optional || !isMissing(err) {
 			g.errorf(from, "can't read %s: %v", path, withoutPath(err))

@@ -58,6 +58,7 @@ type Graph struct {
 	facts    map[string]bool // the names of those that were read
 	all      bool            // all facts were read
 	files    []File
+	dir      string          // of the expression that is computed now
 	made     map[string]made // the resources, by id
 	leftOut  map[string]bool // the resources that a condition has left out
 	Lacking  bool            // a resource could not be computed, and is missing
@@ -119,6 +120,8 @@ func (g *Graph) Include(d *Document) *schema.Node {
 	if n == nil || findExpr(n) == nil {
 		return n
 	}
+	// Variables of documents that come later are not known yet, so this is a computation of its own. Its findings about other documents are told
+	// by the main one.
 	early := New(g.opts)
 	early.docs, early.vars, early.facts = g.docs, maps.Clone(g.vars), g.facts
 	for name, v := range g.vars {
@@ -173,6 +176,9 @@ func (g *Graph) Expand(d *Document) *schema.Node {
 	for _, p := range d.Bare().Pairs {
 		switch {
 		case p.Key == "include": // Include has read it
+		case p.Key == "edges" && p.Value.Kind == schema.NodeList:
+			p.Value = g.edges(p.Value)
+			root.Pairs = append(root.Pairs, p)
 		case p.Key == "resources":
 			p.Value = g.resources(p.Value)
 			root.Pairs = append(root.Pairs, p)
@@ -186,6 +192,20 @@ func (g *Graph) Expand(d *Document) *schema.Node {
 	return &root
 }
 
+// edges returns the list of edges without those that have a fault: half an edge would be a second one.
+func (g *Graph) edges(n *schema.Node) *schema.Node {
+	list := *n
+	list.Items = make([]*schema.Node, 0, len(n.Items))
+	top := g.top()
+	for _, item := range n.Items {
+		before := g.found.Errors()
+		if out, ok := top.node(item); ok && g.found.Errors() == before {
+			list.Items = append(list.Items, out)
+		}
+	}
+	return &list
+}
+
 // ready computes the variables and the data, and makes the scope.
 func (g *Graph) ready() {
 	g.apply()
@@ -193,6 +213,7 @@ func (g *Graph) ready() {
 	if g.opts.Facts != nil {
 		facts = g.opts.Facts()
 	}
+	// Data may be named by variables and facts, so it comes last.
 	vars, types := map[string]any{}, map[string]expr.Type{}
 	for name, v := range g.vars {
 		vars[name], types[name] = v.value, v.typ
@@ -207,7 +228,7 @@ func (g *Graph) ready() {
 
 // scoped makes the scope of the graph. An error is one of the program.
 func (g *Graph) scoped(names map[string]expr.Type) {
-	scope, err := expr.NewScope(names)
+	scope, err := expr.NewScope(names, g.functions()...)
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}

@@ -145,6 +145,9 @@ func leading(src string) int { return len(src) - len(strings.TrimLeft(src, " \t\
 
 // eval computes one expression, and reports its fault at its place.
 func (f *frame) eval(n *schema.Node, p *piece) (any, bool) {
+	if doc := f.g.docs[n.Pos.File]; doc != nil {
+		f.g.dir = doc.Dir
+	}
 	v, err := p.run.Eval(f.names)
 	if err == nil {
 		return v, true
@@ -207,7 +210,7 @@ func (f *frame) mapping(n *schema.Node) (*schema.Node, bool) {
 	out := n
 	for i, p := range n.Pairs {
 		if expr.Has(p.Key) {
-			f.g.errorf(p.Pos, "an expression can't stand in a key; for the characters ${{ of a key there is no other way than another key")
+			f.g.errorf(p.Pos, "an expression can't stand in a key: a map as a whole may be one")
 		}
 		v, ok := f.node(p.Value)
 		if v == p.Value && out == n {

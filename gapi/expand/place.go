@@ -50,6 +50,10 @@ func follow(src []byte, raw int, text string) int {
 			raw += 2
 		default:
 			r, size := utf8.DecodeRune(src[raw:])
+			for r == ' ' && c != ' ' { // the indent of a block
+				raw++
+				r, size = utf8.DecodeRune(src[raw:])
+			}
 			if r == c {
 				raw += size
 			}

@@ -141,7 +141,7 @@ func fit(word string, v any) (any, bool) {
 // literal returns the value of a node that has no expressions.
 func (g *Graph) literal(n *schema.Node, what string) (v any) {
 	if at := findExpr(n); at != nil {
-		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults, data.files and use", what)
+		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults and data.files", what)
 		return nil
 	}
 	for _, d := range schema.Decode(n, &v) {

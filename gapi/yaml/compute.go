@@ -2,11 +2,16 @@ package yaml
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"fmt"
+	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -26,8 +31,12 @@ func computes(src []byte, root *schema.Node) bool {
 // computed returns the computation of this reading.
 func (g *loading) computed() *expand.Graph {
 	if g.graph == nil {
+		facts := g.opts.Facts
+		if facts == nil {
+			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
+		}
 		g.graph = expand.New(expand.Options{
-			Facts: g.opts.Facts, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
+			Facts: facts, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
 		})
 	}
 	return g.graph
@@ -41,6 +50,7 @@ func (g *loading) enter(p *part) []include {
 	if n == nil {
 		return nil
 	}
+	// A part of its own reads the computed list, for its findings.
 	reader := part{file: p.file}
 	reader.includeList(n)
 	g.errs.Add(reader.found.All()...)
@@ -52,10 +62,11 @@ func (g *loading) input(path string) ([]byte, error) {
 	if g.mem != nil {
 		src, ok := g.mem[filepath.ToSlash(filepath.Clean(path))]
 		if !ok {
-			return nil, errElsewhere
+			return nil, fmt.Errorf("%w%.0w", errElsewhere, fs.ErrNotExist) // a layer of data may be missing
 		}
 		return src, nil
 	}
+	// A deploy carries such a file, too.
 	src, err := g.regular(path)
 	if err == nil && g.taken != nil {
 		g.taken(path, src)
@@ -90,6 +101,25 @@ func (g *loading) compute() {
 		g.mark("input", f.Path, sha256.Sum256(f.Src))
 	}
 	g.mark("facts", "", x.Facts())
+}
+
+// Eval computes one expression with the facts, the variables and the data of the graph at a path, or of none where the path is empty. It is
+// called by a verb that shows the value. Findings about the expression have the name expression for a file.
+func Eval(path string, o Options, stdin io.Reader, src string) (any, schema.Diagnostics) {
+	l := newFiles(path, o, stdin)
+	g := &loading{loader: l, ctx: context.Background(), left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
+	dir := "."
+	if path != "" {
+		g.path(path, schema.Pos{})
+		dir = filepath.Dir(path)
+	}
+	x := g.computed()
+	x.Start()
+	v, _ := x.Eval("expression", dir, src)
+	var found schema.Findings
+	found.Add(g.errs.All()...)
+	found.Add(x.Findings()...)
+	return v, found.All()
 }
 
 // cutEdges leaves out the references to resources that a condition has left out. A value that such a resource would send is an error.

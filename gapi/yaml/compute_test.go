@@ -229,6 +229,12 @@ data:
 	{name: "an include and its variables", graph: "vars: {part: p}\ninclude: [\"${{ vars.part }}/${{ facts.hostname }}.yaml\"]\n" + one(`"${{ vars.of_part }}"`),
 		files: map[string]string{"p/w1.yaml": "vars: {of_part: 7}\nresources:\n  file:\n  - {name: /b, content: \"${{ vars.part }}\"}\n"},
 		want:  "resources:\n  file:\n  - {name: /a, content: 7}\n  - {name: /b, content: p}\n"},
+	{name: "functions", graph: one(`"${{ read('f.txt') }}${{ json({'b': [1, 'x<'], 'a': true}) }}${{ fromJSON('{\"n\": 7}').n + 1 }}${{ base64('hi') }}"`),
+		files: map[string]string{"f.txt": "text "}, want: one(`"text {\"a\":true,\"b\":[1,\"x<\"]}8aGk="`)},
+	{name: "sums", graph: one(`"${{ md5('a') }} ${{ sha1('a').substring(0, 8) }} ${{ sha256('a').substring(0, 8) }} ${{ sha512('a').substring(0, 8) }}"`),
+		want: one("0cc175b9c0f1b6a831c399e269772661 86f7e437 ca978112 1f40fc92")},
+	{name: "a file is named by the file that reads it", graph: "include: [d/i.yaml]\n",
+		files: map[string]string{"d/i.yaml": one(`"${{ read('x') }}"`), "d/x": "deep"}, want: one("deep")},
 	{name: "lists and maps", graph: `
 vars: {env: {A: "1"}, l: [x]}
 resources:
@@ -253,5 +259,36 @@ func TestComputedWrong(t *testing.T) {
 				t.Errorf("\n got %s\nwant %s", got, strings.TrimSpace(c.want))
 			}
 		})
+	}
+}
+
+// BenchmarkLoop reads 10,000 resources of a loop with three expressions each.
+func BenchmarkLoop(b *testing.B) {
+	benchmarkLoad(b, `
+resources:
+  file:
+  - name: "/srv/${{ each.value }}"
+    for_each: ${{ lists.range(10000) }}
+    content: "${{ facts.hostname }} ${{ each.value + 1 }}\n"
+`)
+}
+
+// BenchmarkWrittenOut reads the same graph without a loop.
+func BenchmarkWrittenOut(b *testing.B) {
+	src := strings.Builder{}
+	src.WriteString("resources:\n  file:\n")
+	for i := range 10000 {
+		fmt.Fprintf(&src, "  - name: \"/srv/%d\"\n    content: \"w1 %d\\n\"\n", i, i+1)
+	}
+	benchmarkLoad(b, src.String())
+}
+
+func benchmarkLoad(b *testing.B, src string) {
+	path := write(b, b.TempDir(), "g.yaml", src)
+	for b.Loop() {
+		d, err := yaml.Load(path, yaml.Options{Facts: machineFacts}, nil)
+		if err != nil || len(d.Resources) != 10000 {
+			b.Fatal(len(d.Resources), err)
+		}
 	}
 }

@@ -95,12 +95,16 @@ func follow(t *testing.T, host *fakeHost, path string) *follower {
 }
 
 func followEnv(t *testing.T, path string, env gapi.Env) *follower {
+	return followOptions(t, path, env, yaml.Options{})
+}
+
+func followOptions(t *testing.T, path string, env gapi.Env, o yaml.Options) *follower {
 	ctx, stop := context.WithCancel(t.Context())
 	f := &follower{t: t, stop: stop, done: make(chan struct{})}
 	f.host, _ = env.Host.(*fakeHost)
 	go func() {
 		defer close(f.done)
-		for d, err := range yaml.New(path, yaml.Options{}).Graphs(ctx, env) {
+		for d, err := range yaml.New(path, o).Graphs(ctx, env) {
 			if err == nil {
 				err = d.Problems.Err() // Build would say so
 			}

@@ -38,7 +38,7 @@ type Options struct {
 	Ours func(*schema.Node) bool
 	Form string
 
-	// Facts returns the facts of the machine by name, for a caller whose Env has no Host.
+	// Facts returns the facts of the machine by name, for a caller whose Env has no Host; nil for those of this machine.
 	Facts func() map[string]any
 
 	// Vars and VarFiles set the variables of the graph.

@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+type evalFlags struct {
+	input  input
+	output choice
+}
+
+// newEval makes the verb eval. It reads a graph as validate does, and builds none.
+func newEval(a *app) *cobra.Command {
+	f := &evalFlags{}
+	cmd := &cobra.Command{
+		Use:   "eval EXPRESSION [FILE|FOLDER]",
+		Short: "Show the value of an expression",
+		Long: `Eval computes one expression, as it would stand between ${{ and }} in a graph. It sees the
+facts of this machine, and the variables and the data of the graph that FILE names. Without
+one it sees the facts alone. It touches nothing.`,
+		Example: `  mgmt eval 'facts.hostname'
+  mgmt eval 'vars.sites.size()' graph.yaml
+  mgmt eval '[1, 2].map(i, i * 2)' -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// The graph is named as for validate: by the argument or by --yaml.
+			if err := graphArgs(cmd, args[1:]); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), a, args[0])
+		},
+	}
+	f.input.flags(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write the value", "text", "json", "yaml")
+	a.machineFlags(cmd)
+	a.factsFlag(cmd)
+	return cmd
+}
+
+// run writes the value, or what is wrong with the expression.
+func (f *evalFlags) run(_ context.Context, a *app, src string) error {
+	o, err := f.input.options(a)
+	if err != nil {
+		return err
+	}
+	// Findings about the graph count, too: a variable may have the wrong value.
+	v, ds := yaml.Eval(f.input.yaml, o, a.in, src)
+	printDiagnostics(a.err, a.program(), ds)
+	if ds.Err() != nil {
+		return withCode(exitUsage, nil)
+	}
+	// In a graph, an optional without a value leaves its key out.
+	if _, absent := v.(expr.Absent); absent {
+		v = nil
+	}
+	switch f.output.word {
+	case "json":
+		return writeJSON(a.out, v)
+	case "yaml":
+		return writeYAML(a.out, v)
+	}
+	// A list and a map have no form as text.
+	text, err := expr.AsText(v)
+	if err != nil {
+		return writeJSON(a.out, v)
+	}
+	_, err = fmt.Fprintln(a.out, text)
+	return err
+}

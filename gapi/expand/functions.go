@@ -1,0 +1,154 @@
+package expand
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// functions are those that expressions have in addition to the ones of CEL.
+func (g *Graph) functions() []expr.Function {
+	// What has no bound by its arguments, such as a file, is bounded by Options.Read.
+	list := []expr.Function{
+		{Name: "read", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.readFile},
+		{Name: "json", Params: []expr.Type{{}}, Result: expr.Text, Do: toJSON},
+		{Name: "fromJSON", Params: []expr.Type{expr.Text}, Do: fromJSON},
+		{Name: "base64", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: onText(base64.StdEncoding.EncodeToString)},
+	}
+	for name, sum := range map[string]func([]byte) []byte{
+		"md5":    func(b []byte) []byte { s := md5.Sum(b); return s[:] },
+		"sha1":   func(b []byte) []byte { s := sha1.Sum(b); return s[:] },
+		"sha256": func(b []byte) []byte { s := sha256.Sum256(b); return s[:] },
+		"sha512": func(b []byte) []byte { s := sha512.Sum512(b); return s[:] },
+	} {
+		do := onText(func(b []byte) string { return hex.EncodeToString(sum(b)) })
+		list = append(list, expr.Function{Name: name, Params: []expr.Type{expr.Text}, Result: expr.Text, Do: do})
+	}
+	return list
+}
+
+// onText makes a function of one text.
+func onText(do func([]byte) string) func([]any) (any, error) {
+	return func(args []any) (any, error) { return do([]byte(args[0].(string))), nil }
+}
+
+// readFile returns the content of a file, which is named relative to the file with the expression. The frontend watches it.
+func (g *Graph) readFile(args []any) (any, error) {
+	// The folder is that of the scalar that is computed now.
+	path := args[0].(string)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(g.dir, path)
+	}
+	src, err := g.opts.Read(path)
+	g.note(File{path, src})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("can't read %s: %w", path, withoutPath(err))
+	case !utf8.Valid(src):
+		return nil, fmt.Errorf("%s is no text in UTF-8", path)
+	}
+	return string(src), nil
+}
+
+// note adds a file to those that were read, once.
+func (g *Graph) note(f File) {
+	// There are few files, so a loop is quick enough.
+	for _, known := range g.files {
+		if known.Path == f.Path {
+			return
+		}
+	}
+	g.files = append(g.files, f)
+}
+
+// toJSON writes a value as JSON on one line, with the keys of maps in order.
+func toJSON(args []any) (any, error) {
+	// The characters <, > and & stay: a configuration file is no page of the web.
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(args[0]); err != nil {
+		return nil, err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// fromJSON reads a value. Whole numbers stay whole.
+func fromJSON(args []any) (any, error) {
+	// A decoder of its own kind would make every number a float.
+	d := json.NewDecoder(strings.NewReader(args[0].(string)))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("this is no JSON: %w", err)
+	}
+	if d.More() {
+		return nil, errors.New("there is more than one value of JSON")
+	}
+	return numbers(v)
+}
+
+// numbers returns a value whose numbers are int64 or float64.
+func numbers(v any) (any, error) {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+		return v.Float64()
+	case []any:
+		for i := range v {
+			item, err := numbers(v[i])
+			if err != nil {
+				return nil, err
+			}
+			v[i] = item
+		}
+	case map[string]any:
+		for key := range v {
+			item, err := numbers(v[key])
+			if err != nil {
+				return nil, err
+			}
+			v[key] = item
+		}
+	}
+	return v, nil
+}
+
+// evalFault is the finding of an expression that stands in no file: its place is in the expression.
+func evalFault(name, src string, f expr.Fault) schema.Diagnostic {
+	return schema.Diagnostic{Pos: posOf([]byte(src), name, bytesOf(src, f.At)), Message: f.Message, Suggestion: f.Suggestion}
+}
+
+// Eval computes one expression as it would stand in a document of this folder. It is called after Start. ok is false where Findings tell
+// the reason.
+func (g *Graph) Eval(name, dir, src string) (v any, ok bool) {
+	run, faults := g.scope.Compile(src)
+	for _, f := range faults {
+		g.add(evalFault(name, src, f))
+	}
+	if run == nil {
+		return nil, false
+	}
+	g.dir = dir
+	v, err := run.Eval(g.names)
+	if f, bad := errors.AsType[*expr.Fault](err); bad {
+		g.add(evalFault(name, src, *f))
+		return nil, false
+	}
+	return v, err == nil
+}

@@ -1,0 +1,117 @@
+package yaml_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// factHost is a fakeHost of a machine whose facts change when the test says so.
+type factHost struct {
+	*fakeHost
+
+	mu    sync.Mutex
+	facts engine.Facts
+	woken *factWatch // nil while nothing watches facts
+}
+
+type factWatch struct {
+	host *factHost
+	wake chan struct{}
+}
+
+func (h *factHost) Facts() engine.Facts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.facts
+}
+
+func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.woken = &factWatch{h, make(chan struct{}, 1)}
+	return h.woken, nil
+}
+
+func (w *factWatch) C() <-chan struct{}  { return w.wake }
+func (w *factWatch) Cause() engine.Cause { return engine.Cause{} }
+func (w *factWatch) Close() {
+	w.host.mu.Lock()
+	defer w.host.mu.Unlock()
+	w.host.woken = nil
+}
+
+// change alters the facts, and reports whether a watcher was told.
+func (h *factHost) change(alter func(*engine.Facts)) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	alter(&h.facts)
+	if h.woken == nil {
+		return false
+	}
+	h.woken.wake <- struct{}{}
+	return true
+}
+
+// TestFactsWake: a fact that an expression has read makes a new graph, and no other one does. Facts are watched while an expression reads one.
+func TestFactsWake(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "g.yaml", `{comment: "${{ facts.hostname }}", resources: {}}`)
+	synctest.Test(t, func(t *testing.T) {
+		host := &factHost{fakeHost: &fakeHost{}, facts: engine.Facts{Hostname: "w1"}}
+		f := followEnv(t, path, gapi.Env{Host: host})
+		f.host = host.fakeHost
+		defer func() {
+			f.stop()
+			<-f.done
+			if host.woken != nil || host.open != 0 {
+				t.Error("something is watched after the end")
+			}
+		}()
+		f.expect("w1")
+		if !host.change(func(facts *engine.Facts) { facts.Hostname = "w2" }) {
+			t.Error("the facts are not watched")
+		}
+		f.expect("w2")
+		host.change(func(facts *engine.Facts) { facts.CPUs = 8 })
+		f.expect()
+		write(t, dir, "g.yaml", `{comment: none, resources: {}}`)
+		host.touch()
+		f.expect("none")
+		if host.change(func(facts *engine.Facts) { facts.Hostname = "w3" }) {
+			t.Error("the facts are watched for nothing")
+		}
+	})
+}
+
+// TestInputsWake: files of variables, of data, and those that an expression reads make a new graph when they change.
+func TestInputsWake(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "g.yaml", `{vars: {a: "-"}, data: {files: [d.yaml]}, comment: "${{ vars.a }} ${{ data.?k.orValue('-') }} ${{ read('r') }}", resources: {}}`)
+	write(t, dir, "r", "r1")
+	vars := write(t, dir, "v.yaml", "a: v1")
+	synctest.Test(t, func(t *testing.T) {
+		host := &fakeHost{}
+		f := followOptions(t, path, gapi.Env{Host: &factHost{fakeHost: host}}, yaml.Options{VarFiles: []string{vars}})
+		f.host = host
+		defer func() { f.stop(); <-f.done }()
+		f.expect("v1 - r1")
+		for _, step := range []struct{ file, src, want string }{
+			{"v.yaml", "a: v2", "v2 - r1"},
+			{"d.yaml", "k: d", "v2 d r1"},
+			{"r", "r2", "v2 d r2"},
+			{"d.yaml", "{", "error: d.yaml"},
+			{"d.yaml", "{}", "v2 - r2"},
+		} {
+			write(t, filepath.Dir(path), step.file, step.src)
+			host.touch()
+			f.expect(step.want)
+		}
+	})
+}
