@@ -125,7 +125,11 @@ func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
 		return false, false
 	}
 	if v.Kind != schema.NodeBool {
-		f.g.errorf(n.Pos, "when must be true or false, not %s", describe(v))
+		hint := ""
+		if !expr.Has(n.Text) {
+			hint = "; write a condition as ${{ ... }}"
+		}
+		f.g.errorf(n.Pos, "when must be true or false, not %s%s", describe(v), hint)
 		return false, false
 	}
 	return strings.EqualFold(v.Text, "true"), true

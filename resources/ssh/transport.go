@@ -164,7 +164,7 @@ func (s settings) text(name string) string {
 		return v
 	case schema.Secret:
 		return v.Reveal()
-	// A value of Puppet's data may be marked as sensitive, and hold a secret of ours in that.
+	// A value of the data may be marked as sensitive, and hold a secret of ours in that.
 	case puppettype.Sensitive:
 		switch v := v.Reveal().(type) {
 		case string:
