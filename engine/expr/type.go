@@ -114,9 +114,14 @@ func OfSchema(name string, t *schema.Type) Type {
 	return Type{}
 }
 
-// Elem returns the types of the keys and of the values of a list or a map, and whether t is one. The key of a list is its index.
+// Elem returns the types of the keys and of the values of a list or a map, and whether t is one. The key of a list is its index. Of an optional
+// type they are those of the value that it may have.
 func (t Type) Elem() (key, value Type, ok bool) {
-	switch c := t.of(); c.Kind() {
+	c := t.of()
+	if c.TypeName() == types.OptionalType.TypeName() {
+		c = c.Parameters()[0]
+	}
+	switch c.Kind() {
 	case types.ListKind:
 		return Int, fromCEL(c.Parameters()[0]), true
 	case types.MapKind:

@@ -47,7 +47,7 @@ func (g *Graph) readData() map[string]any {
 	// The first layer that has a key decides, unless the key is merged.
 	data := map[string]any{}
 	for _, l := range g.layers {
-		n, ok := g.top().node(l.path)
+		n, ok := g.top().needed(l.path, "a path of data.files")
 		if !ok {
 			g.Lacking = true
 			continue

@@ -117,7 +117,7 @@ func (g *Graph) Enter(d *Document) {
 // were entered.
 func (g *Graph) Include(d *Document) *schema.Node {
 	n := d.Root.Get("include")
-	if n == nil || findExpr(n) == nil {
+	if n == nil || find(n, expr.Has) == nil {
 		return n
 	}
 	// Variables of documents that come later are not known yet, so this is a computation of its own. Its findings about other documents are told
@@ -136,8 +136,8 @@ func (g *Graph) Include(d *Document) *schema.Node {
 		}
 	}
 	g.all = g.all || early.all
-	if !ok {
-		g.Lacking = true
+	if !ok { // an empty optional includes nothing
+		g.Lacking = g.Lacking || early.found.Errors() > 0
 		return nil
 	}
 	return out

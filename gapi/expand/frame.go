@@ -163,6 +163,50 @@ func (f *frame) eval(n *schema.Node, p *piece) (any, bool) {
 	return nil, false
 }
 
+// check compiles all expressions of a resource: those in it that no turn or condition reaches are checked, too.
+// The key for_each belongs to the scope around, which has compiled it.
+func (f *frame) check(item *schema.Node) {
+	for _, p := range item.Pairs {
+		if p.Key != forEachKey {
+			f.checkNode(p.Value)
+		}
+	}
+}
+
+// checkNode compiles all expressions of a tree.
+func (f *frame) checkNode(n *schema.Node) {
+	switch n.Kind {
+	case schema.NodeString:
+		f.compile(n)
+	case schema.NodeList:
+		for _, item := range n.Items {
+			f.checkNode(item)
+		}
+	case schema.NodeMap:
+		for _, p := range n.Pairs {
+			f.checkNode(p.Value)
+		}
+	}
+}
+
+// needed computes a value that a resource can't go without. It reports an empty optional as an error, which node leaves out.
+func (f *frame) needed(n *schema.Node, key string) (*schema.Node, bool) {
+	t := f.compile(n)
+	if t == nil {
+		return f.node(n)
+	}
+	v, ok := f.value(n, t)
+	if !ok {
+		return nil, false
+	}
+	if _, absent := v.(expr.Absent); absent {
+		p := &t.pieces[0] // only a single expression keeps its type
+		f.g.fault(n, p.at, p.src, expr.Fault{At: leading(p.src), Message: key + " has no value here: write .orValue(...) behind it"})
+		return nil, false
+	}
+	return nodeOf(v, n.Pos), true
+}
+
 // node returns a tree with its expressions computed, and whether there is anything. An expression with a fault has no value,
 // nor has an empty optional: the list or the map around it goes without it. A tree without expressions is returned as it is.
 func (f *frame) node(n *schema.Node) (*schema.Node, bool) {

@@ -51,19 +51,23 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 	if item.Kind != schema.NodeMap {
 		return append(list, item)
 	}
+	item = g.withDefaults(kind, item)
 	top := g.top()
 	loop := item.Get(forEachKey)
 	if loop == nil {
+		top.check(item)
 		return g.turn(list, kind, item, top, "")
 	}
 	turns, each, ok := top.turns(loop)
-	if !ok {
-		g.Lacking = true
-		return list
-	}
 	scope, err := g.scope.With(map[string]expr.Type{"each": each})
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
+	}
+	// A loop may have no turn at all, and its expressions are checked nevertheless.
+	(&frame{g, scope, nil}).check(item)
+	if !ok {
+		g.Lacking = true
+		return list
 	}
 	list = slices.Grow(list, len(turns))
 	for _, t := range turns {
@@ -85,10 +89,11 @@ func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *fra
 		f.leaveOut(kind, item)
 		return list
 	}
-	out := f.item(g.withDefaults(kind, item))
+	out := f.item(item)
 	name := out.Get("name")
 	if name == nil {
-		if item.Get("name") != nil { // it has a fault, which was reported
+		if n := item.Get("name"); n != nil {
+			f.needed(n, "name") // it has a fault, or is an empty optional
 			g.Lacking = true
 			return list
 		}
@@ -120,7 +125,7 @@ func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
 	if n == nil {
 		return true, true
 	}
-	v, ok := f.node(n)
+	v, ok := f.needed(n, whenKey)
 	if !ok {
 		return false, false
 	}
@@ -175,13 +180,14 @@ type turnOf struct {
 	word string // which one it is, for findings
 }
 
-// turns computes the key for_each, and returns the type of each.
+// turns computes the key for_each, and returns the type of each. Where it has a fault, the key and the value of each may be anything.
 func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) {
+	each = eachType(expr.Type{}, expr.Type{})
 	var over expr.Type
 	if t := f.compile(n); t != nil && !t.bad && len(t.pieces) == 1 && t.pieces[0].run != nil {
 		over = t.pieces[0].run.Type()
 	}
-	v, ok := f.node(n)
+	v, ok := f.needed(n, forEachKey)
 	if !ok {
 		return nil, each, false
 	}
@@ -205,7 +211,12 @@ func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) 
 	if value.IsAny() {
 		_, value, _ = expr.OfValue(all).Elem()
 	}
-	return turns, expr.Object("each", map[string]expr.Type{"key": key, "value": value, "index": expr.Int}), true
+	return turns, eachType(key, value), true
+}
+
+// eachType is the type of each in a loop.
+func eachType(key, value expr.Type) expr.Type {
+	return expr.Object("each", map[string]expr.Type{"key": key, "value": value, "index": expr.Int})
 }
 
 // turnsOfMap returns the turns of a loop over a map, in the order of its keys.

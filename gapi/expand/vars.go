@@ -138,37 +138,60 @@ func fit(word string, v any) (any, bool) {
 	return v, false
 }
 
-// literal returns the value of a node that has no expressions.
+// literal returns the value of a node that has no expressions. The escape of their beginning is one there, too.
 func (g *Graph) literal(n *schema.Node, what string) (v any) {
-	if at := findExpr(n); at != nil {
-		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults and data.files", what)
+	if at := find(n, hasSource); at != nil {
+		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{", what)
 		return nil
 	}
 	for _, d := range schema.Decode(n, &v) {
 		g.found.Add(d)
 	}
-	return v
+	return unescaped(v)
 }
 
-// findExpr returns the first scalar with an expression, nil for none.
-func findExpr(n *schema.Node) *schema.Node {
+// find returns the first text that fits, nil for none.
+func find(n *schema.Node, fits func(string) bool) *schema.Node {
 	if n == nil {
 		return nil
 	}
-	if n.Kind == schema.NodeString && expr.Has(n.Text) {
+	if n.Kind == schema.NodeString && fits(n.Text) {
 		return n
 	}
 	for _, i := range n.Items {
-		if at := findExpr(i); at != nil {
+		if at := find(i, fits); at != nil {
 			return at
 		}
 	}
 	for _, p := range n.Pairs {
-		if at := findExpr(p.Value); at != nil {
+		if at := find(p.Value, fits); at != nil {
 			return at
 		}
 	}
 	return nil
+}
+
+// hasSource reports whether a text has an expression, also one without an end.
+func hasSource(text string) bool {
+	pieces, fault := expr.Split(text)
+	return fault != nil || slices.ContainsFunc(pieces, func(p expr.Piece) bool { return p.Source })
+}
+
+// unescaped returns a value whose texts have no expressions, with the characters that their escapes stand for.
+func unescaped(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, expr.Escaped, expr.Open)
+	case []any:
+		for i := range v {
+			v[i] = unescaped(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = unescaped(v[key])
+		}
+	}
+	return v
 }
 
 // apply gives the variables their values from outside: files first, then the single settings in their order.
@@ -207,13 +230,14 @@ func (g *Graph) parsed(s Setting, v *variable) (any, bool) {
 	if v.word == "text" {
 		return s.Text, true
 	}
+	var value any
 	n, ds := g.opts.Parse(s.From, []byte(s.Text))
-	if n == nil || ds.Err() != nil {
-		g.errorf(schema.Pos{}, "%s %s: %q is no value of the type %s", s.From, s.Name, s.Text, v.word)
+	if n == nil || ds.Err() != nil || schema.Decode(n, &value).Err() != nil {
+		// The text may be a secret, so no finding repeats it.
+		g.errorf(schema.Pos{}, "%sthe value is no YAML of the type %s", prefix(s.From), v.word)
 		return nil, false
 	}
-	var value any
-	return value, schema.Decode(n, &value).Err() == nil
+	return value, true
 }
 
 // named returns a variable, or reports that there is none of this name.

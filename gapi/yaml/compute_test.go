@@ -235,6 +235,11 @@ data:
 		want: one("0cc175b9c0f1b6a831c399e269772661 86f7e437 ca978112 1f40fc92")},
 	{name: "a file is named by the file that reads it", graph: "include: [d/i.yaml]\n",
 		files: map[string]string{"d/i.yaml": one(`"${{ read('x') }}"`), "d/x": "deep"}, want: one("deep")},
+	{name: "the escape in variables and data", graph: "vars: {a: \"$${{ x }}\", l: [{k: \"$${{\"}]}\ndata: {files: [d.yaml]}\n" + one(`"${{ vars.a }}${{ vars.l[0].k }}${{ data.d }}"`),
+		files: map[string]string{"d.yaml": "d: \"$${{ y }}\"\n"}, want: one(`"$${{ x }}$${{$${{ y }}"`)},
+	{name: "an optional with a value", graph: "vars: {m: {s: {x: 1, y: 2}, w: true}}\nresources:\n  file:\n  - {name: \"/${{ each.key }}\", for_each: \"${{ vars.m.?s }}\", when: \"${{ vars.m.?w }}\"}\n" +
+		"  - {name: \"/l${{ each.value }}\", for_each: \"${{ facts.?roles }}\"}\n",
+		want: "resources:\n  file:\n  - {name: /x}\n  - {name: /y}\n  - {name: /lweb}\n"},
 	{name: "lists and maps", graph: `
 vars: {env: {A: "1"}, l: [x]}
 resources:

@@ -1,5 +1,7 @@
 package yaml_test
 
+import "github.com/reactivegraph/mgmt/gapi/expand"
+
 // wrongCases are graphs whose expressions are wrong, with all that is said about them.
 var wrongCases = []computedCase{
 	{
@@ -209,7 +211,7 @@ var wrongCases = []computedCase{
 	},
 	{
 		name: "a variable with an expression", graph: "vars: {a: \"${{ facts.hostname }}\"}\n",
-		want: "g.yaml:1:11: a variable takes no expression: expressions stand in resources, include, defaults and data.files",
+		want: "g.yaml:1:11: a variable takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{",
 	},
 	{
 		name: "a variable of no type", graph: "vars: {a: {type: string, default: x}}\n",
@@ -263,7 +265,7 @@ var wrongCases = []computedCase{
 	{
 		name: "an expression in a layer of data", graph: "data: {files: [d.yaml]}\nresources: {}\n",
 		files: map[string]string{"d.yaml": "a: \"${{ facts.hostname }}\"\n"},
-		want:  "d.yaml:1:4: a file of data takes no expression: expressions stand in resources, include, defaults and data.files",
+		want:  "d.yaml:1:4: a file of data takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{",
 	},
 	{
 		name: "a path of data with a fault", graph: "data: {files: [\"${{ facts.hostnam }}.yaml\"]}\nresources: {}\n",
@@ -280,5 +282,46 @@ var wrongCases = []computedCase{
 	{
 		name: "no JSON", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ fromJSON('{') }}\"\n",
 		want: "g.yaml:4:27: this is no JSON: unexpected EOF",
+	},
+	{
+		name: "a condition without a value", graph: "vars: {m: {a: true}}\nresources:\n  file:\n  - {name: /a, when: \"${{ vars.m.?b }}\"}\n  - {name: /b, depend: [\"file[/c]\"]}\n",
+		want: "g.yaml:4:27: when has no value here: write .orValue(...) behind it",
+	},
+	{
+		name: "a name without a value", graph: "vars: {m: {a: x}}\nresources:\n  file:\n  - {name: \"${{ vars.m.?b }}\"}\n",
+		want: "g.yaml:4:17: name has no value here: write .orValue(...) behind it",
+	},
+	{
+		name: "a loop without a value", graph: "vars: {m: {a: [x]}}\nresources:\n  file:\n  - {name: \"/${{ each.value }}\", for_each: \"${{ vars.m.?b }}\"}\n",
+		want: "g.yaml:4:49: for_each has no value here: write .orValue(...) behind it",
+	},
+	{
+		name: "a path of data without a value", graph: "vars: {m: {a: x}}\ndata: {files: [\"${{ vars.m.?b }}\"]}\nresources: {}\n",
+		want: "g.yaml:2:21: a path of data.files has no value here: write .orValue(...) behind it",
+	},
+	{
+		name: "a branch that is not taken", graph: "resources:\n  file:\n  - {name: /a, when: \"${{ facts.cpus > 100 }}\", content: \"${{ facts.hostnam }}\"}\n",
+		want: "g.yaml:3:69: facts has no \"hostnam\" (did you mean \"hostname\"?)",
+	},
+	{
+		name: "a loop without a turn", graph: "vars: {l: []}\nresources:\n  file:\n  - {name: \"/${{ each.kee }}\", for_each: \"${{ vars.l }}\", meta: {retry: \"${{ facts.cpu }}\"}}\n",
+		want: "g.yaml:4:23: each has no \"kee\" (did you mean \"key\"?)\ng.yaml:4:84: facts has no \"cpu\" (did you mean \"cpus\"?)",
+	},
+	{
+		name: "a loop with a fault and its resource", graph: "resources:\n  file:\n  - {name: \"/${{ each.kee }}\", for_each: \"${{ facts.role }}\"}\n",
+		want: "g.yaml:3:23: each has no \"kee\" (did you mean \"key\"?)\ng.yaml:3:53: facts has no \"role\" (did you mean \"roles\"?)",
+	},
+	{
+		name: "a default of a branch that is not taken", graph: "defaults:\n  file: {owner: \"${{ facts.hostnam }}\"}\nresources:\n  file:\n  - {name: /a, when: false}\n",
+		want: "g.yaml:2:28: facts has no \"hostnam\" (did you mean \"hostname\"?)",
+	},
+	{
+		name: "a variable with an expression without an end", graph: "vars: {a: \"x ${{ y\"}\n",
+		want: "g.yaml:1:11: a variable takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{",
+	},
+	{
+		name: "a setting that is no YAML keeps its text to itself", graph: "vars: {n: 1}\nresources: {}\n",
+		vars: []expand.Setting{{Name: "n", Text: "{s3cret", From: "MGMT_VAR_n"}},
+		want: "MGMT_VAR_n: the value is no YAML of the type int",
 	},
 }
