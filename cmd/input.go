@@ -191,7 +191,7 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
 			name, value, _ := strings.Cut(set, "=")
-			o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: varPrefix + name})
+			o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: varPrefix + name, Shared: true})
 		}
 	}
 	for _, set := range i.vars {

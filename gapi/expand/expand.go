@@ -59,6 +59,8 @@ type Graph struct {
 	all      bool            // all facts were read
 	files    []File
 	dir      string          // of the expression that is computed now
+	escape   schema.Pos      // of the first text with an escape
+	sources  bool            // there is an expression
 	made     map[string]made // the resources, by id
 	leftOut  map[string]bool // the resources that a condition has left out
 	Lacking  bool            // a resource could not be computed, and is missing
@@ -145,6 +147,17 @@ func (g *Graph) Include(d *Document) *schema.Node {
 
 // Start ends the entering of documents: variables get their values, and layers of data are read.
 func (g *Graph) Start() { g.ready() }
+
+// Finish ends the computation, after each document was expanded. It warns of a graph whose only sign of an expression is the escape: its
+// author may have meant those characters themselves.
+func (g *Graph) Finish() {
+	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.layers)+len(g.defaults) > 0 {
+		return
+	}
+	g.add(schema.Diagnostic{
+		Severity: schema.Warning, Pos: g.escape, Message: "$${{ stands for the characters ${{ here; for the characters $${{ write $$${{",
+	})
+}
 
 // Findings returns the faults that are known so far.
 func (g *Graph) Findings() schema.Diagnostics { return g.found.All() }

@@ -59,7 +59,11 @@ func (f *frame) compileNew(n *schema.Node) *text {
 		return &text{bad: true}
 	}
 	t := &text{}
+	if f.g.escape.IsZero() && strings.Contains(n.Text, expr.Escaped) {
+		f.g.escape = n.Pos
+	}
 	for _, p := range parts {
+		f.g.sources = f.g.sources || p.Source
 		if !p.Source {
 			t.pieces = append(t.pieces, piece{chars: p.Text})
 			continue

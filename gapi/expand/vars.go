@@ -15,6 +15,9 @@ type Setting struct {
 	Name string
 	Text string // as it was written: the type of the variable says how it is read
 	From string // where it is from, for findings: --var, or the name of an environment variable
+
+	// Shared says that other graphs have it, too, as the environment: a graph without variables goes without it.
+	Shared bool
 }
 
 // variable is one variable of a graph.
@@ -208,6 +211,9 @@ func (g *Graph) apply() {
 		}
 	}
 	for _, s := range g.opts.Vars {
+		if s.Shared && len(g.vars) == 0 {
+			continue
+		}
 		v := g.named(s.Name, schema.Pos{}, s.From)
 		if v == nil {
 			continue

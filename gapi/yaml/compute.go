@@ -90,6 +90,7 @@ func (g *loading) compute() {
 		out.problems = append(slices.Clip(p.problems), beyond(p.problems, out.found.All())...)
 		g.parts[i] = out
 	}
+	x.Finish()
 	for _, p := range g.parts {
 		if p.doc == nil {
 			p.cutEdges(x)
@@ -131,6 +132,14 @@ func (p *part) cutEdges(x *expand.Graph) {
 	for i := range p.resources {
 		d := &p.resources[i]
 		d.Before, d.Depend, d.Notify, d.Listen = cut(d.Before), cut(d.Depend), cut(d.Notify), cut(d.Listen)
+		d.Recv = slices.DeleteFunc(d.Recv, func(r gapi.RecvDecl) bool {
+			sender := schema.Ref{Kind: r.From.Kind, Name: r.From.Name}
+			if !gone(sender) {
+				return false
+			}
+			p.problems = append(p.problems, schema.Diagnostic{Pos: r.Pos, Message: "recv: " + sender.ID() + " is left out by its condition, so it sends nothing"})
+			return true
+		})
 	}
 	p.edges = slices.DeleteFunc(p.edges, func(e gapi.EdgeDecl) bool { return gone(e.From) || gone(e.To) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -51,10 +52,28 @@ func syntaxError(file string, src []byte, err error) schema.Diagnostic {
 	if anchor, ok := strings.CutPrefix(e.Message, "unknown anchor '"); ok {
 		d.Message = fmt.Sprintf(noAnchor+"%s stands before this alias", strings.TrimSuffix(anchor, "' referenced"))
 	}
+	if bytes.Contains(lineAt(src, e.Mark.Line), []byte(expr.Open)) || bytes.Contains(lineAt(src, e.ContextMark.Line), []byte(expr.Open)) {
+		d.Message += quoteWords
+	}
 	if ctx := markPos(file, e.ContextMark); e.ContextMark.Line > 0 && ctx != d.Pos {
 		d.Related = []schema.Related{{Pos: ctx, Message: e.ContextMsg + " that begins here"}}
 	}
 	return d
+}
+
+// quoteWords are added where a line has an expression: YAML may have taken a part of it for its own.
+const quoteWords = "; an expression in ${{ }} needs quotes where it has \": \" or \" #\", and inside of [ ] and { }"
+
+// lineAt returns a line of a source, which counts from 1; nothing for line 0.
+func lineAt(src []byte, line int) []byte {
+	for range line - 1 {
+		_, src, _ = bytes.Cut(src, []byte("\n"))
+	}
+	if line < 1 {
+		return nil
+	}
+	text, _, _ := bytes.Cut(src, []byte("\n"))
+	return text
 }
 
 func markPos(file string, m yaml.Mark) schema.Pos {

@@ -324,4 +324,28 @@ var wrongCases = []computedCase{
 		vars: []expand.Setting{{Name: "n", Text: "{s3cret", From: "MGMT_VAR_n"}},
 		want: "MGMT_VAR_n: the value is no YAML of the type int",
 	},
+	{
+		name: "a setting of the environment for other graphs", graph: "resources: {}\n",
+		vars: []expand.Setting{{Name: "x", Text: "1", From: "MGMT_VAR_x", Shared: true}},
+	},
+	{
+		name: "a setting of the environment with a wrong name", graph: "vars: {a: 1}\nresources: {}\n",
+		vars: []expand.Setting{{Name: "x", Text: "1", From: "MGMT_VAR_x", Shared: true}},
+		want: "MGMT_VAR_x: the graph has no variable \"x\", it has a (int)",
+	},
+	{
+		name: "an expression that is no YAML", graph: "resources:\n  file:\n  - name: /a\n    content: ${{ {\"a\": 1}.a }}\n",
+		want: "g.yaml:4:22: a \": \" is not allowed here; is the line before indented right, or does a text need quotes?; an expression in ${{ }} needs quotes where it has \": \" or \" #\", and inside of [ ] and { }",
+	},
+	{
+		name: "recv from a resource that is left out", graph: "resources:\n  file:\n  - {name: /a, when: false}\n  - {name: /b, recv: {content: \"file[/a].content\"}}\n",
+		want: "g.yaml:4:23: recv: file[/a] is left out by its condition, so it sends nothing",
+	},
+	{
+		name: "an escape alone", graph: "resources:\n  file:\n  - name: /a\n    content: x $${{ y }}\n  - name: /b\n    content: x $${{ y }}\n",
+		want: "g.yaml:4:14: warning: $${{ stands for the characters ${{ here; for the characters $${{ write $$${{",
+	},
+	{
+		name: "an escape beside an expression", graph: "resources:\n  file:\n  - name: /a\n    content: x $${{ y }} ${{ facts.cpus }}\n",
+	},
 }
