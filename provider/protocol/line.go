@@ -45,9 +45,22 @@ func (l *Lines) Read() (*Message, error) {
 	}
 	m := &Message{}
 	if err := json.Unmarshal(line, m); err != nil {
-		return nil, fmt.Errorf("a line is no message: %w: %.200q", err, line)
+		return nil, fmt.Errorf("a line of %d bytes is no message: its JSON is wrong at byte %d", len(line), offset(err))
 	}
 	return m, nil
+}
+
+// A line may have secrets, and the text of an error of the JSON decoder may quote a value. So only the place is told.
+//
+// offset returns the place of an error of the JSON decoder; 0 where it has none.
+func offset(err error) int64 {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return e.Offset
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return e.Offset
+	}
+	return 0
 }
 
 // line returns the next line without its end. It is valid until the next call.
@@ -66,20 +79,34 @@ func (l *Lines) line() ([]byte, error) {
 	return bytes.TrimSpace(long), err
 }
 
-// Write writes one message.
+// Write writes one message. It blocks while the other end does not read.
 func (l *Lines) Write(m *Message) error {
+	line, err := Line(m)
+	if err != nil {
+		return err
+	}
+	return l.WriteLine(line)
+}
+
+// Line returns a message as a line for WriteLine, with its end. The error is ErrTooLong, or says why it is no JSON.
+func Line(m *Message) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(m); err != nil {
-		return err
+		return nil, err
 	}
 	if b.Len() > MaxMessage {
-		return ErrTooLong
+		return nil, ErrTooLong
 	}
+	return b.Bytes(), nil
+}
+
+// WriteLine writes one line, which Line has returned. It blocks while the other end does not read, until Close.
+func (l *Lines) WriteLine(line []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.conn.Write(b.Bytes())
+	_, err := l.conn.Write(line)
 	return err
 }
 
