@@ -110,7 +110,7 @@ func (w *work) do() (err error) {
 		return err
 	}
 	switch {
-	case !wanted && !w.is.Found:
+	case !wanted && !w.is.Found && w.rec.Old == nil:
 		return w.forget()
 	case !wanted:
 		return w.remove()
@@ -206,12 +206,25 @@ func (w *work) adopt(id, private string) error {
 	return w.keep()
 }
 
-// dropOld deletes the thing that was replaced.
+// The provider may need the properties of a thing to delete it, so a Get comes first. It finds none where an earlier try has
+// deleted the thing, and was cut off before the record said so.
+//
+// dropOld deletes the thing that was replaced, if there is one.
 func (w *work) dropOld() error {
 	old := w.rec.Old
+	if old == nil {
+		return nil
+	}
 	s := w.subject(record{ID: old.ID, Key: old.Key, Private: old.Private})
-	if err := w.ses.call(w.ctx, protocol.MethodDelete, &protocol.DeleteRequest{Subject: s}, nil); err != nil {
+	var is protocol.GetReply
+	if err := w.ses.call(w.ctx, protocol.MethodGet, &protocol.GetRequest{Subject: s, Properties: w.in}, &is); err != nil {
 		return err
+	}
+	if is.Found {
+		err := w.ses.call(w.ctx, protocol.MethodDelete, &protocol.DeleteRequest{Subject: s, Properties: is.Properties}, nil)
+		if err != nil {
+			return err
+		}
 	}
 	w.rec.Old = nil
 	return w.keep()
@@ -219,21 +232,29 @@ func (w *work) dropOld() error {
 
 // forget notes that there is no thing.
 func (w *work) forget() error {
-	if !w.apply || w.rec.ID == "" && !w.rec.Creating {
+	if !w.apply {
+		return nil
+	}
+	if err := w.dropOld(); err != nil {
+		return err
+	}
+	if w.rec.ID == "" && !w.rec.Creating {
 		return nil
 	}
 	w.rec = record{Version: recordVersion}
 	return w.keep()
 }
 
-// remove deletes the thing.
+// remove deletes the thing, and the one that it should have replaced.
 func (w *work) remove() error {
 	w.change(engine.Change{Verb: engine.Deleted})
 	if !w.apply {
 		return nil
 	}
-	if err := w.delete(); err != nil {
-		return err
+	if w.is.Found {
+		if err := w.delete(); err != nil {
+			return err
+		}
 	}
 	return w.forget()
 }
@@ -266,6 +287,7 @@ func (w *work) tellMade() {
 
 // make asks for a new thing. The intent is on the disk before. Where an intent is there already, an earlier try was cut off, and
 // a Get with its key has found nothing: the same key goes out again, so a provider that was about to make the thing makes one.
+// The thing that it replaces goes at the end, also where an earlier run has begun the replacement.
 func (w *work) make() error {
 	if !w.rec.Creating {
 		w.rec.ID, w.rec.Private, w.rec.Key, w.rec.Creating = "", "", rand.Text(), true
@@ -283,14 +305,27 @@ func (w *work) make() error {
 	if err := w.keep(); err != nil {
 		return err
 	}
-	return w.finish(made.ID, made.Properties)
+	if err := w.finish(made.ID, made.Properties); err != nil {
+		return err
+	}
+	return w.dropOld()
 }
 
-// partly notes a thing that was made in spite of an error.
+// A key stands for one try with one set of properties. After a definite refusal the next try may have other ones, so it gets
+// a key of its own. A thing that was to be replaced is the thing of the resource again.
+//
+// partly notes a thing that was made in spite of an error, and the end of a try that was refused.
 func (w *work) partly(err error) error {
 	e, ok := errors.AsType[*protocol.Error](err)
 	if ok && e.ID != "" {
 		return errors.Join(err, w.adopt(e.ID, e.Private))
+	}
+	if ok && (e.Code == protocol.CodeInvalid || e.Code == protocol.CodeDenied) {
+		w.rec.Key, w.rec.Creating = "", false
+		if old := w.rec.Old; old != nil {
+			w.rec.ID, w.rec.Key, w.rec.Private, w.rec.Old = old.ID, old.Key, old.Private, nil
+		}
+		return errors.Join(err, w.keep())
 	}
 	return err
 }
@@ -319,7 +354,7 @@ func (w *work) amend() error {
 	if err != nil {
 		return err
 	}
-	refresh := len(changed) == 0 && w.kind.Refresh && w.init.Refresh()
+	refresh := len(replaces) == 0 && w.kind.Refresh && w.init.Refresh() // a new thing needs none
 	if len(changed) == 0 && !refresh {
 		return w.send(w.is.ID, w.is.Properties)
 	}
@@ -386,6 +421,9 @@ func covers(t *schema.Type, want, is any) bool {
 	return schema.Equal(want, is)
 }
 
+// A value that cannot be read back, and of which the record has no digest, may be the right one already. So it is written, but
+// it never destroys a thing.
+//
 // meaning asks the provider for the meaning of differences. It returns the keys that need a replacement, and all that count.
 func (w *work) meaning(changed []string) (replaces, left []string, err error) {
 	if len(changed) == 0 {
@@ -404,6 +442,9 @@ func (w *work) meaning(changed []string) (replaces, left []string, err error) {
 		}
 		left = append(left, key)
 		f := w.kind.params.Field(key)
+		if _, known := w.rec.Written[key]; f.Role == schema.RoleWriteOnly && !known {
+			continue
+		}
 		if f.Replaces || f.Role == schema.RoleInit || slices.Contains(d.Replaces, key) {
 			replaces = append(replaces, key)
 		}
@@ -468,12 +509,7 @@ func (w *work) written() {
 func (w *work) replace() error {
 	if w.kind.CreateBeforeDelete {
 		w.rec.Old = &replaced{ID: w.is.ID, Key: w.rec.Key, Private: w.is.Private}
-		if err := w.make(); err != nil {
-			return err
-		}
-		return w.dropOld()
-	}
-	if err := w.delete(); err != nil {
+	} else if err := w.delete(); err != nil {
 		return err
 	}
 	return w.make()

@@ -42,6 +42,7 @@ func (e *GoneError) Unwrap() error { return e.Err }
 // lines is a Conn of JSON lines.
 type lines struct {
 	to   *protocol.Lines
+	out  chan []byte // to be written; bounded, so a provider that does not read holds its callers and not the memory
 	log  func(*protocol.LogLine)
 	done chan struct{}
 
@@ -59,9 +60,31 @@ type asked struct {
 
 // newLines begins a connection, which ends with the stream.
 func newLines(stream io.ReadWriteCloser, log func(*protocol.LogLine)) *lines {
-	c := &lines{to: protocol.NewLines(stream), log: log, done: make(chan struct{}), waiting: map[uint64]*asked{}}
+	c := &lines{
+		to: protocol.NewLines(stream), out: make(chan []byte, maxQueue), log: log, done: make(chan struct{}), waiting: map[uint64]*asked{},
+	}
 	go c.read()
+	go c.write()
 	return c
+}
+
+// maxQueue is how many messages may wait until the provider reads them.
+const maxQueue = 16
+
+// write is the only writer of the stream. Where the provider does not read, it alone is held, until end closes the stream: a
+// caller waits for its context too.
+func (c *lines) write() {
+	for {
+		select {
+		case line := <-c.out:
+			if err := c.to.WriteLine(line); err != nil {
+				c.end(err)
+				return
+			}
+		case <-c.done:
+			return
+		}
+	}
 }
 
 // read hands each message to the one who waits for it.
@@ -118,9 +141,10 @@ func (c *lines) end(err error) {
 	_ = c.to.Close()
 }
 
-// ask sends a question. A question that is too long is an error of its caller alone: nothing of it was sent. Every other
-// failure of the stream ends the connection, since a part of a line may have been sent.
-func (c *lines) ask(method string, params any, event func(string)) (uint64, *asked, error) {
+// ask hands a question to the writer, and waits for room there no longer than its context lasts. A question that is too long
+// is an error of its caller alone: nothing of it was sent. Every failure of the stream ends the connection, since a part of a
+// line may have been sent.
+func (c *lines) ask(ctx context.Context, method string, params any, event func(string)) (uint64, *asked, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
 		return 0, nil, err
@@ -135,16 +159,33 @@ func (c *lines) ask(method string, params any, event func(string)) (uint64, *ask
 	id := c.last
 	c.waiting[id] = a
 	c.mu.Unlock()
-	err = c.to.Write(&protocol.Message{ID: id, Method: method, Params: text})
-	if err != nil {
-		c.forget(id)
-		if errors.Is(err, protocol.ErrTooLong) {
-			return 0, nil, err
+	line, err := protocol.Line(&protocol.Message{ID: id, Method: method, Params: text})
+	if err == nil {
+		select {
+		case c.out <- line:
+			return id, a, nil
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-c.done:
+			err = &GoneError{c.Err()}
 		}
-		c.end(err)
-		return 0, nil, &GoneError{err}
 	}
-	return id, a, nil
+	c.forget(id)
+	return 0, nil, err
+}
+
+// cancel tells the provider that an answer is not needed. Where the queue is full, the provider does not read, and would not
+// learn it anyway.
+func (c *lines) cancel(id uint64) {
+	c.forget(id)
+	line, err := protocol.Line(&protocol.Message{Cancel: id})
+	if err != nil {
+		return
+	}
+	select {
+	case c.out <- line:
+	default:
+	}
 }
 
 func (c *lines) forget(id uint64) {
@@ -166,7 +207,7 @@ func (c *lines) Watch(ctx context.Context, r *protocol.WatchRequest, event func(
 // exchange asks, and waits for the answer. Where ctx ends first, the provider is told that the answer is not needed, and the
 // answer is dropped when it comes.
 func (c *lines) exchange(ctx context.Context, method string, params, reply any, event func(string)) error {
-	id, a, err := c.ask(method, params, event)
+	id, a, err := c.ask(ctx, method, params, event)
 	if err != nil {
 		return err
 	}
@@ -174,8 +215,7 @@ func (c *lines) exchange(ctx context.Context, method string, params, reply any, 
 	case m := <-a.reply:
 		return readReply(m, method, reply)
 	case <-ctx.Done():
-		c.forget(id)
-		_ = c.to.Write(&protocol.Message{Cancel: id})
+		c.cancel(id)
 		return context.Cause(ctx)
 	case <-c.done:
 	}

@@ -159,7 +159,7 @@ func (s *session) greet(ctx context.Context, r *running) error {
 func (s *session) hear(l *protocol.LogLine) {
 	level := slog.LevelInfo
 	_ = level.UnmarshalText([]byte(l.Level))
-	s.logger().Log(context.Background(), level, "a provider says", "line", s.hidden.Clean(l.Message), "resource", l.Subject)
+	s.logger().Log(context.Background(), level, "a provider says", "line", s.hidden.Clean(l.Message), "resource", s.hidden.Clean(l.Subject))
 }
 
 // within returns a context that ends after a time by a clock.

@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/provider"
+	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
 // toyFolder tells this test program to be the provider toy, which keeps its things in a folder.
@@ -48,6 +50,7 @@ const toySchema = `{"format": 1, "name": "toy", "version": "1.0.0", "types": [
       {"key": "size", "type": {"kind": "int", "optional": true}},
       {"key": "shape", "replaces": true, "type": {"kind": "string", "optional": true}},
       {"key": "password", "role": "writeonly", "type": {"kind": "string", "optional": true, "secret": true}},
+      {"key": "pin", "role": "writeonly", "replaces": true, "type": {"kind": "string", "optional": true}},
       {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}},
   {"token": "toy:index:Slow", "createBeforeDelete": true, "schema": {"version": 1, "type": {"kind": "struct",
     "doc": "A thing that is replaced without a gap, and cannot be watched.", "fields": [
@@ -79,6 +82,7 @@ type toy struct {
 	Shape    *string `json:"shape,omitempty"`
 	Password *string `json:"password,omitempty"`
 	Of       *string `json:"of,omitempty"`
+	Pin      *string `json:"pin,omitempty"`
 	Serial   *string `json:"serial,omitempty"`
 }
 
@@ -146,6 +150,13 @@ func (o *toys) Create(_ context.Context, c *provider.Call, in *toy) (*toy, error
 	if old, err := o.find(c); (err != nil || old != nil) && !broken("create again") {
 		return &old.toy, err
 	}
+	if in.Size != nil && *in.Size == 14 {
+		return nil, protocol.Errorf(protocol.CodeInvalid, "14 is refused")
+	}
+	if broken("slow create") { // between the look and the deed, where a second process would see nothing
+		_ = os.WriteFile(filepath.Join(o.dir, "creating"), nil, 0o600)
+		time.Sleep(500 * time.Millisecond)
+	}
 	c.ID = "id-" + c.Key
 	if broken("create again") {
 		c.ID += rand.Text()
@@ -177,11 +188,14 @@ func (o *toys) Create(_ context.Context, c *provider.Call, in *toy) (*toy, error
 }
 
 func (o *toys) Get(_ context.Context, c *provider.Call, _ *toy) (*toy, error) {
+	if c.Name == "deaf" { // it reads nothing any more
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
 	k, err := o.find(c)
 	if k == nil || err != nil {
 		return nil, err
 	}
-	k.Password = nil
+	k.Password, k.Pin = nil, nil
 	if broken("unstable") {
 		k.Serial = new(rand.Text())
 	}
@@ -202,7 +216,10 @@ func (o *toys) Update(_ context.Context, c *provider.Call, _, now *toy) (*toy, e
 	return &k.toy, o.write(c.ID, k)
 }
 
-func (o *toys) Delete(_ context.Context, c *provider.Call, _ *toy) error {
+func (o *toys) Delete(_ context.Context, c *provider.Call, old *toy) error {
+	if !o.byName && old.Color == "" {
+		return errors.New("it is deleted without its properties")
+	}
 	if broken("not deleted") {
 		return nil
 	}
@@ -226,6 +243,9 @@ func (o *toys) Watch(ctx context.Context, c *provider.Call, _ *toy, running, cha
 	last := look()
 	if !broken("not running") {
 		running()
+	}
+	if broken("watch ends") {
+		return nil
 	}
 	for {
 		select {

@@ -238,7 +238,9 @@ func TestRefresh(t *testing.T) {
 	b := newBench(t, "", plugin.Options{})
 	r := b.res("toy:index:thing", "a", map[string]any{"color": "red"})
 	r.run(true)
+	r = b.res("toy:index:thing", "a", map[string]any{"color": "blue"})
 	r.refresh = true
+	r.expect(true, false, `refreshed; color: "red" -> "blue"`)
 	r.expect(true, false, "refreshed")
 	if _, err := os.Stat(filepath.Join(b.dir, "refreshed")); err != nil {
 		t.Error(err)
@@ -331,10 +333,26 @@ func TestStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := b.set.Plugins()[0].Status(); s.Phase != plugin.Stopped || s.PID != 0 {
-		t.Errorf("before any call: %+v", s)
+	p := b.set.Plugins()[0]
+	_, end, err := p.Connect(t.Context(), b.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.Status(); s.Phase != plugin.Stopped || s.PID != 0 {
+		t.Errorf("another session hides the shared one: %+v", s)
+	}
+	end()
+	if err := apply(t.Context(), b.kinds, b.host, shared, b.dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	pid := p.Status().PID
+	if !alive(pid) {
+		t.Fatal("there is no process")
 	}
 	if err := shared.Close(); err != nil {
 		t.Error(err)
+	}
+	if alive(pid) {
+		t.Error("the process is there after the end of the session")
 	}
 }

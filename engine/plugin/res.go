@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -70,7 +71,7 @@ func (r *res) Init(init *engine.Init) error {
 	r.init, r.moved = init, make(chan struct{}, 1)
 	ses, ok := init.Shared.(*session)
 	if !ok {
-		ses, r.own = r.kind.plugin.open(init.Host), true
+		ses, r.own = r.kind.plugin.open(init.Host, false), true
 	}
 	r.ses = ses
 	ses.join(init.Log)
@@ -88,7 +89,7 @@ func (r *res) Cleanup() error {
 // Shared is the process of the provider.
 func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	p := r.kind.plugin
-	return p.key(), func(_ context.Context, h engine.Host) (engine.Shared, error) { return p.open(h), nil }
+	return p.key(), func(_ context.Context, h engine.Host) (engine.Shared, error) { return p.open(h, true), nil }
 }
 
 // Cmp compares the parameters, and the provider.
@@ -147,10 +148,31 @@ func (r *res) follow(ctx context.Context, ear <-chan struct{}) error {
 			return nil
 		} else if err != nil && !isGone(err) {
 			return r.ses.named(protocol.MethodWatch, err)
+		} else if err == nil { // the provider has ended the watch, and lives on
+			if !r.rest(ctx) {
+				return nil
+			}
+			continue
 		}
 		if err := r.ses.gone(ctx, conn); err != nil {
 			return nil
 		}
+	}
+}
+
+// rewatchPause is the time until a watch is opened anew that the provider has ended without an error.
+const rewatchPause = time.Second
+
+// rest waits before the next watch. Changes are missed meanwhile, but the next watch begins with an event. It reports whether ctx
+// goes on.
+func (r *res) rest(ctx context.Context) bool {
+	t := engine.NewTimer(r.ses.clock, rewatchPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -215,6 +237,7 @@ func (r *res) inputs() (protocol.Bag, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.ses.hidden.Learn(given, false) // before the provider can say them
 	out := protocol.Bag{}
 	for key, v := range given {
 		out[key] = reveal(v)

@@ -38,6 +38,13 @@ const (
 	breakWindow  = 2 * time.Minute // in which Options.Breaks ends make a provider broken
 )
 
+// Bounds of the secrets that a session keeps out of what it logs: shorter texts are in too many words, and of more than the
+// most the oldest are forgotten.
+const (
+	leastSecret = 6
+	mostSecrets = 1 << 15
+)
+
 // session is the process of one plugin, from the first resource that needs it to the last one. It is their
 // engine.Shared. One goroutine, run, starts the process and waits for its end.
 type session struct {
@@ -66,17 +73,21 @@ type session struct {
 	ears     map[chan struct{}]struct{} // of the resources; each of capacity 1
 }
 
-// open begins a session. It starts no process.
-func (p *Plugin) open(h engine.Host) *session {
+// open begins a session. It starts no process. Status and Restart are about the shared session of the graph, and about another
+// one only while there is none.
+func (p *Plugin) open(h engine.Host, shared bool) *session {
 	s := &session{
 		plugin: p, host: h, clock: engine.ClockOf(h), slots: make(chan struct{}, p.Calls), phase: Stopped,
 		turn: make(chan struct{}), again: make(chan struct{}, 1), ears: map[chan struct{}]struct{}{},
 	}
+	s.hidden.Least, s.hidden.Most = leastSecret, mostSecrets
 	s.lines = &ring{log: s.logger, hidden: &s.hidden}
 	s.ctx, s.end = context.WithCancel(context.Background()) // until Close
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now = s
+	if shared || p.now == nil {
+		p.now = s
+	}
 	return s
 }
 
@@ -168,30 +179,62 @@ func (s *session) run() {
 	}
 }
 
-// wait returns when the connection has ended, with the reason. At the end of the session it asks the provider to end, and
-// waits for its process. A process that has lost its connection is ended by a goroutine of its own, so that the next start need
-// not wait for it.
+// wait returns when the process is gone, with the reason. Two processes of one provider never work at once: the next one would
+// look for a thing that the last one is about to make, and make it a second time.
 func (s *session) wait(r *running) error {
 	select {
 	case <-r.conn.Done():
+		s.bury(r)
+		return &GoneError{r.conn.Err()}
 	case <-s.ctx.Done():
-		bye, end := within(context.WithoutCancel(s.ctx), s.clock, s.plugin.Grace)
-		_ = r.conn.Call(bye, protocol.MethodShutdown, &protocol.ShutdownRequest{}, nil)
-		end()
-		r.stop(context.WithoutCancel(s.ctx))
+		s.dismiss(r)
 		return nil
+	case <-s.again:
+		free := s.drain()
+		defer free()
+		s.dismiss(r)
+		return &GoneError{errRestarted}
 	}
-	err := error(&GoneError{r.conn.Err()})
-	if r.proc == nil {
-		return err
-	}
-	s.all.Go(func() { s.bury(r) })
-	return err
 }
 
-// bury ends a process whose connection has ended, and all that it has started.
+var errRestarted = errors.New("it was to be restarted")
+
+// drain waits until no call is open, at most for the time that the process has for its end. It takes the slots of all calls, so
+// that none begins. The function gives them back.
+func (s *session) drain() (free func()) {
+	timed, end := within(s.ctx, s.clock, s.plugin.Grace)
+	defer end()
+	taken := 0
+	for taken < cap(s.slots) && timed.Err() == nil {
+		select {
+		case s.slots <- struct{}{}:
+			taken++
+		case <-timed.Done():
+		}
+	}
+	return func() {
+		for range taken {
+			<-s.slots
+		}
+	}
+}
+
+// dismiss asks the provider to end, and ends its process in any case.
+func (s *session) dismiss(r *running) {
+	bye, end := within(context.WithoutCancel(s.ctx), s.clock, s.plugin.Grace)
+	_ = r.conn.Call(bye, protocol.MethodShutdown, &protocol.ShutdownRequest{}, nil)
+	end()
+	r.stop(context.WithoutCancel(s.ctx))
+}
+
+// bury kills a process whose connection has ended: it cannot tell any more of what it does. One that has died is gone already.
 func (s *session) bury(r *running) {
-	r.stop(s.ctx)
+	if r.proc == nil {
+		return
+	}
+	now, end := context.WithCancel(s.ctx)
+	end()
+	r.stop(now)
 	how := r.proc.Result()
 	s.logger().Warn("a provider has ended", "code", how.ExitCode, "signal", how.Signal, "lines", s.lines.text())
 }
@@ -207,6 +250,9 @@ func (s *session) set(phase Phase, r *running, why error) {
 	if phase == Ready {
 		s.began = s.clock.Now()
 		s.restarts++
+	}
+	if why != nil { // people read it in the status
+		why = errors.New(s.hidden.Clean(why.Error()))
 	}
 	changed := phase != s.phase
 	s.phase, s.now, s.why = phase, r, why
@@ -352,7 +398,8 @@ func harmless(method string) bool {
 	return false
 }
 
-// Restart ends the process of a plugin, or its pause, so that it is started at once. It reports whether there was one.
+// Restart ends the process of a plugin, or its pause, so that it is started at once. It reports whether there was one, and does
+// not wait. Open calls may end first, and the next process starts when the last one is gone.
 func (p *Plugin) Restart() bool {
 	p.mu.Lock()
 	s := p.now
@@ -361,12 +408,8 @@ func (p *Plugin) Restart() bool {
 		return false
 	}
 	s.mu.Lock()
-	r := s.now
 	s.ends = nil
 	s.mu.Unlock()
-	if r != nil {
-		_ = r.conn.Close()
-	}
 	select {
 	case s.again <- struct{}{}:
 	default:
@@ -377,7 +420,7 @@ func (p *Plugin) Restart() bool {
 // Connect starts the provider for a caller without resources, such as a test of it. The function ends the process, and waits
 // for that.
 func (p *Plugin) Connect(ctx context.Context, h engine.Host) (Conn, func(), error) {
-	s := p.open(h)
+	s := p.open(h, false)
 	conn, err := s.get(ctx)
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
