@@ -169,3 +169,22 @@ func TestWatchEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRestartAgain: a restart that was asked for is no failure, so none of them has a pause before it.
+func TestRestartAgain(t *testing.T) {
+	b := newBench(t, "", plugin.Options{})
+	r := b.res("toy:index:thing", "a", map[string]any{"color": "red"})
+	r.run(true)
+	p := b.set.Plugins()[0]
+	began := time.Now()
+	for n := range 7 {
+		p.Restart()
+		for s := p.Status(); s.Starts < n+2 || s.Phase != plugin.Ready; s = p.Status() {
+			if s.Phase == plugin.Backoff || s.Phase == plugin.Broken || time.Since(began) > 20*time.Second {
+				t.Fatalf("restart %d: %+v", n, s)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	r.expect(true, true, "")
+}

@@ -168,6 +168,10 @@ func (s *session) run() {
 		if s.ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, errRestarted) { // no failure, so the next start has no pause
+			pauses = 0
+			continue
+		}
 		if r != nil && s.clock.Now().Sub(began) >= healthyTime {
 			pauses = 0
 		}
