@@ -188,3 +188,15 @@ func TestRestartAgain(t *testing.T) {
 	}
 	r.expect(true, true, "")
 }
+
+// TestTrust: a program that is not trusted is not started, and the error has the reason.
+func TestTrust(t *testing.T) {
+	b := newBench(t, "", plugin.Options{Trust: func(path string) error { return fmt.Errorf("bob can write to %s", path) }})
+	_, err := b.res("toy:index:thing", "a", map[string]any{"color": "red"}).CheckApply(t.Context(), true)
+	if err == nil || !strings.Contains(err.Error(), "bob can write to /") {
+		t.Error(err)
+	}
+	if now := b.things(); len(now) != 0 {
+		t.Errorf("there are %v", now)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -89,6 +90,9 @@ func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process,
 	if !ok {
 		return nil, errors.New("this machine cannot run providers")
 	}
+	if err := p.trusted(); err != nil {
+		return nil, fmt.Errorf("the provider %s is not started: %w", p.Name, err)
+	}
 	proc, err := host.Start(ctx, engine.Command{
 		Argv: p.Command, Dir: p.Dir, Env: program.Environment(p.Env), User: p.User, Group: p.Group, Grace: p.Grace,
 		Stdout: s.lines.add, Stderr: s.lines.add,
@@ -103,6 +107,15 @@ func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process,
 		}
 	}
 	return proc, nil
+}
+
+// trusted asks whether the program may run with the rights of the daemon. A program without a slash comes from the PATH of
+// root, and a program of another user has only the rights of that user.
+func (p *Plugin) trusted() error {
+	if p.opt.Trust == nil || p.User != "" && p.User != "root" || !strings.Contains(p.Command[0], "/") {
+		return nil
+	}
+	return p.opt.Trust(p.Command[0])
 }
 
 // socketPair returns two ends of a stream: one for this process, and one to hand on.

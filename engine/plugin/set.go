@@ -19,6 +19,9 @@ import (
 type Options struct {
 	// ReadFile reads a schema file.
 	ReadFile func(path string) ([]byte, error)
+	// Trust returns an error for a program that root must not run, such as one that another user can write. It is asked before
+	// each start of a program that is named by a path and runs as the daemon's own user. No program is refused when nil.
+	Trust func(path string) error
 	// Attach has, by the name of a provider, the unix:PATH of a running one: it is neither started nor ended. See ParseAttach.
 	Attach map[string]string
 	// Program and Version are told to the providers.
