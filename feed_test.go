@@ -124,6 +124,30 @@ func (f inTurn) Graphs(ctx context.Context, _ gapi.Env) iter.Seq2[*gapi.Declared
 	}
 }
 
+// after is a frontend that yields its second graph when the first one was judged: merge.New leaves out a graph
+// that a newer one of the same frontend replaces before the others have yielded theirs.
+type after struct {
+	first  *gapi.Declared
+	judged <-chan struct{}
+	second *gapi.Declared
+}
+
+func (f after) Graphs(ctx context.Context, _ gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		if !yield(f.first, nil) {
+			return
+		}
+		select {
+		case <-f.judged:
+		case <-ctx.Done():
+			return
+		}
+		if yield(f.second, nil) {
+			<-ctx.Done()
+		}
+	}
+}
+
 // declaredBy reads a graph.
 func declaredBy(t *testing.T, text string) *gapi.Declared {
 	t.Helper()
@@ -140,14 +164,15 @@ func TestAgain(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		bad, good := declaredBy(t, "resources: {nothing: [{name: x}]}"), declaredBy(t, "resources: {noop: [{name: x}]}")
 		var told []gapi.Outcome
+		judged := make(chan struct{})
 		bad.Again = again
-		bad.Done = func(o gapi.Outcome) { told = append(told, o) }
+		bad.Done = func(o gapi.Outcome) { told = append(told, o); close(judged) }
 		good.Done = func(gapi.Outcome) { end() }
 		e, err := mgmt.New(mgmt.Options{Strict: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = e.Run(ctx, merge.New(inTurn{bad, good}, inTurn{{}}))
+		err = e.Run(ctx, merge.New(after{bad, judged, good}, inTurn{{}}))
 		if ended := err != nil; ended == again {
 			t.Errorf("with Again=%t the run ends by %v", again, err)
 		}
