@@ -35,6 +35,7 @@ var risen = map[string]float64{
 	"resources/entries":                 10.0,
 	"resources/hostname":                15.0,
 	"resources/internal/archive":        15.0,
+	"resources/mount":                   15.0,
 	"resources/net":                     15.0,
 	"resources/password":                15.0,
 	"resources/ssh":                     15.0,

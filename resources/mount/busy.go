@@ -21,14 +21,19 @@ const (
 // busyLook is how often it is looked whether a mount is still in use.
 const busyLook = time.Second
 
-// holding is what could not be unmounted.
+// holding is a mount that could not be unmounted, since it is in use. CheckApply
+// hands it to Watch, which polls it: the kernel has no event for the last user's
+// leaving.
 type holding struct {
 	mounttab.Mount
 	copies []mounttab.Mount // in shared subtrees, which are unmounted with it
 }
 
-// busy names the users of a mount that could not be unmounted, and has Watch wait until there are
-// none.
+// busy names the users of a mount that could not be unmounted, and has Watch wait
+// until there are none. err is the failure of umount, which the returned error
+// wraps. Hints that could not be found out are left out. It never blocks: if Watch
+// has not taken the last holding yet, that one stays, and it is of the same mount
+// point.
 func (r *Res) busy(l found, err error) error {
 	held := holding{*l.now, mounttab.Copies("/proc", l.all, *l.now)}
 	select {
@@ -48,7 +53,8 @@ func (r *Res) busy(l found, err error) error {
 	return fmt.Errorf("%w (%s)", err, strings.Join(why, "; "))
 }
 
-// shortened names the first of many.
+// shortened names the first of many. An error has to fit into one line of a log, so
+// the rest is counted only.
 func shortened[T any](all []T, name func(T) string) string {
 	var names []string
 	for _, one := range all[:min(len(all), holdersShown)] {
@@ -60,8 +66,11 @@ func shortened[T any](all []T, name func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// inUse reports whether it, or one of its copies, is in use. It asks the kernel to unmount
-// it if it is not used until it is asked for the second time.
+// inUse reports whether the mount, or one of its copies, is in use. Watch calls it
+// once a busyLook. MNT_EXPIRE marks an unused mount at the first call and unmounts
+// it at the second one. That is harmless here, since the graph wants it gone. Any
+// other error than EBUSY counts as not in use: then CheckApply tries again and
+// reports it.
 func (h holding) inUse() bool {
 	if errors.Is(unix.Unmount(h.Point, unix.MNT_EXPIRE|unix.UMOUNT_NOFOLLOW), unix.EBUSY) {
 		return true

@@ -17,7 +17,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// found is a look at a path: its mount, and its line in the table.
+// found is a look at a path: its mount, and its line in the table. It is a snapshot,
+// which no later step alters. Each step of make is followed by another look.
 type found struct {
 	real   string // the path as the kernel has it
 	now    *mounttab.Mount
@@ -33,7 +34,10 @@ type found struct {
 	fix  []string // the options that the mount has otherwise
 }
 
-// look looks at both.
+// look reads the mounts of the kernel, and the table if persist asks for it. It
+// alters nothing, so it runs under noop too. A missing mount point is not an error
+// here: then now is nil. m is read as one snapshot, and remembers the state for
+// Changed.
 func (r *Res) look(m *mounttab.Reader) (found, error) {
 	var l found
 	var err error
@@ -76,7 +80,11 @@ func (r *Res) waitsForUse(m *mounttab.Mount) bool {
 	return m.Type == "autofs" && r.state() == Exists && r.Type != "autofs"
 }
 
-// CheckApply makes the mount and its line in the table as they are wanted.
+// CheckApply makes the mount and its line in the table as they are wanted. Without
+// apply it only looks and reports. With apply it returns once the state is right, or
+// with the error of the step that failed. It can take as long as a check of the file
+// system takes, and ends early with ctx. The mount point has to exist: making
+// folders is left to the kind file.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
@@ -109,8 +117,10 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, r.make(ctx, m, l, todo)
 }
 
-// steady returns an error where another user could have the commands, which go by the
-// path, mount or unmount elsewhere, or mount something else.
+// steady returns an error where another user could have the commands, which go by
+// the path, mount or unmount elsewhere, or mount something else. It is asked under
+// noop too, so that a dry run fails where the real one would. A plan that only edits
+// the table passes, since the table is opened by a descriptor and not by a path.
 func (r *Res) steady(l found, todo plan) error {
 	if !todo.mount && !todo.unmount && !todo.remount {
 		return nil
@@ -130,7 +140,9 @@ func (r *Res) steady(l found, todo plan) error {
 	return nil
 }
 
-// plan is what has to be done, in this order.
+// plan is what has to be done, in this order. The zero value means that all is as
+// wanted. Two steps can be due at once, as an unmount and a mount where another file
+// system is in the place.
 type plan struct {
 	unmount bool // what is not wanted
 	remount bool // with other options
@@ -138,6 +150,12 @@ type plan struct {
 	mount   bool
 }
 
+// todo compares a look with the parameters. It is pure: the same look gives the same
+// plan, so that make can ask it again after each step.
+//
+// - With state listed nothing is unmounted, and nothing is mounted.
+// - A mount of another device or type is unmounted first, and mounted anew.
+// - A line that stands twice in the table is written again, once.
 func (r *Res) todo(l found) plan {
 	wanted, line := r.state() == Exists, r.line()
 	right := l.now != nil && l.same
@@ -150,7 +168,9 @@ func (r *Res) todo(l found) plan {
 	}
 }
 
-// report reports what is to be changed.
+// report reports what is to be changed. It follows the plan, so that each step has a
+// change that explains it. It is called before the steps, under noop too. make calls
+// it again for steps that only a later look has shown.
 func (r *Res) report(l found, todo plan) {
 	switch {
 	case todo.mount && todo.unmount:
@@ -189,7 +209,9 @@ func (r *Res) report(l found, todo plan) {
 	}
 }
 
-// shown returns a change as others may see it: options can be credentials.
+// shown returns a change as others may see it: options can be credentials. The table
+// of a machine can be closed to other users for this reason, while reports are read
+// by more people than the table.
 func (l *found) shown(c engine.Change) engine.Change {
 	if l.closed {
 		return confined.Change(c)
@@ -197,14 +219,19 @@ func (l *found) shown(c engine.Change) engine.Change {
 	return c
 }
 
-// report1 reports a difference, also of values that are written in the same way.
+// report1 reports a difference of one field, and nothing if both values are written
+// alike. That happens when a device has two names, or is mounted from another
+// server.
 func (r *Res) report1(field, from, to string) {
 	if from != to {
 		r.init.Change(engine.Change{Field: field, From: from, To: to})
 	}
 }
 
-// shownOptions are the options of a mount as a person would write them: common options are left out.
+// shownOptions are the options of a mount as a person would write them: common
+// options are left out. The result stands in reports and in what Read returns. The
+// kernel tells options of the mount point (Options) apart from those of the file
+// system (Super). A person writes both in one list.
 func shownOptions(m mounttab.Mount) (list []string) {
 	for _, o := range slices.Concat(m.Options, m.Super) {
 		if o != "rw" && o != "relatime" && !slices.Contains(list, o) {
@@ -217,7 +244,10 @@ func shownOptions(m mounttab.Mount) (list []string) {
 	return list
 }
 
-// sameMounted reports whether a mount is what a line says, but for options.
+// sameMounted reports whether a mount is as a line of the table wants it, but for
+// options. A bind mount is the same if both paths lead to one inode, since the
+// kernel does not tell the folder that was bound. Otherwise type and device are
+// compared.
 func sameMounted(l mounttab.Line, m mounttab.Mount) bool {
 	if mounttab.Binds(l.Options) {
 		a, err := os.Stat(l.Device)
@@ -227,6 +257,10 @@ func sameMounted(l mounttab.Line, m mounttab.Mount) bool {
 	return sameType(l.Type, m.Type) && sameDevice(l.Device, m)
 }
 
+// sameType compares a type of the table with one of the kernel. The table may leave
+// the type open (auto, none) or name several. The kernel reports drivers in user
+// space as fuse.NAME, and nfs of version 4 as nfs4. Of fuseblk it does not tell the
+// driver, so that passes for any.
 func sameType(want, has string) bool {
 	if want == "auto" || want == "none" || has == "fuseblk" {
 		return true
@@ -245,6 +279,11 @@ var tags = map[string]string{
 	"UUID": "by-uuid", "LABEL": "by-label", "PARTUUID": "by-partuuid", "PARTLABEL": "by-partlabel", "ID": "by-id",
 }
 
+// sameDevice reports whether a device of the table is the source of a mount. A
+// device has many names: a tag as UUID=, links of udev, a number in the kernel, the
+// file behind a loop device. Names are resolved as late as possible, and a name that
+// leads nowhere is not the same. It reads links below /dev and /sys, and never opens
+// the device.
 func sameDevice(device string, m mounttab.Mount) bool {
 	if device == m.Source || strings.TrimRight(device, "/") == strings.TrimRight(m.Source, "/") && device != "/" {
 		return true

@@ -28,9 +28,12 @@ const (
 	pauseMax    = 320 * time.Millisecond
 )
 
-// make takes one step at a time, and looks again after each. So mounts, unmounts and writes of
-// others are met by another round: only a failure without such a change is an error. l is the last
-// look of m.
+// make takes one step at a time, and looks again after each. So mounts, unmounts and
+// writes of others are met by another round: only a failure without such a change is
+// an error. l is the last look of m. It returns nil only after a look that finds all
+// as wanted. It gives up after rounds, or as soon as a file system has ignored the
+// same options mostAsked times. Changes that only a later round has found are
+// reported then; told keeps them from being reported twice.
 func (r *Res) make(ctx context.Context, m *mounttab.Reader, l found, todo plan) error {
 	told := todo
 	var failed error
@@ -73,7 +76,10 @@ func pauseOf(round int) time.Duration {
 	return min(pause<<(round-quickRounds), pauseMax)
 }
 
-// step does the first of what has to be done.
+// step does the first of what has to be done. The order is the one of plan's fields:
+// the table is written before the mount, since systemd makes the unit from it. A
+// remount writes the table in the same step: the kernel may not show the options,
+// and then only the table remembers that they were given.
 func (r *Res) step(ctx context.Context, m *mounttab.Reader, l found, todo plan) error {
 	switch {
 	case todo.unmount:
@@ -89,8 +95,10 @@ func (r *Res) step(ctx context.Context, m *mounttab.Reader, l found, todo plan) 
 	return r.mount(ctx, m)
 }
 
-// disturbed reports whether the mounts have changed meanwhile: then an old failure says nothing of
-// the present state.
+// disturbed reports whether the mounts have changed meanwhile: then an old failure
+// says nothing of the present state. was is the look that the failed step relied on.
+// A unit that was stopped by others counts as such a change. Where it cannot be
+// found out, the failure stands.
 func (r *Res) disturbed(m *mounttab.Reader, was found, failed error) bool {
 	if _, ok := errors.AsType[stoppedError](failed); ok {
 		return true
@@ -119,8 +127,11 @@ func (r *Res) wrong(l found) error {
 	return fmt.Errorf("%s or its line in %s is changed again and again by another program", r.path(), r.table())
 }
 
-// unmount takes away the topmost mount. A program that looks at it or mounts something else there
-// uses it for a moment only. So a busy mount is an error only if it stays busy.
+// unmount takes away the topmost mount. A program that looks at it or mounts
+// something else there uses it for a moment only. So a busy mount is an error only
+// if it stays busy. It waits between the tries, up to 0.3 seconds in all, and less
+// if ctx ends. Mounts below keep it busy for certain, so then there is no second
+// try. The host sets PATH alone for it, so umount says busy in English everywhere.
 func (r *Res) unmount(ctx context.Context, l found) error {
 	argv := []string{"umount", "--", l.real}
 	if r.Lazy {
@@ -140,8 +151,10 @@ func (r *Res) unmount(ctx context.Context, l found) error {
 	}
 }
 
-// remount alters the options. Flags that are not named are cleared by that, but for those of times,
-// so the differing ones are named too.
+// remount alters the options. Flags that are not named are cleared by that, but for
+// those of times, so the differing ones are named too. A remount of a bind mount
+// alters the flags of that mount point alone, and not those of the file system; the
+// word bind says so.
 func (r *Res) remount(ctx context.Context, l found) error {
 	options := []string{"remount"}
 	if mounttab.Binds(r.Options) {
@@ -155,7 +168,11 @@ func (r *Res) remount(ctx context.Context, l found) error {
 	return r.run(ctx, "mount", "-o", strings.Join(options, ","), "--", l.now.Source, l.real)
 }
 
-// write edits the table, and tells systemd, which makes units of it.
+// write edits the table, and tells systemd, which makes units of it. The lock keeps
+// other resources of this program from editing the table at the same time. Edit
+// replaces the whole file by a rename, so a crash leaves the old table or the new
+// one. Its own change is announced, so that no watch takes it for a foreign one.
+// Reload blocks until systemd has made its units.
 func (r *Res) write(ctx context.Context) error {
 	defer files.Of(r.init).Lock(r.table())()
 	t, err := textfile.At(r.table(), 0o644)
@@ -186,6 +203,7 @@ func (r *Res) write(ctx context.Context) error {
 }
 
 // byUnit reports whether systemd has a unit of it, made of the line in the table.
+// Another table than /etc/fstab has no units, as systemd reads that one only.
 func (r *Res) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
 
 // mount mounts it. Where there is a unit of it systemd does that, after all that the unit needs: a
@@ -211,7 +229,9 @@ func (r *Res) mount(ctx context.Context, m *mounttab.Reader) error {
 	return r.run(ctx, append(argv, "--", l.Device, l.Point)...)
 }
 
-// start has systemd mount it. A table that another one has written is read first.
+// start has systemd mount it. A table that another one has written is read first. It
+// blocks until the job has ended. An error of systemd is passed on, unless the unit
+// was only stopped by others: then it is a stoppedError, and make looks again.
 func (r *Res) start(ctx context.Context) error {
 	m, err := systemd1.Open(ctx, r.init.Host, false)
 	if err != nil {
@@ -237,10 +257,14 @@ func (r *Res) start(ctx context.Context) error {
 	return err
 }
 
-// stoppedError is about a unit that has not failed: others have stopped it meanwhile.
+// stoppedError is about a unit that has not failed: others have stopped it
+// meanwhile. It says nothing about the mount itself, so make counts it as a change
+// by others.
 type stoppedError struct{ error }
 
-// run runs a command, whose last words are the error.
+// run runs a command, whose last words are the error. The commands are those of
+// util-linux: they know the helpers of each file system, such as mount.nfs, which a
+// bare system call would not run.
 func (r *Res) run(ctx context.Context, argv ...string) error {
 	res, err := r.init.Host.Command(ctx, engine.Command{Argv: argv})
 	if err != nil {
@@ -252,7 +276,8 @@ func (r *Res) run(ctx context.Context, argv ...string) error {
 	return nil
 }
 
-// lastWords is what a command said when it failed, in one line.
+// lastWords is what a command said when it failed, in one line. It has 500 bytes at
+// most, the last ones: the reason stands at the end of what such programs print.
 func lastWords(res *engine.Result) string {
 	said := strings.Join(strings.Fields(string(res.Output)), " ")
 	if len(said) > 500 {

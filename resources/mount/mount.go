@@ -35,17 +35,24 @@ var (
 
 // States of a mount.
 const (
-	Exists    = "exists"
+	// Exists is mounted now, and in the table where persist says so. It is the
+	// default.
+	Exists = "exists"
+	// Unmounted is not mounted now, but in the table.
 	Unmounted = "unmounted"
-	Listed    = "listed"
-	Absent    = "absent"
+	// Listed is in the table; whether it is mounted now is left to others.
+	Listed = "listed"
+	// Absent is neither mounted nor in the table.
+	Absent = "absent"
 )
 
-// fstab is the table of what is mounted at boot.
+// fstab is the table of the mounts that systemd makes at boot.
 const fstab = "/etc/fstab"
 
-// Res is a file system at a folder: whether it is mounted there now, and whether
-// it will be at the next boot.
+// Res is a file system at a folder: whether it is mounted there now, and whether it
+// will be at the next boot. The reactor owns an instance, and calls CheckApply and
+// Watch at the same time. They share init, which does not change, and the channel
+// held.
 type Res struct {
 	traits.Base
 	traits.Edgeable
@@ -69,13 +76,14 @@ type Res struct {
 
 	init *engine.Init
 	file files.Managed
-	held chan holding // from CheckApply to Watch: what should go and is in use
+	held chan holding // from CheckApply to Watch: the mount that should go and is in use
 }
 
 // Default returns a mount that is kept over the next boot.
 func (r *Res) Default() engine.Res { return &Res{Persist: true} }
 
-// given is the path as it is written.
+// given is the path as it is written. Messages and checks use it, so that a person
+// finds it again in the graph.
 func (r *Res) given() string {
 	if r.Path == "" {
 		return r.Name()
@@ -83,6 +91,8 @@ func (r *Res) given() string {
 	return r.Path
 }
 
+// path is the mount point without dots and doubled slashes, by which resources are
+// compared. Links in it are left alone: realPath follows them at the time of a look.
 func (r *Res) path() string { return filepath.Clean(r.given()) }
 
 func (r *Res) table() string {
@@ -102,7 +112,9 @@ func (r *Res) state() string {
 // listed reports whether it has to be in the table.
 func (r *Res) listed() bool { return r.Persist && r.state() != Absent }
 
-// line is the one that it has in the table.
+// line is its line in the table. A type that is not given is written as
+// auto, which has mount find it out; for a bind mount it is none, as fstab(5) asks.
+// Options are written without words that only a command knows.
 func (r *Res) line() mounttab.Line {
 	kind := r.Type
 	switch {
@@ -116,7 +128,10 @@ func (r *Res) line() mounttab.Line {
 	}
 }
 
-// Validate checks the parameters and how they go together.
+// Validate checks the parameters and how they go together. It reads no file and asks
+// no kernel, so it gives the same answer on each machine. All faults are returned at
+// once. A device or type that is received is not missing: it is checked when it has
+// come.
 func (r *Res) Validate() error {
 	var errs []error
 	errs = append(errs, checkPoint(r.given()))
@@ -146,7 +161,9 @@ func (r *Res) Validate() error {
 	})...)...)
 }
 
-// checkPoint refuses what is no path of a folder.
+// checkPoint refuses a text that cannot name a folder. A control character is refused,
+// although fstab(5) could write it: the kernel's list of mounts and systemd's units
+// do not agree on such names.
 func checkPoint(p string) error {
 	if err := files.CheckPath("path", p); err != nil {
 		return err
@@ -170,6 +187,9 @@ func checkWord(what, s string) error {
 	return nil
 }
 
+// checkOption refuses a text that is not one option in the table: an empty one, a
+// list, or a quote without its end. A comma within quotes belongs to the option, as
+// SELinux contexts have it.
 func checkOption(o string) error {
 	switch {
 	case o == "":
@@ -183,6 +203,7 @@ func checkOption(o string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that the table is managed.
+// held has room for one: CheckApply must not wait for Watch.
 func (r *Res) Init(init *engine.Init) error {
 	r.init, r.file, r.held = init, files.Managed{}, make(chan holding, 1)
 	if r.listed() {
@@ -197,7 +218,8 @@ func (r *Res) Cleanup() error {
 	return nil
 }
 
-// Shared is what all files have in common.
+// Shared is what all files have in common. It is a registry of the files that this
+// graph manages and of the locks of tables that several resources edit.
 func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
@@ -245,10 +267,14 @@ func (r *Res) Watch(ctx context.Context) error {
 	}
 }
 
-// Cmp compares the parameters.
+// Cmp compares the parameters. A change of any parameter makes a new instance, which
+// looks at the mount and keeps it if all is right.
 func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // realPath is the path as the kernel has it, without links above the mount point.
+// The last element is not looked at: a server that does not answer may be mounted
+// there. A missing folder is not an error: then nothing is mounted there, and the
+// path is returned as it was.
 func realPath(p string) (string, error) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(p))
 	if files.IsMissing(err) {

@@ -17,7 +17,10 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Read returns the mount at the path, and its line in the table.
+// Read returns the mount at the path, and its line in the table. It returns a new
+// resource that is filled with the present state. Where the mount is as its line
+// says, the words of the line are kept. Then a graph that was written by hand
+// compares as equal.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -50,7 +53,9 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	return got, nil
 }
 
-// stateOf says how it is, in the words of the parameter.
+// stateOf says how it is, in the words of the parameter. The order matters: a graph
+// that says listed is answered with listed, mounted or not, so that it does not look
+// like a difference.
 func (r *Res) stateOf(l found) string {
 	switch {
 	case r.state() == Listed && l.listed:
@@ -76,14 +81,16 @@ func (r *Res) fill(l mounttab.Line, m *mounttab.Mount) {
 	}
 }
 
-// mountApi are the file systems by which the kernel shows itself: they are listed only
-// if the table has them.
+// kernelTypes are the file systems by which the kernel shows itself. They are
+// mounted by the system, so List leaves them out unless the table has them.
 var kernelTypes = []string{
 	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
 	"fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs",
 }
 
-// List returns all that is mounted or in the table.
+// List returns all that is mounted or in the table. A mount that is gone by the time
+// it is read is yielded as unmounted or absent. An error ends nothing: the caller
+// gets it with a nil resource and may go on.
 func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		points, err := r.points()
@@ -102,6 +109,7 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
+// points returns the mount points of the table and of the kernel, sorted, each once.
 func (r *Res) points() (points []string, err error) {
 	t, err := textfile.At(r.table(), 0)
 	if err != nil {
@@ -126,7 +134,10 @@ func (r *Res) points() (points []string, err error) {
 	return slices.Compact(points), err
 }
 
-// Reversed returns what brings back what was there before.
+// Reversed returns the resource that brings back the state from before. before is what Read had
+// returned before the first change; nil stands for nothing. It is refused where that
+// could not be made again: a mount without a line in the table may have had options
+// that the kernel does not show.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Res{Path: r.Path, Persist: r.Persist, Fstab: r.Fstab, Lazy: r.Lazy, State: Absent}
 	undo.SetKind(r.Kind())
@@ -148,7 +159,8 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
-// Leaving reports whether nothing is to be mounted.
+// Leaving reports whether nothing is to be mounted. Automatic edges are turned
+// around then, so that the things in the mount go first.
 func (r *Res) Leaving() bool { return r.state() != Exists && r.state() != Listed }
 
 // UIDs names the mount by its path, and the table that it is in.
@@ -160,9 +172,11 @@ func (r *Res) UIDs() []engine.ResUID {
 	return uids
 }
 
-// AutoEdges wants the mount point, or else the nearest managed folder or mount above it, the source
-// of the mount if that has a path, and the package that knows how. A mount that is to go has to go
-// before the mount above it, which may show again then, and before its source.
+// AutoEdges wants the mount point, or else the nearest managed folder or mount above
+// it, the source of the mount if that has a path, and the package that knows how. A
+// mount that is to go has to go before the mount above it, which may show again
+// then, and before its source. It names, and looks at nothing: the engine joins the
+// names with the resources of the graph. Names that it finds nowhere make no edge.
 func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.Type != "" {
@@ -178,10 +192,13 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	return w, nil
 }
 
-// WritesPart says that it edits only its line of the table.
+// WritesPart says that it edits only its line of the table. So a resource that
+// manages the whole file of the table clashes with it, while another mount does not.
 func (*Res) WritesPart() {}
 
-// Clashes says what two mounts want differently of one path.
+// Clashes says what two mounts want differently of one path. Two that agree may
+// stand in one graph. Values that are still to be received are not compared; a
+// difference shows as a repair that never ends.
 func (r *Res) Clashes(other engine.Res) error {
 	o, ok := other.(*Res)
 	switch {
