@@ -194,7 +194,7 @@ func configSource(trust bool) gapi.Source {
 	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: "or take it as it is with MGMT_TRUST_OTHERS=true, or read none with --config " + os.DevNull}
 }
 
-// withoutVars returns an environment without what sets variables of a graph. Their names are the graph's, so none of them is a misspelled
+// withoutVars returns an environment without the settings of variables of a graph. Their names are the graph's, so none of them is a misspelled
 // setting.
 func withoutVars(environ []string) []string {
 	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, varPrefix) })

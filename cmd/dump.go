@@ -34,7 +34,7 @@ const (
 	dumpWait      = 2 * time.Second // for the engine's loop
 	maxDumpEngine = 4 << 20         // bytes
 	maxDumpStacks = 4 << 20
-	maxDumpLines  = 200 // of each part, in the log
+	maxDumpLines  = 200 // for each part, in the log
 )
 
 // dumperOf returns the maker of dumps of an engine.

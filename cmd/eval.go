@@ -43,7 +43,7 @@ one it sees the facts alone. It touches nothing.`,
 	return cmd
 }
 
-// run writes the value, or what is wrong with the expression.
+// run writes the value, or the faults of the expression.
 func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 	o, err := f.input.options(a)
 	if err != nil {

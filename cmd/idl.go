@@ -2,8 +2,8 @@ package cmd
 
 // Laws of the verbs of idl:
 //
-//   - Definitions are read below one folder, and outputs are written below those that the
-//     flags name. No other file is touched.
+//   - Definitions are read below one folder, and outputs are written below the folders of the
+//     flags. No other file is touched.
 //   - A verb that finds a fault in definitions ends with code 1 and writes nothing.
 //   - Findings go to standard error. Lists of files, schemas and pages are results.
 //   - Two runs over the same definitions write the same bytes, on every system.
@@ -258,8 +258,8 @@ func (a *app) findings(dir string, err error) error {
 	return withCode(exitUsage, nil)
 }
 
-// sayDrift lists files with a word before each. The paths are those that a user can
-// give to another verb.
+// sayDrift lists files with a word before each. A user can give each path to
+// another verb.
 func (a *app) sayDrift(dir string, d generate.Drift, changed, missing, stale string) {
 	for _, list := range []struct {
 		word  string

@@ -40,11 +40,10 @@ func Project(reg *engine.Registry) (kept, made map[string]string, err error) {
 	return kept, made, err
 }
 
-// globals declares what every program has without an import.
+// globals names the file with the declaration of console.
 const globals = "globals.d.ts"
 
-// Checked returns the files that the check of types needs: those of Sources, each as a file, and the declarations of
-// what a program has without an import.
+// Checked returns the files that the check of types needs. They are those of Sources, and the declaration of console.
 func Checked(reg *engine.Registry, docs bool) (map[string]string, error) {
 	all, err := Sources(reg, docs)
 	if err != nil {
