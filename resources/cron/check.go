@@ -14,10 +14,13 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// setting is a line of the file: its text, and its parameter.
+// setting is a line of the file: its text, and its parameter. field names the
+// parameter in reports. It is empty where the setting was read from a file.
 type setting struct{ section, key, value, field string }
 
-// settings are what the file has to say.
+// settings are the lines of the file that is wanted, in the order in which they are
+// written. Parameters with the default of systemd have no line. A percent sign
+// begins a specifier in unit files, so a description has it doubled.
 func (r *Res) settings() []setting {
 	span := func(d time.Duration) string {
 		if d == 0 {
@@ -49,7 +52,8 @@ func (r *Res) settings() []setting {
 	return slices.DeleteFunc(list, func(s setting) bool { return s.value == "" })
 }
 
-// text is the file.
+// text is the whole file. CheckApply compares settings and not texts, so a file in
+// other words, or with comments, is left alone.
 func (r *Res) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The resource %s, which undoes other changes.\n", r)
@@ -64,8 +68,9 @@ func (r *Res) text() string {
 	return b.String()
 }
 
-// settingsOf reads the settings of a file. Lines that are joined by backslashes are read as one,
-// with a blank, as systemd does.
+// settingsOf reads the settings of a file. Lines that are joined by backslashes are
+// read as one, with a blank, as systemd does. It is as lenient as systemd: lines
+// without a meaning are passed over, and a key may stand several times.
 func settingsOf(text string) (list []setting) {
 	section := ""
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
@@ -82,7 +87,10 @@ func settingsOf(text string) (list []setting) {
 	return list
 }
 
-// CheckApply makes the file, the manager's view of it, and the state of the timer right.
+// CheckApply makes the file, the manager's view of it, and the state of the timer
+// right. It holds the lock of seen all the time, so that Watch compares only after
+// the last step. Without systemd it fails, but a timer that is to be absent needs no
+// manager. Waiting for the lock ends with ctx.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := context.Cause(ctx); err != nil {
 		return false, err
@@ -115,10 +123,14 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, r.settled(ctx, m, l, r.make(ctx, m, todo))
 }
 
-// plan is what has to be done, in this order.
+// plan is what has to be done, in this order. The zero value means that all is as
+// wanted. A timer that goes is stopped before its file is removed, since systemd
+// would keep a running unit without a file.
 type plan struct{ stop, disable, remove, write, reload, enable, start, restart bool }
 
-// compare returns the differences from the wanted state, and the steps to take.
+// compare returns the differences from the wanted state, and the steps to take. It
+// is pure: settled asks it again about a later look. It does not know the drop-ins,
+// about which obstacle speaks.
 func (r *Res) compare(l found) (changes []engine.Change, todo plan) {
 	switch {
 	case r.absent() && l.gone():
@@ -153,8 +165,9 @@ func (r *Res) compare(l found) (changes []engine.Change, todo plan) {
 	return changes, todo
 }
 
-// compareStartup returns how the start at boot differs; nil for not at all. A timer that is enabled
-// until the next boot counts as neither enabled nor disabled.
+// compareStartup returns how the start at boot differs; nil for not at all. A timer
+// that is enabled until the next boot counts as neither enabled nor disabled. It is
+// compared by itself, since no text of the file says it: systemd keeps it as a link.
 func (r *Res) compareStartup(l found) *engine.Change {
 	from, to := Disabled, Disabled
 	if l.enabled() {
@@ -169,7 +182,8 @@ func (r *Res) compareStartup(l found) *engine.Change {
 	return &engine.Change{Field: "startup", From: from, To: to}
 }
 
-// refreshed adds the effect of a notification: the timer is started anew.
+// refreshed adds the effect of a notification: the timer is started anew. A timer
+// that is started or absent anyway needs no restart.
 func (r *Res) refreshed(changes []engine.Change, todo plan) ([]engine.Change, plan) {
 	if r.absent() || todo.start || !r.init.Refresh() {
 		return changes, todo
@@ -181,7 +195,9 @@ func (r *Res) refreshed(changes []engine.Change, todo plan) ([]engine.Change, pl
 	return changes, todo
 }
 
-// compareFile returns what the file says otherwise than wanted.
+// compareFile returns the differences between the file and the wanted settings. A key that stands
+// twice is a difference, for systemd adds up the times of a timer. A setting that no
+// parameter says is one too, in the field trigger, since it may be a second time.
 func (r *Res) compareFile(has []setting) (changes []engine.Change) {
 	want := r.settings()
 	same := func(a setting) func(setting) bool {
@@ -215,7 +231,9 @@ func (r *Res) compareFile(has []setting) (changes []engine.Change) {
 	return changes
 }
 
-// make takes the steps. A running timer takes its new times from the files that are read.
+// make takes the steps. A running timer takes its new times from the files that are
+// read. The first failure ends it; the next CheckApply begins from a new look. m is
+// nil only for a timer that is to be absent on a machine without systemd.
 func (r *Res) make(ctx context.Context, m *systemd1.Manager, todo plan) error {
 	for _, s := range []struct {
 		due bool
@@ -262,7 +280,7 @@ func (r *Res) disable(ctx context.Context, m *systemd1.Manager) error {
 	return nil
 }
 
-// removeFile removes the file, or the link in its place.
+// removeFile removes the file, or the link in its place. A file that is gone already is accepted.
 func (r *Res) removeFile() error {
 	file, err := r.textFile()
 	if err != nil {
@@ -274,6 +292,10 @@ func (r *Res) removeFile() error {
 	return nil
 }
 
+// edit writes the file, by a rename, so that systemd reads the old text or the new
+// one. The folder of a user's units is made if it is missing; the one of the machine
+// is systemd's own. The write is announced, so that no watch takes it for a foreign
+// one.
 func (r *Res) edit() error {
 	file, err := r.textFile()
 	if err != nil {

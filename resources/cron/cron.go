@@ -37,24 +37,33 @@ var (
 	_ engine.DescribedRes   = (*Res)(nil)
 )
 
-// What happens to a timer at boot.
+// Whether a timer is started at boot.
 const (
-	Enabled  = "enabled"
+	// Enabled is started at each boot, by a link below timers.target.wants. It is
+	// the default.
+	Enabled = "enabled"
+	// Disabled is not started at boot, though it runs now.
 	Disabled = "disabled"
 )
 
-// triggers are what a timer can count from.
+// triggers are what a timer can count from. systemd has triggers without a time too,
+// such as OnClockChange; no parameter says these.
 var triggers = []string{
 	"OnCalendar", "OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec",
 }
 
 // States of a timer.
 const (
+	// Exists is a timer whose file is there, and which runs. It is the default.
 	Exists = "exists"
+	// Absent is a timer that does not run and has no file. A masked one passes for
+	// absent.
 	Absent = "absent"
 )
 
-// Res is a timer of systemd, that starts a unit at times.
+// Res is a timer of systemd, that starts a unit at times. The reactor owns an
+// instance. CheckApply and Watch run at the same time and share seen, which has a
+// lock; all else is set before either begins.
 type Res struct {
 	traits.Base
 	traits.Edgeable
@@ -63,6 +72,8 @@ type Res struct {
 	traits.Refreshable
 	traits.Reversible
 
+	// The fields up to Description are compared, by their text in the file; session
+	// only says where the file is.
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is the timer, and runs; exists if nothing is said."`
 	Unit    string `yaml:"unit" lang:"unit" doc:"The unit that it starts; if absent, the service of its own name."`
 	Trigger string `yaml:"trigger" lang:"trigger" mgmt:"enum=OnCalendar|OnActiveSec|OnBootSec|OnStartupSec|OnUnitActiveSec|OnUnitInactiveSec" doc:"What time is about: dates and times of day, or how long after the timer, the machine, the manager or the unit has started, or the unit has stopped."`
@@ -79,24 +90,31 @@ type Res struct {
 
 	Others []string `yaml:"others" lang:"others" mgmt:"readonly" doc:"The other settings of the timer, such as a second time."`
 
+	// These are the engine's handle and the two states that live from Init to
+	// Cleanup.
 	init *engine.Init
 	file files.Managed
 	seen *seen
 
-	root string // below which the files are, for tests; else empty
+	// root is the folder below which the files are, for tests; empty otherwise.
+	root string
 }
 
 // Default returns a timer that stays.
 func (r *Res) Default() engine.Res { return &Res{RemainAfterElapse: true} }
 
+// absent reports whether the timer is to go. State may be empty, which means that it
+// is to stay.
 func (r *Res) absent() bool { return r.State == Absent }
 
+// enabled reports the wish, and not the state of the machine: that is found.enabled.
 func (r *Res) enabled() bool { return r.Startup != Disabled }
 
-// timer is the name of the unit that it is.
+// timer is the name of the unit. The ending may be left out in the graph.
 func (r *Res) timer() string { return strings.TrimSuffix(r.Name(), ".timer") + ".timer" }
 
-// starts is the name of the unit that it starts.
+// starts is the name of the unit that it starts. systemd has the same default. It is
+// written all the same, so that the file says what it does.
 func (r *Res) starts() string {
 	if r.Unit != "" {
 		return r.Unit
@@ -104,7 +122,9 @@ func (r *Res) starts() string {
 	return strings.TrimSuffix(r.timer(), ".timer") + ".service"
 }
 
-// dir is the folder of the unit files that are ours to write.
+// dir is the folder of the unit files that are ours to write. It fails only for a
+// timer of a session whose user has no home folder. A file there takes precedence
+// over one of a package with the same name.
 func (r *Res) dir() (string, error) {
 	if !r.Session {
 		return r.root + "/etc/systemd/system", nil
@@ -113,7 +133,9 @@ func (r *Res) dir() (string, error) {
 	return filepath.Join(r.root+config, "systemd/user"), err
 }
 
-// Validate checks the parameters and how they go together.
+// Validate checks the parameters and how they go together. It asks nothing of the
+// machine, so a graph can be checked elsewhere, and returns all faults at once.
+// Values that are received are not missing; they are checked when they have come.
 func (r *Res) Validate() error {
 	errs := []error{}
 	if err := systemd1.CheckUnit(r.timer(), ".timer"); err != nil {
@@ -149,7 +171,8 @@ func (r *Res) Validate() error {
 	})...)...)
 }
 
-// checkLine refuses a text that would be more than a value in a unit file.
+// checkLine refuses a text that would be more than a value in a unit file. A newline
+// in a value would write another setting, such as a command that root runs.
 func checkLine(what, s string) error {
 	switch {
 	case strings.ContainsFunc(s, unicode.IsControl):
@@ -163,6 +186,8 @@ func checkLine(what, s string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
+// A timer that is to be absent manages no file, so a folder that is purged may
+// remove it.
 func (r *Res) Init(init *engine.Init) error {
 	r.init, r.file, r.seen = init, files.Managed{}, newSeen()
 	dir, err := r.dir()
@@ -172,24 +197,29 @@ func (r *Res) Init(init *engine.Init) error {
 	return err
 }
 
-// Cleanup takes back what Init has told.
+// Cleanup takes back what Init has told. The timer itself runs on: it belongs to
+// systemd.
 func (r *Res) Cleanup() error {
 	r.file.Tell(files.Of(r.init), "")
 	return nil
 }
 
-// Shared is what all files have in common.
+// Shared is what all files have in common. It is the registry of managed files and
+// of the locks of files that several resources edit.
 func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }
 
-// Cmp compares the parameters.
+// Cmp compares the parameters. A changed parameter makes a new instance, which
+// rewrites the file where the text differs.
 func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// Leaving reports whether the timer is to be absent.
+// Leaving reports whether the timer is to be absent. Edges that were made by
+// themselves are turned around then.
 func (r *Res) Leaving() bool { return r.absent() }
 
-// UIDs names the file of the timer.
+// UIDs names the file of the timer. So a file resource of that path clashes with it,
+// and a folder above comes first.
 func (r *Res) UIDs() []engine.ResUID {
 	dir, err := r.dir()
 	if err != nil {
@@ -198,8 +228,11 @@ func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(dir, r.timer()))}
 }
 
-// AutoEdges wants the file of the unit that it starts, or else the nearest managed folder above it,
-// and the package that has that file. A timer that is to go does so before its service is stopped.
+// AutoEdges wants the file of the unit that it starts, or else the nearest managed
+// folder above it, and the package that has that file. A timer that is to go does so
+// before its service is stopped. It only names things; the engine joins the names
+// with the graph, and names without a resource make no edge. Packages put units
+// below /lib or /usr/lib, by the distribution.
 func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	dir, err := r.dir()
 	if err != nil {
@@ -219,7 +252,9 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	return w, nil
 }
 
-// Clashes says what two timers of one name want differently.
+// Clashes says what two timers of one name want differently. Two that agree may
+// stand in one graph. Where either receives a value, the comparison would be about
+// an old value, and is left out.
 func (r *Res) Clashes(other engine.Res) error {
 	o, ok := other.(*Res)
 	switch {
@@ -235,7 +270,8 @@ func (r *Res) Clashes(other engine.Res) error {
 	return nil
 }
 
-// Doc describes the kind.
+// Doc describes the kind. The reference page of the kind is made from it and from
+// the doc tags of Res.
 func (*Res) Doc() string {
 	return `A timer of systemd: it starts a unit at times.
 

@@ -16,39 +16,45 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
-// found is what was found, as far as it matters. Two of them are compared.
+// found is a look at the timer. Two looks are compared with ==, so it has no
+// pointers and no slices. Times are not in it, since each start of the unit alters
+// them.
 type found struct {
 	there   bool   // the file, or a link instead of it
-	text    string // what the file says
+	text    string // the text of the file
 	link    string // where the link leads; empty for a file
-	startup string // what the manager says of the start at boot: enabled, enabled-runtime ...
+	startup string // the manager's word for the start at boot: enabled, enabled-runtime ...
 	active  string // active, inactive, failed ...
-	running bool   // the timer is loaded and waits, or runs what it starts
+	running bool   // the timer is loaded and waits, or its unit runs
 	stale   bool   // the manager has read other files than are there
 	unit    string // what the timer starts
 	load    string // whether the manager knows that: loaded, not-found, masked ...
 	dropIns string // the timer's own settings in drop-ins, and the names of these
 }
 
-// devNull is where the link leads that masks a unit.
+// devNull is where the link leads that masks a unit. systemd starts a masked unit
+// never, not even as a dependency.
 const devNull = "/dev/null"
 
+// masked reports whether a person has forbidden the timer by systemctl mask.
 func (l found) masked() bool { return l.link == devNull }
 
 // enabled reports whether the timer is started at the next boot, or is so until then.
 func (l found) enabled() bool { return l.startup == "enabled" || l.startup == "enabled-runtime" }
 
 // gone reports whether there is nothing of the timer. A masked one counts as gone.
+// The link that masks it is the will of a person, and stays.
 func (l found) gone() bool { return (!l.there || l.masked()) && !l.running && !l.enabled() }
 
-// textfile.File is the file of the timer. A link in its place is not followed: its target may belong to
-// another program.
+// textFile is the file of the timer. A link in its place is not followed: its target
+// may belong to another program.
 func (r *Res) textFile() (textfile.File, error) {
 	dir, err := r.dir()
 	return textfile.In(atomicfile.At(dir), r.timer(), 0o644), err
 }
 
-// readFile looks at the file.
+// readFile looks at the file. A missing file is not an error: then there stays
+// false. A link is not read, as its target is not ours.
 func (l *found) readFile(file textfile.File) error {
 	st, err := file.Dir.Lstat(file.Name)
 	switch {
@@ -66,8 +72,10 @@ func (l *found) readFile(file textfile.File) error {
 	return err
 }
 
-// look looks at the file and asks the manager, if there is one. It does not read the parameters,
-// for it is called by Watch too: unit is what the timer starts.
+// look looks at the file and asks the manager, if there is one. It does not read the
+// parameters, for it is called by Watch too: unit is what the timer starts. It
+// alters nothing, and runs under noop too. m is nil where systemd does not run. Each
+// question is a call over the bus that ends with ctx.
 func (r *Res) look(ctx context.Context, m *systemd1.Manager, unit string) (l found, err error) {
 	file, err := r.textFile()
 	if err == nil {
@@ -92,8 +100,10 @@ func (r *Res) look(ctx context.Context, m *systemd1.Manager, unit string) (l fou
 	return l, err
 }
 
-// dropIns returns the settings of the timer's drop-ins that a parameter has too. Drop-ins for more
-// than one timer are the ways of the machine, and not looked at.
+// dropIns returns the settings of the timer's drop-ins that a parameter has too.
+// Drop-ins for more than one timer are the ways of the machine, and not looked at.
+// They are joined to one text, so that two looks can be compared. Unlike settings of
+// the file itself they are not repaired: a person made them with systemctl edit.
 func (r *Res) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.Unit) (string, error) {
 	paths, err := m.DropIns(ctx, timer)
 	if err != nil {
@@ -121,7 +131,7 @@ func (r *Res) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.U
 	return strings.Join(all, ", "), nil
 }
 
-// keys are the settings in the section Timer that parameters say, beside triggers.
+// keys are the settings in the section Timer that parameters say; the triggers are apart.
 var keys = []string{"Unit", "AccuracySec", "RandomizedDelaySec", "Persistent", "WakeSystem", "RemainAfterElapse"}
 
 // isParameter reports whether a parameter says this.
@@ -132,7 +142,9 @@ func (s setting) isParameter() bool {
 	return s.section == "Timer" && (slices.Contains(triggers, s.key) || slices.Contains(keys, s.key))
 }
 
-// obstacle returns what only a person can remove; nil for nothing.
+// obstacle returns an error about a thing that only a person can remove; nil for none. A repair would be
+// undone at once by systemd, which reads drop-ins after the file. Absent timers have
+// no obstacle.
 func (r *Res) obstacle(l found) error {
 	systemctl := "systemctl"
 	if r.Session {
@@ -148,19 +160,24 @@ func (r *Res) obstacle(l found) error {
 	return nil
 }
 
-// seen is the state that CheckApply has seen last. While CheckApply runs, Watch waits, and
-// compares then. So its own changes make no event, not even if it fails, and a timer that cannot be
-// started is not started again and again.
+// seen is the state that CheckApply has seen last. While CheckApply runs, Watch
+// waits, and compares then. So its own changes make no event, not even if it fails,
+// and a timer that cannot be started is not started again and again. any is false
+// before the first look and after a failed one: then each wake-up is an event.
 type seen struct {
 	watches.Turns
 	any  bool // last is what there was
 	last found
 }
 
+// newSeen returns the state of a new instance, for which each wake-up is an event.
 func newSeen() *seen { return &seen{Turns: watches.NewTurns()} }
 
-// Watch waits for changes of the file, of its drop-ins, of the link that enables it, and of the
-// manager's view, and tells of each change that CheckApply has not seen.
+// Watch waits for changes of the file, of its drop-ins, of the link that enables it,
+// and of the manager's view, and tells of each change that CheckApply has not seen.
+// It returns nil at the end of ctx. The paths are watched even if they are missing.
+// Where systemd does not run, a timer that is to be absent has only its files
+// watched.
 func (r *Res) Watch(ctx context.Context) error {
 	dir, err := r.dir()
 	if err != nil {
@@ -187,7 +204,8 @@ func (r *Res) Watch(ctx context.Context) error {
 	})
 }
 
-// differs reports whether something is not as CheckApply has seen it, or cannot be looked at.
+// differs reports whether something is not as CheckApply has seen it, or cannot be
+// looked at. CheckApply holds the same lock, so a wake-up by its steps waits for their end.
 func (r *Res) differs(ctx context.Context, m *systemd1.Manager) bool {
 	if r.seen.Lock(ctx) != nil {
 		return false
@@ -200,9 +218,12 @@ func (r *Res) differs(ctx context.Context, m *systemd1.Manager) bool {
 	return err != nil || now != r.seen.last
 }
 
-// settled notes the state after changes were made, and returns its faults though no call has
-// failed. Another program may have altered something meanwhile: that is an event. But a state
-// without an effect of the changes would stay so the next time too.
+// settled notes the state after changes were made, and returns its faults though no
+// call has failed. Another program may have altered something meanwhile: that is an
+// event. But a state without an effect of the changes would stay so the next time
+// too. was is the look before the changes, err their failure. A timer that ran
+// before and does not run now was stopped by something else: seen is forgotten, so
+// that Watch gives an event.
 func (r *Res) settled(ctx context.Context, m *systemd1.Manager, was found, err error) error {
 	now, lerr := r.look(ctx, m, r.starts())
 	if lerr != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// Read returns the timer as its file and the manager say it is; absent if there is neither
-// a file nor a timer.
+// Read returns the timer as its file and the manager say it is; absent if there is
+// neither a file nor a timer. It alters nothing. Settings without a parameter go to Others, so that Reversed can refuse them. A missing manager is an error only if there is a
+// file.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m, merr := systemd1.Open(ctx, r.init.Host, r.Session)
 	l, err := r.look(ctx, m, r.starts())
@@ -50,7 +51,8 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	return got.inWordsOf(r), nil
 }
 
-// like returns a timer of this name, without other fields.
+// like returns a timer of this name, without other fields. State and session decide
+// where the next call looks, so they are handed over.
 func (r *Res) like(state string) *Res {
 	got := &Res{State: state, Session: r.Session, RemainAfterElapse: true, root: r.root}
 	got.SetKind(r.Kind())
@@ -58,7 +60,8 @@ func (r *Res) like(state string) *Res {
 	return got
 }
 
-// inWordsOf returns it with fields of equal meaning written as in another one.
+// inWordsOf returns it with fields of equal meaning written as in another one. A
+// graph that leaves a default out compares as equal then.
 func (r *Res) inWordsOf(as *Res) *Res {
 	if as.State == "" {
 		r.State = ""
@@ -82,6 +85,8 @@ func (r *Res) read(has []setting) {
 	}
 }
 
+// readOne fills in one setting, and returns false for a value that no parameter can
+// hold. A known setting with an odd value goes to Others too.
 func (r *Res) readOne(s setting) (ok bool) {
 	switch key := s.section + "/" + s.key; {
 	case key == "Unit/Description":
@@ -134,7 +139,8 @@ var spans = map[string]time.Duration{
 	"y": 31557600 * time.Second, "year": 31557600 * time.Second, "years": 31557600 * time.Second,
 }
 
-// spanOf reads a span of time as systemd does: 1min 30s, 1.5h, 90.
+// spanOf reads a span of time as systemd does: 1min 30s, 1.5h, 90. A part of more
+// than 146 years is refused, and so is a sum that overflows.
 func spanOf(s string) (d time.Duration, ok bool) {
 	rest := strings.TrimSpace(s)
 	for rest != "" {
@@ -156,8 +162,10 @@ func spanOf(s string) (d time.Duration, ok bool) {
 	return d, ok && d >= 0
 }
 
-// List yields the timers whose file is in the folder that is ours to write. Timers of packages are
-// not among them.
+// List yields the timers whose file is in the folder that is ours to write. Timers
+// of packages are not among them. It reads each timer as Read does. A failure of one
+// is yielded with a nil resource, and the next one follows if the caller goes on. A
+// missing folder has no timers.
 func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		dir, err := r.dir()
@@ -189,7 +197,9 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed returns the timer that there was, or its removal.
+// Reversed returns the timer that there was, or its removal. before is the result of
+// Read from before the first change; nil stands for no timer. A timer that had
+// settings without a parameter is refused, as they would be lost.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	was, ok := before.(*Res)
 	switch {

@@ -10,8 +10,10 @@ import (
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
-// checkTime refuses a time that systemd would not understand: it would take the timer for
-// one without a time, and not start it.
+// checkTime refuses a time that systemd would not understand: it would take the
+// timer for one without a time, and not start it. It does without systemd, as
+// Validate may run on another machine. A time that systemd takes must pass: a
+// refusal of one is a fault of this function.
 func checkTime(trigger, text string) error {
 	switch {
 	case text == "" || trigger == "":
@@ -29,14 +31,20 @@ func checkTime(trigger, text string) error {
 }
 
 var (
+	// These are the events of one word, as systemd.time(7) lists them.
 	calendarWords = []string{"minutely", "hourly", "daily", "monthly", "weekly", "yearly", "annually", "quarterly", "semiannually", "semi-annually", "biannually", "bi-annually"}
-	calendarDays  = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	// Monday is the first, since a range of days must not go backwards.
+	calendarDays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	// An event may also be a number of seconds since 1970, behind an @.
 	calendarEpoch = lazyregexp.New(`^@[0-9]+$`)
-	calendarZone  = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
+	// Zones with a slash in the name are known by their form alone; the others are
+	// listed.
+	calendarZone = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)+$`)
 )
 
-// checkCalendar reads an event of a calendar: days of the week, a date, a time of day and a zone;
-// each may be missing.
+// checkCalendar reads an event of a calendar: days of the week, a date, a time of
+// day and a zone; each may be missing. The first word that fits no part is named in
+// the error.
 func checkCalendar(text string) error {
 	words := strings.Fields(text)
 	if n := len(words); n > 1 && isZone(words[n-1]) {
@@ -77,13 +85,15 @@ var calendarZones = strings.Fields(`CET CST6CDT Cuba EET EST EST5EDT Egypt Eire 
 	Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore
 	Turkey UCT UTC Universal W-SU WET Zulu`)
 
-// isZone reports whether a word is a time zone. The zones of this machine do not count: the graph may be for another
-// one, and a package may bring a zone.
+// isZone reports whether a word is a time zone. The zones of this machine do not
+// count: the graph may be for another one, and a package may bring a zone. A wrong
+// name of the right form passes, and systemd then refuses the timer.
 func isZone(word string) bool {
 	return strings.EqualFold(word, "UTC") || calendarZone.MatchString(word) || slices.Contains(calendarZones, word)
 }
 
-// checkDays reads days of the week and ranges of them.
+// checkDays reads days of the week and ranges of them. systemd takes whole names and
+// their first three letters, and both .. and - for a range.
 func checkDays(text string) error {
 	for one := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
 		from, to, ranged := strings.Cut(one, "..")
@@ -101,6 +111,7 @@ func checkDays(text string) error {
 	return nil
 }
 
+// dayOf returns the number of a day of the week, 0 for Monday; -1 for another word.
 func dayOf(name string) int {
 	return slices.IndexFunc(calendarDays, func(day string) bool {
 		return strings.EqualFold(name, day) || strings.EqualFold(name, day[:3])
@@ -108,6 +119,8 @@ func dayOf(name string) int {
 }
 
 // calendarPart is a part of a date or a time: its name, and the values that it has.
+// Both ends belong to the range. The range is systemd's, which knows no year before
+// 1970.
 type calendarPart struct {
 	name   string
 	lo, hi float64
@@ -134,6 +147,9 @@ func checkDate(text string) error {
 	return checkParts(parts, calendarDate)
 }
 
+// checkParts checks the parts of a date or a time in turn. of names the parts that
+// there may be; the last ones may be missing, as seconds are. A star stands for any
+// value.
 func checkParts(parts []string, of []calendarPart) error {
 	if len(parts) < 2 || len(parts) > len(of) {
 		return fmt.Errorf("%q is no time of day", strings.Join(parts, ":"))
@@ -151,7 +167,9 @@ func checkParts(parts []string, of []calendarPart) error {
 	return nil
 }
 
-// check reads a value, a range, or one of them with a step.
+// check reads a value, a range, or one of them with a step. Its limits are those of
+// systemd: a step must not be 0, and without a range it must not lead beyond the
+// last value.
 func (p calendarPart) check(text string) error {
 	text, step, stepped := strings.Cut(text, "/")
 	from, to, ranged := strings.Cut(text, "..")
@@ -181,6 +199,8 @@ func (p calendarPart) check(text string) error {
 	return nil
 }
 
+// digits reads a number without a sign. Only seconds may have a fraction. It is not
+// compared with the range.
 func (p calendarPart) digits(s string) (float64, error) {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || strings.Trim(s, "0123456789.") != "" || p.name != "second" && strings.Contains(s, ".") {
@@ -189,12 +209,13 @@ func (p calendarPart) digits(s string) (float64, error) {
 	return n, nil
 }
 
+// number reads a value of the part, and refuses one outside of its range.
 func (p calendarPart) number(s string) (float64, error) {
 	n, err := p.digits(s)
 	if err != nil {
 		return 0, err
 	}
-	if p.name == "year" { // of two digits: 1970 to 2069
+	if p.name == "year" { // two digits stand for 1970 to 2069
 		switch {
 		case n < 70:
 			n += 2000

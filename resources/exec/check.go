@@ -26,14 +26,17 @@ import (
 // received.
 var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "stdin", "user", "group"}
 
-// CheckApply decides whether a run is due, and runs. The conditions are asked
-// under noop too; they are the user's own checks.
+// CheckApply decides whether a run is due, and runs. The conditions are asked under
+// noop too; they are the user's own checks. A run blocks until the command and
+// donecmd have ended, for at most timeout each. The results are kept before they are
+// sent, so a crash in between runs nothing twice. A condition is a command too, so a
+// look can take as long.
 func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := x.refuseSecrets(); err != nil {
 		return false, err
 	}
 	last := x.loadLast()
-	seen, stamp := x.run.events.Load(), x.stamp() // before all else: what comes later is another run's
+	seen, stamp := x.run.events.Load(), x.stamp() // before all else: later events belong to another run
 	mtimes, err := x.readMtimes()
 	if err != nil {
 		return false, err
@@ -59,7 +62,16 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, x.send(now)
 }
 
-// due says whether to run, and under which words a run is reported.
+// due says whether to run, and under which words a run is reported. The order of the
+// questions is the law of the kind:
+//
+// - refreshonly without a notification ends it.
+// - A newer file of mtimes runs the command, and no condition is asked.
+// - Otherwise something has to want the run, or a notification has to be there, and
+// then all conditions have to allow it.
+//
+// last is nil before the first run. mtimes and stamp were read before, so that a
+// change during the run is due again.
 func (x *Res) due(ctx context.Context, last *lastRun, mtimes map[string]time.Time, stamp string) (engine.Verb, bool, error) {
 	refresh := x.init.Refresh()
 	if x.RefreshOnly && !refresh {
@@ -80,9 +92,10 @@ func (x *Res) due(ctx context.Context, last *lastRun, mtimes map[string]time.Tim
 	return verb, ok, err
 }
 
-// wanted reports whether a run is asked for by something else than a
-// notification or an mtime. Conditions describe a state, and so ask each time;
-// without any, it takes a first time or something that happened.
+// wanted reports whether a run is asked for by something else than a notification or
+// an mtime. Conditions describe a state, and so ask each time; without any, it takes
+// a first time or something that happened. An event counts until a successful run
+// has answered it: taken is then the number that this run had seen at its start.
 func (x *Res) wanted(stamp string) bool {
 	switch {
 	case x.Creates != "" || x.IfCmd != "" || x.NIfCmd != "":
@@ -100,7 +113,9 @@ func (x *Res) wanted(stamp string) bool {
 	return false
 }
 
-// allowed asks the conditions, the cheapest first.
+// allowed asks the conditions, the cheapest first. All conditions have to allow it,
+// so the first refusal ends the questions. An error means neither yes nor no, and
+// fails the resource.
 func (x *Res) allowed(ctx context.Context) (bool, error) {
 	if x.Creates != "" {
 		if there, err := exists(x.Creates); there || err != nil {
@@ -122,6 +137,8 @@ func (x *Res) allowed(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// askIf asks ifcmd and compares its output. Each output is compared in whole, which
+// the host has cut at outputMax; a longer one never equals.
 func (x *Res) askIf(ctx context.Context) (bool, error) {
 	res, err := x.runCommand(ctx, x.ifCommand(), nil)
 	if err != nil || res.ExitCode != 0 {
@@ -142,7 +159,9 @@ func printed(out []byte, want string) bool {
 	return s == want || strings.TrimSuffix(s, "\n") == want
 }
 
-// exists follows links, and takes a file where a folder should be for absence.
+// exists follows links, and takes a file where a folder should be for absence. A
+// link to nowhere does not exist then. Other errors, such as a folder that may not
+// be entered, are returned: they say nothing about the file.
 func exists(path string) (bool, error) {
 	switch _, err := os.Stat(path); {
 	case err == nil:
@@ -154,8 +173,11 @@ func exists(path string) (bool, error) {
 	}
 }
 
-// stamp tells whether watchfiles were changed, without a Watch. It can't replace events: the clock
-// of a file system is coarse.
+// stamp tells whether watchfiles were changed, without a Watch. It can't replace
+// events: the clock of a file system is coarse. It has device, inode, size and time
+// of change of each path and of each entry of a folder. Two equal stamps mean that
+// nothing was changed as far as the clock can tell. A missing path has its error for
+// a stamp, so its coming is a change.
 func (x *Res) stamp() string {
 	var b strings.Builder
 	for _, p := range x.WatchFiles {
@@ -183,6 +205,8 @@ func stampOf(w io.Writer, path string) {
 	fmt.Fprintf(w, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
+// readMtimes reads the modification times of the files of mtimes, links followed. A
+// missing file is an error: the graph says that they exist.
 func (x *Res) readMtimes() (map[string]time.Time, error) {
 	times := make(map[string]time.Time, len(x.Mtimes))
 	for _, p := range x.Mtimes {
@@ -195,8 +219,10 @@ func (x *Res) readMtimes() (map[string]time.Time, error) {
 	return times, nil
 }
 
-// refuseSecrets fails a command that would show a secret in an argument list. Most of these were
-// refused with the graph; this is for values that turn out to be secret when they are sent.
+// refuseSecrets fails a command that would show a secret in an argument list. Most
+// of these were refused with the graph; this is for values that turn out to be
+// secret when they are sent. It is asked before each run and before the watch. The
+// error is permanent, since another try would not make the value less secret.
 func (x *Res) refuseSecrets() error {
 	if !received.TaintedAny(x.init) {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// uid is a command line.
+// uid is a command line. It lets other resources name an exec by its line. Nothing
+// else looks at it.
 type uid struct {
 	engine.BaseUID
 	cmd string
@@ -32,9 +33,12 @@ func (x *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{&uid{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
 }
 
-// AutoEdges wants the things that the commands need before they can run: the programs, the folders,
-// the files that are watched or named by an argument, the folder in which something is made, the
-// user and the group, and the packages that have the programs. Unmanaged things make no edge.
+// AutoEdges wants the things that the commands need before they can run: the
+// programs, the folders, the files that are watched or named by an argument, the
+// folder in which something is made, the user and the group, and the packages that
+// have the programs. Unmanaged things make no edge. A word of a shell's script is
+// not looked at, since only the shell knows its meaning. The engine joins the names
+// with the graph, and reads no file for that.
 func (x *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(x)
 	var paths, args []string
@@ -66,7 +70,8 @@ func (x *Res) AutoEdges() (engine.AutoEdge, error) {
 	return w, nil
 }
 
-// unique sorts a list and leaves out what stands there twice.
+// unique sorts a list and leaves out what stands there twice. It alters the given
+// list.
 func unique(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -30,7 +30,9 @@ var (
 // to end: short, so that the program ends within a second.
 const defaultGrace = 500 * time.Millisecond
 
-// Res runs a command when its conditions say so.
+// Res runs a command when its conditions say so. The reactor owns an instance, and
+// calls Watch and CheckApply at the same time. They share run alone. A new value
+// that is received for a parameter with nowatch restarts no watch.
 type Res struct {
 	traits.Base
 	traits.Edgeable
@@ -42,10 +44,12 @@ type Res struct {
 	init *engine.Init
 	run  *running
 
+	// The command line. Everything in it can be read by each user of the machine.
 	Cmd   string   `yaml:"cmd" lang:"cmd" doc:"The command; the name when absent. Without shell and args it is split into words, with quotes and backslashes as in a shell, and nothing else is expanded." mgmt:"identity,nowatch,nosecret=env|stdin"`
 	Args  []string `yaml:"args" lang:"args" doc:"Arguments, each passed as it is. With them cmd is the program alone, spaces and all; with shell they are $1, $2 and so on." mgmt:"param,nowatch,nosecret=env|stdin"`
 	Shell string   `yaml:"shell" lang:"shell" doc:"A shell that runs cmd, with -c." mgmt:"param,nowatch,nosecret=env|stdin"`
 
+	// The surroundings of all commands of the resource.
 	Cwd     string            `yaml:"cwd" lang:"cwd" doc:"The folder to run in, / when absent." mgmt:"param,nowatch"`
 	Env     map[string]string `yaml:"env" lang:"env" doc:"The environment of all commands of this resource. Besides it there is only PATH. It is a place for secrets: unlike arguments, others can't see it." mgmt:"param"`
 	Stdin   string            `yaml:"stdin" lang:"stdin" doc:"What cmd reads from its standard input; nothing when absent. It is a place for secrets, too." mgmt:"param,nowatch"`
@@ -57,6 +61,7 @@ type Res struct {
 
 	RefreshOnly bool `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
 
+	// The conditions, and the commands that ask them. Only these are run under noop.
 	Creates        string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
 	IfCmd          string   `yaml:"ifcmd" lang:"ifcmd" doc:"Run only if this command ends with exit status 0. It is run to look, also under noop." mgmt:"param,nowatch,nosecret=env"`
 	IfCwd          string   `yaml:"ifcwd" lang:"ifcwd" doc:"The folder to run ifcmd in." mgmt:"param,nowatch"`
@@ -72,11 +77,14 @@ type Res struct {
 	DoneCwd   string `yaml:"donecwd" lang:"donecwd" doc:"The folder to run donecmd in." mgmt:"param,nowatch"`
 	DoneShell string `yaml:"doneshell" lang:"doneshell" doc:"A shell that runs donecmd." mgmt:"param,nowatch,nosecret=env"`
 
+	// The sources of events. Each event asks for a run.
 	WatchCmd   string   `yaml:"watchcmd" lang:"watchcmd" doc:"A command that runs all the time; each line that it prints is an event. Its end is a failure of the watch." mgmt:"param,nosecret=env"`
 	WatchCwd   string   `yaml:"watchcwd" lang:"watchcwd" doc:"The folder to run watchcmd in." mgmt:"param"`
 	WatchShell string   `yaml:"watchshell" lang:"watchshell" doc:"A shell that runs watchcmd." mgmt:"param,nosecret=env"`
 	WatchFiles []string `yaml:"watchfiles" lang:"watchfiles" doc:"Paths to watch; each change is an event. Of a folder, its direct content is watched too, but nothing further below." mgmt:"param"`
 
+	// The form of the values that are sent, and the values for the time before the
+	// first run.
 	Trim       bool    `yaml:"trim" lang:"trim" doc:"Send the output without blanks and newlines at its ends, as a receiver of a name or a number wants it." mgmt:"param,nowatch"`
 	SendOutput *string `yaml:"send_output" lang:"send_output" doc:"The output that is sent as long as there was no run from which to send." mgmt:"param,nowatch"`
 	SendStdout *string `yaml:"send_stdout" lang:"send_stdout" doc:"As send_output, for stdout." mgmt:"param,nowatch"`
@@ -90,10 +98,12 @@ type Sends struct {
 	Stderr string `yaml:"stderr" lang:"stderr" doc:"The standard error of the command."`
 }
 
-// running is what one instance knows of its own runs.
+// running is what one instance knows of its own runs. It begins anew with each
+// instance, so a changed exec without conditions runs once. events and armed belong
+// to Watch, all else to CheckApply; events is read by both.
 type running struct {
 	events atomic.Uint64 // counted by Watch
-	taken  uint64        // of them, those that a successful run has answered
+	taken  uint64        // the events that a successful run has answered
 	stamp  string        // of watchfiles, before the last successful run
 	done   bool          // there was a successful run
 	unkept *lastRun      // of the last successful run, as long as it can't be written down
@@ -103,7 +113,8 @@ type running struct {
 // Default returns a resource with the default grace.
 func (x *Res) Default() engine.Res { return &Res{Grace: defaultGrace} }
 
-// Validate says everything that is wrong.
+// Validate returns all faults at once. It looks at no file, so a command that does
+// not exist fails only when it is run.
 func (x *Res) Validate() error {
 	var errs []error
 	for _, c := range x.commands() {
@@ -122,6 +133,7 @@ func (x *Res) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Relative paths are refused, for there is no folder that they could be relative to.
 func (x *Res) validatePaths() []error {
 	var errs []error
 	check := func(key string, paths ...string) {
@@ -139,6 +151,7 @@ func (x *Res) validatePaths() []error {
 	return errs
 }
 
+// The values of variables may be secrets, so an error names the key alone.
 func (x *Res) validateRest() []error {
 	var errs []error
 	for k, v := range x.Env {
@@ -164,17 +177,21 @@ func (x *Res) validateRest() []error {
 	return errs
 }
 
-// Init keeps the handle. A new instance has not run.
+// Init keeps the handle. A new instance has not run. It starts nothing, and reads
+// nothing: the record of the last run is read by the first look.
 func (x *Res) Init(init *engine.Init) error {
 	x.init, x.run = init, &running{}
 	return nil
 }
 
-// Cleanup has nothing to release: commands end with the method that ran them.
+// Cleanup has nothing to release: commands end with the method that ran them. The
+// record of the last run stays in VarDir for the next instance.
 func (x *Res) Cleanup() error { return nil }
 
-// Cmp compares the parameters.
+// Cmp compares the parameters. A difference makes a new instance, which counts as
+// never run, while last.json is still there for its output.
 func (x *Res) Cmp(r engine.Res) error { return engine.CmpFields(x, r) }
 
-// Sends returns the type of what is sent.
+// Sends returns an empty value of the type that is sent. The engine reads its fields
+// to check the graph's edges.
 func (x *Res) Sends() any { return &Sends{} }

@@ -11,22 +11,26 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
 
-// lastRun is what is kept of the last successful run, so that its output can be
-// sent also when nothing has to run, and mtimes can be compared.
+// lastRun is the record of the last successful run. By it the output can be sent also when nothing has to run, and mtimes can be compared.
 type lastRun struct {
-	Output []byte               `json:"output"` // bytes: JSON would mend what is not UTF-8
+	Output []byte               `json:"output"` // bytes, since JSON would alter text that is not UTF-8
 	Stdout []byte               `json:"stdout"`
 	Stderr []byte               `json:"stderr"`
 	Mtimes map[string]time.Time `json:"mtimes,omitempty"`
 	Cut    bool                 `json:"cut,omitempty"` // it printed more than is kept, and none of it is
 }
 
-// outputMax is how much of the output of a command the host keeps.
+// outputMax is how much of the output of a command the host keeps. It is 1 MiB of
+// each stream.
 const outputMax schema.Size = 1 << 20
 
+// lastFile is the name of the record in VarDir. Only the user of the program can
+// read it, for an output can be secret.
 const lastFile = "last.json"
 
-// loadLast returns nil when there was no run yet. An unreadable record counts as missing.
+// loadLast returns nil when there was no run yet. An unreadable record counts as
+// missing. A lost record costs one more run at most, and stopping for it would cost
+// more; so the loss is logged only.
 func (x *Res) loadLast() *lastRun {
 	if x.run.unkept != nil {
 		return x.run.unkept
@@ -56,6 +60,8 @@ func (x *Res) keepLast(last *lastRun) {
 	}
 }
 
+// saveLast replaces the record at once, so a crash leaves the old one or the new
+// one. It does not wait for the disk: a lost record costs one run.
 func (x *Res) saveLast(last *lastRun) error {
 	data, err := json.Marshal(last)
 	if err != nil {
@@ -64,8 +70,10 @@ func (x *Res) saveLast(last *lastRun) error {
 	return private.Write(x.init, lastFile, data, false)
 }
 
-// send sends the output of the last run. An exec that has never run, because its conditions never
-// let it, sends only the values that it was given for that.
+// send sends the output of the last run. An exec that has never run, because its
+// conditions never let it, sends only the values that it was given for that. An
+// output that was cut is refused only if another resource receives it. That error is
+// a verdict: another try would print as much again.
 func (x *Res) send(last *lastRun) error {
 	switch {
 	case last == nil:
@@ -78,7 +86,7 @@ func (x *Res) send(last *lastRun) error {
 	return x.init.Send(&Sends{Output: x.sent(last.Output), Stdout: x.sent(last.Stdout), Stderr: x.sent(last.Stderr)})
 }
 
-// sent returns what is sent of an output.
+// sent returns an output as it is sent. Bytes that are not UTF-8 pass as they are.
 func (x *Res) sent(printed []byte) string {
 	if x.Trim {
 		printed = bytes.TrimSpace(printed)

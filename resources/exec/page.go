@@ -1,6 +1,7 @@
 package exec
 
-// Doc describes the kind.
+// Doc describes the kind. The reference page of the kind is made from it and from
+// the doc tags of Res.
 func (x *Res) Doc() string {
 	return "Runs a command when its conditions say so.\n" + `
     resources:

@@ -15,13 +15,16 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
-// step is one of the commands of an exec.
+// step is one of the commands of an exec. It is made from the parameters at each
+// use, so a received value counts at once. Only cmd has arguments and an input.
 type step struct {
 	what, line, shell, cwd string // what is the key of the parameter
 	args                   []string
 	stdin                  string
 }
 
+// mainCommand is cmd, which is the name where the graph does not say it. Only it
+// reads stdin.
 func (x *Res) mainCommand() step {
 	c := step{what: "cmd", line: x.Cmd, shell: x.Shell, cwd: x.Cwd, args: x.Args, stdin: x.Stdin}
 	if c.line == "" {
@@ -46,11 +49,15 @@ func (x *Res) watchCommand() step {
 	return step{what: "watchcmd", line: x.WatchCmd, shell: x.WatchShell, cwd: x.WatchCwd}
 }
 
+// commands are all commands; a command that is not given has an empty line.
+// Checks and edges go through this list, so that no command is forgotten.
 func (x *Res) commands() []step {
 	return []step{x.mainCommand(), x.ifCommand(), x.nifCommand(), x.doneCommand(), x.watchCommand()}
 }
 
-// argv returns the argument list.
+// argv returns the argument list. With a shell the arguments begin at $1, so $0 is
+// the shell's own name. Without a shell and arguments the line is split by quotes
+// alone. An error is about the text, so Validate can call it.
 func (c step) argv() ([]string, error) {
 	switch {
 	case strings.TrimSpace(c.line) == "":
@@ -71,7 +78,9 @@ func (c step) argv() ([]string, error) {
 	return words, err
 }
 
-// environ returns the environment of all commands, sorted.
+// environ returns the environment of all commands, sorted. It has PATH unless the
+// graph gives one, and nothing of the program's own environment: that may have
+// secrets, and differs between a terminal and a service.
 func (x *Res) environ() []string {
 	env := make([]string, 0, len(x.Env)+1)
 	if _, ok := x.Env["PATH"]; !ok {
@@ -83,7 +92,8 @@ func (x *Res) environ() []string {
 	return env
 }
 
-// hostCommand makes what the host runs.
+// hostCommand returns the command for the host. It takes user, group, signal and grace from
+// the resource: all commands of one exec have the same.
 func (x *Res) hostCommand(c step) (engine.Command, error) {
 	argv, err := c.argv()
 	if err != nil {
@@ -95,8 +105,9 @@ func (x *Res) hostCommand(c step) (engine.Command, error) {
 	}, nil
 }
 
-// runCommand runs one command to its end or to the timeout. An exit status is not an error, a
-// signal is. stderr may be nil.
+// runCommand runs one command to its end or to the timeout. An exit status is not an
+// error, a signal is. stderr may be nil. ctx ends it as the timeout does: with the
+// signal, and with SIGKILL for all its descendants after the grace.
 func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*engine.Result, error) {
 	hc, err := x.hostCommand(c)
 	if err != nil {
@@ -119,7 +130,10 @@ func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*eng
 	return res, nil
 }
 
-// apply runs cmd and donecmd, and looks at the file that it should have created.
+// apply runs cmd and donecmd, and looks at the file that it should have created. The
+// result is what loadLast finds later. A missing file after the run is a verdict,
+// since the command believes itself successful. An output of more than outputMax is
+// kept as cut, and not in part.
 func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 	clock := engine.ClockOf(x.init.Host)
 	start := clock.Now()
@@ -148,7 +162,9 @@ func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 	return &lastRun{Output: res.Output, Stdout: res.Stdout, Stderr: res.Stderr}, nil
 }
 
-// mustRun runs a command that has to end with exit status 0.
+// mustRun runs a command that has to end with exit status 0. A failure has the last
+// lines of standard error in it, or of standard output where there are none. The
+// failure is a verdict: the command has spoken, and was not only cut off.
 func (x *Res) mustRun(ctx context.Context, c step) (*engine.Result, error) {
 	var t command.Tail
 	res, err := x.runCommand(ctx, c, t.Add)
@@ -178,8 +194,9 @@ func (x *Res) withTail(err error, t *command.Tail) error {
 	}
 }
 
-// unsaid returns the output of a command without its input: the values of variables but PATH, and
-// the text that it read.
+// unsaid returns the output of a command without its input: the values of variables
+// but PATH, and the text that it read. Values shorter than MinHidden would hit many
+// words by chance, and are not looked for.
 func (x *Res) unsaid(text string) string {
 	hidden := secrets.Texts{Least: command.MinHidden}
 	for name, value := range x.Env {

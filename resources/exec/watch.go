@@ -11,8 +11,9 @@ import (
 )
 
 // Watch gives an event for each change of a watched path and for each line that
-// watchcmd prints. The command is ended, with its descendants, before Watch
-// returns. What CheckApply refuses to run is not watched either.
+// watchcmd prints. The command is ended, with its descendants, before Watch returns.
+// What CheckApply refuses to run is not watched either. It owns watchcmd and both
+// subscriptions, which end with it. Running is called once all of them stand. It returns nil at the end of ctx. The end of watchcmd is an error, after which the engine starts the watch again.
 func (x *Res) Watch(ctx context.Context) error {
 	if x.refuseSecrets() != nil || len(x.WatchFiles) == 0 && len(x.statePaths()) == 0 && x.WatchCmd == "" {
 		return watches.Idle(ctx, x.init)
@@ -62,7 +63,8 @@ func (x *Res) happened(c engine.Cause) {
 	x.init.Event()
 }
 
-// statePaths are the paths that conditions look at.
+// statePaths are the paths that conditions look at. An event of them asks for
+// another look and not for a run, unlike those of watchfiles.
 func (x *Res) statePaths() []string {
 	if x.Creates == "" {
 		return x.Mtimes
@@ -70,6 +72,8 @@ func (x *Res) statePaths() []string {
 	return append(slices.Clone(x.Mtimes), x.Creates)
 }
 
+// No paths give a subscription that is always silent, so the loop needs no special
+// case.
 func (x *Res) subscribe(ctx context.Context, paths []string) (engine.Subscription, error) {
 	if len(paths) == 0 {
 		return noSubscription{}, nil
