@@ -29,6 +29,7 @@ var risen = map[string]float64{
 	"integration/soak":                  15.0,
 	"internal/unix":                     15.0,
 	"packaging/repository":              15.0,
+	"resources/account":                 15.0,
 	"resources/all":                     15.0,
 	"resources/archived":                12.0,
 	"resources/cron":                    15.0,

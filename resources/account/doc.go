@@ -6,5 +6,5 @@
 //
 //   - A parameter that is not given is left as it is.
 //   - All resources of one folder share one look at the databases, until these change.
-//   - What a backend lacks is an error before anything is altered.
+//   - A function that a backend lacks is an error before anything is altered.
 package account

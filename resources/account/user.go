@@ -16,7 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// What groups and expiry may say.
+// The words of membership and of expiry.
 const (
 	groupsInclusive = "inclusive"
 	groupsMinimum   = "minimum"
@@ -45,7 +45,9 @@ var (
 	_ engine.DescribedRes   = (*UserRes)(nil)
 )
 
-// UserRes is a user of the machine. Its name is that of the user.
+// UserRes is a user of the machine. Its name is that of the user. The reactor owns
+// an instance. The engine may hand it to another user of the same GroupKey, whose
+// CheckApplyBatch checks it.
 type UserRes struct {
 	traits.Base
 	traits.Edgeable
@@ -56,6 +58,8 @@ type UserRes struct {
 	traits.Sendable
 	accountBase
 
+	// These fields are the user's own state. A field that is empty or nil is left as
+	// it is on the machine.
 	State    string        `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether there is such a user."`
 	UID      *int          `yaml:"uid" lang:"uid" mgmt:"min=0,max=4294967294" doc:"The number; for a new user a free one if absent."`
 	GID      *int          `yaml:"gid" lang:"gid" mgmt:"min=0,max=4294967294" doc:"The number of the primary group, which has to be there."`
@@ -70,6 +74,8 @@ type UserRes struct {
 	MaxAge   *int          `yaml:"password_max_age" lang:"password_max_age" mgmt:"min=0" doc:"After how many days a password has to be changed."`
 	WarnDays *int          `yaml:"password_warn_days" lang:"password_warn_days" mgmt:"min=0" doc:"How many days before that it is warned of."`
 
+	// These parameters say how the state is reached and compared. A change of one
+	// alters no user by itself.
 	Membership string `yaml:"membership" lang:"membership" mgmt:"param,enum=inclusive|minimum" doc:"Whether groups are all groups but the primary one (inclusive), or only the groups that the user must be in (minimum)."`
 	ManageHome bool   `yaml:"managehome" lang:"managehome" mgmt:"param" doc:"Keep the home folder there: made if it is missing, moved when its path changes, removed together with the user."`
 	System     bool   `yaml:"system" lang:"system" mgmt:"param" doc:"A new user is one of the system: the number comes from another range."`
@@ -90,20 +96,24 @@ func (r *UserRes) Default() engine.Res {
 	return &UserRes{State: Exists, Membership: groupsMinimum, accountBase: accountBase{virtualkind.Of(r.VirtualKind())}}
 }
 
-// Backends returns the names of all that can do it.
+// Backends returns the names of all backends of the module user.
 func (r *UserRes) Backends() []string { return r.BackendNames("user") }
 
-// Backend names the one that is used.
+// Backend names the backend that is asked for; empty if the engine may choose.
 func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
 
+// absent reports whether the user is to go. State may be empty, which means to stay.
 func (r *UserRes) absent() bool { return r.State == Absent }
 
+// where says to a backend which system is meant.
 func (r *UserRes) where() backends.Where { return backends.Where{Root: accountRoot(r.Root)} }
 
 // inclusive reports whether the user is to be in no other groups.
 func (r *UserRes) inclusive() bool { return r.Membership == groupsInclusive }
 
-// Needs returns what has to be called for such a user.
+// Needs returns the names of the functions that a backend has to have for such a
+// user. A state that is received is not known yet, so then only reading is asked
+// for.
 func (r *UserRes) Needs() []string {
 	if virtualkind.Coming(r, "state") {
 		return accountNeeds(r.Root, backends.GetUsers.Name())
@@ -114,7 +124,9 @@ func (r *UserRes) Needs() []string {
 	return accountNeeds(r.Root, backends.GetUsers.Name(), backends.AddUser.Name(), backends.ChangeUser.Name())
 }
 
-// Validate checks the parameters.
+// Validate checks the parameters. It reads no database, and returns all faults at
+// once. The password has to be a hash: a password in clear would be stored as one,
+// and readable in shadow. An error does not show it.
 func (r *UserRes) Validate() error {
 	errs := accountRules(r.Name(), r.State, r.Root)
 	check := func(field, text string, rule func(string) error) {
@@ -150,18 +162,22 @@ func (r *UserRes) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckMachine says what the backend of a machine can't do.
+// CheckMachine returns an error for each function that the backend of a machine
+// lacks. It is asked before the first run, and by validate for another machine's
+// facts.
 func (r *UserRes) CheckMachine(m engine.Machine) error { return r.Check("user", r, m) }
 
 // Cmp compares the parameters, and the backends to choose from.
 func (r *UserRes) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
-// Sends returns the type of what is sent.
+// Sends returns an empty value of the type that is sent.
 func (r *UserRes) Sends() any { return &UserSends{} }
 
 // Watch tells of each change of the databases, and of the home folder if that is managed.
 func (r *UserRes) Watch(ctx context.Context) error { return r.WatchBy(ctx, "user", r, nil) }
 
+// Follow subscribes for WatchBy. It is called again when another backend is chosen.
+// The home folder that the user has at that time is watched, until the next call.
 func (r *UserRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	if !r.ManageHome || r.absent() {
 		return r.subscribe(ctx, c, r.Root)
@@ -174,6 +190,8 @@ func (r *UserRes) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 }
 
 // homeNow is the home folder that the user has, or that a new one is likely to get.
+// A failure is not told: then a place is watched that may be the wrong one, and
+// CheckApply finds the failure.
 func (r *UserRes) homeNow(ctx context.Context) string {
 	if m, err := r.Open(ctx, "user", r.Backend()); err == nil {
 		defer m.Close()
@@ -210,7 +228,8 @@ sends its numbers, home and shell.`
 
 var _ virtual.UsingRes = (*UserRes)(nil)
 
-// Uses says what a user needs.
+// Uses says what a user needs. The reference page shows by it which backend can do
+// what.
 func (r *UserRes) Uses() []virtual.Use {
 	return []virtual.Use{
 		virtualkind.Use("state: exists", &UserRes{}), virtualkind.Use("state: absent", &UserRes{State: Absent}),

@@ -9,21 +9,24 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
 
-// accountTries is how often a user or group is looked at, and made right, at most, while
-// others change the databases.
+// accountTries is how often a user or group is looked at, and made right, at most,
+// while others change the databases. So a program that rewrites a database without
+// end makes a failure, and not a loop.
 const accountTries = 5
 
 // errGone is about a user who was made and is not there: another program has removed him at once.
 var errGone = errors.New("it was made, and is not in the database: is that written by another program, again and again?")
 
-// inAccounts is a user, or a group, in a batch.
+// inAccounts is a user, or a group, in a batch; T is the record of one in the
+// databases.
 type inAccounts[T any] interface {
 	Name() string
 	absent() bool
 	send(info *T) error
 }
 
-// accountBatch is what one look at all users, or groups, of a system has shown.
+// accountBatch checks several users, or groups, of a system by one look. It lives
+// for one CheckApplyBatch, and only that goroutine uses it.
 type accountBatch[T any] struct {
 	root   string
 	clock  engine.Clock
@@ -36,7 +39,8 @@ type accountBatch[T any] struct {
 	named map[string]*T
 }
 
-// look reads the databases, each once at most.
+// look reads the databases, each once at most. The print is taken first: a change
+// during the reading then counts as one after it, and costs one more look at most.
 func (a *accountBatch[T]) look(ctx context.Context) (err error) {
 	a.print = backends.PrintOf(a.root, a.clock.Now())
 	shared, _ := a.shared.(*accountsSeen[T])
@@ -51,8 +55,10 @@ func (a *accountBatch[T]) look(ctx context.Context) (err error) {
 	return err
 }
 
-// checkApply checks all members with one look, makes each of them right, and has those send
-// that are there then.
+// checkApply checks all members with one look, makes each of them right, and has
+// those send that are there then. Numbers that the system has chosen are known only
+// after a second look, so that is made if anything was altered. A failed second look
+// fails the members that have something to send.
 func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	if err := a.look(ctx); err != nil {
 		return virtualkind.FailAll(len(members), err)
@@ -81,8 +87,9 @@ func (a *accountBatch[T]) checkApply(ctx context.Context, apply bool, members []
 	return out
 }
 
-// settle makes one right. A failure while others changed the databases says nothing of their
-// present state: then it is looked again.
+// settle makes one right. A failure while others changed the databases says nothing
+// of their present state: then it is looked again. It returns the last failure after
+// accountTries looks.
 func (a *accountBatch[T]) settle(ctx context.Context, one engine.Res, apply bool) (o engine.Outcome) {
 	for range accountTries {
 		o.OK, o.Err = a.check(ctx, one, a.named[one.Name()], apply)

@@ -19,7 +19,8 @@ import (
 // databases.
 func (r *UserRes) GroupKey() string { return r.Backend() + "\x00" + accountRoot(r.Root) }
 
-// CheckApply compares the user with the wanted one, and makes it so.
+// CheckApply compares the user with the wanted one, and makes it so. It is a batch
+// of one member, so there is one way to check a user.
 func (r *UserRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	o := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
 	return o.OK, o.Err
@@ -30,13 +31,17 @@ func (r *UserRes) Shared() (string, func(context.Context, engine.Host) (engine.S
 	return withAccounts[backends.UserInfo](r.GroupKey())
 }
 
-// users is what users that are looked at together share.
+// users is shared by the users that are looked at together. It lives for one batch,
+// and is not safe for concurrent use.
 type users struct {
 	module *virtual.Module
 	groups map[string]int // the numbers by name; nil until one is asked for
 }
 
-// CheckApplyBatch checks users of one system with one look, and makes each of them right.
+// CheckApplyBatch checks users of one system with one look, and makes each of them
+// right. The outcomes are in the order of the members. A failure of one leaves the
+// others alone; a backend that cannot be opened fails all of them. Each new look at
+// the users forgets the numbers of the groups too.
 func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	m, err := r.Open(ctx, "user", r.Backend())
 	if err != nil {
@@ -58,12 +63,14 @@ func (r *UserRes) CheckApplyBatch(ctx context.Context, apply bool, members []eng
 	return a.checkApply(ctx, apply, members)
 }
 
-// send sends what is known of the user.
+// send sends the facts of the user. The batch calls it after the last look, also if nothing was altered.
 func (r *UserRes) send(info *backends.UserInfo) error {
 	return r.Handle().Send(&UserSends{info.UID, info.GID, info.Home, info.Shell})
 }
 
-// checkApply makes one user right, who is as info says; nil for not there.
+// checkApply makes one user right, who is as info says; nil for not there. It
+// reports the changes before it makes them, under noop too. A user who goes takes
+// his home folder with him only under managehome.
 func (r *UserRes) checkApply(ctx context.Context, seen *users, info *backends.UserInfo, apply bool) (bool, error) {
 	if err := seen.module.Needs(r.Needs()...); err != nil {
 		return false, err // it can't do that since the facts have changed
@@ -96,6 +103,8 @@ func (r *UserRes) checkApply(ctx context.Context, seen *users, info *backends.Us
 	return r.change(ctx, seen, info, apply)
 }
 
+// change compares a user who is there with the wanted one, reports the differences,
+// and sets them by one call if apply says so.
 func (r *UserRes) change(ctx context.Context, seen *users, info *backends.UserInfo, apply bool) (bool, error) {
 	d, err := r.differs(ctx, seen, info)
 	if err == nil {
@@ -117,6 +126,7 @@ func (r *UserRes) change(ctx context.Context, seen *users, info *backends.UserIn
 }
 
 // addArgs are the arguments that make the user with all wanted attributes.
+// Attributes that are not given stay nil, for which the tool takes its own defaults.
 func (r *UserRes) addArgs() backends.AddArgs {
 	args := backends.AddArgs{
 		Name: r.Name(), System: r.System, CreateHome: r.ManageHome, UserGroup: true, Where: r.where(),
@@ -153,18 +163,23 @@ func (r *UserRes) expires() *string {
 	return &r.Expiry
 }
 
-// userDiff is what differs, and what has to be set.
+// userDiff has the differences of a user for the report, and the same as attributes
+// that have to be set. Both are filled together, so that the report tells what is
+// done.
 type userDiff struct {
 	changes []engine.Change
 	to      backends.Attributes
 	home    bool // the home folder has to be made, or moved
 }
 
+// add notes a difference for the report; a secret in it is redacted by its type.
 func (d *userDiff) add(field string, from, to any) {
 	d.changes = append(d.changes, engine.Change{Field: field, From: from, To: to})
 }
 
-// differs compares all that is said.
+// differs compares all that is said. It asks the databases for the groups only if
+// the primary group is given by its name. The result has only fields that differ, so
+// the tool is given nothing else.
 func (r *UserRes) differs(ctx context.Context, seen *users, info *backends.UserInfo) (*userDiff, error) {
 	d := &userDiff{to: backends.Attributes{Unique: !r.AllowDup}}
 	if r.UID != nil && *r.UID != info.UID {
@@ -195,8 +210,9 @@ func (r *UserRes) differs(ctx context.Context, seen *users, info *backends.UserI
 	return d, r.secretsDiffer(info, d)
 }
 
-// homeDiffers looks whether the managed home folder is there. A home that is to be elsewhere is
-// moved when that is set.
+// homeDiffers looks whether the managed home folder is there. A home that is to be
+// elsewhere is moved when that is set. It looks whether there is anything at the
+// path, and not to whom that belongs.
 func (r *UserRes) homeDiffers(info *backends.UserInfo, d *userDiff) error {
 	if !r.ManageHome {
 		return nil
@@ -243,7 +259,8 @@ func (u *users) gid(ctx context.Context, r *UserRes) (int, bool, error) {
 	return gid, ok, nil
 }
 
-// readGroups reads the groups, once.
+// readGroups reads the groups, once. It goes by the module group, whose backend may
+// be another one than that of the users.
 func (u *users) readGroups(ctx context.Context, r *UserRes) error {
 	if u.groups != nil {
 		return nil
@@ -292,7 +309,8 @@ func (u *users) canSet(ctx context.Context, r *UserRes, to *backends.Attributes,
 	return nil
 }
 
-// groupsDiffer compares the other groups.
+// groupsDiffer compares the other groups. With membership minimum only missing
+// groups are added; the primary group counts as such a group that is there.
 func (r *UserRes) groupsDiffer(info *backends.UserInfo, d *userDiff) {
 	if r.Groups == nil || len(r.Groups) == 0 && !r.inclusive() {
 		return
@@ -316,7 +334,9 @@ func (r *UserRes) groupsDiffer(info *backends.UserInfo, d *userDiff) {
 	d.add("groups", virtualkind.Texts(info.Groups), virtualkind.Texts(want))
 }
 
-// secretsDiffer compares what shadow has, which only root can read.
+// secretsDiffer compares what shadow has, which only root can read. Without root
+// these fields are nil in info. That is an error rather than a difference, for it
+// would be set again and again.
 func (r *UserRes) secretsDiffer(info *backends.UserInfo, d *userDiff) error {
 	expires := r.expires()
 	managed := !r.Password.IsZero() || expires != nil || r.MinAge != nil || r.MaxAge != nil || r.WarnDays != nil
@@ -356,6 +376,7 @@ func (r *UserRes) secretsDiffer(info *backends.UserInfo, d *userDiff) error {
 	return nil
 }
 
+// expiryText writes a day as the parameter does: an empty one means never.
 func expiryText(day string) string {
 	if day == "" {
 		return expiryNever

@@ -14,7 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Read returns the user as he is; one who is not there is absent.
+// Read returns the user as he is; one who is not there is absent. It alters nothing.
+// Without root the fields of shadow are left empty.
 func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.Open(ctx, "user", r.Backend())
 	if err != nil {
@@ -31,7 +32,8 @@ func (r *UserRes) Read(ctx context.Context) (engine.Res, error) {
 	return r.as(&info), nil
 }
 
-// like returns another user of the same system, of whom nothing else is known.
+// like returns another user of the same system, of whom nothing else is known. Root
+// is kept, as it is a part of the identity.
 func (r *UserRes) like(name, state string) *UserRes {
 	is := r.Default().(*UserRes)
 	is.State, is.Root = state, r.Root
@@ -40,7 +42,8 @@ func (r *UserRes) like(name, state string) *UserRes {
 	return is
 }
 
-// List yields all users of the databases.
+// List yields all users of the databases. They are read at once, when the first one
+// is asked for. Users of a directory service are not among them.
 func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	open := func() (*virtual.Module, error) { return r.Open(ctx, "user", r.Backend()) }
 	return sharedOf(open, r.as, func(m *virtual.Module) ([]backends.UserInfo, error) {
@@ -49,7 +52,9 @@ func (r *UserRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	})
 }
 
-// as makes a resource of the facts of a user. The primary group is shown as this resource names it.
+// as makes a resource of the facts of a user. The primary group is shown as this
+// resource names it. An expiry that is never is shown in the word that this resource
+// uses, so that it does not look like a difference.
 func (r *UserRes) as(info *backends.UserInfo) engine.Res {
 	is := r.like(info.Name, Exists)
 	is.UID, is.GID, is.Groups, is.Membership = &info.UID, &info.GID, info.Groups, groupsInclusive
@@ -73,8 +78,11 @@ func (r *UserRes) as(info *backends.UserInfo) engine.Res {
 	return is
 }
 
-// Reversed returns the resource that brings back the user as he was, as far as this resource
-// manages him. A new user is removed; his home, in which there may be others' work by now, is left.
+// Reversed returns the resource that brings back the user as he was, as far as this
+// resource manages him. A new user is removed; his home, in which there may be
+// others' work by now, is left. before is the result of Read from before the first
+// change. A home folder that was removed with its user cannot come back, so that is
+// refused.
 func (r *UserRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := r.like(r.Name(), Absent)
 	was, ok := before.(*UserRes)
@@ -135,11 +143,13 @@ func (r *UserRes) goBack(undo, was *UserRes) {
 	}
 }
 
-// Leaving reports whether the user is to be absent.
+// Leaving reports whether the user is to be absent. Edges that were made by
+// themselves are turned around then.
 func (r *UserRes) Leaving() bool { return r.absent() }
 
-// UIDs names the user, and his number if it is said. One of another system is nothing
-// that others could mean.
+// UIDs names the user, and his number if it is said. One of another system is
+// nothing that others could mean. A file may name its owner by the number, so both
+// are told.
 func (r *UserRes) UIDs() []engine.ResUID {
 	if accountRoot(r.Root) != "" {
 		return nil
@@ -151,7 +161,7 @@ func (r *UserRes) UIDs() []engine.ResUID {
 	return uids
 }
 
-// Clashes refuses two users that want one number.
+// Clashes refuses two users that want one number. The engine asks about two that share a UID, so both are of this machine, and share the name or the number. A shared number is fine if one of them allows it.
 func (r *UserRes) Clashes(other engine.Res) error {
 	o, ok := other.(*UserRes)
 	if !ok || r.absent() || o.absent() || r.UID == nil || o.UID == nil || *r.UID != *o.UID || r.AllowDup || o.AllowDup {

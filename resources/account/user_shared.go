@@ -17,18 +17,19 @@ type accountsSeen[T any] struct {
 	named map[string]*T
 }
 
-// withAccounts opens the shared state of all users, or groups, of a key.
+// withAccounts opens the shared state of all users, or groups, of a key. Users and
+// groups have different keys, as their backends and records differ.
 func withAccounts[T any](key string) (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return key, func(context.Context, engine.Host) (engine.Shared, error) { return &accountsSeen[T]{}, nil }
 }
 
-// Begin has nothing to do.
+// Begin has nothing to do: the first look reads.
 func (*accountsSeen[T]) Begin() {}
 
 // Forget has the databases be read again.
 func (s *accountsSeen[T]) Forget() { s.End() }
 
-// End forgets: nobody asks until something happens.
+// End forgets the accounts, for which no vertex asks until something happens. The engine calls it when no vertex of the key is dirty or runs any more, so the memory is given back.
 func (s *accountsSeen[T]) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,8 +39,9 @@ func (s *accountsSeen[T]) End() {
 // Close has nothing to release.
 func (*accountsSeen[T]) Close() error { return nil }
 
-// look returns the accounts, read if they are not known any more. No caller alters them. Without a
-// receiver it is always read.
+// look returns the accounts, read if they are not known any more. No caller alters
+// them. Without a receiver it is always read. It holds the lock during the reading,
+// so that several callers wait for one reading rather than read each by itself.
 func (s *accountsSeen[T]) look(root string, clock engine.Clock, read func() (map[string]*T, error)) (map[string]*T, error) {
 	if s == nil {
 		return read()
