@@ -89,6 +89,9 @@ func plainMap(m traits.Mapper) (any, error) {
 // errNoText is the error of a value in the middle of a text that is none.
 var errNoText = errors.New("inside a text an expression must be text, a number or true or false")
 
+// joinHint says how a list becomes text.
+const joinHint = ": write .join(\", \") behind it"
+
 // AsText returns a value as it stands inside a text. A list, a map and a missing value do not.
 func AsText(v any) (string, error) {
 	switch v := v.(type) {
@@ -105,7 +108,7 @@ func AsText(v any) (string, error) {
 	case nil:
 		return "", fmt.Errorf("%w, not null", errNoText)
 	case []any:
-		return "", fmt.Errorf("%w, not a list: write .join(\", \") behind it", errNoText)
+		return "", fmt.Errorf("%w, not a list%s", errNoText, joinHint)
 	case map[string]any:
 		return "", fmt.Errorf("%w, not a map", errNoText)
 	}

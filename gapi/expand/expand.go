@@ -16,6 +16,8 @@ type Document struct {
 	Dir  string // what relative paths in it are relative to
 	Src  []byte // for the places of findings inside of scalars
 	Root *schema.Node
+
+	lines []int // the offset of each line in Src, made when a place is asked for
 }
 
 // Bare returns the tree without the keys that a Graph reads, and with its expressions as they are written.
@@ -29,6 +31,9 @@ func (d *Document) Bare() *schema.Node {
 type Options struct {
 	// Facts returns the facts of the machine by name, as engine.Facts.Map gives them. A missing one is not known.
 	Facts func() map[string]any
+
+	// Kind returns the type of the resources of a kind, by its name in lower case. It is nil where the kinds are not known; so is its result.
+	Kind func(name string) *schema.Type
 
 	Vars     []Setting // in the order in which they count: the last one wins
 	VarFiles []string  // files of variables, which count before Vars

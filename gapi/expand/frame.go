@@ -20,7 +20,16 @@ type frame struct {
 // text is a scalar whose expressions are compiled.
 type text struct {
 	pieces []piece
-	bad    bool // it has a fault, which was reported
+	wrong  *schema.Node // stands for the value of a text with a fault, which was reported; else nil
+	at     schema.Pos   // of a single expression; else of the scalar
+}
+
+// single returns the expression that is all of a text, nil for any other text.
+func (t *text) single() *expr.Program {
+	if len(t.pieces) != 1 {
+		return nil
+	}
+	return t.pieces[0].run
 }
 
 // piece is a part of a text: characters, or a program.
@@ -55,10 +64,9 @@ func (f *frame) compile(n *schema.Node) *text {
 func (f *frame) compileNew(n *schema.Node) *text {
 	parts, fault := expr.Split(n.Text)
 	if fault != nil {
-		f.g.fault(n, 0, n.Text, *fault)
-		return &text{bad: true}
+		return &text{wrong: f.g.fault(n, 0, n.Text, *fault)}
 	}
-	t := &text{}
+	t := &text{at: n.Pos}
 	if f.g.escape.IsZero() && strings.Contains(n.Text, expr.Escaped) {
 		f.g.escape = n.Pos
 	}
@@ -70,13 +78,18 @@ func (f *frame) compileNew(n *schema.Node) *text {
 		}
 		run, faults := f.scope.Compile(p.Text)
 		for _, bad := range faults {
-			t.bad = true
-			f.g.fault(n, p.At, p.Text, bad)
+			if wrong := f.g.fault(n, p.At, p.Text, bad); t.wrong == nil {
+				t.wrong = wrong
+			}
 		}
 		if run != nil {
 			f.g.reads(run)
 		}
 		t.pieces = append(t.pieces, piece{run: run, at: p.At, src: p.Text})
+	}
+	if t.single() != nil {
+		p := &t.pieces[0]
+		t.at = f.g.place(n, p.at+leading(p.src))
 	}
 	return t
 }
@@ -94,13 +107,21 @@ func (g *Graph) reads(p *expr.Program) {
 	}
 }
 
-// fault reports a fault of an expression whose source begins at an offset in the text of a node.
-func (g *Graph) fault(n *schema.Node, at int, src string, f expr.Fault) {
-	pos := n.Pos
-	if doc := g.docs[n.Pos.File]; doc != nil {
-		pos = locate(doc.Src, n.Pos, n.Text, min(at+bytesOf(src, f.At), len(n.Text)))
+// place returns the place of an offset in the text of a scalar.
+func (g *Graph) place(n *schema.Node, at int) schema.Pos {
+	doc := g.docs[n.Pos.File]
+	if doc == nil {
+		return n.Pos
 	}
+	return doc.locate(n.Pos, n.Text, min(at, len(n.Text)))
+}
+
+// fault reports a fault of an expression whose source begins at an offset in the text of a node. It returns the node that stands for
+// the value: nothing, at the place of the fault. A later finding at that place is a consequence, and is not told.
+func (g *Graph) fault(n *schema.Node, at int, src string, f expr.Fault) *schema.Node {
+	pos := g.place(n, at+bytesOf(src, f.At))
 	g.add(schema.Diagnostic{Pos: pos, Message: f.Message, Suggestion: f.Suggestion})
+	return &schema.Node{Pos: pos}
 }
 
 // bytesOf returns how many bytes some characters have.
@@ -115,12 +136,13 @@ func bytesOf(src string, chars int) int {
 	return len(src)
 }
 
-// value computes a scalar with expressions, and whether it has a value. A single expression keeps its type; anything else is text.
-func (f *frame) value(n *schema.Node, t *text) (any, bool) {
-	if t.bad {
-		return nil, false
+// value computes a scalar with expressions. Where one has a fault, wrong stands for the value. A single expression keeps its type;
+// anything else is text.
+func (f *frame) value(n *schema.Node, t *text) (v any, wrong *schema.Node) {
+	if t.wrong != nil {
+		return nil, t.wrong
 	}
-	if len(t.pieces) == 1 && t.pieces[0].run != nil {
+	if t.single() != nil {
 		return f.eval(n, &t.pieces[0])
 	}
 	var b strings.Builder
@@ -130,31 +152,30 @@ func (f *frame) value(n *schema.Node, t *text) (any, bool) {
 			b.WriteString(p.chars)
 			continue
 		}
-		v, ok := f.eval(n, p)
-		if !ok {
-			return nil, false
+		v, wrong := f.eval(n, p)
+		if wrong != nil {
+			return nil, wrong
 		}
 		s, err := expr.AsText(v)
 		if err != nil {
-			f.g.fault(n, p.at, p.src, expr.Fault{Message: err.Error(), At: leading(p.src)})
-			return nil, false
+			return nil, f.g.fault(n, p.at, p.src, expr.Fault{Message: err.Error(), At: leading(p.src)})
 		}
 		b.WriteString(s)
 	}
-	return b.String(), true
+	return b.String(), nil
 }
 
 // leading counts the blanks before an expression.
 func leading(src string) int { return len(src) - len(strings.TrimLeft(src, " \t\r\n")) }
 
 // eval computes one expression, and reports its fault at its place.
-func (f *frame) eval(n *schema.Node, p *piece) (any, bool) {
+func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 	if doc := f.g.docs[n.Pos.File]; doc != nil {
 		f.g.dir = doc.Dir
 	}
 	v, err := p.run.Eval(f.names)
 	if err == nil {
-		return v, true
+		return v, nil
 	}
 	fault, ok := errors.AsType[*expr.Fault](err)
 	if !ok {
@@ -163,34 +184,7 @@ func (f *frame) eval(n *schema.Node, p *piece) (any, bool) {
 	if fault.At == 0 {
 		fault.At = leading(p.src)
 	}
-	f.g.fault(n, p.at, p.src, *fault)
-	return nil, false
-}
-
-// check compiles all expressions of a resource: those in it that no turn or condition reaches are checked, too.
-// The key for_each belongs to the scope around, which has compiled it.
-func (f *frame) check(item *schema.Node) {
-	for _, p := range item.Pairs {
-		if p.Key != forEachKey {
-			f.checkNode(p.Value)
-		}
-	}
-}
-
-// checkNode compiles all expressions of a tree.
-func (f *frame) checkNode(n *schema.Node) {
-	switch n.Kind {
-	case schema.NodeString:
-		f.compile(n)
-	case schema.NodeList:
-		for _, item := range n.Items {
-			f.checkNode(item)
-		}
-	case schema.NodeMap:
-		for _, p := range n.Pairs {
-			f.checkNode(p.Value)
-		}
-	}
+	return nil, f.g.fault(n, p.at, p.src, *fault)
 }
 
 // needed computes a value that a resource can't go without. It reports an empty optional as an error, which node leaves out.
@@ -199,8 +193,8 @@ func (f *frame) needed(n *schema.Node, key string) (*schema.Node, bool) {
 	if t == nil {
 		return f.node(n)
 	}
-	v, ok := f.value(n, t)
-	if !ok {
+	v, wrong := f.value(n, t)
+	if wrong != nil {
 		return nil, false
 	}
 	if _, absent := v.(expr.Absent); absent {
@@ -208,11 +202,11 @@ func (f *frame) needed(n *schema.Node, key string) (*schema.Node, bool) {
 		f.g.fault(n, p.at, p.src, expr.Fault{At: leading(p.src), Message: key + " has no value here: write .orValue(...) behind it"})
 		return nil, false
 	}
-	return nodeOf(v, n.Pos), true
+	return nodeOf(v, t.at), true
 }
 
-// node returns a tree with its expressions computed, and whether there is anything. An expression with a fault has no value,
-// nor has an empty optional: the list or the map around it goes without it. A tree without expressions is returned as it is.
+// node returns a tree with its expressions computed, and whether there is anything. For an expression with a fault null stands at the place
+// of that. An empty optional has no value: the list or the map around it goes without it. A tree without expressions is returned as it is.
 func (f *frame) node(n *schema.Node) (*schema.Node, bool) {
 	switch n.Kind {
 	case schema.NodeString:
@@ -220,11 +214,14 @@ func (f *frame) node(n *schema.Node) (*schema.Node, bool) {
 		if t == nil {
 			return n, true
 		}
-		v, ok := f.value(n, t)
-		if _, absent := v.(expr.Absent); !ok || absent {
+		v, wrong := f.value(n, t)
+		if wrong != nil {
+			return wrong, true
+		}
+		if _, absent := v.(expr.Absent); absent {
 			return nil, false
 		}
-		return nodeOf(v, n.Pos), true
+		return nodeOf(v, t.at), true
 	case schema.NodeList:
 		return f.list(n)
 	case schema.NodeMap:

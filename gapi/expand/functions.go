@@ -131,7 +131,7 @@ func numbers(v any) (any, error) {
 
 // evalFault is the finding of an expression that stands in no file: its place is in the expression.
 func evalFault(name, src string, f expr.Fault) schema.Diagnostic {
-	return schema.Diagnostic{Pos: posOf([]byte(src), name, bytesOf(src, f.At)), Message: f.Message, Suggestion: f.Suggestion}
+	return schema.Diagnostic{Pos: (&Document{File: name, Src: []byte(src)}).posOf(bytesOf(src, f.At)), Message: f.Message, Suggestion: f.Suggestion}
 }
 
 // Eval computes one expression as it would stand in a document of this folder. It is called after Start. ok is false where Findings tell

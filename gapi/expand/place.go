@@ -2,6 +2,7 @@ package expand
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,8 +13,9 @@ import (
 // locate returns the place in a source of an offset in the text of a scalar. The scalar begins at a place. Its style may be any,
 // so the text and the source differ by quotes, escapes, folds and indents. The marks of expressions are the same in both: the offset is looked for
 // behind the last mark before it.
-func locate(src []byte, begin schema.Pos, text string, at int) schema.Pos {
-	raw, ok := indexOf(src, begin)
+func (d *Document) locate(begin schema.Pos, text string, at int) schema.Pos {
+	src := d.Src
+	raw, ok := d.indexOf(begin)
 	if !ok {
 		return begin
 	}
@@ -32,9 +34,9 @@ func locate(src []byte, begin schema.Pos, text string, at int) schema.Pos {
 		raw += n + len(expr.Open)
 	}
 	if at == mark {
-		return posOf(src, begin.File, raw-len(expr.Open))
+		return d.posOf(raw - len(expr.Open))
 	}
-	return posOf(src, begin.File, follow(src, raw, text[mark+len(expr.Open):at]))
+	return d.posOf(follow(src, raw, text[mark+len(expr.Open):at]))
 }
 
 // follow returns the offset in a source behind some characters of a scalar, whose first one is at raw.
@@ -89,29 +91,42 @@ func escapeLen(src []byte) int {
 	return min(len(src), map[byte]int{'x': 4, 'u': 6, 'U': 10}[src[1]]|2)
 }
 
-// indexOf returns the offset of a place.
-func indexOf(src []byte, p schema.Pos) (int, bool) {
-	at := 0
-	for range p.Line - 1 {
-		n := bytes.IndexByte(src[at:], '\n')
-		if n < 0 {
-			return 0, false
+// lineAt returns the offset of a line, which counts from 1.
+func (d *Document) lineAt(line int) (int, bool) {
+	if d.lines == nil {
+		d.lines = []int{0}
+		for i, c := range d.Src {
+			if c == '\n' {
+				d.lines = append(d.lines, i+1)
+			}
 		}
-		at += n + 1
 	}
+	if line < 1 || line > len(d.lines) {
+		return 0, false
+	}
+	return d.lines[line-1], true
+}
+
+// indexOf returns the offset of a place.
+func (d *Document) indexOf(p schema.Pos) (int, bool) {
+	at, ok := d.lineAt(int(p.Line))
 	for range p.Col - 1 {
-		if at >= len(src) {
+		if at >= len(d.Src) {
 			return 0, false
 		}
-		_, size := utf8.DecodeRune(src[at:])
+		_, size := utf8.DecodeRune(d.Src[at:])
 		at += size
 	}
-	return at, p.Line > 0
+	return at, ok
 }
 
 // posOf returns the place of an offset.
-func posOf(src []byte, file string, at int) schema.Pos {
-	before := src[:at]
-	start := bytes.LastIndexByte(before, '\n') + 1
-	return schema.Pos{File: file, Line: int32(bytes.Count(before, []byte("\n")) + 1), Col: int32(utf8.RuneCount(before[start:]) + 1)}
+func (d *Document) posOf(at int) schema.Pos {
+	d.lineAt(1)
+	line, exact := slices.BinarySearch(d.lines, at)
+	if exact {
+		line++
+	}
+	start := d.lines[line-1]
+	return schema.Pos{File: d.File, Line: int32(line), Col: int32(utf8.RuneCount(d.Src[start:at]) + 1)}
 }

@@ -55,7 +55,7 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 	top := g.top()
 	loop := item.Get(forEachKey)
 	if loop == nil {
-		top.check(item)
+		top.check(kind, item)
 		return g.turn(list, kind, item, top, "")
 	}
 	turns, each, ok := top.turns(loop)
@@ -64,7 +64,7 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 		panic(err) // a programmer's error, which any test shows
 	}
 	// A loop may have no turn at all, and its expressions are checked nevertheless.
-	(&frame{g, scope, nil}).check(item)
+	(&frame{g, scope, nil}).check(kind, item)
 	if !ok {
 		g.Lacking = true
 		return list
@@ -91,12 +91,13 @@ func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *fra
 	}
 	out := f.item(item)
 	name := out.Get("name")
-	if name == nil {
-		if n := item.Get("name"); n != nil {
-			f.needed(n, "name") // it has a fault, or is an empty optional
+	if n := item.Get("name"); n != nil && (name == nil || name.Kind == schema.NodeNull) {
+		if _, ok := f.needed(n, "name"); !ok { // it has a fault, or is an empty optional
 			g.Lacking = true
 			return list
 		}
+	}
+	if name == nil {
 		return append(list, out)
 	}
 	now := made{item.Get("name").Pos, word}
@@ -155,7 +156,7 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 	quiet := *f.g
 	quiet.found, quiet.said = schema.Findings{}, map[said]bool{}
 	silent := &frame{&quiet, f.scope, f.names}
-	if v, ok := silent.value(n, t); ok {
+	if v, wrong := silent.value(n, t); wrong == nil {
 		if name, err := expr.AsText(v); err == nil {
 			f.g.leftOut[schema.Ref{Kind: kind, Name: name}.ID()] = true
 		}
@@ -184,8 +185,8 @@ type turnOf struct {
 func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) {
 	each = eachType(expr.Type{}, expr.Type{})
 	var over expr.Type
-	if t := f.compile(n); t != nil && !t.bad && len(t.pieces) == 1 && t.pieces[0].run != nil {
-		over = t.pieces[0].run.Type()
+	if t := f.compile(n); t != nil && t.wrong == nil && t.single() != nil {
+		over = t.single().Type()
 	}
 	v, ok := f.needed(n, forEachKey)
 	if !ok {

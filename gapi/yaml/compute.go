@@ -36,10 +36,22 @@ func (g *loading) computed() *expand.Graph {
 			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
-			Facts: facts, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
+			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
 		})
 	}
 	return g.graph
+}
+
+// kindType returns the type of a kind, nil for an unknown one: Build says what is wrong with that.
+func (g *loading) kindType(name string) *schema.Type {
+	if g.opts.Registry == nil {
+		return nil
+	}
+	k, err := g.opts.Registry().Kind(name)
+	if err != nil {
+		return nil
+	}
+	return k.Type
 }
 
 // enter takes a document that computes, and returns its includes.
@@ -53,7 +65,7 @@ func (g *loading) enter(p *part) []include {
 	// A part of its own reads the computed list, for its findings.
 	reader := part{file: p.file}
 	reader.includeList(n)
-	g.errs.Add(reader.found.All()...)
+	g.errs.Add(beyond(x.Findings(), reader.found.All())...)
 	return reader.includes
 }
 
@@ -87,7 +99,7 @@ func (g *loading) compute() {
 		}
 		out := &part{file: p.file}
 		out.document(x.Expand(p.doc))
-		out.problems = append(slices.Clip(p.problems), beyond(p.problems, out.found.All())...)
+		out.problems = append(slices.Clip(p.problems), beyond(append(slices.Clip(p.problems), x.Findings()...), out.found.All())...)
 		g.parts[i] = out
 	}
 	x.Finish()

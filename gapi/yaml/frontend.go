@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -40,6 +41,9 @@ type Options struct {
 
 	// Facts returns the facts of the machine by name, for a caller whose Env has no Host; nil for those of this machine.
 	Facts func() map[string]any
+
+	// Registry returns the kinds, whose types expressions are checked against, for a caller without an Env; nil where they are not known.
+	Registry func() *engine.Registry
 
 	// Vars and VarFiles set the variables of the graph.
 	Vars     []expand.Setting
@@ -77,6 +81,9 @@ func New(path string, o Options) *Frontend { return &Frontend{path, o} }
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	o := f.opts
+	if env.Registry != nil {
+		o.Registry = env.Registry
+	}
 	if env.Host != nil {
 		o.Facts = func() map[string]any { return env.Host.Facts().Map() }
 	}

@@ -158,11 +158,11 @@ var wrongCases = []computedCase{
 	},
 	{
 		name: "a reference with an expression that is none", graph: "resources:\n  file:\n  - {name: /a, depend: [\"${{ facts.hostname }}\"]}\n",
-		want: "g.yaml:3:25: \"w1\" is not a reference, write kind[name]",
+		want: "g.yaml:3:30: \"w1\" is not a reference, write kind[name]",
 	},
 	{
 		name: "when is text", graph: "resources:\n  file:\n  - {name: /a, when: \"${{ facts.hostname }}\"}\n",
-		want: "g.yaml:3:22: when must be true or false, not the text \"w1\"",
+		want: "g.yaml:3:27: when must be true or false, and this expression is text",
 	},
 	{
 		name: "when has a fault", graph: "resources:\n  file:\n  - {name: /a, when: \"${{ facts.hostnam }}\"}\n",
