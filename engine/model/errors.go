@@ -35,6 +35,7 @@ const (
 	MigrationFail Code = "migration_failed"
 	BadRecord     Code = "bad_record"
 	SecretRefused Code = "secret_refused"
+	ReadOnly      Code = "read_only"
 )
 
 // Error returns the code's word.

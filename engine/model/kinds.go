@@ -17,8 +17,8 @@ type kindModel struct {
 var Edges = []string{"before", "depend", "notify", "listen"}
 
 // ofKind returns the model of a kind of resource. Its table is the kind, the id of an object the resource's name.
-func (r *Registry) ofKind(name string) (*Model, error) {
-	k, err := r.kinds.Kind(name)
+func (r *Registry) ofKind(kinds *engine.Registry, name string) (*Model, error) {
+	k, err := kinds.Kind(name)
 	if err != nil {
 		return nil, &Error{Code: UnknownModel, Table: name, Message: "the kind cannot be described", Err: err}
 	}

@@ -36,10 +36,9 @@ func (l *listing) run(yield func(*Object, error) bool) {
 		yield(nil, l.err)
 		return
 	}
-	topics := l.topics()
 	left := l.q.Limit
-	for kv := range l.merged(topics) {
-		p, ok := l.nb.keys.place(kv.Key)
+	for kv := range l.records() {
+		p, ok := l.nb.keys.placeOf(l.q.Model, kv.Key)
 		if !ok || p.quiet {
 			continue
 		}
@@ -67,6 +66,22 @@ func (l *listing) run(yield func(*Object, error) bool) {
 	if l.err != nil {
 		yield(nil, l.err)
 	}
+}
+
+// records yields the records of the table, sorted by id.
+func (l *listing) records() iter.Seq[engine.KV] {
+	m := l.q.Model
+	if !m.ReadOnly() {
+		return l.merged(l.topics())
+	}
+	if l.q.Topics != nil && !slices.Contains(l.q.Topics, "") {
+		return func(func(engine.KV) bool) {}
+	}
+	after := ""
+	if l.q.After != "" {
+		after = m.foreignKey(l.q.After)
+	}
+	return l.pages(m.spec.Foreign.Prefix, after, pageSize)
 }
 
 // topics returns the topics in which the table has objects, and fixes the revision. It reads the keys with the topics,

@@ -23,6 +23,9 @@ func (nb *NB) Migrate(ctx context.Context, dry bool) (done []Migrated, err error
 	var work []migration
 	var errs []error
 	for _, m := range nb.reg.All() {
+		if m.ReadOnly() {
+			continue
+		}
 		todo, err := nb.toMigrate(ctx, m)
 		if err != nil {
 			errs = append(errs, err)

@@ -82,6 +82,13 @@ func Open(w engine.World, r *Registry, o Options) *NB {
 	return &NB{world: w, reg: r, keys: layout(o.Prefix), o: o}
 }
 
+// Over returns the same API over another World, such as one that remembers what it has read.
+func (nb *NB) Over(w engine.World) *NB {
+	other := *nb
+	other.world = w
+	return &other
+}
+
 // Registry returns the registry.
 func (nb *NB) Registry() *Registry { return nb.reg }
 

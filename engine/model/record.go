@@ -105,6 +105,10 @@ func (o *Object) encode(quiet bool) ([]byte, error) {
 // decodeRecord is the inner loop of every list and watch. It reads a record. Fields that m does not have are kept. Older records go through the migrations. The
 // Error says why a record can't be read: SchemaTooNew, MigrationFail or BadRecord.
 func decodeRecord(m *Model, p place, kv engine.KV) (o *Object, quiet bool, err error) {
+	if m.ReadOnly() {
+		o, err = decodeForeign(m, p, kv)
+		return o, false, err
+	}
 	var found schema.Diagnostics
 	n := quickNode(kv.Value)
 	if n == nil {

@@ -20,12 +20,40 @@ type Registry struct {
 	tables map[string]*Model
 	kinds  *engine.Registry
 	made   map[string]kindModel // of kinds, by kind
+
+	changed chan struct{} // closed by Replace
 }
 
 // NewRegistry returns a registry whose models are the kinds of a registry of resources, now and later, and the models
 // that Add brings. kinds may be nil.
 func NewRegistry(kinds *engine.Registry) *Registry {
-	return &Registry{byName: map[string]*Model{}, tables: map[string]*Model{}, kinds: kinds, made: map[string]kindModel{}}
+	return &Registry{byName: map[string]*Model{}, tables: map[string]*Model{}, kinds: kinds, made: map[string]kindModel{}, changed: make(chan struct{})}
+}
+
+// Replace takes over the models and kinds of another registry, in the place of those before, and ends the channel of Changed.
+// Whoever holds a Model of before may go on with it; a question by name answers with the new one. The other registry must not be
+// used afterwards.
+func (r *Registry) Replace(by *Registry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byName, r.tables, r.kinds = by.byName, by.tables, by.kinds
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// Changed returns a channel that is closed at the next Replace. A reader that keeps objects asks for it before it reads them, and
+// reads all anew when it is closed.
+func (r *Registry) Changed() <-chan struct{} {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.changed
+}
+
+// Kinds returns the kinds whose models the registry has at this moment; nil for none.
+func (r *Registry) Kinds() *engine.Registry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.kinds
 }
 
 // Add makes a model with a table known, and the models that it nests. A name and a table stand for one model alone, since
@@ -88,13 +116,13 @@ func unfit(part, format string, args ...any) *Error {
 // Model returns the model of that name or table, or an UnknownModel.
 func (r *Registry) Model(nameOrTable string) (*Model, error) {
 	r.mu.RLock()
-	m := cmp.Or(r.byName[nameOrTable], r.tables[nameOrTable])
+	m, kinds := cmp.Or(r.byName[nameOrTable], r.tables[nameOrTable]), r.kinds
 	r.mu.RUnlock()
 	if m != nil {
 		return m, nil
 	}
-	if r.kinds != nil && r.kinds.Has(nameOrTable) {
-		return r.ofKind(nameOrTable)
+	if kinds != nil && kinds.Has(nameOrTable) {
+		return r.ofKind(kinds, nameOrTable)
 	}
 	return nil, &Error{
 		Code: UnknownModel, Message: fmt.Sprintf("there is no table %q", nameOrTable),
@@ -162,10 +190,10 @@ func (r *Registry) names() []string {
 // Tables returns the tables of all models, kinds too, sorted.
 func (r *Registry) Tables() []string {
 	r.mu.RLock()
-	all := slices.Collect(maps.Keys(r.tables))
+	all, kinds := slices.Collect(maps.Keys(r.tables)), r.kinds
 	r.mu.RUnlock()
-	if r.kinds != nil {
-		all = append(all, r.kinds.Kinds()...)
+	if kinds != nil {
+		all = append(all, kinds.Kinds()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

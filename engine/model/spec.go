@@ -33,6 +33,8 @@ type Spec struct {
 	Migrations []Migration // one step each, from 1 up to Schema-1
 
 	Kind string // the kind of resource that realizes it; empty for plain data
+
+	Foreign *Foreign // where another part of the program keeps the records; nil for records of the API
 }
 
 // Mixin names a part that this package brings.

@@ -100,6 +100,9 @@ func (tx *Tx) topicOf(m *Model, id string) (string, bool, error) {
 
 // Get returns an object by its id, or NotFound.
 func (tx *Tx) Get(m *Model, id string) (*Object, error) {
+	if m.ReadOnly() {
+		return tx.getForeign(m, id)
+	}
 	for range maxTries {
 		topic, there, err := tx.topicOf(m, id)
 		if err != nil || !there {
@@ -118,6 +121,15 @@ func (tx *Tx) Get(m *Model, id string) (*Object, error) {
 		return o, err
 	}
 	return nil, m.fault(BadRecord, id, "", "the key says a topic in which there is no record")
+}
+
+// getForeign is Get for a record that another part of the program writes.
+func (tx *Tx) getForeign(m *Model, id string) (*Object, error) {
+	kv, err := tx.read(m.foreignKey(id))
+	if err != nil || kv.Revision == 0 {
+		return nil, cmpErr(err, m.fault(NotFound, id, "", "there is no such object"))
+	}
+	return decodeForeign(m, place{id: id}, kv)
 }
 
 // Peek is Get without the comparison: another writer may change the object before the transaction is written.
@@ -169,6 +181,9 @@ func (tx *Tx) Create(o *Object, w Write) (*Object, error) {
 	m := o.model
 	if !m.FirstClass() {
 		return nil, m.fault(UnknownModel, o.id, "", "the model has no table")
+	}
+	if err := m.changeable(o.id); err != nil {
+		return nil, err
 	}
 	if o.id == "" {
 		return nil, errors.Join(m.missing(o.fields, "", "")...)
@@ -235,6 +250,9 @@ func (tx *Tx) Replace(o *Object, w Write) (*Object, error) {
 // expected reads the object of a part, and compares it with the version that the writer expects. The answer has no version.
 func (tx *Tx) expected(part *Object, w Write) (was, rest *Object, err error) {
 	m := part.model
+	if err := m.changeable(part.id); err != nil {
+		return nil, nil, err
+	}
 	if was, err = tx.Get(m, part.id); err != nil {
 		return nil, nil, err
 	}
@@ -321,6 +339,9 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 
 // Delete is NB.Delete as a part of the transaction.
 func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
+	if err := m.changeable(id); err != nil {
+		return nil, err
+	}
 	was, err := tx.Get(m, id)
 	var bad *Error
 	if errors.As(err, &bad) && bad.unreadable() {

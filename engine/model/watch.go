@@ -11,7 +11,7 @@ import (
 
 // Interest says which changes are wanted.
 type Interest struct {
-	Models []*Model // nil is every model of the registry, now and later
+	Models []*Model // nil is every model of the registry, now and later, but for those that are ReadOnly
 	Topics []string // nil is every topic; "" is an object without a topic
 }
 
@@ -55,15 +55,16 @@ type Change struct {
 // changes in several topics comes in several batches, and a Watch that begins anew may tell a change once more. An object
 // that moves between two of the topics is an Update even so.
 func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batch, error] {
-	prefix := nb.keys.records()
-	if len(in.Topics) == 1 {
-		prefix = nb.keys.topic(in.Topics[0])
-	}
+	prefixes := nb.prefixes(in)
 	return func(yield func(Batch, error) bool) {
+		if len(prefixes) > 1 {
+			nb.watchEach(ctx, in, prefixes, from, yield)
+			return
+		}
 		begun := false
-		for b, err := range nb.world.Watch(ctx, prefix, from) {
+		for b, err := range nb.world.Watch(ctx, prefixes[0], from) {
 			if !begun && len(in.Topics) > 1 && errors.Is(err, engine.ErrRefused) {
-				nb.watchTopics(ctx, in, from, yield)
+				nb.watchEach(ctx, in, nb.topicPrefixes(in), from, yield)
 				return
 			}
 			begun = true
@@ -82,12 +83,8 @@ func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batc
 func (nb *NB) batch(in Interest, b engine.Batch) Batch {
 	out := Batch{Revision: b.Revision}
 	for _, u := range b.Updates {
-		p, ok := nb.keys.place(u.Key)
-		if !ok || in.Topics != nil && !slices.Contains(in.Topics, p.topic) {
-			continue
-		}
-		m, err := nb.reg.Model(p.table)
-		if err != nil || in.Models != nil && !slices.Contains(in.Models, m) {
+		m, p, ok := nb.placed(in, u.Key)
+		if !ok {
 			continue
 		}
 		same := slices.IndexFunc(out.Changes, func(c Change) bool { return c.Model == m && c.ID == p.id })

@@ -10,26 +10,33 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// heard is a batch of one topic.
+// heard is a batch of one prefix.
 type heard struct {
-	topic int // in the list of topics
+	from  int // in the list of prefixes
 	batch engine.Batch
 	err   error
 }
 
-// watchTopics watches each topic by itself. The revision of a batch is one up to which all topics have told everything,
-// so a quiet topic holds it back until its next bookmark.
-func (nb *NB) watchTopics(ctx context.Context, in Interest, from int64, yield func(Batch, error) bool) {
-	topics := slices.Compact(slices.Sorted(slices.Values(in.Topics)))
+// topicPrefixes returns the prefixes of the topics of an interest, each once.
+func (nb *NB) topicPrefixes(in Interest) (list []string) {
+	for _, topic := range slices.Compact(slices.Sorted(slices.Values(in.Topics))) {
+		list = append(list, nb.keys.topic(topic))
+	}
+	return append(list, nb.prefixes(in)[1:]...)
+}
+
+// watchEach watches each prefix by itself. The revision of a batch is one up to which all of them have told everything,
+// so a quiet prefix holds it back until its next bookmark.
+func (nb *NB) watchEach(ctx context.Context, in Interest, prefixes []string, from int64, yield func(Batch, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	all := make(chan heard)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for i, topic := range topics {
-		wg.Go(func() { hear(ctx, i, nb.world.Watch(ctx, nb.keys.topic(topic), from), all) })
+	for i, prefix := range prefixes {
+		wg.Go(func() { hear(ctx, i, nb.world.Watch(ctx, prefix, from), all) })
 	}
-	upTo := slices.Repeat([]int64{from}, len(topics))
+	upTo := slices.Repeat([]int64{from}, len(prefixes))
 	told := from
 	for {
 		var h heard
@@ -47,10 +54,10 @@ func (nb *NB) watchTopics(ctx context.Context, in Interest, from int64, yield fu
 			yield(Batch{}, h.err)
 			return
 		}
-		upTo[h.topic] = max(upTo[h.topic], h.batch.Revision)
+		upTo[h.from] = max(upTo[h.from], h.batch.Revision)
 		b.Revision = slices.Min(upTo)
 		if len(b.Changes) == 0 && b.Revision == told {
-			continue // a bookmark of one topic
+			continue // a bookmark of one prefix
 		}
 		if told = b.Revision; !yield(b, nil) {
 			return
@@ -58,11 +65,11 @@ func (nb *NB) watchTopics(ctx context.Context, in Interest, from int64, yield fu
 	}
 }
 
-// hear hands the batches of one topic over, until the context ends.
-func hear(ctx context.Context, topic int, watch iter.Seq2[engine.Batch, error], all chan<- heard) {
+// hear hands the batches of one prefix over, until the context ends.
+func hear(ctx context.Context, from int, watch iter.Seq2[engine.Batch, error], all chan<- heard) {
 	for b, err := range watch {
 		select {
-		case all <- heard{topic, b, err}:
+		case all <- heard{from, b, err}:
 		case <-ctx.Done():
 			return
 		}

@@ -52,6 +52,10 @@ func describe(doc map[string]any, m *model.Model) error {
 			return err
 		}
 		for method, op := range item {
+			if m.ReadOnly() && method != "get" {
+				delete(item, method)
+				continue
+			}
 			own(op.(map[string]any), method, suffix, m)
 		}
 		paths["/v1/api/"+url.PathEscape(m.Table())+suffix] = item

@@ -35,6 +35,9 @@ func (a *API) getDump(w http.ResponseWriter, r *http.Request) (any, error) {
 	d := &dump{api: a, w: w}
 	at := int64(0) // the revision of the first table is that of all
 	for _, m := range a.nb.Registry().All() {
+		if m.ReadOnly() {
+			continue // its writer brings it back
+		}
 		revision, all := a.nb.AllAt(r.Context(), model.Query{Model: m, At: at})
 		for o, err := range all {
 			line := Dumped{Table: m.Table()}

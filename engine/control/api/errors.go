@@ -24,6 +24,7 @@ var statuses = map[model.Code]int{
 	model.RefNotFound:   http.StatusUnprocessableEntity,
 	model.HookFailed:    http.StatusUnprocessableEntity,
 	model.SecretRefused: http.StatusUnprocessableEntity,
+	model.ReadOnly:      http.StatusMethodNotAllowed,
 	model.Exists:        http.StatusConflict,
 	model.Conflict:      http.StatusConflict,
 	model.Multiple:      http.StatusConflict,

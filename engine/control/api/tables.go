@@ -16,6 +16,7 @@ type Table struct {
 	Model      string      `json:"model"`
 	Kind       string      `json:"kind,omitempty"` // of resource, where objects are declarations
 	Doc        string      `json:"doc,omitempty"`
+	ReadOnly   bool        `json:"read_only,omitempty"` // mgmt itself writes it
 	Fields     []Field     `json:"fields"`
 	Indexes    []Index     `json:"indexes"`
 	Events     []string    `json:"events,omitempty"`
@@ -67,7 +68,7 @@ func (a *API) getTables(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // tableOf describes a model.
 func tableOf(m *model.Model) Table {
-	t := Table{Table: m.Table(), Model: m.Name(), Kind: m.Kind(), Doc: m.Doc(), Events: m.Events()}
+	t := Table{Table: m.Table(), Model: m.Name(), Kind: m.Kind(), Doc: m.Doc(), ReadOnly: m.ReadOnly(), Events: m.Events()}
 	for _, f := range m.Fields() {
 		t.Fields = append(t.Fields, fieldOf(f))
 	}

@@ -45,7 +45,7 @@ func (a *API) watchRoute() httpd.Route {
 			"The last message of a revision has that as its id, so a reader that comes back with Last-Event-ID misses nothing and sees no revision twice. " +
 			"Where the store no longer knows so old a revision, relist comes, then all objects and synced.",
 		Params: []httpd.Param{
-			{Name: "table", Doc: "Only these tables.", List: true},
+			{Name: "table", Doc: "Only these tables. Without it, all that can be written.", List: true},
 			{Name: "topic", Doc: "Only objects of these topics.", List: true},
 			{Name: "since", Doc: "Begin after this revision, without the objects that there are.", Type: "integer"},
 			{Name: "Last-Event-ID", Doc: "The same.", Type: "integer", Head: true},
@@ -145,7 +145,7 @@ func (f *feed) run(ctx context.Context) error {
 func (f *feed) list(ctx context.Context) error {
 	models := f.want.Models
 	if models == nil {
-		models = f.nb.Registry().All()
+		models = slices.DeleteFunc(f.nb.Registry().All(), (*model.Model).ReadOnly)
 	}
 	f.since, f.listed = 0, map[*model.Model]int64{}
 	for i, m := range models {
