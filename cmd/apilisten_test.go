@@ -17,10 +17,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -216,6 +220,45 @@ func TestAskAnotherServer(t *testing.T) {
 	}
 	if _, err := (&direct{server: "web1", access: deployer}).serverTransport(); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("an address without a port: %v", err)
+	}
+}
+
+// TestHostsOfAnotherServer: the hosts of another machine's store are read over its API, the same as on that machine.
+func TestHostsOfAnotherServer(t *testing.T) {
+	s := &signer{dir: t.TempDir()}
+	addr, nb, _ := serveZones(t, s)
+	m, err := hosts.Model()
+	if err == nil {
+		err = nb.Registry().Add(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	keys, err := hosts.MemberKeys(hosts.Member{
+		Name: "web/1", Version: "1.2", Since: since, Facts: map[string]any{"os": "Debian"}, State: hosts.MemberState{Graph: "g", Converged: true, Since: since, OK: 3},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range keys {
+		if _, _, err := nb.World().Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	members, err := hosts.Members(t.Context(), nb.World())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &hostsFlags{store: direct{server: addr, access: clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}}}
+	f.store.access.cert, f.store.access.key = s.sign(t, "reader")
+	got, err := f.ask(t.Context(), &app{})
+	if want := control.HostsOf(members); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v; the machine itself says %+v", got, err, want)
+	}
+	f.store.access = clusterAccess{}
+	if _, err := f.ask(t.Context(), &app{}); err == nil || !strings.Contains(err.Error(), "give --cert") {
+		t.Errorf("without a certificate: %v", err)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/model"
 )
 
 // socketFlag names the socket of the API.
@@ -120,14 +120,14 @@ type desk struct {
 	opt      control.Options
 	remote   *httpd.TLS // for other machines; nil for none
 	to       *listenFlags
-	running  atomic.Pointer[mgmt.Engine] // nil before the run
+	running  *atomic.Pointer[mgmt.Engine] // nil before the run
 }
 
 // openDesk makes the socket, so that a socket in use is an error before
 // anything is altered. Close it.
 // It is called before the engine is made, and returns nil where no question can ever
 // come.
-func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, world engine.World, secrets *sealing, log *slog.Logger) (*desk, error) {
+func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.NB, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) (*desk, error) {
 	writers, err := writersOf(f.writers)
 	if err != nil {
 		return nil, err
@@ -144,10 +144,10 @@ func (f *runFlags) openDesk(ctx context.Context, a *app, folder *stateFolder, wo
 	if l == nil && other == nil && folder.dir == "" {
 		return nil, nil // no question could ever come
 	}
-	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote}
+	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote, running: running}
 	d.opt = control.Options{
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
-		Objects: a.objectsOf(world, f.hostname, secrets, &d.running, log), Shared: world, MayWrite: writers, Known: runs(&d.running), Hosts: hostsOf(world),
+		Objects: nb, Shared: nb.World(), MayWrite: writers, Known: runs(running), Hosts: hostsOf(nb.World()),
 	}
 	return d, nil
 }

@@ -46,13 +46,19 @@ func (d *direct) flags(cmd *cobra.Command) {
 // a store. A daemon has its own models, so --server takes none.
 // The flags of the certificates are the same for both, since an operator has one certificate.
 func (d *direct) objectFlags(cmd *cobra.Command) {
+	d.serverFlags(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&d.models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
+	_ = cmd.MarkFlagDirname("models")
+	exclude(cmd, "server", "models")
+}
+
+// serverFlags adds the flags of flags, and the address of another daemon.
+func (d *direct) serverFlags(cmd *cobra.Command) {
 	d.flags(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&d.server, "server", "", "ask the daemon that listens at this `address` of another machine, with --cert, --key and --ca")
-	fl.StringVar(&d.models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
-	_ = cmd.MarkFlagDirname("models")
 	exclude(cmd, "server", "world")
-	exclude(cmd, "server", "models")
 	for _, name := range []string{"cert", "key", "ca"} {
 		flag := fl.Lookup(name)
 		flag.Usage = strings.Replace(flag.Usage, "of --world:", "of --world and --server:", 1)

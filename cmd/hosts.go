@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 )
 
@@ -30,15 +32,18 @@ func newHosts(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hosts [NAME...]",
 		Short: "Show the hosts that share a store, with the state of each",
-		Long: `Hosts shows the hosts that share the store of the running daemon, or the store that --world names, and that are there:
+		Long: `Hosts shows the hosts that share the store of the running daemon, the store that --world names, or that of the
+daemon of another machine that --server names, and that are there:
 a host that dies goes from the list at the end of its lease. With names it shows these hosts alone, and ends with 1 if
 one of them is not there. JSON and YAML have the facts of each host, too.
+The table hosts has the same: see mgmt api list hosts.
 
 The state is converged where all resources are right, failing where some have failed or are blocked, and working
 where a graph has not come to rest yet.`,
 		Example: `  mgmt hosts
   mgmt hosts web1 -o yaml
-  mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json`,
+  mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json
+  mgmt hosts --server web1.example.org:7443 --cert me.pem --key me.key --ca ca.pem`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return f.names(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -46,8 +51,9 @@ where a graph has not come to rest yet.`,
 	}
 	f.reach(cmd)
 	choose(cmd, &f.output, "output", "o", "how to write them", "table", "json", "yaml")
-	f.store.flags(cmd)
+	f.store.serverFlags(cmd)
 	exclude(cmd, "world", "socket")
+	exclude(cmd, "server", "socket")
 	cmd.AddCommand(newHostsAllow(a), newHostsProtect(a))
 	return cmd
 }
@@ -67,6 +73,9 @@ func (f *hostsFlags) names(ctx context.Context, a *app) (list []cobra.Completion
 
 // ask returns the hosts, from the store or from the daemon.
 func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
+	if f.store.server != "" {
+		return f.askServer(ctx)
+	}
 	if !f.store.given() {
 		return f.client().Hosts(ctx)
 	}
@@ -79,6 +88,38 @@ func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 		return nil, fmt.Errorf("--world=%s: %w", f.store.place, err)
 	}
 	return control.HostsOf(members), nil
+}
+
+// askServer reads the hosts from the daemon of another machine, which serves the objects alone.
+func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
+	t, err := f.store.serverTransport()
+	if err != nil {
+		return nil, err
+	}
+	all := &control.Hosts{Hosts: []control.Host{}}
+	for o, err := range (&api.Client{HTTP: t}).List(ctx, hosts.TableName, nil) {
+		if err != nil {
+			return nil, explained(err)
+		}
+		h, err := hostOf(o)
+		if err != nil {
+			return nil, fmt.Errorf("--server=%s: %w", f.store.server, err)
+		}
+		all.Hosts = append(all.Hosts, h)
+	}
+	return all, nil
+}
+
+// hostOf returns an object of the table hosts as a host. The words of both are the same, but for the name and the version of mgmt,
+// since version is the word for that of an object.
+func hostOf(o api.Object) (h control.Host, err error) {
+	text, err := json.Marshal(o)
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	h.Name, _ = o["id"].(string)
+	h.Version, _ = o["release"].(string)
+	return h, err
 }
 
 // run writes the hosts, and tells of missing ones.

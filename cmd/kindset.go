@@ -51,6 +51,7 @@ func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
 	b := *a
 	b.settled = now
 	b.backends, b.types, b.targetsFolder, b.pluginsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text()
+	b.modelsFolder = now["models"].Text()
 	ds := b.bindMachine()
 	ds = append(ds, b.loadTypes()...)
 	ds = append(ds, b.loadPlugins()...)
@@ -58,6 +59,9 @@ func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
 	ds = append(ds, found...)
 	if ds.Err() == nil {
 		ds = append(ds, b.bindTargets()...)
+	}
+	if ds.Err() == nil { // a model may refer to a kind
+		ds = append(ds, b.loadModels()...)
 	}
 	b.list = list
 	return &b, ds

@@ -1,8 +1,12 @@
 package cmd
 
 import (
+	"reflect"
+
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -18,26 +22,52 @@ func (a *app) modelsFlag(cmd *cobra.Command) {
 
 // loadModels makes the models of the folder tables of the store, and returns their faults.
 func (a *app) loadModels() schema.Diagnostics {
-	a.models = nil
+	a.models, a.modelNodes = nil, nil
 	if a.modelsFolder == "" {
 		return nil
 	}
 	nodes, ds := yaml.Documents(a.modelsFolder, yaml.Options{Source: a.source(), Ours: gapi.HasKey("model"), Form: "model"})
 	ds = a.from("models", ds)
-	r := model.NewRegistry(a.kinds())
+	r := newTables(a.kinds())
 	var found schema.Findings
 	found.Add(ds...)
 	found.Add(r.Load(nodes)...)
 	if found.Errors() == 0 {
-		a.models = r
+		a.models, a.modelNodes = r, nodes
 	}
 	return found.All()
 }
 
-// tables returns the models of the stored objects: the kinds, and the models of the folder.
+// tables returns the models of the stored objects: the kinds, those of the program itself, and the models of the folder. It is the
+// same registry at each call, so that a reload reaches all that use it; see takeModels.
 func (a *app) tables() *model.Registry {
-	if a.models != nil {
-		return a.models
+	if a.models == nil {
+		a.models = newTables(a.kinds())
 	}
-	return model.NewRegistry(a.kinds())
+	return a.models
+}
+
+// newTables returns a registry with the kinds and the models of the program itself.
+func newTables(kinds *engine.Registry) *model.Registry {
+	r := model.NewRegistry(kinds)
+	m, err := hosts.Model()
+	if err == nil {
+		err = r.Add(m)
+	}
+	if err != nil {
+		panic(err) // the model is data of this program
+	}
+	return r
+}
+
+// takeModels has the registry of a running program take over the kinds and the models that next has read, where these are others.
+// The registry stays the same value, and next goes on with it.
+func (a *app) takeModels(next *app) (others bool) {
+	r := a.tables()
+	others = !reflect.DeepEqual(a.modelNodes, next.modelNodes)
+	if others || r.Kinds() != next.kinds() {
+		r.Replace(next.tables())
+	}
+	next.models = r
+	return others
 }

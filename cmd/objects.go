@@ -22,7 +22,8 @@ import (
 // is a table, too. Records name the host that has written them; an empty name is that of this machine. Each change is admitted
 // against the graph of the engine that runs, nil where none does yet. Where running itself is nil, the objects are of other hosts.
 func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) *model.NB {
-	admission := &native.Admission{Kinds: a.kinds, Topics: []string{}}
+	tables := a.tables()
+	admission := &native.Admission{Kinds: tables.Kinds, Topics: []string{}}
 	if running != nil {
 		admission.Topics = topics(cmp.Or(host, hostname()), a.roles)
 	}
@@ -44,7 +45,7 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 	o := model.Options{Origin: originOf(host), Admit: admission.Admit, Log: log}
 	s.set(&o)
 	admission.Sealed = o.Sealed
-	return model.Open(w, a.tables(), o)
+	return model.Open(w, tables, o)
 }
 
 // runs returns a function that tells whether a resource is in the graph that runs, by kind[name].

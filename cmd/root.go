@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
@@ -43,7 +44,8 @@ type app struct {
 	pluginsFolder string
 	plugins       *plugin.Set // of pluginsFolder; nil without one
 	modelsFolder  string
-	models        *model.Registry    // of modelsFolder; nil without one
+	models        *model.Registry    // of the stored objects; nil before its first use, see tables
+	modelNodes    []*schema.Node     // the files of modelsFolder that models was made of
 	list          []*provider.Target // that were read last, of with
 
 	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil

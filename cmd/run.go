@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/service"
 )
@@ -177,12 +179,14 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	defer exports.close()
 	secrets := newSealing(world, folder.dir, f.hostname, a.roles)
-	desk, err := f.openDesk(ctx, a, folder, world, secrets, p.logger)
+	var running atomic.Pointer[mgmt.Engine]
+	nb := a.objectsOf(world, f.hostname, secrets, &running, p.logger)
+	desk, err := f.openDesk(ctx, folder, nb, &running, p.logger)
 	if err != nil {
 		return err
 	}
 	defer desk.close()
-	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets})
+	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, nb})
 }
 
 // openedRun has the things that a run opens first, and closes last.
@@ -196,6 +200,7 @@ type openedRun struct {
 	exports *exports
 	desk    *desk
 	secrets *sealing
+	nb      *model.NB // of the objects in world
 }
 
 // with makes the engine and serves it until its end.
@@ -215,13 +220,18 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	if err != nil {
 		return err
 	}
-	stored := openObjects(world, a.tables(), f.hostname, a.roles, f.world.accepted(a.kinds()), o.secrets, folder.dir, p.logger)
+	stored := openObjects(o.nb, f.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
-	anew.objects = stored
+	files, err := newBesideFiles(reload, append([]string{a.modelsFolder}, f.trusted...)...)
+	if err != nil {
+		return err
+	}
+	beside := func(front gapi.Frontend) gapi.Frontend { return files.with(signed.with(stored.with(front))) }
+	anew.beside = beside
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger), signed)
 	opts.Background = o.desk.beside(o.exports.Handler(), func(e *mgmt.Engine) control.Graphs {
 		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
@@ -232,7 +242,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, signed.with(stored.with(o.front)), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
+	err = f.serve(ctx, a, e, beside(o.front), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 

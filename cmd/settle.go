@@ -13,18 +13,19 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // resettling has a daemon take over another configuration when its graph is read again. The settings that can
 // change while the daemon runs take effect at once, with one exception: another graph counts from the moment when it
 // is in effect, and the next reload tries it again until then.
 type resettling struct {
-	app     *app // with the kinds of the next graph
-	log     *slog.Logger
-	level   *slog.LevelVar
-	engine  *mgmt.Engine
-	objects *objects              // of the store, which every input is declared with
-	input   atomic.Pointer[input] // of the graph in effect
+	app    *app // with the kinds of the next graph
+	log    *slog.Logger
+	level  *slog.LevelVar
+	engine *mgmt.Engine
+	beside func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
+	input  atomic.Pointer[input]             // of the graph in effect
 
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
@@ -139,7 +140,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
-	return &mgmt.Source{Frontend: r.objects.with(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
+	return &mgmt.Source{Frontend: r.beside(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
 }
 
 // inputOf returns where settings have the graph from.
@@ -196,6 +197,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	if app.targets != nil {
 		app.targets.Replace(app.list)
 	}
+	models := r.app.takeModels(app)
 	r.app = app
 	log := logFlags{debug: shownIn(c.taken, "debug") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
 	r.level.Set(log.level())
@@ -204,6 +206,9 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	}
 	if others {
 		r.log.Info("the types and backends of the next graph are others")
+	}
+	if models {
+		r.log.Info("the models are others")
 	}
 	return nil
 }

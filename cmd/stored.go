@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -31,24 +30,22 @@ type objects struct {
 // Only a start without the store reads it.
 const keptFile = "objects.json"
 
-// openObjects returns the objects of a store. tables and roles are read once. accept says which objects this host takes over; nil
-// for all. dir is the state folder; "" is none.
-func openObjects(w engine.World, tables *model.Registry, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, dir string, log *slog.Logger) *objects {
+// openObjects returns the objects of a store as declarations. nb is that of the API: this host's graph is made of the same models.
+// accept says which objects this host takes over; nil for all. dir is the state folder; "" is none.
+func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, dir string, log *slog.Logger) *objects {
 	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
+	w := nb.World()
 	if c, ok := w.(*cluster); ok {
 		path := ""
 		if dir != "" {
 			path = filepath.Join(dir, keptFile)
 		}
 		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.away, Log: log})
-		w = o.kept
+		w, nb = o.kept, nb.Over(o.kept)
 	}
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
-	mo := model.Options{Origin: originOf(host), Log: log}
-	s.set(&mo)
-	nb := model.Open(w, tables, mo)
 	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used, Declare: s.declare, Accept: accept})
 	return o
 }

@@ -31,10 +31,12 @@ another one. Its file has facts by their names, as mgmt facts --programs -o yaml
 each may be left out, and os_family and init are often enough. Without the key programs, every program
 is taken to be there.
 
---models checks a folder of models, too; their faults come with those of the graph.`,
+--models checks a folder of models, too; their faults come with those of the graph. Where the command line has --models
+and no graph, the models are checked alone.`,
 		Example: `  mgmt validate graph.yaml
   mgmt validate graph.yaml --format=github   # in a workflow
   mgmt validate graph.yaml --facts web1.yaml # can that machine do it?
+  mgmt validate --models models              # the models alone
   generate | mgmt validate - --format=json`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
@@ -51,6 +53,9 @@ is taken to be there.
 // run builds the graph and writes all findings. It touches no file, package or service.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
 	models := a.loadModels()
+	if a.modelsAlone() {
+		return f.models(a, models)
+	}
 	g, ds, err := f.input.build(ctx, a)
 	if err != nil {
 		return errors.Join(models.Err(), err)
@@ -64,6 +69,27 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	}
 	if f.format.word == "text" {
 		fmt.Fprintf(a.out, "ok: %s, %s\n", plural(g.Len(), "resource"), plural(g.EdgeCount(), "edge"))
+	}
+	return nil
+}
+
+// modelsAlone reports whether the command line names models and no graph. A graph of the configuration does not count: who
+// writes models on another machine has none.
+func (a *app) modelsAlone() bool {
+	named := func(key string) bool { _, ok := a.flags[key]; return ok }
+	return named("models") && !named("graph") && !named("puppet_catalog") && !named("ts")
+}
+
+// models writes the findings about models alone.
+func (f *validateFlags) models(a *app, ds schema.Diagnostics) error {
+	if err := f.write(a, ds); err != nil {
+		return err
+	}
+	if ds.Err() != nil {
+		return withCode(exitUsage, errors.New(ds.Summary()))
+	}
+	if f.format.word == "text" {
+		fmt.Fprintf(a.out, "ok: %s\n", plural(len(a.modelNodes), "model"))
 	}
 	return nil
 }

@@ -130,11 +130,11 @@ func (f *worldFlags) open(ctx context.Context, dir, host string, log *slog.Logge
 
 // accepted returns the rule for objects: that of collected resources where other hosts can write to the store. It is nil
 // for a store of this host alone: the permissions of the socket decide there.
-func (f *worldFlags) accepted(kinds *engine.Registry) func(*gapi.Declaration) error {
+func (f *worldFlags) accepted(kinds func() *engine.Registry) func(*gapi.Declaration) error {
 	if scheme, _, _ := strings.Cut(f.place, ":"); scheme != clusterScheme {
 		return nil
 	}
-	return func(d *gapi.Declaration) error { return collect.Accepted(kinds, f.accept, d.Kind, d.Value) }
+	return func(d *gapi.Declaration) error { return collect.Accepted(kinds(), f.accept, d.Kind, d.Value) }
 }
 
 // openMemory opens a store that ends with the process.

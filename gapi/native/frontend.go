@@ -366,7 +366,7 @@ func (p *pump) run(ctx context.Context) {
 			wait, warned = firstWait, false
 		})
 		switch {
-		case errors.Is(err, engine.ErrCompacted):
+		case errors.Is(err, engine.ErrCompacted), errors.Is(err, errOthers) && ctx.Err() == nil:
 			continue
 		case ctx.Err() != nil, errors.Is(err, engine.ErrClosed):
 			return
@@ -408,8 +408,30 @@ func (p *pump) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// errOthers says that the models and kinds are others now, so all objects are read anew.
+var errOthers = errors.New("the models have changed")
+
 // follow reads all objects, calls reached, and then reads changes until an error.
 func (p *pump) follow(ctx context.Context, reached func()) error {
+	changed := p.nb.Registry().Changed()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-changed:
+			cancel(errOthers)
+		case <-ctx.Done():
+		}
+	}()
+	err := p.read(ctx, reached)
+	if cause := context.Cause(ctx); errors.Is(cause, errOthers) {
+		return cause
+	}
+	return err
+}
+
+// read is follow for as long as the models stay.
+func (p *pump) read(ctx context.Context, reached func()) error {
 	at, all, err := p.nb.Snapshot(ctx, p.interest())
 	if err != nil {
 		return err

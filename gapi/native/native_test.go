@@ -209,6 +209,45 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestKindsPerGraph: a kind that comes while the frontend runs brings its objects into the next graph, and a kind that goes takes
+// them away.
+func TestKindsPerGraph(t *testing.T) {
+	r := newRig(t)
+	reg := r.nb.Registry()
+	both := engine.NewRegistry()
+	for _, kind := range []string{"thing", "other"} {
+		if err := both.Register(kind, func() engine.Res { return &thing{} }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kinds := reg.Kinds()
+	elsewhere := model.Open(r.w, model.NewRegistry(both), model.Options{}) // a host that has the kind already
+	m, err := elsewhere.Registry().Model("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := m.New(map[string]any{"id": "x"})
+	if err == nil {
+		_, err = elsewhere.Create(t.Context(), o, model.Write{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.create(`{"id":"a"}`)
+	next := r.graphs(native.New(r.nb, native.Options{}), gapi.Env{})
+	want := func(want string) {
+		t.Helper()
+		if d, err, ok := next(); err != nil || !ok || show(d) != want {
+			t.Fatalf("the graph is %v, %v, and should be %q", show(d), err, want)
+		}
+	}
+	want("thing[a]")
+	reg.Replace(model.NewRegistry(both))
+	want("other[x],thing[a]")
+	reg.Replace(model.NewRegistry(kinds))
+	want("thing[a]")
+}
+
 // TestReloadWithoutWatch: without a watch, the objects are read again for each question.
 func TestReloadWithoutWatch(t *testing.T) {
 	r := newRig(t)
