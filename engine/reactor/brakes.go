@@ -202,7 +202,7 @@ func (l *loop) runAgain(v *vertex) {
 }
 
 func (l *loop) afterHeld(v *vertex) {
-	v.run.job = nil
+	l.pool.jobs.end(v)
 	l.next(v, Run{})
 }
 

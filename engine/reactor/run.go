@@ -44,10 +44,37 @@ type job struct {
 	out      outcome     // written by the run, read by the loop after mailRan
 
 	// what most runs need, so that they need no other memory
-	ctx     runContext // of the run, if v leads it
-	alone   [1]*vertex // all that is run; a batch has a list of its own
+	alone   [1]*vertex // all that is run, if v leads it; a batch has a list of its own
 	checked [1]engine.Outcome
 	applied [1]engine.Outcome
+}
+
+// jobs are those of runs that go on. The job of a run that has ended serves a later run: in a wave of many runs only few are going on
+// at once. The context of a run does not come back, since a resource may keep it.
+type jobs struct{ idle []*job }
+
+// maxIdleJobs is how many are kept.
+const maxIdleJobs = 64
+
+// take returns an empty job.
+func (s *jobs) take() *job {
+	last := len(s.idle) - 1
+	if last < 0 {
+		return &job{}
+	}
+	j := s.idle[last]
+	s.idle = s.idle[:last]
+	return j
+}
+
+// end takes the job of v back, where it has one. The run has been mailed to the loop, so its goroutine is done with the job.
+func (s *jobs) end(v *vertex) {
+	j := v.run.job
+	v.run.job = nil
+	if j != nil && len(s.idle) < maxIdleJobs {
+		*j = job{}
+		s.idle = append(s.idle, j)
+	}
 }
 
 // checkedOf returns room for the outcomes of a run of vertices.
@@ -75,7 +102,7 @@ type outcome struct {
 
 // settled ends a run that was not necessary: it tells the machine and says so.
 func (l *loop) settled(v *vertex, s engine.State) bool {
-	v.run.job = nil
+	l.pool.jobs.end(v)
 	l.m.Done(v.slot, sched.Outcome{State: s})
 	l.setDue(v, false)
 	return true
@@ -94,12 +121,12 @@ func (l *loop) skip(v *vertex) bool {
 	}
 	from := l.named(w.From.ID())
 	if from != nil && (from.past.last == engine.StateWouldChange || from.past.last == engine.StateUnknown) {
-		v.run.job = &job{}
+		v.run.job = l.pool.jobs.take()
 		l.takeAsked(v)
 		l.unknown(v, from.ID)
 		return l.settled(v, engine.StateUnknown)
 	}
-	v.run.job = &job{}
+	v.run.job = l.pool.jobs.take()
 	l.takeAsked(v)
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	l.report(v, Run{State: engine.StateFailed, Err: err})
@@ -108,7 +135,7 @@ func (l *loop) skip(v *vertex) bool {
 
 // begin starts the runs that the machine decided on.
 func (l *loop) begin(slots []int32) {
-	var lead *job
+	var lead *runContext
 	var vs []*vertex
 	for _, s := range slots {
 		v := l.bySlot[s]
@@ -117,14 +144,13 @@ func (l *loop) begin(slots []int32) {
 		}
 		j := l.enter(v)
 		if lead == nil {
-			lead, vs = j, j.alone[:0]
-			lead.ctx.lead = v
+			lead, vs = &runContext{lead: v}, j.alone[:0]
 		}
-		j.joined = lead.ctx.join()
+		j.joined = lead.join()
 		vs = append(vs, v)
 	}
 	if lead != nil {
-		l.pool.assignWork(task{ctx: &lead.ctx, vs: vs})
+		l.pool.assignWork(task{ctx: lead, vs: vs})
 	}
 }
 
@@ -136,7 +162,8 @@ func (l *loop) enter(v *vertex) *job {
 	v.past.setRetry(0)
 	v.run.inRun = true
 	v.run.altered.Store(false)
-	j := &job{apply: !v.noop, pass: v.hold.Pass || v.hold.Charged, owed: v.beginOwed(), stand: l.standing(v)}
+	j := l.pool.jobs.take()
+	j.apply, j.pass, j.owed, j.stand = !v.noop, v.hold.Pass || v.hold.Charged, v.beginOwed(), l.standing(v)
 	v.run.job = j
 	v.hold.Pass = false
 	l.takeAsked(v)

@@ -37,7 +37,7 @@ func (l *loop) ran(v *vertex) {
 		}
 		l.m.Unready(v.slot) // it has not failed: it is unsettled
 		l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-		v.run.job = nil
+		l.pool.jobs.end(v)
 		return // cut by the end of Run: no news
 	}
 	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.owed.Retries())}
@@ -65,7 +65,7 @@ func (l *loop) ran(v *vertex) {
 	if !v.run.job.apply && before != run.State {
 		l.showBelow(v, before)
 	}
-	v.run.job = nil
+	l.pool.jobs.end(v)
 	l.next(v, run)
 }
 
@@ -81,7 +81,7 @@ func (l *loop) ranLast(v *vertex) {
 	} else if !v.membership.gone {
 		l.giveAsked(v)
 	}
-	v.run.job = nil
+	l.pool.jobs.end(v)
 	if v.membership.gone {
 		l.m.Forgotten(v.slot)
 		l.leave(v)

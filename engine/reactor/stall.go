@@ -62,7 +62,7 @@ func (b *brakes) stalls(v *vertex, o *outcome) bool {
 func (b *brakes) stall(v *vertex, err error, d time.Duration) {
 	b.l.giveAsked(v)
 	v.hold.Pass = v.hold.Pass || v.run.job.pass
-	v.run.job = nil
+	b.l.pool.jobs.end(v)
 	v.run.mu.Lock()
 	v.run.forget()
 	v.run.mu.Unlock()

@@ -16,6 +16,7 @@ type pool struct {
 	l       *loop
 	workers sync.WaitGroup // all of them
 	busy    bool           // a task was given since dismiss; of the loop
+	jobs    jobs           // of the loop
 
 	mu     sync.Mutex // guards the rest
 	tasks  []task

@@ -24,8 +24,7 @@ import (
 //
 // The caller owns into and must not use it elsewhere until Decode returns.
 func Decode(n *Node, into any) Diagnostics {
-	var room [4]seg
-	d := decoder{path: room[:0]}
+	var d decoder
 	d.decode(n, into, nil)
 	return d.diags
 }

@@ -52,15 +52,13 @@ const (
 type Node struct {
 	Kind   NodeKind
 	Quoted bool // of a scalar, in the source: it is text, whatever it says
+	typed  bool // made from a value, by NodeOf only: of is the kind that the value had
+	of     Kind // see typed
 	Pos    Pos
 	Text   string  // of a scalar, as written, without quotes
 	Items  []*Node // of a list
 	Pairs  []Pair  // of a map, in the order of the source, keys unique
-
-	// Set by NodeOf only.
-	typed  bool    // made from a value, so that of is the kind that it had
-	of     Kind    //
-	hidden *string // the text of a secret; Text is Redacted then
+	hidden *string // the text of a secret, by NodeOf only; Text is Redacted then
 }
 
 var nullNode = &Node{}
