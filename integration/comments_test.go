@@ -38,12 +38,14 @@ var risen = map[string]float64{
 	"resources/exec":                    15.0,
 	"resources/hostname":                15.0,
 	"resources/internal/archive":        15.0,
+	"resources/internal/kindtest":       15.0,
 	"resources/mount":                   15.0,
 	"resources/net":                     15.0,
 	"resources/password":                15.0,
 	"resources/ssh":                     15.0,
 	"resources/ssh/sshtest":             15.0,
 	"resources/svc":                     15.0,
+	"resources/svc/backends":            15.0,
 	"resources/sysctl":                  15.0,
 }
 

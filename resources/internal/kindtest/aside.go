@@ -12,15 +12,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
-// asideHost is a host that must not be asked on the stack of a Watch.
+// asideHost is a host that must not be asked on the stack of a Watch. A Watch that
+// asks the host by calls of itself grows its stack with each resync, for as long as
+// the engine runs.
 type asideHost struct {
 	engine.Host
 	t     *testing.T
 	asked atomic.Int32
 }
 
-// Aside puts a host before the one of a resource. It fails the test if it is asked on the stack of a Watch, and if it
-// is not asked at all.
+// Aside puts a host before the one of a resource. It fails the test if it is asked
+// on the stack of a Watch, and if it is not asked at all. It has to be put in before
+// the Watch begins. Two calls are the least: one for the first subscription, one for
+// the next.
 func Aside(t *testing.T, init *engine.Init) {
 	t.Helper()
 	h := &asideHost{Host: init.Host, t: t}
@@ -32,6 +36,7 @@ func Aside(t *testing.T, init *engine.Init) {
 	})
 }
 
+// check counts a call, and fails the test if WatchBy is among the callers.
 func (h *asideHost) check() {
 	h.asked.Add(1)
 	if slices.ContainsFunc(callers(), func(f string) bool { return strings.HasSuffix(f, ".(*Backed).WatchBy") }) {
@@ -39,7 +44,8 @@ func (h *asideHost) check() {
 	}
 }
 
-// callers returns the names of the functions that run on this stack.
+// callers returns the names of the functions that run on this stack. The innermost
+// stands first. Stacks of more than 256 functions are cut.
 func callers() (names []string) {
 	pcs := make([]uintptr, 256)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -52,6 +58,7 @@ func callers() (names []string) {
 	}
 }
 
+// The methods that a Watch may ask are checked, and passed on as they are.
 func (h *asideHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
 	h.check()
 	return h.Host.Watch(ctx, paths, o)
@@ -77,8 +84,9 @@ func (h *asideHost) WatchFacts(ctx context.Context) (engine.Subscription, error)
 	return h.Host.WatchFacts(ctx)
 }
 
-// Resynced watches a resource, tells its host that events were lost, and waits for the event. Nothing is asked on the
-// stack of the Watch.
+// Resynced watches a resource, tells its host that events were lost, and waits for
+// the event. Nothing is asked on the stack of the Watch. It is a law of all kinds
+// that watch by a backend: after lost events they subscribe anew, and look again.
 func Resynced(t *testing.T, f *enginetest.Fake, init *engine.Init, r engine.Res) {
 	t.Helper()
 	host := f.Host()

@@ -21,8 +21,9 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Asked returns everything that a resource wants, in order, in a graph that has
-// only what is given.
+// Asked returns everything that a resource wants, in order, in a graph of the given resources alone. The names are those of the UIDs, such as file[/etc]. It fails the
+// test for an edge in the wrong direction. there lists the UIDs that the graph has,
+// which may end the questions early.
 func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 	t.Helper()
 	edges, err := r.AutoEdges()
@@ -39,7 +40,7 @@ func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 			if !u.IsReversed() {
 				t.Errorf("%s comes after who asks for it", u)
 			}
-			if engine.SpaceOf(u) != traits.SpaceMount { // asked by beside each path; see TestMountEdges
+			if engine.SpaceOf(u) != traits.SpaceMount { // asked for with each path; see TestMountEdges
 				all = append(all, u.String())
 			}
 			found[i] = slices.Contains(there, u.String())
@@ -51,8 +52,9 @@ func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 	return all
 }
 
-// Found returns those of the given resources that a resource finds as its automatic edges, in order. It stops asking
-// where the resource is content.
+// Found returns those of the given resources that a resource finds as its automatic
+// edges, in order. It stops asking where the resource is content. Unlike Asked it
+// does not say what else the resource would have wanted.
 func Found(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 	t.Helper()
 	e, err := r.AutoEdges()
@@ -72,6 +74,8 @@ func Found(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 	return nil
 }
 
+// NewHost makes a host of this machine that outlives the test's context, and closes
+// it after the test. An error of the close fails the test.
 func NewHost(tb testing.TB) engine.Host {
 	tb.Helper()
 	h, err := host.New(context.Background(), host.Options{})
@@ -86,7 +90,8 @@ func NewHost(tb testing.TB) engine.Host {
 	return h
 }
 
-// Eventually waits for a condition.
+// Eventually waits for a condition. It asks each millisecond, up to
+// enginetest.Patience, and ends the test after that. The text completes "not ... within" in the message.
 func Eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(enginetest.Patience); !ok(); {
@@ -97,7 +102,8 @@ func Eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// PidIn waits until a file holds the number of a process.
+// PidIn waits until a file holds the number of a process. The number counts only
+// with its newline, so that a half-written one is not taken.
 func PidIn(t *testing.T, path string) int {
 	t.Helper()
 	var pid int
@@ -112,8 +118,7 @@ func PidIn(t *testing.T, path string) int {
 	return pid
 }
 
-// Gone waits until a process is no more, and is no zombie of ours. One that
-// another process has to bury is none of our business.
+// Gone waits until a process has ended. A zombie of this process does not count as ended, but a zombie of another parent does. It reads the process's record in /proc, so it works for any process of the machine.
 func Gone(t *testing.T, pid int) {
 	t.Helper()
 	Eventually(t, fmt.Sprintf("ended %d", pid), func() bool {
@@ -131,6 +136,8 @@ func Gone(t *testing.T, pid int) {
 	})
 }
 
+// ErrText returns the text of an error, and nothing for none, so that tables can
+// have both.
 func ErrText(err error) string {
 	if err == nil {
 		return ""
@@ -138,7 +145,8 @@ func ErrText(err error) string {
 	return err.Error()
 }
 
-// RealHost is this machine, for a Suite.
+// RealHost is this machine, for a Suite. Unlike that of NewHost its context is that
+// of the test. It may alter the machine, so suites that use it run in a namespace.
 func RealHost(tb testing.TB) engine.Host {
 	h, err := host.New(tb.Context(), host.Options{})
 	Must(tb, err)
@@ -146,8 +154,9 @@ func RealHost(tb testing.TB) engine.Host {
 	return h
 }
 
-// UndoOf returns what undoes a resource, by the way that the engine takes: what
-// Read shows is written down, and read again as another process would.
+// UndoOf returns the resource that undoes another one, by the way that the engine takes. The result of Read is written down, and read again as another process would. It goes through
+// the records of the engine's store, so a field that they lose makes the test fail.
+// was is nil where nothing was there.
 func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
 	t.Helper()
 	img, err := engine.Take(r, was, nil)
@@ -162,7 +171,8 @@ func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
 	return img.Undo(engine.DefaultRegistry().New, head, false)
 }
 
-// octal returns permissions as four digits.
+// octal returns permissions as four digits. Go keeps the special bits apart from the
+// permissions, so they are put together again.
 func octal(m os.FileMode) string {
 	perm := uint32(m.Perm())
 	for bit, special := range map[uint32]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
@@ -174,7 +184,9 @@ func octal(m os.FileMode) string {
 }
 
 // Have describes what is at a path, and below it if it is a folder: one line for
-// each thing.
+// each thing. A folder ends in a slash and a link shows its target. A file shows its
+// mode and text. Entries are in the order of their names, so the text can be
+// compared. A missing path gives nothing.
 func Have(t testing.TB, root string) string {
 	t.Helper()
 	var lines []string
@@ -206,7 +218,8 @@ func Have(t testing.TB, root string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Must fails the test on an error of a preparation.
+// Must fails the test on an error of a preparation. It is for steps that only
+// prepare.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -214,12 +227,15 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// Put writes a file whose folder is there, with the mode 0644 less the umask.
 func Put(t testing.TB, path, text string) {
 	t.Helper()
 	Must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// WriteInto replaces a file by another text each time.
+// WriteInto replaces a file by another text each time. It is a step for suites that
+// call it again and again: the text is the same, so only the first call alters the
+// contents.
 func WriteInto(name, text string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
@@ -227,8 +243,9 @@ func WriteInto(name, text string) func(*testing.T, string) {
 	}
 }
 
-// NothingComesOf fails if an event comes of what is done, each time that it is done: one may be of
-// what was done before, and still on its way.
+// NothingComesOf fails the test if each call of a function leads to an event. One event alone may come from an earlier step, and still be on its way. It fails after ten
+// rounds with an event in each. A round without one, of 100 ms, is enough; a late
+// event would be missed, and never makes a false alarm.
 func NothingComesOf(t *testing.T, f *enginetest.Fake, what func()) {
 	t.Helper()
 	for range 10 {
@@ -242,7 +259,9 @@ func NothingComesOf(t *testing.T, f *enginetest.Fake, what func()) {
 	t.Error("an event for nothing")
 }
 
-// Begin validates and initialises a resource that was filled by hand.
+// Begin validates and initialises a resource that was filled by hand. The kind is
+// only a name: the registry is not asked. Cleanup follows at the end of the test.
+// The result has the events, changes and logs.
 func Begin(t *testing.T, kind string, r engine.Res, o ...enginetest.Option) *enginetest.Fake {
 	t.Helper()
 	r.SetKind(kind)
@@ -265,7 +284,9 @@ func Begin(t *testing.T, kind string, r engine.Res, o ...enginetest.Option) *eng
 }
 
 // Verbs runs CheckApply once, and returns the verbs of its changes as one text:
-// nothing when all was right, and "error: ..." when it failed.
+// nothing when all was right, and "error: ..." when it failed. It also checks the
+// contract: a CheckApply that reports a change returns false, and one without
+// changes returns true.
 func Verbs(t *testing.T, f *enginetest.Fake, r engine.Res, apply bool) string {
 	t.Helper()
 	f.Reset()
@@ -288,8 +309,9 @@ func Verbs(t *testing.T, f *enginetest.Fake, r engine.Res, apply bool) string {
 	return strings.Join(words, " ")
 }
 
-// Want fails the test unless CheckApply says exactly this, looking first and
-// then applying: both have to agree.
+// Want fails the test unless CheckApply says exactly this, looking first and then
+// applying: both have to agree. So a dry run must announce exactly the changes of
+// the real one. Nothing stands for a resource that is right.
 func Want(t *testing.T, f *enginetest.Fake, r engine.Res, what string) {
 	t.Helper()
 	if got := Verbs(t, f, r, false); got != what {
@@ -300,7 +322,8 @@ func Want(t *testing.T, f *enginetest.Fake, r engine.Res, what string) {
 	}
 }
 
-// Watching runs Watch until the test ends, and waits until it is armed.
+// Watching runs Watch until the test ends, and waits until it is armed. stop ends it
+// earlier, and may be called again. A Watch that ends with an error fails the test.
 func Watching(t *testing.T, f *enginetest.Fake, r engine.Res) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -321,6 +344,8 @@ func Watching(t *testing.T, f *enginetest.Fake, r engine.Res) (stop func()) {
 	return stop
 }
 
+// Sh runs a program, and fails the test with its output if it fails. No shell is in
+// between.
 func Sh(t *testing.T, argv ...string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), argv[0], argv[1:]...).CombinedOutput(); err != nil {
@@ -328,7 +353,7 @@ func Sh(t *testing.T, argv ...string) {
 	}
 }
 
-// Lay writes a file, with the folders above it.
+// Lay writes a file, with the folders above it. The modes are 0700 and 0600, so a resource that needs a wider one has to widen it.
 func Lay(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -339,7 +364,8 @@ func Lay(t *testing.T, path, text string) {
 	}
 }
 
-// WantFile compares the text of a file.
+// WantFile compares the text of a file. It goes on after a difference, so that a
+// test shows all of them.
 func WantFile(t *testing.T, path, want string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -351,15 +377,15 @@ func WantFile(t *testing.T, path, want string) {
 	}
 }
 
-// Folder makes the resource's own folder beforehand: that the engine makes it
-// when it is asked for is no doing of the resource.
+// Folder makes the resource's own folder beforehand. Otherwise the engine makes it when it is asked for, and the suite would blame the resource. It is a preparation for suites that
+// compare the files before and after a run.
 func Folder(t *testing.T, _ string, f *enginetest.Fake) {
 	if err := os.MkdirAll(f.VarDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Change writes more into a file each time.
+// Change returns a step for suites that call it again and again: each call writes one more byte into the file.
 func Change(name string) func(*testing.T, string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()

@@ -17,7 +17,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Main runs the tests of a package of kinds, and fails if they leave a goroutine behind.
+// Main runs the tests of a package of kinds, and fails if they leave a goroutine
+// behind. Each package of a kind calls it from TestMain.
 func Main(m *testing.M) {
 	// A shell that runs the tests with nohup, or in the background, ignores these signals. Each program that
 	// a test starts would ignore them as well.
@@ -29,8 +30,10 @@ func Main(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// WatchEnds fails the test unless the Watch of a resource returns as soon as its context ends, however often it begins
-// again. h is the machine; nil stands for the host of NewHost.
+// WatchEnds fails the test unless the Watch of a resource returns as soon as its
+// context ends, however often it begins again. h is the machine; nil stands for the
+// host of NewHost. Five rounds find a subscription that is not closed, or a state
+// that is not set back. The time limit is enginetest.Patience.
 func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 	t.Helper()
 	if h == nil {
@@ -55,10 +58,11 @@ func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 	}
 }
 
-// Canary is the secret of the tests: no change and no line of a log may have it.
+// Canary is the secret of the tests: no change and no line of a log may have it. A
+// test puts it where secrets are, and looks for it where they must not be.
 const Canary = "canary-51f0"
 
-// Part is a resource that writes a part of a file, for NotForAll.
+// Part is a case of NotForAll: a resource that writes a part of a file.
 type Part struct {
 	Before string                       // the text of the file before; empty for no file
 	Mode   uint32                       // its mode before; 0 for no file
@@ -66,8 +70,10 @@ type Part struct {
 	Shown  bool                         // whether its changes show the text, since everyone may read the file
 }
 
-// NotForAll fails the test unless the changes and log lines of each resource show Canary exactly where Shown says so. A
-// file that shuts other users out, by its mode before or after, shows no text.
+// NotForAll fails the test unless the changes and log lines of each resource show
+// Canary exactly where Shown says so. A file that shuts other users out, by its mode
+// before or after, shows no text. The keys of parts name the subtests. Each has a
+// file of its own in one folder.
 func NotForAll(t *testing.T, kind string, parts map[string]Part) {
 	t.Helper()
 	dir := t.TempDir()

@@ -8,7 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 )
 
-// LockedUntil returns a lock that another process holds, and a function that ends this process.
+// LockedUntil returns a lock that another process holds, and a function that ends
+// this process. The lock is of flock(2), as apk takes it. LockedUntil returns when the lock is held. Without a call of end the process ends with the test.
 func LockedUntil(t *testing.T) (locks []pkglock.Lock, end func() error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lock")

@@ -12,18 +12,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// namespaceKey is the variable of the environment by which the inner process knows
+// itself. Its value names the outer namespaces, so that an inner test can see that
+// it has left them.
 const namespaceKey = "MGMT_TEST_NAMESPACE"
 
-// InNamespace runs the test that calls it once more, in a process of its own
-// that may mount: it returns true there, and false where the test has been run
-// by the other one.
+// InNamespace runs the test that calls it once more, in a process of its own that
+// may mount: it returns true there, and false where the test has been run by the
+// other one. Without rights for a namespace the test is skipped, but in CI that is a
+// failure. Its output is shown only if it fails.
 func InNamespace(t *testing.T) bool {
 	t.Helper()
 	return InNamespaces(t, 0)
 }
 
 // InNamespaces does the same with more namespaces of its own: unix.CLONE_NEWUTS for
-// instance.
+// instance. The kernel refuses them to users in some containers. The inner process
+// is its own root, and mounts are private, so nothing reaches the machine.
 func InNamespaces(t *testing.T, more uintptr) bool {
 	t.Helper()
 	if outer := os.Getenv(namespaceKey); outer != "" {
@@ -52,7 +57,9 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	return false
 }
 
-// namespaces names those namespaces of this process that the flags stand for.
+// namespaces names those namespaces of this process that the flags stand for. The
+// kernel's names are links below /proc/self/ns, which differ for two namespaces. Of
+// the one for mounts only the word is taken, as each inner process has its own.
 func namespaces(t *testing.T, flags uintptr) string {
 	t.Helper()
 	links := []string{"mnt"}
@@ -69,7 +76,8 @@ func namespaces(t *testing.T, flags uintptr) string {
 	return strings.Join(links, " ")
 }
 
-// InMachine runs a test where the name, /etc and /run are its own.
+// InMachine runs a test where the name, /etc and /run are its own. Both folders are
+// empty at first. A test that needs more lays it there.
 func InMachine(t *testing.T) bool {
 	t.Helper()
 	if !InNamespaces(t, unix.CLONE_NEWUTS) {

@@ -13,11 +13,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Place is the folder of the test that runs, for providers that a suite makes.
+// Place is the folder of the test that runs, for providers that a suite makes. A
+// suite makes its providers before it knows the folder of the test, and sets it
+// later. It is safe for concurrent use.
 type Place struct{ dir atomic.Pointer[string] }
 
+// Set is called at the begin of each test, before a provider asks for a path.
 func (p *Place) Set(dir string) { p.dir.Store(&dir) }
 
+// Path returns the path of a file in the folder. Before Set it leads to a place that
+// does not exist.
 func (p *Place) Path(name string) string {
 	if dir := p.dir.Load(); dir != nil {
 		return filepath.Join(*dir, name)
@@ -25,7 +30,9 @@ func (p *Place) Path(name string) string {
 	return "/nowhere/" + name
 }
 
-// KindOf makes a kind whose provider is that of another folder in each test.
+// KindOf makes a kind whose provider is that of another folder in each test. make is
+// called for each resource. The registry has that kind alone, so tests do not
+// disturb each other.
 func KindOf(t *testing.T, d provider.Definition, make func() provider.Provider) (*provider.Kind, *engine.Registry) {
 	t.Helper()
 	k, err := provider.New(d, make)
@@ -39,7 +46,8 @@ func KindOf(t *testing.T, d provider.Definition, make func() provider.Provider) 
 	return k, r
 }
 
-// Filled returns a resource of a kind with these values.
+// Filled returns a resource of a kind with these values. A key or a value that the
+// type does not know fails the test.
 func Filled(t *testing.T, k *provider.Kind, name string, values map[string]any) engine.Res {
 	t.Helper()
 	r := k.New()
@@ -57,7 +65,8 @@ func Filled(t *testing.T, k *provider.Kind, name string, values map[string]any) 
 	return r
 }
 
-// Records are the records that a provider returns for names, or all.
+// Records are the records that a provider returns for names, or all. It reads the
+// iterator to its end, so errors in the middle are all returned.
 func Records(t *testing.T, p provider.Provider, names ...provider.Name) ([]provider.Record, []error) {
 	t.Helper()
 	var list []provider.Record
@@ -73,18 +82,21 @@ func Records(t *testing.T, p provider.Provider, names ...provider.Name) ([]provi
 	return list, errs
 }
 
-// Edit is one change of a file by a resource of a kind.
+// Edit is one change of a file by a resource of a kind, as a row of a table. Title
+// is the name of the resource, and Name that of the subtest.
 type Edit struct {
 	Name, Title string
 	Values      map[string]any
 	File        string // below the folder of the test
 	Before      string // its text; "-" for none
 	Want        string // the text after
-	Says        string // or what the error says; then nothing is altered
+	Says        string // or a part of the error; then nothing is altered
 }
 
-// RunEdits makes the changes, each in a folder of its own that prepare has furnished.
-// In values and before $DIR is that folder. Then nothing is left to be done.
+// RunEdits makes the changes, each in a folder of its own that prepare has
+// furnished. In values and before $DIR is that folder. Then nothing is left to be
+// done. Each edit is checked twice: once applied, and once more to see that it finds
+// nothing left. An edit with Says has to be refused and leaves every file as it is.
 func RunEdits(t *testing.T, k *provider.Kind, prepare func(t *testing.T, dir string), edits []Edit, o ...enginetest.Option) {
 	t.Helper()
 	for _, e := range edits {
@@ -119,8 +131,9 @@ func RunEdits(t *testing.T, k *provider.Kind, prepare func(t *testing.T, dir str
 	}
 }
 
-// Refused returns the errors of a resource from Validate or, if that takes it, from a
-// run of CheckApply, which has to leave the files below dir as they are.
+// Refused returns the errors of a resource from Validate or, if that takes it, from
+// a run of CheckApply, which has to leave the files below dir as they are. A
+// resource that is accepted fails the test.
 func Refused(t *testing.T, r engine.Res, dir string, o ...enginetest.Option) string {
 	t.Helper()
 	if err := r.Validate(); err != nil {

@@ -7,10 +7,12 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Stranger is a resource of another kind, which does nothing, for tests of what a kind refuses.
+// Stranger is a resource of another kind, which does nothing, for tests of refusals. It is given to Clashes, Reversed and the like, which have to return
+// an error rather than panic.
 type Stranger struct{ traits.Base }
 
-// Default has no parameters.
+// Default has no parameters. Default returns a new one, so that a registry can take
+// it.
 func (*Stranger) Default() engine.Res { return &Stranger{} }
 
 // Validate finds nothing wrong.
@@ -31,5 +33,5 @@ func (*Stranger) Watch(ctx context.Context) error {
 // CheckApply finds it right.
 func (*Stranger) CheckApply(context.Context, bool) (bool, error) { return true, nil }
 
-// Cmp compares the kind.
+// Cmp compares the kind. Two strangers are always equal, as they have no parameters.
 func (r *Stranger) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }

@@ -14,17 +14,23 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 )
 
-// busHost is a host with systemd whose buses are one of the test, and which has no commands.
+// busHost is a host with systemd whose buses are one of the test, and which has no
+// commands. The kinds that use systemd must not fall back to systemctl, so any
+// command is an error.
 type busHost struct {
 	*host.Host
 }
 
+// Facts says that systemd has booted, whatever the machine of the test runs.
 func (busHost) Facts() engine.Facts { return engine.Facts{Init: "systemd", SystemdBooted: true} }
 
+// Command refuses each program, with an error rather than an exit code.
 func (busHost) Command(context.Context, engine.Command) (*engine.Result, error) {
 	return nil, errors.New("there are no commands")
 }
 
+// HostOn makes such a host on a fake bus, for both the machine and the session, and
+// closes it after the test.
 func HostOn(t testing.TB, bus *systemdtest.Bus) engine.Host {
 	t.Helper()
 	h, err := host.New(context.Background(), host.Options{BusAddresses: map[engine.BusKind]string{
@@ -41,7 +47,8 @@ func HostOn(t testing.TB, bus *systemdtest.Bus) engine.Host {
 	return busHost{h}
 }
 
-// FakeSystemd is a bus on which there is a systemd manager, and nothing else.
+// FakeSystemd is a bus on which there is a systemd manager, and nothing else. Its
+// fields may be set before use, and under Mu or in Alter later.
 type FakeSystemd struct {
 	Mu      sync.Mutex
 	Calls   []string               // methods that alter something, with their units
@@ -50,21 +57,26 @@ type FakeSystemd struct {
 	Enabled map[string]bool
 	Stale   map[string]bool        // whether its file is another one than was read
 	Loaded  func(unit string) bool // whether it has a file
-	Down    error                  // what each call fails with; nil for none
+	Down    error                  // the error of each call; nil for none
 	wakes   []chan struct{}
 }
 
+// NewFakeSystemd has no unit that runs. All units have a file until Loaded says
+// otherwise.
 func NewFakeSystemd() *FakeSystemd {
 	return &FakeSystemd{Started: map[string]func() bool{}, Active: map[string]string{}, Enabled: map[string]bool{}, Stale: map[string]bool{}}
 }
 
+// Open gives the same bus for the machine and for the session.
 func (s *FakeSystemd) Open(context.Context, engine.BusKind) (engine.Bus, error) { return s, nil }
 
-// variant is as the bus gives a property.
+// variant is as the bus gives a property. The real bus wraps properties in such a
+// value, so the kinds must unwrap it.
 type variant struct{ v any }
 
 func (v variant) Value() any { return v.v }
 
+// Call implements engine.Bus. It knows the few methods that the kinds call, and records the calls that alter something.
 func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...any) ([]any, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -96,6 +108,9 @@ func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...
 	return []any{"/org/freedesktop/systemd1/job/1"}, nil
 }
 
+// do has the effect of a method, and wakes all who watch if there is one. A start
+// whose function in Started returns false leaves the unit failed. Other methods,
+// such as a reset, have no effect and wake no subscription.
 func (s *FakeSystemd) do(name, unit string) {
 	switch name {
 	case "StartUnit", "RestartUnit":
@@ -115,6 +130,7 @@ func (s *FakeSystemd) do(name, unit string) {
 	s.tell()
 }
 
+// load says whether the unit has a file, in the words of systemd.
 func (s *FakeSystemd) load(unit string) string {
 	if s.Loaded != nil && !s.Loaded(unit) {
 		return "not-found"
@@ -122,6 +138,7 @@ func (s *FakeSystemd) load(unit string) string {
 	return "loaded"
 }
 
+// state is inactive for a unit that was never started, as systemd says of it.
 func (s *FakeSystemd) state(unit string) string {
 	if active := s.Active[unit]; active != "" {
 		return active
@@ -129,7 +146,8 @@ func (s *FakeSystemd) state(unit string) string {
 	return "inactive"
 }
 
-// get knows two properties: what it has is no service.
+// get knows two properties only, as its units are not services. NeedDaemonReload is
+// true of a unit that is stale.
 func (s *FakeSystemd) get(unit, key string) ([]any, error) {
 	if key == "DropInPaths" {
 		return []any{variant{[]string{}}}, nil
@@ -140,7 +158,8 @@ func (s *FakeSystemd) get(unit, key string) ([]any, error) {
 	return []any{variant{s.Stale[unit]}}, nil
 }
 
-// Alter changes something from outside, as systemctl does.
+// Alter changes something from outside, as systemctl does. f runs under the lock, so
+// it must call no method of the fake.
 func (s *FakeSystemd) Alter(f func()) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -148,6 +167,8 @@ func (s *FakeSystemd) Alter(f func()) {
 	s.tell()
 }
 
+// tell wakes each subscription, unless a wake-up is waiting there already. The
+// caller holds Mu.
 func (s *FakeSystemd) tell() {
 	for _, w := range s.wakes {
 		select {
@@ -157,6 +178,8 @@ func (s *FakeSystemd) tell() {
 	}
 }
 
+// Signals wakes at every change, whatever is asked for; a spurious wake-up must do
+// no harm.
 func (s *FakeSystemd) Signals(context.Context, ...engine.BusMatch) (engine.Subscription, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -165,6 +188,7 @@ func (s *FakeSystemd) Signals(context.Context, ...engine.BusMatch) (engine.Subsc
 	return fakeWake(w), nil
 }
 
+// fakeWake is a subscription that loses nothing, so its cause is always empty.
 type fakeWake chan struct{}
 
 func (w fakeWake) C() <-chan struct{} { return w }

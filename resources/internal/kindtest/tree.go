@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Grow makes a tree: a name that ends in a slash is a folder, name -> target a
-// link, name=text a file.
+// Grow makes a tree: a name that ends in a slash is a folder, name -> target a link,
+// name=text a file. The order matters, since folders are not made for the things in
+// them.
 func Grow(t testing.TB, root string, things ...string) {
 	t.Helper()
 	for _, thing := range things {
@@ -25,7 +26,8 @@ func Grow(t testing.TB, root string, things ...string) {
 	}
 }
 
-// Alter is grow, and removes what has a minus before it.
+// Alter is Grow, but a name with a minus before it is removed, with everything
+// below. The steps are taken in their order, so a name may go and come again.
 func Alter(t *testing.T, dir string, things ...string) {
 	t.Helper()
 	for _, thing := range things {
@@ -37,8 +39,8 @@ func Alter(t *testing.T, dir string, things ...string) {
 	}
 }
 
-// Alone fails the test unless there is one file with that text in the folder, or none
-// for no text.
+// Alone fails the test unless there is one file with that text in the folder, or
+// none for no text. It finds temporary files that a write has left behind.
 func Alone(t *testing.T, path, text string) {
 	t.Helper()
 	names, err := os.ReadDir(filepath.Dir(path))

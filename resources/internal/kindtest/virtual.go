@@ -9,8 +9,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// OnMachine returns a registry whose virtual kinds take the machine for what the facts say,
-// with those programs; every program if there are none.
+// OnMachine returns a registry whose virtual kinds believe the facts, and find those programs; every program if none is named. The registry of
+// the program stays as it is. The programs need not exist, so a test of Debian runs
+// everywhere.
 func OnMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Registry {
 	t.Helper()
 	has := func(p string) bool {
@@ -23,8 +24,9 @@ func OnMachine(t testing.TB, facts virtual.Facts, programs ...string) *engine.Re
 	return r
 }
 
-// Loaded makes a valid resource, or fails the test unless Validate or, for the machine of its kind, CheckMachine says something with
-// want in it.
+// Loaded makes a valid resource, or fails the test unless Validate or, for the
+// machine of its kind, CheckMachine says something with want in it. It returns the
+// resource, which is not initialised, also where an error was wanted.
 func Loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set func(R), want string) R {
 	t.Helper()
 	res, err := reg.New(kind)
@@ -43,7 +45,8 @@ func Loaded[R engine.Res](t testing.TB, reg *engine.Registry, kind string, set f
 	return r
 }
 
-// Judged is what is wrong with a resource on the machine of its kind.
+// Judged returns the error of Validate or, without one, of CheckMachine for the
+// machine of the kind. A kind that is bound to no machine is judged on this one.
 func Judged(r engine.Res) error {
 	machine := host.MachineOf((&host.FactReader{}).Facts())
 	if v, ok := r.(interface{ VirtualKind() *virtual.Kind }); ok && v.VirtualKind() != nil {

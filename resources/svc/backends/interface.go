@@ -18,13 +18,15 @@ import (
 )
 
 // UnitArgs is one service. A backend without services of users has its own struct
-// without the session.
+// without the session. The name is without or with the suffix .service; both mean
+// the same.
 type UnitArgs struct {
 	Name    string `yaml:"name" mgmt:"required" doc:"The name of the service."`
 	Session bool   `yaml:"session" doc:"The service is one of the user's own session, and not of the machine."`
 }
 
-// BootArgs are those of the calls about what happens at boot.
+// BootArgs are those of the calls about what happens at boot. The kind svc sets
+// later for all services of a batch, and calls Reread once behind them.
 type BootArgs struct {
 	UnitArgs `yaml:",inline"`
 	Later    bool `yaml:"later" doc:"The manager need not know of it before reread, which serves many services at once."`
@@ -35,7 +37,8 @@ type AllArgs struct {
 	Session bool `yaml:"session" doc:"Those of the user's own session, and not of the machine."`
 }
 
-// Info is what is known of a service, in one call.
+// Info is the record of a service, by one call. A nil field means that the manager
+// knows no such thing, and not that it is false.
 type Info struct {
 	Name      string  `yaml:"name" doc:"The name of the service."`
 	Running   bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
@@ -49,7 +52,8 @@ type Info struct {
 	Job       *string `yaml:"job" doc:"The present or next job of the manager for it, whoever has asked for that. Nothing else may be begun before. It fits behind 'waits for'."`
 }
 
-// The functions.
+// The functions. Those without an option are the core, which each backend has. An
+// extra is asked for by the kinds that need it.
 var (
 	Describe = virtual.Declare[UnitArgs, Info]("info", "The record of a service, in one call.", virtual.OrNotFound(nil))
 	Start    = virtual.Declare[UnitArgs, virtual.Nothing]("start", "Start a service.")
@@ -77,10 +81,11 @@ var (
 	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of changes later.", bySystemd)
 )
 
-// bySystemd says that other service managers have nothing of the kind.
+// bySystemd marks a function that other service managers do not have.
 func bySystemd(f *virtual.Function) { f.Supported = virtual.Match{"systemd_booted": {true}} }
 
-// Interface is the module. All service managers have its core; the extras are those of one.
+// Interface is the module. All service managers have its core; the extras are those
+// of one. Each call returns a new value, which the caller owns.
 func Interface() *virtual.Interface {
 	return &virtual.Interface{
 		Module: "svc",
@@ -94,7 +99,8 @@ func Interface() *virtual.Interface {
 	}
 }
 
-// Backends returns a new one of each backend of this package.
+// Backends returns a new one of each backend of this package. The order has no
+// meaning: facts, priority and the programs of the machine decide.
 func Backends() []*virtual.Backend {
 	return []*virtual.Backend{systemdBackend(), openrcBackend(), sysvBackend(), runitBackend()}
 }
@@ -103,6 +109,8 @@ func init() {
 	virtual.Register("svc", func() (*virtual.Interface, []*virtual.Backend) { return Interface(), Backends() })
 }
 
-// CheckName refuses any text but the name of a service: a text that could be an option or a path,
-// or has characters that no service manager allows, and a template without an instance.
+// CheckName refuses any text but the name of a service: a text that could be an
+// option or a path, or has characters that no service manager allows, and a template
+// without an instance. Each call of a backend asks it too, since the module has
+// other callers than the kind.
 func CheckName(name string) error { return names.CheckService(name) }

@@ -11,15 +11,17 @@ import (
 // nginx.service are one.
 func BaseName(name string) string { return names.ServiceBase(name) }
 
-// UnitName returns the name of a service as systemd has it. A name with the suffix of another kind
-// of unit stays.
+// UnitName returns the name of a service as systemd has it. A name with the suffix
+// of another kind of unit stays. So a socket or a timer can be named too; a backend
+// other than systemd finds no such service.
 func UnitName(name string) string { return names.ServiceUnit(name) }
 
 // sessionMark stands before a name in Watch.
 const sessionMark = "session/"
 
 // Watched is what the Watch of a backend takes for a service: the name, and whether
-// it is one of the user's own session.
+// it is one of the user's own session. The mark has a slash, which no name of a
+// service has.
 func Watched(name string, session bool) string {
 	if session {
 		return sessionMark + name
@@ -28,6 +30,7 @@ func Watched(name string, session bool) string {
 }
 
 // watched takes the result of Watched apart. All of them have to be of one manager.
+// An empty list stands for all services of the machine.
 func watched(list []string) (names []string, session bool, err error) {
 	for i, name := range list {
 		name, of := strings.CutPrefix(name, sessionMark)

@@ -11,8 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// openrcBackend runs the tools of OpenRC. A service is enabled if it is in a runlevel;
-// enabling it puts it into the one named default.
+// openrcBackend runs the tools of OpenRC. A service is enabled if it is in a
+// runlevel; enabling it puts it into the one named default. It takes itself out
+// where systemd has booted, since the tools may be installed without being in use.
 func openrcBackend() *virtual.Backend {
 	b := virtual.Native("openrc", newOpenRC, append(asking[*openrc](),
 		deed("start", (*openrc).start),
@@ -28,6 +29,7 @@ func openrcBackend() *virtual.Backend {
 	return b
 }
 
+// It keeps no state: each call asks the tools.
 type openrc struct{ tool }
 
 func newOpenRC(_ context.Context, env virtual.Env) (*openrc, error) {
@@ -39,6 +41,8 @@ func (o *openrc) asks() questions { return questions{o} }
 // The states of a service, by the exit code of its status.
 var openrcStates = map[int]string{0: "started", 3: "stopped", 4: "stopping", 8: "starting", 16: "inactive", 32: "crashed"}
 
+// It runs three programs. A service in start or stop has a job, so that the kind
+// waits for it and does not interfere.
 func (o *openrc) look(ctx context.Context, name string) (Info, error) {
 	there, err := o.run(ctx, "rc-service", "--exists", name)
 	if err != nil {
@@ -66,7 +70,8 @@ func (o *openrc) look(ctx context.Context, name string) (Info, error) {
 	return i, nil
 }
 
-// all reads lines such as "sshd | default boot".
+// all reads lines such as "sshd | default boot". Without --verbose services in no
+// runlevel would be missing. Other lines, such as warnings, are passed over.
 func (o *openrc) all(ctx context.Context) (names, enabled []string, err error) {
 	r, err := o.must(ctx, "rc-update", "--verbose", "show")
 	if err != nil {
@@ -85,15 +90,19 @@ func (o *openrc) all(ctx context.Context) (names, enabled []string, err error) {
 	return names, enabled, nil
 }
 
+// act runs a word of a service's script. OpenRC itself waits until the script has
+// ended.
 func (o *openrc) act(ctx context.Context, name, word string) (reply, error) {
 	return o.run(ctx, "rc-service", "--nocolor", name, word)
 }
 
+// start starts a service that does not run. It returns when the script has ended and
+// the service is started.
 func (o *openrc) start(ctx context.Context, name string, now Info) error {
 	if now.Running {
 		return nil
 	}
-	if *now.Failed { // what has crashed counts as started until it is forgotten
+	if *now.Failed { // a crashed service counts as started until it is forgotten
 		if _, err := o.must(ctx, "rc-service", "--nocolor", name, "zap"); err != nil {
 			return err
 		}
@@ -101,7 +110,9 @@ func (o *openrc) start(ctx context.Context, name string, now Info) error {
 	return o.reach(ctx, name, "start")
 }
 
-// reach does something after which the service has to run.
+// reach does something after which the service has to run. An exit code of 0 is not
+// enough: a daemon can end right after its script. The error has the words of the
+// script.
 func (o *openrc) reach(ctx context.Context, name, word string) error {
 	r, err := o.act(ctx, name, word)
 	if err != nil {
@@ -117,6 +128,7 @@ func (o *openrc) reach(ctx context.Context, name, word string) error {
 	return err
 }
 
+// stop stops a service, even a crashed one, so that its record of a start is gone.
 func (o *openrc) stop(ctx context.Context, name string, now Info) error {
 	if !now.Running && *now.Detail == "stopped" {
 		return nil
@@ -128,11 +140,13 @@ func (o *openrc) stop(ctx context.Context, name string, now Info) error {
 	return err
 }
 
+// restart also starts a service that does not run.
 func (o *openrc) restart(ctx context.Context, name string, _ Info) error {
 	return o.reach(ctx, name, "restart")
 }
 
-// reload restarts a service whose script has no function reload.
+// reload restarts a service whose script has no function reload. Any other failure
+// of a reload is an error, as the rules say, and the old configuration goes on.
 func (o *openrc) reload(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return nil
@@ -149,7 +163,7 @@ func (o *openrc) reload(ctx context.Context, name string, now Info) error {
 	return r.failed()
 }
 
-// canReload asks which functions the script has beside those of all: a line for each, as " * reload: no description".
+// canReload asks which functions the script has besides the common ones: a line for each, as " * reload: no description".
 func (o *openrc) canReload(ctx context.Context, args NameArgs) (bool, error) {
 	name, err := checked(args.Name)
 	if err != nil {
@@ -167,6 +181,8 @@ func (o *openrc) canReload(ctx context.Context, args NameArgs) (bool, error) {
 	return false, nil
 }
 
+// enable leaves a service that is in any runlevel as it is, even if that is not the
+// default one.
 func (o *openrc) enable(ctx context.Context, name string, now Info) error {
 	if now.Enabled {
 		return nil
@@ -175,6 +191,7 @@ func (o *openrc) enable(ctx context.Context, name string, now Info) error {
 	return err
 }
 
+// disable takes the service out of all runlevels, and not of the present one alone.
 func (o *openrc) disable(ctx context.Context, name string, now Info) error {
 	if !now.Enabled {
 		return nil
@@ -197,7 +214,8 @@ var openrcFolders = []string{"/run/openrc/started", "/run/openrc/stopping", "/ru
 const openrcLevels = "/etc/runlevels"
 
 // Watch implements virtual.Watcher. That a process has died without being stopped is
-// in no file: OpenRC does not know it before it is asked.
+// in no file: OpenRC does not know it before it is asked. The folders of the
+// runlevels and of the states are watched, which OpenRC fills with links.
 func (o *openrc) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {

@@ -22,6 +22,8 @@ func runitBackend() *virtual.Backend {
 	return b
 }
 
+// runitMethods are the functions that runit can do. Masks are not among them, as
+// runit has none.
 func runitMethods() []virtual.Method[*runit] {
 	return append(asking[*runit](),
 		deed("start", (*runit).start),
@@ -33,16 +35,19 @@ func runitMethods() []virtual.Method[*runit] {
 		deed("disable", (*runit).disable))
 }
 
+// The folders are found out once, when the backend is made.
 type runit struct {
 	tool
 	folders string // the folder of the services
-	live    string // the one that runsvdir watches
+	live    string // the folder that runsvdir watches
 }
 
 // runitLive are the places of the folder that runsvdir watches: those of Debian, and
 // of others.
 var runitLive = []string{"/etc/service", "/var/service", "/service"}
 
+// The first folder of runitLive that is there is taken. If none is there, calls fail
+// with the place of Debian in their errors.
 func newRunit(ctx context.Context, env virtual.Env) (*runit, error) {
 	r := &runit{tool{env.Host}, "/etc/sv", runitLive[0]}
 	for _, dir := range runitLive {
@@ -66,12 +71,14 @@ func (r *runit) link(name string) string { return path.Join(r.live, name) }
 
 func (r *runit) down(name string) string { return path.Join(r.folders, name, "down") }
 
-// have reports whether a path is there.
+// have reports whether a path is there. It asks by a program, as the whole backend does, so that a recorded host can answer in tests.
 func (r *runit) have(ctx context.Context, p string) (bool, error) {
 	said, err := r.run(ctx, "test", "-e", p)
 	return err == nil && said.code == 0, err
 }
 
+// A service whose folder has no program run does not exist. The first word of sv's
+// answer says whether it runs.
 func (r *runit) look(ctx context.Context, name string) (Info, error) {
 	there, err := r.have(ctx, r.folder(name)+"/run")
 	if err != nil {
@@ -100,6 +107,7 @@ func (r *runit) look(ctx context.Context, name string) (Info, error) {
 	return Info{Running: strings.HasPrefix(said.text, "run:"), Enabled: !down, Detail: &detail}, nil
 }
 
+// The order is that of the folder. It runs one program for each linked service.
 func (r *runit) all(ctx context.Context) (names, enabled []string, err error) {
 	if names, err = r.list(ctx, r.folders); err != nil {
 		return nil, nil, err
@@ -123,16 +131,19 @@ func (r *runit) all(ctx context.Context) (names, enabled []string, err error) {
 	return names, enabled, nil
 }
 
+// list returns the entries of a folder that can be names of services.
 func (r *runit) list(ctx context.Context, dir string) ([]string, error) {
 	said, err := r.must(ctx, "ls", "-1", dir)
 	names := strings.Fields(said.out)
 	return slices.DeleteFunc(names, func(n string) bool { return CheckName(n) != nil }), err
 }
 
-// patience is how long sv waits for the requested state, in seconds.
+// patience is how long sv waits for the requested state, in seconds. It is above the
+// seven seconds of sv, in which many daemons do not end.
 const patience = "30"
 
-// sv does something with a service, and waits for it.
+// sv does something with a service, and waits for it. A state that is not reached in
+// time is an error with the words of sv.
 func (r *runit) sv(ctx context.Context, word, name string) error {
 	said, err := r.run(ctx, "sv", "-w", patience, word, r.link(name))
 	if err == nil && said.code != 0 {
@@ -141,6 +152,8 @@ func (r *runit) sv(ctx context.Context, word, name string) error {
 	return err
 }
 
+// start links a service that runsvdir does not watch yet, and starts it. That leaves
+// the start at boot as it was.
 func (r *runit) start(ctx context.Context, name string, now Info) error {
 	if now.Running {
 		return nil
@@ -169,7 +182,9 @@ func (r *runit) supervise(ctx context.Context, name string) error {
 	return r.seen(ctx, name)
 }
 
-// seen waits until runsvdir has seen a new link, which it looks for every few seconds.
+// seen waits until runsvdir has seen a new link, which it looks for every few
+// seconds. Without a runsvdir it waits until ctx ends, and the error then asks for
+// that.
 func (r *runit) seen(ctx context.Context, name string) error {
 	ready := r.folder(name) + "/supervise/ok"
 	sub, err := r.host.Watch(ctx, []string{ready}, engine.WatchOptions{})
@@ -189,6 +204,7 @@ func (r *runit) seen(ctx context.Context, name string) error {
 	}
 }
 
+// stop ends the process; the supervisor stays, and does not start it again.
 func (r *runit) stop(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return nil
@@ -196,6 +212,8 @@ func (r *runit) stop(ctx context.Context, name string, now Info) error {
 	return r.sv(ctx, "stop", name)
 }
 
+// sv restart has the old process end and a new one start. It returns once there is a
+// new process.
 func (r *runit) restart(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return r.start(ctx, name, now)
@@ -206,16 +224,19 @@ func (r *runit) restart(ctx context.Context, name string, now Info) error {
 	return r.up(ctx, name, process(*now.Detail))
 }
 
-// process returns the part of a status that names the process.
+// process returns the part of a status that names the process. A text without one,
+// as of a service that is down, gives an empty name.
 func process(status string) string {
 	_, rest, _ := strings.Cut(status, "(pid ")
 	pid, _, _ := strings.Cut(rest, ")")
 	return pid
 }
 
-// up waits until a service runs that is wanted up, as a new process. sv does not wait for that
-// where the old process was just started. A service that has run for less than a second is started
-// again only after one.
+// up waits until a service runs that is wanted up, as a new process. sv does not
+// wait for that where the old process was just started. A service that has run for
+// less than a second is started again only after one. before is the number of the
+// old process. The wait ends early if the service is not wanted up any more, and
+// with ctx.
 func (r *runit) up(ctx context.Context, name, before string) error {
 	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, engine.WatchOptions{})
 	if err != nil {
@@ -242,6 +263,7 @@ func (r *runit) up(ctx context.Context, name, before string) error {
 	}
 }
 
+// reload sends the signal HUP, by which most daemons read their configuration again.
 func (r *runit) reload(ctx context.Context, name string, now Info) error {
 	if !now.Running {
 		return nil
@@ -255,6 +277,8 @@ func (r *runit) canReload(_ context.Context, args NameArgs) (bool, error) {
 	return err == nil, err
 }
 
+// enable removes the file down. A service that was not linked is linked first, and
+// not started by that.
 func (r *runit) enable(ctx context.Context, name string, now Info) error {
 	if now.Enabled {
 		return nil
@@ -275,8 +299,9 @@ func (r *runit) disable(ctx context.Context, name string, now Info) error {
 	return err
 }
 
-// Watch implements virtual.Watcher: the supervisor writes the state of a service into
-// a file.
+// Watch implements virtual.Watcher: the supervisor writes the state of a service
+// into a file. The files of a service that is not supervised yet are watched for as
+// well.
 func (r *runit) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {
@@ -296,4 +321,5 @@ func (r *runit) Watch(ctx context.Context, list []string) (engine.Subscription, 
 	return r.host.Watch(ctx, files, engine.WatchOptions{})
 }
 
+// A watch has no struct that could leave the session out, so it is refused here.
 var errNoSession = fmt.Errorf("there are no services of a user's session: only systemd has them")

@@ -13,8 +13,9 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
 
-// systemdBackend asks systemd over its bus: the manager of the machine, or that of the
-// user's session.
+// systemdBackend asks systemd over its bus: the manager of the machine, or that of
+// the user's session. Its priority is above the others: where systemd has booted,
+// the tools of others are wrappers of it.
 func systemdBackend() *virtual.Backend {
 	b := virtual.Native("systemd", newSystemd,
 		virtual.Func("info", (*systemd).info),
@@ -49,11 +50,13 @@ func newSystemd(_ context.Context, env virtual.Env) (*systemd, error) {
 	return &systemd{env.Host}, nil
 }
 
+// manager connects to the manager of the machine or of the session. The connection
+// is the host's own, and is not closed here.
 func (s *systemd) manager(ctx context.Context, session bool) (*systemd1.Manager, error) {
 	return systemd1.Open(ctx, s.host, session)
 }
 
-// unitInfo is Info, and what only systemd says.
+// unitInfo is Info, and three fields that only systemd has.
 type unitInfo struct {
 	Info `yaml:",inline"`
 	Unit string `yaml:"unit" doc:"The name of the unit."`
@@ -61,6 +64,7 @@ type unitInfo struct {
 	File string `yaml:"file" doc:"The word of its file for the start at boot: enabled, disabled, static ..."`
 }
 
+// Unit and file are asked for at the same time, so that they rarely contradict each other.
 func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err error) {
 	m, err := s.managerOf(ctx, args)
 	if err != nil {
@@ -112,11 +116,14 @@ func (s *systemd) available(ctx context.Context, args UnitArgs) (bool, error) {
 	return err == nil && !u.Missing(), err
 }
 
+// missing is true of a unit without a file that is not loaded either.
 func (s *systemd) missing(ctx context.Context, args UnitArgs) (bool, error) {
 	_, u, err := s.look(ctx, args)
 	return err == nil && u.Missing(), err
 }
 
+// enabled, disabled and masked are false of a missing service, which is not an
+// error.
 func (s *systemd) enabled(ctx context.Context, args UnitArgs) (bool, error) {
 	i, err := s.info(ctx, args)
 	return i.Enabled, absent(err)
@@ -132,6 +139,7 @@ func (s *systemd) masked(ctx context.Context, args UnitArgs) (bool, error) {
 	return i.Masked != nil && *i.Masked, absent(err)
 }
 
+// canReload is false of a missing service, which is not an error.
 func (s *systemd) canReload(ctx context.Context, args UnitArgs) (bool, error) {
 	m, u, err := s.look(ctx, args)
 	if err != nil || u.Missing() {
@@ -155,9 +163,11 @@ const (
 )
 
 // startsAtBoot reports whether the state of a unit file means that the unit is
-// started at boot, each time.
+// started at boot, each time. A static unit is not: it is started by others, if at
+// all. A unit that is enabled until the next boot is not either, since the boot forgets it.
 func startsAtBoot(file string) bool { return file == "enabled" || file == "alias" }
 
+// masks reports whether the word stands for a mask, of either kind.
 func masks(file string) bool { return file == "masked" || file == runtimeMasked }
 
 func (s *systemd) getAll(ctx context.Context, args AllArgs) ([]string, error) {
@@ -172,7 +182,9 @@ func (s *systemd) getDisabled(ctx context.Context, args AllArgs) ([]string, erro
 	return s.list(ctx, args, func(file string) bool { return !startsAtBoot(file) })
 }
 
-// list returns the names of all services whose unit file is in a state. A template does not count.
+// list returns the names of all services whose unit file is in a state. A template
+// does not count. A service that only runs and has no file, as a transient one, is
+// not among them.
 func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) bool) ([]string, error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
@@ -193,6 +205,8 @@ func (s *systemd) list(ctx context.Context, args AllArgs, which func(string) boo
 	return slices.Compact(names), nil
 }
 
+// A unit without a section Install cannot be enabled, so that is an error which
+// names the state. A masked one is not unmasked by this.
 func (s *systemd) enable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
 	switch {
@@ -206,6 +220,8 @@ func (s *systemd) enable(ctx context.Context, args BootArgs) (virtual.Nothing, e
 	return s.files(ctx, args, (*systemd1.Manager).Enable)
 }
 
+// disable ends the start at each boot and the one until the next boot. A service
+// that is missing counts as disabled.
 func (s *systemd) disable(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
 	if err != nil || !i.Enabled && i.File != runtimeEnabled {
@@ -214,6 +230,8 @@ func (s *systemd) disable(ctx context.Context, args BootArgs) (virtual.Nothing, 
 	return s.files(ctx, args, takeBack(i.File, runtimeEnabled, (*systemd1.Manager).Disable, (*systemd1.Manager).DisableRuntime))
 }
 
+// mask makes a link to /dev/null. A service that is missing can be masked too, so
+// that no later package starts it.
 func (s *systemd) mask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
 	if err = absent(err); err != nil || i.File == "masked" {
@@ -222,6 +240,7 @@ func (s *systemd) mask(ctx context.Context, args BootArgs) (virtual.Nothing, err
 	return s.files(ctx, args, (*systemd1.Manager).Mask)
 }
 
+// unmask ends both masks. A service that is missing or not masked needs nothing.
 func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, error) {
 	i, err := s.info(ctx, args.UnitArgs)
 	if err != nil || !*i.Masked {
@@ -233,8 +252,10 @@ func (s *systemd) unmask(ctx context.Context, args BootArgs) (virtual.Nothing, e
 // alter is a method that alters links to the files of units.
 type alter func(m *systemd1.Manager, ctx context.Context, units ...string) error
 
-// takeBack takes back the permanent state, and the state until the next boot, as both may exist;
-// passing is the word of the file if there is only that.
+// takeBack takes back the permanent state, and the state until the next boot, as
+// both may exist; passing is the word of the file if there is only that. Each of the
+// two calls takes back only its own kind, and the word of the file tells one of
+// them.
 func takeBack(file, passing string, forever, tillBoot alter) alter {
 	return func(m *systemd1.Manager, ctx context.Context, units ...string) error {
 		if file != passing {
@@ -250,7 +271,9 @@ func takeBack(file, passing string, forever, tillBoot alter) alter {
 	}
 }
 
-// files alters links to a unit file, and has the manager read them again, if not later.
+// files alters links to a unit file, and has the manager read them again, if not
+// later. The links are written when change returns. Only a running manager does not
+// know of them before Reload.
 func (s *systemd) files(ctx context.Context, args BootArgs, change alter) (none virtual.Nothing, err error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
@@ -262,6 +285,8 @@ func (s *systemd) files(ctx context.Context, args BootArgs, change alter) (none 
 	return none, m.Reload(ctx)
 }
 
+// reread has the manager read all unit files again. It blocks until that is done,
+// which takes long on a machine with many units.
 func (s *systemd) reread(ctx context.Context, args AllArgs) (none virtual.Nothing, err error) {
 	m, err := s.manager(ctx, args.Session)
 	if err != nil {
@@ -278,6 +303,7 @@ func (s *systemd) stop(ctx context.Context, args UnitArgs) (virtual.Nothing, err
 	return s.do(ctx, args, (*systemd1.Manager).Stop)
 }
 
+// restart starts a service that does not run, too.
 func (s *systemd) restart(ctx context.Context, args UnitArgs) (virtual.Nothing, error) {
 	return s.do(ctx, args, (*systemd1.Manager).Restart)
 }
@@ -287,7 +313,8 @@ func (s *systemd) reload(ctx context.Context, args UnitArgs) (virtual.Nothing, e
 	return s.do(ctx, args, (*systemd1.Manager).ReloadUnit)
 }
 
-// do has the manager do something with a unit.
+// do has the manager do something with a unit. It returns when the job of systemd
+// has ended. Jobs of others for that unit are the caller's affair.
 func (s *systemd) do(ctx context.Context, args UnitArgs, act func(*systemd1.Manager, context.Context, string) error) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -311,7 +338,8 @@ func notThere(name string, err error) error {
 	return err
 }
 
-// Watch implements virtual.Watcher. After a Resync it has to be called again.
+// Watch implements virtual.Watcher. After a Resync it has to be called again. An
+// empty list stands for all units. The subscription belongs to the caller.
 func (s *systemd) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {

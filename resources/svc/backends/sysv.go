@@ -11,9 +11,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// sysvBackend runs the scripts in /etc/init.d, as sysvinit does, and as a person does in a
-// container without an init. No event tells when a service has ended, so it is polled. Scripts do
-// not tell of other clients of a service, so there are no jobs.
+// sysvBackend runs the scripts in /etc/init.d, as sysvinit does, and as a person
+// does in a container without an init. No event tells when a service has ended, so
+// it is polled. Scripts do not tell of other clients of a service, so there are no
+// jobs. Its priority is below all others, since many systems have such scripts for
+// old packages only.
 func sysvBackend() *virtual.Backend {
 	b := virtual.Native("sysv", newSysV, append(asking[*sysv](),
 		deed("start", (*sysv).start),
@@ -35,10 +37,12 @@ func newSysV(_ context.Context, env virtual.Env) (*sysv, error) { return &sysv{t
 
 func (s *sysv) asks() questions { return questions{s} }
 
-// sysvFolders are where the scripts are, and the links to the scripts that are run at boot.
+// sysvFolders are where the scripts are, and the links to the scripts that are run
+// at boot. The runlevels 0, 1 and 6 are not among them: they are those of a halt and
+// a rescue.
 var sysvFolders = []string{"/etc/init.d", "/etc/rc2.d", "/etc/rc3.d", "/etc/rc4.d", "/etc/rc5.d", "/etc/rcS.d"}
 
-// notScripts are files beside the scripts.
+// notScripts are files in the folder of the scripts that start no service.
 var notScripts = []string{"README", "functions", "skeleton", "rc", "rcS", "halt", "reboot", "killall", "single"}
 
 // all lists the folders. A link named S and two digits before a name says that it is enabled.
@@ -67,6 +71,8 @@ func (s *sysv) all(ctx context.Context) (names, enabled []string, err error) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
+// The exit codes of a status are those of the Linux Standard Base: 1 and 2 are a
+// death without a stop. It lists all folders for each service.
 func (s *sysv) look(ctx context.Context, name string) (Info, error) {
 	names, enabled, err := s.all(ctx)
 	if err != nil {
@@ -92,6 +98,7 @@ func sysvState(code int) string {
 	return fmt.Sprintf("exit status %d", code)
 }
 
+// start runs the script with the word start, and looks at the result.
 func (s *sysv) start(ctx context.Context, name string, now Info) error {
 	if now.Running {
 		return nil
@@ -99,7 +106,8 @@ func (s *sysv) start(ctx context.Context, name string, now Info) error {
 	return s.reach(ctx, name, "start")
 }
 
-// reach does something after which the service has to run.
+// reach does something after which the service has to run. It looks again, for many
+// scripts end with 0 whatever happened.
 func (s *sysv) reach(ctx context.Context, name, word string) error {
 	r, err := s.must(ctx, "service", name, word)
 	if err != nil {
@@ -112,6 +120,7 @@ func (s *sysv) reach(ctx context.Context, name, word string) error {
 	return err
 }
 
+// stop also stops a service that has died, so that its pid file is cleaned up.
 func (s *sysv) stop(ctx context.Context, name string, now Info) error {
 	if !now.Running && !*now.Failed {
 		return nil
@@ -120,11 +129,14 @@ func (s *sysv) stop(ctx context.Context, name string, now Info) error {
 	return err
 }
 
+// restart runs the script with the word restart, which by custom starts a stopped
+// service too.
 func (s *sysv) restart(ctx context.Context, name string, _ Info) error {
 	return s.reach(ctx, name, "restart")
 }
 
-// canReload looks whether the script knows the word reload.
+// canReload looks whether the script knows the word reload. It reads the script for
+// a branch of that name, since no call asks the script without running it.
 func (s *sysv) canReload(ctx context.Context, args NameArgs) (bool, error) {
 	name, err := checked(args.Name)
 	if err != nil {
@@ -150,6 +162,8 @@ func (s *sysv) reload(ctx context.Context, name string, now Info) error {
 	return r.failed()
 }
 
+// enable makes the links by update-rc.d, or by chkconfig where that is missing. The
+// word defaults makes links that are missing, enable turns existing ones on.
 func (s *sysv) enable(ctx context.Context, name string, now Info) error {
 	if now.Enabled {
 		return nil
@@ -164,6 +178,8 @@ func (s *sysv) enable(ctx context.Context, name string, now Info) error {
 	return err
 }
 
+// disable keeps the links as links that stop the service, so that the next upgrade
+// of its package does not enable it again.
 func (s *sysv) disable(ctx context.Context, name string, now Info) error {
 	if !now.Enabled {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// NameArgs is one service, for backends without services of users.
+// NameArgs is one service, for backends without services of users. A call with
+// session: true is refused by the module, since the struct has no such field.
 type NameArgs struct {
 	Name string `yaml:"name" mgmt:"required" doc:"The name of the service."`
 }
@@ -19,17 +20,20 @@ type NameArgs struct {
 // logLines is how much of a program's output is shown.
 const logLines = 10
 
-// tool runs the programs of a service manager.
+// tool runs the programs of a service manager. It is embedded by each backend
+// without a bus. Programs are given argument lists, and no shell.
 type tool struct{ host engine.Host }
 
-// reply is what a program has said.
+// reply is the answer of a program that has ended.
 type reply struct {
 	argv []string
 	code int
 	text string // all of it
-	out  string // without what it said about errors
+	out  string // its standard output alone
 }
 
+// Any exit code is a reply, and not an error. At most 256 KiB of the output are kept. ctx ends
+// the program.
 func (t tool) run(ctx context.Context, argv ...string) (reply, error) {
 	r, err := t.host.Command(ctx, engine.Command{Argv: argv, MaxOutput: 256 << 10})
 	if err != nil {
@@ -51,14 +55,16 @@ func (t tool) must(ctx context.Context, argv ...string) (reply, error) {
 	return r, err
 }
 
-// failed is the error that the program has failed, with the end of its output.
+// failed is the error that the program has failed, with the end of its output. At
+// most logLines lines are shown, the last ones.
 func (r reply) failed() error {
 	lines := strings.Split(r.text, "\n")
 	text := strings.Join(lines[max(0, len(lines)-logLines):], "\n")
 	return fmt.Errorf("%s: exit status %d: %s", strings.Join(r.argv, " "), r.code, text)
 }
 
-// lister is what a backend can tell at once of one service.
+// lister is the part of a backend that answers questions. Both methods ask the
+// machine anew.
 type lister interface {
 	// look returns the state of a service; the error is virtual.ErrNotFound if it is not there.
 	look(ctx context.Context, name string) (Info, error)
@@ -70,6 +76,7 @@ type lister interface {
 // lister.
 type questions struct{ lister }
 
+// The record has the name as the caller has written it.
 func (q questions) info(ctx context.Context, args NameArgs) (Info, error) {
 	name, err := checked(args.Name)
 	if err != nil {
@@ -83,6 +90,7 @@ func (q questions) info(ctx context.Context, args NameArgs) (Info, error) {
 // checked returns the name of a service as the tools have it.
 func checked(name string) (string, error) { return BaseName(name), CheckName(name) }
 
+// A missing service has the answer no, and not an error.
 func (q questions) ask(ctx context.Context, args NameArgs, which func(Info) bool) (bool, error) {
 	i, err := q.info(ctx, args)
 	if err != nil {
@@ -107,6 +115,8 @@ func (q questions) available(ctx context.Context, args NameArgs) (bool, error) {
 	return q.ask(ctx, args, func(Info) bool { return true })
 }
 
+// missing is not the opposite of available for a name that is refused: then both
+// fail.
 func (q questions) missing(ctx context.Context, args NameArgs) (bool, error) {
 	_, err := q.info(ctx, args)
 	return errors.Is(err, virtual.ErrNotFound), absent(err)
@@ -128,7 +138,7 @@ func (q questions) getDisabled(ctx context.Context, _ virtual.Nothing) ([]string
 	return sorted(rest), err
 }
 
-// sorted returns a sorted list without what is there twice.
+// sorted returns a sorted copy in which each name stands once.
 func sorted(list []string) []string {
 	list = append([]string{}, list...)
 	slices.Sort(list)
@@ -150,11 +160,15 @@ func asking[B interface{ asks() questions }]() []virtual.Method[B] {
 	}
 }
 
+// question makes a function of a question, so that each backend need not repeat the
+// nine of them.
 func question[B interface{ asks() questions }, A, R any](name string, f func(questions, context.Context, A) (R, error)) virtual.Method[B] {
 	return virtual.Func(name, func(b B, ctx context.Context, args A) (R, error) { return f(b.asks(), ctx, args) })
 }
 
 // deed makes a function of a method that does something to a service that is there.
+// It checks the name and looks first, so f gets the state and does nothing where
+// that is reached. A missing service is an error.
 func deed[B interface{ asks() questions }](name string, f func(b B, ctx context.Context, name string, now Info) error) virtual.Method[B] {
 	return virtual.Func(name, func(b B, ctx context.Context, args NameArgs) (none virtual.Nothing, err error) {
 		name, err := checked(args.Name)
