@@ -109,7 +109,7 @@ func (c *clusterAccess) explained(err error) error {
 // cluster is the store of a daemon in etcd.
 // The objects of an away store come from a file at first.
 type cluster struct {
-	*etcd.World
+	*reach
 	away bool // it could not be reached at the start, or has refused this host
 }
 
@@ -129,5 +129,7 @@ func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 	default:
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
 	}
-	return &cluster{World: w, away: err != nil}, nil
+	r := &reach{World: w, clock: engine.SystemClock{}}
+	r.note(ctx, err)
+	return &cluster{reach: r, away: err != nil}, nil
 }

@@ -149,6 +149,9 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
 		Objects: nb, Shared: nb.World(), MayWrite: writers, Known: runs(running), Hosts: hostsOf(nb.World()),
 	}
+	if c, ok := nb.World().(*cluster); ok {
+		d.opt.Lost = c.Lost
+	}
 	return d, nil
 }
 

@@ -238,7 +238,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 // unhurried is what a status says, but for what time alone changes.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
-	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits)
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil)
 	for _, r := range st.Resources {
 		fmt.Fprint(&b, r.Resource, r.State, r.Doing, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
 	}
@@ -296,6 +296,9 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	}
 	if len(st.Awaits) > 0 {
 		fmt.Fprintf(&b, "%s %s\n", s.paint(yellow, "a newer graph waits for what has to be brought about before it leaves:"), visible(strings.Join(st.Awaits, ", ")))
+	}
+	if lost := st.StoreLost; lost != nil {
+		fmt.Fprintf(&b, "%s has been out of reach for %s, and the last state goes on: %s\n", s.paint(yellow, "the store"), roundTime(now.Sub(lost.Since)), visible(lost.Error))
 	}
 	shown, more := 0, 0
 	var all *control.Pause

@@ -243,11 +243,21 @@ func (f *fleet) cutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.gets(h.before().version - 1)
+	lost := func() bool {
+		st, err := h.client.Status(t.Context(), control.StatusQuery{})
+		return err == nil && st.StoreLost != nil && st.StoreLost.Error != "" && time.Since(st.StoreLost.Since) < patience
+	}
+	if !lost() {
+		t.Error("the status does not tell of the lost store")
+	}
 	f.etcd.compact()
 	h.link.set(false)
 	h.gets(h.before().version)
 	h.next().gets(h.version)
 	h.says(from, "the store is back")
+	if !eventually(patience, func() bool { return !lost() }) {
+		t.Error("the status tells of a lost store that is back")
+	}
 }
 
 // slowStore: a store that holds its connections and answers nothing stops no host. When it goes on, all catch up.

@@ -112,6 +112,11 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	if st.Held {
 		out.Held, out.Refused = st.Refused, ""
 	}
+	if s.opt.Lost != nil {
+		if since, why := s.opt.Lost(); why != nil {
+			out.StoreLost = &StoreLost{since, why.Error()}
+		}
+	}
 	out.Generation, out.ExitCode = rest.Generation, out.Code()
 	for i := range list {
 		if wanted(&list[i]) {

@@ -25,15 +25,22 @@ type Status struct {
 	Version
 	Graph     string         `json:"graph"`
 	Converged bool           `json:"converged"`
-	Early     bool           `json:"early,omitempty"`   // it has not been converged since the start
-	ExitCode  int            `json:"exit_code"`         // what Code returns
-	Since     time.Time      `json:"since"`             // when Converged became that
-	Refused   string         `json:"refused,omitempty"` // why a newer graph is not in effect
-	Held      string         `json:"held,omitempty"`    // why a newer graph waits to be resumed
-	Awaits    []string       `json:"awaits,omitempty"`  // the resources that have to be brought about before a newer graph takes effect
-	Counts    map[string]int `json:"counts"`            // vertices by state at rest
-	Resources []Resource     `json:"resources"`         // those asked for
-	Absent    []AbsentPause  `json:"absent,omitempty"`  // paused, and not in the graph
+	Early     bool           `json:"early,omitempty"`      // it has not been converged since the start
+	ExitCode  int            `json:"exit_code"`            // what Code returns
+	Since     time.Time      `json:"since"`                // when Converged became that
+	Refused   string         `json:"refused,omitempty"`    // why a newer graph is not in effect
+	Held      string         `json:"held,omitempty"`       // why a newer graph waits to be resumed
+	Awaits    []string       `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
+	StoreLost *StoreLost     `json:"store_lost,omitempty"` // while the store of several hosts does not answer
+	Counts    map[string]int `json:"counts"`               // vertices by state at rest
+	Resources []Resource     `json:"resources"`            // those asked for
+	Absent    []AbsentPause  `json:"absent,omitempty"`     // paused, and not in the graph
+}
+
+// StoreLost says that the store of several hosts does not answer. The daemon goes on with its last state, and catches up later.
+type StoreLost struct {
+	Since time.Time `json:"since"`
+	Error string    `json:"error"`
 }
 
 // Resource is how one vertex stands.

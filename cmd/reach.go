@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// reach is a store that remembers whether its last answer came. A daemon always has questions on their way, since it follows the
+// store and repeats what has failed, so this costs the store nothing.
+type reach struct {
+	engine.World
+	clock engine.Clock
+
+	mu   sync.Mutex
+	lost time.Time // when the store stopped answering; zero while it answers
+	why  error
+}
+
+// note takes the outcome of a question over. Only an error of the class engine.ErrUnavailable says that the store is away: a store
+// that refuses answers. The end of a question by its caller says nothing.
+func (r *reach) note(ctx context.Context, err error) {
+	away := errors.Is(err, engine.ErrUnavailable)
+	if !away && (ctx.Err() != nil || errors.Is(err, engine.ErrClosed)) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case !away:
+		r.lost, r.why = time.Time{}, nil
+	case r.lost.IsZero():
+		r.lost, r.why = r.clock.Now(), err
+	default:
+		r.why = err
+	}
+}
+
+// Lost returns since when the store has not answered, and the last reason; zero and nil while it answers.
+func (r *reach) Lost() (since time.Time, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost, r.why
+}
+
+// Get implements engine.World.
+func (r *reach) Get(ctx context.Context, key string) (engine.KV, error) {
+	kv, err := r.World.Get(ctx, key)
+	r.note(ctx, err)
+	return kv, err
+}
+
+// List implements engine.World.
+func (r *reach) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	page, err := r.World.List(ctx, prefix, o)
+	r.note(ctx, err)
+	return page, err
+}
+
+// Txn implements engine.World.
+func (r *reach) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+	revision, ok, err := r.World.Txn(ctx, compares, ops)
+	r.note(ctx, err)
+	return revision, ok, err
+}
+
+// Watch implements engine.World.
+func (r *reach) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+	return func(yield func(engine.Batch, error) bool) {
+		for b, err := range r.World.Watch(ctx, prefix, from) {
+			r.note(ctx, err)
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// Lease implements engine.World.
+func (r *reach) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+	l, err := r.World.Lease(ctx, ttl)
+	r.note(ctx, err)
+	return l, err
+}
