@@ -1,7 +1,6 @@
 package gapi
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -21,11 +20,19 @@ func (b *builder) wire(it *item) {
 	}
 	for _, r := range it.Recv {
 		if w, ok := b.checkWire(it, r); ok {
-			it.wires = append(it.wires, w)
+			it.addWire(w)
 		}
 	}
-	slices.SortFunc(it.wires, func(a, b engine.Wire) int { return cmp.Compare(a.Field, b.Field) })
 	b.overlaps(it)
+}
+
+// addWire keeps the wires in the order of their fields; of one field, in that of declaration.
+func (it *item) addWire(w engine.Wire) {
+	at := slices.IndexFunc(it.wires, func(o engine.Wire) bool { return o.Field > w.Field })
+	if at < 0 {
+		at = len(it.wires)
+	}
+	it.wires = slices.Insert(it.wires, at, w)
 }
 
 // checkWire checks one received value. The wire's field is by YAML keys, and its

@@ -70,12 +70,15 @@ func Wanted(list []gapi.CollectDecl, x hosts.Export) *gapi.CollectDecl {
 // reports whether this host declares a resource of that id itself. The notes are warnings, each at the
 // place of the wish.
 func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken func(id string) bool) (out []Collected, notes schema.Diagnostics) {
-	exports = slices.Clone(exports)
-	slices.SortFunc(exports, func(a, b hosts.Export) int {
+	sorted := make([]*hosts.Export, len(exports))
+	for i := range exports {
+		sorted[i] = &exports[i]
+	}
+	slices.SortFunc(sorted, func(a, b *hosts.Export) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From), cmp.Compare(a.Topic, b.Topic))
 	})
-	for _, x := range exports {
-		c := Wanted(list, x)
+	for _, x := range sorted {
+		c := Wanted(list, *x)
 		if c == nil || x.From == o.Host {
 			continue
 		}
@@ -94,7 +97,7 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 			note("this host declares it itself")
 			continue
 		}
-		d, err := o.declare(c, x)
+		d, err := o.declare(c, *x)
 		if err != nil {
 			note("%v", err)
 			continue

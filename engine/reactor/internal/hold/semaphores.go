@@ -57,12 +57,16 @@ func named(texts []string) []semaphore {
 		if err != nil {
 			name, count = text, 1 // refused when the graph was built
 		}
-		list = append(list, semaphore{name, count})
+		s := semaphore{name, count}
+		if at, found := slices.BinarySearchFunc(list, s, semaphore.compare); !found {
+			list = slices.Insert(list, at, s)
+		}
 	}
-	slices.SortFunc(list, func(a, b semaphore) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.count, b.count))
-	})
-	return slices.Compact(list)
+	return list
+}
+
+func (s semaphore) compare(other semaphore) int {
+	return cmp.Or(cmp.Compare(s.name, other.name), cmp.Compare(s.count, other.count))
 }
 
 func (s *Semaphores) get(k semaphore) chan struct{} {
