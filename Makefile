@@ -109,7 +109,8 @@ docs:
 check: lint test
 
 # What the tests need beside Go: buses of their own, and the puppet that catalogs
-# are compared with; in CI also a compiler, a program that draws, other service managers and a docker daemon.
+# are compared with; in CI also a compiler, a program that draws, other service managers, a docker daemon, and what the
+# sample providers work with.
 # A test that misses one of them is skipped and says so; in CI it fails. .ci/bare runs them all without.
 tools:
 	@$(GO) mod download
@@ -124,6 +125,7 @@ tools:
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/backends/testdata/busybox.sh >/dev/null; }
 	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
 	@test "$$CI" != true || command -v etcd >/dev/null || .ci/install etcd-server
+	@test "$$CI" != true || { command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
 	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
 

@@ -17,11 +17,17 @@ func idlRun(args ...string) (code int, out, problems string) {
 	return code, o.String(), e.String()
 }
 
-// TestIDLExample: the pack of the example is that of its definitions.
+// TestIDLExample: the outputs of each example are those of its definitions.
 func TestIDLExample(t *testing.T) {
-	code, out, problems := idlRun("check", "../examples/aws/idl", "--out-pack=../examples/aws/pack", "--out-provider=../examples/aws/provider")
-	if code != 0 {
-		t.Errorf("%d: %s%s\nrun mgmt idl build with these flags", code, out, problems)
+	for _, args := range [][]string{
+		{"../examples/aws/idl", "--out-pack=../examples/aws/pack", "--out-provider=../examples/aws/provider"},
+		{"../examples/providers/ca/idl", "--package-version=1.0.0", "--out-provider=../examples/providers/ca/provider"},
+		{"../examples/providers/git/idl", "--package-version=1.0.0", "--out=schema=../examples/providers/git"},
+		{"../examples/providers/postgres/idl", "--package-version=1.0.0", "--out=schema=../examples/providers/postgres"},
+	} {
+		if code, out, problems := idlRun(append([]string{"check"}, args...)...); code != 0 {
+			t.Errorf("%d: %s%s\nrun mgmt idl build with these arguments: %v", code, out, problems, args)
+		}
 	}
 }
 

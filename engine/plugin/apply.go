@@ -245,7 +245,7 @@ func (w *work) forget() error {
 	return w.keep()
 }
 
-// remove deletes the thing, and the one that it should have replaced.
+// remove deletes the thing, and its predecessor too where a replacement was cut off.
 func (w *work) remove() error {
 	w.change(engine.Change{Verb: engine.Deleted})
 	if !w.apply {

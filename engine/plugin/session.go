@@ -231,7 +231,7 @@ func (s *session) dismiss(r *running) {
 	r.stop(context.WithoutCancel(s.ctx))
 }
 
-// bury kills a process whose connection has ended: it cannot tell any more of what it does. One that has died is gone already.
+// bury kills a process whose connection has ended: mgmt would not hear of its work any more. One that has died is gone already.
 func (s *session) bury(r *running) {
 	if r.proc == nil {
 		return
