@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 const (
@@ -43,14 +46,39 @@ resources:
     refreshonly: true # it runs for nothing else
 `
 
+const firstTest = `# It tests the graph next to it on a simulated machine, and touches nothing:
+#
+#     mgmt test %[1]s
+
+graph: %[2]s
+tests:
+- name: a fresh machine
+  commands:
+  - cmd: wc -c < greeting.txt > size.txt
+  steps:
+  - expect:
+      file:
+      - name: /tmp/mgmt-first/greeting.txt
+        content: |
+          hello, world
+      refreshed: ["exec[count]"]
+  - drift: # something else alters the file
+      file:
+      - name: /tmp/mgmt-first/greeting.txt
+        content: gone
+    expect:
+      changed: ["file[/tmp/mgmt-first/greeting.txt]"]
+      refreshed: ["exec[count]"]
+`
+
 // newInit makes the verb init.
 func newInit(a *app) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a first graph, and the schema with which editors complete it",
-		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named, and next to it
-` + schemaFile + ` for editors. A folder that is missing is made. Existing files are not overwritten.`,
+		Short: "Write a first graph, a test of it, and the schema with which editors complete it",
+		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named. Next to it come a test of
+the graph, such as graph_test.yaml, and ` + schemaFile + ` for editors. A folder that is missing is made. Existing files are not overwritten.`,
 		Example: `  mgmt init
   mgmt init web/graph.yaml`,
 		Args: cobra.MaximumNArgs(1),
@@ -75,8 +103,10 @@ func (a *app) init(path string, force bool) error {
 	if err != nil {
 		return err
 	}
+	test := strings.TrimSuffix(path, filepath.Ext(path)) + yaml.TestSuffix
 	files := []newFile{
 		{path, fmt.Appendf(nil, firstGraph, path)},
+		{test, fmt.Appendf(nil, firstTest, test, filepath.Base(path))},
 		{filepath.Join(filepath.Dir(path), schemaFile), text},
 	}
 	if !force {

@@ -147,7 +147,7 @@ repairs it the moment it drifts.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(a), newValidate(a), newPlan(a), newGraph(a), newDoc(a), newSchema(a), newIDL(a), newTS(a),
+		newRun(a), newValidate(a), newPlan(a), newTest(a), newGraph(a), newDoc(a), newSchema(a), newIDL(a), newTS(a),
 		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a), newEval(a), newPlugin(a),
 		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a), newRetry(a), newApply(a), newReload(a),
 		newAPI(a), newHosts(a), newDeploy(a), newDeploys(a),

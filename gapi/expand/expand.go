@@ -43,6 +43,9 @@ type Options struct {
 
 	// Parse reads one document of YAML.
 	Parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)
+
+	// Branch is told of each outcome of a condition, with its place; nil for none.
+	Branch func(at schema.Pos, taken bool)
 }
 
 // Graph is one computation of a graph. Every document is entered before the first one is expanded. It is for one goroutine.

@@ -138,7 +138,11 @@ func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
 		f.g.errorf(n.Pos, "when must be true or false, not %s%s", describe(v), hint)
 		return false, false
 	}
-	return strings.EqualFold(v.Text, "true"), true
+	wanted = strings.EqualFold(v.Text, "true")
+	if f.g.opts.Branch != nil {
+		f.g.opts.Branch(n.Pos, wanted)
+	}
+	return wanted, true
 }
 
 // leaveOut notes a resource that a condition leaves out, if its name can be computed: a value that its condition asks for may be missing.

@@ -36,7 +36,7 @@ func (g *loading) computed() *expand.Graph {
 			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
-			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input,
+			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 		})
 	}
 	return g.graph

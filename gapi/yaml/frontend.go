@@ -48,6 +48,9 @@ type Options struct {
 	// Vars and VarFiles set the variables of the graph.
 	Vars     []expand.Setting
 	VarFiles []string
+
+	// Branch is told of each outcome of a condition, with its place; nil for none. A test of a graph counts them.
+	Branch func(at schema.Pos, taken bool)
 }
 
 func (o Options) maxBytes() int64 {

@@ -240,6 +240,12 @@ func (g *loading) stream(name string, r io.Reader) {
 	g.source(name, ".", src, private)
 }
 
+// TestSuffix ends the names of files that test graphs. A folder of graphs is read without them.
+const TestSuffix = "_test.yaml"
+
+// IsTest reports whether a path is that of a file with tests.
+func IsTest(path string) bool { return strings.HasSuffix(path, TestSuffix) }
+
 // folder reads the files of a folder, by name.
 func (g *loading) folder(path string, from schema.Pos) {
 	entries, err := g.from.ReadDir(path)
@@ -251,7 +257,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 	for _, e := range entries {
 		name := e.Name()
 		ext := filepath.Ext(name)
-		if strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" {
+		if strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" || IsTest(name) {
 			continue
 		}
 		file := filepath.Join(path, name)

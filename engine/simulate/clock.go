@@ -1,4 +1,4 @@
-package enginetest
+package simulate
 
 import (
 	"slices"
@@ -61,6 +61,18 @@ func (c *Clock) Advance(d time.Duration) {
 	for f := c.next(end); f != nil; f = c.next(end) {
 		f()
 	}
+}
+
+// Next returns the time of the next timer, false where none is set.
+func (c *Clock) Next() (at time.Time, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.timers {
+		if !ok || t.at.Before(at) {
+			at, ok = t.at, true
+		}
+	}
+	return at, ok
 }
 
 // next takes the first timer due by end and stands at it, or stands at end.

@@ -1,4 +1,4 @@
-package enginetest
+package simulate
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// FakeHost is a machine whose changes a test makes up: its watches wake when the
-// test touches a path, its commands are a function, its buses do not exist
+// Host is a machine whose changes a test makes up: its watches wake when the
+// test touches a path. Its commands are a function. Its buses do not exist
 // unless the test brings them.
-type FakeHost struct {
+type Host struct {
 	mu       sync.Mutex
 	subs     []*sub
 	watchErr error
@@ -26,18 +26,18 @@ type FakeHost struct {
 	clock    engine.Clock // nil for that of this machine
 }
 
-var _ engine.ClockHost = (*FakeHost)(nil)
+var _ engine.ClockHost = (*Host)(nil)
 
 // NewHost returns a Debian 12 with systemd that is called host and has one CPU,
 // no commands and no bus.
-func NewHost() *FakeHost {
-	return &FakeHost{facts: engine.Facts{Hostname: "host", FQDN: "host", OS: "Debian", OSFamily: "Debian", OSRelease: "12", OSMajorRelease: 12, OSFinger: "Debian-12",
+func NewHost() *Host {
+	return &Host{facts: engine.Facts{Hostname: "host", FQDN: "host", OS: "Debian", OSFamily: "Debian", OSRelease: "12", OSMajorRelease: 12, OSFinger: "Debian-12",
 		OSArch: "amd64", Kernel: "Linux", Arch: "amd64", Init: "systemd", SystemdBooted: true, Virtual: "physical", CPUs: 1}}
 }
 
 // Watch implements engine.Host. It refuses a path that is not absolute. The
 // subscription is closed when the context ends.
-func (h *FakeHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -60,21 +60,21 @@ func (h *FakeHost) Watch(ctx context.Context, paths []string, o engine.WatchOpti
 }
 
 // FailWatch has the next calls of Watch return err; nil for none.
-func (h *FakeHost) FailWatch(err error) {
+func (h *Host) FailWatch(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.watchErr = err
 }
 
 // SetClock gives the machine a clock of its own, such as NewClock; nil for that of this machine. Call it before the host is used.
-func (h *FakeHost) SetClock(c engine.Clock) {
+func (h *Host) SetClock(c engine.Clock) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.clock = c
 }
 
 // Clock implements engine.ClockHost.
-func (h *FakeHost) Clock() engine.Clock {
+func (h *Host) Clock() engine.Clock {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return engine.ClockOr(h.clock)
@@ -83,18 +83,18 @@ func (h *FakeHost) Clock() engine.Clock {
 // Touch wakes every subscription that a change of the path concerns: the path
 // itself, a parent of it, an entry of it or anything below it, as its options
 // say. It returns how many those were.
-func (h *FakeHost) Touch(path string) int {
+func (h *Host) Touch(path string) int {
 	return h.wake(engine.Cause{Source: "fake", Path: path}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
 }
 
 // Resync wakes every subscription and says that changes may have been lost.
-func (h *FakeHost) Resync() int {
+func (h *Host) Resync() int {
 	return h.wake(engine.Cause{Source: "fake", Resync: true}, func(*sub) bool { return true })
 }
 
 // wake sends a cause to the watches that concern it, and counts them: a test that wakes
 // nothing is wrong.
-func (h *FakeHost) wake(c engine.Cause, which func(*sub) bool) int {
+func (h *Host) wake(c engine.Cause, which func(*sub) bool) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
@@ -108,7 +108,7 @@ func (h *FakeHost) wake(c engine.Cause, which func(*sub) bool) int {
 }
 
 // Subscriptions returns the paths of the subscriptions to paths that are open.
-func (h *FakeHost) Subscriptions() [][]string {
+func (h *Host) Subscriptions() [][]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all [][]string
@@ -121,14 +121,14 @@ func (h *FakeHost) Subscriptions() [][]string {
 }
 
 // SetCommand says what running a command does; nil for "not found".
-func (h *FakeHost) SetCommand(f func(context.Context, engine.Command) (*engine.Result, error)) {
+func (h *Host) SetCommand(f func(context.Context, engine.Command) (*engine.Result, error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.command = f
 }
 
 // Command implements engine.Host.
-func (h *FakeHost) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
+func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -146,21 +146,21 @@ func (h *FakeHost) Command(ctx context.Context, c engine.Command) (*engine.Resul
 }
 
 // Commands returns the commands that were run, in order.
-func (h *FakeHost) Commands() []engine.Command {
+func (h *Host) Commands() []engine.Command {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.commands)
 }
 
 // SetBus says what Bus returns; nil for an error.
-func (h *FakeHost) SetBus(f func(context.Context, engine.BusKind) (engine.Bus, error)) {
+func (h *Host) SetBus(f func(context.Context, engine.BusKind) (engine.Bus, error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bus = f
 }
 
 // Bus implements engine.Host.
-func (h *FakeHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
 	h.mu.Lock()
 	open := h.bus
 	h.mu.Unlock()
@@ -172,7 +172,7 @@ func (h *FakeHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, e
 
 // SetFacts replaces the facts, and wakes who watches them. It returns how many those
 // were.
-func (h *FakeHost) SetFacts(f engine.Facts) int {
+func (h *Host) SetFacts(f engine.Facts) int {
 	h.mu.Lock()
 	h.facts = f
 	h.mu.Unlock()
@@ -180,7 +180,7 @@ func (h *FakeHost) SetFacts(f engine.Facts) int {
 }
 
 // WatchFacts implements engine.Host.
-func (h *FakeHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -190,14 +190,14 @@ func (h *FakeHost) WatchFacts(ctx context.Context) (engine.Subscription, error) 
 }
 
 // subscribe adds a subscription. The lock is held.
-func (h *FakeHost) subscribe(s *sub) *sub {
+func (h *Host) subscribe(s *sub) *sub {
 	s.host, s.wake, s.stop = h, make(chan struct{}, 1), func() bool { return true }
 	h.subs = append(h.subs, s)
 	return s
 }
 
 // Facts implements engine.Host.
-func (h *FakeHost) Facts() engine.Facts {
+func (h *Host) Facts() engine.Facts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.facts
@@ -205,7 +205,7 @@ func (h *FakeHost) Facts() engine.Facts {
 
 // sub is one subscription; cause is guarded by the host's lock.
 type sub struct {
-	host    *FakeHost
+	host    *Host
 	paths   []string
 	options engine.WatchOptions
 	facts   bool // to changes of facts, and not of paths

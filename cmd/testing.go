@@ -1,0 +1,241 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/scenario"
+)
+
+// testFlags are those of the verb test. It has none that names a graph: the files of tests do.
+type testFlags struct {
+	output   choice
+	junit    string
+	coverage bool
+}
+
+// newTest makes the verb test.
+func newTest(a *app) *cobra.Command {
+	f := &testFlags{}
+	cmd := &cobra.Command{
+		Use:   "test [FILE|FOLDER...]",
+		Short: "Test graphs on a simulated machine",
+		Long: `Test runs the tests in files *_test.yaml, in the folder and below it, or in the named files and folders. Each
+test runs its graph on a simulated machine and in virtual time: no file, package or
+service of this machine is touched, and no command is run. A difference from what a test expects is
+shown with its place in the test file.
+
+It ends with code 0 if all tests pass, and with 4 if one fails.`,
+		Example: `  mgmt test
+  mgmt test graph_test.yaml --coverage
+  mgmt test --junit report.xml   # in a workflow`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	a.typesFlag(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write the outcome", "text", "json")
+	fl := cmd.Flags()
+	fl.StringVar(&f.junit, "junit", "", "write the outcome to this file as JUnit XML, too")
+	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached")
+	_ = cmd.MarkFlagFilename("junit", "xml")
+	return cmd
+}
+
+// run runs all tests, and writes their outcome.
+// A file that can't be read ends it at once: a part of the tests must not pass for all of them.
+func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	paths, err := testFiles(args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("there is no file *%s in %s", yaml.TestSuffix, strings.Join(args, ", "))
+	}
+	cover := &scenario.Coverage{}
+	var results []scenario.Result
+	for _, path := range paths {
+		list, err := a.testFile(ctx, path, cover)
+		if err != nil {
+			return err
+		}
+		results = append(results, list...)
+	}
+	if f.junit != "" {
+		if err := writeJUnit(f.junit, results); err != nil {
+			return err
+		}
+	}
+	if err := f.write(a, results, cover); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(results, func(r scenario.Result) bool { return len(r.Failures) > 0 }) {
+		return withCode(exitFailed, nil)
+	}
+	return nil
+}
+
+// testFiles returns the files of tests that the arguments name, in order. A file that is named itself may have any name. Of a
+// file that is named twice, the tests run once.
+func testFiles(args []string) (paths []string, err error) {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		switch {
+		case err != nil:
+			return nil, err
+		case !info.IsDir():
+			paths = append(paths, arg)
+			continue
+		}
+		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && yaml.IsTest(path) {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// testFile runs the tests of one file. Only the file itself is read here; the engine reads its graph. The error has the findings of a file that can't be read.
+func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverage) ([]scenario.Result, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	n, ds := yaml.Document(path, src)
+	if n == nil && ds.Err() == nil {
+		ds = schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: "the file is empty: it needs the keys graph and tests"}}
+	}
+	var file *scenario.File
+	if ds.Err() == nil {
+		file, ds = scenario.Read(n)
+	}
+	if ds.Err() != nil {
+		printDiagnostics(a.err, a.program(), ds)
+		return nil, withCode(exitUsage, errors.New(ds.Summary()))
+	}
+	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}}, cover), nil
+}
+
+// write writes the outcome in the chosen form. With -o json, the coverage is always part of it.
+func (f *testFlags) write(a *app, results []scenario.Result, cover *scenario.Coverage) error {
+	if f.output.word == "json" {
+		return writeJSON(a.out, testsJSON(results, cover))
+	}
+	failed := 0
+	for _, r := range results {
+		if len(r.Failures) == 0 {
+			fmt.Fprintf(a.out, "ok    %s: %s\n", r.File, visible(r.Name))
+			continue
+		}
+		failed++
+		fmt.Fprintf(a.out, "FAIL  %s: %s\n", r.File, visible(r.Name))
+		for _, fail := range r.Failures {
+			fmt.Fprintf(a.out, "  %s: %s\n", fail.Pos, visibleLines(fail.Message))
+		}
+	}
+	fmt.Fprintf(a.out, "%s, %d failed\n", plural(len(results), "test"), failed)
+	if f.coverage {
+		return cover.Write(a.out)
+	}
+	return nil
+}
+
+// visibleLines is visible for a text of several lines.
+// A test file may come from elsewhere, so its texts reach no terminal as they are. Only
+// the ends of lines stay, since a difference has several.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// testsOut is the outcome of all tests, as -o json writes it. Times are in seconds of real time.
+type testsOut struct {
+	Tests    []testOut   `json:"tests"`
+	Coverage coverageOut `json:"coverage"`
+}
+
+// testOut is the outcome of one test, with the line where it begins.
+type testOut struct {
+	File     string       `json:"file"`
+	Name     string       `json:"name"`
+	Line     int32        `json:"line"`
+	OK       bool         `json:"ok"`
+	Seconds  float64      `json:"seconds"`
+	Failures []failureOut `json:"failures,omitempty"`
+}
+
+// failureOut is one difference, with file:line:col.
+type failureOut struct {
+	Place   string `json:"place"`
+	Message string `json:"message"`
+}
+
+// coverageOut counts resources and branches, and those of them that a test has reached.
+type coverageOut struct {
+	Resources int `json:"resources"`
+	Run       int `json:"run"`
+	Branches  int `json:"branches"`
+	Taken     int `json:"taken"`
+}
+
+// testsJSON is the outcome for programs.
+func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
+	out := testsOut{Tests: []testOut{}}
+	for _, r := range results {
+		t := testOut{File: r.File, Name: r.Name, Line: r.Pos.Line, OK: len(r.Failures) == 0, Seconds: r.Duration.Seconds()}
+		for _, f := range r.Failures {
+			t.Failures = append(t.Failures, failureOut{f.Pos.String(), f.Message})
+		}
+		out.Tests = append(out.Tests, t)
+	}
+	c := &out.Coverage
+	c.Resources, c.Run, c.Branches, c.Taken = cover.Counts()
+	return out
+}
+
+// writeJUnit writes the outcome for a workflow. The form is so small that a package for XML would be most of its cost.
+func writeJUnit(path string, results []scenario.Result) error {
+	var cases strings.Builder
+	failed := 0
+	for _, r := range results {
+		fmt.Fprintf(&cases, "  <testcase classname=%s name=%s time=\"%.3f\">\n", quoteXML(r.File), quoteXML(r.Name), r.Duration.Seconds())
+		for i, f := range r.Failures {
+			if i == 0 {
+				failed++
+			}
+			text := f.Pos.String() + ": " + f.Message
+			fmt.Fprintf(&cases, "    <failure message=%s></failure>\n", quoteXML(text))
+		}
+		cases.WriteString("  </testcase>\n")
+	}
+	head := fmt.Sprintf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=%q tests=\"%d\" failures=\"%d\">\n", product, len(results), failed)
+	return writeFile(path, []byte(head+cases.String()+"</testsuite>\n"))
+}
+
+// xmlEscapes are the characters that have a meaning in an attribute. Line ends stay by their numbers.
+var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\t", "&#9;")
+
+// quoteXML returns a text as an attribute of XML. Control characters, which XML cannot hold, are made visible first.
+func quoteXML(text string) string {
+	return `"` + xmlEscapes.Replace(strings.ToValidUTF8(visibleLines(text), "\uFFFD")) + `"`
+}

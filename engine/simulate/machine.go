@@ -1,0 +1,179 @@
+package simulate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Machine has the things of a simulated machine. The zero value is of no use, see NewMachine.
+type Machine struct {
+	mu      sync.Mutex
+	things  map[string]map[string]any // by id: the parameters of a thing, as schema.EncodeAll gives them
+	faults  map[string]string         // by id: why the thing can't be altered
+	running map[string]*res           // by id: the resources whose Watch runs
+	pending map[string]bool           // the ids that were woken, and have not looked since
+	allow   func(kind string, set map[string]any) error
+}
+
+// NewMachine returns a machine without things.
+func NewMachine() *Machine {
+	return &Machine{things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, pending: map[string]bool{}}
+}
+
+// Allow has f asked before a thing is altered, with its kind and the parameters that it gets. The error fails the
+// resource. Call it before the machine is used.
+func (m *Machine) Allow(f func(kind string, set map[string]any) error) { m.allow = f }
+
+// Thing returns a copy of the parameters of a thing, false where the machine has no such thing.
+func (m *Machine) Thing(id string) (map[string]any, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	thing, ok := m.things[id]
+	return maps.Clone(thing), ok
+}
+
+// Put alters some parameters of a thing, and makes it where it is not there. It wakes the resource of this id.
+func (m *Machine) Put(id string, set map[string]any) {
+	m.mu.Lock()
+	m.put(id, set)
+	m.mu.Unlock()
+	m.wake(id)
+}
+
+// put is Put under the lock. It wakes nothing.
+func (m *Machine) put(id string, set map[string]any) {
+	if m.things[id] == nil {
+		m.things[id] = map[string]any{}
+	}
+	maps.Copy(m.things[id], set)
+}
+
+// Remove takes a thing away, and wakes the resource of this id.
+func (m *Machine) Remove(id string) {
+	m.mu.Lock()
+	delete(m.things, id)
+	m.mu.Unlock()
+	m.wake(id)
+}
+
+// Fail has each change of a thing fail with these words, until it is called with empty ones. It wakes the
+// resource.
+func (m *Machine) Fail(id, words string) {
+	m.mu.Lock()
+	m.faults[id] = words
+	m.mu.Unlock()
+	m.wake(id)
+}
+
+// Pending returns the ids of the resources that were woken and have not looked at their thing since, sorted.
+func (m *Machine) Pending() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.pending))
+}
+
+// Forget takes ids out of Pending, such as those of resources that are blocked.
+func (m *Machine) Forget(ids ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		delete(m.pending, id)
+	}
+}
+
+// wake tells the resource of an id that its thing may have changed.
+func (m *Machine) wake(id string) {
+	m.mu.Lock()
+	r := m.running[id]
+	if r != nil {
+		m.pending[id] = true
+	}
+	m.mu.Unlock()
+	if r != nil {
+		r.init.Event()
+	}
+}
+
+// Kinds returns a registry with the same kinds, all of them simulated but for those of the given names. Those run their own
+// code, and so must touch nothing but engine.Init.
+func (m *Machine) Kinds(kinds *engine.Registry, own ...string) (*engine.Registry, error) {
+	all := kinds.Clone()
+	for _, name := range kinds.Kinds() {
+		if slices.Contains(own, name) {
+			continue
+		}
+		k, err := kinds.Kind(name)
+		if err != nil {
+			return nil, err
+		}
+		info := &info{name: name, machine: m, abilities: simulated(k.Abilities)}
+		made := func() engine.Res {
+			inner, err := kinds.New(name)
+			if err != nil {
+				panic(err) // it was there a moment ago
+			}
+			return &res{Res: inner, info: info}
+		}
+		if all, err = all.With(name, made); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// simulated returns the abilities that a simulated resource keeps. It is a vertex of its own, shares nothing, and is not
+// undone.
+func simulated(a engine.Abilities) engine.Abilities {
+	return engine.Abilities{
+		Refreshable: a.Refreshable, Recvable: a.Recvable, Edgeable: a.Edgeable, Clashing: a.Clashing, Sends: a.Sends,
+		Virtual: a.Virtual, Collectable: a.Collectable, Overlapping: true,
+	}
+}
+
+// Parameters decodes the parameters of a thing as its kind does, and returns its id and the values of the keys that the node has.
+func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (id string, set map[string]any, ds schema.Diagnostics) {
+	fail := func(pos schema.Pos, format string, args ...any) (string, map[string]any, schema.Diagnostics) {
+		return "", nil, schema.Diagnostics{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
+	}
+	name := n.Get("name")
+	if n.Kind != schema.NodeMap || name == nil {
+		return fail(n.Pos, "a thing is a map with a name, such as {name: nginx}")
+	}
+	r, err := kinds.New(kind)
+	if err != nil {
+		return fail(n.Pos, "%v", err)
+	}
+	given := *n
+	given.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(p schema.Pair) bool { return p.Key == "name" })
+	t, err := schema.TypeOf(r)
+	if err != nil {
+		return fail(n.Pos, "%v", err)
+	}
+	if ds = slices.DeleteFunc(schema.Decode(&given, r), missing(t, &given)); ds.Err() != nil {
+		return "", nil, ds
+	}
+	all, err := schema.EncodeAll(r)
+	if err != nil {
+		return fail(n.Pos, "%v", err)
+	}
+	set = map[string]any{}
+	for _, p := range given.Pairs {
+		if f := t.Field(p.Key); f != nil {
+			set[f.Key] = all.(map[string]any)[f.Key]
+		}
+	}
+	return schema.Ref{Kind: kind, Name: name.Text}.ID(), set, nil
+}
+
+// missing finds the findings about required parameters that are not there. A test names only some of them.
+func missing(t *schema.Type, n *schema.Node) func(schema.Diagnostic) bool {
+	return func(d schema.Diagnostic) bool {
+		f := t.Field(d.Path)
+		return f != nil && f.Required && n.Get(f.Key) == nil
+	}
+}

@@ -1,0 +1,201 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// expect compares the machine and the runs of the step with an expectation.
+func (r *run) expect(ctx context.Context, n *schema.Node) error {
+	statuses, err := r.engine.Statuses(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	runs := slices.Clone(r.runs)
+	r.mu.Unlock()
+	for _, run := range runs {
+		r.cover.ran(run.Resource)
+	}
+	wanted, ds := things(r.kinds, n)
+	r.found(ds)
+	for _, th := range wanted {
+		r.expectThing(th)
+	}
+	have := outcomeOf(runs, statuses)
+	if n == nil || !has(n, "failed") {
+		r.unforeseen(n, statuses)
+	}
+	if n == nil {
+		return nil
+	}
+	for _, word := range []string{"changed", "refreshed", "failed", "blocked", "ok"} {
+		if list := n.Get(word); list != nil {
+			r.expectSet(word, list, have[word])
+		}
+	}
+	if order := n.Get("order"); order != nil {
+		r.expectOrder(order, have["changed"])
+	}
+	return nil
+}
+
+// has reports whether a map has a key.
+func has(n *schema.Node, key string) bool { return n.Get(key) != nil }
+
+// unforeseen reports resources that have failed where the test expects no failure.
+func (r *run) unforeseen(n *schema.Node, statuses []mgmt.Status) {
+	pos := r.test.node.Pos
+	if n != nil {
+		pos = n.Pos
+	}
+	for _, st := range statuses {
+		if st.Rest == engine.StateFailed {
+			r.failf(pos, "%s has failed: %v", st.Resource, st.Err)
+		}
+	}
+}
+
+// outcomeOf returns the resources by the words for their outcomes, in the order of their runs. A resource that only acted on a
+// notification counts as refreshed, and not as changed.
+func outcomeOf(runs []mgmt.Run, statuses []mgmt.Status) map[string][]string {
+	have := map[string][]string{}
+	add := func(word, id string) {
+		if !slices.Contains(have[word], id) {
+			have[word] = append(have[word], id)
+		}
+	}
+	for _, run := range runs {
+		if !run.Changed {
+			continue
+		}
+		if run.Refreshed {
+			add("refreshed", run.Resource)
+		}
+		if !run.Refreshed || slices.ContainsFunc(run.Changes, func(c engine.Change) bool { return c.Verb != engine.Refreshed && c.Verb != engine.Ran }) {
+			add("changed", run.Resource)
+		}
+	}
+	for _, st := range statuses {
+		switch {
+		case st.State == engine.StateBlocked:
+			add("blocked", st.Resource)
+		case st.Rest == engine.StateFailed:
+			add("failed", st.Resource)
+		case st.State == engine.StateOK:
+			add("ok", st.Resource)
+		}
+	}
+	return have
+}
+
+// expectSet compares a list of resources with the outcome. The order does not matter. The lists under ok and blocked need not be
+// complete, but for an empty one.
+func (r *run) expectSet(word string, n *schema.Node, have []string) {
+	var want []string
+	for _, item := range n.Items {
+		want = append(want, item.Text)
+		if !slices.Contains(have, item.Text) {
+			r.failf(item.Pos, "%s is not %s; %s", item.Text, word, listed(word, have))
+		}
+	}
+	if len(want) > 0 && (word == "ok" || word == "blocked") {
+		return
+	}
+	for _, id := range have {
+		if !slices.Contains(want, id) {
+			r.failf(n.Pos, "%s is %s, which the test does not expect", id, word)
+		}
+	}
+}
+
+// listed says which resources there are.
+func listed(word string, have []string) string {
+	if len(have) == 0 {
+		return "nothing is " + word
+	}
+	return word + ": " + strings.Join(have, ", ")
+}
+
+// expectOrder compares the order in which resources have changed. Others may have changed in between.
+func (r *run) expectOrder(n *schema.Node, have []string) {
+	at := -1
+	for _, item := range n.Items {
+		i := slices.Index(have, item.Text)
+		switch {
+		case i < 0:
+			r.failf(item.Pos, "%s has not changed; %s", item.Text, listed("changed", have))
+		case i < at:
+			r.failf(item.Pos, "%s has changed before %s", item.Text, have[at])
+		default:
+			at = i
+		}
+	}
+}
+
+// expectThing compares the parameters of a thing that the test names. A thing that is to be gone need not be there.
+func (r *run) expectThing(want thing) {
+	is, ok := r.machine.Thing(want.id)
+	if !ok {
+		if state, named := want.set["state"]; named && isGone(state) {
+			return
+		}
+		r.failf(want.pos, "%s is not there", want.id)
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(want.set)) {
+		if reflect.DeepEqual(revealed(is[key]), revealed(want.set[key])) {
+			continue
+		}
+		pos := want.pos
+		if n := want.keys[key]; n != nil {
+			pos = n.Pos
+		}
+		r.failf(pos, "%s: %s differs\n%s", want.id, key, difference(want.set[key], is[key]))
+	}
+}
+
+// isGone reports whether a state says that the thing is not there.
+func isGone(state any) bool {
+	return slices.Contains([]string{"absent", "uninstalled", "stopped", "unmounted"}, fmt.Sprint(state))
+}
+
+// revealed returns a value whose secrets can be compared.
+func revealed(v any) any {
+	if s, ok := v.(schema.Secret); ok {
+		return s.Reveal()
+	}
+	return v
+}
+
+// difference shows two values, texts line by line. Secrets are not shown.
+func difference(want, have any) string {
+	if have == nil {
+		have = "(not set)"
+	}
+	a, b := strings.Split(fmt.Sprint(want), "\n"), strings.Split(fmt.Sprint(have), "\n")
+	var out strings.Builder
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i < len(a) && i < len(b) && a[i] == b[i] && (a[i] != "" || i < max(len(a), len(b))-1):
+			fmt.Fprintf(&out, "      %s\n", a[i])
+			continue
+		case i < len(a) && i < len(b) && a[i] == b[i]:
+			continue
+		case i < len(a) && (i < len(a)-1 || a[i] != ""):
+			fmt.Fprintf(&out, "    - %s\n", a[i])
+		}
+		if i < len(b) && (i < len(b)-1 || b[i] != "") {
+			fmt.Fprintf(&out, "    + %s\n", b[i])
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

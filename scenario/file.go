@@ -1,0 +1,149 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/simulate"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// File is a file of tests, as it is written.
+type File struct {
+	Comment string `yaml:"comment"`
+	Graph   string `yaml:"graph" mgmt:"required" doc:"The graph, relative to this file."`
+	Tests   []Test `yaml:"tests" mgmt:"required"`
+}
+
+// Test is one life of a simulated machine.
+type Test struct {
+	Name      string            `yaml:"name" mgmt:"required"`
+	Facts     map[string]any    `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
+	Vars      map[string]any    `yaml:"vars"`
+	Secrets   map[string]string `yaml:"secrets"`
+	Machine   any               `yaml:"machine" doc:"The things that are there at the start, by kind."`
+	Commands  []Command         `yaml:"commands"`
+	Downloads []string          `yaml:"downloads" doc:"The addresses that can be reached."`
+	Steps     []Step            `yaml:"steps"`
+
+	node *schema.Node // for the places of failures
+}
+
+// Command is the outcome of a command that an exec runs. Each run of the command has the same one.
+type Command struct {
+	Cmd    string `yaml:"cmd" mgmt:"required"`
+	Exit   int    `yaml:"exit"`
+	Output string `yaml:"output"`
+	Stderr string `yaml:"stderr"`
+}
+
+// Step alters the machine, and has the expectations for the moment when the graph is at rest again.
+type Step struct {
+	Drift  any               `yaml:"drift" doc:"Parameters that something else has altered, by kind."`
+	Fail   map[string]string `yaml:"fail" doc:"By resource: why it can't be altered from now on; empty for the end of that."`
+	After  time.Duration     `yaml:"after" mgmt:"unit=s" doc:"Virtual time that passes."`
+	Expect any               `yaml:"expect"`
+
+	node *schema.Node
+}
+
+// Read reads a file of tests. The things in it are read later, when the kinds of the test are known; their faults are failures of the
+// test. The graph is relative to the file.
+func Read(n *schema.Node) (*File, schema.Diagnostics) {
+	f := &File{}
+	ds := schema.Decode(n, f)
+	if ds.Err() != nil {
+		return nil, ds
+	}
+	for i, t := range n.Get("tests").Items {
+		f.Tests[i].node = t
+		steps := t.Get("steps")
+		if steps == nil {
+			continue
+		}
+		for j, s := range steps.Items {
+			f.Tests[i].Steps[j].node = s
+		}
+	}
+	return f, ds
+}
+
+// settings returns the variables of a test. The graph reads the text of each as YAML, by the type of the variable.
+func (t *Test) settings() (list []expand.Setting) {
+	for name, v := range t.Vars {
+		text, ok := v.(string)
+		if !ok {
+			b, err := json.Marshal(v) // which is YAML, too
+			if err != nil {
+				b = []byte(fmt.Sprint(v))
+			}
+			text = string(b)
+		}
+		list = append(list, expand.Setting{Name: name, Text: text, From: "vars of the test"})
+	}
+	return list
+}
+
+// facts returns a plain machine with the facts of the test. A name of the host is its whole name, too, unless the test gives one.
+func (t *Test) facts() (engine.Facts, schema.Diagnostics) {
+	f := simulate.NewHost().Facts()
+	n := t.node.Get("facts")
+	if n == nil {
+		return f, nil
+	}
+	ds := schema.Decode(n, &f)
+	if n.Get("fqdn") == nil {
+		f.FQDN = f.Hostname
+	}
+	return f, ds
+}
+
+// thing is one thing that a test names.
+type thing struct {
+	pos  schema.Pos
+	kind string
+	id   string
+	set  map[string]any
+	keys map[string]*schema.Node // the nodes of its parameters
+}
+
+// notKinds are the keys of an expectation that name no kind.
+var notKinds = []string{"order", "changed", "refreshed", "failed", "blocked", "ok"}
+
+// things reads a map of lists by kind. It goes on after a fault, so that all of them are told at once.
+func things(kinds *engine.Registry, n *schema.Node) (list []thing, ds schema.Diagnostics) {
+	if n == nil || n.Kind == schema.NodeNull {
+		return nil, nil
+	}
+	if n.Kind != schema.NodeMap {
+		return nil, schema.Diagnostics{{Pos: n.Pos, Message: "write a map from kinds to lists of things, such as {pkg: [{name: nginx}]}"}}
+	}
+	for _, p := range n.Pairs {
+		switch {
+		case slices.Contains(notKinds, p.Key):
+			continue
+		case !kinds.Has(p.Key):
+			ds = append(ds, schema.Diagnostic{
+				Pos: p.Pos, Message: fmt.Sprintf("there is no kind %q", p.Key), Suggestion: schema.Nearest(p.Key, slices.Concat(notKinds, kinds.Kinds())),
+			})
+			continue
+		case p.Value.Kind != schema.NodeList:
+			ds = append(ds, schema.Diagnostic{Pos: p.Value.Pos, Message: "write a list of things, such as [{name: nginx}]"})
+			continue
+		}
+		for _, item := range p.Value.Items {
+			id, set, found := simulate.Parameters(kinds, p.Key, item)
+			ds = append(ds, found...)
+			th := thing{pos: item.Pos, kind: p.Key, id: id, set: set, keys: map[string]*schema.Node{}}
+			for _, pair := range item.Pairs {
+				th.keys[pair.Key] = pair.Value
+			}
+			list = append(list, th)
+		}
+	}
+	return list, ds
+}

@@ -1,0 +1,358 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/simulate"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// Options say how tests are run.
+type Options struct {
+	Kinds *engine.Registry // all kinds that graphs may have
+	YAML  yaml.Options     // how a graph is read; its facts and variables are those of the test
+}
+
+// Result is the outcome of one test.
+type Result struct {
+	File     string
+	Name     string
+	Pos      schema.Pos
+	Failures []Failure     // none where the test has passed
+	Duration time.Duration // of real time
+}
+
+// Failure is one difference from the expectations.
+type Failure struct {
+	Pos     schema.Pos // in the test file, or in the graph
+	Message string
+}
+
+// own are the kinds that touch nothing but their engine.Init, so they run their own code on a simulated machine, too.
+var own = []string{"exec", "kv", "noop", "password", "print", "schedule", "test", "timer", "value"}
+
+// Run runs the tests of one file, one after the other. It blocks until the last one has ended. cover may be nil.
+func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) []Result {
+	results := make([]Result, 0, len(f.Tests))
+	for i := range f.Tests {
+		t := &f.Tests[i]
+		began := engine.SystemClock{}.Now()
+		r := &run{test: t, opts: o, cover: cover, graph: f.Graph, loaded: make(chan struct{})}
+		if !filepath.IsAbs(r.graph) {
+			r.graph = filepath.Join(filepath.Dir(path), r.graph)
+		}
+		r.whole(ctx)
+		results = append(results, Result{
+			File: path, Name: t.Name, Pos: t.node.Pos, Failures: r.failures, Duration: engine.Since(engine.SystemClock{}, began),
+		})
+	}
+	return results
+}
+
+// run is one test that runs.
+type run struct {
+	test  *Test // alone read
+	opts  Options
+	cover *Coverage
+	graph string
+
+	machine *simulate.Machine
+	clock   *simulate.Clock
+	kinds   *engine.Registry // simulated
+	engine  *mgmt.Engine
+
+	once   sync.Once
+	loaded chan struct{} // closed when the graph is in effect, or refused
+
+	mu   sync.Mutex
+	runs []mgmt.Run // of the present step
+
+	failures []Failure
+}
+
+// failf adds a failure. The test goes on, so that all differences are told at once.
+func (r *run) failf(pos schema.Pos, format string, args ...any) {
+	r.failures = append(r.failures, Failure{pos, fmt.Sprintf(format, args...)})
+}
+
+// found adds findings, and reports whether one of them is an error.
+func (r *run) found(ds schema.Diagnostics) bool {
+	for _, d := range ds {
+		if d.Severity == schema.Error {
+			text := d.Message
+			if d.Suggestion != "" {
+				text += fmt.Sprintf(" (did you mean %q?)", d.Suggestion)
+			}
+			r.failures = append(r.failures, Failure{d.Pos, text})
+		}
+	}
+	return ds.Err() != nil
+}
+
+// whole runs the test from beginning to end. It returns when the engine has ended, also where the test has failed.
+func (r *run) whole(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	host, ok := r.prepare()
+	if !ok {
+		return
+	}
+	// The first step acts before the graph starts.
+	if len(r.test.Steps) == 0 || !r.act(&r.test.Steps[0]) {
+		return
+	}
+	if err := r.start(ctx, host); err != nil {
+		r.failf(r.test.node.Pos, "the graph can't be used: %v", err)
+		return
+	}
+	if r.refused() {
+		cancel()
+		r.report(r.engine.Wait())
+		return
+	}
+	for i := range r.test.Steps {
+		if i > 0 {
+			r.forget()
+			if !r.act(&r.test.Steps[i]) {
+				break
+			}
+		}
+		if err := r.step(ctx, &r.test.Steps[i]); err != nil {
+			r.failf(r.test.Steps[i].node.Pos, "%v", err)
+			break
+		}
+	}
+	cancel()
+	if err := r.engine.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		r.report(err)
+	}
+}
+
+// report adds the error of the engine, which most often has findings. Their places are in the graph, and not in the test.
+func (r *run) report(err error) {
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	switch {
+	case ok:
+		r.found(ds)
+	case err != nil:
+		r.failf(r.test.node.Pos, "%v", err)
+	}
+}
+
+// prepare makes the machine of the test, with its facts, its things and its clock. It reports whether the test could be read.
+func (r *run) prepare() (*simulate.Host, bool) {
+	r.machine, r.clock = simulate.NewMachine(), simulate.NewClock()
+	r.machine.Allow(r.reaches)
+	facts, ds := r.test.facts()
+	bad := r.found(ds)
+	host := simulate.NewHost()
+	host.SetClock(r.clock)
+	host.SetFacts(facts)
+	host.SetCommand(r.command)
+	kinds, err := r.machine.Kinds(r.opts.Kinds, own...)
+	if err != nil {
+		r.failf(r.test.node.Pos, "%v", err)
+		return nil, false
+	}
+	r.kinds = kinds
+	there, ds := things(kinds, r.test.node.Get("machine"))
+	bad = r.found(ds) || bad
+	for _, th := range there {
+		r.machine.Put(th.id, th.set)
+	}
+	return host, !bad
+}
+
+// start starts the engine on the machine. The graph is read once: files of this machine are not followed.
+func (r *run) start(ctx context.Context, host *simulate.Host) error {
+	loaded := func() { r.once.Do(func() { close(r.loaded) }) }
+	e, err := mgmt.New(mgmt.Options{
+		Registry: r.kinds, Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
+		NoWatch: true, NoAutoGroup: true, Strict: true,
+		Observer: mgmt.Observer{
+			Ran: func(run mgmt.Run) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.runs = append(r.runs, run)
+			},
+			Loaded: func(graph func() *engine.Graph) {
+				r.cover.graph(graph())
+				loaded()
+			},
+			Refused: func(error) { loaded() },
+		},
+	})
+	if err != nil {
+		return err
+	}
+	o := r.opts.YAML
+	o.Facts, o.Vars, o.VarFiles = nil, r.test.settings(), nil
+	o.Branch = r.cover.branch
+	r.engine = e
+	return e.Start(ctx, yaml.New(r.graph, o))
+}
+
+// refused waits for the graph, and reports whether the engine did not take it. The reason is the error of Engine.Wait.
+func (r *run) refused() bool {
+	ended := make(chan struct{})
+	go func() {
+		_ = r.engine.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-r.loaded:
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// command is the outcome of a command, by the script of the test. A line of a shell is compared without the shell. It is called by the
+// engine on any goroutine.
+func (r *run) command(_ context.Context, c engine.Command) (*engine.Result, error) {
+	line := strings.Join(c.Argv, " ")
+	if len(c.Argv) > 2 && c.Argv[1] == "-c" {
+		line = c.Argv[2]
+	}
+	for _, s := range r.test.Commands {
+		if s.Cmd == line {
+			for _, l := range strings.SplitAfter(s.Output, "\n") {
+				if c.Stdout != nil && l != "" {
+					c.Stdout([]byte(strings.TrimSuffix(l, "\n")))
+				}
+			}
+			return &engine.Result{ExitCode: s.Exit, Stdout: []byte(s.Output), Stderr: []byte(s.Stderr), Output: []byte(s.Output + s.Stderr)}, nil
+		}
+	}
+	return nil, fmt.Errorf("the test has no command %q: write it under commands, such as {cmd: %q, exit: 0}", line, line)
+}
+
+// reaches fails a download that the test does not script. It runs under the lock of the machine, so it only compares.
+func (r *run) reaches(kind string, set map[string]any) error {
+	url, ok := set["url"].(string)
+	if kind != "download" || !ok || slices.Contains(r.test.Downloads, url) {
+		return nil
+	}
+	return fmt.Errorf("the test has no download of %s: write its address under downloads", url)
+}
+
+// forget begins a new list of runs.
+func (r *run) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.runs = nil
+}
+
+// act alters the machine as a step says. Outages come first: a thing that drifts during one is not repaired. It reports whether the
+// step could be read.
+func (r *run) act(s *Step) bool {
+	drifts, ds := things(r.kinds, s.node.Get("drift"))
+	if r.found(ds) {
+		return false
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Fail)) {
+		r.machine.Fail(id, s.Fail[id])
+	}
+	for _, th := range drifts {
+		r.machine.Put(th.id, th.set)
+	}
+	return true
+}
+
+// step waits until the graph is at rest, and compares.
+func (r *run) step(ctx context.Context, s *Step) error {
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	if s.After > 0 {
+		if err := r.pass(ctx, s.After); err != nil {
+			return err
+		}
+	}
+	return r.expect(ctx, s.node.Get("expect"))
+}
+
+// pass lets virtual time pass, from timer to timer, since each may set the next one. An hour of retries takes a few looks of
+// real time.
+func (r *run) pass(ctx context.Context, d time.Duration) error {
+	for end := r.clock.Now().Add(d); ; {
+		at, ok := r.clock.Next()
+		if !ok || at.After(end) {
+			r.clock.Advance(end.Sub(r.clock.Now()))
+			return r.settle(ctx)
+		}
+		r.clock.Advance(at.Sub(r.clock.Now()))
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Bounds of one wait for rest.
+const (
+	pause    = 100 * time.Microsecond // of real time, between two looks
+	patience = 20                     // looks without rest, before the clock moves
+	mostWait = 20 * time.Second       // of real time
+	mostMove = time.Minute            // of virtual time at once
+)
+
+// settle waits until the graph is at rest. A graph that waits for a timer, as for the time of settle, gets it.
+func (r *run) settle(ctx context.Context) error {
+	clock := engine.SystemClock{}
+	began := clock.Now()
+	for look := 1; ; look++ {
+		resting, err := r.resting(ctx)
+		if err != nil || resting {
+			return err
+		}
+		if engine.Since(clock, began) > mostWait {
+			dump, _ := r.engine.Dump(ctx)
+			return fmt.Errorf("the graph does not come to rest:\n%s", dump)
+		}
+		if at, ok := r.clock.Next(); look%patience == 0 && ok && at.Sub(r.clock.Now()) <= mostMove {
+			r.clock.Advance(at.Sub(r.clock.Now()))
+		}
+		if err := engine.Sleep(ctx, clock, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// resting reports whether no resource runs, nor is about to.
+func (r *run) resting(ctx context.Context) (bool, error) {
+	pending := r.machine.Pending()
+	list, _, err := r.engine.Stand(ctx)
+	if err != nil {
+		return false, err
+	}
+	states := map[string]engine.State{}
+	for _, st := range list {
+		states[st.Resource] = st.State
+		if st.State == engine.StateStarting || st.State == engine.StateWaiting || st.State == engine.StateRunning {
+			return false, nil
+		}
+	}
+	for _, id := range pending {
+		if state, there := states[id]; there && state != engine.StateBlocked && state != engine.StatePaused && state != engine.StateHeld {
+			return false, nil
+		}
+	}
+	r.machine.Forget(pending...)
+	return true, r.engine.Told(ctx)
+}

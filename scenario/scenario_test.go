@@ -1,0 +1,119 @@
+package scenario_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	_ "github.com/reactivegraph/mgmt/resources"
+	"github.com/reactivegraph/mgmt/scenario"
+)
+
+const web = `
+graph: web
+vars:
+  sites: {type: map, default: {}}
+resources:
+  pkg: [{name: nginx}]
+  file:
+  - name: /etc/motd
+    content: "${{ facts.hostname }} runs ${{ size(vars.sites) }} sites\n"
+  - name: "/etc/nginx/${{ each.key }}"
+    for_each: ${{ vars.sites }}
+    when: ${{ each.value.enabled }}
+    content: "port ${{ each.value.port }}\n"
+    depend: ["pkg[nginx]"]
+    notify: ["exec[check]", "svc[nginx]"]
+  exec: [{name: check, cmd: nginx -t, refreshonly: true}]
+  svc: [{name: nginx, state: running, depend: ["pkg[nginx]", "exec[check]"]}]
+`
+
+// tested runs the tests of a text on a graph, and returns the failures, one a line.
+func tested(t *testing.T, graph, tests string) (string, *scenario.Coverage) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(graph), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, ds := yaml.Document("t_test.yaml", []byte(tests))
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	f, ds := scenario.Read(n)
+	if ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	cover := &scenario.Coverage{}
+	var lines []string
+	for _, r := range scenario.Run(t.Context(), filepath.Join(dir, "t_test.yaml"), f, scenario.Options{Kinds: engine.DefaultRegistry()}, cover) {
+		for _, fail := range r.Failures {
+			lines = append(lines, strings.ReplaceAll(fail.Pos.String(), dir+"/", "")+": "+fail.Message)
+		}
+	}
+	return strings.Join(lines, "\n"), cover
+}
+
+// TestStory: a fresh machine, drift, an outage that ends, and all that a step can expect.
+func TestStory(t *testing.T) {
+	got, cover := tested(t, web, `
+graph: web.yaml
+tests:
+- name: a life
+  facts: {hostname: w1}
+  vars: {sites: {one: {enabled: true, port: 80}, two: {enabled: false, port: 81}}}
+  machine: {pkg: [{name: nginx, state: uninstalled}]}
+  commands: [{cmd: nginx -t}]
+  steps:
+  - expect:
+      file: [{name: /etc/motd, content: "w1 runs 2 sites\n"}, {name: /etc/nginx/two, state: absent}]
+      pkg: [{name: nginx, state: installed}]
+      order: ["pkg[nginx]", "file[/etc/nginx/one]", "svc[nginx]"]
+      failed: []
+  - drift: {file: [{name: /etc/motd, content: x}]}
+    expect: {changed: ["file[/etc/motd]"], refreshed: []}
+  - drift: {file: [{name: /etc/nginx/one, content: x}]}
+    expect: {changed: ["file[/etc/nginx/one]"], refreshed: ["exec[check]", "svc[nginx]"]}
+  - drift: {pkg: [{name: nginx, state: uninstalled}], svc: [{name: nginx, state: stopped}]}
+    fail: {"pkg[nginx]": mirror is down}
+    after: 1h
+    expect: {failed: ["pkg[nginx]"], blocked: ["svc[nginx]"]}
+  - fail: {"pkg[nginx]": ""}
+    expect: {failed: [], ok: ["pkg[nginx]", "svc[nginx]"], svc: [{name: nginx, state: running}]}
+`)
+	if got != "" {
+		t.Error(got)
+	}
+	resources, reached, branches, taken := cover.Counts()
+	if resources != 5 || reached != 5 || branches != 2 || taken != 2 {
+		t.Errorf("coverage: %d/%d resources, %d/%d branches", reached, resources, taken, branches)
+	}
+}
+
+// TestWrong: each wrong expectation has its place and both values.
+func TestWrong(t *testing.T) {
+	for _, c := range []struct{ name, test, want string }{
+		{"content", `steps: [{expect: {file: [{name: /etc/motd, content: "w1\nhas\n"}]}}]`,
+			"file[/etc/motd]: content differs\n    - w1\n    + host runs 0 sites\n    - has"},
+		{"place", `steps: [{expect: {file: [{name: /etc/motd, content: "x"}]}}]`, "t_test.yaml:4:55: file[/etc/motd]"},
+		{"absent", `steps: [{expect: {file: [{name: /etc/none, content: "x"}]}}]`, "t_test.yaml:4:28: file[/etc/none] is not there"},
+		{"set", `steps: [{expect: {changed: ["pkg[nginx]"]}}]`, "file[/etc/motd] is changed, which the test does not expect"},
+		{"order", `steps: [{expect: {order: ["svc[nginx]", "pkg[nginx]"]}}]`, "pkg[nginx] has changed before svc[nginx]"},
+		{"kind", `steps: [{expect: {fil: []}}]`, `there is no kind "fil" (did you mean "file"?)`},
+		{"key", `steps: [{expect: {file: [{name: /x, contnt: x}]}}]`, `unknown key "contnt"`},
+		{"machine", `machine: {pkg: [{state: installed}]}`, "a thing is a map with a name"},
+		{"failed", `steps: [{fail: {"pkg[nginx]": mirror is down}}]`, "pkg[nginx] has failed: mirror is down"},
+		{"script", "vars: {sites: {a: {enabled: true, port: 1}}}\n  steps: [{}]", `the test has no command "nginx -t": write it under commands`},
+		{"variable", "vars: {site: 1}\n  steps: [{}]", `the graph has no variable "site"`},
+		{"fact", "facts: {hostnam: x}\n  steps: [{}]", `unknown key "hostnam"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := tested(t, web, "graph: web.yaml\ntests:\n- name: x\n  "+c.test+"\n")
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%s\n\nwant %s", got, c.want)
+			}
+		})
+	}
+}
