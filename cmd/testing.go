@@ -25,6 +25,8 @@ type testFlags struct {
 }
 
 // newTest makes the verb test.
+// It has none of the flags of a graph or of a machine, since both stand in the files of tests: a test
+// means the same wherever it runs.
 func newTest(a *app) *cobra.Command {
 	f := &testFlags{}
 	cmd := &cobra.Command{
@@ -50,7 +52,7 @@ It ends with code 0 if all tests pass, and with 4 if one fails.`,
 	return cmd
 }
 
-// run runs all tests, and writes their outcome.
+// run runs all tests, in the order of the files, and writes their outcome.
 // A file that can't be read ends it at once: a part of the tests must not pass for all of them.
 func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 	if len(args) == 0 {

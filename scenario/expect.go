@@ -110,7 +110,7 @@ func (r *run) expectSet(word string, n *schema.Node, have []string) {
 	if len(want) > 0 && (word == "ok" || word == "blocked") {
 		return
 	}
-	for _, id := range have {
+	for _, id := range slices.Sorted(slices.Values(have)) { // resources run at the same time
 		if !slices.Contains(want, id) {
 			r.failf(n.Pos, "%s is %s, which the test does not expect", id, word)
 		}

@@ -15,4 +15,5 @@ type Clock = simulate.Clock
 func NewHost() *FakeHost { return simulate.NewHost() }
 
 // NewClock returns a clock that stands at the beginning of the year 2000, UTC. It does not move by itself.
+// Its owner is one test: tests that share a clock move each other.
 func NewClock() *Clock { return simulate.NewClock() }
