@@ -201,6 +201,8 @@ type coverageOut struct {
 }
 
 // testsJSON is the outcome for programs.
+// The list of tests is never null, and the places are as the text shows them, so that an editor can go there.
+// Times are those of the tests, without the reading of their files.
 func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
 	out := testsOut{Tests: []testOut{}}
 	for _, r := range results {
@@ -215,7 +217,10 @@ func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
 	return out
 }
 
-// writeJUnit writes the outcome for a workflow. The form is so small that a package for XML would be most of its cost.
+// writeJUnit writes the outcome for a workflow.
+// All failures of a test are one line each of its message, the first one first, since most readers of
+// such files show no more than that.
+// The form is so small that a package for XML would be most of its cost.
 func writeJUnit(path string, results []scenario.Result) error {
 	var cases strings.Builder
 	failed := 0

@@ -79,7 +79,7 @@ func (t *Test) settings() (list []expand.Setting) {
 		if !ok {
 			b, err := json.Marshal(v) // which is YAML, too
 			if err != nil {
-				b = []byte(fmt.Sprint(v))
+				b = fmt.Append(nil, v)
 			}
 			text = string(b)
 		}
