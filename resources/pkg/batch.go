@@ -13,7 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// step is what has to be done with a package.
+// step is what has to be done with a package. The greater ones come first: removals
+// make room for the others.
 type step int
 
 const (
@@ -24,12 +25,13 @@ const (
 	purge
 )
 
-// member is one package of a batch.
+// member is one package of a batch. It lives for one batch. The three errors are
+// kept apart: err is of the package itself, the other two of its surroundings.
 type member struct {
 	*Res
 
 	was  string           // the version that is installed; empty for none
-	from *backends.Origin // where it would come from; nil for what is not known
+	from *backends.Origin // its repository; nil if that is not known
 	by   []string         // the installed packages that provide it, if it is not installed itself
 	step step
 	to   string // the state that it gets, as it is shown
@@ -40,7 +42,8 @@ type member struct {
 	broken  error // the database could not be repaired
 }
 
-// batch is one call of CheckApplyBatch.
+// batch is one call of CheckApplyBatch. Only its goroutine uses it. The members
+// share one backend, as their GroupKey says.
 type batch struct {
 	m       *virtual.Module
 	members []*member
@@ -59,8 +62,11 @@ func newPkgBatch(m *virtual.Module, members []engine.Res) *batch {
 	return b
 }
 
-// CheckApplyBatch looks at all packages at once, tells the differences, and brings about the wanted
-// state in as few transactions as can be.
+// CheckApplyBatch looks at all packages at once, tells the differences, and brings
+// about the wanted state in as few transactions as can be. It locks seen of each
+// member, so no Watch compares in between. It may block for minutes: for another
+// program up to othersWait, and for the transactions, which are not cut. The
+// outcomes are in the order of the members.
 func (r *Res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
 	for i, m := range members {
 		seen := m.(*Res).seen
@@ -88,6 +94,8 @@ func (r *Res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.
 	return b.outcomes()
 }
 
+// outcomes returns the results. A package is right only if no change was told, in
+// this call or by a repair.
 func (b *batch) outcomes() []engine.Outcome {
 	out := make([]engine.Outcome, len(b.members))
 	for i, p := range b.members {
@@ -97,6 +105,9 @@ func (b *batch) outcomes() []engine.Outcome {
 	return out
 }
 
+// checkApply is the whole course: fresh lists, a look, a wait for others, a repair,
+// the report, the transactions, a second look. A returned error is of all members;
+// others are left in them.
 func (b *batch) checkApply(ctx context.Context, apply bool) error {
 	if apply || !b.members[0].Handle().Noop {
 		b.renew(ctx)
@@ -134,8 +145,9 @@ func (b *batch) checkApply(ctx context.Context, apply bool) error {
 // todo reports whether something has to be done and can be.
 func (p *member) todo() bool { return p.step != nothing && p.err == nil && p.held == nil }
 
-// renew fetches the lists if they are too old to know the newest versions. A failed fetch is not a
-// failure: the old lists have to do.
+// renew fetches the lists if they are too old to know the newest versions. A failed
+// fetch is not a failure: the old lists have to do. Only packages that want the
+// newest version ask for it, once per day. A dry run by noop fetches nothing.
 func (b *batch) renew(ctx context.Context) {
 	for _, p := range b.members {
 		lists, ok := p.Handle().Shared.(*lists)
@@ -149,7 +161,8 @@ func (b *batch) renew(ctx context.Context) {
 	}
 }
 
-// fetch fetches the lists, once for a batch.
+// fetch fetches the lists, once for a batch. It needs the network, and its failure
+// is kept in offline for the errors that follow from it.
 func (b *batch) fetch(ctx context.Context) {
 	if !b.fetched {
 		b.fetched = true
@@ -157,8 +170,8 @@ func (b *batch) fetch(ctx context.Context) {
 	}
 }
 
-// see is look, which Watch is to know of. The stamp is taken first: a change during the look counts
-// as unseen.
+// see is a look that Watch has to know of. The stamp is taken first: a change during
+// the look counts as unseen.
 func (b *batch) see(ctx context.Context) error {
 	stamp := backends.Stamp(b.m.Backend.Name)
 	if err := b.look(ctx); err != nil {
@@ -170,7 +183,8 @@ func (b *batch) see(ctx context.Context) error {
 	return nil
 }
 
-// look finds out the installed packages, and the steps to take.
+// look finds out the installed packages, and the steps to take. It alters nothing. A
+// package that cannot be judged has an error and no step, and the others go on.
 func (b *batch) look(ctx context.Context) error {
 	is, err := b.read(ctx)
 	if err != nil {
@@ -189,8 +203,10 @@ func (b *batch) look(ctx context.Context) error {
 	return b.vet(ctx)
 }
 
-// vet asks for the origins of the packages to install, where it matters, and refuses packages that
-// are not allowed.
+// vet asks for the origins of the packages to install, where it matters, and refuses
+// packages that are not allowed. It asks once for all, and only about packages that
+// restrict their origin. An error means that nothing could be told, and leaves from
+// nil.
 func (b *batch) vet(ctx context.Context) error {
 	ask := map[string]string{}
 	for _, p := range b.members {
@@ -212,7 +228,8 @@ func (b *batch) vet(ctx context.Context) error {
 	return err
 }
 
-// doubtful reports whether it is to be installed, and it matters from where and is not known.
+// doubtful reports whether the package is to be installed, restricts its origin, and
+// the origin is not known yet.
 func (p *member) doubtful() bool {
 	return p.picky() && p.todo() && p.from == nil && (p.step == install || p.step == upgrade)
 }
@@ -225,7 +242,8 @@ func (p *member) version() string {
 	return ""
 }
 
-// refuse says what is not allowed about where it comes from.
+// refuse returns an error if the package restricts its origin and this one is not
+// allowed. The error names the parameter that would allow it.
 func (p *member) refuse(from backends.Origin) error {
 	switch {
 	case forbids(p.AllowNonFree) && !from.Free:
@@ -257,15 +275,16 @@ func (p *member) note(is facts) {
 	p.step, p.to, p.err, p.from = nothing, p.state(), nil, nil
 }
 
-// facts is what is known of the packages of a batch, by name.
+// facts are the answers of the package manager about a batch, by the names of
+// packages. A package without an entry does not have that property.
 type facts struct {
 	installed map[string]string
-	provided  map[string][]string // of those that should be installed and are not
-	newest    map[string]string   // of those that should be the newest
-	left      map[string]string   // of those whose configuration should be gone
+	provided  map[string][]string // the installed packages that provide a missing one
+	newest    map[string]string   // the versions of packages that should be the newest
+	left      map[string]string   // removed packages with configuration left, which should go
 }
 
-// names returns the names of those for which which is true.
+// names returns the names of the members for which a function is true.
 func (b *batch) names(which func(*member) bool) (names []string) {
 	for _, p := range b.members {
 		if which(p) {
@@ -275,7 +294,8 @@ func (b *batch) names(which func(*member) bool) (names []string) {
 	return names
 }
 
-// read asks once for all.
+// read asks the package manager, once for all members. A question is asked only if a
+// member depends on its answer, since each one costs a program.
 func (b *batch) read(ctx context.Context) (is facts, err error) {
 	all := backends.NamesArgs{Names: b.names(func(*member) bool { return true })}
 	if is.installed, _, err = backends.ListInstalled.Call(ctx, b.m, all); err != nil {
@@ -300,7 +320,9 @@ func (b *batch) read(ctx context.Context) (is facts, err error) {
 	return is, err
 }
 
-// judge says what has to be done with a package.
+// judge finds the step for a package from the facts. The order of the cases matters:
+// a package that is provided by another one counts as installed, unless a version is
+// wanted.
 func (b *batch) judge(ctx context.Context, p *member, is facts) error {
 	switch name := p.Name(); {
 	case p.state() == uninstalled && p.was == "" && is.left[name] == "":
@@ -326,6 +348,8 @@ func (b *batch) judge(ctx context.Context, p *member, is facts) error {
 	return nil
 }
 
+// judgeVersion finds the step for a package with a wanted version. A newer one is
+// kept, and is an error, unless a downgrade is allowed.
 func (b *batch) judgeVersion(ctx context.Context, p *member) error {
 	order, err := b.compare(ctx, p.was, p.State)
 	switch {
@@ -339,6 +363,8 @@ func (b *batch) judgeVersion(ctx context.Context, p *member) error {
 	return nil
 }
 
+// compare orders two versions by the rules of the package manager: below 0 if x is
+// older. Equal texts need no program.
 func (b *batch) compare(ctx context.Context, x, y string) (int, error) {
 	if x == y {
 		return 0, nil
@@ -347,7 +373,8 @@ func (b *batch) compare(ctx context.Context, x, y string) (int, error) {
 	return order, err
 }
 
-// tell reports what differs.
+// tell reports the difference of a package, if there is one. Left configuration that has to go is a change of its
+// own, since the package is gone already.
 func (p *member) tell() {
 	if p.step == nothing {
 		return
@@ -364,7 +391,9 @@ func (p *member) tell() {
 	p.Handle().Change(engine.Change{Field: "state", From: from, To: p.to})
 }
 
-// apply takes the steps, and looks again: only the state after them counts.
+// apply takes the steps, and looks again: only the state after them counts. Errors
+// of calls are kept only for members that are not as wanted after the second look.
+// That look goes on for a while after the end of ctx, so that the outcome is known.
 func (b *batch) apply(ctx context.Context) {
 	b.vetAll(ctx)
 	for _, t := range b.transactions() {

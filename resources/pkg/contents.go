@@ -19,8 +19,9 @@ import (
 
 var _ engine.SurveyedRes = (*Res)(nil)
 
-// coming is what packages bring that are not installed, as one package manager has told it last: for as long as its
-// lists and its database stay as they are, it is not asked again.
+// coming is what packages bring that are not installed, as one package manager has
+// told it last: for as long as its lists and its database stay as they are, it is
+// not asked again. It lives as long as the kind, and is safe for concurrent use.
 type coming struct {
 	mu     sync.Mutex
 	lists  string // the stamp of the lists
@@ -29,15 +30,18 @@ type coming struct {
 	there  map[string]bool // installed
 }
 
-// databaseStamps are the stamps of what coming is read from.
+// databaseStamps are the stamps of what coming is read from. Tests set others, so
+// that they need no package manager.
 type databaseStamps struct{ lists, database func(backend string) string }
 
 // surveyTime is how long package managers may take to tell what packages bring.
 const surveyTime = 30 * time.Second
 
-// Survey tells the files of the installed packages, and those that the packages to install will bring. So resources that
-// need them come after them. It asks a package manager only for what it has on this machine,
-// once for all of them, and not at all where it has no such lists.
+// Survey tells the files of the installed packages, and the files that the packages to install will bring. So resources that need them come after them. It asks a package
+// manager only for what it has on this machine, once for all of them, and not at all
+// where it has no such lists. The engine calls it before Init, with all packages of
+// one GroupKey. With an error edges may be missing, and the graph is taken
+// nevertheless.
 func (r *Res) Survey(ctx context.Context, h engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
 	all := make([]engine.Surveyed, len(members))
 	add := func(i int, file string) {
@@ -77,7 +81,10 @@ func wanted(members []engine.Res) (names []string) {
 	return slices.Compact(names)
 }
 
-// survey returns the name of the package manager, and the paths that those of the packages will bring that are not installed.
+// survey returns the name of the package manager, and the paths that those of the
+// packages will bring that are not installed. Without a backend, or without lists of
+// contents, it returns nothing and no error. The lists can have hundreds of
+// megabytes, so their stamp decides whether they are read.
 func (r *Res) survey(ctx context.Context, h engine.Host, names []string) (by string, brings map[string][]string, err error) {
 	k, err := r.KindOf("pkg")
 	if err != nil {
@@ -102,7 +109,8 @@ func (r *Res) survey(ctx context.Context, h engine.Host, names []string) (by str
 	return by, brings, err
 }
 
-// look asks for the names that are not known yet, or may have changed.
+// look asks for the names that are not known yet, or may have changed. Names of an
+// earlier graph are forgotten, so the memory follows the graph.
 func (c *coming) look(ctx context.Context, m *virtual.Module, names []string, lists, database string) (map[string][]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,8 +135,10 @@ func (c *coming) look(ctx context.Context, m *virtual.Module, names []string, li
 	return out, nil
 }
 
-// broughtPaths returns the paths under which brought files are asked for: their paths, as each of
-// them may be written, and the folders of /etc that are not there yet.
+// broughtPaths returns the paths under which brought files are asked for: their
+// paths, as each of them may be written, and the folders of /etc that are not there
+// yet. A folder of /etc that is there already needs no package. It looks at this
+// machine only.
 func broughtPaths(files []string) (all []string) {
 	folders := map[string]bool{}
 	for _, file := range files {
@@ -162,7 +172,8 @@ func (c *coming) findInstalled(ctx context.Context, m *virtual.Module, names []s
 	return nil
 }
 
-// findContents finds out what packages bring.
+// findContents finds out what packages bring. A package that no list has gets an
+// empty entry, so it is not asked for again.
 func (c *coming) findContents(ctx context.Context, m *virtual.Module, names []string) error {
 	ask := slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, known := c.brings[n]; return known })
 	if len(ask) == 0 {

@@ -4,6 +4,6 @@
 // # Laws
 //
 //   - Packages that are due together are one transaction where the package manager can do that.
-//   - A lock of another process is no failure of the package: it is looked at again as soon as the lock is free.
-//   - What the machine has is read once for all packages, and again after each change.
+//   - A package that waited in vain for the lock of another process is looked at again as soon as the lock is free.
+//   - The database is read once for all packages, and again after each change.
 package pkg

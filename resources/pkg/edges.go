@@ -8,8 +8,9 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// paths are the places where packages have, by custom, the files named like them; %s is the
-// name.
+// paths are the places where packages have, by custom, the files named like them; %s
+// is the name. They are guesses, which cost nothing: a path that no resource asks
+// for makes no edge.
 var paths = []string{
 	"/bin/%s", "/sbin/%s", "/usr/bin/%s", "/usr/sbin/%s", "/etc/%s", "/etc/%s.conf", "/etc/default/%s", "/etc/sysconfig/%s",
 	"/etc/conf.d/%s", "/etc/init.d/%s", "/etc/sv/%s", "/lib/systemd/system/%s.service", "/usr/lib/systemd/system/%s.service",
@@ -18,7 +19,9 @@ var paths = []string{
 // Leaving reports whether the package is to be uninstalled.
 func (r *Res) Leaving() bool { return r.state() == uninstalled }
 
-// UIDs names the package and the files that packages of its name have by custom. Survey tells its other files.
+// UIDs names the package and the files that packages of its name have by custom.
+// Survey tells its other files. An architecture, as in libc6:i386, is left out,
+// since others ask by the plain name.
 func (r *Res) UIDs() []engine.ResUID {
 	plain, _, _ := strings.Cut(r.Name(), ":")
 	uids := []engine.ResUID{traits.PkgUID(engine.UIDOf(r), plain)}
@@ -28,7 +31,9 @@ func (r *Res) UIDs() []engine.ResUID {
 	return uids
 }
 
-// spellings returns a path, and what else it is called where /bin and the like are links into /usr.
+// spellings returns a path, and what else it is called where /bin and the like are
+// links into /usr. The order has no meaning. No link is looked at: the machine of
+// the graph may be another one.
 func spellings(p string) []string {
 	short, usr := strings.CutPrefix(p, "/usr")
 	if !strings.HasPrefix(short, "/bin/") && !strings.HasPrefix(short, "/sbin/") && !strings.HasPrefix(short, "/lib/systemd/") {
@@ -40,8 +45,9 @@ func spellings(p string) []string {
 	return []string{p, "/usr" + p}
 }
 
-// AutoEdges wants nothing: resources that need a package ask for it. A package that is to go wants
-// that the service of its name is stopped before.
+// AutoEdges wants nothing: resources that need a package ask for it. A package that
+// is to go wants that the service of its name is stopped before. A service that runs
+// while its package goes would fail, or keep the removal from ending.
 func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	if !r.Leaving() {
 		return nil, nil

@@ -44,7 +44,9 @@ var (
 )
 
 // Res is a package of the operating system: whether it is installed, and in which
-// version. Its name is that of the package.
+// version. Its name is that of the package. The reactor owns an instance. The engine
+// hands packages of one GroupKey that are due together to the CheckApplyBatch of one
+// of them. Watch and that share seen, which has a lock.
 type Res struct {
 	traits.Base
 	traits.Edgeable
@@ -74,10 +76,10 @@ type Sends struct {
 	Version string `yaml:"version" lang:"version" doc:"The version that is installed; empty if it is not, or another package provides it."`
 }
 
-// Sends returns the shape of what it sends.
+// Sends returns an empty value of the type that is sent.
 func (*Res) Sends() any { return &Sends{} }
 
-// Default returns a package that is installed with what it recommends.
+// Default returns a package that is installed with its recommended packages.
 func (r *Res) Default() engine.Res {
 	return &Res{State: installed, Recommends: true, Backed: virtualkind.Of(r.VirtualKind())}
 }
@@ -85,7 +87,8 @@ func (r *Res) Default() engine.Res {
 // Backends returns the names of the package managers that are known.
 func (r *Res) Backends() []string { return r.BackendNames("pkg") }
 
-// Backend names the package manager that was asked for.
+// Backend names the package manager that was asked for. It is empty where the engine
+// may choose.
 func (r *Res) Backend() string { return r.MetaParams().Backend }
 
 func (r *Res) state() string {
@@ -106,7 +109,9 @@ func (r *Res) picky() bool { return forbids(r.AllowNonFree) || forbids(r.AllowUn
 // forbids reports whether something is said not to be allowed.
 func forbids(allow *bool) bool { return allow != nil && !*allow }
 
-// Needs returns what has to be called for such a package.
+// Needs returns the names of the functions that a backend has to have for such a
+// package. A state that is received is not known yet, so then only reading is asked
+// for.
 func (r *Res) Needs() []string {
 	need := []string{backends.ListInstalled.Name()}
 	if virtualkind.Coming(r, "state") {
@@ -130,7 +135,9 @@ func (r *Res) Needs() []string {
 	return append(need, backends.Install.Name(), backends.RefreshDB.Name())
 }
 
-// Validate checks the name and the parameters.
+// Validate checks the name and the parameters. It asks no package manager, and
+// returns all faults at once. A version is checked for its form alone, since only
+// the backend knows its rules.
 func (r *Res) Validate() error {
 	errs := []error{backends.CheckName(r.Name())}
 	if r.pinned() {
@@ -146,10 +153,12 @@ func (r *Res) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckMachine says what the backend of a machine can't do.
+// CheckMachine returns an error for each function that the backend of a machine
+// lacks, such as a purge by dnf.
 func (r *Res) CheckMachine(m engine.Machine) error { return r.Check("pkg", r, m) }
 
-// words are the words that other tools have for the states.
+// words are the words that other tools have for the states. Validate names our word
+// for them.
 var words = map[string]string{"present": installed, "latest": newest, "absent": uninstalled, "removed": uninstalled, "purged": uninstalled}
 
 // Init keeps the handle.
@@ -162,17 +171,20 @@ func (r *Res) Init(init *engine.Init) error {
 // Cmp compares the parameters, and the backends to choose from.
 func (r *Res) Cmp(o engine.Res) error { return virtual.Cmp(r, o) }
 
-// CheckApply is a batch of one.
+// CheckApply is a batch of one. So there is one way to check a package.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	out := r.CheckApplyBatch(ctx, apply, []engine.Res{r})[0]
 	return out.OK, out.Err
 }
 
-// GroupKey is the same for all packages of one package manager.
+// GroupKey is the same for all packages of one package manager. The engine calls
+// CheckApplyBatch with members of one key only.
 func (r *Res) GroupKey() string { return "pkg:" + r.Backend() }
 
-// Read returns the package as it is: the state that is wanted if it has that, else the
-// version that is installed; nil if none is.
+// Read returns the package as it is: the state that is wanted if it has that, else
+// the version that is installed; nil if none is. It alters nothing. A state that is
+// true of the package is kept in its words, so that it does not look like a
+// difference.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	m, err := r.Open(ctx, "pkg", r.Backend())
 	if err != nil {
@@ -203,7 +215,8 @@ func (r *Res) as(name, state, version string) engine.Res {
 	return is
 }
 
-// List yields all packages that are installed.
+// List yields all packages that are installed. They are read by one call, and
+// yielded in the order of their names.
 func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		m, err := r.Open(ctx, "pkg", r.Backend())
@@ -225,7 +238,10 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed returns the resource that brings back the version before; none if there was none.
+// Reversed returns the resource that brings back the version before; none if there
+// was none. before is the result of Read from before the first change; nil stands
+// for no package. An old version may be gone from the repositories by then, which
+// makes the undo fail.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Res{State: uninstalled, Recommends: r.Recommends, AllowUntrusted: r.AllowUntrusted, Backed: virtualkind.Of(r.VirtualKind())}
 	undo.SetKind(r.Kind())
@@ -286,7 +302,8 @@ allowed if nothing is said. Package managers that cannot tell refuse such a reso
 
 var _ virtual.UsingRes = (*Res)(nil)
 
-// Uses says what a package needs.
+// Uses says what a package needs. The reference page shows by it which backend can
+// do what.
 func (r *Res) Uses() (all []virtual.Use) {
 	for _, state := range []string{installed, uninstalled, newest, "a version"} {
 		all = append(all, virtualkind.Use("state: "+state, &Res{State: state}))

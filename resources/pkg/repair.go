@@ -31,7 +31,8 @@ const (
 	repairPauseMax = 10 * time.Minute
 )
 
-// holder returns the other process that uses a package manager now, nil for none.
+// holder returns the other process that uses a package manager now, nil for none. It
+// looks at lock files and at /proc, and takes no lock.
 func holder(backend string) *pkglock.Holder {
 	return pkglock.Held(slices.DeleteFunc(pkglock.Locks(), func(l pkglock.Lock) bool { return l.Backend != backend }))
 }
@@ -45,8 +46,10 @@ const (
 	othersWait = 2 * time.Minute
 )
 
-// yield waits until no other program uses the package manager, and looks again then: half-done work
-// is done. A package that must still be altered fails if it takes too long.
+// yield waits until no other program uses the package manager, and looks again then:
+// half-done work is done. A package that must still be altered fails if it takes too
+// long. It returns at once if nothing is to be altered. ctx ends the wait with its
+// cause. Packages that are right are not held up by the wait's result.
 func (b *batch) yield(ctx context.Context) error {
 	if !slices.ContainsFunc(b.members, (*member).todo) {
 		return nil
@@ -73,7 +76,9 @@ func (b *batch) yield(ctx context.Context) error {
 	return b.see(ctx)
 }
 
-// whenFree has a package that has failed for a lock looked at when the lock is free, however long that takes.
+// whenFree has a package that has failed for a lock looked at when the lock is free,
+// however long that takes. The wait runs in a goroutine of lists, which ends with
+// the shared state.
 func (b *batch) whenFree(p *member, holder *pkglock.Holder) {
 	if lists := b.lists(); lists != nil {
 		name, held := b.m.Backend.Name, b.holder
@@ -81,8 +86,10 @@ func (b *batch) whenFree(p *member, holder *pkglock.Holder) {
 	}
 }
 
-// restore repairs the database if a transaction was cut off, before anything else is done. One member tells of it, and fails
-// if it fails.
+// restore repairs the database if a transaction was cut off, before anything else is
+// done. One member tells of it, and fails if it fails. Without apply it only tells.
+// A known failure is not tried again before its pause is over: then the same package
+// fails with the same error.
 func (b *batch) restore(ctx context.Context, apply bool) error {
 	what, err := b.interrupted(ctx)
 	if err != nil || len(what) == 0 {
@@ -118,8 +125,10 @@ func (b *batch) restore(ctx context.Context, apply bool) error {
 	return b.see(after)
 }
 
-// interrupted returns the half-done packages of a transaction. It is asked when the database has
-// changed since all was well, and not while a program uses it.
+// interrupted returns the half-done packages of a transaction. It is asked when the
+// database has changed since all was well, and not while a program uses it. An equal
+// stamp means that nothing was written since the last good look, so most runs ask
+// nothing.
 func (b *batch) interrupted(ctx context.Context) ([]string, error) {
 	name, lists := b.m.Backend.Name, b.lists()
 	stamp := backends.Stamp(name)
@@ -133,7 +142,8 @@ func (b *batch) interrupted(ctx context.Context) ([]string, error) {
 	return what, err
 }
 
-// speaker is the member that tells of the database: the first one that has something to do, or else the first one.
+// speaker is the member that tells of the database: the first member with something to do, or else the first of all. One is enough, or each package would report the same
+// repair.
 func (b *batch) speaker() *member {
 	if i := slices.IndexFunc(b.members, (*member).todo); i >= 0 {
 		return b.members[i]
@@ -141,6 +151,8 @@ func (b *batch) speaker() *member {
 	return b.members[0]
 }
 
+// sayInterrupted reports the repair as a change of the package that speaks for the
+// database.
 func (p *member) sayInterrupted(what string) {
 	p.changed = true
 	p.Handle().Change(engine.Change{Field: "database", From: "interrupted: " + what, To: "repaired"})
@@ -152,6 +164,8 @@ func (b *batch) lists() *lists {
 	return lists
 }
 
+// isSound reports whether the database had this stamp when nothing was interrupted.
+// Without a shared state it is always asked.
 func (l *lists) isSound(stamp string) bool {
 	if l == nil {
 		return false
@@ -161,6 +175,7 @@ func (l *lists) isSound(stamp string) bool {
 	return stamp != "" && l.db.sound == stamp
 }
 
+// setSound notes a good look, which also ends the pauses after failed repairs.
 func (l *lists) setSound(stamp string) {
 	if l == nil {
 		return
@@ -170,8 +185,9 @@ func (l *lists) setSound(stamp string) {
 	l.db = database{sound: stamp}
 }
 
-// refused returns which package fails because the same could not be repaired a short while ago, and how; nil if it is to be
-// tried.
+// refused returns which package fails because the same could not be repaired a short
+// while ago, and how; nil if it is to be tried. Another set of half-done packages is
+// tried at once, for it is a new case.
 func (l *lists) refused(what string) (by string, err error) {
 	if l == nil {
 		return "", nil
@@ -184,6 +200,8 @@ func (l *lists) refused(what string) (by string, err error) {
 	return l.db.by, l.db.failed
 }
 
+// refuse notes a failed repair. The pause doubles with each failure, up to
+// repairPauseMax.
 func (l *lists) refuse(what, by string, err error) {
 	if l == nil {
 		return

@@ -9,14 +9,16 @@ import (
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 )
 
-// transaction is packages with which the same is to be done in the same way.
+// transaction is packages with which the same is to be done in the same way. It is
+// one call of the package manager, until that fails.
 type transaction struct {
 	*batch
 	how     how
 	members []*member
 }
 
-// how is what packages of one transaction have in common.
+// how is what packages of one transaction have in common. Two members with equal
+// values can share a call.
 type how struct {
 	step                             step
 	recommends, downgrade, untrusted bool
@@ -30,8 +32,9 @@ func (p *member) how() how {
 	return how
 }
 
-// transactions returns the transactions to make: first the removals, which may stand in the way of
-// the others.
+// transactions returns the transactions to make: first the removals, which may stand
+// in the way of the others. Packages without a step, or with an error, are in none.
+// The order of the members stays within a transaction.
 func (b *batch) transactions() []*transaction {
 	var all []*transaction
 	for _, p := range b.members {
@@ -49,7 +52,8 @@ func (b *batch) transactions() []*transaction {
 	return all
 }
 
-// call makes the one call of the package manager.
+// call makes the one call of the package manager. An error says nothing about single
+// packages: the database may have some of them by then.
 func (t *transaction) call(ctx context.Context, members []*member) (err error) {
 	var names []string
 	want := map[string]string{}
@@ -76,9 +80,11 @@ func (t *transaction) call(ctx context.Context, members []*member) (err error) {
 	return err
 }
 
-// run makes the call. If it fails for want of new lists, these are fetched, and it is made again.
-// If it still fails, the packages that it has not brought are tried without the ones that no
-// repository has, and else in halves. Errors are left with the members.
+// run makes the call. If it fails for want of new lists, these are fetched, and it
+// is made again. If it still fails, the packages that it has not brought are tried
+// without the ones that no repository has, and else in halves. Errors are left with
+// the members. A lock that is held, and the end of ctx, stop the search: smaller
+// transactions would fail in the same way. With n packages, of them one broken, it takes about 2 log n calls.
 func (t *transaction) run(ctx context.Context, members []*member) {
 	err := t.call(ctx, members)
 	unknown, unreachable := missing(err)
@@ -109,7 +115,9 @@ func (t *transaction) run(ctx context.Context, members []*member) {
 	t.halves(ctx, members, err)
 }
 
-// halves tries the remaining packages in two smaller transactions.
+// halves tries the remaining packages in two smaller transactions. Packages that the
+// failed call has brought all the same are left out. A single one that remains keeps
+// the error.
 func (t *transaction) halves(ctx context.Context, members []*member, err error) {
 	pending, lookErr := t.pending(ctx, members)
 	if lookErr != nil {
@@ -125,7 +133,8 @@ func (t *transaction) halves(ctx context.Context, members []*member, err error) 
 	t.run(ctx, pending[half:])
 }
 
-// pending looks again and returns the packages that still have to be brought.
+// pending looks again and returns the packages that still have to be brought. It
+// uses a batch of its own, so the steps and errors of the members stay.
 func (t *transaction) pending(ctx context.Context, members []*member) ([]*member, error) {
 	again := &batch{m: t.m, holder: t.holder}
 	for _, p := range members {
@@ -143,6 +152,7 @@ func (t *transaction) pending(ctx context.Context, members []*member) ([]*member
 	return pending, nil
 }
 
+// fail leaves an error with packages, in the place of an older one.
 func fail(members []*member, err error) {
 	for _, p := range members {
 		p.err = err
@@ -159,7 +169,8 @@ func missing(err error) (unknown []string, unreachable bool) {
 	return unknown, unreachable
 }
 
-// named reports whether a package is among the named ones, perhaps without the architecture.
+// named reports whether a package is among the named ones, perhaps without the
+// architecture. Package managers leave the architecture out of some messages.
 func named(names []string, name string) bool {
 	plain, _, _ := strings.Cut(name, ":")
 	return slices.Contains(names, name) || slices.Contains(names, plain)

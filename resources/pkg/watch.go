@@ -28,9 +28,11 @@ func (s *seen) differs(backend string) bool {
 	return s.stamp == "" || s.stamp != backends.Stamp(backend)
 }
 
-// Watch tells of changes of the database that another program has made.
+// Watch tells of changes of the database that another program has made. Backends
+// whose database is a file have it watched, others are polled.
 func (r *Res) Watch(ctx context.Context) error { return r.WatchBy(ctx, "pkg", r, r.seen.Turns) }
 
+// Follow subscribes for WatchBy. It is called again when another backend is chosen.
 func (r *Res) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	sub, err := c.Watch(ctx, []string{r.Name()})
 	if err == nil {
@@ -39,8 +41,9 @@ func (r *Res) Follow(ctx context.Context, c *virtualkind.Chosen) error {
 	return err
 }
 
-// Woken says Event when no other program uses the package manager any more: its half-done work is
-// not a drift. A long use is looked into now and then.
+// Woken says Event when no other program uses the package manager any more: its
+// half-done work is not a drift. A long use is looked into now and then. It holds
+// the lock of seen, so it never runs while a CheckApply does.
 func (r *Res) Woken(_ context.Context, c *virtualkind.Chosen) error {
 	if c.Lost() {
 		r.seen.stamp = ""
@@ -82,7 +85,8 @@ func (s *seen) rest(c *virtualkind.Chosen) {
 const listsAge = 24 * time.Hour
 
 // lists is what all packages of one package manager have in common: when the lists
-// were fetched last, by us and by that one.
+// were fetched last, by us and by that one. It is safe for concurrent use, and lives
+// as long as a vertex of the key does.
 type lists struct {
 	clock engine.Clock
 
@@ -94,7 +98,8 @@ type lists struct {
 	locks pkglock.Waits // of the package manager
 }
 
-// Shared is what packages of one package manager have in common.
+// Shared is what packages of one package manager have in common. ctx is the life of
+// the shared state; waits for a lock end with it.
 func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return r.GroupKey(), func(ctx context.Context, h engine.Host) (engine.Shared, error) {
 		clock := engine.ClockOf(h)
@@ -102,8 +107,9 @@ func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 	}
 }
 
-// due reports whether those of a package manager are too old, and takes it that they are
-// fetched now.
+// due reports whether those of a package manager are too old, and takes it that they
+// are fetched now. So a fetch that fails is not repeated for each package. The next
+// fetch is due after listsAge.
 func (l *lists) due(by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +123,7 @@ func (l *lists) due(by string) bool {
 // Begin does nothing.
 func (*lists) Begin() {}
 
-// End does nothing.
+// End keeps everything: the age of the lists counts over many runs.
 func (*lists) End() {}
 
 var _ engine.Forgetter = (*lists)(nil)
