@@ -30,6 +30,7 @@ var risen = map[string]float64{
 	"internal/unix":                     15.0,
 	"packaging/repository":              15.0,
 	"resources/account":                 15.0,
+	"resources/account/backends":        12.4,
 	"resources/all":                     15.0,
 	"resources/archived":                12.0,
 	"resources/cron":                    15.0,

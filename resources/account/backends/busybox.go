@@ -10,6 +10,8 @@ import (
 
 const busyboxDoc = "The tools of busybox, as on Alpine. It has none that changes a user who is there: that is done as by files."
 
+// busyboxUsers is the backend of users. Its priority is below shadow's, whose tools
+// can do more where both are installed.
 func busyboxUsers() *virtual.Backend {
 	b := virtual.Native("busybox", newBusybox, slices.Concat(userQuestions[*busybox](), []virtual.Method[*busybox]{
 		virtual.Func("add", (*busybox).add),
@@ -23,6 +25,7 @@ func busyboxUsers() *virtual.Backend {
 	return b
 }
 
+// busyboxGroups is the backend of groups, with the same conditions.
 func busyboxGroups() *virtual.Backend {
 	b := virtual.Native("busybox", newBusybox, slices.Concat(groupQuestions[*busybox](), []virtual.Method[*busybox]{
 		virtual.Func("add", (*busybox).addGroup),
@@ -42,7 +45,8 @@ func busyboxGroups() *virtual.Backend {
 // none.
 var notBusybox = virtual.Match{"os_family": {"Debian"}}
 
-// busybox runs the tools of busybox, and edits the files where there is none.
+// busybox runs the tools of busybox, and edits the files where there is none. It
+// reads by files too: the tools print nothing that could be read.
 type busybox struct {
 	files
 	tool
@@ -90,7 +94,10 @@ type (
 	}
 )
 
-// add makes a user by adduser, which cannot set all attributes, and then changes the rest.
+// add makes a user by adduser, which cannot set all attributes, and then changes the
+// rest. A user who is there is changed like that as well. If a later step fails, the
+// next call finds the user and sets the rest. The number of the user is left out
+// then, since adduser has set it.
 func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -108,7 +115,7 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 		if err != nil {
 			return none, err
 		}
-		if group == "" && args.System { // else it would be that of nobody
+		if group == "" && args.System { // otherwise adduser takes the group nogroup
 			if _, err := b.addGroup(ctx, busyboxGroupArgs{Name: args.Name, System: true}); err != nil {
 				return none, err
 			}
@@ -122,8 +129,9 @@ func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.No
 	return b.change(ctx, ChangeArgs{Name: args.Name, Attributes: rest, Where: b.where()})
 }
 
-// primary returns the name of the primary group of a new user; empty for one of his own,
-// which adduser makes.
+// primary returns the name of the primary group of a new user; empty for one of his
+// own, which adduser makes. It also refuses a number that is taken, before anything
+// is made.
 func (b *busybox) primary(now *state, args busyboxAddArgs) (string, error) {
 	if args.UID != nil && args.Unique && now.hasUID(*args.UID) {
 		_, err := now.freeUID(AddArgs{Attributes: args.Attributes})
@@ -143,6 +151,7 @@ func (b *busybox) primary(now *state, args busyboxAddArgs) (string, error) {
 }
 
 // adduser runs the tool. It makes who has a primary group one of its members, too.
+// The home has to be steady, for the tool follows its path as root.
 func (b *busybox) adduser(ctx context.Context, args busyboxAddArgs, group string) error {
 	if err := steadyNewHome(b.root, args.Name, args.Attributes, args.CreateHome); err != nil {
 		return err
@@ -156,7 +165,7 @@ func (b *busybox) adduser(ctx context.Context, args busyboxAddArgs, group string
 	})
 }
 
-// adduser returns the command that makes a user without a password.
+// adduser returns the command that makes a user without a password. The password is set later, by the files, so no list of processes shows it.
 func adduser(args busyboxAddArgs, group string) []string {
 	argv := []string{"adduser", "-D"}
 	if args.System {
@@ -169,7 +178,7 @@ func adduser(args busyboxAddArgs, group string) []string {
 	option(&argv, "-h", args.Home)
 	option(&argv, "-s", args.Shell)
 	comment := args.Comment
-	if comment == nil { // else it would be one that the tool makes up
+	if comment == nil { // otherwise the tool makes one up
 		comment = new("")
 	}
 	option(&argv, "-g", comment)
@@ -179,6 +188,8 @@ func adduser(args busyboxAddArgs, group string) []string {
 	return append(argv, args.Name)
 }
 
+// remove removes a user who has no processes, and his home first. A missing user is
+// not an error.
 func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -201,6 +212,8 @@ func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virt
 	return none, b.run(ctx, "", "deluser", args.Name)
 }
 
+// addGroup makes a group, or gives it another number. The tool takes no number that
+// is in use, so a shared one is written by the files.
 func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -225,6 +238,7 @@ func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none vir
 	return none, b.run(ctx, "", append(argv, args.Name)...)
 }
 
+// removeGroup removes a group. A missing one is not an error.
 func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -236,6 +250,7 @@ func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none v
 	return none, b.run(ctx, "", "delgroup", args.Name) // it refuses the primary group of a user
 }
 
+// addMember puts a user into a group; addgroup with two names does that.
 func (b *busybox) addMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
 	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || is {
 		return none, err
@@ -243,6 +258,7 @@ func (b *busybox) addMember(ctx context.Context, args busyboxMemberArgs) (none v
 	return none, b.run(ctx, "", "addgroup", args.Username, args.Name)
 }
 
+// removeMember takes a user out of a group; delgroup with two names does that.
 func (b *busybox) removeMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
 	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || !is {
 		return none, err

@@ -13,10 +13,14 @@ import (
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
+// nameRule is the rule of shadow-utils, and allows capital letters and dots besides.
+// The dollar at the end is for machine accounts.
 var nameRule = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$`)
 
-// CheckName refuses any text but a name of a user or a group: a text that could be an option, a
-// path or a number, or has characters that a database cannot hold.
+// CheckName refuses any text but a name of a user or a group: a text that could be
+// an option, a path or a number, or has characters that a database cannot hold. A
+// name of digits is refused, since chown and others would take it for a number. At
+// most 100 bytes of the text stand in the error.
 func CheckName(name string) error {
 	if !nameRule.MatchString(name) {
 		return fmt.Errorf("%.100q is no name of a user or a group: it has to begin with a letter or _, and to go on with letters, digits, _, . and -, at most 32 in all", name)
@@ -24,7 +28,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// checkNames refuses any of them that is no name.
+// checkNames returns the error of the first name that CheckName refuses.
 func checkNames(names ...string) error {
 	for _, name := range names {
 		if err := CheckName(name); err != nil {
@@ -34,7 +38,9 @@ func checkNames(names ...string) error {
 	return nil
 }
 
-// CheckText refuses a text that a field of a database cannot hold. It does not show the text.
+// CheckText refuses a text that a field of a database cannot hold. It does not show
+// the text. It may be a secret, so the error says only which rule is broken. A
+// newline would add a line, which could be another root.
 func CheckText(text string) error {
 	switch {
 	case strings.Contains(text, ":"):
@@ -45,7 +51,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// CheckPath refuses any text but an absolute path that a database can hold.
+// CheckPath refuses any text but an absolute path that a database can hold. Dots
+// would let a tool leave the folder of an image. The path need not exist.
 func CheckPath(p string) error {
 	if !path.IsAbs(p) || slices.Contains(strings.Split(p, "/"), "..") {
 		return fmt.Errorf("%.100q is no absolute path", p)
@@ -53,10 +60,14 @@ func CheckPath(p string) error {
 	return CheckText(p)
 }
 
+// hashRule takes the forms of crypt(5): a method between dollars, the extended DES
+// form behind an underscore, and locked entries. The classic DES form of 13
+// characters is not among them, for a password may look like that.
 var hashRule = lazyregexp.New(`^([!*].*|\$[^$]+\$.+|_[./0-9A-Za-z]{19})$`)
 
-// CheckHash refuses any text but the hash of a password, and above all a password. It does not show
-// the text.
+// CheckHash refuses any text but the hash of a password, and above all a password.
+// It does not show the text. So a person who writes the password itself learns of it
+// before anything is stored.
 func CheckHash(hash string) error {
 	if !hashRule.MatchString(hash) || strings.Contains(hash, " ") {
 		return errors.New("it is no hash of a password, such as `openssl passwd -6` or `mkpasswd` make; ! or * is for none that fits")
@@ -69,7 +80,8 @@ const (
 	dayLong = 24 * time.Hour
 )
 
-// dayOf returns the number of a day, counted from 1970, as a database has it.
+// dayOf returns the number of a day, counted from 1970, as a database has it. A day
+// has no zone: the databases count days of UTC.
 func dayOf(day string) (int, error) {
 	t, err := time.Parse(dayForm, day)
 	if err != nil || t.Unix() < 0 {
@@ -78,7 +90,7 @@ func dayOf(day string) (int, error) {
 	return int(t.Unix() / int64(dayLong/time.Second)), nil
 }
 
-// CheckDay refuses what is no day.
+// CheckDay refuses any text but a day, such as 2030-12-31.
 func CheckDay(day string) error {
 	_, err := dayOf(day)
 	return err
@@ -88,6 +100,8 @@ func CheckDay(day string) error {
 func dayText(n int) string { return time.Unix(0, 0).UTC().AddDate(0, 0, n).Format(dayForm) }
 
 // checkAttributes refuses values that no database can hold, before a tool sees them.
+// It returns all faults, with the names of the attributes. Each backend calls it
+// first, since the arguments may come from elsewhere than the kind.
 func checkAttributes(name string, a Attributes) error {
 	errs := []error{CheckName(name)}
 	check := func(field string, p *string, rule func(string) error) {

@@ -28,6 +28,7 @@ const (
 	databases
 )
 
+// fileNames are the files of the databases, by their constants.
 var fileNames = [databases]string{"group", "gshadow", "shadow", "passwd"}
 
 // The fields of the databases.
@@ -37,10 +38,11 @@ const (
 	shadowHash, shadowChanged, shadowMin, shadowMax, shadowWarn, shadowExpires, shadowFields   = 1, 2, 3, 4, 5, 7, 9
 )
 
-// maxDatabase bounds a database that is read.
+// maxDatabase bounds a database that is read. In bytes; a larger file is an error,
+// and is not read in part.
 const maxDatabase = 256 << 20
 
-// source is a database as it was read.
+// source is a database as it was read. The text is kept to find the changes at the end, and stat to see whether another program has written meanwhile.
 type source struct {
 	table *table
 	text  string
@@ -48,15 +50,17 @@ type source struct {
 	err   error            // the reason why a file for root alone could not be read
 }
 
-// state is all databases of a system as they were read, or as they should be.
+// state is all databases of a system as they were read, or as they should be. It
+// lives for one call, and belongs to that goroutine.
 type state struct {
 	root  string
 	files [databases]source
 }
 
-// folder is where the databases of a system are. The folder of an image is not a link, which could
-// lead to the databases of this machine, and no other user can put another one in its place: so the
-// tools may go by its path.
+// folder is where the databases of a system are. The folder of an image is not a
+// link, which could lead to the databases of this machine, and no other user can put
+// another one in its place: so the tools may go by its path. It is looked at anew by
+// each call, since an image can be exchanged.
 func folder(root string) (string, error) {
 	if root == "" || filepath.Clean(root) == "/" {
 		return "/etc", nil
@@ -72,7 +76,9 @@ func folder(root string) (string, error) {
 	return etc, err
 }
 
-// load reads each database once. A shadow that may not be read is an error only for its readers.
+// load reads each database once. A shadow that may not be read is an error only for
+// its readers. Lines that are damaged stay in the tables, and are left out of the
+// answers.
 func load(root string) (*state, error) {
 	etc, err := folder(root)
 	if err != nil {
@@ -91,7 +97,8 @@ func load(root string) (*state, error) {
 	return s, nil
 }
 
-// fileIn is a file of the folder; a missing one is made with the mode.
+// fileIn is a file of the folder; a missing one is made with the mode. The owner is
+// left to the system. A mode of -1 is for files that are only read.
 func fileIn(dir atomicfile.Dir, name string, mode int) textpart.File {
 	return textpart.File{Dir: dir, Name: name, Max: maxDatabase, Mode: mode, UID: -1, GID: -1}
 }
@@ -100,7 +107,8 @@ func (s *state) passwd() *table { return s.files[inPasswd].table }
 func (s *state) group() *table  { return s.files[inGroup].table }
 func (s *state) shadow() *table { return s.files[inShadow].table }
 
-// number reads a field; false if it is none.
+// number reads a field; false if it is none. Numbers have 32 bits, as in the kernel.
+// A sign or a blank makes the field no number.
 func number(fields []string, i int) (int, bool) {
 	if i >= len(fields) {
 		return 0, false
@@ -117,7 +125,7 @@ func optional(fields []string, i int) *int {
 	return nil
 }
 
-// groupInfo returns what a line of group says.
+// groupInfo reads a line of group; false for a damaged one.
 func groupInfo(fields []string) (GroupInfo, bool) {
 	gid, ok := number(fields, groupGID)
 	if !ok || len(fields) != groupFields {
@@ -157,6 +165,8 @@ type memberships struct {
 	of    map[string][]string // of the other groups, by the name of the user
 }
 
+// It is made once for many users, as a search for each would cost the product of
+// both tables. The first group of a number counts.
 func (s *state) memberships() memberships {
 	m := memberships{map[int]string{}, map[string][]string{}}
 	for _, g := range s.groups() {
@@ -186,6 +196,8 @@ func (s *state) userNamed(name string) (UserInfo, bool) {
 	return s.userInfo(s.passwd().get(name), s.memberships())
 }
 
+// userInfo reads a line of passwd, and its line of shadow; false for a damaged one.
+// in has the groups of all users.
 func (s *state) userInfo(fields []string, in memberships) (UserInfo, bool) {
 	uid, ok := number(fields, passwdUID)
 	gid, ok2 := number(fields, passwdGID)
@@ -203,8 +215,9 @@ func (s *state) userInfo(fields []string, in memberships) (UserInfo, bool) {
 	return u, true
 }
 
-// addSecrets adds what shadow says, if it can be read; without a line there the password
-// is in passwd.
+// addSecrets adds what shadow says, if it can be read; without a line there the
+// password is in passwd. Without rights to read shadow the fields stay nil, which
+// means unknown.
 func (s *state) addSecrets(u *UserInfo, fields []string) {
 	if s.files[inShadow].err != nil {
 		return
@@ -222,9 +235,11 @@ func (s *state) addSecrets(u *UserInfo, fields []string) {
 	u.MinAge, u.MaxAge, u.WarnDays = optional(row, shadowMin), optional(row, shadowMax), optional(row, shadowWarn)
 }
 
-// reader is the functions of a backend that only ask: all backends read the same files.
+// reader has the functions of a backend that only ask. All backends read the same
+// files, by Go and not by tools, so they cannot differ in their answers.
 type reader struct{ host engine.Host }
 
+// info returns one user, or virtual.ErrNotFound.
 func (reader) info(_ context.Context, args NameArgs) (UserInfo, error) {
 	s, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -245,6 +260,8 @@ func loadFor(root string, names ...string) (*state, error) {
 	return load(root)
 }
 
+// getent returns all users of the files. Users of a directory service are not among
+// them.
 func (reader) getent(_ context.Context, args AllArgs) ([]UserInfo, error) {
 	s, err := load(args.Root)
 	if err != nil {
@@ -296,8 +313,9 @@ func (reader) getentGroups(_ context.Context, args AllArgs) ([]GroupInfo, error)
 	return s.groups(), nil
 }
 
-// Watch subscribes to changes of the databases. The names are those of the folders of
-// the systems; none for this machine.
+// Watch subscribes to changes of the databases. The names are those of the folders
+// of the systems; none for this machine. Tools write a new file and rename it, so
+// the paths are watched and not the files.
 func (r reader) Watch(ctx context.Context, roots []string) (engine.Subscription, error) {
 	if len(roots) == 0 {
 		roots = []string{""}

@@ -18,8 +18,11 @@ type editor struct{ clock engine.Clock }
 // today returns the number of days since 1970, as the databases count them.
 func (e editor) today() int { return int(e.clock.Now().Unix() / int64(dayLong/time.Second)) }
 
-// edit changes the databases of a system, all or none but for a crash: what change makes
-// is written only if it returns no error.
+// edit changes the databases of a system, all or none but for a crash: what change
+// makes is written only if it returns no error. It blocks for the lock, up to
+// lockWait, and ends early with ctx. change gets a state that was read under the
+// lock, and may also alter homes. A crash between two files leaves an order that
+// readers can bear.
 func (e editor) edit(ctx context.Context, root string, change func(*state) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -46,7 +49,8 @@ func (e editor) edit(ctx context.Context, root string, change func(*state) error
 // modes are the modes of new databases. A present database keeps its own.
 var modes = [databases]int{0o644, 0o640, 0o640, 0o644}
 
-// write writes what was changed.
+// write writes the databases that have changed, each by a rename. A shadow that
+// could not be read is an error only if it would have to be written.
 func (s *state) write(dir atomicfile.Dir) error {
 	for i, f := range s.files {
 		text := f.table.String()
@@ -63,7 +67,9 @@ func (s *state) write(dir atomicfile.Dir) error {
 	return nil
 }
 
-// addUser makes a user. Attributes that are not given get the system's defaults.
+// addUser makes a user. Attributes that are not given get the system's defaults. The
+// user cannot log in until a password is given. It fails for a damaged line of that
+// name, which a person has to look at.
 func (e editor) addUser(s *state, args AddArgs) error {
 	if s.passwd().get(args.Name) != nil {
 		return fmt.Errorf("there is a line of %s in passwd, and it is damaged", args.Name)
@@ -87,7 +93,8 @@ func (e editor) addUser(s *state, args AddArgs) error {
 	return e.setUser(s, args.Name, a)
 }
 
-// newShadow is the line of a user without any login.
+// newShadow is the line of a user without any login. Accounts of the system get no
+// ageing of passwords, as the tools do it.
 func (e editor) newShadow(s *state, args AddArgs) []string {
 	row := make([]string, shadowFields)
 	row[0], row[shadowHash], row[shadowChanged] = args.Name, "!", strconv.Itoa(e.today())
@@ -98,8 +105,10 @@ func (e editor) newShadow(s *state, args AddArgs) []string {
 	return row
 }
 
-// primary returns the number of the primary group of a new user, and makes a group of
-// its name if there is to be one.
+// primary returns the number of the primary group of a new user, and makes a group
+// of its name if there is to be one. The group has the number of the user if that is
+// free among groups. Without a group of his own, and without any that was given, the
+// number is 100, as useradd has it.
 func (s *state) primary(args AddArgs, uid int) (int, error) {
 	if args.Group == nil && args.GID == nil && args.UserGroup {
 		if _, ok := s.groupNamed(args.Name); !ok {
@@ -118,7 +127,9 @@ func (s *state) primary(args AddArgs, uid int) (int, error) {
 	return s.gidOf(args.Attributes, 100)
 }
 
-// gidOf returns the number of the primary group that is wanted.
+// gidOf returns the number of the primary group that is wanted. Without a group in
+// the attributes it is otherwise. A group that is not there is an error, and is
+// never made here.
 func (s *state) gidOf(a Attributes, otherwise int) (int, error) {
 	switch {
 	case a.Group != nil:
@@ -137,7 +148,7 @@ func (s *state) gidOf(a Attributes, otherwise int) (int, error) {
 
 func noGroup(name string) error { return fmt.Errorf("there is no group %s", name) }
 
-// setUser changes what is given.
+// setUser sets the given attributes of a user, and leaves all others.
 func (e editor) setUser(s *state, name string, a Attributes) error {
 	fields := s.passwd().get(name)
 	u, ok := s.userNamed(name)
@@ -172,6 +183,7 @@ func (e editor) setUser(s *state, name string, a Attributes) error {
 	return nil
 }
 
+// set sets a field, unless nothing is given for it.
 func set(fields []string, i int, to *string) {
 	if to != nil {
 		fields[i] = *to
@@ -184,8 +196,9 @@ func setNumber(fields []string, i int, to *int) {
 	}
 }
 
-// setShadow changes what shadow has of a user. A user without a line there gets one, and his
-// password leaves passwd.
+// setShadow changes what shadow has of a user. A user without a line there gets one,
+// and his password leaves passwd. The day of the last change is set with a new hash
+// only, since an age counts from it.
 func (e editor) setShadow(s *state, fields []string, a Attributes) error {
 	if a.Password == nil && a.Expires == nil && a.MinAge == nil && a.MaxAge == nil && a.WarnDays == nil {
 		return nil
@@ -217,7 +230,8 @@ func (e editor) setShadow(s *state, fields []string, a Attributes) error {
 	return nil
 }
 
-// setGroups puts a user into groups, and out of all others unless they are kept.
+// setGroups puts a user into groups, and out of all others unless they are kept. All
+// names are checked before the first group is changed.
 func (s *state) setGroups(user string, want []string, keep bool) error {
 	for _, name := range want {
 		if _, ok := s.groupNamed(name); !ok {
@@ -233,8 +247,8 @@ func (s *state) setGroups(user string, want []string, keep bool) error {
 	return nil
 }
 
-// setMember puts a user into a group or out of it. Where the group has a line in gshadow,
-// that has the same.
+// setMember puts a user into a group or out of it. Where the group has a line in
+// gshadow, that has the same. The order of the other members stays.
 func (s *state) setMember(group, user string, in bool) {
 	for _, i := range []int{inGroup, inGshadow} {
 		t := s.files[i].table
@@ -253,7 +267,9 @@ func (s *state) setMember(group, user string, in bool) {
 	}
 }
 
-// removeUser removes a user from everywhere, and the group of his name if no other user has it.
+// removeUser removes a user from everywhere, and the group of his name if no other
+// user has it. That is what userdel does under USERGROUPS_ENAB. The home is not
+// touched here.
 func (s *state) removeUser(u UserInfo) {
 	s.passwd().remove(u.Name)
 	s.shadow().remove(u.Name)
@@ -278,6 +294,8 @@ func (s *state) primaryOf(gid int) string {
 	return ""
 }
 
+// renameUser gives a user another name in all databases. The home and the user's own
+// group keep theirs.
 func (s *state) renameUser(name, to string) error {
 	if s.passwd().get(to) != nil {
 		return fmt.Errorf("there is a user %s", to)
@@ -293,7 +311,7 @@ func (s *state) renameUser(name, to string) error {
 	return nil
 }
 
-// putGroup makes a group.
+// putGroup makes a group. A line in gshadow is made only where that file is there.
 func (s *state) putGroup(name string, gid int) {
 	s.group().put([]string{name, "x", strconv.Itoa(gid), ""})
 	if s.files[inGshadow].stat != nil {
@@ -301,12 +319,15 @@ func (s *state) putGroup(name string, gid int) {
 	}
 }
 
+// removeGroup removes a group from both files. Whether it is in use, the caller has
+// checked.
 func (s *state) removeGroup(name string) {
 	s.group().remove(name)
 	s.files[inGshadow].table.remove(name)
 }
 
-// addGroup makes a group that is not there.
+// addGroup makes a group that is not there. A damaged line of that name is an error,
+// since it would become a second one.
 func (s *state) addGroup(args AddGroupArgs) error {
 	if s.group().get(args.Name) != nil {
 		return fmt.Errorf("there is a line of %s in group, and it is damaged", args.Name)
@@ -318,6 +339,8 @@ func (s *state) addGroup(args AddGroupArgs) error {
 	return err
 }
 
+// setGID gives a group another number. Users with it as their primary group follow,
+// while files keep the old number.
 func (s *state) setGID(args ChangeGroupArgs) error {
 	if args.Unique && s.hasGID(args.GID) {
 		return fmt.Errorf("the number %d is that of another group", args.GID)
@@ -326,7 +349,7 @@ func (s *state) setGID(args ChangeGroupArgs) error {
 	old := fields[groupGID]
 	fields[groupGID] = strconv.Itoa(args.GID)
 	s.group().put(fields)
-	for row := range s.passwd().rows() { // who had it as the primary one still has
+	for row := range s.passwd().rows() { // users with it as their primary group keep it
 		if len(row) == passwdFields && row[passwdGID] == old {
 			row[passwdGID] = fields[groupGID]
 			s.passwd().put(row)

@@ -12,6 +12,8 @@ import (
 
 const filesDoc = "The files of the databases themselves, which need no tool: of an image, or of a machine that has none."
 
+// filesUsers is the backend of users. Its priority is the lowest, so it is chosen
+// where no tools are, or by name.
 func filesUsers() *virtual.Backend {
 	b := virtual.Native("files", newFiles, slices.Concat(userQuestions[*files](), []virtual.Method[*files]{
 		virtual.Func("add", (*files).add),
@@ -23,6 +25,7 @@ func filesUsers() *virtual.Backend {
 	return b
 }
 
+// filesGroups is the backend of groups, with the same priority.
 func filesGroups() *virtual.Backend {
 	b := virtual.Native("files", newFiles, slices.Concat(groupQuestions[*files](), []virtual.Method[*files]{
 		virtual.Func("add", (*files).addGroup),
@@ -36,7 +39,8 @@ func filesGroups() *virtual.Backend {
 	return b
 }
 
-// files edits the databases itself.
+// files edits the databases itself. It works on images of any system, as it runs
+// nothing of them.
 type files struct {
 	reader
 	editor
@@ -67,10 +71,13 @@ func groupQuestions[B interface{ asks() reader }]() []virtual.Method[B] {
 	}
 }
 
+// question makes a function of a method of reader.
 func question[B interface{ asks() reader }, A, R any](name string, f func(reader, context.Context, A) (R, error)) virtual.Method[B] {
 	return virtual.Func(name, func(b B, ctx context.Context, args A) (R, error) { return f(b.asks(), ctx, args) })
 }
 
+// add makes a user, or changes a user who is there. The home is made after the
+// entries: if that fails, the next call of change makes it.
 func (f *files) add(ctx context.Context, args AddArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -93,6 +100,9 @@ func (f *files) add(ctx context.Context, args AddArgs) (none virtual.Nothing, er
 	return none, err
 }
 
+// change alters a user under the lock. The home is moved and given before the
+// entries are written. After a crash the entries still have the old numbers, so the
+// rest of the work is found.
 func (f *files) change(ctx context.Context, args ChangeArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -122,6 +132,8 @@ func (f *files) change(ctx context.Context, args ChangeArgs) (none virtual.Nothi
 	return none, err
 }
 
+// remove removes the home and then the entries, under the lock. A missing user is
+// not an error.
 func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -149,6 +161,7 @@ func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothi
 // idle refuses a user of this machine that has processes.
 func (f *files) idle(root string, u UserInfo) error { return idle(f.proc, root, u) }
 
+// Of an image nothing is asked: its numbers mean other users here.
 func idle(proc, root string, u UserInfo) error {
 	if root != "" {
 		return nil
@@ -160,6 +173,7 @@ func idle(proc, root string, u UserInfo) error {
 	return err
 }
 
+// rename returns virtual.ErrNotFound for a missing user.
 func (f *files) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
 	if err := checkNames(args.Name, args.NewName); err != nil {
 		return none, err
@@ -172,6 +186,7 @@ func (f *files) rename(ctx context.Context, args RenameArgs) (none virtual.Nothi
 	})
 }
 
+// addGroup makes a group, or gives it the wanted number.
 func (f *files) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -202,6 +217,7 @@ func (f *files) onGroup(ctx context.Context, root, name string, change func(*sta
 	})
 }
 
+// changeGroup gives a group another number; the same number is nothing to do.
 func (f *files) changeGroup(ctx context.Context, args ChangeGroupArgs) (virtual.Nothing, error) {
 	return f.onGroup(ctx, args.Root, args.Name, func(s *state, g GroupInfo) error {
 		if g.GID == args.GID {
@@ -211,6 +227,7 @@ func (f *files) changeGroup(ctx context.Context, args ChangeGroupArgs) (virtual.
 	})
 }
 
+// removeGroup refuses the primary group of a user, and names one of them.
 func (f *files) removeGroup(ctx context.Context, args NameArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -247,6 +264,8 @@ func (f *files) members(ctx context.Context, args MembersArgs) (virtual.Nothing,
 }
 
 // onMembers puts users into a group, and all others out of it unless they are kept.
+// All users that are wanted have to be there; the error names each missing one.
+// Users who leave the group need not be.
 func (f *files) onMembers(ctx context.Context, root, name string, want []string, keep bool) (virtual.Nothing, error) {
 	if err := checkNames(want...); err != nil {
 		return virtual.Nothing{}, err

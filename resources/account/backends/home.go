@@ -22,8 +22,9 @@ const skeleton = "etc/skel"
 // inside is a path of a system, as os.Root takes it.
 func inside(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
-// steadyHome returns an error if another user can put something else in the place of a home, as
-// where it is in a folder of that user. The next steps, and the tools, go by its path.
+// steadyHome returns an error if another user can put something else in the place of
+// a home, as where it is in a folder of that user. The next steps, and the tools, go
+// by its path. A home that is not there yet is steady if its folder is.
 func steadyHome(root, home string) error {
 	w, at := safepath.System(), filepath.Join("/", root, home)
 	_, err := w.Steady(filepath.Dir(at))
@@ -36,7 +37,8 @@ func steadyHome(root, home string) error {
 	return nil
 }
 
-// homeOf returns the home of a new user.
+// homeOf returns the home of a new user. homeOf returns the home of a new user: the
+// given one, or the one below /home of his name.
 func homeOf(name string, a Attributes) string {
 	if a.Home != nil {
 		return *a.Home
@@ -55,8 +57,10 @@ func steadyNewHome(root, name string, a Attributes, create bool) error {
 // openSystem opens the folder of a system: no access in it leaves it by a link.
 func openSystem(root string) (*os.Root, error) { return os.OpenRoot(filepath.Join("/", root)) }
 
-// makeHome makes the home folder of a user, with a copy of the skeleton. A present home is left
-// alone.
+// makeHome makes the home folder of a user, with a copy of the skeleton. A present
+// home is left alone. It is closed to others until all files in it belong to the
+// user. If it fails, a part of the home is left, and is taken as it is by the next
+// call.
 func makeHome(root string, u UserInfo) error {
 	r, err := openSystem(root)
 	if err != nil {
@@ -76,7 +80,7 @@ func makeHome(root string, u UserInfo) error {
 	if err := r.MkdirAll(path.Dir(home), 0o755); err != nil {
 		return err
 	}
-	if err := r.Mkdir(home, 0o700); err != nil { // nobody else gets in before it is complete
+	if err := r.Mkdir(home, 0o700); err != nil { // no other user gets in before it is complete
 		return err
 	}
 	if err := copySkeleton(r, home, u); err != nil {
@@ -85,7 +89,9 @@ func makeHome(root string, u UserInfo) error {
 	return r.Lchown(home, u.UID, u.GID)
 }
 
-// copySkeleton copies folders, plain files and links.
+// copySkeleton copies folders, plain files and links. Devices and sockets are left
+// out. A missing skeleton is not an error. Modes are kept, and owners are the new
+// user's.
 func copySkeleton(r *os.Root, home string, u UserInfo) error {
 	if st, err := r.Lstat(skeleton); err != nil || !st.IsDir() {
 		return nil
@@ -132,7 +138,9 @@ func copyFile(r *os.Root, from, to string, perm fs.FileMode) error {
 	return r.WriteFile(to, data, perm)
 }
 
-// ownHome looks at the home folder of a user; nil if there is none, or it is not his own.
+// ownHome looks at the home folder of a user; nil if there is none, or it is not his
+// own. The root, and folders directly in it, are never a home of his own: the entry
+// of an account may name /var.
 func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 	home := inside(u.Home)
 	if strings.Count(home, "/") < 1 { // not / and not /home
@@ -151,8 +159,9 @@ func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 // ownerOf returns whose a file is.
 func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*unix.FileStat).Uid) }
 
-// movable reports whether the home of a user can be moved: it is his own folder and no other user's
-// home, and there is nothing at the new path, which is not within the old one.
+// movable reports whether the home of a user can be moved: it is his own folder and
+// no other user's home, and there is nothing at the new path, which is not within
+// the old one. A failure of a look means no: then only the entry changes.
 func (s *state) movable(u UserInfo, to string) bool {
 	for fields := range s.passwd().rows() {
 		if len(fields) == passwdFields && fields[0] != u.Name && path.Clean(fields[passwdHome]) == path.Clean(u.Home) {
@@ -171,7 +180,8 @@ func (s *state) movable(u UserInfo, to string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// makeAbove makes the folder that a home is to be in.
+// makeAbove makes the folder that a home is to be in. It belongs to root, and has
+// the mode 0755.
 func makeAbove(root, home string) error {
 	if err := steadyHome(root, home); err != nil {
 		return err
@@ -184,7 +194,8 @@ func makeAbove(root, home string) error {
 	return r.MkdirAll(path.Dir(inside(home)), 0o755)
 }
 
-// moveHome moves a home folder within its file system.
+// moveHome moves a home folder within its file system. Another file system is an
+// error, for a copy would take long and could be cut.
 func moveHome(root, from, to string) error {
 	if err := makeAbove(root, to); err != nil {
 		return err
@@ -200,7 +211,9 @@ func moveHome(root, from, to string) error {
 	return r.Rename(inside(from), inside(to))
 }
 
-// giveHome gives the user's files in his home to the numbers that he has from now on.
+// giveHome gives the user's files in his home to the numbers that he has from now
+// on. Files of others in it keep their owners. A home that is not his own is left
+// alone.
 func giveHome(root string, was, now UserInfo) error {
 	if was.UID == now.UID && was.GID == now.GID {
 		return nil
@@ -259,6 +272,8 @@ func give(dir atomicfile.Dir, name string, was, now UserInfo) error {
 	return err
 }
 
+// giveBelow gives the contents of a folder that is open, so no exchanged link leads
+// elsewhere.
 func giveBelow(dir atomicfile.Dir, name string, was, now UserInfo) error {
 	sub, err := dir.OpenDir(name)
 	if err != nil {
@@ -277,7 +292,8 @@ func giveBelow(dir atomicfile.Dir, name string, was, now UserInfo) error {
 	return nil
 }
 
-// removeHome removes the home folder of a user, if it is his own.
+// removeHome removes the home folder of a user, if it is his own. It follows no
+// link, and leaves the folder above.
 func removeHome(root string, u UserInfo) error {
 	r, err := openSystem(root)
 	if err != nil {
@@ -293,7 +309,9 @@ func removeHome(root string, u UserInfo) error {
 	return r.RemoveAll(inside(u.Home))
 }
 
-// processOf returns a process that runs as a user; 0 if there is none.
+// processOf returns a process that runs as a user; 0 if there is none. It reads the
+// owners of the folders in proc, and opens none of them. A process that starts later
+// is not seen.
 func processOf(proc string, uid int) (int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {

@@ -22,7 +22,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// Where says whose databases are meant.
+// Where says whose databases are meant. It is inlined into the arguments of each
+// call. Backends by tools of this machine alone have arguments without it, which the
+// module sees.
 type Where struct {
 	Root string `yaml:"root" doc:"The folder in which the system is whose databases are meant, as of an image; empty for this machine."`
 }
@@ -45,8 +47,9 @@ type RenameArgs struct {
 	Where   `yaml:",inline"`
 }
 
-// Attributes describe a user. An attribute that is not given stays as it is, or gets the system's
-// default.
+// Attributes describe a user. An attribute that is not given stays as it is, or gets
+// the system's default. A nil pointer stands for an attribute that is not given, so
+// an empty text can be set.
 type Attributes struct {
 	UID      *int           `yaml:"uid" mgmt:"min=0" doc:"The number."`
 	GID      *int           `yaml:"gid" mgmt:"min=0" doc:"The number of the primary group."`
@@ -64,7 +67,7 @@ type Attributes struct {
 	Unique   bool           `yaml:"unique" doc:"Refuse a number that another one has."`
 }
 
-// AddArgs are those of add.
+// AddArgs are those of add. A user who is there is changed to these attributes.
 type AddArgs struct {
 	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
 	Attributes `yaml:",inline"`
@@ -79,7 +82,7 @@ func (AddArgs) Default() AddArgs {
 	return AddArgs{Attributes: Attributes{Unique: true}, UserGroup: true}
 }
 
-// ChangeArgs are those of change.
+// ChangeArgs are those of change. A missing user is an error.
 type ChangeArgs struct {
 	Name       string `yaml:"name" mgmt:"required" doc:"The name."`
 	Attributes `yaml:",inline"`
@@ -99,7 +102,8 @@ type DeleteArgs struct {
 	Where  `yaml:",inline"`
 }
 
-// UserInfo is what is known of a user.
+// UserInfo is the record of a user. Password, Expires and the ages are nil where
+// shadow cannot be read.
 type UserInfo struct {
 	Name     string         `yaml:"name" doc:"The name."`
 	UID      int            `yaml:"uid" doc:"The number."`
@@ -129,7 +133,8 @@ var (
 	ListGroups   = virtual.Declare[NameArgs, []string]("list_groups", "The names of all groups that a user is in, the primary one among them, sorted.")
 )
 
-// UserInterface is the module user.
+// UserInterface is the module user. Each call returns a new value, which the caller
+// owns.
 func UserInterface() *virtual.Interface {
 	return &virtual.Interface{
 		Module: "user",
@@ -178,7 +183,7 @@ type MembersArgs struct {
 	Where   `yaml:",inline"`
 }
 
-// GroupInfo is what is known of a group.
+// GroupInfo is the record of a group.
 type GroupInfo struct {
 	Name    string   `yaml:"name" doc:"The name."`
 	GID     int      `yaml:"gid" doc:"The number."`
@@ -197,7 +202,8 @@ var (
 	SetMembers    = virtual.Declare[MembersArgs, virtual.Nothing]("members", "Have exactly these users in a group.")
 )
 
-// GroupInterface is the module group.
+// GroupInterface is the module group. Each call returns a new value, which the
+// caller owns.
 func GroupInterface() *virtual.Interface {
 	return &virtual.Interface{
 		Module: "group",
@@ -209,7 +215,8 @@ func GroupInterface() *virtual.Interface {
 	}
 }
 
-// UserBackends returns a new one of each backend of the module user.
+// UserBackends returns a new one of each backend of the module user. Their
+// priorities decide, and not the order.
 func UserBackends() []*virtual.Backend {
 	return []*virtual.Backend{shadowUsers(), busyboxUsers(), filesUsers()}
 }

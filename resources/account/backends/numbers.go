@@ -9,10 +9,14 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
+// hasUID and hasGID report whether a number is taken, by a damaged line too as far
+// as its field can be read.
 func (s *state) hasUID(uid int) bool { return numbers(s.passwd(), passwdUID)[uid] }
 func (s *state) hasGID(gid int) bool { return numbers(s.group(), groupGID)[gid] }
 
-// freeUID returns the number of a new user.
+// freeUID returns the number of a new user. A number that is given is only checked.
+// For a user with a group of his own it is free among groups too, so that both can
+// be alike.
 func (s *state) freeUID(args AddArgs) (int, error) {
 	if args.UID != nil {
 		if args.Unique && s.hasUID(*args.UID) {
@@ -38,7 +42,7 @@ func numbers(t *table, field int) map[int]bool {
 	return all
 }
 
-// freeGID returns the number of a new group.
+// freeGID returns the number of a new group. A number that is given is only checked.
 func (s *state) freeGID(args AddGroupArgs) (int, error) {
 	if args.GID != nil {
 		if args.Unique && s.hasGID(*args.GID) {
@@ -49,8 +53,9 @@ func (s *state) freeGID(args AddGroupArgs) (int, error) {
 	return s.free("GID", args.System, numbers(s.group(), groupGID))
 }
 
-// free returns a number that is not taken: the one after the last, so that no user gets the files
-// of a removed user; for the system the one before the first. If there is none any one will do.
+// free returns a number that is not taken: the one after the last, so that no user
+// gets the files of a removed user; for the system the one before the first. If
+// there is none any one will do. UID or GID selects the settings in login.defs that bound the range.
 func (s *state) free(what string, system bool, taken map[int]bool) (int, error) {
 	d := readDefs(s.root)
 	low, high, step := d.number(what+"_MIN", 1000), d.number(what+"_MAX", 60000), 1
@@ -82,6 +87,7 @@ func (s *state) free(what string, system bool, taken map[int]bool) (int, error) 
 // defs are the settings in login.defs.
 type defs map[string]string
 
+// A missing or unreadable file has no settings, and so the defaults of the callers.
 func readDefs(root string) defs {
 	d := defs{}
 	etc, err := folder(root)
@@ -100,6 +106,7 @@ func readDefs(root string) defs {
 	return d
 }
 
+// number reads a setting as C does, also in octal and hexadecimal.
 func (d defs) number(key string, otherwise int) int {
 	n, err := strconv.ParseUint(d[key], 0, 31)
 	if err != nil {

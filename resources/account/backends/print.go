@@ -10,13 +10,14 @@ import (
 )
 
 // Print tells two states of the databases of a system apart, without reading them.
+// It is taken before a reading, so that a later Print shows whether that may be old.
 type Print struct {
 	stats [databases]atomicfile.Stat
 	known bool // equal stats are of equal databases
 }
 
-// PrintOf looks at the databases. now is the time of the look. A database that cannot be looked at
-// counts as missing.
+// PrintOf looks at the databases. now is the time of the look. A database that
+// cannot be looked at counts as missing. It costs a stat for each of the four files.
 func PrintOf(root string, now time.Time) (p Print) {
 	etc, err := folder(root)
 	if err != nil {
@@ -42,5 +43,7 @@ func PrintOf(root string, now time.Time) (p Print) {
 // tools always write another file.
 func (p Print) Differs(o Print) bool { return p.stats != o.stats }
 
-// Same reports whether the databases have the same contents at both looks.
+// Same reports whether the databases have the same contents at both looks. Files
+// that were written just now are never the same: within one tick of the file
+// system's clock another write would not show.
 func (p Print) Same(o Print) bool { return p.known && p.stats == o.stats }

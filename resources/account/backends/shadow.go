@@ -15,6 +15,7 @@ import (
 
 const shadowDoc = "The tools of shadow-utils, which most distributions have."
 
+// shadowUsers is the backend of users, which is taken wherever its tools are.
 func shadowUsers() *virtual.Backend {
 	b := virtual.Native("shadow", newShadow, slices.Concat(userQuestions[*shadow](), []virtual.Method[*shadow]{
 		virtual.Func("add", (*shadow).add),
@@ -27,6 +28,7 @@ func shadowUsers() *virtual.Backend {
 	return b
 }
 
+// shadowGroups is the backend of groups.
 func shadowGroups() *virtual.Backend {
 	b := virtual.Native("shadow", newShadow, slices.Concat(groupQuestions[*shadow](), []virtual.Method[*shadow]{
 		virtual.Func("add", (*shadow).addGroup),
@@ -41,7 +43,8 @@ func shadowGroups() *virtual.Backend {
 	return b
 }
 
-// shadow runs the tools of shadow-utils.
+// shadow runs the tools of shadow-utils. The tools take the lock, keep their own
+// order of writes and tell the audit log, so they are preferred to the files.
 type shadow struct {
 	reader
 	tool
@@ -56,8 +59,8 @@ func (s *shadow) asks() reader { return s.reader }
 // tool runs programs that change accounts.
 type tool struct{ runner engine.Host }
 
-// run runs a program that has to succeed. Its error is the last line of its output, and never its
-// input.
+// run runs a program that has to succeed. Its error has the last five lines of its output, and never its input. ctx ends the
+// program, which may leave a half-made account; the next look finds it.
 func (t tool) run(ctx context.Context, stdin string, argv ...string) error {
 	c := engine.Command{Argv: argv, MaxOutput: 16 << 10}
 	if stdin != "" {
@@ -76,7 +79,8 @@ func (t tool) run(ctx context.Context, stdin string, argv ...string) error {
 	return fmt.Errorf("%s: exit status %d: %s", argv[0], r.ExitCode, said)
 }
 
-// in begins a command for a system; root is the option that says which.
+// in begins a command for a system; root is the option that says which. The tools
+// make that folder their root, so they read its configuration.
 func in(root, option, program string) []string {
 	if root == "" {
 		return []string{program}
@@ -97,6 +101,8 @@ func numberOption(argv *[]string, name string, value *int) {
 	}
 }
 
+// add makes a user by useradd, in one call but for the secrets. A user who is there
+// is changed.
 func (s *shadow) add(ctx context.Context, args AddArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -150,7 +156,8 @@ func (s *shadow) keepGroup(ctx context.Context, root, name string) error {
 	return s.run(ctx, "", append(argv, name)...)
 }
 
-// ownGroup returns the options for the group of the name of a new user.
+// ownGroup returns the options for the group of the name of a new user. Without them
+// useradd would decide by login.defs, so the result would depend on the machine.
 func ownGroup(args AddArgs, there bool) []string {
 	switch {
 	case args.Group != nil || args.GID != nil || !args.UserGroup:
@@ -161,7 +168,8 @@ func ownGroup(args AddArgs, there bool) []string {
 	return []string{"--user-group"}
 }
 
-// userOptions returns the options that useradd and usermod have in common.
+// userOptions returns the options that useradd and usermod have in common. The
+// password is not among them: it would stand in the list of processes.
 func userOptions(a Attributes) (argv []string) {
 	numberOption(&argv, "--uid", a.UID)
 	if a.UID != nil && !a.Unique {
@@ -182,6 +190,8 @@ func userOptions(a Attributes) (argv []string) {
 	return argv
 }
 
+// change alters a user by usermod, and only then the secrets. usermod itself refuses
+// to renumber a user with processes.
 func (s *shadow) change(ctx context.Context, args ChangeArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -231,8 +241,9 @@ func createHome(root, name string) error {
 	return makeHome(root, u)
 }
 
-// setSecrets sets the hash of the password, which reaches chpasswd by its standard input,
-// and how long a password counts.
+// setSecrets sets the hash of the password, which reaches chpasswd by its standard
+// input, and how long a password counts. It needs up to two programs. If the second
+// one fails, the next look finds the difference and sets it.
 func (s *shadow) setSecrets(ctx context.Context, root, name string, a Attributes) error {
 	if a.Password != nil {
 		argv := append(in(root, "--root", "chpasswd"), "--encrypted")
@@ -250,6 +261,7 @@ func (s *shadow) setSecrets(ctx context.Context, root, name string, a Attributes
 	return s.run(ctx, "", append(append(in(root, "--root", "chage"), options...), name)...)
 }
 
+// remove removes a user by userdel; a missing user is not an error.
 func (s *shadow) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -291,6 +303,7 @@ func (s *shadow) removeHome(args DeleteArgs, u UserInfo) (left bool, err error) 
 	return err == nil, nil
 }
 
+// rename returns virtual.ErrNotFound for a missing user.
 func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name, args.NewName)
 	if err != nil {
@@ -302,6 +315,7 @@ func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Noth
 	return none, s.run(ctx, "", append(in(args.Root, "--root", "usermod"), "--login", args.NewName, args.Name)...)
 }
 
+// addGroup makes a group, or gives it the wanted number.
 func (s *shadow) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -337,6 +351,7 @@ func (s *shadow) changeGroup(ctx context.Context, args ChangeGroupArgs) (none vi
 	return none, s.run(ctx, "", append(argv, args.Name)...)
 }
 
+// removeGroup leaves it to groupdel to refuse the primary group of a user.
 func (s *shadow) removeGroup(ctx context.Context, args NameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -380,6 +395,7 @@ func (s *shadow) removeMember(ctx context.Context, args MemberArgs) (virtual.Not
 	return s.gpasswd(ctx, args.Root, args.Name, "--delete", args.Username)
 }
 
+// members sets the whole list by one call, so no moment has a part of it.
 func (s *shadow) members(ctx context.Context, args MembersArgs) (virtual.Nothing, error) {
 	if err := checkNames(append(args.Members, args.Name)...); err != nil {
 		return virtual.Nothing{}, err

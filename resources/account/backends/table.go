@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// table is the text of a database: lines of fields, parted by colons; the first is the name.
-// Unchanged lines stay as they are, byte for byte: comments, lines of other services, and damaged
-// lines.
+// table is the text of a database: lines of fields, parted by colons; the first is
+// the name. Unchanged lines stay as they are, byte for byte: comments, lines of
+// other services, and damaged lines. A table belongs to one goroutine.
 type table struct {
 	lines []string       // with their ends
 	at    map[string]int // the first line of each name
@@ -31,6 +31,7 @@ func (t *table) index() {
 }
 
 // nameOf returns the name of a line; nothing if it is none of a user or a group.
+// Lines of other services begin with + or -, comments with #.
 func nameOf(line string) string {
 	name, _, ok := strings.Cut(line, ":")
 	if !ok || name == "" || strings.ContainsRune("#+-", rune(name[0])) {
@@ -39,7 +40,8 @@ func nameOf(line string) string {
 	return name
 }
 
-// get returns the fields of a name; nil if it is not there.
+// get returns the fields of a name; nil if it is not there. The slice is new, so the
+// caller may alter it.
 func (t *table) get(name string) []string {
 	if i, ok := t.at[name]; ok {
 		return fieldsOf(t.lines[i])
@@ -49,7 +51,9 @@ func (t *table) get(name string) []string {
 
 func fieldsOf(line string) []string { return strings.Split(strings.TrimRight(line, "\r\n"), ":") }
 
-// rows yields the fields of each name, in the order of the lines.
+// rows yields the fields of each name, in the order of the lines. A name that stands
+// twice is yielded once, with its first line, as the C library finds it. A row may
+// be put while the loop goes on.
 func (t *table) rows() iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for i, line := range t.lines {
@@ -60,8 +64,8 @@ func (t *table) rows() iter.Seq[[]string] {
 	}
 }
 
-// put sets the fields of a name. A new one comes last, but before the lines of other services, such
-// as + and the lines after it.
+// put sets the fields of a name. A new one comes last, but before the lines of other
+// services, such as + and the lines after it. The line keeps its place and its end.
 func (t *table) put(fields []string) {
 	line := strings.Join(fields, ":") + "\n"
 	if i, ok := t.at[fields[0]]; ok {
@@ -82,7 +86,8 @@ func (t *table) put(fields []string) {
 	t.index()
 }
 
-// remove removes all lines of a name.
+// remove removes all lines of a name. A second line of the name would bring the user
+// back, so it goes too.
 func (t *table) remove(name string) {
 	if _, ok := t.at[name]; !ok {
 		return
@@ -91,7 +96,7 @@ func (t *table) remove(name string) {
 	t.index()
 }
 
-// rename gives a name another one.
+// rename gives a name another one. A missing one is nothing to rename.
 func (t *table) rename(name, to string) {
 	fields := t.get(name)
 	if fields == nil {
