@@ -29,7 +29,7 @@ func TestFileLooksAgain(t *testing.T) {
 			}
 			r := &Res{Path: path, Content: new("ours")}
 			f := kindtest.Begin(t, "file", r)
-			c := &run{Res: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
+			c := &run{res: r, ctx: context.Background(), apply: true, path: path, uid: -1, gid: -1}
 			opened := 0
 			body := &body{size: int64(len("ours"))}
 			body.from = func() (io.ReadCloser, error) {

@@ -44,22 +44,22 @@ func (b *body) open() (io.ReadCloser, error) {
 // managed.
 func (c *run) body() (*body, error) {
 	switch {
-	case c.Content != nil:
-		return textBody(*c.Content), nil
-	case c.Source != "":
+	case c.res.Content != nil:
+		return textBody(*c.res.Content), nil
+	case c.res.Source != "":
 		paths := c.paths()
-		from := files.OwnCredential(c.Source)
+		from := files.OwnCredential(c.res.Source)
 		f, st, err := atomicfile.OpenBy(paths, from)
 		if err != nil {
-			return nil, fmt.Errorf("source: %w", files.NoCredential(c.Source, err))
+			return nil, fmt.Errorf("source: %w", files.NoCredential(c.res.Source, err))
 		}
 		return &body{size: st.Size, from: func() (io.ReadCloser, error) {
 			f, _, err := atomicfile.OpenBy(paths, from)
 			return f, err
 		}}, f.Close()
-	case len(c.Fragments) > 0:
+	case len(c.res.Fragments) > 0:
 		return c.fragmentsBody()
-	case c.State == Exists:
+	case c.res.State == Exists:
 		return nil, nil
 	}
 	return nil, nil
@@ -69,7 +69,7 @@ func (c *run) body() (*body, error) {
 // files.
 func (c *run) fragmentFiles() ([]string, error) {
 	var files []string
-	for _, f := range c.Fragments {
+	for _, f := range c.res.Fragments {
 		if !strings.HasSuffix(f, "/") {
 			files = append(files, f)
 			continue
@@ -124,11 +124,11 @@ func (c *run) inputs() ([]atomicfile.Stat, error) {
 
 func (c *run) inputPaths() ([]string, error) {
 	switch {
-	case c.Source != "" && !c.Symlink && !c.IsFolder():
-		return []string{files.OwnCredential(c.Source)}, nil
-	case len(c.Fragments) > 0:
+	case c.res.Source != "" && !c.res.Symlink && !c.res.IsFolder():
+		return []string{files.OwnCredential(c.res.Source)}, nil
+	case len(c.res.Fragments) > 0:
 		files, err := c.fragmentFiles()
-		return append(files, c.Fragments...), err
+		return append(files, c.res.Fragments...), err
 	}
 	return nil, nil
 }
@@ -142,7 +142,7 @@ func (c *run) inputPath(i int) string {
 }
 
 func (c *run) inputName() string {
-	if c.Source != "" {
+	if c.res.Source != "" {
 		return "source"
 	}
 	return "fragments"

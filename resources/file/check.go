@@ -34,7 +34,7 @@ type same struct{ from, to atomicfile.Stat }
 
 // run is one CheckApply.
 type run struct {
-	*Res
+	res      *Res // what is declared, and what earlier runs have found
 	ctx      context.Context
 	apply    bool
 	quiet    bool // changes were reported already
@@ -88,10 +88,10 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	c := &run{Res: r, ctx: ctx, apply: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
-	c.secret = received.Tainted(r.init, "content", "Content") || c.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
+	c := &run{res: r, ctx: ctx, apply: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
+	c.secret = received.Tainted(r.init, "content", "Content") || c.res.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
 	if c.secret {
-		c.shared().KeepSecret(c.path)
+		c.res.shared().KeepSecret(c.path)
 	}
 	r.tell(c.path) // it may have been received
 	if err := c.owners(); err != nil {
@@ -104,7 +104,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	r.left.Store(nil)
 	defer c.close()
 	err := c.run()
-	if s := &r.seen; s.ok && s.inputs == nil && !c.IsFolder() {
+	if s := &r.seen; s.ok && s.inputs == nil && !c.res.IsFolder() {
 		r.left.Store(new(s.stat))
 	}
 	return !c.changed && err == nil, err
@@ -113,18 +113,18 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // owners looks up who the owner and the group are.
 func (c *run) owners() (err error) {
 	var gerr error
-	c.uid, err = c.shared().UID(c.Owner)
-	c.gid, gerr = c.shared().GID(c.Group)
+	c.uid, err = c.res.shared().UID(c.res.Owner)
+	c.gid, gerr = c.res.shared().GID(c.res.Group)
 	return errors.Join(err, gerr)
 }
 
 // unchanged reports whether everything is as a run has left or found it.
 func (c *run) unchanged() bool {
-	s := &c.seen
-	if !s.ok || s.uid != c.uid || s.gid != c.gid || c.Content != nil && *c.Content != s.content {
+	s := &c.res.seen
+	if !s.ok || s.uid != c.uid || s.gid != c.gid || c.res.Content != nil && *c.res.Content != s.content {
 		return false
 	}
-	for _, send := range c.init.Recv() {
+	for _, send := range c.res.init.Recv() {
 		if send.Changed {
 			return false
 		}
@@ -155,15 +155,15 @@ func (c *run) remember(n node, st atomicfile.Stat, inputs []atomicfile.Stat) {
 			return
 		}
 	}
-	c.seen.ok, c.seen.stat, c.seen.inputs = true, st, inputs
-	c.seen.uid, c.seen.gid = c.uid, c.gid
-	if c.Content != nil {
-		c.seen.content = *c.Content
+	c.res.seen.ok, c.res.seen.stat, c.res.seen.inputs = true, st, inputs
+	c.res.seen.uid, c.res.seen.gid = c.uid, c.gid
+	if c.res.Content != nil {
+		c.res.seen.content = *c.res.Content
 	}
 }
 
 func (c *run) settled(at string, st atomicfile.Stat) bool {
-	return st.Settled(c.shared().Clock(st.Dev, at), c.started)
+	return st.Settled(c.res.shared().Clock(st.Dev, at), c.started)
 }
 
 // paths returns the Walker for every path of the resource: as the owner, if that is another user,
@@ -210,19 +210,19 @@ func nodeAt(w safepath.Walker, p string) node {
 }
 
 func (c *run) run() error {
-	if c.undo == nil && c.State != Absent && !c.Symlink {
+	if c.res.undo == nil && c.res.State != Absent && !c.res.Symlink {
 		return c.runFollowing()
 	}
 	n, err := c.node()
 	switch {
 	case err != nil:
 		return err
-	case c.undo != nil:
+	case c.res.undo != nil:
 		return c.unmake(n)
-	case c.State == Absent:
+	case c.res.State == Absent:
 		return c.absent(n)
 	}
-	return c.link(n, c.Source)
+	return c.link(n, c.res.Source)
 }
 
 func (c *run) runFollowing() error {
@@ -230,7 +230,7 @@ func (c *run) runFollowing() error {
 	if err != nil {
 		return err
 	}
-	if c.IsFolder() {
+	if c.res.IsFolder() {
 		return c.folder(n)
 	}
 	inputs, err := c.inputs()
@@ -241,13 +241,13 @@ func (c *run) runFollowing() error {
 	if err != nil {
 		return err
 	}
-	return c.file(n, want{body: body, mode: c.Mode, inputs: inputs})
+	return c.file(n, want{body: body, mode: c.res.Mode, inputs: inputs})
 }
 
 // follow opens the folder of the path's target: the thing behind a link is managed and the link
 // stays, unless force is given. A link that another user may have put there is not followed.
 func (c *run) follow() (node, error) {
-	if c.Force || c.ReplaceLink {
+	if c.res.Force || c.res.ReplaceLink {
 		return c.node()
 	}
 	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
@@ -299,15 +299,15 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 		from, to = confined.Hide(from), confined.Hide(to)
 	case c.confined:
 		from, to = confined.Text(from), confined.Text(to)
-	case c.sums:
+	case c.res.sums:
 		from, to = confined.Sum(from), confined.Sum(to)
 	}
-	c.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
+	c.res.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
 }
 
 // replaces reports that something else is in the place of the wanted thing.
 func (c *run) replaces(n node, st atomicfile.Stat, want string) error {
-	if !c.Force && !(c.ReplaceLink && st.IsLink() && n.rel == "") {
+	if !c.res.Force && !(c.res.ReplaceLink && st.IsLink() && n.rel == "") {
 		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
 	}
 	c.change(n, "state", st.Kind(), want, engine.Updated)
@@ -333,7 +333,7 @@ func (c *run) within(n node, do func(node) error) error {
 
 // files.NoParent turns the error of making something in a missing folder into an error with the way out.
 func (c *run) noParent(n node, err error) error {
-	return files.NoParent(c.shared(), c.paths(), n.String(), err)
+	return files.NoParent(c.res.shared(), c.paths(), n.String(), err)
 }
 
 // parent says, where nothing is altered, what making something would say.
@@ -350,5 +350,5 @@ func (c *run) parent(n node) error {
 
 // wrote notes that something was altered beside n.
 func (c *run) wrote(n node, st atomicfile.Stat) {
-	c.shared().Wrote(st.Dev, n.dir.Path(""), c.init)
+	c.res.shared().Wrote(st.Dev, n.dir.Path(""), c.res.init)
 }

@@ -22,12 +22,12 @@ func (c *run) absent(n node) error {
 		return nil
 	case err != nil:
 		return err
-	case c.Symlink && !st.IsLink() && !c.Force:
+	case c.res.Symlink && !st.IsLink() && !c.res.Force:
 		return fmt.Errorf("%s is a %s and not a link; force: true removes it", n, st.Kind())
-	case st.IsDir() != c.IsFolder() && !c.Force:
+	case st.IsDir() != c.res.IsFolder() && !c.res.Force:
 		return fmt.Errorf("%s is a %s and the path says otherwise; force: true removes it", n, st.Kind())
 	}
-	all := c.Recurse || c.Force
+	all := c.res.Recurse || c.res.Force
 	if st.IsDir() && !all {
 		if err := c.empty(n); err != nil {
 			return err
@@ -143,11 +143,11 @@ func (c *run) makeLink(n node, old atomicfile.Stat, target string) error {
 
 // folder makes a folder right, and what is below it.
 func (c *run) folder(n node) error {
-	if !c.deep() {
-		_, err := c.oneFolder(n, c.Mode)
+	if !c.res.deep() {
+		_, err := c.oneFolder(n, c.res.Mode)
 		return err
 	}
-	c.managed = c.shared().ManagedBelow(c.path)
+	c.managed = c.res.shared().ManagedBelow(c.path)
 	c.same = map[string]same{}
 	// Everything is looked at and reported before anything is altered.
 	apply := c.apply
@@ -157,22 +157,22 @@ func (c *run) folder(n node) error {
 		c.quiet = true
 		err = c.tree(n)
 	}
-	c.seen.entries = c.same
+	c.res.seen.entries = c.same
 	return err
 }
 
 // tree makes the folder and everything below it right, or reports the differences.
 func (c *run) tree(n node) error {
 	var src *atomicfile.Dir
-	if c.Source != "" {
-		f, err := c.paths().Folder(path.Clean(files.OwnCredential(c.Source)))
+	if c.res.Source != "" {
+		f, err := c.paths().Folder(path.Clean(files.OwnCredential(c.res.Source)))
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
 		defer f.Close()
 		src = new(atomicfile.In(f))
 	}
-	exists, err := c.oneFolder(n, c.Mode)
+	exists, err := c.oneFolder(n, c.res.Mode)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *run) oneFolder(n node, mode schema.Mode) (bool, error) {
 	case err != nil:
 		return false, err
 	case st.IsDir():
-		return true, c.attrs(n, st, want{mode: mode}, !c.deep())
+		return true, c.attrs(n, st, want{mode: mode}, !c.res.deep())
 	default:
 		if err := c.replaces(n, st, "folder"); err != nil {
 			return false, err
@@ -200,7 +200,7 @@ func (c *run) oneFolder(n node, mode schema.Mode) (bool, error) {
 	}
 	c.reportNewAttrs(n, perm)
 	if !c.apply {
-		if files.IsMissing(err) && !c.Recurse {
+		if files.IsMissing(err) && !c.res.Recurse {
 			return false, c.parent(n)
 		}
 		return false, nil
@@ -220,7 +220,7 @@ func (c *run) makeFolder(n node, perm int) error {
 	}
 	err := c.within(n, func(n node) error {
 		err := n.dir.Mkdir(n.name, first)
-		if !errors.Is(err, unix.ENOENT) || !c.Recurse || n.rel != "" {
+		if !errors.Is(err, unix.ENOENT) || !c.res.Recurse || n.rel != "" {
 			return err
 		}
 		if err := c.parents(path.Dir(n.String())); err != nil {
@@ -300,7 +300,7 @@ func (c *run) below(n node, exists bool, src *atomicfile.Dir) error {
 			errs = append(errs, c.entry(node{dst, name, path.Join(n.rel, name), none}, *src, name))
 		}
 	}
-	if c.Purge && exists {
+	if c.res.Purge && exists {
 		errs = append(errs, c.purgeBelow(n, dst, wanted))
 	}
 	return errors.Join(errs...)

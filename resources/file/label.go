@@ -15,7 +15,7 @@ func (c *run) label(n node) atomicfile.Label {
 	if n.rel != "" {
 		return atomicfile.Label{}
 	}
-	return atomicfile.Label{Attr: c.labelAttr(), Value: c.SELinux}
+	return atomicfile.Label{Attr: c.res.labelAttr(), Value: c.res.SELinux}
 }
 
 // reportLabel reports a difference of the label, and keeps whether there is one.

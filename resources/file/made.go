@@ -127,9 +127,9 @@ func (m Made) Open(ctx context.Context, init *engine.Init, apply bool) (*Making,
 		init.Change(c)
 	}
 	res := &Res{Path: m.Path, State: Exists, Owner: m.Owner, Group: m.Group, Mode: m.Mode, init: &own, sums: true}
-	c := &run{Res: res, ctx: ctx, apply: apply, path: m.Path, secret: m.Secret, started: engine.ClockOf(init.Host).Now()}
+	c := &run{res: res, ctx: ctx, apply: apply, path: m.Path, secret: m.Secret, started: engine.ClockOf(init.Host).Now()}
 	if m.Secret {
-		c.shared().KeepSecret(m.Path)
+		c.res.shared().KeepSecret(m.Path)
 	}
 	if err := c.owners(); err != nil {
 		return nil, err

@@ -34,14 +34,14 @@ func (r *Res) copyMode() error {
 
 // copiedMode returns the mode of a copy.
 func (c *run) copiedMode(st atomicfile.Stat) schema.Mode {
-	switch c.CopyMode {
+	switch c.res.CopyMode {
 	case "", copySource:
 		return files.CopiedMode(st)
 	case copyNew:
 		return ""
 	}
-	if bits, err := strconv.ParseUint(c.CopyMode, 8, 32); err == nil && st.IsDir() {
+	if bits, err := strconv.ParseUint(c.res.CopyMode, 8, 32); err == nil && st.IsDir() {
 		return schema.Mode(files.Octal(uint32(bits | bits&0o444>>2)))
 	}
-	return schema.Mode(c.CopyMode)
+	return schema.Mode(c.res.CopyMode)
 }

@@ -45,9 +45,9 @@ func TestFileParentInGraph(t *testing.T) {
 // Seen failing with: check.go: the second call of do left out.
 func TestFileWithinFolderMadeAnew(t *testing.T) {
 	dir := t.TempDir()
-	c := &run{Res: &Res{Path: dir + "/d/f"}}
-	kindtest.Begin(t, "file", c.Res)
-	n, calls := atPath(c.Path), 0
+	c := &run{res: &Res{Path: dir + "/d/f"}}
+	kindtest.Begin(t, "file", c.res)
+	n, calls := atPath(c.res.Path), 0
 	makeLater := func(n node) error {
 		if calls++; calls == 1 {
 			err := n.dir.Mkdir(n.name, 0o755)
@@ -61,7 +61,7 @@ func TestFileWithinFolderMadeAnew(t *testing.T) {
 	}
 	calls = 0
 	never := func(node) error { calls++; return &os.PathError{Op: "create", Path: "x", Err: unix.ENOENT} }
-	wanted := c.Path + " can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)"
+	wanted := c.res.Path + " can't be made: its parent folder is there, but takes nothing new (or was made again meanwhile)"
 	if err := c.within(n, never); err == nil || err.Error() != wanted || calls != 2 {
 		t.Errorf("after %d calls: %v", calls, err)
 	}

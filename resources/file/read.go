@@ -31,7 +31,7 @@ const keptMax = 8 << 20
 // MiB. Any other type of thing is an error. A link that leads nowhere counts as the thing there,
 // unless its target is to be made.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
-	c := &run{Res: r, ctx: ctx, path: r.filePath()}
+	c := &run{res: r, ctx: ctx, path: r.filePath()}
 	if err := c.owners(); err != nil {
 		c.uid, c.gid = -1, -1 // who they are is said when it is checked
 	}
@@ -86,14 +86,14 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 // readNode returns the node that the path stands for: behind links, unless the resource is about the link itself.
 func (c *run) readNode() (node, error) {
 	n, err := c.node()
-	if err != nil || c.Symlink || c.State == Absent {
+	if err != nil || c.res.Symlink || c.res.State == Absent {
 		return n, err
 	}
 	to, err := c.follow()
 	if err != nil {
 		return n, err
 	}
-	if _, err := to.lstat(); !files.IsMissing(err) || c.makes() {
+	if _, err := to.lstat(); !files.IsMissing(err) || c.res.makes() {
 		n = to
 	}
 	return n, nil
@@ -146,7 +146,7 @@ func (c *run) readEntry(got *Res, d atomicfile.Dir, name, rel string) error {
 	if err != nil {
 		return err
 	}
-	e := Entry{State: st.Kind(), Owner: files.UserName(st.UID, c.Owner), Group: files.GroupName(st.GID, c.Group)}
+	e := Entry{State: st.Kind(), Owner: files.UserName(st.UID, c.res.Owner), Group: files.GroupName(st.GID, c.res.Group)}
 	if st.IsLink() {
 		e.Source, err = d.Readlink(name)
 	} else {

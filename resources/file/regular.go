@@ -58,7 +58,7 @@ func (c *run) lookedAt(n node, w want) error {
 }
 
 func (c *run) newFile(n node, w want) error {
-	if n.rel == "" && !c.makes() {
+	if n.rel == "" && !c.res.makes() {
 		return fmt.Errorf("%s does not exist; state: exists or a content would make it", n)
 	}
 	c.change(n, "state", nil, Exists, engine.Created)
@@ -92,11 +92,11 @@ func (c *run) reportNew(n node, w want) error {
 }
 
 func (c *run) reportNewAttrs(n node, mode int) {
-	if c.Owner != "" {
-		c.change(n, "owner", nil, c.Owner, engine.Updated)
+	if c.res.Owner != "" {
+		c.change(n, "owner", nil, c.res.Owner, engine.Updated)
 	}
-	if c.Group != "" {
-		c.change(n, "group", nil, c.Group, engine.Updated)
+	if c.res.Group != "" {
+		c.change(n, "group", nil, c.res.Group, engine.Updated)
 	}
 	if mode >= 0 {
 		c.change(n, "mode", nil, files.Octal(uint32(mode)), engine.Updated)
@@ -128,12 +128,12 @@ func (c *run) writeNew(n node, w want) error {
 
 func (c *run) write(n node, w want, f *atomicfile.New) (atomicfile.Result, error) {
 	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
-	f.NoneLeft = f.Old == nil && c.shared().NoneLeft(n.dir, n.name)
+	f.NoneLeft = f.Old == nil && c.res.shared().NoneLeft(n.dir, n.name)
 	if w.body != nil {
 		f.Size = w.body.size
 		f.Fill = func(out io.Writer) error { return w.body.writeTo(c.ctx, out) }
-		if c.ValidateCmd != "" && n.rel == "" {
-			f.Check = c.validator().By(c.ctx, c.init.Host, c.withheld(w))
+		if c.res.ValidateCmd != "" && n.rel == "" {
+			f.Check = c.res.validator().By(c.ctx, c.res.init.Host, c.withheld(w))
 		}
 	}
 	var res atomicfile.Result
@@ -147,7 +147,7 @@ func (c *run) write(n node, w want, f *atomicfile.New) (atomicfile.Result, error
 	}
 	c.wrote(n, res.Stat)
 	if res.InPlace {
-		c.init.Logf("%s can't be replaced, it was written in place", n)
+		c.res.init.Logf("%s can't be replaced, it was written in place", n)
 	}
 	return res, nil
 }
@@ -167,7 +167,7 @@ func ifTrue(yes bool, text string) string {
 
 // oldFile makes an existing plain file right.
 func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
-	if w.body == nil || c.Keep && n.rel == "" || c.knownSame(n, st, w) {
+	if w.body == nil || c.res.Keep && n.rel == "" || c.knownSame(n, st, w) {
 		return c.attrs(n, st, w, false)
 	}
 	f, now, err := n.dir.Open(n.name)
@@ -287,10 +287,10 @@ func (c *run) reportAttrs(n node, st atomicfile.Stat, m schema.Mode, replaced bo
 	}
 	uid, gid, perm := c.altered(st, want)
 	if uid >= 0 {
-		c.change(n, "owner", files.UserName(st.UID, c.Owner), c.Owner, engine.Updated)
+		c.change(n, "owner", files.UserName(st.UID, c.res.Owner), c.res.Owner, engine.Updated)
 	}
 	if gid >= 0 {
-		c.change(n, "group", files.GroupName(st.GID, c.Group), c.Group, engine.Updated)
+		c.change(n, "group", files.GroupName(st.GID, c.res.Group), c.res.Group, engine.Updated)
 	}
 	if perm >= 0 {
 		c.change(n, "mode", files.Octal(st.Perm()), files.Octal(uint32(perm)), engine.Updated)
@@ -322,7 +322,7 @@ func (c *run) found(n node, st atomicfile.Stat, w want) {
 		c.remember(n, st, w.inputs)
 		return
 	}
-	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(files.OwnCredential(c.Source), w.inputs[0]) {
+	if len(w.inputs) == 1 && c.settled(n.String(), st) && c.settled(files.OwnCredential(c.res.Source), w.inputs[0]) {
 		c.same[n.rel] = same{from: w.inputs[0], to: st}
 	}
 }
@@ -334,7 +334,7 @@ func (c *run) knownSame(n node, st atomicfile.Stat, w want) bool {
 		return false
 	}
 	known := same{from: w.inputs[0], to: st}
-	if c.same[n.rel] != known && c.seen.entries[n.rel] != known {
+	if c.same[n.rel] != known && c.res.seen.entries[n.rel] != known {
 		return false
 	}
 	c.same[n.rel] = known

@@ -110,8 +110,8 @@ func (r *Res) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 // managed no more, so that a folder above it that is to go does not wait for it.
 func (c *run) unmake(n node) error {
 	err := c.takeBack(n)
-	if err == nil && c.apply && c.Undone() {
-		c.tell("")
+	if err == nil && c.apply && c.res.Undone() {
+		c.res.tell("")
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (c *run) unmake(n node) error {
 // place, or in its folder, are left, and the log says so. That does not fail, for there is nothing
 // more to undo.
 func (c *run) takeBack(n node) error {
-	if !c.undo.itself {
+	if !c.res.undo.itself {
 		var err error
 		if n, err = c.follow(); err != nil {
 			return err
@@ -132,9 +132,9 @@ func (c *run) takeBack(n node) error {
 		return nil
 	case err != nil:
 		return err
-	case st.IsDir() != c.IsFolder() || st.IsLink() != c.undo.link:
+	case st.IsDir() != c.res.IsFolder() || st.IsLink() != c.res.undo.link:
 		return c.leave(n, "it is a "+st.Kind()+" now")
-	case st.IsRegular() && !c.undo.body && st.Size > 0:
+	case st.IsRegular() && !c.res.undo.body && st.Size > 0:
 		return c.leave(n, "others have written into it")
 	case !st.IsDir():
 		return c.drop(n, st, false)
@@ -144,7 +144,7 @@ func (c *run) takeBack(n node) error {
 
 func (c *run) leave(n node, why string) error {
 	if c.apply {
-		c.init.Logf("%s was made for this resource and is left, because %s", n, why)
+		c.res.init.Logf("%s was made for this resource and is left, because %s", n, why)
 	}
 	return nil
 }
@@ -160,16 +160,16 @@ func (c *run) drop(n node, st atomicfile.Stat, all bool) error {
 
 // takeBackFolder looks at everything and reports it before it removes anything.
 func (c *run) takeBackFolder(n node) error {
-	waited := c.undo.waits.Swap(false)
-	c.managed = c.shared().ManagedBelow(c.path)
+	waited := c.res.undo.waits.Swap(false)
+	c.managed = c.res.shared().ManagedBelow(c.path)
 	apply := c.apply
 	c.apply = false
 	err := c.takeBackTree(n)
 	if c.apply = apply; err != nil || !apply {
 		return err
 	}
-	if c.undo.waits.Load() && !waited {
-		c.init.Logf("%s was made for this resource and goes when what is in it has left the graph", n)
+	if c.res.undo.waits.Load() && !waited {
+		c.res.init.Logf("%s was made for this resource and goes when what is in it has left the graph", n)
 	}
 	c.quiet = true
 	return c.takeBackTree(n)
@@ -180,7 +180,7 @@ func (c *run) takeBackTree(n node) error {
 	if err != nil {
 		return err
 	}
-	if c.undo.all && len(c.managed) == 0 {
+	if c.res.undo.all && len(c.managed) == 0 {
 		return c.drop(n, st, true)
 	}
 	src, err := c.copiedFrom()
@@ -195,7 +195,7 @@ func (c *run) takeBackTree(n node) error {
 	case err != nil:
 		return err
 	case !bare && slices.Contains(slices.Collect(maps.Values(c.managed)), true):
-		c.undo.waits.Store(true)
+		c.res.undo.waits.Store(true)
 		return nil
 	case !bare:
 		return c.leave(n, "there is something in it that others have put there")
@@ -205,10 +205,10 @@ func (c *run) takeBackTree(n node) error {
 
 // copiedFrom opens the folder whose copies are to be taken back; nil for none.
 func (c *run) copiedFrom() (*atomicfile.Dir, error) {
-	if c.undo.source == "" {
+	if c.res.undo.source == "" {
 		return nil, nil
 	}
-	f, err := c.paths().Folder(path.Clean(c.undo.source))
+	f, err := c.paths().Folder(path.Clean(c.res.undo.source))
 	if files.IsMissing(err) {
 		return nil, nil // nobody knows what was copied
 	}
