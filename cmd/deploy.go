@@ -228,7 +228,7 @@ func (f *deployFlags) diagnose(err error) error {
 // validate builds the graph of a bundle as a host does.
 // Whether a backend can do it is for each host to say.
 func (f *deployFlags) validate(b *deploy.Bundle) error {
-	d, err := loadBundle(b, f.input.limits(f.app))
+	d, err := loadBundle(b, f.input.limits(f.app), gapi.Env{}).Result()
 	if err != nil {
 		return f.diagnose(err)
 	}

@@ -51,7 +51,7 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
 			World: w, Host: host, Topic: topic, Dir: dir,
 			Trusted: func() []deploy.Public { return *d.trusted.Load() },
-			Load:    func(b *deploy.Bundle) (*gapi.Declared, error) { return loadBundle(b, o) },
+			Load:    func(b *deploy.Bundle, env gapi.Env) gapi.Reading { return loadBundle(b, o, env) },
 		}))
 	}
 	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Clock: engine.SystemClock{}, Log: log}
@@ -112,8 +112,14 @@ func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
 
 // loadBundle makes the graph of a bundle.
 // Several graphs become a graph of their own, which includes them.
-// Nothing is read from the disk.
-func loadBundle(b *deploy.Bundle, o yaml.Options) (*gapi.Declared, error) {
+// Nothing is read from the disk. The facts and kinds are those of the Env, and those of this machine and program where it has none.
+func loadBundle(b *deploy.Bundle, o yaml.Options, env gapi.Env) gapi.Reading {
+	if env.Registry != nil {
+		o.Registry = env.Registry
+	}
+	if env.Host != nil {
+		o.Facts = func() map[string]any { return env.Host.Facts().Map() }
+	}
 	files, root := b.Map(), b.Graphs[0]
 	if len(b.Graphs) > 1 {
 		var list strings.Builder
@@ -125,7 +131,7 @@ func loadBundle(b *deploy.Bundle, o yaml.Options) (*gapi.Declared, error) {
 		}
 		files[root] = []byte("include:\n" + list.String())
 	}
-	return yaml.LoadFiles(root, files, o)
+	return yaml.ReadFiles(root, files, o)
 }
 
 // with adds the deploys to a frontend.

@@ -53,12 +53,18 @@ func (r *rig) order(text string) deploy.Order {
 	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "me", MaxFailed: 1, Batch: "1"}
 }
 
-func load(b *deploy.Bundle) (*gapi.Declared, error) {
+func load(b *deploy.Bundle, env gapi.Env) gapi.Reading {
 	text := string(b.Files[0].Data)
-	if strings.HasPrefix(text, "unreadable") {
-		return nil, errors.New("this is no graph")
+	reads := strings.HasPrefix(text, "facts")
+	if reads {
+		text += env.Host.Facts().Hostname
 	}
-	return &gapi.Declared{Resources: []gapi.Declaration{{Kind: "noop", Name: text}}}, nil
+	return gapi.Reading{Facts: reads, State: text, Result: func() (*gapi.Declared, error) {
+		if strings.HasPrefix(text, "unreadable") || strings.HasSuffix(text, "unreadable") {
+			return nil, errors.New("this is no graph")
+		}
+		return &gapi.Declared{Resources: []gapi.Declaration{{Kind: "noop", Name: text}}}, nil
+	}}
 }
 
 // put writes an order. Without hosts its rollout is done at once.
@@ -96,15 +102,49 @@ type host struct {
 	end  func()
 
 	reload  chan struct{} // asks for the graph again
+	facts   *factHost
 	trusted atomic.Pointer[[]deploy.Public]
+	judged  atomic.Int64
 	resumed atomic.Bool // a held graph may go on
 	mu      sync.Mutex
 	graph   string
 }
 
+// factHost has a fact that a test alters.
+type factHost struct {
+	engine.Host
+	mu   sync.Mutex
+	name string
+	wake chan struct{}
+}
+
+func (h *factHost) Facts() engine.Facts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return engine.Facts{Hostname: h.name}
+}
+
+func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) {
+	return factWatch{h.wake}, nil
+}
+
+type factWatch struct{ wake chan struct{} }
+
+func (w factWatch) C() <-chan struct{}  { return w.wake }
+func (w factWatch) Cause() engine.Cause { return engine.Cause{} }
+func (w factWatch) Close()              {}
+
+// set alters the fact.
+func (h *factHost) set(name string) {
+	h.mu.Lock()
+	h.name = name
+	h.mu.Unlock()
+	h.wake <- struct{}{}
+}
+
 // start starts a host, which ends with the test.
 func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
-	h := &host{rig: r, name: name, reload: make(chan struct{}, 1)}
+	h := &host{rig: r, name: name, reload: make(chan struct{}, 1), facts: &factHost{wake: make(chan struct{}, 1)}}
 	if trusted == nil {
 		trusted = []deploy.Public{r.key.Public()}
 	}
@@ -120,7 +160,7 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 	var wg sync.WaitGroup
 	wg.Go(func() { report.Run(ctx) })
 	wg.Go(func() {
-		for d, err := range f.Graphs(ctx, gapi.Env{Reload: h.reload}) {
+		for d, err := range f.Graphs(ctx, gapi.Env{Reload: h.reload, Host: h.facts}) {
 			if err == nil {
 				h.judge(d)
 				report.Touch()
@@ -134,6 +174,7 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 
 // judge is the engine.
 func (h *host) judge(d *gapi.Declared) {
+	h.judged.Add(1)
 	name := ""
 	if len(d.Resources) > 0 {
 		name = d.Resources[0].Name
@@ -448,6 +489,30 @@ func TestRefusedAtStart(t *testing.T) {
 	h.wants("one", 1, deploy.StateConverged, "bad_graph")
 	r.put("two")
 	h.wants("two", 3, deploy.StateConverged, "")
+}
+
+// TestFollowsFacts: a deploy whose graph reads facts is made anew when they change. Where the new graph is refused, the one before goes
+// on, and the report says why; equal facts make no other graph.
+func TestFollowsFacts(t *testing.T) {
+	r := newRig(t)
+	h := r.start("h", t.TempDir())
+	h.facts.name = " one"
+	r.put("facts")
+	h.wants("facts one", 1, deploy.StateConverged, "")
+	h.facts.set(" two")
+	h.wants("facts two", 1, deploy.StateConverged, "")
+	h.facts.set(" unreadable")
+	h.wants("facts two", 1, deploy.StateConverged, "bad_graph")
+	h.facts.set(" three")
+	h.wants("facts three", 1, deploy.StateConverged, "")
+	judged := h.judged.Load()
+	h.facts.set(" three")
+	h.facts.set(" three") // the first one was taken
+	h.facts.set(" four")
+	h.wants("facts four", 1, deploy.StateConverged, "")
+	if n := h.judged.Load() - judged; n != 1 {
+		t.Errorf("%d graphs for one change", n)
+	}
 }
 
 // TestHeld: a held deploy is neither refused nor taken until an operator of the host lets it go.

@@ -27,8 +27,9 @@ type Options struct {
 	// stays when its key leaves; no later one of that key is taken, and a restart does not take it either.
 	Trusted func() []deploy.Public
 	Dir     string // the folder for the deploy in effect; empty keeps none
-	// Load reads the graph of a bundle. Its error is schema.Diagnostics where the files are bad.
-	Load func(*deploy.Bundle) (*gapi.Declared, error)
+	// Load reads the graph of a bundle, with the facts and kinds of an Env. The error of its Result is schema.Diagnostics where the
+	// files are bad. Where Facts is set, it is called again when a fact has changed.
+	Load func(*deploy.Bundle, gapi.Env) gapi.Reading
 }
 
 // Frontend yields the graph of the deploys of one topic. Make it with New.
@@ -64,6 +65,8 @@ type taken struct {
 	content  []byte
 	graph    *gapi.Declared // whose Done tells the verdict
 	kept     bool           // its file is written
+	facts    bool           // another fact may give another graph
+	state    string         // equal states, equal graphs
 }
 
 // firstWait is how long the first graph waits for an answer of the store. retryWait is the time between two tries to read a
@@ -83,6 +86,7 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 		news := make(chan news, 1)
 		wg.Go(func() { f.follow(ctx, env, news) })
 		r := &reader{Frontend: f, env: env, yield: yield}
+		defer r.closeFacts()
 		r.restore()
 		r.run(ctx, news)
 	}
@@ -136,10 +140,12 @@ type reader struct {
 	*Frontend
 	env   gapi.Env
 	yield func(*gapi.Declared, error) bool
-	began bool  // a graph was yielded
-	due   int64 // the number that the rollout says; 0 for none
-	floor int64 // the highest number that was ever in effect
-	other bool  // the deploy that is due has the number of the one in effect, and other files
+	began bool                // a graph was yielded
+	due   int64               // the number that the rollout says; 0 for none
+	floor int64               // the highest number that was ever in effect
+	facts engine.Subscription // nil while no deploy reads facts
+	fresh bool                // the graph was made after facts was armed
+	other bool                // the deploy that is due has the number of the one in effect, and other files
 }
 
 // run yields until the context ends or nothing more is wanted. It is the one place that waits: for the store, for a verdict, for
@@ -156,6 +162,10 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 		select {
 		case <-ctx.Done():
 			return
+		case _, ok := <-r.factsWake(ctx):
+			ok = ok || !r.fresh
+			r.fresh = true
+			more = r.expand(ok)
 		case n := <-news:
 			if !n.lost && n.err == nil {
 				r.follows(n.rollout)
@@ -278,19 +288,80 @@ func (r *reader) fetch(ctx context.Context, number int64) (*taken, error) {
 }
 
 // load makes the graph of a deploy whose signature was checked.
-func (f *Frontend) load(m deploy.Manifest, record deploy.Record, content []byte) (*taken, error) {
+func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (*taken, error) {
 	b, err := deploy.Decode(content)
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.o.Load(b)
+	reading := r.o.Load(b, r.env)
+	d, err := reading.Result()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
 	}
-	t := &taken{manifest: m, record: record, content: content, graph: d}
+	t := &taken{manifest: m, record: record, content: content, graph: d, facts: reading.Facts, state: reading.State}
 	d.Again = true // a refusal leads to the deploy before, or to an empty graph
-	d.Done = func(o gapi.Outcome) { f.done(t, o) }
+	d.Done = func(o gapi.Outcome) { r.done(t, o) }
 	return t, nil
+}
+
+// factsWake returns the channel of changed facts while the present deploy reads some, else nil.
+func (r *reader) factsWake(ctx context.Context) <-chan struct{} {
+	t := r.current()
+	if t == nil || !t.facts || r.env.Host == nil || r.env.NoWatch {
+		return nil
+	}
+	if r.facts == nil {
+		var err error
+		if r.facts, err = r.env.Host.WatchFacts(ctx); err != nil {
+			r.env.Log().Warn("the facts cannot be watched: the deploy follows them at the next reload", slog.String("topic", r.o.Topic), slog.Any("error", err))
+			r.facts = noFacts{}
+		}
+	}
+	if !r.fresh { // a fact may have changed between the graph and the watch
+		return oneWake
+	}
+	return r.facts.C()
+}
+
+// oneWake is ready for its one reader at a time: nothing is taken out of it.
+var oneWake = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// noFacts is a subscription that never wakes.
+type noFacts struct{ engine.Subscription }
+
+// C implements engine.Subscription.
+func (noFacts) C() <-chan struct{} { return nil }
+
+// Close implements engine.Subscription.
+func (noFacts) Close() {}
+
+// closeFacts ends the watch of the facts.
+func (r *reader) closeFacts() {
+	if r.facts != nil {
+		r.facts.Close()
+	}
+}
+
+// expand makes the graph of the present deploy anew, with the facts of this moment, and yields it where it is another one. A graph that
+// is refused then is told as a refusal of the deploy, and the last good graph goes on. ok is false where the host has ended the watch.
+func (r *reader) expand(ok bool) (more bool) {
+	was := r.current()
+	if !ok {
+		r.facts = noFacts{}
+		return true
+	}
+	if was == nil {
+		return true
+	}
+	t, err := r.load(was.manifest, was.record, was.content)
+	switch {
+	case err != nil:
+		return r.refused(was.manifest.Number, err) || r.yield(nil, r.named(was.manifest.Number, err))
+	case t.state == was.state:
+		return true
+	}
+	t.kept = was.kept
+	return r.try(t)
 }
 
 // try yields a new deploy. It is pending until the engine has judged it.

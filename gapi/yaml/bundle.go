@@ -15,9 +15,15 @@ import (
 // read from the disk. Names are relative paths, and the findings have them. The error is that of Load. It is called for graphs that
 // come from another machine, so no finding shows a content.
 func LoadFiles(graph string, files map[string][]byte, o Options) (*gapi.Declared, error) {
+	return ReadFiles(graph, files, o).Result()
+}
+
+// ReadFiles is LoadFiles for a caller that reads the same files again where the facts have changed. Reading.Facts says whether the
+// graph reads any, and equal states stand for equal graphs. Its Paths mean nothing.
+func ReadFiles(graph string, files map[string][]byte, o Options) gapi.Reading {
 	l := newFiles(graph, o, nil)
 	l.mem = files
-	return l.load(context.Background()).result()
+	return l.load(context.Background()).reading()
 }
 
 // Files reads a graph as Load does, and hands over each file that belongs to it, by the path at which it was read. Standard

@@ -24,8 +24,8 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	world := &counted{own, &f.traffic}
 	front := deployed.New(deployed.Options{
 		World: world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{trusted} },
-		Load: func(b *deploy.Bundle) (*gapi.Declared, error) {
-			return yaml.LoadFiles(b.Graphs[0], b.Map(), yaml.Options{})
+		Load: func(b *deploy.Bundle, _ gapi.Env) gapi.Reading {
+			return yaml.ReadFiles(b.Graphs[0], b.Map(), yaml.Options{})
 		},
 	})
 	// A host reports that it has converged only if its engine says so: the frontend alone would be done too early.
