@@ -71,7 +71,7 @@ func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
 	for _, u := range imageUID(r, r.Host, r.Image) {
 		if uid := u.(*ImageUID); r.removed() {
-			uid.Reversed, uid.Firmly = new(false), true
+			uid.Reversed, uid.FixedOrder = new(false), true
 		}
 		w.ask = append(w.ask, u)
 	}

@@ -78,9 +78,9 @@ type AutoEdge interface {
 
 // ResUID is one name of the thing that a resource manages. A UID may have a method Hash() string, equal for UIDs that match, so
 // that it is looked up and not searched. A UID in a question may have a method Notifies() bool: then a change of the first
-// resource refreshes the second. It may have a method Firm() bool: then its direction is the same where both are to go
+// resource refreshes the second. It may have a method HasFixedOrder() bool: then its direction is the same where both are to go
 // (LeavingRes). A UID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
-// to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method Among()
+// to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method HashPrefix()
 // (ResUID, string): then it means all resources that have a UID of the type and space of the first and with a Hash that begins
 // with the second; a nil first means none. UID is a ResUID that is data.
 type ResUID interface {

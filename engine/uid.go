@@ -19,9 +19,9 @@ type BaseUID struct {
 	// Notifying says, of a UID in a question, that the edge carries refresh.
 	Notifying bool
 
-	// Firmly says, of a UID in a question, that the direction is the same one where both
+	// FixedOrder says, of a UID in a question, that the direction is the same one where both
 	// are to go; see LeavingRes.
-	Firmly bool
+	FixedOrder bool
 
 	// Flags say more of a UID that is data. A UID with methods of its own has methods for that.
 	Flags UIDFlags
@@ -45,8 +45,8 @@ func (u *BaseUID) IsReversed() bool { return u.Reversed == nil || *u.Reversed }
 // Notifies reports whether the edge carries refresh.
 func (u *BaseUID) Notifies() bool { return u.Notifying }
 
-// Firm reports whether the direction is the same one where both are to go.
-func (u *BaseUID) Firm() bool { return u.Firmly }
+// HasFixedOrder reports whether the direction is the same one where both are to go.
+func (u *BaseUID) HasFixedOrder() bool { return u.FixedOrder }
 
 // IFF reports whether both are the base of the same resource. A kind that can be
 // asked for has a type of its own, with its own IFF.
@@ -117,8 +117,8 @@ func (u *UID) Hash() string { return u.Key }
 // Useful reports whether no resource waits until the thing is gone.
 func (u *UID) Useful() bool { return u.Flags&UIDUseful != 0 }
 
-// Among returns the space and the beginning of the keys that a UID with UIDBelow means; nil for every other UID.
-func (u *UID) Among() (ResUID, string) {
+// HashPrefix returns the space and the beginning of the keys that a UID with UIDBelow means; nil for every other UID.
+func (u *UID) HashPrefix() (ResUID, string) {
 	if u.Flags&UIDBelow == 0 {
 		return nil, ""
 	}
@@ -132,7 +132,7 @@ func (u *UID) IFF(o ResUID) bool {
 	case !ok || x.Space != u.Space || x.Flags&UIDBelow != 0:
 		return false
 	case u.Flags&UIDBelow != 0:
-		_, dir := u.Among()
+		_, dir := u.HashPrefix()
 		return strings.HasPrefix(x.Key, dir)
 	}
 	return x.Key == u.Key

@@ -97,10 +97,10 @@ func TestUIDIsData(t *testing.T) {
 	if !below.IFF(rack) || rack.IFF(below) || below.IFF(below) || below.IFF(&engine.UID{Space: "rack", Key: "/ab"}) || below.IFF(&engine.UID{Space: "row", Key: "/a/b"}) {
 		t.Error("what is below matches wrongly")
 	}
-	if of, prefix := below.Among(); engine.SpaceOf(of) != "rack" || prefix != "/a/" {
+	if of, prefix := below.HashPrefix(); engine.SpaceOf(of) != "rack" || prefix != "/a/" {
 		t.Error(of, prefix)
 	}
-	if of, _ := rack.Among(); of != nil || engine.SpaceOf(&fooUID{}) != "" || rack.IFF(&fooUID{}) || (&fooUID{}).IFF(rack) {
+	if of, _ := rack.HashPrefix(); of != nil || engine.SpaceOf(&fooUID{}) != "" || rack.IFF(&fooUID{}) || (&fooUID{}).IFF(rack) {
 		t.Error("a UID of another type is taken for data")
 	}
 }

@@ -229,11 +229,11 @@ func drawnUID(t *rapid.T, label string) *engine.UID {
 }
 
 // TestUIDLaws: a UID that answers is found by the index that the engine keeps: one with the same Hash, or one that begins as
-// Among says. Those that mean all below a key answer nothing.
+// HashPrefix says. Those that mean all below a key answer nothing.
 func TestUIDLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		asks, has := drawnUID(t, "asking"), drawnUID(t, "present")
-		kind, prefix := asks.Among()
+		kind, prefix := asks.HashPrefix()
 		switch match := asks.IFF(has); {
 		case match && has.Flags&engine.UIDBelow != 0:
 			t.Errorf("%s answers %s", has, asks)
@@ -274,11 +274,11 @@ func TestOwnUID(t *testing.T) {
 	r.SetKind("thing")
 	r.SetName("x")
 	base := engine.UIDOf(r)
-	if base.String() != "thing[x]" || !base.IsReversed() || base.Notifies() || base.Firm() {
+	if base.String() != "thing[x]" || !base.IsReversed() || base.Notifies() || base.HasFixedOrder() {
 		t.Errorf("the base is %+v", base)
 	}
-	base.Reversed, base.Notifying, base.Firmly = new(false), true, true
-	if base.IsReversed() || !base.Notifies() || !base.Firm() {
+	base.Reversed, base.Notifying, base.FixedOrder = new(false), true, true
+	if base.IsReversed() || !base.Notifies() || !base.HasFixedOrder() {
 		t.Errorf("the base is %+v", base)
 	}
 }

@@ -292,7 +292,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
 	}
-	x := answer{reversed: u.IsReversed(), firm: firm(u)}
+	x := answer{reversed: u.IsReversed(), fixed: hasFixedOrder(u)}
 	if n, ok := u.(notifier); ok {
 		x.notify = n.Notifies()
 	}
@@ -326,7 +326,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 
 // isMany reports whether a UID means all of some.
 func isMany(u among) bool {
-	of, _ := u.Among()
+	of, _ := u.HashPrefix()
 	return of != nil
 }
 
@@ -334,7 +334,7 @@ func isMany(u among) bool {
 func (a *asking) link(v int32, u engine.ResUID, x answer, own int) {
 	a.answered.all = append(a.answered.all, x)
 	w := wish{from: v, to: x.vertex, uid: u, asker: v}
-	w.turned = a.index.gone[v] && a.index.gone[x.vertex] && !x.firm
+	w.turned = a.index.gone[v] && a.index.gone[x.vertex] && !x.fixed
 	if x.reversed != w.turned {
 		w.from, w.to = x.vertex, v
 	}
@@ -342,10 +342,10 @@ func (a *asking) link(v int32, u engine.ResUID, x answer, own int) {
 	a.want(w, own)
 }
 
-// firm reports whether the order is the same one where both are to go.
-func firm(u engine.ResUID) bool {
-	x, ok := u.(interface{ Firm() bool })
-	return ok && x.Firm()
+// hasFixedOrder reports whether the order is the same one where both are to go.
+func hasFixedOrder(u engine.ResUID) bool {
+	x, ok := u.(interface{ HasFixedOrder() bool })
+	return ok && x.HasFixedOrder()
 }
 
 // notifier is a UID that says whether the edge carries refresh.

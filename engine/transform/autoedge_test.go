@@ -27,7 +27,7 @@ func TestAutoEdge(t *testing.T) {
 }
 
 // What was made last goes first: between two that both are to go an edge is turned round, without the refresh that
-// it would have carried, unless the UID is firm. For a user that is to go nobody waits who stays.
+// it would have carried, unless the order of the UID is fixed. No resource that stays waits for a user that is to go.
 func TestAutoEdgeLeaving(t *testing.T) {
 	g := build(t, map[string]*thing{
 		"a": {is: []string{"x"}, gone: true}, "b": {is: []string{"y", "~u"}, gone: true},

@@ -355,9 +355,9 @@ func (c *Change) judge() {
 
 // mayAnswer reports whether a UID may be what a loose question asks for.
 func mayAnswer(question, u engine.ResUID) (yes bool) {
-	err := engine.Guard("IFF or Among", func() error {
+	err := engine.Guard("IFF or HashPrefix", func() error {
 		if many, ok := question.(among); ok && isMany(many) {
-			of, prefix := many.Among()
+			of, prefix := many.HashPrefix()
 			h, hashes := u.(hashed)
 			yes = hashes && reflect.TypeOf(of) == reflect.TypeOf(u) && engine.SpaceOf(of) == engine.SpaceOf(u) && strings.HasPrefix(h.Hash(), prefix)
 			return nil

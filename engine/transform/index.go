@@ -140,13 +140,13 @@ func (s *index) apart(a, b int32) bool {
 
 // among is a UID that asks for all UIDs of some type whose hashes have a beginning.
 type among interface {
-	Among() (engine.ResUID, string)
+	HashPrefix() (engine.ResUID, string)
 }
 
 // all returns the matching vertices, other than the asking one, in the order of
 // their hashes.
 func (s *index) all(u among, asker int32) (list []int32) {
-	of, prefix := u.Among()
+	of, prefix := u.HashPrefix()
 	in := s.of(of)
 	if in == nil || in.rows == nil {
 		return nil

@@ -71,7 +71,7 @@ func (x *thing) uid(text string) engine.ResUID {
 	before := !strings.HasPrefix(text, "!")
 	base := engine.BaseUID{Name: x.Name(), Kind: x.Kind(), Reversed: &before}
 	text, base.Notifying = strings.CutPrefix(strings.TrimPrefix(text, "!"), "+")
-	text, base.Firmly = strings.CutPrefix(text, "=")
+	text, base.FixedOrder = strings.CutPrefix(text, "=")
 	if name, ok := strings.CutPrefix(text, "~"); ok {
 		return traits.UserUID(base, name)
 	}

@@ -116,7 +116,7 @@ type answer struct {
 	vertex   int32
 	reversed bool // it comes first
 	notify   bool
-	firm     bool // also where both are to go
+	fixed    bool // also where both are to go
 }
 
 func newAnswers(g *engine.Graph, seed maphash.Seed) *answers {

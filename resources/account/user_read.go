@@ -180,7 +180,7 @@ func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
 	}
 	base := w.Base()
 	if r.absent() { // also if it stays: a group of his own goes with him, and comes back
-		base.Reversed, base.Firmly = new(false), true
+		base.Reversed, base.FixedOrder = new(false), true
 	}
 	group := func(name string) { w.Ask = append(w.Ask, traits.GroupUID(base, name)) }
 	switch {

@@ -241,7 +241,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()
-		base.Reversed, base.Firmly = new(false), true
+		base.Reversed, base.FixedOrder = new(false), true
 		w.Ask = append(w.Ask, traits.SvcUID(base, names.ServiceBase(r.starts()), r.Session))
 	}
 	w.Path(filepath.Join(dir, r.starts()))

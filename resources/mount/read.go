@@ -185,7 +185,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 		}
 	}
 	if r.state() == Absent {
-		w.Pkg.Reversed, w.Firm = new(false), true
+		w.Pkg.Reversed, w.FixedOrder = new(false), true
 	}
 	w.Path(r.path())
 	w.Path(r.Device)

@@ -36,7 +36,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()
-		base.Reversed, base.Firmly = new(false), true
+		base.Reversed, base.FixedOrder = new(false), true
 		w.Ask = append(w.Ask, traits.FileUID(base, r.imagePath()), traits.MountUID(base, r.imagePath()))
 		return w, nil
 	}

@@ -47,7 +47,7 @@ func (w *wants) configures(p string) {
 func (w *wants) Stopped(name string) {
 	if names.CheckService(name) == nil {
 		base := w.Base()
-		base.Firmly = true
+		base.FixedOrder = true
 		w.Ask = append(w.Ask, traits.SvcUID(base, names.ServiceBase(name), false))
 	}
 }

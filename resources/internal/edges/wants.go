@@ -12,11 +12,11 @@ import (
 // and paths. An unmanaged path is asked for again as its folder, and so on up, so the first match
 // is the nearest one of the graph. At each of them the mount there is asked for, too.
 type wants struct {
-	Ask    []engine.ResUID // the next question: at first the things, then the paths
-	paths  []*engine.UID   // those for which nothing was found yet; each is asked by again, one folder up
-	things int32           // how many of them stand in ask
-	begun  bool
-	Firm   bool // the present request keeps its direction where both are to go
+	Ask        []engine.ResUID // the next question: at first the things, then the paths
+	paths      []*engine.UID   // those for which nothing was found yet; each is asked by again, one folder up
+	things     int32           // how many of them stand in ask
+	begun      bool
+	FixedOrder bool // the present request keeps its direction where both are to go
 
 	// Room for what most of them ask for: there is one of each file of a graph.
 	asks   [3]engine.ResUID
@@ -34,7 +34,7 @@ func New(r engine.Res) *wants {
 
 func (w *wants) Base() engine.BaseUID {
 	b := w.Pkg.BaseUID
-	b.Firmly = w.Firm
+	b.FixedOrder = w.FixedOrder
 	return b
 }
 
@@ -85,10 +85,10 @@ func (w *wants) Installed(p string) {
 // service that it configures. A package that goes does so before its files do: it may need them for that, and
 // leave some. It is called once at most.
 func (w *wants) Written(p string) {
-	w.Firm = true
+	w.FixedOrder = true
 	w.Installed(p)
 	w.configured(p)
-	w.Firm = false
+	w.FixedOrder = false
 	w.Above(p)
 	w.configures(p)
 }
