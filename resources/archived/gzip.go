@@ -45,6 +45,7 @@ type Gzip struct {
 	traits.Collectable
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	Path    string  `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the compressed file; the name if absent."`
 	Input   string  `yaml:"input" lang:"input" mgmt:"param" doc:"Absolute path of the file to compress."`
@@ -59,7 +60,6 @@ type Gzip struct {
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init *engine.Init
-	file files.Managed
 	seen *inputs.Seen
 }
 
@@ -94,20 +94,9 @@ func (r *Gzip) Validate() error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *Gzip) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &inputs.Seen{}
-	r.file.Tell(files.Of(init), r.made().Path)
+	r.init, r.seen = init, &inputs.Seen{}
+	r.Manage(init, r.made().Path)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Gzip) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Gzip) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of both files.

@@ -45,6 +45,7 @@ type Tar struct {
 	traits.Collectable
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	Path   string   `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the archive, or, ending in a slash, of the folder to unpack into; the name if absent."`
 	Inputs []string `yaml:"inputs" lang:"inputs" mgmt:"param" doc:"Absolute paths of files and folders. If the path of a folder ends in a slash, its content is packed; else the folder itself, with its name."`
@@ -63,7 +64,6 @@ type Tar struct {
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
 	init     *engine.Init
-	file     files.Managed
 	seen     *inputs.Seen
 	unpacked *[]string // the names of what was found right; for seen
 }
@@ -108,20 +108,9 @@ func (r *Tar) Validate() error {
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 // A new Init forgets the last comparison, since the graph may have changed.
 func (r *Tar) Init(init *engine.Init) error {
-	r.init, r.file, r.seen, r.unpacked = init, files.Managed{}, &inputs.Seen{}, new([]string)
-	r.file.Tell(files.Of(init), r.made().Path)
+	r.init, r.seen, r.unpacked = init, &inputs.Seen{}, new([]string)
+	r.Manage(init, r.made().Path)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Tar) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Tar) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of the archive, and of everything that is packed or unpacked.

@@ -51,6 +51,7 @@ type Res struct {
 	traits.Refreshable
 	traits.Reversible
 	traits.Sendable
+	files.One
 
 	Path     string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the file; the name if absent."`
 	URL      string `yaml:"url" lang:"url" mgmt:"param,required" doc:"Where it comes from: http, https or file."`
@@ -70,7 +71,6 @@ type Res struct {
 	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
 	// file tells the other files of the graph that Path is managed.
-	file files.Managed
 	// seen saves the reading of an unchanged file.
 	seen *seen
 }
@@ -165,21 +165,11 @@ func validateHeader(name, value string) error {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
+// A new Init forgets what was seen, since another graph may have other files. Cleanup is that of files.One.
 func (r *Res) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &seen{}
-	r.file.Tell(files.Of(init), r.made().Path)
+	r.init, r.seen = init, &seen{}
+	r.Manage(init, r.made().Path)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Res) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of the file, and of its local source. A server tells of no change: poll

@@ -50,6 +50,7 @@ type Line struct {
 	traits.Overlapping
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	File    string `yaml:"file" lang:"file" mgmt:"identity,required" doc:"Absolute path of the file."`
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the content must be in the file; exists if nothing is said."`
@@ -70,7 +71,6 @@ type Line struct {
 	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
 	init *engine.Init
-	file files.Managed
 }
 
 // lineMark stands in a marker for the words that begin and end a block.
@@ -164,26 +164,17 @@ func (r *Line) edit() (*textlines.Edit, error) {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *Line) Init(init *engine.Init) error {
-	r.init, r.file = init, files.Managed{}
+	r.init = init
+	managed := ""
 	if !r.absent() {
-		r.file.Tell(files.Of(init), r.File)
+		managed = r.File
 	}
+	r.Manage(init, managed)
 	return nil
 }
 
 // Collects lets other hosts export it, unless it runs a command.
 func (r *Line) Collects() bool { return r.ValidateCmd == "" }
-
-// Cleanup takes back what Init has told.
-func (r *Line) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Line) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
-}
 
 // Watch waits for changes of the file.
 // It blocks until ctx ends.

@@ -45,6 +45,7 @@ type Res struct {
 	traits.Overlapping
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	Hostname          string  `yaml:"hostname" lang:"hostname" mgmt:"identity" doc:"The name, now and at the next boot; the name of the resource if absent."`
 	StaticHostname    *string `yaml:"static_hostname" lang:"static_hostname" doc:"Another name for the next boot; empty for none, so that the network may give one."`
@@ -55,7 +56,6 @@ type Res struct {
 	init *engine.Init
 	// file tells the other files of the graph that /etc/hostname is managed, so that none of them
 	// reverts it.
-	file files.Managed
 }
 
 // Default returns an empty resource.
@@ -117,22 +117,13 @@ func checkPretty(name string) error {
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
 func (r *Res) Init(init *engine.Init) error {
-	r.init, r.file = init, files.Managed{}
+	r.init = init
+	managed := ""
 	if r.wants().static != "" {
-		r.file.Tell(files.Of(init), staticFile)
+		managed = staticFile
 	}
+	r.Manage(init, managed)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Res) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of the files, and of the name that the kernel has. Whoever

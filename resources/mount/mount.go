@@ -60,6 +60,7 @@ type Res struct {
 	traits.Collectable
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	Path   string `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the mount point, which has to exist; the name if absent."`
 	State  string `yaml:"state" lang:"state" mgmt:"enum=exists|unmounted|listed|absent" doc:"Whether it is mounted and in the table (exists, which is what nothing means), only in the table (unmounted), in the table whether it is mounted or not (listed), or neither (absent)."`
@@ -75,7 +76,6 @@ type Res struct {
 	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"A mount in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
 
 	init *engine.Init
-	file files.Managed
 	held chan holding // from CheckApply to Watch: the mount that should go and is in use
 }
 
@@ -205,23 +205,13 @@ func checkOption(o string) error {
 // Init keeps the handle, and tells the files of the graph that the table is managed.
 // held has room for one: CheckApply must not wait for Watch.
 func (r *Res) Init(init *engine.Init) error {
-	r.init, r.file, r.held = init, files.Managed{}, make(chan holding, 1)
+	r.init, r.held = init, make(chan holding, 1)
+	managed := ""
 	if r.listed() {
-		r.file.Tell(files.Of(init), r.table())
+		managed = r.table()
 	}
+	r.Manage(init, managed)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Res) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common. It is a registry of the files that this
-// graph manages and of the locks of tables that several resources edit.
-func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of the table, and of the mounts. No event tells that the last user of a

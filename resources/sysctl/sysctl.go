@@ -59,6 +59,7 @@ type Res struct {
 	traits.Collectable
 	traits.Recvable
 	traits.Reversible
+	files.One
 
 	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts parted by dots or by slashes; the name if absent."`
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
@@ -73,7 +74,6 @@ type Res struct {
 	// init is of one life of the resource, from Init to Cleanup.
 	init *engine.Init
 	// file tells the other files of the graph that Path is managed.
-	file files.Managed
 	// seen belongs to one life. Watch and CheckApply share it, and run at the same time.
 	seen *seen
 	undo *reversal // nil unless this resource undoes another one
@@ -241,22 +241,13 @@ func (r *Res) saved(text string) string {
 
 // Init keeps the handle, and tells the files of the graph which one is managed.
 func (r *Res) Init(init *engine.Init) error {
-	r.init, r.file, r.seen = init, files.Managed{}, &seen{}
+	r.init, r.seen = init, &seen{}
+	managed := ""
 	if r.Persist && r.line() != "" {
-		r.file.Tell(files.Of(init), r.filePath())
+		managed = r.filePath()
 	}
+	r.Manage(init, managed)
 	return nil
-}
-
-// Cleanup takes back what Init has told.
-func (r *Res) Cleanup() error {
-	r.file.Tell(files.Of(r.init), "")
-	return nil
-}
-
-// Shared is what all files have in common.
-func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return files.With()
 }
 
 // Watch waits for changes of the file, and looks at the running value every now and
