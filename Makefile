@@ -109,7 +109,7 @@ docs:
 check: lint test
 
 # What the tests need beside Go: buses of their own, and the puppet that catalogs
-# are compared with; in CI also a compiler, a program that draws, other service managers, a docker daemon, and what the
+# are compared with; in CI also a compiler, tsc, a program that draws, other service managers, a docker daemon, and what the
 # sample providers work with.
 # A test that misses one of them is skipped and says so; in CI it fails. .ci/bare runs them all without.
 tools:
@@ -124,6 +124,7 @@ tools:
 	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
 	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/backends/testdata/busybox.sh >/dev/null; }
 	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
+	@test "$$CI" != true || command -v tsc >/dev/null || .ci/tsc
 	@test "$$CI" != true || command -v etcd >/dev/null || .ci/install etcd-server
 	@test "$$CI" != true || { command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io

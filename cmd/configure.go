@@ -27,9 +27,14 @@ const settingMark = "mgmt_setting"
 // The default of a flag is that of the setting, so help shows what counts without the
 // file. A setting with an old name gets a hidden flag too.
 func bind(cmd *cobra.Command, key string, target any) {
+	bindAs(cmd, key, settings.Get(key).FlagName(), target)
+}
+
+// bindAs is bind with another name of the flag.
+func bindAs(cmd *cobra.Command, key, name string, target any) {
 	s := settings.Get(key)
 	fl := cmd.Flags()
-	name, usage := s.FlagName(), s.Doc
+	usage := s.Doc
 	switch v := target.(type) {
 	case *bool:
 		fl.BoolVar(v, name, false, usage)

@@ -52,23 +52,28 @@ error among them the code is 1.`,
 		Annotations: map[string]string{settingMark: "read by itself"},
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
-	bindAll(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the settings", "text", "json", "yaml")
 	choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
 	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")
 	fl.BoolVar(&f.example, "example", false, "write a file with all settings as comments")
+	bindAll(cmd)
 	exclude(cmd, "check", "schema", "example")
 	return cmd
 }
 
 // bindAll adds the flags of all settings.
-// Settings of one group exclude each other, such as debug and quiet.
+// Settings of one group exclude each other, such as debug and quiet. Where the verb has a flag of that name, the
+// flag of the setting has the name of its key: --check of run is --ts-check here.
 func bindAll(cmd *cobra.Command) {
 	groups := map[string][]string{}
 	for _, s := range settings.Settings {
-		bind(cmd, s.Key, &anySetting{setting: s})
+		name := s.FlagName()
+		if cmd.Flags().Lookup(name) != nil {
+			name = strings.ReplaceAll(s.Key, "_", "-")
+		}
+		bindAs(cmd, s.Key, name, &anySetting{setting: s})
 		if s.Group != "" {
 			groups[s.Group] = append(groups[s.Group], s.FlagName())
 		}

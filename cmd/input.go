@@ -30,6 +30,8 @@ type input struct {
 	yaml     string
 	catalog  string
 	ts       string
+	check    choice // of the types of a program
+	tsc      string
 	once     bool // the verb ends when the graph was read
 	ordering choice
 	most     resourceCount
@@ -95,6 +97,9 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
 	bind(cmd, "ts", source{place{&i.ts}, "a graph is made by one program; that can import the other"})
 	_ = cmd.MarkFlagFilename("ts", "ts")
+	bind(cmd, "ts_check", &i.check)
+	bind(cmd, "tsc", place{&i.tsc})
+	_ = cmd.MarkFlagFilename("tsc")
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "puppet_modules", &i.puppet.Modules)

@@ -10,15 +10,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/typescript"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // program returns the frontend of a program in TypeScript. The lines of console.log go to the log of a daemon. A verb
 // that ends when the graph was read writes them to standard error, so that its own output stays as it is.
-// The variables of --var, and those of the environment, are the inputs of the program. The program sees no other
+// The variables of --var and --vars, and those of the environment, are the inputs of the program. The program sees no other
 // variable of the environment.
 func (i *input) program(a *app) (gapi.Frontend, error) {
-	o := typescript.Options{Source: a.source(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}}
+	o := typescript.Options{
+		Source: a.source(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}, VarFiles: i.varFiles, Parse: yaml.Document,
+		Check: typescript.Check(i.check.word), Compiler: i.tsc,
+	}
 	set, err := i.options(a)
 	if err != nil {
 		return nil, err

@@ -99,8 +99,8 @@ type reading struct {
 	found schema.Findings
 }
 
-// declared returns the graph of an answer, or the findings if it has none.
-func (a *answer) declared(path, main string, most int) (*gapi.Declared, error) {
+// declared returns the graph of an answer, or the findings if it has none. The findings of the check of types come first.
+func (a *answer) declared(path, main string, most int, types schema.Diagnostics) (*gapi.Declared, error) {
 	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}}}
 	r.d.Name = strings.TrimSuffix(filepath.Base(main), filepath.Ext(main))
 	if g := a.Graph; g != nil {
@@ -109,6 +109,7 @@ func (a *answer) declared(path, main string, most int) (*gapi.Declared, error) {
 			r.d.Name = g.Name
 		}
 	}
+	r.found.Add(types...)
 	wrong := map[int]bool{}
 	for _, p := range a.Problems {
 		r.problem(p)
@@ -158,11 +159,15 @@ func (r *reading) problem(p problem) {
 
 // pos is a place with the path as the user of the program would write it.
 func (r *reading) pos(p place) schema.Pos {
-	file := p.File
-	if rel, err := filepath.Rel(filepath.Dir(r.main), file); err == nil && filepath.IsAbs(file) && !filepath.IsAbs(r.path) {
-		file = filepath.Join(filepath.Dir(r.path), rel)
+	return schema.Pos{File: asNamed(r.path, r.main, p.File), Line: p.Line, Col: p.Col}
+}
+
+// asNamed returns the path of a file as a user would write it who has named the program by a path.
+func asNamed(path, main, file string) string {
+	if rel, err := filepath.Rel(filepath.Dir(main), file); err == nil && filepath.IsAbs(file) && !filepath.IsAbs(path) {
+		return filepath.Join(filepath.Dir(path), rel)
 	}
-	return schema.Pos{File: file, Line: p.Line, Col: p.Col}
+	return file
 }
 
 // resource turns one resource into a declaration. All its parts have the place where the program made the resource,

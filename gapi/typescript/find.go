@@ -15,16 +15,8 @@ const packaged = "/usr/lib/mgmt"
 
 // Find returns the path of the helper: next to this program, in the folder of the packages, or in PATH.
 func Find() (string, error) {
-	var dirs []string
-	if self, err := os.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		dirs = append(dirs, filepath.Dir(self))
-	}
-	for _, dir := range append(dirs, packaged) {
-		path := filepath.Join(dir, Helper)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+	for _, dir := range folders() {
+		if path := filepath.Join(dir, Helper); executable(path) {
 			return path, nil
 		}
 	}
@@ -33,4 +25,16 @@ func Find() (string, error) {
 	}
 	return "", errors.New("a program in TypeScript is run by " + Helper + ", which is neither next to mgmt, nor in " + packaged +
 		", nor in PATH: install the package mgmt, or build it with make typescript")
+}
+
+// folders are those with programs of mgmt: that of the running one, without links, and that of the packages.
+func folders() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return []string{packaged}
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	return []string{filepath.Dir(self), packaged}
 }

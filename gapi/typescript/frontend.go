@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -41,6 +43,18 @@ type Options struct {
 
 	// Inputs are the values that the program gets as inputs, as JSON; nil for none.
 	Inputs map[string]json.RawMessage
+
+	// VarFiles are files with further inputs, each a map from names to values. Inputs count after them.
+	VarFiles []string
+
+	// Parse reads one file of VarFiles.
+	Parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)
+
+	// Check says when tsc checks the types of the program; CheckAuto when empty.
+	Check Check
+
+	// Compiler is the path of tsc; empty to look for it in the project, next to mgmt and in PATH.
+	Compiler string
 
 	// Said is told of each line that the program writes, on another goroutine; nil has it logged.
 	Said func(line string)
@@ -130,29 +144,94 @@ func (r *reader) refused(main string, err error) gapi.Reading {
 // run has the helper make the graph anew.
 func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 	r.kept = kept{kinds: kinds, files: []string{main}}
-	text, err := r.ask(ctx, main, kinds)
+	inputs, bad := r.inputs()
+	var wait sync.WaitGroup
+	var t types
+	wait.Go(func() { t = r.checkTypes(ctx, main, kinds) }) // it takes as long as the run itself
+	var text []byte
+	var err error
+	if bad == nil {
+		text, err = r.ask(ctx, main, kinds, inputs)
+	}
+	wait.Wait()
 	var a *answer
-	if err == nil {
+	if err == nil && bad == nil {
 		a, err = decode(text)
 	}
-	if err == nil {
+	if a != nil {
 		r.kept.files = union(r.kept.files, a.files())
 		err = r.guarded(a)
 	}
+	if err == nil && t.err != nil {
+		err = why(t.err)
+	}
+	r.kept.files = union(r.kept.files, t.files)
 	r.kept.from = stateOf(r.kept.files)
 	if err != nil {
-		bad := schema.Diagnostics{{Pos: schema.Pos{File: r.path}, Message: err.Error()}}
-		r.kept.state = "error " + err.Error()
+		bad = append(bad, schema.Diagnostic{Pos: schema.Pos{File: r.path}, Message: err.Error()})
+	}
+	if len(bad) > 0 {
+		r.kept.state = "error " + bad.Error()
 		r.kept.make = func() (*gapi.Declared, error) { return nil, bad }
 		return
 	}
 	sum := sha256.Sum256(text)
-	r.kept.state = "made " + string(sum[:])
-	r.kept.make = func() (*gapi.Declared, error) { return a.declared(r.path, main, r.opts.MaxResources) }
+	r.kept.state = "made " + string(sum[:]) + fmt.Sprint(t.found)
+	r.kept.make = func() (*gapi.Declared, error) { return a.declared(r.path, main, r.opts.MaxResources, t.found) }
+}
+
+// inputs returns the inputs of the program: those of files, and then those of the options. The files are watched as
+// those of the program are.
+func (r *reader) inputs() (map[string]json.RawMessage, schema.Diagnostics) {
+	all := map[string]json.RawMessage{}
+	var found schema.Findings
+	for _, path := range r.opts.VarFiles {
+		whole, err := filepath.Abs(path)
+		var text []byte
+		if err == nil {
+			r.kept.files = union(r.kept.files, []string{whole})
+			text, err = r.readFile(whole)
+		}
+		if err != nil {
+			found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
+			continue
+		}
+		n, ds := r.opts.Parse(path, text)
+		found.Add(ds...)
+		if n == nil || ds.Err() != nil {
+			continue
+		}
+		if n.Kind != schema.NodeMap {
+			found.Errorf(n.Pos, "a file of variables is a map from names to values")
+			continue
+		}
+		for _, p := range n.Pairs {
+			var v any
+			found.Add(schema.Decode(p.Value, &v)...)
+			if all[p.Key], err = json.Marshal(v); err != nil {
+				found.Errorf(p.Pos, "%s: a program can't have this value: %v", p.Key, err)
+			}
+		}
+	}
+	maps.Copy(all, r.opts.Inputs)
+	if ds := found.All(); ds.Err() != nil {
+		return nil, ds
+	}
+	return all, nil
+}
+
+// readFile reads a file under the guard of the source.
+func (r *reader) readFile(path string) ([]byte, error) {
+	f, size, err := r.opts.Source.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := gapi.ReadBounded(f, size, "the file")
+	return text, errors.Join(err, f.Close())
 }
 
 // ask runs the helper, and returns its answer.
-func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry) ([]byte, error) {
+func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry, inputs map[string]json.RawMessage) ([]byte, error) {
 	helper, err := r.helper()
 	if err != nil {
 		return nil, err
@@ -162,7 +241,7 @@ func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry) (
 		return nil, err
 	}
 	r.dying = false
-	question := program.Line(map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": modules, "inputs": r.opts.Inputs})
+	question := program.Line(map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": modules, "inputs": inputs})
 	c := program.Call{
 		Name: "the program", Timeout: maxTime,
 		Command: engine.Command{
@@ -171,15 +250,23 @@ func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry) (
 			Stderr: func(line []byte) { r.said(string(line)) }, Alone: true,
 		},
 	}
-	run := r.opts.Run
-	if r.env.Host != nil {
-		run = r.env.Host.Command
-	}
-	if run == nil {
-		return nil, errors.New("a program in TypeScript can't be run here")
+	run, err := r.runner()
+	if err != nil {
+		return nil, err
 	}
 	text, err := c.Do(ctx, run)
 	return text, r.explained(err)
+}
+
+// runner returns how programs are run: by the engine where there is one.
+func (r *reader) runner() (program.Runner, error) {
+	if r.env.Host != nil {
+		return r.env.Host.Command, nil
+	}
+	if r.opts.Run == nil {
+		return nil, errors.New("a program in TypeScript can't be run here")
+	}
+	return r.opts.Run, nil
 }
 
 // helper returns the path of mgmt-ts.
@@ -208,13 +295,9 @@ func (r *reader) guarded(a *answer) error {
 		return nil
 	}
 	for _, path := range a.files() {
-		f, size, err := r.opts.Source.OpenRegular(path)
+		text, err := r.readFile(path)
 		if err != nil {
-			return err
-		}
-		text, err := gapi.ReadBounded(f, size, "the file")
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", path, gapi.WithoutPath(err))
 		}
 		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != a.sums[path] {
 			return fmt.Errorf("%s has changed while the program was read", path)
