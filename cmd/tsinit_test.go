@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +18,7 @@ func project(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range kept {
-		made[name] = text
-	}
+	maps.Copy(made, kept)
 	return made
 }
 

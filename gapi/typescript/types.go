@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -183,12 +184,10 @@ func settingsFor(dir, main string) ([]byte, error) {
 	if settings.Options == nil {
 		settings.Options = map[string]any{}
 	}
-	for key, v := range map[string]any{
+	maps.Copy(settings.Options, map[string]any{
 		"paths": map[string][]string{Module: {filepath.Join(dir, "index.ts")}}, "noEmit": true, "incremental": false, "composite": false,
 		"moduleResolution": "bundler", "module": "esnext", "allowImportingTsExtensions": true, "skipLibCheck": true,
-	} {
-		settings.Options[key] = v
-	}
+	})
 	settings.Include = []string{}
 	settings.Files = []string{main, filepath.Join(dir, globals)}
 	return json.Marshal(settings)
