@@ -74,6 +74,7 @@ func (a *app) initTS(dir string) error {
 	}
 	var files []newFile
 	var errs []error
+	// The classes: an old one is replaced, and the work of an author is not.
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		was, err := os.ReadFile(path)
@@ -88,6 +89,7 @@ func (a *app) initTS(dir string) error {
 		errs = append(errs, err)
 		files = append(files, newFile{path, []byte(made[name])})
 	}
+	// The other files: whatever stands at such a name counts as the author's, a broken link too.
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		path := filepath.Join(dir, name)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,15 @@
 package cmd
 
+// Laws of the flag --ts:
+//
+//   - A program sees its files and its inputs, and nothing else of this process or of the machine.
+//   - The engine checks the graph of a program as it checks that of any other source.
+//   - The lines of a program never mix with the output of a verb.
+//   - A verb without an engine starts no process that outlives it.
+//   - Programs that a run starts, mgmt-ts and tsc, get no variable of the environment but PATH.
+//
+// The frontend is package gapi/typescript. Here stand the flags, and who runs the programs.
+
 import (
 	"context"
 	"encoding/json"
