@@ -18,9 +18,11 @@ const attachVariable = "MGMT_ATTACH_PROVIDERS"
 // The files of the folder are read for each graph of a daemon, so a provider that is added is there with the next graph. The processes
 // belong to the resources of the graph, and not to this verb: nothing is started here, and a verb that only reads starts none.
 //
+// A provider whose files are as before keeps its kinds, and so its resources keep their places in the graph. A faulty descriptor
+// takes away its own kinds alone: its faults are warnings, and a graph that needs one of its kinds is refused.
+//
 // loadPlugins adds the kinds of the providers of the folder to the existing ones, and returns the faults of their descriptors.
-// With an error among them, none is added. It is the third step of the kinds. A provider whose files are as before keeps its
-// kinds, and so its resources keep their places in the graph.
+// It is the third step of the kinds.
 func (a *app) loadPlugins() schema.Diagnostics {
 	if a.pluginsFolder == "" {
 		return nil
@@ -35,18 +37,28 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	set, found := plugin.Load(nodes, plugin.Options{
 		ReadFile: a.readFile, Trust: a.trust, Attach: attach, Program: a.program(), Version: currentVersion().Version, Before: s.plugins,
 	})
-	if ds = append(ds, found...); ds.Err() != nil {
+	if ds = a.leaveOut(append(ds, found...)); ds.Err() != nil {
 		return ds
 	}
 	if from := a.kinds(); s.kinds == nil || s.from != from || !set.Equal(s.plugins) {
 		made := step{from: from, kinds: from.Clone(), plugins: set}
 		if err := set.Register(made.kinds); err != nil {
-			ds.Errorf(schema.Pos{File: a.pluginsFolder}, "%v", err)
-			return ds
+			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: schema.Pos{File: a.pluginsFolder}, Message: "a kind is left out: " + err.Error()})
 		}
 		*s = made
 	}
 	a.registry, a.plugins = s.kinds, s.plugins
+	return ds
+}
+
+// leaveOut makes warnings of the faults of single descriptors. A fault of the folder, or of the environment, stays an error.
+func (a *app) leaveOut(ds schema.Diagnostics) schema.Diagnostics {
+	for i := range ds {
+		if file := ds[i].Pos.File; ds[i].Severity == schema.Error && file != "" && file != a.pluginsFolder {
+			ds[i].Severity = schema.Warning
+			ds[i].Message = "the provider is left out: " + ds[i].Message
+		}
+	}
 	return ds
 }
 
@@ -64,9 +76,9 @@ func (a *app) readFile(path string) ([]byte, error) {
 
 // A program in a folder of another user would run with the rights of root.
 //
-// trust refuses a program as the files of a graph are refused: as root one that other users can write.
+// trust refuses a program or a folder as the files of a graph are refused: as root, if other users can write it.
 func (a *app) trust(path string) error {
-	f, _, err := a.source().OpenRegular(path)
+	f, err := a.source().Open(path)
 	if err != nil {
 		return err
 	}

@@ -186,6 +186,7 @@ func (w *work) get() error {
 	if err != nil {
 		return err
 	}
+	w.learn(w.is.Properties)
 	return w.kind.fill(w.kind.unsent(), w.kind.sends, w.is.Properties)
 }
 

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,6 +70,9 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the provider %s, to be attached to, does not answer: %w", p.Name, err)
 		}
+		if err := p.peer(conn); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
 		return &running{conn: newLines(conn, s.hear)}, nil
 	}
 	ours, theirs, err := socketPair()
@@ -109,13 +114,56 @@ func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process,
 	return proc, nil
 }
 
-// trusted asks whether the program may run with the rights of the daemon. A program without a slash comes from the PATH of
-// root, and a program of another user has only the rights of that user.
+// A program without a slash comes from the PATH of root, and a program of another user has only the rights of that user. An
+// argument that is a file may be the script that an interpreter runs. An interpreter may load more from the folder.
+//
+// trusted asks whether the program may run with the rights of the daemon.
 func (p *Plugin) trusted() error {
-	if p.opt.Trust == nil || p.User != "" && p.User != "root" || !strings.Contains(p.Command[0], "/") {
+	if p.opt.Trust == nil || p.User != "" && p.User != "root" {
 		return nil
 	}
-	return p.opt.Trust(p.Command[0])
+	paths := []string{p.Dir}
+	if strings.Contains(p.Command[0], "/") {
+		paths = append(paths, p.Command[0])
+	}
+	for _, arg := range p.Command[1:] {
+		_, value, _ := strings.Cut(arg, "=") // of --option=value
+		for _, path := range []string{from(p.Dir, arg), from(p.Dir, value)} {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				paths = append(paths, path)
+			}
+		}
+	}
+	var errs []error
+	for _, path := range paths {
+		errs = append(errs, p.opt.Trust(path))
+	}
+	return errors.Join(errs...)
+}
+
+// peer refuses a socket at whose other end is the process of a user that could not run the provider either. Such a user would
+// get the secrets of the graph.
+func (p *Plugin) peer(conn net.Conn) error {
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var cred *unix.Ucred
+	var asked error
+	if err := raw.Control(func(fd uintptr) { cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+		return err
+	}
+	if asked != nil {
+		return asked
+	}
+	if cred.Uid == 0 || int(cred.Uid) == os.Geteuid() {
+		return nil
+	}
+	if u, err := user.Lookup(p.User); p.User != "" && err == nil && u.Uid == strconv.Itoa(int(cred.Uid)) {
+		return nil
+	}
+	return fmt.Errorf("the provider %s runs as the user %d, to whom mgmt gives no secrets; run it as the user %d, or name its user in the descriptor",
+		p.Name, cred.Uid, os.Geteuid())
 }
 
 // socketPair returns two ends of a stream: one for this process, and one to hand on.

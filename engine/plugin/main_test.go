@@ -17,6 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/provider"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
@@ -67,6 +69,12 @@ func broken(way string) bool { return os.Getenv(toyBroken) == way }
 func toyProvider(dir string) *provider.Provider {
 	return &provider.Provider{
 		Name: "toy", Version: "1.0.0", Schema: []byte(toySchema),
+		Configure: func(_ context.Context, config provider.Bag) error {
+			if token := config["token"]; token != nil {
+				fmt.Fprintln(os.Stderr, "configured with", token)
+			}
+			return nil
+		},
 		Resources: map[string]provider.Resource{
 			"toy:index:Thing": provider.Typed[toy](&toys{dir: dir, byName: true}),
 			"toy:index:Slow":  provider.Typed[toy](&toys{dir: dir}),
@@ -144,7 +152,7 @@ func (o *toys) find(c *provider.Call) (*kept, error) {
 
 func (o *toys) Create(_ context.Context, c *provider.Call, in *toy) (*toy, error) {
 	if c.Name == "crash" {
-		fmt.Fprintln(os.Stderr, "my last words, and not", *in.Password)
+		fmt.Fprintln(os.Stderr, "my last words, and not", *in.Password, os.Getenv("MGMT_TOY_SECRET"))
 		os.Exit(3)
 	}
 	if old, err := o.find(c); (err != nil || old != nil) && !broken("create again") {
@@ -277,4 +285,14 @@ func (o *toys) List(context.Context) iter.Seq2[provider.Item[toy], error] {
 			}
 		}
 	}
+}
+
+// newKinds returns a registry with the kinds of a set.
+func newKinds(t *testing.T, s *plugin.Set) *engine.Registry {
+	t.Helper()
+	kinds := engine.NewRegistry()
+	if err := s.Register(kinds); err != nil {
+		t.Fatal(err)
+	}
+	return kinds
 }

@@ -314,6 +314,7 @@ func (k *Kind) fill(to any, t *schema.Type, props protocol.Bag) error {
 
 // send publishes the properties of the thing.
 func (r *res) send(id string, props protocol.Bag) error {
+	r.learn(props)
 	out := r.kind.unsent()
 	if err := r.kind.fill(out, r.kind.sends, props); err != nil {
 		return err
@@ -324,6 +325,20 @@ func (r *res) send(id string, props protocol.Bag) error {
 		}
 	}
 	return r.init.Send(out)
+}
+
+// learn keeps the secrets among the properties of a thing out of the lines of the provider.
+func (r *res) learn(props protocol.Bag) {
+	for key, v := range props {
+		f := r.kind.params.Field(key)
+		if f == nil {
+			continue
+		}
+		if n, err := schema.NodeOf(v); err == nil {
+			plain, _ := schema.Value(f.Type, n)
+			r.ses.hidden.Learn(plain, false)
+		}
+	}
 }
 
 // Read returns the thing as it is.

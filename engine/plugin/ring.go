@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +15,35 @@ const (
 	ringLines = 20
 	ringBytes = 4 << 10
 )
+
+// secretWords are parts of the names of settings whose values are secrets. A descriptor has no schema for its settings, and
+// to hide all of them would make the last lines useless.
+var secretWords = []string{"password", "passwd", "passphrase", "secret", "token", "credential", "key", "auth"}
+
+// isSecretKey reports whether a setting of that name has a secret.
+func isSecretKey(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// secretSettings returns the parts of a setting whose names say that they are secret.
+func secretSettings(v any) (out []any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, e := range v {
+			if isSecretKey(key) {
+				out = append(out, e)
+			} else {
+				out = append(out, secretSettings(e)...)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			out = append(out, secretSettings(e)...)
+		}
+	}
+	return out
+}
 
 // ring has the last lines that a provider has written. They have no secrets that mgmt has given to it.
 type ring struct {

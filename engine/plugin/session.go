@@ -81,6 +81,12 @@ func (p *Plugin) open(h engine.Host, shared bool) *session {
 		turn: make(chan struct{}), again: make(chan struct{}, 1), ears: map[chan struct{}]struct{}{},
 	}
 	s.hidden.Least, s.hidden.Most = leastSecret, mostSecrets
+	s.hidden.Learn(secretSettings(p.Config), true)
+	for key, v := range p.Env {
+		if isSecretKey(key) {
+			s.hidden.Add(v)
+		}
+	}
 	s.lines = &ring{log: s.logger, hidden: &s.hidden}
 	s.ctx, s.end = context.WithCancel(context.Background()) // until Close
 	p.mu.Lock()

@@ -19,8 +19,9 @@ import (
 type Options struct {
 	// ReadFile reads a schema file.
 	ReadFile func(path string) ([]byte, error)
-	// Trust returns an error for a program that root must not run, such as one that another user can write. It is asked before
-	// each start of a program that is named by a path and runs as the daemon's own user. No program is refused when nil.
+	// Trust returns an error for a file or a folder that root must not run anything from, such as one that another user can write.
+	// It is asked before each start of a program that runs as the daemon's own user: for the program, for each file
+	// among its arguments, and for its folder. Nothing is refused when nil.
 	Trust func(path string) error
 	// Attach has, by the name of a provider, the unix:PATH of a running one: it is neither started nor ended. See ParseAttach.
 	Attach map[string]string
@@ -52,16 +53,30 @@ func Load(nodes []*schema.Node, o Options) (*Set, schema.Diagnostics) {
 		if ds.Err() != nil {
 			continue
 		}
-		for _, k := range p.kinds {
-			if at, twice := first[k.name]; twice {
-				found.Add(schema.Diagnostic{Pos: n.Pos, Message: fmt.Sprintf("the kind %s is there twice", k.name),
-					Related: []schema.Related{{Pos: at, Message: "first here"}}})
-			}
-			first[k.name] = n.Pos
+		if ds := p.claim(first, n.Pos); ds != nil {
+			found.Add(ds...)
+			continue
 		}
 		s.plugins = append(s.plugins, p)
 	}
 	return s, found.All()
+}
+
+// claim notes the kinds of a plugin as its own. A plugin with a kind that another one has claimed gets none.
+func (p *Plugin) claim(first map[string]schema.Pos, pos schema.Pos) (ds schema.Diagnostics) {
+	for _, k := range p.kinds {
+		if at, twice := first[k.name]; twice {
+			ds = append(ds, schema.Diagnostic{Pos: pos, Message: fmt.Sprintf("the kind %s is there twice", k.name),
+				Related: []schema.Related{{Pos: at, Message: "first here"}}})
+		}
+	}
+	if ds != nil {
+		return ds
+	}
+	for _, k := range p.kinds {
+		first[k.name] = pos
+	}
+	return nil
 }
 
 // load makes one plugin: it reads the descriptor, the schema file and the types in it. The plugin of an earlier Set is taken
