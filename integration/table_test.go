@@ -81,3 +81,26 @@ func TestTableOfBugs(t *testing.T) {
 }
 
 func leftPad(number string) string { return strings.Repeat("0", 2-len(number)) + number }
+
+// TestTableOfBadInput: each case of docs/development/bad-input.md names tests that are there.
+func TestTableOfBadInput(t *testing.T) {
+	text, err := os.ReadFile("../docs/development/bad-input.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, rows := allTests(t), tableRow.FindAllStringSubmatch(string(text), -1)
+	if len(rows) != 16 {
+		t.Errorf("%d cases, want 16", len(rows))
+	}
+	for i, row := range rows {
+		names := tableName.FindAllString(row[3], -1)
+		if row[1] != strconv.Itoa(i+1) || len(names) == 0 {
+			t.Errorf("row %d has the number %s and the tests %q", i+1, row[1], names)
+		}
+		for _, name := range names {
+			if !all[name] {
+				t.Errorf("%s, %s: there is no %s", row[1], row[2], name)
+			}
+		}
+	}
+}
