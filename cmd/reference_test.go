@@ -21,7 +21,7 @@ const (
 // writes today, and no others.
 func TestReferenceIsFresh(t *testing.T) {
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	pages, err := a.referencePages(newRoot(a), os.DirFS(examplesDir))
+	pages, err := a.referencePages(newRoot(a, nil), os.DirFS(examplesDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,5 +92,19 @@ func TestWritePages(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "kinds/old.md")); err == nil {
 		t.Error("the page of a kind that is gone is still there")
+	}
+}
+
+// TestVerbNames: the table of the verbs names each command as its help does, and a call of one verb makes that one alone.
+func TestVerbNames(t *testing.T) {
+	all := newRoot(&app{in: strings.NewReader("")}, nil).Commands()
+	for _, v := range verbs {
+		if name := v.make(&app{in: strings.NewReader("")}).Name(); name != v.name {
+			t.Errorf("%q of the table makes the command %q", v.name, name)
+		}
+		made := newRoot(&app{in: strings.NewReader("")}, []string{v.name}).Commands()
+		if only := len(made) < len(all); only == v.whole {
+			t.Errorf("a call of %s makes %d of %d commands", v.name, len(made), len(all))
+		}
 	}
 }

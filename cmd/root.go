@@ -104,7 +104,7 @@ func withCode(code int, err error) error {
 
 // main runs the program and returns its exit code.
 func (a *app) main(ctx context.Context, args []string) int {
-	root := newRoot(a)
+	root := newRoot(a, args)
 	root.SetArgs(args)
 	err := unknownVerb(root, args)
 	if err == nil {
@@ -125,9 +125,70 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return exitUsage
 }
 
-// newRoot makes the program with all its verbs. Help lists them by their use and not by
-// the alphabet.
-func newRoot(a *app) *cobra.Command {
+// verbEntry makes one command of the program.
+type verbEntry struct {
+	name  string // as the command's Use begins; a test compares them
+	make  func(*app) *cobra.Command
+	whole bool // the command reads the other ones
+}
+
+// verbs are the commands, in the order in which help lists them: by their use, and not by the alphabet.
+// It is not altered at run time.
+var verbs = []verbEntry{
+	{name: "run", make: newRun},
+	{name: "validate", make: newValidate},
+	{name: "plan", make: newPlan},
+	{name: "test", make: newTest},
+	{name: "graph", make: newGraph},
+	{name: "doc", make: newDoc},
+	{name: "schema", make: newSchema},
+	{name: "idl", make: newIDL},
+	{name: "ts", make: newTS},
+	{name: "resource", make: newResource},
+	{name: "import", make: newImport},
+	{name: "interface", make: newInterface},
+	{name: "call", make: newCall},
+	{name: "facts", make: newFacts},
+	{name: "eval", make: newEval},
+	{name: "plugin", make: newPlugin},
+	{name: "status", make: newStatus},
+	{name: "why", make: newWhy},
+	{name: "events", make: newEvents},
+	{name: "log", make: newLog},
+	{name: "pause", make: newPause},
+	{name: "resume", make: newResume},
+	{name: "retry", make: newRetry},
+	{name: "apply", make: newApply},
+	{name: "reload", make: newReload},
+	{name: "api", make: newAPI},
+	{name: "hosts", make: newHosts},
+	{name: "deploy", make: newDeploy},
+	{name: "deploys", make: newDeploys},
+	{name: "init", make: newInit},
+	{name: "fmt", make: newFmt},
+	{name: "config", make: newConfig},
+	{name: "completion", make: newCompletion, whole: true},
+	{name: "version", make: newVersion},
+	{name: "reference", make: newReference, whole: true},
+	{name: "manpage", make: newManpage, whole: true},
+	{name: "exit-codes", make: func(*app) *cobra.Command { return newExitCodes() }},
+}
+
+// verbsFor returns the verbs that a call needs: one, where the first argument names it. The flags of all verbs cost a
+// millisecond of each start. Help, completion and the hint for a wrong word need them all.
+func verbsFor(args []string) []verbEntry {
+	if len(args) > 0 {
+		for i, v := range verbs {
+			if v.name == args[0] && !v.whole {
+				return verbs[i : i+1]
+			}
+		}
+	}
+	return verbs
+}
+
+// newRoot makes the program with the verbs that a call with these arguments needs; see verbsFor.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program(),
 		Short: "Keep a machine in the state that a graph of resources describes",
@@ -146,13 +207,9 @@ repairs it the moment it drifts.`,
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(
-		newRun(a), newValidate(a), newPlan(a), newTest(a), newGraph(a), newDoc(a), newSchema(a), newIDL(a), newTS(a),
-		newResource(a), newImport(a), newInterface(a), newCall(a), newFacts(a), newEval(a), newPlugin(a),
-		newStatus(a), newWhy(a), newEvents(a), newLog(a), newPause(a), newResume(a), newRetry(a), newApply(a), newReload(a),
-		newAPI(a), newHosts(a), newDeploy(a), newDeploys(a),
-		newInit(a), newFmt(a), newConfig(a), newCompletion(a), newVersion(a), newReference(a), newManpage(a), newExitCodes(),
-	)
+	for _, v := range verbsFor(args) {
+		root.AddCommand(v.make(a))
+	}
 	needsLinux(root)
 	a.configFlag(root)
 	a.configureAll(root)

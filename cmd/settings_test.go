@@ -20,7 +20,7 @@ import (
 // verbNamed returns a verb of the program.
 func verbNamed(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	cmd, _, err := newRoot(&app{in: strings.NewReader("")}).Find([]string{name})
+	cmd, _, err := newRoot(&app{in: strings.NewReader("")}, nil).Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
