@@ -80,7 +80,7 @@ type table struct {
 }
 
 var load = sync.OnceValue(func() *table {
-	t, err := parse(source)
+	t, err := parse(source, "")
 	if err != nil {
 		panic(err) // the table is a part of the program, and tested
 	}
@@ -90,10 +90,13 @@ var load = sync.OnceValue(func() *table {
 // All returns all words, in the order of the table. The slice is the caller's.
 func All() []*Word { return append([]*Word(nil), load().rows...) }
 
-func parse(text string) (*table, error) {
+// parse reads the rows that have a part.
+func parse(text, part string) (*table, error) {
 	t := &table{places: map[string]map[string]*Word{}, begins: map[string][]*Word{}}
-	for i, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+	i := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		i++
+		if !strings.Contains(line, part) || strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
 		w, err := parseRow(line)
@@ -101,7 +104,7 @@ func parse(text string) (*table, error) {
 			err = t.add(w)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w: %s", i+1, err, line)
+			return nil, fmt.Errorf("line %d: %w: %s", i, err, line)
 		}
 	}
 	return t, nil
@@ -220,7 +223,8 @@ func Meta(word string) *Word { return load().find("meta", word) }
 
 // HasValues reports whether there are rows about values of a parameter; its place is
 // KIND.KEY, or meta.KEY.
-func HasValues(place string) bool { return load().places[place] != nil }
+// It searches the text of the table, since every graph asks for its parameters and few have a word of another tool.
+func HasValues(place string) bool { return strings.Contains(source, "| "+place+" |") }
 
 // Value returns the row of a value, nil where there is none. Its place is KIND.KEY, or
 // meta.KEY.
@@ -261,10 +265,15 @@ type Absent struct {
 // With returns the parameter beside which the difference counts; empty where it always does.
 func (a Absent) With() string { return a.Theirs }
 
-// AbsentOf returns the differences of a kind.
+// AbsentOf returns the differences of a kind. It parses only the rows of that kind: every graph asks for the kinds
+// that it has, and most graphs have no word of another tool.
 func AbsentOf(kind string) []Absent {
+	t, err := parse(source, " "+kind+".")
+	if err != nil {
+		panic(err) // the table is a part of the program, and tested
+	}
 	var list []Absent
-	for _, w := range load().rows {
+	for _, w := range t.rows {
 		for _, sort := range []string{"absent", "differs"} {
 			if keys, ok := strings.CutPrefix(w.Place, sort+" "+kind+"."); ok {
 				list = append(list, Absent{w, strings.Split(keys, "+"), sort == "differs"})

@@ -17,7 +17,7 @@ func TestFindingD4Rows(t *testing.T) {
 		"a | kind | yum | ! |":                            "what is refused needs a note",
 		"a | kind | yum | pkg |\np | kind | YUM | ! | no": `line 2: the word stands there with another meaning: "pkg"`,
 	} {
-		if _, err := parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse(text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -25,7 +25,7 @@ func TestFindingD4Rows(t *testing.T) {
 
 // TestFindingD4Merged: two rows that say the same are one word of both tools; without kinds, capitals count.
 func TestFindingD4Merged(t *testing.T) {
-	table, err := parse("s | kind | yum | pkg |\na | kind | Yum | pkg |\na | file | Src | source |\na | kind | zypper* | pkg |\n")
+	table, err := parse("s | kind | yum | pkg |\na | kind | Yum | pkg |\na | file | Src | source |\na | kind | zypper* | pkg |\n", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,5 +71,19 @@ func TestFindingD4LookUp(t *testing.T) {
 	}
 	if Value("none.none", &schema.Node{Kind: schema.NodeString, Text: "x"}) != nil {
 		t.Error("a value is found at no place")
+	}
+}
+
+// TestHasValues: the search in the text finds each place of the table that has values, and no parameter without.
+func TestHasValues(t *testing.T) {
+	for place := range load().places {
+		if strings.Contains(place, ".") && !HasValues(place) {
+			t.Errorf("%s has values in the table", place)
+		}
+	}
+	for _, place := range []string{"file.content", "noop.x", "kind.x"} {
+		if HasValues(place) {
+			t.Errorf("%s has no values in the table", place)
+		}
 	}
 }
