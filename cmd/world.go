@@ -152,7 +152,7 @@ func openBolt(_ context.Context, p worldPlace) (engine.World, error) {
 	path := p.rest
 	switch {
 	case path == "" && p.dir == "":
-		return memory.New(), nil // as all other state of a temporary folder
+		return lazy.New(func() (engine.World, error) { return memory.New(), nil }), nil // as all other state of a temporary folder
 	case path == "":
 		path = filepath.Join(p.dir, worldFile)
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
