@@ -226,16 +226,19 @@ func (a *Attribute) parse() (*puppettype.Type, *puppettype.Error) {
 	return t, nil
 }
 
+// The types are parsed at their first use, which most runs never reach.
 var (
-	ensureTypes = []*puppettype.Type{
-		puppettype.MustParse("Enum[present, absent]"), puppettype.MustParse("Optional[Enum[present, absent]]"),
-		puppettype.MustParse("Variant[Undef, Enum[present, absent]]"), puppettype.MustParse("Variant[Enum[present, absent], Undef]"),
-	}
-	namevarType = puppettype.MustParse("Variant[String, Integer]")
+	ensureTypes = sync.OnceValue(func() []*puppettype.Type {
+		return []*puppettype.Type{
+			puppettype.MustParse("Enum[present, absent]"), puppettype.MustParse("Optional[Enum[present, absent]]"),
+			puppettype.MustParse("Variant[Undef, Enum[present, absent]]"), puppettype.MustParse("Variant[Enum[present, absent], Undef]"),
+		}
+	})
+	namevarType = sync.OnceValue(func() *puppettype.Type { return puppettype.MustParse("Variant[String, Integer]") })
 )
 
 func (c *checker) ensure(a *Attribute, t *puppettype.Type, subject, path string) {
-	if !slices.ContainsFunc(ensureTypes, t.Equal) {
+	if !slices.ContainsFunc(ensureTypes(), t.Equal) {
 		c.errorf(path+".type", "%s must be of the type Enum[present, absent] or Optional[Enum[present, absent]]", subject)
 	}
 	if a.Role != Property {
@@ -247,7 +250,7 @@ func (c *checker) namevar(a *Attribute, t *puppettype.Type, subject, path string
 	switch {
 	case t.Lower().Secret:
 		c.errorf(path, "%s is a namevar: names are shown, so it can't be sensitive", subject)
-	case !namevarType.Assignable(t):
+	case !namevarType().Assignable(t):
 		c.errorf(path+".type", "%s is a namevar: it must be text or a whole number, not %s", subject, shorten(t.String()))
 	}
 }

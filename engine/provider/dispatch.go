@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
@@ -93,7 +94,7 @@ func (d *dispatcher) check() error {
 	case by.typ.Kind() != puppettype.KindEnum || !slices.Equal(by.typ.Words(), slices.Sorted(maps.Keys(d.by.To))):
 		errorf("%s must be an Enum of the keys of to, not %s", d.by.Attribute, by.typ)
 	}
-	if o := d.byName[d.by.Options]; d.by.Options != "" && (o == nil || o.Role != Parameter || !optionsType.Assignable(o.typ)) {
+	if o := d.byName[d.by.Options]; d.by.Options != "" && (o == nil || o.Role != Parameter || !optionsType().Assignable(o.typ)) {
 		errorf("options must name an attribute that is a parameter and a Hash[String, Any], or an Optional of that, not %q", d.by.Options)
 	}
 	if a := d.hush(); a != "" {
@@ -109,7 +110,7 @@ func (d *dispatcher) check() error {
 	return errors.Join(errs...)
 }
 
-var optionsType = puppettype.MustParse("Optional[Hash[String, Any]]")
+var optionsType = sync.OnceValue(func() *puppettype.Type { return puppettype.MustParse("Optional[Hash[String, Any]]") })
 
 // hush returns an attribute of one of the kinds that is sensitive, and that the options
 // can give although they can't hold a secret; empty if there is none.

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/engine/schema/wire"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 //go:embed sdk/*.ts
@@ -38,7 +40,7 @@ func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
 		all[e.Name()] = string(text)
 	}
 	p := pack{docs: docs, taken: map[string]bool{}}
-	for _, word := range exported.FindAllStringSubmatch(all["core.ts"], -1) {
+	for _, word := range exported().FindAllStringSubmatch(all["core.ts"], -1) {
 		p.taken[word[1]] = true
 	}
 	p.b.WriteString("import { NamedResource } from \"./core.ts\";\nimport type { Common, Input, Output, Ref, Type } from \"./core.ts\";\n\nexport * from \"./core.ts\";\n")
@@ -56,7 +58,9 @@ func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
 }
 
 // exported finds the names that a source exports.
-var exported = regexp.MustCompile(`(?m)^export (?:abstract )?(?:class|function|const|interface|type) (\w+)`)
+var exported = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^export (?:abstract )?(?:class|function|const|interface|type) (\w+)`)
+})
 
 // pack writes the classes of kinds.
 type pack struct {
@@ -163,7 +167,7 @@ func (p *pack) field(begin string, f *schema.Field, wrap string) {
 	p.b.WriteString(begin + key + end)
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
 // doc writes a comment of TSDoc.
 func (p *pack) doc(indent, text string) {

