@@ -21,7 +21,7 @@ type Event struct {
 	Pause     Pause                // EventPaused, EventResumed
 	Resource  string               // EventHeld, EventReleased: kind[name]
 	Held      *Held                // EventHeld: by which safety limit, and why
-	Resources []string             // EventLingers: kind[name] of each, sorted
+	Resources []string             // EventStopping: kind[name] of each, sorted
 	Graph     func() *engine.Graph // EventLoaded: see Observer.Loaded
 	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
 	Warnings  schema.Diagnostics   // EventWarned
@@ -44,13 +44,13 @@ const (
 	EventResumed                        // an operator's pause has ended
 	EventHeld                           // a safety limit holds a resource
 	EventReleased                       // a safety limit no longer holds a resource
-	EventLingers                        // Run has been told to end for a second, and waits for methods of Resources
+	EventStopping                       // Run has been told to end for a second, and waits for methods of Resources
 	EventMissed                         // the reader was too slow: the events that are missing here were left out
 )
 
 var eventWords = [...]string{
 	"", "swapped", "loaded", "refused", "warned", "ran", "converged", "stirred",
-	"paused", "resumed", "held", "released", "lingers", "missed",
+	"paused", "resumed", "held", "released", "stopping", "missed",
 }
 
 // String returns the kind in one word, such as "swapped".
@@ -109,7 +109,7 @@ type Observer struct {
 	Swapped   func(Swap)
 	Ran       func(Run)
 	Converged func(bool, Counts)
-	Lingers   func(resources []string)
+	Stopping  func(resources []string)
 	Paused    func(Pause, bool)
 	Held      func(resource string, h *Held)
 	// Loaded: a graph, or a part of one, has taken effect. The function returns the graph that is in effect then, at the cost of the
@@ -143,7 +143,7 @@ func (o *Observer) wants() (s stream.Kinds) {
 		{o.Swapped != nil, stream.Of(EventSwapped)},
 		{o.Ran != nil, stream.Of(EventRan)},
 		{o.Converged != nil, stream.Of(EventConverged, EventStirred)},
-		{o.Lingers != nil, stream.Of(EventLingers)},
+		{o.Stopping != nil, stream.Of(EventStopping)},
 		{o.Paused != nil, stream.Of(EventPaused, EventResumed)},
 		{o.Held != nil, stream.Of(EventHeld, EventReleased)},
 		{o.Loaded != nil, stream.Of(EventLoaded)},
@@ -166,8 +166,8 @@ func (o *Observer) tell(e *Event) {
 		o.Ran(e.Run)
 	case EventConverged, EventStirred:
 		o.Converged(e.Kind == EventConverged, e.Counts)
-	case EventLingers:
-		o.Lingers(e.Resources)
+	case EventStopping:
+		o.Stopping(e.Resources)
 	case EventPaused, EventResumed:
 		o.Paused(e.Pause, e.Kind == EventPaused)
 	case EventHeld, EventReleased:
@@ -222,7 +222,7 @@ func (o Observer) With(next Observer) Observer {
 		Swapped:   both(o.Swapped, next.Swapped),
 		Ran:       both(o.Ran, next.Ran),
 		Converged: both2(o.Converged, next.Converged),
-		Lingers:   both(o.Lingers, next.Lingers),
+		Stopping:  both(o.Stopping, next.Stopping),
 		Paused:    both2(o.Paused, next.Paused),
 		Held:      both2(o.Held, next.Held),
 		Loaded:    both(o.Loaded, next.Loaded),

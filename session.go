@@ -175,7 +175,7 @@ func (s *session) listener() reactor.Listener {
 		Swapped:   s.swapped,
 		Ran:       func(r Run) { to.tell(Event{Kind: EventRan, Run: r}) },
 		Converged: s.converged,
-		Lingers:   func(list []string) { to.tell(Event{Kind: EventLingers, Resources: list}) },
+		Stopping:  func(list []string) { to.tell(Event{Kind: EventStopping, Resources: list}) },
 		Paused:    func(p Pause, on bool) { to.tell(Event{Kind: either(on, EventPaused, EventResumed), Pause: p}) },
 		Held: func(id string, h *Held) {
 			to.tell(Event{Kind: either(h != nil, EventHeld, EventReleased), Resource: id, Held: h})

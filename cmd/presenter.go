@@ -42,7 +42,7 @@ type presenter struct {
 
 // observer connects the presenter with the engine. Its functions run one at a time.
 func (p *presenter) observer() mgmt.Observer {
-	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Lingers: p.lingers, Refused: p.refused, Warned: p.warned, Paused: p.paused}
+	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Stopping: p.stopping, Refused: p.refused, Warned: p.warned, Paused: p.paused}
 }
 
 // say writes one thing that happened: lines for people, or a record with a
@@ -335,8 +335,8 @@ func named(resources []string) string {
 	return visible(names)
 }
 
-// lingers says for whom the end waits.
-func (p *presenter) lingers(resources []string) {
+// stopping says for whom the end waits.
+func (p *presenter) stopping(resources []string) {
 	text := "still waiting for " + named(resources) + "; once more to stop waiting"
 	p.say(slog.LevelWarn, one(text), "still waiting", slog.Any("resources", resources))
 }

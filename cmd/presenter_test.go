@@ -82,8 +82,8 @@ func TestWhatIsShown(t *testing.T) {
 			p.converged(true, counts(engine.StateBlocked, 2))
 		}, "INFO converged: 3 ok (1h0m0s after the start)\nWARN converged: 1 failed (1h0m0s after the start)\nWARN converged: 2 blocked (1h0m0s after the start)\n"},
 		{"slow end", func(p *presenter) {
-			p.lingers([]string{"exec[a]"})
-			p.lingers([]string{"a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"})
+			p.stopping([]string{"exec[a]"})
+			p.stopping([]string{"a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"})
 		}, "WARN still waiting for exec[a]; once more to stop waiting\n" +
 			"WARN still waiting for a[1], a[2], a[3], a[4], a[5] and 2 others; once more to stop waiting\n"},
 		{"end", func(p *presenter) {

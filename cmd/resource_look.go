@@ -145,7 +145,7 @@ func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target
 	if f.noop {
 		o.Noop = mgmt.NoopAll
 	}
-	o.Observer = mgmt.Observer{Ran: p.ran, Warned: p.warned, Lingers: p.lingers}
+	o.Observer = mgmt.Observer{Ran: p.ran, Warned: p.warned, Stopping: p.stopping}
 	e, err := mgmt.New(o)
 	if err != nil {
 		return mgmt.Outcome{}, err

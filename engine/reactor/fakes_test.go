@@ -290,7 +290,7 @@ func (s *memStore) size() int {
 
 // rig runs a reactor for a test.
 type rig struct {
-	lingers atomic.Pointer[[]string] // of the end of Run
+	stopping atomic.Pointer[[]string] // of the end of Run
 
 	t     testing.TB
 	r     *reactor.Reactor
@@ -317,7 +317,7 @@ func newRig(t testing.TB, o reactor.Options) *rig {
 		o.StateDir = t.TempDir()
 	}
 	o.Listener = reactor.Listener{
-		Lingers: func(who []string) { rg.lingers.Store(&who) },
+		Stopping: func(who []string) { rg.stopping.Store(&who) },
 		Ran: func(r reactor.Run) {
 			rg.mu.Lock()
 			defer rg.mu.Unlock()

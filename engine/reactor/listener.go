@@ -23,9 +23,9 @@ type Listener struct {
 	Paused func(Pause, bool)
 	// Held: a brake holds this resource, or with nil no longer does.
 	Held func(resource string, h *Held)
-	// Lingers is called once when the context of Run has ended a second ago and
+	// Stopping is called once when the context of Run has ended a second ago and
 	// Run still waits for methods of these resources, which are sorted.
-	Lingers func(resources []string)
+	Stopping func(resources []string)
 	// Behind is asked before each turn of the loop. While the channel that it returns is open, the
 	// loop takes no news of vertices, rings no alarm and only answers calls: so a listener that
 	// queues events can bound its queue. A nil channel is for none. At the end of Run it is not

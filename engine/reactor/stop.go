@@ -24,8 +24,8 @@ func (r *Reactor) Abandon() { r.quitOnce.Do(func() { close(r.quit) }) }
 // still take.
 const abandonGrace = time.Second
 
-// lingerAfter is how long Run waits at its end before it says for whom.
-const lingerAfter = time.Second
+// stoppingAfter is how long Run waits at its end before it says for whom.
+const stoppingAfter = time.Second
 
 // stop waits until everything that runs has ended, and cleans up. After Abandon it cleans up
 // everything that the remaining runs do not use.
@@ -33,7 +33,7 @@ func (e *ending) stop() error {
 	for _, v := range e.l.byIndex {
 		e.l.cut(v)
 	}
-	late := engine.NewTimer(e.l.r.opt.Clock, lingerAfter)
+	late := engine.NewTimer(e.l.r.opt.Clock, stoppingAfter)
 	defer late.Stop()
 	ended := e.drain(late.C)
 	locked := e.lockForGood(late.C)
@@ -67,7 +67,7 @@ func (e *ending) drain(late <-chan time.Time) bool {
 		case f := <-e.l.r.questions:
 			f()
 		case <-late:
-			e.linger()
+			e.tellStopping()
 		case <-e.l.r.quit:
 			return false
 		}
@@ -88,7 +88,7 @@ func (e *ending) lockForGood(late <-chan time.Time) bool {
 		case e.l.r.swapping <- struct{}{}:
 			return true
 		case <-late:
-			e.linger()
+			e.tellStopping()
 		case <-e.l.r.quit:
 			return false
 		}
@@ -111,7 +111,7 @@ func (e *ending) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
 		case <-c:
 			return true
 		case <-late:
-			e.linger()
+			e.tellStopping()
 		case <-e.l.r.quit:
 			quit = true
 		}
@@ -139,9 +139,9 @@ func (e *ending) abandoned() error {
 	return &engine.AbandonedError{Resources: e.unfinished(), Methods: e.l.r.calls.methods(), Cut: e.l.r.costly.losses()}
 }
 
-// linger tells for whom Run waits at its end.
-func (e *ending) linger() {
-	if f := e.l.r.opt.Listener.Lingers; f != nil {
+// tellStopping tells for whom Run waits at its end.
+func (e *ending) tellStopping() {
+	if f := e.l.r.opt.Listener.Stopping; f != nil {
 		if list := e.unfinished(); len(list) > 0 {
 			f(list)
 		}

@@ -19,7 +19,7 @@ func (rg *rig) abandon() []string {
 	rg.t.Helper()
 	rg.stop()
 	time.Sleep(time.Second - time.Nanosecond)
-	if who := rg.lingers.Load(); who != nil {
+	if who := rg.stopping.Load(); who != nil {
 		rg.t.Errorf("named %v too soon", *who)
 	}
 	time.Sleep(time.Nanosecond)
@@ -36,7 +36,7 @@ func (rg *rig) abandon() []string {
 		if !ok {
 			rg.t.Fatalf("Run returned %v", err)
 		}
-		if who := rg.lingers.Load(); who == nil || !slices.Equal(*who, ab.Resources) {
+		if who := rg.stopping.Load(); who == nil || !slices.Equal(*who, ab.Resources) {
 			rg.t.Errorf("before Abandon it named %v, then %v", who, ab.Resources)
 		}
 		return ab.Resources
