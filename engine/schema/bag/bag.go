@@ -124,16 +124,30 @@ func (c *checker) value(t *schema.Type, v any, path string) {
 			return
 		}
 	default:
-		if n, ok := number(v); ok && t.Kind == schema.KindFloat {
-			if t.FloatMin != nil && n < *t.FloatMin || t.FloatMax != nil && n > *t.FloatMax {
-				c.add(Range, path, "it must be %s", t)
-			}
+		if n, ok := number(v); ok && c.numeric(t, n, path) {
 			return
 		}
 	}
 	if t.Kind != schema.KindAny {
 		c.add(Type, path, "it must be %s", t)
 	}
+}
+
+// numeric judges a number, and reports whether the type takes any. A fraction is no whole number.
+func (c *checker) numeric(t *schema.Type, n float64, path string) bool {
+	var out bool
+	switch {
+	case t.Kind == schema.KindFloat:
+		out = t.FloatMin != nil && n < *t.FloatMin || t.FloatMax != nil && n > *t.FloatMax
+	case t.Kind == schema.KindInt && n == math.Trunc(n):
+		out = t.Min != nil && n < float64(*t.Min) || t.Max != nil && n > float64(*t.Max)
+	default:
+		return false
+	}
+	if out {
+		c.add(Range, path, "it must be %s", t)
+	}
+	return true
 }
 
 // number returns a number of JSON.
@@ -237,7 +251,7 @@ type Change struct {
 // type does not have, count nothing.
 func Compare(t *schema.Type, old, wanted map[string]any) Change {
 	c := Change{Action: "none"}
-	for _, f := range t.Fields {
+	for _, f := range t.Resolved().Fields {
 		if f.Role == schema.RoleReadOnly || schema.Equal(old[f.Key], wanted[f.Key]) {
 			continue
 		}
