@@ -44,11 +44,12 @@ func ParseBudget(s string) (Budget, error) {
 	return b, nil
 }
 
-// String writes the budget as ParseBudget reads it.
+// String writes the budget as ParseBudget reads it. 15 digits are as many as a share keeps: with
+// more of them 7% would be 7.000000000000001%, since the share is the quotient.
 func (b Budget) String() string {
 	switch {
 	case b.Share > 0:
-		return strconv.FormatFloat(b.Share*100, 'g', -1, 64) + "%/" + short(b.Within)
+		return strconv.FormatFloat(b.Share*100, 'g', 15, 64) + "%/" + short(b.Within)
 	case b.Most > 0:
 		return strconv.Itoa(b.Most) + "/" + short(b.Within)
 	default:
