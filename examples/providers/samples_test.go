@@ -103,6 +103,13 @@ func (s *sample) check(t *testing.T, source string) []plugintest.Finding {
 // plugin loads a descriptor of the sample, and makes a host for its process.
 func (s *sample) plugin(t *testing.T, st started) (*plugin.Plugin, *host.Host) {
 	t.Helper()
+	set, h := s.load(t, st)
+	return set.Plugins()[0], h
+}
+
+// load does the work of plugin, and returns the whole set.
+func (s *sample) load(t *testing.T, st started) (*plugin.Set, *host.Host) {
+	t.Helper()
 	at, err := filepath.Abs(s.schema)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +140,7 @@ func (s *sample) plugin(t *testing.T, st started) (*plugin.Plugin, *host.Host) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
-	return set.Plugins()[0], h
+	return set, h
 }
 
 // copyOf returns the path of a file like one of this folder, in a tree of its own, with another text. The SDKs are there too.
