@@ -1,5 +1,5 @@
 // Package generate writes a compiled package of definitions in other languages: TypeScript, Go
-// stubs, the schema file of a provider, JSON Schema and Markdown. Targets lists them; another language is one more
+// stubs, the schema file of a provider, JSON Schema, Markdown, protobuf and types for Python. Targets lists them; another language is one more
 // line in that list.
 //
 // # Laws

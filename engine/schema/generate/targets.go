@@ -35,6 +35,8 @@ var Targets = []Target{
 	{"schema", "the schema file of a provider in any language", schemaFile},
 	{"json-schema", "JSON Schema of each resource", jsonSchemas},
 	{"markdown", "a page of each module", markdown},
+	{"protobuf", "messages of all resources for programs in other languages", protobuf},
+	{"python", "types of the properties for providers in Python", python},
 }
 
 // Find returns the target of a name.

@@ -1,0 +1,161 @@
+package generate
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/idl"
+)
+
+// python writes stubs of types for checkers such as mypy: a provider in Python reads and writes the properties of its
+// resources as dicts, and these have the types of them. Each file of definitions has one file, and a module has an
+// __init__.pyi that makes it a package. References are texts, as they are on the wire.
+func python(p *idl.Package, _ Options) (Files, error) {
+	out := Files{}
+	for _, m := range p.Modules {
+		out[path.Join(m.Dir, "__init__.pyi")] = []byte(header("# ", m.Dir))
+		for _, f := range m.Files {
+			w := pyStub{f: f}
+			out[swap(f.Path, ".pyi")] = []byte(w.file())
+		}
+	}
+	return out, nil
+}
+
+// pyStub writes one file.
+type pyStub struct {
+	f *idl.File
+	b strings.Builder
+}
+
+// file writes the imports and all declarations in the order of the source. Names of other modules have their module
+// before them, so no name clashes.
+func (w *pyStub) file() string {
+	w.b.WriteString(header("# ", w.f.Path) + "from typing import Any, Final, Literal, NotRequired, Required, TypedDict\n")
+	from := map[string]bool{}
+	for d := range uses(w.f) {
+		if d.File != w.f && d.Kind != idl.DeclResource {
+			from[w.importOf(d)] = true
+		}
+	}
+	for _, line := range slices.Sorted(maps.Keys(from)) {
+		w.b.WriteString(line + "\n")
+	}
+	for _, d := range w.f.Decls {
+		w.b.WriteString("\n")
+		switch d.Kind {
+		case idl.DeclEnum:
+			var words []string
+			for _, v := range d.Values {
+				words = append(words, quote(v.Value))
+			}
+			w.comment(d.Doc)
+			fmt.Fprintf(&w.b, "%s = Literal[%s]\n", pyName(d.Name), strings.Join(words, ", "))
+		case idl.DeclConst:
+			w.comment(d.Doc)
+			fmt.Fprintf(&w.b, "%s: Final = %s\n", pyName(d.Name), pyValue(d.Value))
+		default:
+			w.dict(d)
+		}
+	}
+	return w.b.String()
+}
+
+// alias is the name of the module of a file, as this one imports it.
+func alias(f *idl.File) string { return "_" + idl.Flat(swap(f.Path, "")) }
+
+// importOf is the import of the file of a declaration, relative to this one.
+func (w *pyStub) importOf(d *idl.Decl) string {
+	dots := "."
+	if w.f.Module.Dir != "." {
+		dots += strings.Repeat(".", strings.Count(w.f.Module.Dir, "/")+1)
+	}
+	dir, base := path.Split(swap(d.File.Path, ""))
+	return fmt.Sprintf("from %s%s import %s as %s", dots, strings.ReplaceAll(strings.Trim(dir, "/"), "/", "."), base, alias(d.File))
+}
+
+// dict writes a struct or a resource. A dict in the form of a call takes keys that are no names of Python.
+func (w *pyStub) dict(d *idl.Decl) {
+	w.comment(d.Doc)
+	name := pyName(d.Name)
+	fmt.Fprintf(&w.b, "%s = TypedDict(\"%s\", {\n", name, name)
+	if d.Named {
+		w.b.WriteString("    \"name\": Required[str],\n")
+	}
+	for _, f := range d.Fields {
+		word := "Required"
+		if !f.Required() {
+			word = "NotRequired"
+		}
+		for line := range strings.SplitSeq(strings.TrimSpace(f.Doc), "\n") {
+			if line != "" {
+				fmt.Fprintf(&w.b, "    # %s\n", strings.TrimSpace(line))
+			}
+		}
+		fmt.Fprintf(&w.b, "    %s: %s[%s],\n", quote(f.Key), word, w.shape(f.Shape))
+	}
+	w.b.WriteString("})\n")
+	if d.Token != "" {
+		fmt.Fprintf(&w.b, "%s_TOKEN: Final = %s\n", name, quote(d.Token))
+	}
+}
+
+// shape writes a type. Names of declarations are in quotes, since they may come later.
+func (w *pyStub) shape(s *idl.Shape) string {
+	switch t := s.Type; {
+	case t.Kind == schema.KindRef:
+		return "str"
+	case s.Decl != nil && s.Decl.File == w.f:
+		return `"` + pyName(s.Decl.Name) + `"`
+	case s.Decl != nil:
+		return `"` + alias(s.Decl.File) + "." + pyName(s.Decl.Name) + `"`
+	case t.Kind == schema.KindList:
+		return "list[" + w.shape(s.Elem) + "]"
+	case t.Kind == schema.KindMap:
+		return "dict[str, " + w.shape(s.Elem) + "]"
+	case t.Kind == schema.KindBool:
+		return "bool"
+	case t.Kind == schema.KindFloat, t.Kind == schema.KindInt:
+		return "float"
+	case t.Kind == schema.KindAny:
+		return "Any"
+	}
+	return "str"
+}
+
+// comment writes a text for people.
+func (w *pyStub) comment(text string) {
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line != "" {
+			w.b.WriteString("# " + strings.TrimSpace(line) + "\n")
+		}
+	}
+}
+
+// pyValue writes a constant. Texts and numbers are written as in JSON.
+func pyValue(v any) string {
+	switch v {
+	case true:
+		return "True"
+	case false:
+		return "False"
+	}
+	return quote(v)
+}
+
+// pyWords are the words of Python that can name nothing.
+var pyWords = regexp.MustCompile(`^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|` +
+	`import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|Any|Final|Literal|NotRequired|Required|TypedDict)$`)
+
+// pyName is a name in Python. A word of the language gets another spelling.
+func pyName(name string) string {
+	if pyWords.MatchString(name) {
+		return name + "_"
+	}
+	return name
+}
