@@ -26,7 +26,7 @@ func sealed(t *testing.T) (string, map[string]string) {
 	p := boltfile.Place{Path: t.TempDir() + "/file", MaxSize: maxSize}
 	err := p.Create(func(f *boltfile.File) error {
 		return f.Update(func(tx *bbolt.Tx) (bool, error) {
-			for table, n := range map[string]int{"large": 300, "small": 5, "empty": 0} {
+			for table, n := range map[string]int{"large": 120, "small": 5, "empty": 0} {
 				b, err := tx.CreateBucketIfNotExists([]byte(table))
 				for i := 0; i < n && err == nil; i++ {
 					key, value := fmt.Sprintf("key %05d", i), strings.Repeat(fmt.Sprint(i, table), 10)
@@ -112,7 +112,7 @@ func TestNoDamagePasses(t *testing.T) {
 		pages++ // a page in use begins with its number; the file has more for later
 	}
 	sound = sound[:pages*pageSize]
-	found, all := 0, slices.Concat(flips(pages), blows(pages, 500))
+	found, all := 0, slices.Concat(flips(pages), blows(pages, 200))
 	for _, d := range all {
 		text := bytes.Clone(sound)
 		did := d(text)
