@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
@@ -39,6 +40,7 @@ type input struct {
 	puppet   puppet.Options
 	vars     []string // NAME=VALUE
 	varFiles []string
+	identity string // the file of an identity of age; empty for none
 }
 
 // resourceCount is the value of --max-resources; 0 for the default.
@@ -95,6 +97,8 @@ func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "var", varList.Lookup("var").Value)
 	bind(cmd, "vars", &i.varFiles)
 	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
+	bind(cmd, "identity", place{&i.identity})
+	_ = cmd.MarkFlagFilename("identity")
 	bind(cmd, "ts", source{place{&i.ts}, "a graph is made by one program; that can import the other"})
 	_ = cmd.MarkFlagFilename("ts", "ts")
 	bind(cmd, "ts_check", &i.check)
@@ -192,6 +196,18 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	o = i.limits(a)
 	o.Source = a.source()
 	o.VarFiles = i.varFiles
+	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
+	if i.identity != "" {
+		// It is read at the first secret, and again after a failure: the key may come later than the daemon.
+		identity := keepGood(func() (seal.Identity, error) { return seal.Load(i.identity) })
+		o.Unseal = func(text string) (string, error) {
+			id, err := identity()
+			if err != nil {
+				return "", err
+			}
+			return id.Unseal(text)
+		}
+	}
 	// Of two settings of one variable the later one wins, so flags come after the environment.
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {

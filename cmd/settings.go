@@ -65,6 +65,8 @@ var settings = &config.Table{
 		{Key: "var", Live: true, Type: listType, Example: "[domain=example.org]", Doc: "set a variable of the graph: `NAME=VALUE`; may be repeated"},
 		{Key: "vars", Live: true, Type: listType, Path: true, Example: "[/etc/mgmt/vars.yaml]", Doc: "set variables of the graph: YAML `files`, each a map from names to values; --var counts after them"},
 
+		{Key: "identity", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/age.key", Doc: "a `file` with an identity of age, which decrypts the secrets of the graph; its owner alone may read it"},
+
 		{Key: "types", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/types", Doc: "a `folder` of types that are written as data: they are kinds too"},
 		{Key: "models", Type: textType, Path: true, Example: "/etc/mgmt/models", Doc: "a `folder` of models that are written as data: they are tables of the store"},
 		{Key: "plugins", Live: true, Type: textType, Path: true, Example: "/etc/mgmt/plugins", Doc: "a `folder` of descriptors of providers: the types of these programs are kinds too"},

@@ -199,6 +199,7 @@ func (r *run) start(ctx context.Context, host *simulate.Host) error {
 	o := r.opts.YAML
 	o.Facts, o.Vars, o.VarFiles = nil, r.test.settings(), nil
 	o.Branch = r.cover.branch
+	o.Secret = func(name string) (string, bool) { text, ok := r.test.Secrets[name]; return text, ok }
 	r.engine = e
 	return e.Start(ctx, yaml.New(r.graph, o))
 }

@@ -132,6 +132,25 @@ func Open(path string) (Identity, error) {
 	return i, write(path, i.id.String()+"\n")
 }
 
+// Load reads the identity of a file, which may be one of age-keygen with its comments. Its owner alone may read the file, and a missing one is an
+// error.
+func Load(path string) (Identity, error) {
+	text, err := read(path)
+	if err != nil {
+		return Identity{}, err
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if id, err := age.ParseX25519Identity(line); err == nil {
+			return Identity{id}, nil
+		}
+		break
+	}
+	return Identity{}, fmt.Errorf("%s has no identity of age, which begins with AGE-SECRET-KEY-1", path)
+}
+
 func read(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -44,6 +44,13 @@ type Options struct {
 	// Parse reads one document of YAML.
 	Parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)
 
+	// Unseal decrypts the value of a secret; nil without an identity. Its error has no part of the clear text.
+	Unseal func(text string) (string, error)
+	// Credentials is the folder with the credentials of systemd; empty for none.
+	Credentials string
+	// Secret, when not nil, has all secrets, and no source is asked. A test of a graph gives it.
+	Secret func(name string) (string, bool)
+
 	// Branch is told of each outcome of a condition, with its place; nil for none.
 	Branch func(at schema.Pos, taken bool)
 }
@@ -57,6 +64,10 @@ type Graph struct {
 	layers   []layer
 	merge    map[string]string
 	defaults map[string]*schema.Node // by kind
+
+	vaults  []vault // the sources of secrets, in the order in which they are asked
+	allowed bool    // a secret may stand in the text in hand
+	touched bool    // the value in hand has read a secret
 
 	scope    *expr.Scope // of the graph, once it is known
 	names    map[string]any
@@ -87,7 +98,7 @@ type said struct {
 }
 
 // Keys are the keys at the top of a document that Graph reads, and the frontend does not see.
-var Keys = []string{"vars", "data", "defaults"}
+var Keys = []string{"vars", "data", "defaults", "secrets"}
 
 // Needs reports whether a document has anything to compute.
 func Needs(root *schema.Node) bool {
@@ -119,6 +130,8 @@ func (g *Graph) Enter(d *Document) {
 			g.declareData(d, p.Value)
 		case "defaults":
 			g.declareDefaults(p.Value)
+		case "secrets":
+			g.declareSecrets(d, p.Value)
 		}
 	}
 }

@@ -157,6 +157,9 @@ func (f *frame) value(n *schema.Node, t *text) (v any, wrong *schema.Node) {
 			return nil, wrong
 		}
 		s, err := expr.AsText(v)
+		if err != nil && f.g.touched {
+			err = errors.New(hiddenFault)
+		}
 		if err != nil {
 			return nil, f.g.fault(n, p.at, p.src, expr.Fault{Message: err.Error(), At: leading(p.src)})
 		}
@@ -178,7 +181,10 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 		return v, nil
 	}
 	fault, ok := errors.AsType[*expr.Fault](err)
-	if !ok {
+	switch {
+	case f.g.touched:
+		fault = &expr.Fault{Message: hiddenFault}
+	case !ok:
 		fault = &expr.Fault{Message: err.Error()}
 	}
 	if fault.At == 0 {
@@ -214,20 +220,35 @@ func (f *frame) node(n *schema.Node) (*schema.Node, bool) {
 		if t == nil {
 			return n, true
 		}
-		v, wrong := f.value(n, t)
-		if wrong != nil {
-			return wrong, true
-		}
-		if _, absent := v.(expr.Absent); absent {
-			return nil, false
-		}
-		return nodeOf(v, t.at), true
+		return f.scalar(n, t)
 	case schema.NodeList:
 		return f.list(n)
 	case schema.NodeMap:
 		return f.mapping(n)
 	}
 	return n, true
+}
+
+// scalar is node for a text with expressions. A value that was made from a secret hides its texts.
+func (f *frame) scalar(n *schema.Node, t *text) (*schema.Node, bool) {
+	outer := f.g.touched
+	f.g.touched = false
+	defer func() { f.g.touched = f.g.touched || outer }()
+	v, wrong := f.value(n, t)
+	if wrong != nil {
+		return wrong, true
+	}
+	if _, absent := v.(expr.Absent); absent {
+		return nil, false
+	}
+	if !f.g.touched {
+		return nodeOf(v, t.at), true
+	}
+	hidden, err := tainted(v, t.at)
+	if err != nil {
+		return f.g.fault(n, 0, "", expr.Fault{Message: err.Error()}), true
+	}
+	return hidden, true
 }
 
 // list computes the items. The list is copied where an item differs.

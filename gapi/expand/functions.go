@@ -24,6 +24,7 @@ func (g *Graph) functions() []expr.Function {
 	// What has no bound by its arguments, such as a file, is bounded by Options.Read.
 	list := []expr.Function{
 		{Name: "read", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.readFile},
+		{Name: "secret", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.secret},
 		{Name: "json", Params: []expr.Type{{}}, Result: expr.Text, Do: toJSON},
 		{Name: "fromJSON", Params: []expr.Type{expr.Text}, Do: fromJSON},
 		{Name: "base64", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: onText(base64.StdEncoding.EncodeToString)},

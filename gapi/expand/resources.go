@@ -170,13 +170,11 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 // item returns a resource with its values computed, without the keys of loops. It is copied only where something differs.
 func (f *frame) item(n *schema.Node) *schema.Node {
 	if n.Get(whenKey) == nil && n.Get(forEachKey) == nil {
-		out, _ := f.node(n)
-		return out
+		return f.parameters(n)
 	}
 	bare := *n
 	bare.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(p schema.Pair) bool { return p.Key == whenKey || p.Key == forEachKey })
-	out, _ := f.node(&bare)
-	return out
+	return f.parameters(&bare)
 }
 
 // turnOf is one turn of a loop.

@@ -49,6 +49,12 @@ type Options struct {
 	Vars     []expand.Setting
 	VarFiles []string
 
+	// Unseal decrypts a value of a file of secrets; nil without an identity. Credentials is the folder of the credentials of systemd. Secret,
+	// when not nil, has all secrets instead. See expand.Options.
+	Unseal      func(text string) (string, error)
+	Credentials string
+	Secret      func(name string) (string, bool)
+
 	// Branch is told of each outcome of a condition, with its place; nil for none. A test of a graph counts them.
 	Branch func(at schema.Pos, taken bool)
 }

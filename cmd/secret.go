@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// newSecret makes the verb secret. Its verbs write no file, so that nothing decrypted ever stands on a disk.
+func newSecret(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "secret",
+		Short: "Encrypt and decrypt the secrets of graphs",
+		Long: `Secret is for files of secrets (docs/secrets.md). Their keys are readable, and their
+values are encrypted with age. Its verbs read standard input and write standard output.`,
+	}
+	cmd.AddCommand(newSecretEncrypt(a), newSecretDecrypt(a), newSecretList(a))
+	return cmd
+}
+
+// newSecretEncrypt makes the verb secret encrypt.
+// It prints one value and leaves the file to its author: comments and the order of keys stay, and two people who
+// add values merge their changes as those of any text.
+// The value is no argument, since every user can read argument lists.
+func newSecretEncrypt(a *app) *cobra.Command {
+	var to []string
+	cmd := &cobra.Command{
+		Use:   "encrypt --to RECIPIENT...",
+		Short: "Encrypt a value for a file of secrets",
+		Long: `Encrypt reads a value from standard input and writes it as it stands in a file of secrets. A
+final end of line is no part of the value. age-keygen makes an identity and says its
+recipient. Name the recipient of each machine and each person who has to read the value.`,
+		Example: `  printf hunter2 | mgmt secret encrypt --to age1...`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if len(to) == 0 {
+				return errors.New("nobody could read the value: name a recipient with --to age1...")
+			}
+			clear, err := io.ReadAll(io.LimitReader(a.in, maxSecret+1))
+			if err != nil {
+				return err
+			}
+			if len(clear) == 0 { // a pipe whose first program has failed
+				return errors.New("there is no value on standard input")
+			}
+			if len(clear) > maxSecret {
+				return fmt.Errorf("a secret has at most %d bytes", maxSecret)
+			}
+			text, err := seal.Seal(to, strings.TrimSuffix(string(clear), "\n"))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, text)
+			return err
+		},
+	}
+	cmd.Flags().StringArrayVar(&to, "to", nil, "a `recipient` of age, such as age1...; may be repeated")
+	return cmd
+}
+
+// maxSecret is how many bytes a secret may have that a verb encrypts: a key with its chain of certificates is far smaller.
+const maxSecret = 1 << 20
+
+// newSecretDecrypt makes the verb secret decrypt.
+// It shows one value and never the whole file: whoever looks a password up does not need the others on the
+// screen. A value that is not encrypted is shown as it is.
+func newSecretDecrypt(a *app) *cobra.Command {
+	var identity string
+	cmd := &cobra.Command{
+		Use:   "decrypt FILE KEY",
+		Short: "Write the value of a secret to standard output",
+		Long: `Decrypt writes the value of one secret. The key of a value in a map has the keys on the way to it,
+with a slash between them: db/password.`,
+		Example: `  mgmt secret decrypt secrets.yaml db/password --identity ~/age.key`,
+		Args:    cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			root, err := a.secretFile(args[0])
+			if err != nil {
+				return err
+			}
+			n := root
+			for key := range strings.SplitSeq(args[1], "/") {
+				n = n.Get(key)
+			}
+			if n == nil || n.Kind != schema.NodeString {
+				return fmt.Errorf("%s has no secret %q; mgmt secret list shows its keys", args[0], args[1])
+			}
+			id, err := seal.Load(identity)
+			if err != nil {
+				return err
+			}
+			clear, err := id.Unseal(n.Text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", n.Pos, err)
+			}
+			_, err = fmt.Fprintln(a.out, clear)
+			return err
+		},
+	}
+	bind(cmd, "identity", place{&identity})
+	return cmd
+}
+
+// newSecretList makes the verb secret list. It needs no identity.
+// Its exit code is for a hook of git, which keeps a value in the clear from being shared.
+func newSecretList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list FILE",
+		Short: "Show the keys of a file of secrets",
+		Long: `List shows the keys of a file of secrets, and names the values that are not encrypted. It ends with
+code 4 if there is such a value.`,
+		Example: `  mgmt secret list secrets.yaml`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			root, err := a.secretFile(args[0])
+			if err != nil {
+				return err
+			}
+			if a.listSecrets(root, "") {
+				return nil
+			}
+			return withCode(exitFailed, nil)
+		},
+	}
+}
+
+// listSecrets writes the keys below a node, and reports whether all values are encrypted.
+// It goes on after a value in the clear, so that all of them are named at once. No value is shown,
+// encrypted or not.
+func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
+	if n.Kind != schema.NodeMap {
+		all = n.Kind == schema.NodeString && seal.Is(n.Text)
+		note := ""
+		if !all {
+			note = "  is not encrypted"
+		}
+		fmt.Fprintln(a.out, visible(key)+note)
+		return all
+	}
+	all = true
+	for _, p := range n.Pairs {
+		below := p.Key
+		if key != "" {
+			below = key + "/" + p.Key
+		}
+		all = a.listSecrets(p.Value, below) && all
+	}
+	return all
+}
+
+// secretFile reads a file of secrets. Its findings are shown.
+// An empty file, and a file that is a list, are errors: with such a file the graph would say
+// no more than that a secret is missing.
+func (a *app) secretFile(path string) (*schema.Node, error) {
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	n, ds := yaml.Document(path, src)
+	if ds.Err() != nil {
+		printDiagnostics(a.err, a.program(), ds)
+		return nil, withCode(exitUsage, errors.New(ds.Summary()))
+	}
+	if n == nil || n.Kind != schema.NodeMap {
+		return nil, fmt.Errorf("%s is no file of secrets, which is a map from keys to encrypted values", path)
+	}
+	return n, nil
+}

@@ -1,0 +1,255 @@
+package expand
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// # How a secret stays one
+//
+// The function secret is the only way from a source into an expression. It sets Graph.touched when it is called, so the value in
+// hand is known for one that was made from a secret, whatever functions and text are around it. Such a value becomes a node whose
+// text findings do not show, and its parameter is marked by the metaparameter secret. The rest of the program hides marked
+// parameters. A branch of an expression that does not call the function gives a value without a mark: it has nothing of the secret.
+// A condition on a secret calls it, so both outcomes are marked.
+//
+// Where a value is shown to everybody, Graph.allowed is false, and the function fails.
+
+// vault is one source of secrets, as the key secrets names it.
+type vault struct {
+	pos  schema.Pos
+	file string       // encrypted values with readable keys; empty for the credentials of systemd
+	root *schema.Node // the content of file, nil where it could not be read
+}
+
+// shown are the keys of a resource that everybody sees, so that no secret may stand in them.
+var shown = []string{"name", "meta", "before", "depend", "notify", "listen", "recv", whenKey, forEachKey}
+
+// declareSecrets reads the key secrets of a document. The sources of all documents are asked, in the order of the documents.
+func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
+	if n.Kind != schema.NodeList {
+		g.errorf(n.Pos, "secrets is a list of sources, such as [{age: secrets.yaml}, {credentials: true}]")
+		return
+	}
+	for _, item := range n.Items {
+		if item.Kind != schema.NodeMap || len(item.Pairs) != 1 {
+			g.errorf(item.Pos, "a source of secrets has one key: age with a file, or credentials: true")
+			continue
+		}
+		switch p := item.Pairs[0]; {
+		case p.Key == "age" && p.Value.Kind == schema.NodeString && p.Value.Text != "":
+			path := p.Value.Text
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(d.Dir, path)
+			}
+			g.vaults = append(g.vaults, vault{pos: p.Value.Pos, file: path})
+		case p.Key == "credentials" && p.Value.Kind == schema.NodeBool && strings.EqualFold(p.Value.Text, "true"):
+			g.vaults = append(g.vaults, vault{pos: p.Pos})
+		default:
+			g.errorf(p.Pos, "%q is no source of secrets: write age with the path of a file, or credentials: true", p.Key)
+		}
+	}
+}
+
+// secret is the function of expressions. It notes that the value in hand has a secret in it, whatever is computed from it.
+func (g *Graph) secret(args []any) (any, error) {
+	name := args[0].(string)
+	if !g.allowed {
+		return nil, errors.New("a secret may stand only in a parameter of a resource: names, conditions, loops and references are shown")
+	}
+	text, err := g.find(name)
+	if err != nil {
+		return nil, err
+	}
+	g.touched = true
+	return text, nil
+}
+
+// find asks the sources for a secret, one after the other.
+func (g *Graph) find(name string) (string, error) {
+	if g.opts.Secret != nil {
+		return known(name, g.opts.Secret)
+	}
+	if len(g.vaults) == 0 {
+		return "", fmt.Errorf("there is no secret %q: the graph names no source of secrets, which the key secrets does", name)
+	}
+	for i := range g.vaults {
+		v := &g.vaults[i]
+		text, there, err := g.ask(v, name)
+		if there || err != nil {
+			return text, err
+		}
+	}
+	return "", fmt.Errorf("there is no secret %q in %s", name, g.sourceNames())
+}
+
+// known asks a test for a secret. The sources of the graph are not read then: a test needs no identity.
+func known(name string, ask func(string) (string, bool)) (string, error) {
+	text, ok := ask(name)
+	if !ok {
+		return "", fmt.Errorf("the test has no secret %q: write it under secrets", name)
+	}
+	return text, nil
+}
+
+// sourceNames names the sources for a message. Where a secret is missing, its author wants to know which files to look into.
+func (g *Graph) sourceNames() string {
+	var names []string
+	for _, v := range g.vaults {
+		if v.file == "" {
+			names = append(names, "the credentials of systemd")
+		} else {
+			names = append(names, v.file)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// ask looks a secret up in one source. A file is read once for each computation, and watched.
+func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) {
+	if v.file == "" {
+		return g.credential(name)
+	}
+	if v.root == nil {
+		if v.root = g.yaml(v.file, v.pos, false); v.root == nil {
+			return "", false, fmt.Errorf("the secrets of %s can't be read", v.file)
+		}
+	}
+	n := v.root
+	for key := range strings.SplitSeq(name, "/") {
+		if n = n.Get(key); n == nil {
+			return "", false, nil
+		}
+	}
+	switch {
+	case n.Kind != schema.NodeString || !strings.HasPrefix(n.Text, "ENC["):
+		return "", true, fmt.Errorf("%s: the value of %s is not encrypted: mgmt secret encrypt does that", n.Pos, name)
+	case g.opts.Unseal == nil:
+		return "", true, fmt.Errorf("the secret %s can't be read: no identity is given, which --identity FILE does", name)
+	}
+	if text, err = g.opts.Unseal(n.Text); err != nil {
+		return "", true, fmt.Errorf("%s: the secret %s can't be read: %w", n.Pos, name, err)
+	}
+	return text, true, nil
+}
+
+// credential reads a credential of systemd. A name with a folder in it is none.
+func (g *Graph) credential(name string) (text string, there bool, err error) {
+	if g.opts.Credentials == "" || name != filepath.Base(name) || name == ".." || name == "." {
+		return "", false, nil
+	}
+	path := filepath.Join(g.opts.Credentials, name)
+	src, err := g.opts.Read(path)
+	g.note(File{path, src})
+	switch {
+	case isMissing(err):
+		return "", false, nil
+	case err != nil:
+		return "", true, fmt.Errorf("can't read the credential %s: %w", name, withoutPath(err))
+	}
+	return strings.TrimSuffix(string(src), "\n"), true, nil
+}
+
+// tainted returns the node of a value that was computed from a secret. Findings do not show its texts.
+func tainted(v any, pos schema.Pos) (*schema.Node, error) {
+	switch v := v.(type) {
+	case string:
+		n, err := schema.NodeOf(schema.NewSecret(v))
+		if err != nil {
+			return nil, err
+		}
+		hidden := *n
+		hidden.Pos = pos
+		return &hidden, nil
+	case []any:
+		out := &schema.Node{Kind: schema.NodeList, Pos: pos}
+		for _, item := range v {
+			n, err := tainted(item, pos)
+			if err != nil {
+				return nil, err
+			}
+			out.Items = append(out.Items, n)
+		}
+		return out, nil
+	case map[string]any:
+		out := &schema.Node{Kind: schema.NodeMap, Pos: pos}
+		for _, key := range sortedKeys(v) {
+			n, err := tainted(v[key], pos)
+			if err != nil {
+				return nil, err
+			}
+			out.Pairs = append(out.Pairs, schema.Pair{Key: key, Pos: pos, Value: n})
+		}
+		return out, nil
+	}
+	return nil, errors.New("a value that is made from a secret must be text, or a list or a map of texts: write string(...)")
+}
+
+// hiddenFault stands for the error of an expression that has read a secret: its words may have a part of that.
+const hiddenFault = "the value can't be computed from the secret; the reason is not shown, since it may have a part of the secret"
+
+// parameters computes the parameters of a resource. Those that were made from a secret are marked by the metaparameter secret, so
+// that no log, plan, status or history shows them.
+func (f *frame) parameters(item *schema.Node) *schema.Node {
+	out := *item
+	out.Pairs = make([]schema.Pair, 0, len(item.Pairs))
+	var marks []*schema.Node
+	outer := f.g.touched
+	same := true
+	for _, p := range item.Pairs {
+		if expr.Has(p.Key) {
+			f.g.errorf(p.Pos, "an expression can't stand in a key: a map as a whole may be one")
+		}
+		f.g.allowed, f.g.touched = !slices.Contains(shown, p.Key), false
+		v, ok := f.node(p.Value)
+		if f.g.touched {
+			marks = append(marks, &schema.Node{Kind: schema.NodeString, Quoted: true, Text: p.Key, Pos: p.Pos})
+		}
+		same = same && v == p.Value
+		if ok {
+			p.Value = v
+			out.Pairs = append(out.Pairs, p)
+		}
+	}
+	f.g.allowed, f.g.touched = false, outer
+	if same {
+		return item
+	}
+	if len(marks) > 0 {
+		out.Pairs = withMarks(out.Pairs, marks, item.Pos)
+	}
+	return &out
+}
+
+// withMarks adds marks to the metaparameter secret. Marks of the author stay in front. The metaparameter may be one text
+// or a list, and meta may be missing.
+func withMarks(pairs []schema.Pair, marks []*schema.Node, pos schema.Pos) []schema.Pair {
+	secret := schema.Pair{Key: "secret", Pos: pos, Value: &schema.Node{Kind: schema.NodeList, Pos: pos, Items: marks}}
+	at := slices.IndexFunc(pairs, func(p schema.Pair) bool { return p.Key == "meta" })
+	if at < 0 {
+		return append(pairs, schema.Pair{Key: "meta", Pos: pos, Value: &schema.Node{Kind: schema.NodeMap, Pos: pos, Pairs: []schema.Pair{secret}}})
+	}
+	meta := *pairs[at].Value
+	meta.Pairs = slices.Clone(meta.Pairs)
+	i := slices.IndexFunc(meta.Pairs, func(p schema.Pair) bool { return p.Key == "secret" })
+	switch {
+	case i < 0:
+		meta.Pairs = append(meta.Pairs, secret)
+	case meta.Pairs[i].Value.Kind == schema.NodeList:
+		list := *meta.Pairs[i].Value
+		list.Items = slices.Concat(list.Items, marks)
+		meta.Pairs[i].Value = &list
+	default:
+		list := *secret.Value
+		list.Items = append([]*schema.Node{meta.Pairs[i].Value}, marks...)
+		meta.Pairs[i].Value = &list
+	}
+	pairs[at].Value = &meta
+	return pairs
+}
