@@ -14,7 +14,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// newSecret makes the verb secret. Its verbs write no file, so that nothing decrypted ever stands on a disk.
+// newSecret makes the verb secret.
+// It is no part of the daemon, and asks none.
+// Its verbs write no file, so that nothing decrypted ever stands on a disk.
 func newSecret(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
@@ -42,7 +44,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if len(to) == 0 {
-				return errors.New("nobody could read the value: name a recipient with --to age1...")
+				return errors.New("nobody could read the value: name a recipient, such as age1..., with --to")
 			}
 			clear, err := io.ReadAll(io.LimitReader(a.in, maxSecret+1))
 			if err != nil {
@@ -67,6 +69,8 @@ recipient. Name the recipient of each machine and each person who has to read th
 }
 
 // maxSecret is how many bytes a secret may have that a verb encrypts: a key with its chain of certificates is far smaller.
+// A larger input is most often the wrong file. It is refused and not cut, since half a key looks like
+// a whole one.
 const maxSecret = 1 << 20
 
 // newSecretDecrypt makes the verb secret decrypt.

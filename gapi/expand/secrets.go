@@ -111,7 +111,8 @@ func (g *Graph) sourceNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ask looks a secret up in one source. A file is read once for each computation, and watched.
+// ask looks a secret up in one source. The key of a value in a map has the keys on the way to it, with a slash between
+// them. A file is read once for each computation, and watched.
 func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) {
 	if v.file == "" {
 		return g.credential(name)
