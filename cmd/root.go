@@ -150,6 +150,7 @@ var verbs = []verbEntry{
 	{name: "call", make: newCall},
 	{name: "facts", make: newFacts},
 	{name: "eval", make: newEval},
+	{name: "secret", make: newSecret},
 	{name: "plugin", make: newPlugin},
 	{name: "status", make: newStatus},
 	{name: "why", make: newWhy},
