@@ -177,7 +177,7 @@ func TestFindingD11SameAnswers(t *testing.T) {
 // TestFindingD11Writes: init and fmt write files, a graph comes through a pipe, and lines may end as on Windows.
 func TestFindingD11Writes(t *testing.T) {
 	b := newBoth(t)
-	if a := b.ask(b.portable, "", "init", "new/graph.yaml"); a.code != 0 || a.out != "new/graph.yaml\n"+filepath.Join("new", "mgmt.schema.json")+"\n" {
+	if a := b.ask(b.portable, "", "init", "new/graph.yaml"); a.code != 0 || a.out != "new/graph.yaml\n"+filepath.Join("new", "graph_test.yaml")+"\n"+filepath.Join("new", "mgmt.schema.json")+"\n" {
 		t.Errorf("%+v", a)
 	}
 	if a := b.same("validate", "new/graph.yaml", "--facts", "facts.yaml"); a.code != 0 || !strings.Contains(a.out, "ok: 3 resources") {
@@ -237,7 +237,7 @@ func TestFindingD11NeedsLinux(t *testing.T) {
 // TestFindingD11EachVerb: each verb that there is works everywhere, or says that it needs Linux.
 func TestFindingD11EachVerb(t *testing.T) {
 	b := newBoth(t)
-	everywhere := strings.Fields("completion config doc eval fmt graph help idl init interface schema validate version")
+	everywhere := strings.Fields("completion config doc eval fmt graph help idl init interface schema test ts validate version")
 	help := b.ask(b.linux, "", "--help").out
 	_, list, _ := strings.Cut(help, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
