@@ -97,7 +97,7 @@ func lawArmed(e *env) error {
 			return err
 		}
 		if err := r.event(); err != nil {
-			return fmt.Errorf("Watch called Running before its watches were armed: %w", err)
+			return fmt.Errorf("its Watch called Running before its watches were armed: %w", err)
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func (r *rig) already() error {
 	r.cancel = nil
 	switch {
 	case !ok:
-		return fmt.Errorf("Watch did not end within %s", r.Timeout)
+		return fmt.Errorf("its Watch did not end within %s", r.Timeout)
 	case err != nil && !errors.Is(err, context.Canceled):
 		return err
 	}

@@ -280,7 +280,7 @@ func (r *rig) watch() error {
 	case err := <-r.done:
 		return r.early(err)
 	case <-timer.C:
-		return errors.New("Watch did not call Running")
+		return errors.New("its Watch did not call Running")
 	}
 }
 
@@ -295,9 +295,9 @@ func (r *rig) early(err error) error {
 	r.cancel()
 	r.cancel = nil
 	if err == nil {
-		return errors.New("Watch ended before its context did, without an error")
+		return errors.New("its Watch ended before its context did, without an error")
 	}
-	return fmt.Errorf("Watch ended before its context did: %w", err)
+	return fmt.Errorf("its Watch ended before its context did: %w", err)
 }
 
 // unwatch ends Watch, if it runs, and judges how it ended and used Running.
@@ -315,11 +315,11 @@ func (r *rig) unwatch() error {
 	err, ok := receive(r.done, r.Timeout)
 	switch n := r.fake.RunningCount(); {
 	case !ok:
-		return fmt.Errorf("Watch did not end within %s of the end of its context", r.Timeout)
+		return fmt.Errorf("its Watch did not end within %s of the end of its context", r.Timeout)
 	case err != nil && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("Watch ended with an error that is not its context's: %w", err)
+		return fmt.Errorf("its Watch ended with an error that is not its context's: %w", err)
 	case n > 1:
-		return fmt.Errorf("Watch called Running %d times", n)
+		return fmt.Errorf("its Watch called Running %d times", n)
 	}
 	return nil
 }
@@ -351,7 +351,7 @@ func (r *rig) event() error {
 	case err := <-r.done:
 		return r.early(err)
 	case <-timer.C:
-		return errors.New("Watch did not see it")
+		return errors.New("its Watch did not see it")
 	}
 }
 
