@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 type docFlags struct{ output choice }
@@ -22,15 +23,16 @@ type docFlags struct{ output choice }
 func newDoc(a *app) *cobra.Command {
 	f := &docFlags{}
 	cmd := &cobra.Command{
-		Use:   "doc [KIND]",
+		Use:   "doc [KIND|FOLDER]",
 		Short: "Show the kinds of resources, and the abilities of one of them",
 		Long: `Doc lists the kinds of resources. With one of them as an argument it shows its
 page: its purpose, its parameters with their types and defaults, and the values
 that it sends. The page meta has the metaparameters, which are the same for all
-kinds.`,
+kinds. The folder of a module, with a slash in it, gives the inputs and outputs of that.`,
 		Example: `  mgmt doc
   mgmt doc file
   mgmt doc meta
+  mgmt doc ./modules/nginx
   mgmt doc exec -o json`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeKind,
@@ -38,6 +40,7 @@ kinds.`,
 			if len(args) == 0 {
 				return f.list(a)
 			}
+			// A word with a slash is a folder, as no kind has one: see pageOf.
 			return f.page(a, args[0])
 		},
 	}
@@ -106,6 +109,17 @@ func kindTable(kinds []derive.Kind, dir string) string {
 // tableCell escapes the mark that would end a cell of a table in Markdown.
 func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
+// modulePage returns the page of the module in a folder, which shows its inputs as parameters, and its outputs as what it sends.
+func (a *app) modulePage(dir string) (derive.Kind, error) {
+	// The page has the form of a kind's: inputs are to a module what parameters are to a resource.
+	m, ds := yaml.Module(dir, yaml.Options{Source: a.source()})
+	if err := ds.Err(); err != nil {
+		return derive.Kind{}, err
+	}
+	doc := cmp.Or(m.Doc, "A module.") + "\n\nA graph uses it with the key `use`. The parameters are its inputs; the values that it sends are its outputs, as `module.NAME.OUTPUT`."
+	return derive.Kind{Name: m.Name, Doc: doc, Type: m.Inputs, Sends: m.Outputs}, nil
+}
+
 // page writes the page of one kind.
 func (f *docFlags) page(a *app, name string) error {
 	k, err := a.pageOf(name)
@@ -127,6 +141,9 @@ func (f *docFlags) page(a *app, name string) error {
 // one.
 // Transports have pages too: their attributes are those of a target file.
 func (a *app) pageOf(name string) (derive.Kind, error) {
+	if strings.Contains(name, "/") { // as no kind has it
+		return a.modulePage(name)
+	}
 	k, err := a.kindNamed(name)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
 	if t, ok := cmp.Or(a.transports, provider.DefaultTransports()).Definition(name); unknown && ok {

@@ -56,7 +56,7 @@ func TestUsageSays(t *testing.T) {
 		"run --converged-exit y z":        `unexpected argument "z": the graph is y already; name a folder with both`,
 		"run --noop nowhere":              `unexpected argument "nowhere"; a value of --noop is written with =, as in --noop=nowhere`,
 		"help pln":                        `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
-		"doc a b":                         `unexpected argument "b", write: mgmt doc [KIND]`,
+		"doc a b":                         `unexpected argument "b", write: mgmt doc [KIND|FOLDER]`,
 		"interface x":                     `unknown command "x"; see mgmt interface --help`,
 		"version x":                       `unexpected argument "x", write: mgmt version`,
 		"completion":                      "an argument is missing, write: mgmt completion bash|zsh|fish|powershell",

@@ -119,7 +119,7 @@ func (p *Program) Eval(names map[string]any) (any, error) {
 		}
 		return v, nil
 	}
-	f := &Fault{Message: evalWords(err)}
+	f := &Fault{Message: evalWords(err), Err: err}
 	if bad, ok := errors.AsType[*types.Err](err); ok && bad.NodeID() != 0 {
 		f.At = placeOf(p.src, p.ast, bad.NodeID())
 	}

@@ -9,6 +9,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Bounds of one expression. A tracked evaluation stops at them; see Scope.limits.
@@ -94,6 +96,14 @@ func (s *Scope) words() []string {
 	}
 	slices.Sort(words)
 	return words
+}
+
+// HasFunction reports whether a function or a method of this name is there, and which one was probably meant.
+func (s *Scope) HasFunction(name string) (ok bool, suggestion string) {
+	if _, ok := s.env.Functions()[name]; ok && isWord(rune(name[0])) && name[0] != '_' {
+		return true, ""
+	}
+	return false, schema.Nearest(name, slices.DeleteFunc(s.words(), func(w string) bool { _, variable := s.names[w]; return variable }))
 }
 
 // sortedKeys gives an order to what has none, so that equal scopes make equal messages.

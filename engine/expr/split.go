@@ -27,7 +27,11 @@ type Fault struct {
 	At         int // in characters from the beginning of the source, or of the text for Split
 	Message    string
 	Suggestion string // the word that was probably meant, or empty
+	Err        error  // of a function of the caller, or nil
 }
+
+// Unwrap returns the error of a function of the caller.
+func (f *Fault) Unwrap() error { return f.Err }
 
 // Error returns the message without the place.
 func (f *Fault) Error() string { return f.Message }

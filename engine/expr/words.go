@@ -85,6 +85,8 @@ func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 		switch {
 		case m[1] == "each":
 			return "each is there in a resource with for_each only", ""
+		case m[1] == "module":
+			return "there is no module here: the key use names those of a graph", ""
 		case near == "":
 			return fmt.Sprintf("there is no %q here%s", m[1], escapeHint), ""
 		}

@@ -9,6 +9,9 @@
 //     the style of that scalar.
 //   - All findings come at once: a value that can't be computed is left out, and the others are computed.
 //   - The documents of a graph share one set of variables. A variable that is declared twice is an error that names both places.
+//   - An expression is judged by the type of its field, also where a condition or an empty loop leaves it out.
+//   - A module sees its inputs, its own variables and data, and facts. Its resources are those of the graph: they share one set of names.
+//   - An instance whose input has a fault has no outputs. What reads one of those is not told as a second fault.
 //   - The order is: variables, then conditions of loops, then loops, then names and values. A loop visits a map in the order of its keys.
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.
@@ -21,6 +24,8 @@
 //	data:                                   # layers of data, the most exact first
 //	  files: ["hosts/${{ facts.hostname }}.yaml", common.yaml]
 //	  merge: {users: deep}
+//	use:                                    # modules; module.front.port reads an output
+//	- {module: ./modules/nginx, name: front, with: {domain: "${{ vars.domain }}"}}
 //	defaults:                               # parameters of all resources of a kind
 //	  file: {owner: root}
 //	  "*": {meta: {timeout: 10m}}
@@ -29,4 +34,14 @@
 //	  - name: /srv/${{ each.key }}
 //	    for_each: ${{ vars.sites }}
 //	    when: ${{ each.value.enabled }}
+//
+// # Keys of a module
+//
+// The file module.yaml in the folder of a module has these keys, and those of a document:
+//
+//	module: nginx                           # the name of an instance without a name of its own
+//	inputs:                                 # declared as variables are
+//	  domain: {type: text, doc: The name of the site.}
+//	outputs:                                # a value, or a map with type, value and doc
+//	  port: {type: int, value: "${{ vars.port }}"}
 package expand

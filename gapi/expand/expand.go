@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/expand/texts"
 )
 
 // Document is one file of a graph.
@@ -53,6 +54,9 @@ type Options struct {
 
 	// Branch is told of each outcome of a condition, with its place; nil for none.
 	Branch func(at schema.Pos, taken bool)
+
+	// Write returns a plain value as a document of YAML; nil where there is no such function.
+	Write func(v any) (string, error)
 }
 
 // Graph is one computation of a graph. Every document is entered before the first one is expanded. It is for one goroutine.
@@ -72,17 +76,28 @@ type Graph struct {
 	scope    *expr.Scope // of the graph, once it is known
 	names    map[string]any
 	compiled map[compiledKey]*text
-	found    schema.Findings
-	said     map[said]bool
-	facts    map[string]bool // the names of those that were read
-	all      bool            // all facts were read
-	files    []File
-	dir      string          // of the expression that is computed now
-	escape   schema.Pos      // of the first text with an escape
-	sources  bool            // there is an expression
-	made     map[string]made // the resources, by id
-	leftOut  map[string]bool // the resources that a condition has left out
-	Lacking  bool            // a resource could not be computed, and is missing
+
+	templates map[string]*texts.Template // by path
+	calls     map[callKey]*expr.Program  // of templates; nil for a function that does not take so many arguments
+
+	found   *schema.Findings
+	said    map[said]bool
+	facts   map[string]bool // the names of those that were read
+	all     bool            // all facts were read
+	files   []File
+	dir     string          // of the expression that is computed now
+	escape  schema.Pos      // of the first text with an escape
+	sources bool            // there is an expression
+	made    map[string]made // the resources, by id
+	leftOut map[string]bool // the resources that a condition has left out
+	Lacking bool            // a resource could not be computed, and is missing
+
+	entered   []*Document
+	instances []*Instance
+	parent    *Graph               // of a module: the graph that uses it; else nil
+	instance  string               // of a module: its name there
+	folder    string               // of a module
+	inputs    map[string]*variable // of a module
 }
 
 // File is a file that was read in addition to the documents.
@@ -98,7 +113,7 @@ type said struct {
 }
 
 // Keys are the keys at the top of a document that Graph reads, and the frontend does not see.
-var Keys = []string{"vars", "data", "defaults", "secrets"}
+var Keys = []string{"vars", "data", "defaults", "secrets", "use"}
 
 // Needs reports whether a document has anything to compute.
 func Needs(root *schema.Node) bool {
@@ -114,7 +129,7 @@ func Needs(root *schema.Node) bool {
 func New(o Options) *Graph {
 	return &Graph{
 		opts: o, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
-		compiled: map[compiledKey]*text{}, said: map[said]bool{}, facts: map[string]bool{}, made: map[string]made{}, leftOut: map[string]bool{},
+		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, found: &schema.Findings{}, inputs: map[string]*variable{}, said: map[said]bool{}, facts: map[string]bool{}, made: map[string]made{}, leftOut: map[string]bool{},
 	}
 }
 
@@ -122,6 +137,7 @@ func New(o Options) *Graph {
 func (g *Graph) Enter(d *Document) {
 	g.docs[d.File] = d
 	g.scope = nil
+	g.entered = append(g.entered, d)
 	for _, p := range d.Root.Pairs {
 		switch p.Key {
 		case "vars":
@@ -172,7 +188,7 @@ func (g *Graph) Start() { g.ready() }
 // Finish ends the computation, after each document was expanded. It warns of a graph whose only sign of an expression is the escape: its
 // author may have meant those characters themselves.
 func (g *Graph) Finish() {
-	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.layers)+len(g.defaults) > 0 {
+	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.layers)+len(g.defaults)+len(g.instances) > 0 {
 		return
 	}
 	g.add(schema.Diagnostic{
@@ -209,6 +225,7 @@ func (g *Graph) Expand(d *Document) *schema.Node {
 	top := g.top()
 	for _, p := range d.Bare().Pairs {
 		switch {
+		case g.parent != nil && slices.Contains(ModuleKeys, p.Key): // enterModule has read it
 		case p.Key == "include": // Include has read it
 		case p.Key == "edges" && p.Value.Kind == schema.NodeList:
 			p.Value = g.edges(p.Value)
@@ -258,6 +275,10 @@ func (g *Graph) ready() {
 	data := g.readData()
 	g.names["data"], declared["data"] = data, expr.MapOf(expr.Type{})
 	g.scoped(declared)
+	if g.parent != nil {
+		g.nameModules(declared)
+	}
+	g.useModules(declared)
 }
 
 // scoped makes the scope of the graph. An error is one of the program.

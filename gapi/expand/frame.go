@@ -100,7 +100,7 @@ func (g *Graph) reads(p *expr.Program) {
 		switch {
 		case in.Name != "facts":
 		case in.Field == "":
-			g.all = true
+			g.root().all = true
 		default:
 			g.facts[in.Field] = true
 		}
@@ -120,8 +120,16 @@ func (g *Graph) place(n *schema.Node, at int) schema.Pos {
 // the value: nothing, at the place of the fault. A later finding at that place is a consequence, and is not told.
 func (g *Graph) fault(n *schema.Node, at int, src string, f expr.Fault) *schema.Node {
 	pos := g.place(n, at+bytesOf(src, f.At))
-	g.add(schema.Diagnostic{Pos: pos, Message: f.Message, Suggestion: f.Suggestion})
+	g.add(schema.Diagnostic{Pos: pos, Message: f.Message, Suggestion: f.Suggestion, Related: related(f.Err)})
 	return &schema.Node{Pos: pos}
+}
+
+// related returns the findings in the file of a template, none for any other error.
+func related(err error) []schema.Related {
+	if e, ok := errors.AsType[*templateFault](err); ok {
+		return e.faults
+	}
+	return nil
 }
 
 // bytesOf returns how many bytes some characters have.
@@ -175,6 +183,9 @@ func leading(src string) int { return len(src) - len(strings.TrimLeft(src, " \t\
 func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 	if doc := f.g.docs[n.Pos.File]; doc != nil {
 		f.g.dir = doc.Dir
+	}
+	if told, lacks := f.g.lacking(p.run); lacks {
+		return nil, &schema.Node{Pos: told}
 	}
 	v, err := p.run.Eval(f.names)
 	if err == nil {

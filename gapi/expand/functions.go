@@ -25,6 +25,8 @@ func (g *Graph) functions() []expr.Function {
 	list := []expr.Function{
 		{Name: "read", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.readFile},
 		{Name: "secret", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.secret},
+		{Name: "template", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.template},
+		{Name: "template", Params: []expr.Type{expr.Text, {}}, Result: expr.Text, Do: g.template},
 		{Name: "json", Params: []expr.Type{{}}, Result: expr.Text, Do: toJSON},
 		{Name: "fromJSON", Params: []expr.Type{expr.Text}, Do: fromJSON},
 		{Name: "base64", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: onText(base64.StdEncoding.EncodeToString)},
@@ -38,7 +40,7 @@ func (g *Graph) functions() []expr.Function {
 		do := onText(func(b []byte) string { return hex.EncodeToString(sum(b)) })
 		list = append(list, expr.Function{Name: name, Params: []expr.Type{expr.Text}, Result: expr.Text, Do: do})
 	}
-	return list
+	return append(list, g.formats()...)
 }
 
 // onText makes a function of one text.
@@ -48,18 +50,36 @@ func onText(do func([]byte) string) func([]any) (any, error) {
 
 // readFile returns the content of a file, which is named relative to the file with the expression. The frontend watches it.
 func (g *Graph) readFile(args []any) (any, error) {
-	// The folder is that of the scalar that is computed now.
-	path := args[0].(string)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(g.dir, path)
+	return g.readText(g.relative(args[0].(string)))
+}
+
+// relative returns a path as it is read: the folder is that of the scalar that is computed now.
+func (g *Graph) relative(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(g.dir, path)
+}
+
+// readText reads a file of text, once in each computation.
+func (g *Graph) readText(path string) (string, error) {
+	for _, known := range g.root().files {
+		if known.Path == path && known.Src != nil {
+			return textOf(path, known.Src)
+		}
 	}
 	src, err := g.opts.Read(path)
 	g.note(File{path, src})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("can't read %s: %w", path, withoutPath(err))
-	case !utf8.Valid(src):
-		return nil, fmt.Errorf("%s is no text in UTF-8", path)
+	if err != nil {
+		return "", fmt.Errorf("can't read %s: %w", path, withoutPath(err))
+	}
+	return textOf(path, src)
+}
+
+// textOf returns the content of a file, if that is text.
+func textOf(path string, src []byte) (string, error) {
+	if !utf8.Valid(src) {
+		return "", fmt.Errorf("%s is no text in UTF-8", path)
 	}
 	return string(src), nil
 }
@@ -67,6 +87,7 @@ func (g *Graph) readFile(args []any) (any, error) {
 // note adds a file to those that were read, once.
 func (g *Graph) note(f File) {
 	// There are few files, so a loop is quick enough.
+	g = g.root()
 	for _, known := range g.files {
 		if known.Path == f.Path {
 			return
@@ -148,7 +169,9 @@ func (g *Graph) Eval(name, dir, src string) (v any, ok bool) {
 	g.dir = dir
 	v, err := run.Eval(g.names)
 	if f, bad := errors.AsType[*expr.Fault](err); bad {
-		g.add(evalFault(name, src, *f))
+		d := evalFault(name, src, *f)
+		d.Related = related(err)
+		g.add(d)
 		return nil, false
 	}
 	return v, err == nil

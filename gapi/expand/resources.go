@@ -18,8 +18,9 @@ const (
 
 // made is where a resource of a loop was made.
 type made struct {
-	pos  schema.Pos
-	turn string // of the loop, empty for a resource without one
+	pos    schema.Pos
+	module string // the instance, empty for the graph itself
+	turn   string // of the loop, empty for a resource without one
 }
 
 // resources returns the map of all resources with its loops unrolled.
@@ -100,9 +101,9 @@ func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *fra
 	if name == nil {
 		return append(list, out)
 	}
-	now := made{item.Get("name").Pos, word}
+	now := made{item.Get("name").Pos, g.instance, word}
 	id := schema.Ref{Kind: kind, Name: name.Text}.ID()
-	if first, twice := g.made[id]; twice && (word != "" || first.turn != "") {
+	if first, twice := g.made[id]; twice && (word != "" || first.turn != "" || first.module != now.module) {
 		g.add(schema.Diagnostic{
 			Pos: now.pos, Message: fmt.Sprintf("%s is there twice: %s", id, now.words()),
 			Related: []schema.Related{{Pos: first.pos, Message: "first made here: " + first.words()}},
@@ -115,10 +116,17 @@ func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *fra
 
 // words says which turn of a loop has made a resource.
 func (m made) words() string {
-	if m.turn == "" {
-		return "it is in no loop"
+	in := ""
+	if m.module != "" {
+		in = " in the module " + m.module
 	}
-	return "the turn of " + m.turn + " has this name"
+	switch {
+	case m.turn != "":
+		return "the turn of " + m.turn + in + " has this name"
+	case in != "":
+		return "it is" + in
+	}
+	return "it is in no loop"
 }
 
 // condition computes the key when.
@@ -158,7 +166,7 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 	}
 	// Findings about this name are dropped: the resource is not there.
 	quiet := *f.g
-	quiet.found, quiet.said = schema.Findings{}, map[said]bool{}
+	quiet.found, quiet.said = &schema.Findings{}, map[said]bool{}
 	silent := &frame{&quiet, f.scope, f.names}
 	if v, wrong := silent.value(n, t); wrong == nil {
 		if name, err := expr.AsText(v); err == nil {

@@ -38,6 +38,7 @@ func (g *loading) computed() *expand.Graph {
 		g.graph = expand.New(expand.Options{
 			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret,
+			Write: func(v any) (string, error) { return dumped(node(v)) },
 		})
 	}
 	return g.graph
@@ -98,18 +99,21 @@ func (g *loading) compute() {
 		if p.doc == nil {
 			continue
 		}
-		out := &part{file: p.file}
+		out := &part{file: p.file, graph: x}
 		out.document(x.Expand(p.doc))
 		out.problems = append(slices.Clip(p.problems), beyond(append(slices.Clip(p.problems), x.Findings()...), out.found.All())...)
 		g.parts[i] = out
 	}
+	// References are known when all resources are: those of modules come last.
+	modules := g.modules(x)
 	x.Finish()
 	for _, p := range g.parts {
 		if p.doc == nil {
+			p.wholeModules(modules)
 			p.cutEdges(x)
 		}
 	}
-	g.partial = x.Lacking
+	g.partial = g.partial || x.Lacking
 	for _, f := range x.Files() {
 		g.watched(f.Path)
 		g.mark("input", f.Path, sha256.Sum256(f.Src))

@@ -23,6 +23,7 @@ type part struct {
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 	collects  []gapi.CollectDecl
+	graph     *expand.Graph    // that has computed it; nil for a file that does not compute
 	doc       *expand.Document // of a file that computes, which has nothing else but problems
 
 	found      schema.Findings // while it is read

@@ -101,12 +101,17 @@ func itemText(s gapi.Shown) (string, error) {
 		item.Content = append(item.Content, textNode("meta"), &yaml.Node{Kind: yaml.MappingNode, Content: meta})
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}
+	return dumped(mapping("resources", mapping(s.Kind, list)))
+}
+
+// dumped writes a document as mgmt writes all of them.
+func dumped(n *yaml.Node) (string, error) {
 	var buf bytes.Buffer
 	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
 	if err != nil {
 		return "", err
 	}
-	err = errors.Join(d.Dump(mapping("resources", mapping(s.Kind, list))), d.Close())
+	err = errors.Join(d.Dump(n), d.Close())
 	return buf.String(), err
 }
 

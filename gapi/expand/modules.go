@@ -1,0 +1,368 @@
+package expand
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// ModuleFile is the file that makes a folder a module.
+const ModuleFile = "module.yaml"
+
+// ModuleKeys are the keys at the top of a module that a graph does not have.
+var ModuleKeys = []string{"module", "inputs", "outputs"}
+
+// maxModules bounds how deep modules use modules.
+const maxModules = 20
+
+// Instance is a module that a graph uses, under a name.
+type Instance struct {
+	Name  string
+	Graph *Graph // of the module, with the inputs of this instance
+	Doc   *Document
+
+	pos     schema.Pos     // of the entry of use
+	outputs map[string]any // by name
+	types   map[string]expr.Type
+	told    schema.Pos // of a fault, for an instance without outputs; else zero
+}
+
+// Instances returns the modules that a graph uses, each followed by those that it uses itself. It is called after Start.
+func (g *Graph) Instances() (all []*Instance) {
+	for _, i := range g.instances {
+		if i.Graph != nil {
+			all = append(append(all, i), i.Graph.Instances()...)
+		}
+	}
+	return all
+}
+
+// Instance returns an instance by its name: the graph's own, or else one of the graph around it. If there is none, near is the name that was
+// probably meant.
+func (g *Graph) Instance(name string) (i *Instance, near string) {
+	var known []string
+	for at := g; at != nil; at = at.parent {
+		for _, i := range at.instances {
+			if i.Name == name {
+				return i, ""
+			}
+			known = append(known, i.Name)
+		}
+	}
+	return nil, schema.Nearest(name, known)
+}
+
+// useModules makes the instances of the documents, in their order: an instance sees the outputs of those before it.
+func (g *Graph) useModules(declared map[string]expr.Type) {
+	for _, d := range g.entered {
+		n := d.Root.Get("use")
+		if n == nil {
+			continue
+		}
+		if n.Kind != schema.NodeList {
+			g.errorf(n.Pos, "use must be a list of modules, such as - {module: ./modules/nginx, name: front}")
+			continue
+		}
+		for _, item := range n.Items {
+			g.use(d, item)
+			g.nameModules(declared)
+		}
+	}
+}
+
+// nameModules puts the instances and the inputs of the graph into its scope.
+func (g *Graph) nameModules(declared map[string]expr.Type) {
+	// A graph has no name and no inputs, so an instance may not take these words: see wrongInstance.
+	values, fields := map[string]any{}, map[string]expr.Type{}
+	if g.parent != nil {
+		inputs, types := map[string]any{}, map[string]expr.Type{}
+		for name, v := range g.inputs {
+			inputs[name], types[name] = v.value, v.typ
+		}
+		values["name"], fields["name"] = g.instance, expr.Text
+		values["inputs"], fields["inputs"] = inputs, expr.Object("inputs of the module", types)
+	}
+	for _, i := range g.instances {
+		values[i.Name], fields[i.Name] = i.outputs, expr.Object("module."+i.Name, i.types)
+		if !i.told.IsZero() { // whatever it is asked for, its fault was told
+			fields[i.Name] = expr.Type{}
+		}
+	}
+	if len(fields) == 0 {
+		return
+	}
+	g.names["module"], declared["module"] = values, expr.Object("module", fields)
+	g.scoped(declared)
+}
+
+// use makes the instance of one entry.
+func (g *Graph) use(d *Document, n *schema.Node) {
+	if n.Kind != schema.NodeMap {
+		g.errorf(n.Pos, "an entry of use is a map with the key module, not %s", describe(n))
+		return
+	}
+	// Unknown keys are told with everything else: a wrong one may stand for any of these.
+	keys := []string{"module", "name", "with"}
+	for _, p := range n.Pairs {
+		if !slices.Contains(keys, p.Key) {
+			g.add(schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown key %q in use", p.Key), Suggestion: schema.Nearest(p.Key, keys)})
+		}
+	}
+	folder := n.Get("module")
+	if folder == nil || folder.Kind != schema.NodeString || folder.Text == "" || expr.Has(folder.Text) {
+		g.errorf(n.Pos, "an entry of use names the folder of a module, such as module: ./modules/nginx")
+		return
+	}
+	dir := folder.Text
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(d.Dir, dir)
+	}
+	i := &Instance{Name: filepath.Base(dir), pos: n.Pos, told: folder.Pos}
+	if doc := g.module(dir, folder.Pos); doc != nil {
+		if name := doc.Root.Get("module"); name != nil {
+			i.Name = name.Text
+		}
+		i.Doc = doc
+	}
+	at := folder.Pos
+	if name := n.Get("name"); name != nil {
+		i.Name, at = name.Text, name.Pos
+	}
+	if g.wrongInstance(i.Name, at) {
+		return
+	}
+	g.instances = append(g.instances, i)
+	if i.Doc != nil {
+		g.enterModule(i, n)
+	}
+	g.Lacking = g.Lacking || !i.told.IsZero()
+}
+
+// wrongInstance reports the name of an instance that can't be one.
+func (g *Graph) wrongInstance(name string, pos schema.Pos) bool {
+	twice := slices.IndexFunc(g.instances, func(i *Instance) bool { return i.Name == name })
+	switch {
+	case name == "name" || name == "inputs":
+		g.errorf(pos, "a module can't be called %s here: module.%s has another meaning", name, name)
+	case !isName(name):
+		g.errorf(pos, "%q can't be the name of a module: write letters, digits and _ in the key name", name)
+	case twice >= 0:
+		g.add(schema.Diagnostic{
+			Pos: pos, Message: fmt.Sprintf("the module %s is there twice: give one of them another name", name),
+			Related: []schema.Related{{Pos: g.instances[twice].pos, Message: "first used here"}},
+		})
+	default:
+		return false
+	}
+	g.Lacking = true
+	return true
+}
+
+// module reads the file of a module, nil where there is none that can be used.
+func (g *Graph) module(dir string, from schema.Pos) *Document {
+	// A folder among those around this one has no end. Links may give one folder many names, so the depth has a bound, too.
+	depth := 0
+	for at := g; at != nil; at = at.parent {
+		if depth++; at.folder == dir || depth > maxModules {
+			g.errorf(from, "the module %s uses itself", dir)
+			return nil
+		}
+	}
+	path := filepath.Join(dir, ModuleFile)
+	before := g.found.Errors()
+	root := g.yaml(path, from, false)
+	if root == nil || g.found.Errors() > before {
+		return nil
+	}
+	if root.Kind != schema.NodeMap || root.Get("module") == nil || root.Get("module").Kind != schema.NodeString {
+		g.errorf(root.Pos, "a module is a map with the keys module, inputs, outputs and those of a graph: module gives its name")
+		return nil
+	}
+	if n := root.Get("include"); n != nil {
+		g.errorf(n.Pos, "a module takes no include: it may use other modules")
+	}
+	doc := g.docs[path]
+	doc.Dir, doc.Root = dir, root
+	return doc
+}
+
+// enterModule computes the variables, the data, the modules and the outputs of an instance.
+func (g *Graph) enterModule(i *Instance, entry *schema.Node) {
+	before := g.found.Errors()
+	m := g.child(i)
+	if n := i.Doc.Root.Get("inputs"); n != nil {
+		m.declareInputs(n)
+	}
+	g.fillInputs(m, entry)
+	if g.found.Errors() > before { // an input with a fault has no value, so the expressions of the module have none
+		i.told = entry.Get("module").Pos
+		return
+	}
+	m.Enter(i.Doc)
+	m.ready()
+	i.Graph, i.told = m, schema.Pos{}
+	i.outputs, i.types = map[string]any{}, map[string]expr.Type{}
+	if n := i.Doc.Root.Get("outputs"); n != nil {
+		for _, p := range m.pairs(n, "outputs must be a map from names to values") {
+			m.output(i, p)
+		}
+	}
+}
+
+// child returns the graph of an instance: it shares what is known of files, findings and resources, and sees no variable of its parent.
+func (g *Graph) child(i *Instance) *Graph {
+	opts := g.opts
+	opts.Vars, opts.VarFiles = nil, nil
+	// Facts and files that a module reads wake the graph as its own do, so both share them.
+	m := New(opts)
+	m.parent, m.instance, m.folder = g, i.Name, i.Doc.Dir
+	m.docs, m.found, m.said, m.facts, m.made, m.leftOut = g.docs, g.found, g.said, g.facts, g.made, g.leftOut
+	return m
+}
+
+// declareInputs reads the key inputs of a module: each one is declared as a variable is.
+func (g *Graph) declareInputs(n *schema.Node) {
+	for _, p := range g.pairs(n, "inputs must be a map from names to declarations, such as port: {type: int, default: 80}") {
+		if !isName(p.Key) {
+			g.errorf(p.Pos, "%q can't be the name of an input: write letters, digits and _", p.Key)
+			continue
+		}
+		g.inputs[p.Key] = g.variable(p)
+	}
+}
+
+// fillInputs gives the inputs of a module the values of an entry, whose expressions belong to this graph.
+func (g *Graph) fillInputs(m *Graph, entry *schema.Node) {
+	// An input that is given with a fault is not missing.
+	given := map[string]bool{}
+	if with := entry.Get("with"); with != nil {
+		for _, p := range g.pairs(with, "with must be a map from inputs to values") {
+			given[p.Key] = true
+			g.fillInput(m, p)
+		}
+	}
+	for _, name := range sortedKeys(m.inputs) {
+		if v := m.inputs[name]; !v.set && !given[name] {
+			g.add(schema.Diagnostic{
+				Pos: entry.Pos, Message: fmt.Sprintf("the module %s needs the input %s, which is %s: write with: {%s: ...}", m.instance, name, v.word, name),
+				Related: []schema.Related{{Pos: v.pos, Message: "declared here, without a default"}},
+			})
+		}
+	}
+}
+
+// fillInput gives one input its value.
+func (g *Graph) fillInput(m *Graph, p schema.Pair) {
+	v := m.inputs[p.Key]
+	if v == nil {
+		var list []string
+		for _, name := range sortedKeys(m.inputs) {
+			list = append(list, name+" ("+m.inputs[name].word+")")
+		}
+		message := fmt.Sprintf("the module %s has no input %q, it has %s", m.instance, p.Key, strings.Join(list, ", "))
+		if len(list) == 0 {
+			message = fmt.Sprintf("the module %s has no inputs", m.instance)
+		}
+		g.add(schema.Diagnostic{Pos: p.Pos, Message: message, Suggestion: schema.Nearest(p.Key, sortedKeys(m.inputs))})
+		return
+	}
+	before := g.found.Errors()
+	n, ok := g.top().node(p.Value)
+	if g.found.Errors() > before || !ok { // an empty optional leaves the default
+		return
+	}
+	if find(n, isRedacted) != nil {
+		g.errorf(n.Pos, "a secret can't be an input of a module: the module reads it by secret(...) of its own")
+		return
+	}
+	var value any
+	if ds := schema.Decode(n, &value); ds.Err() != nil {
+		g.found.Add(ds...)
+		return
+	}
+	fitting, ok := fit(v.word, value)
+	if !ok {
+		g.add(schema.Diagnostic{
+			Pos: n.Pos, Message: fmt.Sprintf("the input %s is %s, not %s", p.Key, v.word, wordOf(value)),
+			Related: []schema.Related{{Pos: v.pos, Message: "declared here"}},
+		})
+		return
+	}
+	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
+		v.typ = expr.OfValue(fitting)
+	}
+}
+
+// output computes one output. A map with the key value is a declaration, which may have a type and a doc.
+func (g *Graph) output(i *Instance, p schema.Pair) {
+	if !isName(p.Key) {
+		g.errorf(p.Pos, "%q can't be the name of an output: write letters, digits and _", p.Key)
+		return
+	}
+	n, word := p.Value, "any"
+	if n.Kind == schema.NodeMap && n.Get("value") != nil {
+		if t := n.Get("type"); t != nil {
+			if word = t.Text; !slices.Contains(slices.Collect(maps.Keys(varTypes)), word) {
+				g.add(schema.Diagnostic{Pos: t.Pos, Message: fmt.Sprintf("%q is no type of an output: write %s", word, strings.Join(sortedKeys(varTypes), ", "))})
+				word = "any"
+			}
+		}
+		n = n.Get("value")
+	}
+	i.types[p.Key] = varTypes[word]
+	before := g.found.Errors()
+	out, ok := g.top().needed(n, "an output")
+	if !ok || g.found.Errors() > before {
+		i.told = n.Pos
+		return
+	}
+	if find(out, isRedacted) != nil { // a plain value would lose the mark
+		i.told = out.Pos
+		g.errorf(out.Pos, "a secret can't be an output of a module")
+		return
+	}
+	var v any
+	if ds := schema.Decode(out, &v); ds.Err() != nil {
+		g.found.Add(ds...)
+		return
+	}
+	fitting, ok := fit(word, v)
+	if !ok {
+		g.errorf(out.Pos, "the output %s is %s, not %s", p.Key, word, wordOf(v))
+	}
+	i.outputs[p.Key] = fitting
+	if word == "any" || word == "list" || word == "map" {
+		i.types[p.Key] = expr.OfValue(fitting)
+	}
+}
+
+// isRedacted reports whether a text stands for that of a secret.
+func isRedacted(text string) bool { return text == schema.Redacted }
+
+// lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
+func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
+	for _, in := range p.Reads() {
+		if in.Name != "module" {
+			continue
+		}
+		for _, i := range g.instances {
+			if !i.told.IsZero() && (in.Field == "" || in.Field == i.Name) {
+				return i.told, true
+			}
+		}
+	}
+	return schema.Pos{}, false
+}
+
+// root returns the graph that no other one uses.
+func (g *Graph) root() *Graph {
+	for g.parent != nil {
+		g = g.parent
+	}
+	return g
+}
