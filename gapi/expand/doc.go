@@ -11,7 +11,7 @@
 //   - The documents of a graph share one set of variables. A variable that is declared twice is an error that names both places.
 //   - An expression is judged by the type of its field, also where a condition or an empty loop leaves it out.
 //   - A module sees its inputs, its own variables and data, and facts. Its resources are those of the graph: they share one set of names.
-//   - An instance whose input has a fault has no outputs. What reads one of those is not told as a second fault.
+//   - An instance whose input has a fault has no outputs. An expression that reads one of those is not told as a second fault.
 //   - The order is: variables, then conditions of loops, then loops, then names and values. A loop visits a map in the order of its keys.
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.

@@ -82,7 +82,7 @@ type Graph struct {
 
 	found   *schema.Findings
 	said    map[said]bool
-	facts   map[string]bool // the names of those that were read
+	facts   map[string]bool // the names of the facts that were read
 	all     bool            // all facts were read
 	files   []File
 	dir     string          // of the expression that is computed now
@@ -243,7 +243,7 @@ func (g *Graph) Expand(d *Document) *schema.Node {
 	return &root
 }
 
-// edges returns the list of edges without those that have a fault: half an edge would be a second one.
+// edges returns the list of edges without the ones with a fault: half an edge would be a second one.
 func (g *Graph) edges(n *schema.Node) *schema.Node {
 	list := *n
 	list.Items = make([]*schema.Node, 0, len(n.Items))

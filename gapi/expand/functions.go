@@ -19,9 +19,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// functions are those that expressions have in addition to the ones of CEL.
+// functions returns the functions that expressions have in addition to the ones of CEL.
 func (g *Graph) functions() []expr.Function {
-	// What has no bound by its arguments, such as a file, is bounded by Options.Read.
+	// The size of a file has no bound by the arguments: Options.Read bounds it.
 	list := []expr.Function{
 		{Name: "read", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.readFile},
 		{Name: "secret", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.secret},
@@ -84,7 +84,7 @@ func textOf(path string, src []byte) (string, error) {
 	return string(src), nil
 }
 
-// note adds a file to those that were read, once.
+// note adds a file once to the files that were read.
 func (g *Graph) note(f File) {
 	// There are few files, so a loop is quick enough.
 	g = g.root()
@@ -98,7 +98,7 @@ func (g *Graph) note(f File) {
 
 // toJSON writes a value as JSON on one line, with the keys of maps in order.
 func toJSON(args []any) (any, error) {
-	// The characters <, > and & stay: a configuration file is no page of the web.
+	// The characters <, > and & stay, which a page of the web could not have.
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -32,7 +32,7 @@ type Instance struct {
 	told    schema.Pos // of a fault, for an instance without outputs; else zero
 }
 
-// Instances returns the modules that a graph uses, each followed by those that it uses itself. It is called after Start.
+// Instances returns the modules that a graph uses, each followed by the modules that it uses itself. It is called after Start.
 func (g *Graph) Instances() (all []*Instance) {
 	for _, i := range g.instances {
 		if i.Graph != nil {
@@ -214,7 +214,7 @@ func (g *Graph) enterModule(i *Instance, entry *schema.Node) {
 	}
 }
 
-// child returns the graph of an instance: it shares what is known of files, findings and resources, and sees no variable of its parent.
+// child returns the graph of an instance: it shares files, findings and resources with its parent, and sees no variable of that.
 func (g *Graph) child(i *Instance) *Graph {
 	opts := g.opts
 	opts.Vars, opts.VarFiles = nil, nil
@@ -276,10 +276,6 @@ func (g *Graph) fillInput(m *Graph, p schema.Pair) {
 	if g.found.Errors() > before || !ok { // an empty optional leaves the default
 		return
 	}
-	if find(n, isRedacted) != nil {
-		g.errorf(n.Pos, "a secret can't be an input of a module: the module reads it by secret(...) of its own")
-		return
-	}
 	var value any
 	if ds := schema.Decode(n, &value); ds.Err() != nil {
 		g.found.Add(ds...)
@@ -321,11 +317,6 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 		i.told = n.Pos
 		return
 	}
-	if find(out, isRedacted) != nil { // a plain value would lose the mark
-		i.told = out.Pos
-		g.errorf(out.Pos, "a secret can't be an output of a module")
-		return
-	}
 	var v any
 	if ds := schema.Decode(out, &v); ds.Err() != nil {
 		g.found.Add(ds...)
@@ -340,9 +331,6 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 		i.types[p.Key] = expr.OfValue(fitting)
 	}
 }
-
-// isRedacted reports whether a text stands for that of a secret.
-func isRedacted(text string) bool { return text == schema.Redacted }
 
 // lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
 func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {

@@ -61,7 +61,7 @@ func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
 func (g *Graph) secret(args []any) (any, error) {
 	name := args[0].(string)
 	if !g.allowed {
-		return nil, errors.New("a secret may stand only in a parameter of a resource: names, conditions, loops and references are shown")
+		return nil, errors.New("a secret may stand only in a parameter of a resource: names, conditions, loops, references, and the inputs and outputs of modules are shown")
 	}
 	text, err := g.find(name)
 	if err != nil {

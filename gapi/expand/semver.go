@@ -13,7 +13,7 @@ type version struct {
 	before  []string // the parts of a pre-release; nil for a release
 }
 
-// parseVersion reads a version. A v in front of it is taken, and what stands behind a plus has no rank.
+// parseVersion reads a version. A v in front of it is taken, and the text behind a plus has no rank.
 func parseVersion(text string) (v version, err error) {
 	// The notation has no v, and tags of git have one.
 	core, _, _ := strings.Cut(strings.TrimPrefix(text, "v"), "+")
@@ -33,7 +33,7 @@ func parseVersion(text string) (v version, err error) {
 	return v, nil
 }
 
-// wrongVersion is the error of every text that is no version.
+// wrongVersion is the error of every text without a version.
 func wrongVersion(text string) error {
 	return fmt.Errorf("%q is no version: write one such as 1.4.0 or 2.0.0-rc.1", text)
 }

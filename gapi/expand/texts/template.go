@@ -136,7 +136,7 @@ func (c *checker) pipe(p *parse.PipeNode) {
 	}
 }
 
-// Execute returns the text. call computes a function of the caller: one that builtins does not have. The error is a *Fault.
+// Execute returns the text. call computes a function of the caller, which builtins does not have. The error is a *Fault.
 func (t *Template) Execute(dot any, call func(name string, args []any) (any, error)) (text string, err error) {
 	// The executor goes down the tree with panics for faults, as the one of the library does: that keeps its functions short.
 	r := &run{t: t, call: call}
@@ -281,7 +281,7 @@ func (r *run) branch(b *parse.BranchNode, dot any, with bool) next {
 
 // loop executes range.
 func (r *run) loop(n *parse.RangeNode, dot any) next {
-	// Each turn begins with the variables from before the loop: those that it declares are its own.
+	// Each turn begins with the variables from before the loop: the variables that it declares are its own.
 	mark := len(r.vars)
 	defer func() { r.vars = r.vars[:mark] }()
 	over := r.pipe(n.Pipe, dot)

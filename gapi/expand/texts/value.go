@@ -36,7 +36,7 @@ func (r *run) command(cmd *parse.CommandNode, dot, last any) any {
 	if id, ok := first.(*parse.IdentifierNode); ok {
 		return r.function(id, cmd.Args[1:], dot, last)
 	}
-	// Any other value is no function: neither arguments nor a pipeline can go into it.
+	// Any other value can't be called: neither arguments nor a pipeline can go into it.
 	if _, piped := last.(none); !piped || len(cmd.Args) > 1 {
 		r.fail(first.Position(), "%s is no function, so it takes no arguments", first)
 	}
@@ -156,9 +156,9 @@ func (r *run) logic(id *parse.IdentifierNode, args []parse.Node, dot, last any) 
 	return v
 }
 
-// truth reports whether a value counts as true: those that are empty do not.
+// truth reports whether a value counts as true: empty ones do not.
 func truth(v any) bool {
-	// Empty are false, zero, and what has no length.
+	// Empty are false, zero, and values without a length.
 	switch v := v.(type) {
 	case bool:
 		return v
