@@ -55,7 +55,7 @@ func TestEval(t *testing.T) {
 		"twice('ab')":                                        "abab",
 		"duration('90s')":                                    "1m30s",
 		"regex.replace('abc', 'b', 'x')":                     "axc",
-		"base64.encode(b'hi')":                               "aGk=",
+		"[2, 1].sort()[0]":                                   int64(1),
 		"math.greatest(1, 3)":                                int64(3),
 		"'%s-%d'.format(['a', 3])":                           "a-3",
 	} {

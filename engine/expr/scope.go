@@ -30,7 +30,7 @@ type Scope struct {
 var base = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewCustomEnv(
 		cel.StdLib(), cel.OptionalTypes(), ext.TwoVarComprehensions(),
-		ext.Strings(), ext.Math(), ext.Lists(), ext.Sets(), ext.Regex(), ext.Encoders(),
+		ext.Strings(), ext.Math(), ext.Lists(), ext.Sets(), ext.Regex(),
 		cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		cel.ParserExpressionSizeLimit(MaxSource), cel.ParserRecursionLimit(maxLevels), cel.ParserErrorRecoveryLimit(5),
 		cel.EagerlyValidateDeclarations(false),

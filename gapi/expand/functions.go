@@ -30,6 +30,7 @@ func (g *Graph) functions() []expr.Function {
 		{Name: "json", Params: []expr.Type{{}}, Result: expr.Text, Do: toJSON},
 		{Name: "fromJSON", Params: []expr.Type{expr.Text}, Do: fromJSON},
 		{Name: "base64", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: onText(base64.StdEncoding.EncodeToString)},
+		{Name: "fromBase64", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: fromBase64},
 	}
 	for name, sum := range map[string]func([]byte) []byte{
 		"md5":    func(b []byte) []byte { s := md5.Sum(b); return s[:] },
@@ -121,6 +122,18 @@ func fromJSON(args []any) (any, error) {
 		return nil, errors.New("there is more than one value of JSON")
 	}
 	return numbers(v)
+}
+
+// fromBase64 decodes a text. Bytes that are no text could not stand in a graph.
+func fromBase64(args []any) (any, error) {
+	raw, err := base64.StdEncoding.DecodeString(args[0].(string))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("this is no Base64: %w", err)
+	case !utf8.Valid(raw):
+		return nil, errors.New("the decoded bytes are no text in UTF-8")
+	}
+	return string(raw), nil
 }
 
 // numbers returns a value whose numbers are int64 or float64.

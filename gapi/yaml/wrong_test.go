@@ -284,6 +284,14 @@ var wrongCases = []computedCase{
 		want: "g.yaml:4:27: this is no JSON: unexpected EOF",
 	},
 	{
+		name: "no Base64", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ fromBase64('a') }}\"\n",
+		want: "g.yaml:4:29: this is no Base64: illegal base64 data at input byte 0",
+	},
+	{
+		name: "no text in Base64", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ fromBase64('/w==') }}\"\n",
+		want: "g.yaml:4:29: the decoded bytes are no text in UTF-8",
+	},
+	{
 		name: "a condition without a value", graph: "vars: {m: {a: true}}\nresources:\n  file:\n  - {name: /a, when: \"${{ vars.m.?b }}\"}\n  - {name: /b, depend: [\"file[/c]\"]}\n",
 		want: "g.yaml:4:27: when has no value here: write .orValue(...) behind it",
 	},
