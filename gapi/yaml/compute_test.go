@@ -229,7 +229,7 @@ data:
 	{name: "an include and its variables", graph: "vars: {part: p}\ninclude: [\"${{ vars.part }}/${{ facts.hostname }}.yaml\"]\n" + one(`"${{ vars.of_part }}"`),
 		files: map[string]string{"p/w1.yaml": "vars: {of_part: 7}\nresources:\n  file:\n  - {name: /b, content: \"${{ vars.part }}\"}\n"},
 		want:  "resources:\n  file:\n  - {name: /a, content: 7}\n  - {name: /b, content: p}\n"},
-	{name: "functions", graph: one(`"${{ read('f.txt') }}${{ json({'b': [1, 'x<'], 'a': true}) }}${{ fromJSON('{\"n\": 7}').n + 1 }}${{ base64('hi') }}${{ fromBase64('w6QK\n') }}"`),
+	{name: "functions", graph: one(`"${{ read('f.txt') }}${{ json({'b': [1, 'x<'], 'a': true}) }}${{ fromJSON('{\"n\": 7}').n + 1 }}${{ base64('hi') }}${{ fromBase64('w6QK') }}"`),
 		files: map[string]string{"f.txt": "text "}, want: one(`"text {\"a\":true,\"b\":[1,\"x<\"]}8aGk=ä\n"`)},
 	{name: "sums", graph: one(`"${{ md5('a') }} ${{ sha1('a').substring(0, 8) }} ${{ sha256('a').substring(0, 8) }} ${{ sha512('a').substring(0, 8) }}"`),
 		want: one("0cc175b9c0f1b6a831c399e269772661 86f7e437 ca978112 1f40fc92")},
