@@ -3,6 +3,7 @@ package reactor
 import (
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -139,6 +140,9 @@ func (s *swap) reshape(removed []*vertex, taken []int32) error {
 	if s.part {
 		return s.cycle(s.r.loop.m.Patch(s.redraw(removed, taken)))
 	}
+	var drawing sync.WaitGroup
+	drawing.Go(s.drawTies)
+	defer drawing.Wait()
 	return s.r.loop.m.Swap(s.topology(removed, taken))
 }
 
@@ -276,7 +280,7 @@ func (s *swap) connect() {
 		s.findReadersOfPart()
 		return
 	}
-	s.tieAll()
+	s.drawn.take(s.all)
 	for _, v := range s.all {
 		v.links = noLinks
 	}

@@ -25,6 +25,7 @@ type swap struct {
 
 	exclusive []exchange
 	redrawn   *redrawn // of a part
+	drawn     drawn    // of a whole graph
 }
 
 // exchange is a changed vertex whose old and new forms may not be there at once.

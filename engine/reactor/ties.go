@@ -51,8 +51,15 @@ func tieOf(e graph.Edge, from, to int32, brings func(i int) bool) (t tie, atFrom
 	return t, atFrom
 }
 
-// tieAll gives each vertex of a whole graph its ties, all in one piece.
-func (s *swap) tieAll() {
+// drawn are the ties of a whole graph in one piece. Those of vertex i stand from ends[i] to ends[i+1].
+type drawn struct {
+	room []tie
+	ends []int32
+}
+
+// drawTies finds out the ties of a whole graph, whose vertices have slots. It alters nothing that runs: reshape calls it on another
+// processor than its own.
+func (s *swap) drawTies() {
 	ends, slots := make([]int32, len(s.all)+1), make([]int32, len(s.all))
 	for i, v := range s.all {
 		slots[i] = v.slot
@@ -78,8 +85,13 @@ func (s *swap) tieAll() {
 		room[at[i]] = t
 		at[i]++
 	}
-	for i, v := range s.all {
-		v.ties = room[ends[i]:ends[i+1]:ends[i+1]]
+	s.drawn = drawn{room, ends}
+}
+
+// take gives each vertex its ties.
+func (d *drawn) take(all []*vertex) {
+	for i, v := range all {
+		v.ties = d.room[d.ends[i]:d.ends[i+1]:d.ends[i+1]]
 	}
 }
 
