@@ -58,7 +58,7 @@ func newDraft(b *builder) *Draft {
 	for i := range b.d.Resources {
 		b.declare(&b.d.Resources[i])
 	}
-	b.recall()
+	defer b.recall()()
 	for _, it := range b.items {
 		it.info = b.kindOf(it)
 	}

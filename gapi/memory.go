@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -72,14 +73,23 @@ func (b *builder) differ() {
 	}
 }
 
-// recall takes the graph before, once all resources are declared, if their references are the same.
-func (b *builder) recall() {
-	if b.sums != nil {
-		b.sums.add(b)
+// recall takes the graph before, once all resources are declared, if their references are the same. Without a graph before, the
+// sums are for the next one: they are made on another processor meanwhile, and the returned function waits for them.
+func (b *builder) recall() (wait func()) {
+	var adding sync.WaitGroup
+	switch {
+	case b.sums == nil:
+	case b.like == nil:
+		adding.Go(func() { b.sums.add(b.d, b.first) })
+	default:
+		b.sums.add(b.d, b.first)
+		b.compare()
 	}
-	if b.like == nil {
-		return
-	}
+	return adding.Wait
+}
+
+// compare takes the graph before if the references are the same as there.
+func (b *builder) compare() {
 	if len(b.first) != b.like.g.Len() || !slices.Equal(b.sums.all, b.like.sums) {
 		b.differ()
 		return
@@ -89,11 +99,12 @@ func (b *builder) recall() {
 	b.g.Name = name
 }
 
-// add adds the sums of a graph whose resources have been declared.
-func (s *sums) add(b *builder) {
-	s.all = make([]uint64, 0, len(b.first)+1)
-	for _, it := range b.first {
-		text := b.key[:0]
+// add adds the sums of a graph whose resources have been declared. It alters nothing else.
+func (s *sums) add(d *Declared, items []*item) {
+	s.all = make([]uint64, 0, len(items)+1)
+	var text []byte
+	for _, it := range items {
+		text = text[:0]
 		for _, refs := range [...][]RefDecl{it.Before, it.Depend, it.Notify, it.Listen} {
 			text = binary.AppendUvarint(text, uint64(len(refs)))
 			for i := range refs {
@@ -104,16 +115,16 @@ func (s *sums) add(b *builder) {
 			r := &it.Recv[i]
 			text = appendRef(appendText(text, r.Field), &r.From, r.Pos)
 		}
-		s.all, b.key = append(s.all, maphash.Bytes(s.seed, text)), text
+		s.all = append(s.all, maphash.Bytes(s.seed, text))
 	}
 	sum := uint64(0)
-	for i := range b.d.Edges { // one after the other, each with the sum of those before
-		e := &b.d.Edges[i]
-		text := binary.NativeEndian.AppendUint64(b.key[:0], sum)
+	for i := range d.Edges { // one after the other, each with the sum of those before
+		e := &d.Edges[i]
+		text = binary.NativeEndian.AppendUint64(text[:0], sum)
 		text = appendPos(appendText(text, e.Name), e.Pos)
 		text = appendRef(appendRef(text, &e.From, e.FromPos), &e.To, e.ToPos)
 		text = strconv.AppendBool(text, e.Notify)
-		sum, b.key = maphash.Bytes(s.seed, text), text
+		sum = maphash.Bytes(s.seed, text)
 	}
 	s.all = append(s.all, sum)
 }
