@@ -150,6 +150,8 @@ var verbs = []verbEntry{
 	{name: "call", make: newCall},
 	{name: "facts", make: newFacts},
 	{name: "eval", make: newEval},
+	{name: "render", make: newRender},
+	{name: "data", make: newData},
 	{name: "secret", make: newSecret},
 	{name: "plugin", make: newPlugin},
 	{name: "status", make: newStatus},

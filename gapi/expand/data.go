@@ -14,6 +14,43 @@ type layer struct {
 	path *schema.Node
 }
 
+// readLayer is a file of data that the data of a graph were made of.
+type readLayer struct {
+	path string
+	root *schema.Node // nil where there is no file
+}
+
+// Source is a value of data in one layer.
+type Source struct {
+	Path    string
+	Missing bool       // there is no such file
+	Pos     schema.Pos // of the key; zero where the layer does not have it
+	Value   any
+}
+
+// DataKeys returns the keys of the data, in order. It is called after Start.
+func (g *Graph) DataKeys() []string { return sortedKeys(g.names["data"].(map[string]any)) }
+
+// ExplainData returns what each layer says of a key, the most exact first, how the layers are merged there, and the value that comes of it.
+// It is called after Start. Modules have data of their own, which are not asked.
+func (g *Graph) ExplainData(key string) (sources []Source, how string, value any) {
+	for _, l := range g.read {
+		s := Source{Path: l.path, Missing: l.root == nil}
+		if l.root != nil && l.root.Kind == schema.NodeMap {
+			for _, p := range l.root.Pairs {
+				if p.Key == key {
+					s.Pos, s.Value = p.Pos, g.literal(p.Value, "a file of data")
+				}
+			}
+		}
+		sources = append(sources, s)
+	}
+	if how = g.merge[key]; how == "" {
+		how = merges[0]
+	}
+	return sources, how, g.names["data"].(map[string]any)[key]
+}
+
 // merges are the ways in which a key of several layers becomes one value.
 var merges = []string{"first", "deep", "append"}
 
@@ -57,6 +94,7 @@ func (g *Graph) readData() map[string]any {
 			path = filepath.Join(l.doc.Dir, path)
 		}
 		root := g.yaml(path, l.path.Pos, true)
+		g.read = append(g.read, readLayer{path, root})
 		if root == nil {
 			continue
 		}

@@ -66,6 +66,7 @@ type Graph struct {
 
 	vars     map[string]*variable
 	layers   []layer
+	read     []readLayer // the files of layers, in the same order
 	merge    map[string]string
 	defaults map[string]*schema.Node // by kind
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -124,20 +125,51 @@ func (g *loading) compute() {
 // Eval computes one expression with the facts, the variables and the data of the graph at a path, or of none where the path is empty. It is
 // called by a verb that shows the value. Findings about the expression have the name expression for a file.
 func Eval(path string, o Options, stdin io.Reader, src string) (any, schema.Diagnostics) {
-	l := newFiles(path, o, stdin)
-	g := &loading{loader: l, ctx: context.Background(), left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
+	g, x := started(path, o, stdin)
 	dir := "."
 	if path != "" {
-		g.path(path, schema.Pos{})
 		dir = filepath.Dir(path)
+	}
+	v, _ := x.Eval("expression", dir, src)
+	return v, g.all(x)
+}
+
+// started reads the graph at a path, or none where the path is empty, as far as its variables and its data.
+func started(path string, o Options, stdin io.Reader) (*loading, *expand.Graph) {
+	l := newFiles(path, o, stdin)
+	g := &loading{loader: l, ctx: context.Background(), left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
+	if path != "" {
+		g.path(path, schema.Pos{})
 	}
 	x := g.computed()
 	x.Start()
-	v, _ := x.Eval("expression", dir, src)
+	return g, x
+}
+
+// all returns the findings about the files and about the values.
+func (g *loading) all(x *expand.Graph) schema.Diagnostics {
 	var found schema.Findings
 	found.Add(g.errs.All()...)
 	found.Add(x.Findings()...)
-	return v, found.All()
+	return found.All()
+}
+
+// DataOf says where the value of a key of a graph's data is from.
+type DataOf struct {
+	Sources []expand.Source // the layers, the most exact first
+	How     string          // the layers are merged: first, deep or append
+	Value   any
+}
+
+// ExplainData reads the data of the graph at a path as New does, and says where one key has its value from. It is called by a verb.
+func ExplainData(path string, o Options, stdin io.Reader, key string) (d DataOf, found schema.Diagnostics) {
+	g, x := started(path, o, stdin)
+	d.Sources, d.How, d.Value = x.ExplainData(key)
+	found = g.all(x)
+	if keys := x.DataKeys(); !slices.Contains(keys, key) {
+		found = append(found, schema.Diagnostic{Message: "the data of the graph have no key " + strconv.Quote(key), Suggestion: schema.Nearest(key, keys)})
+	}
+	return d, found
 }
 
 // cutEdges leaves out the references to resources that a condition has left out. A value that such a resource would send is an error.

@@ -75,6 +75,7 @@ func loadFiles(t testing.TB, files map[string]string, o yaml.Options) (*gapi.Dec
 		write(t, dir, name, src)
 	}
 	o.Facts = machineFacts
+	o.VarFiles = slices.Clone(o.VarFiles) // the test that gave them may give them again
 	for i, f := range o.VarFiles {
 		o.VarFiles[i] = filepath.Join(dir, f)
 	}

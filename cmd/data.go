@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// newData makes the verb data, which has one verb below it.
+func newData(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Explain the data of a graph",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newDataExplain(a))
+	return cmd
+}
+
+// dataFlags are those of data explain.
+type dataFlags struct {
+	input  input
+	output choice
+}
+
+// newDataExplain makes the verb data explain. It reads a graph as validate does, and builds none.
+func newDataExplain(a *app) *cobra.Command {
+	f := &dataFlags{}
+	cmd := &cobra.Command{
+		Use:   "explain KEY [FILE|FOLDER]",
+		Short: "Say where a value of data comes from",
+		Long: `Explain says which files of data have a key, the most exact first, how their values are
+merged, and which value comes of that. It computes the paths of the files with the facts of
+this machine; --facts takes those of another one. It touches nothing.`,
+		Example: `  mgmt data explain users graph.yaml
+  mgmt data explain users graph.yaml --facts web1.yaml -o json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// The graph is named as for validate: by the argument or by --yaml.
+			if err := graphArgs(cmd, args[1:]); err != nil {
+				return err
+			}
+			return f.run(a, args[0])
+		},
+	}
+	f.input.flags(cmd)
+	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json")
+	a.machineFlags(cmd)
+	a.factsFlag(cmd)
+	return cmd
+}
+
+// run writes the sources of a key, or the faults of the graph.
+func (f *dataFlags) run(a *app, key string) error {
+	if f.input.yaml == "" {
+		f.input.yaml = defaultGraph
+	}
+	o, err := f.input.options(a)
+	if err != nil {
+		return err
+	}
+	d, ds := yaml.ExplainData(f.input.yaml, o, a.in, key)
+	printDiagnostics(a.err, a.program(), ds)
+	if ds.Err() != nil {
+		return withCode(exitUsage, nil)
+	}
+	if f.output.word == "json" {
+		return writeJSON(a.out, dataObject(key, d))
+	}
+	_, err = fmt.Fprint(a.out, explainedText(key, d))
+	return err
+}
+
+// hows says in words how layers are merged.
+var hows = map[string]string{
+	"first": "the first file that has it counts", "deep": "maps are merged, and the first file that has a key of them counts",
+	"append": "lists are joined",
+}
+
+// explainedText writes the sources of a key for people: a line for each file, and the value at the end.
+func explainedText(key string, d yaml.DataOf) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", key, hows[d.How])
+	for _, s := range d.Sources {
+		switch {
+		case s.Missing:
+			fmt.Fprintf(&b, "  %s: there is no such file\n", s.Path)
+		case s.Pos.IsZero():
+			fmt.Fprintf(&b, "  %s: without the key\n", s.Path)
+		default:
+			fmt.Fprintf(&b, "  %s: %s\n", s.Pos, dataValue(s.Value))
+		}
+	}
+	fmt.Fprintf(&b, "= %s\n", dataValue(d.Value))
+	return b.String()
+}
+
+// dataValue writes a value on one line.
+func dataValue(v any) string {
+	if _, isText := v.(string); !isText {
+		if text, err := expr.AsText(v); err == nil {
+			return text
+		}
+	}
+	var b strings.Builder
+	if err := writeJSON(&b, v); err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// dataObject returns the sources of a key as an object of JSON.
+func dataObject(key string, d yaml.DataOf) map[string]any {
+	sources := []any{}
+	for _, s := range d.Sources {
+		one := map[string]any{"file": s.Path, "missing": s.Missing}
+		if !s.Pos.IsZero() {
+			one["line"], one["column"], one["value"] = s.Pos.Line, s.Pos.Col, s.Value
+		}
+		sources = append(sources, one)
+	}
+	return map[string]any{"key": key, "merge": d.How, "sources": sources, "value": d.Value}
+}

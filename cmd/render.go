@@ -1,0 +1,79 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// renderFlags are those of render.
+type renderFlags struct {
+	input     input
+	positions bool
+}
+
+// newRender makes the verb render.
+func newRender(a *app) *cobra.Command {
+	f := &renderFlags{}
+	cmd := &cobra.Command{
+		Use:   "render [FILE|FOLDER]",
+		Short: "Write a graph out, with all values computed",
+		Long: `Render writes the graph in YAML as it is after all expressions, loops, conditions, defaults,
+includes and modules. It writes the graph of a program and of a catalog, too. A secret is left
+out, and a comment says so. It touches nothing. A graph with errors is written as far as it can
+be read, the errors go to standard error, and the exit code is 1.
+
+With --positions each resource has a comment with its place in the source.`,
+		Example: `  mgmt render graph.yaml
+  mgmt render graph.yaml --facts web1.yaml --positions
+  mgmt render --puppet-catalog catalog.json > graph.yaml`,
+		Args: graphArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.flags(cmd)
+	a.typesFlag(cmd)
+	a.machineFlags(cmd)
+	a.factsFlag(cmd)
+	cmd.Flags().BoolVar(&f.positions, "positions", false, "say where each resource is declared")
+	return cmd
+}
+
+// run writes the graph, and tells what is wrong with it.
+func (f *renderFlags) run(ctx context.Context, a *app) error {
+	d, err := f.input.declared(ctx, a)
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		printDiagnostics(a.err, a.program(), ds)
+		return withCode(exitUsage, nil)
+	}
+	if err != nil {
+		return err
+	}
+	d = d.Complete()
+	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: f.isSecret(a), Positions: f.positions}); err != nil {
+		return err
+	}
+	// The faults of the builder count, too: a graph that mgmt run would refuse is no success.
+	_, ds := a.build(d)
+	printDiagnostics(a.err, a.program(), ds)
+	if ds.Err() != nil {
+		return withCode(exitUsage, nil)
+	}
+	return nil
+}
+
+// isSecret returns a function that says whether the type of a parameter is a secret, or has one in it.
+func (f *renderFlags) isSecret(a *app) func(d *gapi.Declaration, key string) bool {
+	return func(d *gapi.Declaration, key string) bool {
+		k, err := a.kinds().Kind(d.Kind)
+		if err != nil || k.Type == nil { // of an unknown kind nothing is known
+			return false
+		}
+		field := k.Type.Field(key)
+		return field != nil && field.Type.HoldsSecret()
+	}
+}
