@@ -66,6 +66,7 @@ func newDraft(b *builder) *Draft {
 	b.each((*builder).make)
 	if b.like == nil {
 		b.links = make([]link, 0, b.referring())
+		b.lookAhead()
 	}
 	b.receiving()
 	for i := 0; i < len(b.items); i++ { // of a part, running ones come in on the way
@@ -153,6 +154,7 @@ type builder struct {
 	vertices []engine.Vertex              // of g, in one piece
 	claims   []claim                      // in the order of items, until clashes has compared them
 	links    []link
+	ahead    []int32 // see lookAhead
 	hows     []how
 	key      []byte // of find, made once
 	guess    guesser

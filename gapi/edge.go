@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -65,9 +66,12 @@ func (b *builder) references(it *item) {
 func (b *builder) refer(it *item, refs []RefDecl, word string, l link) {
 	for i := range refs {
 		r := &refs[i]
-		other, ok := b.resolve(it, r.Ref, r.Pos, word)
-		if !ok {
-			continue
+		other := b.nextAhead()
+		if other < 0 {
+			var ok bool
+			if other, ok = b.resolve(it, r.Ref, r.Pos, word); !ok {
+				continue
+			}
 		}
 		if l.by == graph.ByFrom {
 			l.to = other
@@ -76,6 +80,51 @@ func (b *builder) refer(it *item, refs []RefDecl, word string, l link) {
 		}
 		b.link(l, how{word: word, pos: r.Pos})
 	}
+}
+
+// lookAhead finds the vertices that the references of a large graph name, on all processors. They stand in the order in which refer
+// asks for them, with -1 for a reference that resolve has to judge.
+func (b *builder) lookAhead() {
+	if len(b.items) <= eachAtOnce || b.runs != nil {
+		return
+	}
+	lists := make([][]int32, (len(b.items)+eachAtOnce-1)/eachAtOnce)
+	var looking sync.WaitGroup
+	for i := range lists {
+		chunk := b.items[i*eachAtOnce : min((i+1)*eachAtOnce, len(b.items))]
+		looking.Go(func() { lists[i] = namedBy(b.g, chunk) })
+	}
+	looking.Wait()
+	b.ahead = slices.Concat(lists...)
+}
+
+// namedBy returns the vertices that the references of items name, or -1.
+func namedBy(g *engine.Graph, items []*item) (found []int32) {
+	var key []byte
+	for _, it := range items {
+		for _, refs := range [...][]RefDecl{it.Before, it.Depend, it.Notify, it.Listen} {
+			for i := range refs {
+				r := &refs[i].Ref
+				key = schema.Ref{Kind: strings.ToLower(r.Kind), Name: r.Name}.AppendID(key[:0])
+				at, ok := g.IndexBytes(key)
+				if !ok {
+					at = -1
+				}
+				found = append(found, int32(at))
+			}
+		}
+	}
+	return found
+}
+
+// nextAhead returns the vertex of the next reference, -1 where that was not looked up or found.
+func (b *builder) nextAhead() int32 {
+	if len(b.ahead) == 0 {
+		return -1
+	}
+	at := b.ahead[0]
+	b.ahead = b.ahead[1:]
+	return at
 }
 
 // connect makes the edges that were declared by themselves.
