@@ -30,6 +30,7 @@ type Instance struct {
 	outputs map[string]any // by name
 	types   map[string]expr.Type
 	told    schema.Pos // of a fault, for an instance without outputs; else zero
+	leftOut bool       // by its condition: it has neither resources nor outputs
 }
 
 // Instances returns the modules that a graph uses, each followed by the modules that it uses itself. It is called after Start.
@@ -89,7 +90,8 @@ func (g *Graph) nameModules(declared map[string]expr.Type) {
 	}
 	for _, i := range g.instances {
 		values[i.Name], fields[i.Name] = i.outputs, expr.Object("module."+i.Name, i.types)
-		if !i.told.IsZero() { // whatever it is asked for, its fault was told
+		// Of an instance with a fault that was told, and of one that is left out, anything may be asked.
+		if !i.told.IsZero() || i.leftOut {
 			fields[i.Name] = expr.Type{}
 		}
 	}
@@ -100,14 +102,14 @@ func (g *Graph) nameModules(declared map[string]expr.Type) {
 	g.scoped(declared)
 }
 
-// use makes the instance of one entry.
+// use makes the instances of one entry: one, or one for each turn of a loop.
 func (g *Graph) use(d *Document, n *schema.Node) {
 	if n.Kind != schema.NodeMap {
 		g.errorf(n.Pos, "an entry of use is a map with the key module, not %s", describe(n))
 		return
 	}
 	// Unknown keys are told with everything else: a wrong one may stand for any of these.
-	keys := []string{"module", "name", "with"}
+	keys := []string{"module", "name", "with", whenKey, forEachKey}
 	for _, p := range n.Pairs {
 		if !slices.Contains(keys, p.Key) {
 			g.add(schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown key %q in use", p.Key), Suggestion: schema.Nearest(p.Key, keys)})
@@ -118,11 +120,39 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 		g.errorf(n.Pos, "an entry of use names the folder of a module, such as module: ./modules/nginx")
 		return
 	}
+	loop := n.Get(forEachKey)
+	if loop == nil {
+		g.turnOfUse(g.top(), d, n)
+		return
+	}
+	turns, each, ok := g.top().turns(loop)
+	scope, err := g.scope.With(map[string]expr.Type{"each": each})
+	if err != nil {
+		panic(err) // a programmer's error, which any test shows
+	}
+	// A loop may have no turn at all, and its expressions are checked nevertheless.
+	for _, key := range keys[1:4] {
+		if v := n.Get(key); v != nil {
+			(&frame{g, scope, nil}).checkNode(v, ownTypes[key], key)
+		}
+	}
+	g.Lacking = g.Lacking || !ok
+	for _, t := range turns {
+		names := maps.Clone(g.names)
+		names["each"] = t.each
+		g.turnOfUse(&frame{g, scope, names}, d, n)
+	}
+}
+
+// turnOfUse makes one instance of an entry, which f computes.
+func (g *Graph) turnOfUse(f *frame, d *Document, n *schema.Node) {
+	wanted, decided := f.condition(n.Get(whenKey))
+	folder := n.Get("module")
 	dir := folder.Text
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(d.Dir, dir)
 	}
-	i := &Instance{Name: filepath.Base(dir), pos: n.Pos, told: folder.Pos}
+	i := &Instance{Name: filepath.Base(dir), pos: n.Pos, told: folder.Pos, leftOut: decided && !wanted}
 	if doc := g.module(dir, folder.Pos); doc != nil {
 		if name := doc.Root.Get("module"); name != nil {
 			i.Name = name.Text
@@ -131,14 +161,22 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 	}
 	at := folder.Pos
 	if name := n.Get("name"); name != nil {
-		i.Name, at = name.Text, name.Pos
+		out, ok := f.needed(name, "name")
+		if !ok {
+			g.Lacking = true
+			return
+		}
+		i.Name, at = out.Text, out.Pos
 	}
 	if g.wrongInstance(i.Name, at) {
 		return
 	}
 	g.instances = append(g.instances, i)
-	if i.Doc != nil {
-		g.enterModule(i, n)
+	switch {
+	case i.leftOut: // nothing of it is computed: its inputs may not even be there
+		i.told = schema.Pos{}
+	case i.Doc != nil && decided:
+		g.enterModule(f, i, n)
 	}
 	g.Lacking = g.Lacking || !i.told.IsZero()
 }
@@ -192,13 +230,13 @@ func (g *Graph) module(dir string, from schema.Pos) *Document {
 }
 
 // enterModule computes the variables, the data, the modules and the outputs of an instance.
-func (g *Graph) enterModule(i *Instance, entry *schema.Node) {
+func (g *Graph) enterModule(f *frame, i *Instance, entry *schema.Node) {
 	before := g.found.Errors()
 	m := g.child(i)
 	if n := i.Doc.Root.Get("inputs"); n != nil {
 		m.declareInputs(n)
 	}
-	g.fillInputs(m, entry)
+	f.fillInputs(m, entry)
 	if g.found.Errors() > before { // an input with a fault has no value, so the expressions of the module have none
 		i.told = entry.Get("module").Pos
 		return
@@ -236,14 +274,15 @@ func (g *Graph) declareInputs(n *schema.Node) {
 	}
 }
 
-// fillInputs gives the inputs of a module the values of an entry, whose expressions belong to this graph.
-func (g *Graph) fillInputs(m *Graph, entry *schema.Node) {
+// fillInputs gives the inputs of a module the values of an entry, whose expressions belong to the graph that uses it.
+func (f *frame) fillInputs(m *Graph, entry *schema.Node) {
+	g := f.g
 	// An input that is given with a fault is not missing.
 	given := map[string]bool{}
 	if with := entry.Get("with"); with != nil {
 		for _, p := range g.pairs(with, "with must be a map from inputs to values") {
 			given[p.Key] = true
-			g.fillInput(m, p)
+			f.fillInput(m, p)
 		}
 	}
 	for _, name := range sortedKeys(m.inputs) {
@@ -257,7 +296,8 @@ func (g *Graph) fillInputs(m *Graph, entry *schema.Node) {
 }
 
 // fillInput gives one input its value.
-func (g *Graph) fillInput(m *Graph, p schema.Pair) {
+func (f *frame) fillInput(m *Graph, p schema.Pair) {
+	g := f.g
 	v := m.inputs[p.Key]
 	if v == nil {
 		var list []string
@@ -272,7 +312,7 @@ func (g *Graph) fillInput(m *Graph, p schema.Pair) {
 		return
 	}
 	before := g.found.Errors()
-	n, ok := g.top().node(p.Value)
+	n, ok := f.node(p.Value)
 	if g.found.Errors() > before || !ok { // an empty optional leaves the default
 		return
 	}
@@ -345,6 +385,18 @@ func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 		}
 	}
 	return schema.Pos{}, false
+}
+
+// leftOutOf names the instance that an expression reads and that its condition leaves out, empty for none.
+func (g *Graph) leftOutOf(p *expr.Program) string {
+	for _, in := range p.Reads() {
+		for _, i := range g.instances {
+			if in.Name == "module" && i.leftOut && in.Field == i.Name {
+				return i.Name
+			}
+		}
+	}
+	return ""
 }
 
 // root returns the graph that no other one uses.

@@ -91,6 +91,45 @@ edges: [{from: "file[/a]", to: "file[/nginx]"}, {from: "file[/a]", to: "file[/et
 	}
 }
 
+// TestModulesInLoops: an entry of use may have a condition and a loop. An instance that is left out has no resources and no outputs.
+func TestModulesInLoops(t *testing.T) {
+	got, _, err := loadFiles(t, with(nginx, `
+vars: {sites: {a: {port: 1}, b: {port: 2}, c: {port: 3}}, none: []}
+use:
+- {module: m/nginx, name: "s_${{ each.key }}", for_each: "${{ vars.sites }}", when: "${{ each.value.port != 2 }}", with: {domain: "${{ each.key }}", port: "${{ each.value.port }}"}}
+- {module: m/nginx, name: gone, when: false, with: {domain: "${{ 1 / 0 > 0 ? 'x' : 'y' }}"}}
+- {module: m/nginx, name: "n_${{ each.key }}", for_each: "${{ vars.none }}", with: {domain: d}}
+resources:
+  file:
+  - {name: /base}
+  - {name: /x, content: "${{ module.s_c.url + module.gone.?url.orValue('-') + module.s_b.?url.orValue('-') }}", depend: ["module[s_a]", "module[gone]"]}
+  - {name: /y, when: false, content: "${{ module.gone.url }}"}
+edges: [{from: "file[/x]", to: "module[s_b]"}]
+`), yaml.Options{})
+	if err == nil {
+		err = got.Problems.Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, err := loadFiles(t, map[string]string{"g.yaml": `
+resources:
+  file:
+  - {name: /base}
+  - {name: /x, content: "http://c:3--", depend: ["file[/s_a]", "file[/etc/nginx/log-a]"]}
+  - {name: /s_a, content: a from data, mode: "0600", depend: ["file[/etc/nginx/log-a]", "file[/base]"]}
+  - {name: /etc/nginx/log-a}
+  - {name: /s_c, content: c from data, mode: "0600", depend: ["file[/etc/nginx/log-c]", "file[/base]"]}
+  - {name: /etc/nginx/log-c}
+`}, yaml.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(plainly(t, want), plainly(t, got)); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestModulesInMemory: a deploy carries the files of modules, and is read from them alone.
 func TestModulesInMemory(t *testing.T) {
 	const graph = "use: [{module: m/nginx, name: front, with: {domain: d}}]\nresources:\n  file: [{name: /base}]\n"
@@ -118,6 +157,11 @@ func TestModulesWrong(t *testing.T) {
 		{"an input of a wrong type", "{module: m/nginx, name: front, with: {domain: d, port: x}}", "g.yaml:1:62: the input port is int, not text\n    m/nginx/module.yaml:5:3: declared here"},
 		{"an input with a fault", "{module: m/nginx, name: front, with: {domain: \"${{ facts.hostnam }}\"}}", "g.yaml:1:64: facts has no \"hostnam\" (did you mean \"hostname\"?)"},
 		{"an unknown key", "{module: m/nginx, name: front, wiht: {}, with: {domain: d}}", "g.yaml:1:38: unknown key \"wiht\" in use (did you mean \"with\"?)"},
+		{"a name twice in a loop", "{module: m/log, name: front, for_each: [1, 2], with: {path: /x}}", "g.yaml:1:29: the module front is there twice: give one of them another name\n    g.yaml:1:7: first used here\ng.yaml:3:63: module.front has no \"url\""},
+		{"no condition", "{module: m/nginx, name: front, when: 1, with: {domain: d}}", "g.yaml:1:44: when must be true or false, not 1; write a condition as ${{ ... }}"},
+		{"no loop", "{module: m/nginx, name: front, for_each: x, with: {domain: d}}", "g.yaml:1:48: for_each takes a list or a map, not the text \"x\"\ng.yaml:3:50: there is no module here: the key use names those of a graph"},
+		{"a fault in a loop without a turn", "{module: m/nginx, name: front, with: {domain: d}}, {module: m/nginx, name: \"a${{ each.key }}\", for_each: [], with: {domain: \"${{ each.kee }}\"}}", "g.yaml:1:141: each has no \"kee\" (did you mean \"key\"?)"},
+		{"left out", "{module: m/nginx, name: front, when: false}", "g.yaml:3:50: module.front has no outputs: the condition of the module leaves it out here; write module.front.?NAME.orValue(...)"},
 		{"a reserved name", "{module: m/nginx, name: inputs, with: {domain: d}}", "g.yaml:1:31: a module can't be called inputs here: module.inputs has another meaning\ng.yaml:3:50: there is no module here: the key use names those of a graph"},
 		{"twice", "{module: m/nginx, name: front, with: {domain: d}}, {module: m/log, name: front, with: {path: /x}}", "g.yaml:1:80: the module front is there twice: give one of them another name\n    g.yaml:1:7: first used here"},
 		{"a clash of resources", "{module: m/log, name: front, with: {path: /x}}, {module: m/log, name: b, with: {path: /x}}", "g.yaml:3:63: module.front has no \"url\"\nm/log/module.yaml:6:17: file[/x] is there twice: it is in the module b\n    m/log/module.yaml:6:17: first made here: it is in the module front"},
