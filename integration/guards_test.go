@@ -22,6 +22,7 @@ var recovering = map[string]string{
 	"engine/httpd.guard":                "it is the last line of a request: the answer is an error of the program",
 	"engine/schema/idl.types":           "go/types is foreign code that reads texts of anybody, and package idl stands below engine",
 	"engine/provider/puppettype.Parse":  "the parser leaves its recursion by a panic with its own error",
+	"gapi/expand/texts.Execute":         "the executor leaves its recursion by a panic with its own fault, and panics again with any other",
 	"provider.do":                       "a provider is a program of its own, and links no engine",
 	"integration/bench.guarded":         "it is the last line of a measurement, and no part of the product",
 }
