@@ -53,7 +53,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 
 // Advance moves the clock forward, stopping at each due timer to call it, in
 // order of time and then of AfterFunc. Timers that these calls set are called
-// too, where they are due.
+// too, where they are due. Such a call may advance the clock itself. The time never goes back, also by
+// a negative d.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -75,7 +76,8 @@ func (c *Clock) Next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// next takes the first timer due by end and stands at it, or stands at end.
+// next takes the first timer due by end and stands at it, or stands at end. It returns nil where no
+// timer is due.
 func (c *Clock) next(end time.Time) func() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,13 +88,19 @@ func (c *Clock) next(end time.Time) func() {
 		}
 	}
 	if first < 0 {
-		c.now = end
+		c.forward(end)
 		return nil
 	}
 	t := c.timers[first]
 	c.timers = slices.Delete(c.timers, first, first+1)
-	if t.at.After(c.now) {
-		c.now = t.at
-	}
+	c.forward(t.at)
 	return t.f
+}
+
+// forward moves the clock to a time, and never back: a timer that was called may have moved the
+// clock further already. The lock is held.
+func (c *Clock) forward(to time.Time) {
+	if to.After(c.now) {
+		c.now = to
+	}
 }

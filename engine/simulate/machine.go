@@ -34,10 +34,14 @@ func (m *Machine) Thing(id string) (map[string]any, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	thing, ok := m.things[id]
-	return maps.Clone(thing), ok
+	if !ok {
+		return nil, false
+	}
+	return deepCopy(thing).(map[string]any), true
 }
 
-// Put alters some parameters of a thing, and makes it where it is not there. It wakes the resource of this id.
+// Put alters some parameters of a thing, and makes it where it is not there. It wakes the resource of this id. The values
+// are copied.
 func (m *Machine) Put(id string, set map[string]any) {
 	m.mu.Lock()
 	m.put(id, set)
@@ -50,7 +54,29 @@ func (m *Machine) put(id string, set map[string]any) {
 	if m.things[id] == nil {
 		m.things[id] = map[string]any{}
 	}
-	maps.Copy(m.things[id], set)
+	for key, v := range set {
+		m.things[id][key] = deepCopy(v)
+	}
+}
+
+// deepCopy copies a value with the lists and maps in it. A machine shares no value with its users, so
+// that a test alters a thing by Put alone.
+func deepCopy(v any) any {
+	switch v := v.(type) {
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = deepCopy(v[i])
+		}
+		return c
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for key := range v {
+			c[key] = deepCopy(v[key])
+		}
+		return c
+	}
+	return v
 }
 
 // Remove takes a thing away, and wakes the resource of this id.
@@ -141,7 +167,7 @@ func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (id string,
 		return "", nil, schema.Diagnostics{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
 	}
 	name := n.Get("name")
-	if n.Kind != schema.NodeMap || name == nil {
+	if n.Kind != schema.NodeMap || name == nil || name.Text == "" || name.Kind == schema.NodeList || name.Kind == schema.NodeMap {
 		return fail(n.Pos, "a thing is a map with a name, such as {name: nginx}")
 	}
 	r, err := kinds.New(kind)
