@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -321,7 +320,7 @@ func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err erro
 	case formText:
 		return callText(t, rest)
 	case formFile:
-		data, err := readAll(a, rest)
+		data, err := readNamed(a, rest)
 		if err != nil {
 			return nil, err
 		}
@@ -341,12 +340,4 @@ func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err erro
 		return nil, fmt.Errorf("%w (in JSON, text stands in double quotes)", err)
 	}
 	return v, nil
-}
-
-// readAll reads a file, or standard input for a dash.
-func readAll(a *app, path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(a.in)
-	}
-	return os.ReadFile(path)
 }

@@ -203,7 +203,7 @@ func TestCallFile(t *testing.T) {
 			t.Errorf("%q: code %d, %s", stdin, code, errs)
 		}
 	}
-	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: open") {
+	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: "+dir+"/none: no such file") {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }

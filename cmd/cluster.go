@@ -37,6 +37,9 @@ func (c *clusterAccess) bind(cmd *cobra.Command) {
 	bind(cmd, "password_file", place{&c.passwordFile})
 }
 
+// files returns the names of the files, empty where there is none.
+func (c *clusterAccess) files() []string { return []string{c.cert, c.key, c.ca, c.passwordFile} }
+
 // check refuses an access to a store that has no servers.
 func (c *clusterAccess) check(world string) error {
 	if *c == (clusterAccess{}) || strings.HasPrefix(world, etcd.Scheme) {

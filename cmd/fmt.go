@@ -184,6 +184,15 @@ func readInput(a *app, path string) ([]byte, error) {
 	return src, err
 }
 
+// readNamed is readInput with the name of the file in the error.
+func readNamed(a *app, path string) ([]byte, error) {
+	src, err := readInput(a, path)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, gapi.WithoutPath(err))
+	}
+	return src, err
+}
+
 // printError prints the faults of one file; findings have its name.
 func printError(w io.Writer, path string, err error) {
 	ds, ok := errors.AsType[schema.Diagnostics](err)

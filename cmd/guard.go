@@ -45,6 +45,25 @@ func sudoCaller() *safepath.User {
 	return &safepath.User{UID: int(uid), GID: int(gid)}
 }
 
+// judge refuses files that say whom the daemon trusts, or who it is, as the files of a graph are refused. An empty name is
+// no file. A file that can't be opened for another reason is left to the function that reads it.
+func (a *app) judge(files ...string) error {
+	var errs []error
+	for _, path := range files {
+		if path == "" || a.source().Guard == nil {
+			continue
+		}
+		f, err := a.source().Open(path)
+		if err == nil {
+			err = f.Close()
+		}
+		if errors.Is(err, safepath.ErrRefused) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // refuses returns why a state folder is not taken, and nothing where it is, or is not there
 // yet. It outlives the call, so it is to be root's also where sudo is used.
 func refuses(s gapi.Source, dir string) error {

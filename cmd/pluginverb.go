@@ -105,7 +105,7 @@ func (f *pluginTest) run(ctx context.Context, a *app, args []string) error {
 	}
 	o := plugintest.Options{}
 	if f.inputs != "" {
-		text, err := os.ReadFile(f.inputs)
+		text, err := readNamed(a, f.inputs)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (f *pluginTest) run(ctx context.Context, a *app, args []string) error {
 //
 // plugin makes a descriptor of the arguments. The name of the provider is that of its schema.
 func (f *pluginTest) plugin(a *app, args []string) (*plugin.Plugin, error) {
-	text, err := os.ReadFile(f.schema)
+	text, err := readNamed(a, f.schema)
 	if err != nil {
 		return nil, err
 	}

@@ -155,6 +155,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := a.judge(append(f.world.access.files(), f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
+		return err
+	}
 	folder, err := f.state.open(a.source())
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,7 +163,7 @@ func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
 // An empty file, and a file that is a list, are errors: with such a file the graph would say
 // no more than that a secret is missing.
 func (a *app) secretFile(path string) (*schema.Node, error) {
-	src, err := os.ReadFile(path)
+	src, err := readNamed(a, path)
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func testFiles(args []string) (paths []string, err error) {
 
 // testFile runs the tests of one file. Only the file itself is read here; the engine reads its graph. The error has the findings of a file that can't be read.
 func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverage) ([]scenario.Result, error) {
-	src, err := os.ReadFile(path)
+	src, err := readNamed(a, path)
 	if err != nil {
 		return nil, err
 	}

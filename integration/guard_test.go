@@ -139,6 +139,62 @@ func TestFindingA8OthersCanWrite(t *testing.T) {
 	}
 }
 
+// TestFindingA8EveryInput: each file and folder that decides about the daemon is judged as the graph is, whichever
+// option or key names it. Each of these belongs to another user.
+func TestFindingA8EveryInput(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	file := func(head string) string {
+		return head + "resources:\n  file:\n  - {name: " + dir + "/made, content: x}\n"
+	}
+	value := func(expression string) string {
+		return "resources:\n  file:\n  - {name: " + dir + "/made, content: \"${{ " + expression + " }}\"}\n"
+	}
+	putFile(t, dir+"/good.yaml", file(""))
+	for path, text := range map[string]string{
+		"hers/m.yaml": "x", "hers/module.yaml": file("module: hers\n"), "hers.txt": "a: b\n",
+	} {
+		putFile(t, dir+"/"+path, text)
+	}
+	for _, path := range []string{"hers", "hers/m.yaml", "hers/module.yaml", "hers.txt"} {
+		if err := os.Chown(dir+"/"+path, another, another); err != nil {
+			t.Fatal(err)
+		}
+	}
+	putFile(t, dir+"/own.txt", "x")
+	options := map[string]string{ // of a graph that is good; each names what is hers
+		"hers.txt": "--vars F|--trusted-keys F|--world etcd://127.0.0.1:1 --ca F|" +
+			"--world etcd://127.0.0.1:1 --ca own.txt --cert F --key own.txt|--world etcd://127.0.0.1:1 --ca own.txt --cert own.txt --key F|" +
+			"--world etcd://127.0.0.1:1 --user u --password-file F|--api-listen 127.0.0.1:0 --api-cert F --api-key own.txt --api-ca own.txt|" +
+			"--api-listen 127.0.0.1:0 --api-cert own.txt --api-key F --api-ca own.txt|--api-listen 127.0.0.1:0 --api-cert own.txt --api-key own.txt --api-ca F|--config F",
+		"hers": "--models F|--plugins F|--types F|--backends F|--targets F|--prefix F",
+	}
+	var scripts [][2]string
+	for path, list := range options {
+		for option := range strings.SplitSeq(list, "|") {
+			scripts = append(scripts, [2]string{"mgmt run --converged-exit --yaml good.yaml " + strings.ReplaceAll(option, "F", path), path})
+		}
+	}
+	for name, g := range map[string][2]string{ // graphs that name what is hers
+		"vars": {file("include: [hers.txt]\n"), "hers.txt"}, "data": {file("data: {files: [hers.txt]}\n"), "hers.txt"},
+		"read": {value("read('hers.txt')"), "hers.txt"}, "template": {value("template('hers.txt')"), "hers.txt"},
+		"module": {file("use: [{module: ./hers}]\n"), "hers"}, "secrets": {"secrets: [{age: hers.txt}]\n" + value("secret('a')"), "hers.txt"},
+	} {
+		putFile(t, dir+"/"+name+".yaml", g[0])
+		scripts = append(scripts, [2]string{"mgmt run --converged-exit --yaml " + name + ".yaml", g[1]})
+	}
+	for _, s := range scripts {
+		out, code := shell(t, dir, s[0])
+		if want := "chown root " + dir + "/" + s[1]; code != 1 || !strings.Contains(out, want) {
+			t.Errorf("%s ended with %d, want %q in\n%s", s[0], code, want, out)
+		}
+		if _, err := os.Stat(dir + "/made"); err == nil {
+			t.Errorf("%s has run the graph", s[0])
+			_ = os.Remove(dir + "/made")
+		}
+	}
+}
+
 // TestFindingA8SudoCaller: under sudo the caller may own the graph and its folder. What yet another
 // user owns is refused, and the state folder has to be root's as ever.
 func TestFindingA8SudoCaller(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,6 +100,206 @@ func TestFindingA3OneWalker(t *testing.T) {
 		}
 	}
 	for where := range pathsAllowed {
+		if found[where] == nil {
+			t.Errorf("%s is allowed to go by a path and does not: remove it", where)
+		}
+	}
+}
+
+// pathsElsewhere are the functions outside of resources that go by a path, by the reason why no other user gains by it.
+var pathsElsewhere = map[string][]string{
+	"/proc, /sys, /run and /dev: only root can alter the path": {
+		"engine/host/command.go pipes",
+		"engine/host/costly.go inService",
+		"engine/host/enclosure.go close",
+		"engine/host/enclosure.go makeGroup",
+		"engine/host/enclosure.go members",
+		"engine/host/facts_kernel.go openKernelFacts",
+		"engine/host/ledger.go groupOf",
+		"engine/host/ledger.go head",
+		"engine/host/ledger.go holders",
+		"engine/host/limit.go readSysctl",
+		"engine/host/mounts.go followMounts",
+		"engine/host/mounts.go readMounts",
+		"engine/host/process.go processes",
+		"engine/host/process.go readProc",
+		"engine/metrics/process.go bootTime",
+		"engine/metrics/process.go processFamilies",
+		"engine/metrics/process.go readStat",
+		"cmd/trim_linux.go dropProgram",
+		"service/journal.go OpenJournal",
+	},
+	"the state folder, which run refuses if others can write it": {
+		"cmd/control.go listenAt",
+		"cmd/dump.go write",
+		"cmd/lock.go lockState",
+		"cmd/sealing.go newSealing",
+		"cmd/state.go inspect",
+		"cmd/state.go inspectVars",
+		"cmd/state.go open",
+		"cmd/world.go openBolt",
+		"engine/host/ledger.go openLedger",
+		"engine/internal/boltfile/file.go OpenLocked",
+		"engine/internal/boltfile/file.go SyncDir",
+		"engine/internal/boltfile/file.go lock",
+		"engine/internal/boltfile/place.go Replace",
+		"engine/internal/boltfile/place.go fill",
+		"engine/journal/ineffect/ineffect.go Create",
+		"engine/journal/ineffect/ineffect.go Read",
+		"engine/journal/ineffect/ineffect.go Remove",
+		"engine/journal/ineffect/ineffect.go Rename",
+		"engine/journal/ineffect/ineffect.go SyncFolder",
+		"engine/journal/open.go asideName",
+		"engine/journal/open.go open",
+		"engine/journal/open.go setAside",
+		"engine/journal/past.go PeekHistory",
+		"engine/journal/peek.go Peek",
+		"engine/journal/place.go keepPlace",
+		"engine/lifecycle/state.go close",
+		"engine/lifecycle/state.go make",
+		"engine/lifecycle/state.go remove",
+		"engine/plugin/record.go loadRecord",
+		"engine/plugin/record.go save",
+		"engine/seal/seal.go read",
+		"engine/seal/seal.go write",
+		"engine/statedir/statedir.go openJournal",
+		"engine/world/bolt/bolt.go keepPlace",
+		"engine/world/bolt/bolt.go open",
+		"engine/world/kept/file.go read",
+		"engine/world/kept/file.go shrink",
+		"gapi/collect/reader.go remember",
+		"gapi/collect/reader.go replaceFile",
+		"gapi/deployed/keep.go keep",
+		"gapi/deployed/keep.go restore",
+	},
+	"a new private folder of its own": {
+		"engine/lifecycle/state.go root",
+		"engine/statedir/statedir.go open",
+		"gapi/typescript/types.go compile",
+	},
+	"the folder of a socket is judged, and a socket is no file that is read": {
+		"engine/httpd/keep.go exposed",
+		"engine/httpd/keep.go inode",
+		"engine/httpd/keep.go mend",
+		"engine/httpd/peer.go group",
+		"engine/httpd/socket.go Dial",
+		"engine/httpd/socket.go Listen",
+		"engine/httpd/socket.go bind",
+		"engine/httpd/socket.go chmodSocket",
+		"engine/httpd/socket.go clear",
+		"engine/httpd/socket.go openDir",
+		"engine/httpd/socket.go remove",
+		"engine/host/msgbus/bus.go sessionAddress",
+		"provider/serve.go listen",
+	},
+	"only asks whether something is there, or has changed, and what acts is judged where it is opened": {
+		"cmd/apply.go readDocument",
+		"cmd/deploy.go collect",
+		"cmd/deploy.go key",
+		"cmd/graphfile.go path",
+		"cmd/input.go frontend",
+		"cmd/input.go graphArgs",
+		"cmd/input.go lasting",
+		"cmd/settle.go source",
+		"cmd/targets.go readTargets",
+		"engine/host/link.go follow",
+		"engine/host/link.go targetPath",
+		"engine/host/poll.go interest",
+		"engine/host/listing.go list",
+		"engine/host/program.go openDir",
+		"engine/host/program.go runnable",
+		"engine/host/request.go askAll",
+		"engine/host/resolve.go list",
+		"engine/host/stat.go lstat",
+		"engine/httpd/tls.go signatures",
+		"engine/plugin/launch.go trusted",
+		"engine/provider/confined.go confined",
+		"gapi/follow.go watchable",
+		"gapi/private.go Private",
+		"gapi/puppet/modules.go inModule",
+		"gapi/typescript/find.go folders",
+		"gapi/typescript/frontend.go RootOf",
+		"gapi/typescript/frontend.go read",
+		"gapi/typescript/types.go executable",
+		"gapi/typescript/types.go settingsFor",
+		"gapi/yaml/load.go first",
+		"gapi/yaml/load.go folder",
+		"gapi/yaml/load.go path",
+	},
+	"the caller has named the file for this one verb, and alone gets what is in it": {
+		"cmd/api.go field",
+		"cmd/apifile.go readObjects",
+		"cmd/fmt.go graphFiles",
+		"cmd/fmt.go readInput",
+		"cmd/pluginverb.go plugin",
+		"cmd/resource_args.go file",
+		"cmd/testing.go testFiles",
+		"engine/deploy/key.go ReadKey",
+	},
+	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
+		"cmd/deploykey.go makeKey",
+		"cmd/deploykey.go newKeygen",
+		"cmd/idl.go compile",
+		"cmd/idl.go formatIDL",
+		"cmd/idl.go importedAs",
+		"cmd/init.go init",
+		"cmd/init.go mayWrite",
+		"cmd/reference.go newReference",
+		"cmd/reference.go writePages",
+		"cmd/tsinit.go initTS",
+		"engine/deploy/key.go WriteKey",
+		"engine/deploy/key.go create",
+		"engine/schema/generate/sync.go Compare",
+		"engine/schema/generate/sync.go Sync",
+	},
+	"a file that guard.go of the package cmd has judged at the start": {
+		"cmd/apiserver.go serverTransport",
+		"cmd/cluster.go password",
+		"engine/world/etcd/options.go tls",
+	},
+	"the folder of systemd with the credentials of this service": {
+		"cmd/credentials.go open",
+		"cmd/credentials.go put",
+		"cmd/credentials.go replace",
+	},
+	"the caller's own open files": {
+		"cmd/files.go appendFile",
+		"cmd/files.go writeFile",
+	},
+	"the mechanism that the others have to take": {
+		"engine/safepath/guard.go OpenGuarded",
+		"engine/safepath/plain.go plainAppend",
+		"engine/safepath/plain.go plainWrite",
+		"engine/safepath/steady.go readPath",
+		"engine/safepath/trust.go accessList",
+		"gapi/source.go Open",
+		"gapi/source.go ReadDir",
+		"engine/host/facts.go ReadFacts",
+	},
+}
+
+// TestFindingA3EveryOption: no option, and no file of the daemon, is opened by its path but for a reason. The kinds
+// have a stricter table above.
+func TestFindingA3EveryOption(t *testing.T) {
+	reason := map[string]string{}
+	for why, functions := range pathsElsewhere {
+		for _, f := range functions {
+			reason[f] = why
+		}
+	}
+	found := map[string][]string{}
+	for _, root := range []string{"../cmd", "../engine", "../gapi", "../provider", "../scenario", "../service"} {
+		maps.Copy(found, callsOf(t, root, byPath))
+	}
+	maps.DeleteFunc(found, func(where string, _ []string) bool {
+		return strings.HasPrefix(where, "engine/reactor/internal/transcript/")
+	})
+	for where, calls := range found {
+		if reason[where] == "" {
+			t.Errorf("%s calls %s: open it by gapi.Source or engine/safepath, or say in pathsElsewhere why no other user gains by it", where, strings.Join(calls, ", "))
+		}
+	}
+	for where := range reason {
 		if found[where] == nil {
 			t.Errorf("%s is allowed to go by a path and does not: remove it", where)
 		}

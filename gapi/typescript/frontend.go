@@ -125,7 +125,7 @@ func (r *reader) read(ctx context.Context) gapi.Reading {
 		return r.refused(main, gapi.ErrIrregular)
 	}
 	kinds := r.env.Kinds()
-	if k := &r.kept; k.make == nil || k.kinds != kinds || k.from != stateOf(k.files) {
+	if k := &r.kept; k.make == nil || k.kinds != kinds || k.from != r.stateOf(k.files) {
 		r.run(ctx, main, kinds)
 	}
 	return gapi.Reading{Result: r.kept.make, State: r.kept.state, Paths: watched(r.kept.files), Missing: info.Size() == 0}
@@ -166,7 +166,7 @@ func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 		err = why(t.err)
 	}
 	r.kept.files = union(r.kept.files, t.files)
-	r.kept.from = stateOf(r.kept.files)
+	r.kept.from = r.stateOf(r.kept.files)
 	if err != nil {
 		bad = append(bad, schema.Diagnostic{Pos: schema.Pos{File: r.path}, Message: err.Error()})
 	}
@@ -322,14 +322,14 @@ func RootOf(main string) string {
 }
 
 // stateOf sums up files, and the names in their folders: another name may be what an import means from now on.
-func stateOf(files []string) string {
+func (r *reader) stateOf(files []string) string {
 	h := sha256.New()
 	for _, path := range files {
-		text, err := os.ReadFile(path)
+		text, err := r.readFile(path)
 		fmt.Fprintf(h, "%q %x %v\n", path, sha256.Sum256(text), err)
 	}
 	for _, dir := range foldersOf(files) {
-		entries, err := os.ReadDir(dir)
+		entries, err := r.opts.Source.ReadDir(dir)
 		for _, e := range entries {
 			fmt.Fprintf(h, "%q\n", e.Name())
 		}

@@ -60,7 +60,7 @@ func (r *reader) checkTypes(ctx context.Context, main string, kinds *engine.Regi
 	if err == nil {
 		out, err = r.compile(ctx, path, main, kinds)
 	}
-	t := compiled(main, string(out))
+	t := r.compiled(main, string(out))
 	switch {
 	case len(t.found) > 0: // tsc ends with a code for these
 		err = nil
@@ -200,14 +200,14 @@ var (
 )
 
 // compiled reads the output of tsc, whose paths are relative to the folder of the program.
-func compiled(main, out string) types {
+func (r *reader) compiled(main, out string) types {
 	var t types
 	for line := range strings.Lines(out) {
 		line = strings.TrimRight(line, "\r\n")
 		switch m := placed.FindStringSubmatch(line); {
 		case m != nil:
 			pos := schema.Pos{File: absolute(main, m[1]), Line: number(m[2]), Col: number(m[3])}
-			pos.Col = inBytes(pos)
+			pos.Col = r.inBytes(pos)
 			t.found = append(t.found, schema.Diagnostic{Pos: pos, Message: m[5] + " [" + m[4] + "]"})
 		case unplaced.MatchString(line):
 			m := unplaced.FindStringSubmatch(line)
@@ -250,8 +250,8 @@ func number(text string) int32 {
 }
 
 // inBytes is the column of a place in bytes. tsc counts the units of UTF-16.
-func inBytes(pos schema.Pos) int32 {
-	text, err := os.ReadFile(pos.File)
+func (r *reader) inBytes(pos schema.Pos) int32 {
+	text, err := r.readFile(pos.File)
 	if err != nil {
 		return pos.Col
 	}
