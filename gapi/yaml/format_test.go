@@ -313,3 +313,36 @@ func lineOf(src, comment string) string {
 	}
 	return ""
 }
+
+// TestFormatKeepsExpressions: a document in its usual form stays as it is, wherever its expressions stand. In another form, the text of each
+// expression stays.
+func TestFormatKeepsExpressions(t *testing.T) {
+	usual := `vars:
+  sites: {a: {port: 80}}
+data:
+  files: ["hosts/${{ facts.hostname }}.yaml", common.yaml]
+use:
+- {module: ./m, name: "s_${{ each.key }}", for_each: "${{ vars.sites }}", with: {port: "${{ each.value.port }}"}}
+resources:
+  file:
+  - name: /etc/${{ facts.hostname }}
+    when: ${{ size(vars.sites) > 0 }}
+    content: |-
+      ${{ vars.sites.map(k, k + ":" + string(vars.sites[k].port))
+        .join(", ") }} # no comment
+  - name: '/etc/$${{ "x" }}'
+    for_each: ${{ vars.sites }} # a comment
+    content: >-
+      a ${{ each.key }}
+    mode: "0${{ 600 }}"
+`
+	out, err := yaml.Format([]byte(usual))
+	if err != nil || string(out) != usual {
+		t.Errorf("%v\n%s", err, cmp.Diff(usual, string(out)))
+	}
+	out, err = yaml.Format([]byte("resources:\n    file:\n        - name:   \"/${{ facts.hostname   +  'x' }}\"\n          content:   ${{ [1, 2].size() }}\n"))
+	const want = "resources:\n  file:\n  - name: \"/${{ facts.hostname   +  'x' }}\"\n    content: ${{ [1, 2].size() }}\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, string(out)))
+	}
+}

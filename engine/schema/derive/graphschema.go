@@ -43,6 +43,11 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 			Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/kind." + k.Name},
 		}})
 	}
+	// The schema of one kind, which other programs read, has no expressions: only a graph file is computed.
+	for _, d := range defs {
+		d.rule.parts(computed)
+	}
+	defs = append(defs, named{"expression", expressionRule()})
 	return graphRule(resources, defs).document()
 }
 
@@ -56,14 +61,108 @@ func graphRule(resources *rule, defs rules) *rule {
 		Properties: rules{
 			{"graph", &rule{Description: "The name of the graph.", Type: textTypes}},
 			{"comment", commentRule()},
-			{"noop", &rule{Description: "Whether every resource only looks and reports.", Type: "boolean"}},
+			{"noop", computed(&rule{Description: "Whether every resource only looks and reports.", Type: "boolean"})},
 			{"include", &rule{Description: "Other graph files, relative to this one.", Type: []string{"array", "string", "null"}, MinLength: new(int64(1)), Items: &rule{Type: "string", MinLength: new(int64(1))}}},
 			{"resources", resources},
 			{"edges", &rule{Description: "The order of two resources.", Type: []string{"array", "null"}, Items: &rule{Ref: "#/$defs/edge"}}},
 			{"collect", &rule{Description: "Resources of other hosts to take over.", Type: []string{"array", "null"}, Items: collectRule()}},
+			{"vars", &rule{Description: "Variables, by their names: values, or maps with type, default and doc.", Type: []string{"object", "null"}}},
+			{"data", dataRule()},
+			{"defaults", &rule{Description: "Values for the resources of a kind, or of all under *.", Type: []string{"object", "null"}, Additional: &rule{Type: "object"}}},
+			{"secrets", &rule{Description: "Sources of secrets, in the order in which they are asked.", Type: "array", Items: &rule{Type: "object"}}},
+			{"use", &rule{Description: "Modules.", Type: "array", Items: useRule()}},
 		},
 		Additional: false,
 		Defs:       defs,
+	}
+}
+
+// dataRule is the schema of the key data.
+// A path may have expressions, which are text; the words of merge may not.
+func dataRule() *rule {
+	return &rule{
+		Description: "Files of values, the most exact first.",
+		Type:        []string{"object", "null"},
+		Properties: rules{
+			{"files", &rule{Type: "array", Items: &rule{Type: textTypes}}},
+			{"merge", &rule{Type: []string{"object", "null"}, Additional: &rule{Enum: []any{"first", "deep", "append"}}}},
+		},
+		Additional: false,
+	}
+}
+
+// useRule is the schema of an entry of use.
+// The inputs of a module stand in its own file, which an editor does not read: the loader checks them.
+func useRule() *rule {
+	r := &rule{
+		Type: "object",
+		Properties: rules{
+			{"module", &rule{Description: "The folder of the module.", Type: "string", MinLength: new(int64(1))}},
+			{"name", nameRule("The name of the instance; that of the module if absent.")},
+			{"with", &rule{Description: "The inputs.", Type: []string{"object", "null"}}},
+		},
+		Additional: false,
+		Required:   []string{"module"},
+	}
+	// A loop needs a name with an expression, which only the loader can demand.
+	r.Properties = append(r.Properties, conditions()...)
+	return r
+}
+
+// conditions are the keys that say whether and how often something is there.
+// Resources and entries of use have them.
+func conditions() rules {
+	return rules{
+		{"when", computed(&rule{Description: "Whether it is there.", Type: "boolean"})},
+		{"for_each", computed(&rule{Description: "A list or a map: there is one for each item.", Type: []string{"array", "object"}})},
+	}
+}
+
+// expressionRule is the schema of a text with an expression. Its type is checked when the graph is loaded, since an editor can't know it.
+func expressionRule() *rule {
+	return &rule{Description: "A text with expressions between ${{ and }}.", Type: "string", Pattern: `\$\{\{`}
+}
+
+// computed returns a rule that takes an expression in the place of a value, too.
+// It owns r: the rules for values inside of r are altered, so that expressions may stand at every depth.
+func computed(r *rule) *rule {
+	r.parts(computed)
+	// The words about the value stay outside, where editors look for them.
+	bare := *r
+	bare.Description, bare.Deprecated, bare.Default, bare.ReadOnly, bare.WriteOnly = "", false, nil, false, false
+	return &rule{Description: r.Description, Deprecated: r.Deprecated, Default: r.Default, ReadOnly: r.ReadOnly, WriteOnly: r.WriteOnly, AnyOf: []*rule{&bare, {Ref: "#/$defs/expression"}}}
+}
+
+// parts puts rules in the place of the rules for the values in a value. Those that take any text, or anything at all, stay.
+// The order of keys is kept, since editors show it.
+func (r *rule) parts(change func(*rule) *rule) {
+	change = unlessText(change)
+	for i := range r.Properties {
+		r.Properties[i].rule = change(r.Properties[i].rule)
+	}
+	if r.Items != nil {
+		r.Items = change(r.Items)
+	}
+	if of, ok := r.Additional.(*rule); ok && of != nil {
+		r.Additional = change(of)
+	}
+}
+
+// unlessText leaves out the rules that take every text that has an expression.
+// A rule that takes an expression already is left as it is, so a rule may come by twice.
+func unlessText(change func(*rule) *rule) func(*rule) *rule {
+	return func(r *rule) *rule {
+		of := []*rule{r}
+		for _, o := range append(of, r.AnyOf...) {
+			// A bound of another kind, such as an enum, is one that the text of an expression would break.
+			types, _ := o.Type.([]string)
+			takesText := o.Type == "string" || slices.Contains(types, "string") || o.Type == nil && o.Ref == "" && o.AnyOf == nil
+			if o.Ref == "#/$defs/expression" || takesText && o.Pattern == "" && o.Enum == nil && o.Format == "" && o.MaxLength == nil && o.AllOf == nil {
+				r.parts(change)
+				return r
+			}
+		}
+		return change(r)
 	}
 }
 
@@ -156,6 +255,7 @@ func (w *ruler) kind(k Kind) *rule {
 		{"notify", links("Resources that wait for this one and are refreshed when it changes.")},
 		{"listen", links("Resources that this one waits for, and whose changes refresh it.")},
 	}
+	common = append(common, conditions()...)
 	for _, c := range common {
 		if k.Type.Field(c.name) == nil || k.Type.Field(c.name).Key != c.name {
 			r.Properties = append(r.Properties, c)
