@@ -111,11 +111,10 @@ func Sync(dir string, files Files) (Drift, error) {
 	}
 	defer root.Close()
 	writes := slices.Concat(d.Changed, d.Missing)
-	for i, name := range writes {
-		if err := stage(root, name, files[name]); err != nil {
-			for _, staged := range writes[:i+1] {
-				_ = root.Remove(staged + stagedSuffix)
-			}
+	staged := staging{root: root}
+	for _, name := range writes {
+		if err := staged.add(name, files[name]); err != nil {
+			staged.undo()
 			return d, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -138,23 +137,66 @@ func Sync(dir string, files Files) (Drift, error) {
 // file of such a name.
 const stagedSuffix = ".new~"
 
-// stage writes a text next to its place, and has it on the disk when it returns.
-func stage(root *os.Root, name string, text []byte) error {
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+// staging has the texts that are on the disk and not in their places yet. It knows what it has made,
+// so that undo removes nothing of others.
+type staging struct {
+	root    *os.Root
+	files   []string // with their suffix
+	folders []string // a folder after the one that it is in
+}
+
+// add writes a text next to its place, and has it on the disk when it returns.
+func (s *staging) add(name string, text []byte) error {
+	if err := s.folder(path.Dir(name)); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(name+stagedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := s.root.OpenFile(name+stagedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
+	s.files = append(s.files, name+stagedSuffix)
 	_, err = f.Write(text)
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Replace puts a new text into the place of a file, at once.
-func Replace(root *os.Root, name string, text []byte) error {
-	if err := stage(root, name, text); err != nil {
+// folder makes a folder with those that it is in.
+func (s *staging) folder(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := s.folder(path.Dir(dir)); err != nil {
 		return err
 	}
-	return root.Rename(name+stagedSuffix, name)
+	err := s.root.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // where it is a file, opening a file below it fails
+	}
+	if err == nil {
+		s.folders = append(s.folders, dir)
+	}
+	return err
+}
+
+// undo removes all that was made. A folder that another program has filled meanwhile stays.
+func (s *staging) undo() {
+	for _, name := range s.files {
+		_ = s.root.Remove(name)
+	}
+	for _, dir := range slices.Backward(s.folders) {
+		_ = s.root.Remove(dir)
+	}
+}
+
+// Replace puts a new text into the place of a file, at once. After an error the file is as it was.
+func Replace(root *os.Root, name string, text []byte) error {
+	staged := staging{root: root}
+	if err := staged.add(name, text); err != nil {
+		staged.undo()
+		return err
+	}
+	if err := root.Rename(name+stagedSuffix, name); err != nil {
+		staged.undo()
+		return err
+	}
+	return nil
 }
