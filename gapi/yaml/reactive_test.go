@@ -55,7 +55,10 @@ func (h *factHost) change(alter func(*engine.Facts)) bool {
 	if h.woken == nil {
 		return false
 	}
-	h.woken.wake <- struct{}{}
+	select {
+	case h.woken.wake <- struct{}{}:
+	default: // it was woken and has not looked yet
+	}
 	return true
 }
 
