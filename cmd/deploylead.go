@@ -27,7 +27,7 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 		verb = "goes on: deploy"
 	}
 	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, cell(strings.Join(m.Graphs, ", ")), m.Size, cell(m.Digest))
-	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}}
+	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
 	wait := shortLook
 	for {
 		moved, err := w.look(ctx, s)
@@ -56,6 +56,7 @@ type waiter struct {
 	lead   *deploy.Lead
 	since  map[string]time.Time // when a host was first seen in a batch
 	phases map[string]deploy.Phase
+	away   map[string]bool // the hosts of the batches that were told to be away
 	seen   members
 }
 
@@ -65,9 +66,10 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 	if w.seen, err = w.members(ctx, s); err != nil {
 		return false, err
 	}
-	news := w.tell()
+	late := w.late()
+	news := w.tell() || w.tellAway(late)
 	before := w.lead.Rollout.Hosts
-	moved, err = w.lead.Step(ctx, w.seen.live, w.seen.reports, w.late())
+	moved, err = w.lead.Step(ctx, w.seen.live, w.seen.reports, late)
 	if err != nil {
 		return false, err
 	}
@@ -99,7 +101,7 @@ func (w *waiter) tell() (news bool) {
 		}
 		st := r.Deploys[w.topic]
 		p := w.lead.Rollout.PhaseOf(r.Host, st)
-		if w.phases[r.Host] == p || p == deploy.Waits {
+		if w.phases[r.Host] == p || p == deploy.Waits || p == deploy.Takes && w.phases[r.Host] == deploy.Late {
 			continue
 		}
 		w.phases[r.Host], news = p, true
@@ -109,6 +111,30 @@ func (w *waiter) tell() (news bool) {
 		case deploy.Converged:
 			fmt.Fprintf(w.app.out, "%s %s\n", cell(r.Host), p)
 		}
+	}
+	return news
+}
+
+// tellAway says which hosts of the batches are away, and which have taken too long. A host that is away keeps its place: it may reboot,
+// and takes the deploy when it is back. Its batch waits for it as long as for any other host.
+func (w *waiter) tellAway(late map[string]bool) (news bool) {
+	for _, host := range w.lead.Rollout.Hosts {
+		if p := w.phases[host]; p != "" && p != deploy.Takes {
+			continue
+		}
+		away := !slices.Contains(w.seen.live, host)
+		switch {
+		case late[host]:
+			why := "it is there, and has not come to rest"
+			if away {
+				why = "it is away"
+			}
+			w.phases[host], news = deploy.Late, true
+			fmt.Fprintf(w.app.out, "%s %s: not done after %v; %s\n", cell(host), deploy.Late, time.Duration(w.patience), why)
+		case away && !w.away[host]:
+			fmt.Fprintf(w.app.out, "%s is away: its batch waits for it, %v at most\n", cell(host), time.Duration(w.patience))
+		}
+		w.away[host] = away
 	}
 	return news
 }
@@ -135,7 +161,7 @@ func (w *waiter) end() error {
 		}
 		return withCode(exitFailed, fmt.Errorf("deploy %d to %s has stopped: %s failed, and %s; the other hosts keep what they have. "+
 			"Mend the graph and deploy it,%s or go on with the same command and a higher --max-failed",
-			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused], "host"), plural(count[deploy.Converged], "host")+" converged", back))
+			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused]+count[deploy.Late], "host"), plural(count[deploy.Converged], "host")+" converged", back))
 	}
 	if len(w.seen.topic) == 0 {
 		fmt.Fprintln(w.app.err, noHosts(w.topic))

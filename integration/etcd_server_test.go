@@ -23,11 +23,24 @@ type etcdServer struct {
 	bin, dir string
 	client   string // HOST:PORT
 	peer     string
+	scheme   string   // of client
+	more     []string // arguments
 	cmd      *exec.Cmd
 }
 
 // startEtcd starts a server that ends with the test: Debian's, or where the machine has none, the current one.
 func startEtcd(t *testing.T) *etcdServer {
+	t.Helper()
+	s := newEtcd(t, "http")
+	s.start()
+	if !eventually(patience, func() bool { return s.ask("kv/range", `{"key":"AA=="}`) != nil }) {
+		t.Fatal("etcd does not get ready")
+	}
+	return s
+}
+
+// newEtcd makes a server that the caller starts.
+func newEtcd(t *testing.T, scheme string, more ...string) *etcdServer {
 	t.Helper()
 	bin, err := exec.LookPath("etcd")
 	if err != nil {
@@ -39,12 +52,8 @@ func startEtcd(t *testing.T) *etcdServer {
 		}
 		bin = strings.TrimSpace(string(out))
 	}
-	s := &etcdServer{t: t, bin: bin, dir: t.TempDir(), client: freeAddress(t), peer: freeAddress(t)}
+	s := &etcdServer{t: t, bin: bin, dir: t.TempDir(), client: freeAddress(t), peer: freeAddress(t), scheme: scheme, more: more}
 	t.Cleanup(s.kill)
-	s.start()
-	if !eventually(patience, func() bool { return s.ask("kv/range", `{"key":"AA=="}`) != nil }) {
-		t.Fatal("etcd does not get ready")
-	}
 	return s
 }
 
@@ -62,10 +71,13 @@ func freeAddress(t *testing.T) string {
 // start starts the server, also after kill.
 func (s *etcdServer) start() {
 	s.t.Helper()
-	s.cmd = exec.Command(s.bin, "--name=m", "--data-dir="+filepath.Join(s.dir, "data"), "--log-level=error",
+	url := s.scheme + "://" + s.client
+	s.cmd = exec.Command(s.bin, append([]string{
+		"--name=m", "--data-dir=" + filepath.Join(s.dir, "data"), "--log-level=error",
 		"--heartbeat-interval=50", "--election-timeout=500", // so the shortest lease has one second
-		"--listen-client-urls=http://"+s.client, "--advertise-client-urls=http://"+s.client,
-		"--listen-peer-urls=http://"+s.peer, "--initial-advertise-peer-urls=http://"+s.peer, "--initial-cluster=m=http://"+s.peer)
+		"--listen-client-urls=" + url, "--advertise-client-urls=" + url,
+		"--listen-peer-urls=http://" + s.peer, "--initial-advertise-peer-urls=http://" + s.peer, "--initial-cluster=m=http://" + s.peer,
+	}, s.more...)...)
 	if runtime.GOARCH != "amd64" { // where an older server wants to be told that it may run
 		s.cmd.Env = append(os.Environ(), "ETCD_UNSUPPORTED_ARCH="+runtime.GOARCH)
 	}

@@ -89,6 +89,7 @@ const (
 	Converged Phase = "converged" // all is as wanted
 	Failed    Phase = "failed"    // its resources have failed
 	Refused   Phase = "refused"   // it has refused the deploy
+	Late      Phase = "late"      // it has taken too long for the operator, who alone knows this phase
 )
 
 // PhaseOf returns how far a host is. A host without a report is one with the zero Standing.
