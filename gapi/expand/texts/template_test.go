@@ -27,8 +27,10 @@ func known(name string) (bool, string) {
 }
 
 func call(name string, args []any) (any, error) {
-	if name == "upper" {
-		return strings.ToUpper(args[0].(string)), nil
+	if name == "upper" && len(args) == 1 {
+		if s, ok := args[0].(string); ok {
+			return strings.ToUpper(s), nil
+		}
 	}
 	return nil, errors.New("it is broken")
 }
@@ -151,7 +153,8 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if want, theirErr := theirs(text); theirErr == nil && got != want {
+		// A whole number is an int64 here, and an int there: the words of printf about a wrong format, which begin with %!, name that type.
+		if want, theirErr := theirs(text); theirErr == nil && got != want && !strings.Contains(want, "%!") {
 			t.Errorf("%q\n got %q\nwant %q", text, got, want)
 		}
 	})
