@@ -28,11 +28,13 @@ func (nb *NB) Snapshot(ctx context.Context, in Interest) (revision int64, all []
 	return l.at, all, l.err
 }
 
-// StatusesOf reads all statuses that a host has written. Those of tables that the registry does not have are left out.
+// StatusesOf reads all statuses that a host has written. Those of tables that the registry does not have are left out. Each page is of
+// the newest revision: a store that forgets its history soon, as that in memory, could not serve one revision while others write.
 func (nb *NB) StatusesOf(ctx context.Context, host string) (all []StatusOf, err error) {
 	l := &listing{nb: nb, ctx: ctx}
 	prefix := nb.keys.statuses() + url.PathEscape(host) + "/"
 	for kv := range l.pages(prefix, "", pageSize) {
+		l.at = 0
 		table, escaped, _ := strings.Cut(strings.TrimPrefix(kv.Key, prefix), "/")
 		m, err := nb.reg.Model(table)
 		id, bad := url.PathUnescape(escaped)

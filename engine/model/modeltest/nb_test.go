@@ -512,6 +512,33 @@ func TestStatusTooLarge(t *testing.T) {
 	}
 }
 
+// forgetful is a store that forgets its history before each page but the first.
+type forgetful struct{ engine.World }
+
+// List implements engine.World.
+func (w forgetful) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	if o.At != 0 {
+		return engine.Page{}, engine.ErrCompacted
+	}
+	return w.World.List(ctx, prefix, o)
+}
+
+// TestStatusesWhileOthersWrite: the statuses of a host come whole from a store that forgets between two pages what was before.
+func TestStatusesWhileOthersWrite(t *testing.T) {
+	r := newRig(t, memory.New(), item(1))
+	var all []model.StatusOf
+	for i := range 2500 {
+		all = append(all, model.StatusOf{Model: r.m, ID: fmt.Sprint(i), JSON: []byte(`{"state":"ok"}`)})
+	}
+	nb := model.Open(forgetful{r.w}, r.reg, model.Options{})
+	if err := nb.PutStatus(t.Context(), "h", all...); err != nil {
+		t.Fatal(err)
+	}
+	if read, err := nb.StatusesOf(t.Context(), "h"); err != nil || len(read) != len(all) {
+		t.Errorf("%d of %d statuses came: %v", len(read), len(all), err)
+	}
+}
+
 // TestReplicaWaits: an object comes after the ones that it refers to, whatever order they are written in.
 func TestReplicaWaits(t *testing.T) {
 	w := memory.New()
