@@ -15,15 +15,15 @@ import (
 
 // newSecret makes the verb secret.
 // It is no part of the daemon, and asks none.
-// Its verbs write no file, so that nothing decrypted ever stands on a disk.
+// Nothing decrypted ever stands on a disk.
 func newSecret(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
 		Short: "Encrypt and decrypt the secrets of graphs",
 		Long: `Secret is for files of secrets (docs/secrets.md). Their keys are readable, and their
-values are encrypted with age. Its verbs read standard input and write standard output.`,
+values are encrypted with age. No verb writes a decrypted value to a disk.`,
 	}
-	cmd.AddCommand(newSecretEncrypt(a), newSecretDecrypt(a), newSecretList(a))
+	cmd.AddCommand(newSecretEncrypt(a), newSecretDecrypt(a), newSecretEdit(a), newSecretList(a), newSecretRekey(a))
 	return cmd
 }
 
@@ -33,15 +33,27 @@ values are encrypted with age. Its verbs read standard input and write standard 
 // The value is no argument, since every user can read argument lists.
 func newSecretEncrypt(a *app) *cobra.Command {
 	var to []string
+	var of string
 	cmd := &cobra.Command{
-		Use:   "encrypt --to RECIPIENT...",
+		Use:   "encrypt --to RECIPIENT... | --for FILE",
 		Short: "Encrypt a value for a file of secrets",
 		Long: `Encrypt reads a value from standard input and writes it as it stands in a file of secrets. A
 final end of line is no part of the value. age-keygen makes an identity and says its
 recipient. Name the recipient of each machine and each person who has to read the value.`,
-		Example: `  printf hunter2 | mgmt secret encrypt --to age1...`,
-		Args:    cobra.NoArgs,
+		Example: `  printf hunter2 | mgmt secret encrypt --to age1...
+  printf hunter2 | mgmt secret encrypt --for secrets.yaml`,
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if of != "" {
+				v, err := a.openVault(of)
+				if err != nil {
+					return err
+				}
+				if len(v.recipients) == 0 {
+					return v.noRecipients()
+				}
+				to = append(to, v.recipients...)
+			}
 			if len(to) == 0 {
 				return errors.New("nobody could read the value: name a recipient, such as age1..., with --to")
 			}
@@ -64,6 +76,8 @@ recipient. Name the recipient of each machine and each person who has to read th
 		},
 	}
 	cmd.Flags().StringArrayVar(&to, "to", nil, "a `recipient` of age, such as age1...; may be repeated")
+	cmd.Flags().StringVar(&of, "for", "", "take the recipients at the top of this `file` of secrets")
+	_ = cmd.MarkFlagFilename("for", "yaml", "yml")
 	return cmd
 }
 
@@ -150,6 +164,9 @@ func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
 	}
 	all = true
 	for _, p := range n.Pairs {
+		if key == "" && p.Key == recipientsKey {
+			continue
+		}
 		below := p.Key
 		if key != "" {
 			below = key + "/" + p.Key

@@ -173,6 +173,8 @@ var pathsElsewhere = map[string][]string{
 		"gapi/deployed/keep.go restore",
 	},
 	"a new private folder of its own": {
+		"cmd/secretedit.go edited",
+		"cmd/secretedit.go memoryFolder",
 		"engine/lifecycle/state.go root",
 		"engine/statedir/statedir.go open",
 		"gapi/typescript/types.go compile",

@@ -1,0 +1,308 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// recipientsKey is the key of a file of secrets that lists to whom the values are encrypted. The cipher text does not
+// say it, so edit and rekey could not know it else.
+const recipientsKey = "recipients"
+
+// ofRecipients reports whether a key is that of the list, or of one of its items.
+func ofRecipients(key string) bool {
+	return key == recipientsKey || strings.HasPrefix(key, recipientsKey+"/")
+}
+
+// vaultFile is a file of secrets that a verb alters.
+type vaultFile struct {
+	path       string
+	src        []byte
+	recipients []string
+}
+
+// openVault reads a file of secrets with its recipients. A missing file is an empty one.
+func (a *app) openVault(path string) (*vaultFile, error) {
+	v := &vaultFile{path: path}
+	src, err := readNamed(a, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.src = src
+	v.recipients, err = recipientsOf(path, src)
+	return v, err
+}
+
+// recipientsOf returns the list of a file, sorted. All faults of the file come at once.
+func recipientsOf(path string, src []byte) (list []string, err error) {
+	n, ds := yaml.Document(path, src)
+	if ds.Err() != nil {
+		return nil, ds
+	}
+	at := n.Get(recipientsKey)
+	if at == nil {
+		return nil, nil
+	}
+	if at.Kind != schema.NodeList {
+		return nil, fmt.Errorf("%s: %s is a list of recipients of age, such as [age1...]", at.Pos, recipientsKey)
+	}
+	for _, item := range at.Items {
+		if _, err := seal.Seal([]string{item.Text}, ""); err != nil {
+			ds = append(ds, schema.Diagnostic{Pos: item.Pos, Message: err.Error()})
+		}
+		list = append(list, item.Text)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), ds.Err()
+}
+
+// replace writes the file anew, unless another program has altered it since it was read.
+func (v *vaultFile) replace(a *app, text []byte) error {
+	now, err := readNamed(a, v.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !bytes.Equal(now, v.src) {
+		return fmt.Errorf("%s has been altered meanwhile, and stays as it is: do it again", v.path)
+	}
+	return writeFile(v.path, text)
+}
+
+// noRecipients tells how to name recipients.
+func (v *vaultFile) noRecipients() error {
+	return fmt.Errorf("%s says not to whom its values are encrypted: write the list at its top, as in %s: [age1...]", v.path, recipientsKey)
+}
+
+// newSecretRekey makes the verb secret rekey.
+// A machine or a person comes or leaves: the list in the file is altered, and then all values are encrypted to it.
+func newSecretRekey(a *app) *cobra.Command {
+	var identity string
+	cmd := &cobra.Command{
+		Use:   "rekey FILE...",
+		Short: "Encrypt all values of files of secrets to their recipients again",
+		Long: `Rekey decrypts each value of the files, and encrypts it to the recipients at the top of its
+file. Do that after a recipient came or left. Values in the clear are encrypted, too. Whoever
+could read a value before knows it still: change the secrets themselves after a recipient left.
+
+Nothing is written if a value of any file can't be read.`,
+		Example: `  mgmt secret rekey secrets.yaml --identity ~/age.key`,
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			unseal := identityOf(identity)
+			var files []*vaultFile
+			var texts [][]byte
+			var errs []error
+			for _, path := range args {
+				v, text, err := a.rekeyed(path, unseal)
+				files, texts, errs = append(files, v), append(texts, text), append(errs, err)
+			}
+			if err := errors.Join(errs...); err != nil {
+				return err
+			}
+			for i, v := range files {
+				errs = append(errs, v.replace(a, texts[i]))
+			}
+			return errors.Join(errs...)
+		},
+	}
+	bind(cmd, "identity", place{&identity})
+	return cmd
+}
+
+// rekeyed returns a file and its text with all values encrypted anew.
+func (a *app) rekeyed(path string, unseal func(string) (string, error)) (*vaultFile, []byte, error) {
+	v, err := a.openVault(path)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case v.src == nil:
+		return nil, nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+	case len(v.recipients) == 0:
+		return nil, nil, v.noRecipients()
+	}
+	text, err := yaml.MapTexts(v.src, func(key, text string) (string, error) {
+		if ofRecipients(key) {
+			return text, nil
+		}
+		clear, err := unseal(text)
+		if err != nil {
+			return "", err
+		}
+		return seal.Seal(v.recipients, clear)
+	})
+	return v, text, inFile(path, err)
+}
+
+// inFile puts the name of a file into findings.
+func inFile(path string, err error) error {
+	ds, ok := errors.AsType[schema.Diagnostics](err)
+	if !ok {
+		return err
+	}
+	for i := range ds {
+		ds[i].Pos.File = path
+	}
+	return ds
+}
+
+// identityOf returns a function that decrypts, and reads the identity for its first sealed text: a new file has none.
+func identityOf(path string) func(string) (string, error) {
+	load := keepGood(func() (seal.Identity, error) {
+		if path == "" {
+			return seal.Identity{}, errors.New("an encrypted value needs an identity: name its file with --identity")
+		}
+		return seal.Load(path)
+	})
+	return func(text string) (string, error) {
+		if !seal.Is(text) {
+			return text, nil
+		}
+		id, err := load()
+		if err != nil {
+			return "", err
+		}
+		return id.Unseal(text)
+	}
+}
+
+// newSecretEdit makes the verb secret edit.
+func newSecretEdit(a *app) *cobra.Command {
+	var identity string
+	var to []string
+	cmd := &cobra.Command{
+		Use:   "edit FILE",
+		Short: "Edit a file of secrets in the clear, and encrypt it again",
+		Long: `Edit opens a file of secrets in $VISUAL or $EDITOR, with its values in the clear. When the
+editor ends, each altered or new value is encrypted to the recipients at the top of the file.
+A value that is as before keeps its cipher text. If the list of recipients has changed, all
+values are encrypted anew. A mistake leaves the file as it was.
+
+The text in the clear stands in a private folder in memory, which edit removes, and never
+on a disk. Have the editor keep its own copies, such as swap files, in the same folder.`,
+		Example: `  mgmt secret edit secrets.yaml --identity ~/age.key
+  mgmt secret edit new.yaml --to age1...`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := a.openVault(args[0])
+			if err != nil {
+				return err
+			}
+			if len(to) > 0 && v.src != nil {
+				return fmt.Errorf("--to is for a new file, and %s is there: edit its list of %s", v.path, recipientsKey)
+			}
+			text, err := a.editVault(cmd.Context(), v, to, identityOf(identity))
+			if err != nil || text == nil {
+				return err
+			}
+			return v.replace(a, text)
+		},
+	}
+	bind(cmd, "identity", place{&identity})
+	cmd.Flags().StringArrayVar(&to, "to", nil, "of a new file: a `recipient` of age, such as age1...; may be repeated")
+	return cmd
+}
+
+// editVault returns the text of a file after an edit, nil where nothing was altered.
+func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal func(string) (string, error)) ([]byte, error) {
+	sealed := map[string][2]string{} // by the key: the clear text, and its cipher text
+	clear := []byte(recipientsKey + ": [" + strings.Join(to, ", ") + "]\n# Write secrets below, as in:\n# db:\n#   password: text\n")
+	switch {
+	case v.src == nil && len(to) == 0:
+		return nil, fmt.Errorf("%s is a new file: name whom its values are for with --to", v.path)
+	case v.src != nil:
+		text, err := yaml.MapTexts(v.src, func(key, text string) (string, error) {
+			clear, err := unseal(text)
+			if seal.Is(text) && err == nil {
+				sealed[key] = [2]string{clear, text}
+			}
+			return clear, err
+		})
+		if err != nil {
+			return nil, inFile(v.path, err)
+		}
+		clear = text
+	}
+	after, err := a.edited(ctx, filepath.Base(v.path), clear)
+	if err != nil || bytes.Equal(after, clear) {
+		return nil, err
+	}
+	recipients, err := recipientsOf(v.path, after)
+	if err != nil {
+		return nil, err
+	}
+	if len(recipients) == 0 {
+		return nil, v.noRecipients()
+	}
+	anew := v.src != nil && !slices.Equal(recipients, v.recipients)
+	text, err := yaml.MapTexts(after, func(key, text string) (string, error) {
+		if was, ok := sealed[key]; ok && was[0] == text && !anew {
+			return was[1], nil
+		}
+		if ofRecipients(key) {
+			return text, nil
+		}
+		return seal.Seal(recipients, text)
+	})
+	return text, inFile(v.path, err)
+}
+
+// edited has a person edit a text, and returns the text after that.
+func (a *app) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
+	dir, err := memoryFolder()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return nil, err
+	}
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
+	// The setting may have options, so a shell divides it, as git has it.
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, a.in, a.out, a.err
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("the editor %q: %w; the file stays as it was", editor, err)
+	}
+	f, _, err := gapi.Source{}.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	after, err = io.ReadAll(io.LimitReader(f, yaml.DefaultMaxBytes))
+	return after, errors.Join(err, f.Close())
+}
+
+// memoryFolder makes a private folder in a file system that is in memory.
+func memoryFolder() (string, error) {
+	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/run"} {
+		var st unix.Statfs_t
+		if dir == "" || unix.Statfs(dir, &st) != nil || int64(st.Type) != unix.TMPFS_MAGIC {
+			continue
+		}
+		if made, err := os.MkdirTemp(dir, "mgmt-secret-"); err == nil {
+			return made, nil
+		}
+	}
+	return "", errors.New("no file system in memory is there for the text in the clear, neither in XDG_RUNTIME_DIR nor /dev/shm: mount a tmpfs at /dev/shm")
+}

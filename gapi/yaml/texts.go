@@ -1,0 +1,85 @@
+package yaml
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// MapTexts returns a document in which each scalar has the text that a function returns for it. The function gets the keys on the way
+// to the scalar, with a slash between them and numbers for the items of lists, and the text. A scalar that is neither text nor
+// null comes as it is written. Keys, comments and the order stay; the rest has the form that Format gives it. An equal
+// text leaves the scalar as it is. The errors of the function come together, each with its place.
+//
+// It is called by the verbs that encrypt and decrypt files of secrets. It blocks on nothing but the function.
+func MapTexts(src []byte, each func(key, text string) (string, error)) ([]byte, error) {
+	doc, err := document(src)
+	if err != nil {
+		return nil, err
+	}
+	var ds schema.Diagnostics
+	mapTexts(doc, "", each, &ds)
+	if ds.Err() != nil {
+		return nil, ds
+	}
+	var buf bytes.Buffer
+	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(d.Dump(doc), d.Close()); err != nil {
+		return nil, err
+	}
+	again, err := document(buf.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return arranged(src, doc, buf.Bytes(), again), nil
+}
+
+// mapTexts is MapTexts below a node. An alias is left alone: its anchor is seen once.
+func mapTexts(n *yaml.Node, key string, each func(key, text string) (string, error), ds *schema.Diagnostics) {
+	below := func(word string) string {
+		if key == "" {
+			return word
+		}
+		return key + "/" + word
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		for _, c := range n.Content {
+			mapTexts(c, key, each, ds)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			mapTexts(n.Content[i+1], below(n.Content[i].Value), each, ds)
+		}
+	case yaml.SequenceNode:
+		for i, c := range n.Content {
+			mapTexts(c, below(strconv.Itoa(i)), each, ds)
+		}
+	case yaml.ScalarNode:
+		if n.Tag == "!!null" {
+			return
+		}
+		switch text, err := each(key, n.Value); {
+		case err != nil:
+			*ds = append(*ds, schema.Diagnostic{Pos: schema.Pos{Line: int32(n.Line), Col: int32(n.Column)}, Message: err.Error()})
+		case text != n.Value:
+			rewrite(n, text)
+		}
+	}
+}
+
+// rewrite gives a scalar another text. Several lines are easiest to edit in a block.
+func rewrite(n *yaml.Node, text string) {
+	n.Value, n.Tag, n.Style = text, "!!str", yaml.DoubleQuotedStyle
+	if strings.Contains(strings.TrimRight(text, "\n"), "\n") {
+		n.Style = yaml.LiteralStyle
+	}
+}
