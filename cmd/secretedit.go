@@ -32,7 +32,8 @@ func ofRecipients(key string) bool {
 	return key == recipientsKey || strings.HasPrefix(key, recipientsKey+"/")
 }
 
-// vaultFile is a file of secrets that a verb alters.
+// vaultFile is a file of secrets that a verb alters. It holds no value in the clear. The verb that opened it owns it, and
+// writes it at most once.
 type vaultFile struct {
 	path       string
 	src        []byte
@@ -166,7 +167,8 @@ func inFile(path string, err error) error {
 	return ds
 }
 
-// identityOf returns a function that decrypts, and reads the identity for its first sealed text: a new file has none.
+// identityOf returns a function that decrypts sealed texts, and returns other texts as they are. It reads the identity
+// for its first sealed text, since a new file has none. A failed reading is tried again at the next text.
 func identityOf(path string) func(string) (string, error) {
 	load := keepGood(func() (seal.Identity, error) {
 		if path == "" {
@@ -187,6 +189,8 @@ func identityOf(path string) func(string) (string, error) {
 }
 
 // newSecretEdit makes the verb secret edit.
+// It edits a whole file, and not one value: several values often change together, such as a certificate and its key. The
+// cipher texts of the others stay, so a diff of the file shows which values were altered, and never how.
 func newSecretEdit(a *app) *cobra.Command {
 	var identity string
 	var to []string
@@ -223,7 +227,8 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 	return cmd
 }
 
-// editVault returns the text of a file after an edit, nil where nothing was altered.
+// editVault returns the text of a file after an edit, nil where nothing was altered. All faults of the edited text come at
+// once. The values of the file before are needed in the clear, so one that can't be read is an error before the editor starts.
 func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal func(string) (string, error)) ([]byte, error) {
 	sealed := map[string][2]string{} // by the key: the clear text, and its cipher text
 	clear := []byte(recipientsKey + ": [" + strings.Join(to, ", ") + "]\n# Write secrets below, as in:\n# db:\n#   password: text\n")
@@ -267,7 +272,9 @@ func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal f
 	return text, inFile(v.path, err)
 }
 
-// edited has a person edit a text, and returns the text after that.
+// edited has a person edit a text, and returns the text after that. It blocks until the editor ends, or the context, which
+// a signal ends. The folder is removed in each case but a kill -9. Then the text stays in memory until the next boot, and
+// its owner and root alone can read it.
 func (a *app) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
 	dir, err := memoryFolder()
 	if err != nil {
@@ -293,7 +300,9 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	return after, errors.Join(err, f.Close())
 }
 
-// memoryFolder makes a private folder in a file system that is in memory.
+// memoryFolder makes a private folder in a file system that is in memory. The first place is the folder of a logged-in user, which
+// systemd removes at the end of the session. A file system on a disk is never taken in its place: removed text can be read
+// from a disk later.
 func memoryFolder() (string, error) {
 	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/run"} {
 		var st unix.Statfs_t

@@ -42,7 +42,7 @@ func MapTexts(src []byte, each func(key, text string) (string, error)) ([]byte, 
 	return arranged(src, doc, buf.Bytes(), again), nil
 }
 
-// mapTexts is MapTexts below a node. An alias is left alone: its anchor is seen once.
+// mapTexts is MapTexts below a node. The loader has bounded the levels, so the recursion is bounded, too. An alias is left alone: its anchor is seen once.
 func mapTexts(n *yaml.Node, key string, each func(key, text string) (string, error), ds *schema.Diagnostics) {
 	below := func(word string) string {
 		if key == "" {
@@ -76,7 +76,8 @@ func mapTexts(n *yaml.Node, key string, each func(key, text string) (string, err
 	}
 }
 
-// rewrite gives a scalar another text. Several lines are easiest to edit in a block.
+// rewrite gives a scalar another text. The tag becomes that of text, since a cipher text is no number, and a decrypted one has to be
+// text for the function secret. The quotes are double, which stand in flow style, too. Several lines are easiest to edit in a block.
 func rewrite(n *yaml.Node, text string) {
 	n.Value, n.Tag, n.Style = text, "!!str", yaml.DoubleQuotedStyle
 	if strings.Contains(strings.TrimRight(text, "\n"), "\n") {
