@@ -55,7 +55,8 @@ func (a *app) openVault(path string) (*vaultFile, error) {
 	return v, err
 }
 
-// recipientsOf returns the list of a file, sorted. All faults of the file come at once.
+// recipientsOf returns the list of a file, sorted and without doubles, so that lists can be compared. Each recipient is tried
+// with an empty text: a mistyped one is found before a value is encrypted to the others alone. All faults of the file come at once.
 func recipientsOf(path string, src []byte) (list []string, err error) {
 	n, ds := yaml.Document(path, src)
 	if ds.Err() != nil {
@@ -78,7 +79,8 @@ func recipientsOf(path string, src []byte) (list []string, err error) {
 	return slices.Compact(list), ds.Err()
 }
 
-// replace writes the file anew, unless another program has altered it since it was read.
+// replace writes the file anew, in one step, unless another program has altered it since it was read. An editor can be open
+// for hours, and two people may edit the same file. The file stays then as the other one has left it.
 func (v *vaultFile) replace(a *app, text []byte) error {
 	now, err := readNamed(a, v.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +98,8 @@ func (v *vaultFile) noRecipients() error {
 }
 
 // newSecretRekey makes the verb secret rekey.
-// A machine or a person comes or leaves: the list in the file is altered, and then all values are encrypted to it.
+// A machine or a person comes or leaves: the list in the file is altered, and then all values are encrypted to it. All files
+// are read before the first one is written, so that a value that can't be read leaves none of them half done.
 func newSecretRekey(a *app) *cobra.Command {
 	var identity string
 	cmd := &cobra.Command{
@@ -155,7 +158,7 @@ func (a *app) rekeyed(path string, unseal func(string) (string, error)) (*vaultF
 	return v, text, inFile(path, err)
 }
 
-// inFile puts the name of a file into findings.
+// inFile puts the name of a file into findings, which MapTexts does not know. Another error stays as it is.
 func inFile(path string, err error) error {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {
