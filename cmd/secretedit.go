@@ -40,7 +40,8 @@ type vaultFile struct {
 	recipients []string
 }
 
-// openVault reads a file of secrets with its recipients. A missing file is an empty one.
+// openVault reads a file of secrets with its recipients. A missing file is an empty one,
+// whose src is nil: the verbs that need one say so themselves.
 func (a *app) openVault(path string) (*vaultFile, error) {
 	v := &vaultFile{path: path}
 	src, err := readNamed(a, path)
@@ -93,6 +94,7 @@ func (v *vaultFile) replace(a *app, text []byte) error {
 }
 
 // noRecipients tells how to name recipients.
+// There is no default: a value that is encrypted to the wrong list is lost, or is read by others.
 func (v *vaultFile) noRecipients() error {
 	return fmt.Errorf("%s says not to whom its values are encrypted: write the list at its top, as in %s: [age1...]", v.path, recipientsKey)
 }
@@ -135,6 +137,8 @@ Nothing is written if a value of any file can't be read.`,
 }
 
 // rekeyed returns a file and its text with all values encrypted anew.
+// A value in the clear is encrypted, too: a person who has pasted one means that.
+// Equal values get different cipher texts, so each line of the file changes.
 func (a *app) rekeyed(path string, unseal func(string) (string, error)) (*vaultFile, []byte, error) {
 	v, err := a.openVault(path)
 	switch {
