@@ -28,6 +28,7 @@ import (
 const recipientsKey = "recipients"
 
 // ofRecipients reports whether a key is that of the list, or of one of its items.
+// Recipients are public, and the verbs read them before they have an identity.
 func ofRecipients(key string) bool {
 	return key == recipientsKey || strings.HasPrefix(key, recipientsKey+"/")
 }
@@ -293,7 +294,9 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 		return nil, err
 	}
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi")
-	// The setting may have options, so a shell divides it, as git has it.
+	// The setting may have options, so a shell divides it, as git has it. The
+	// folder is the working folder, since editors put their swap files there. The
+	// standard streams are those of the verb: an editor needs the terminal.
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, a.in, a.out, a.err
 	if err := c.Run(); err != nil {
