@@ -96,7 +96,7 @@ func runText(e *control.Event, s style) string {
 		text += " (" + e.Class + ")"
 	}
 	if e.Until != "" {
-		text += " until " + visible(e.Until) + " has run"
+		text += " until " + visible(awaited(e.Until))
 	}
 	if e.Error != "" {
 		text += ": " + visible(e.Error) + retryText(e.RetryIn)

@@ -40,6 +40,7 @@ type input struct {
 	puppet   puppet.Options
 	vars     []string // NAME=VALUE
 	varFiles []string
+	blind    bool   // a secret that can't be read makes an unknown value
 	identity string // the file of an identity of age; empty for none
 }
 
@@ -196,6 +197,7 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	o = i.limits(a)
 	o.Source = a.source()
 	o.VarFiles = i.varFiles
+	o.Blind = i.blind
 	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
 	if i.identity != "" {
 		// It is read at the first secret, and again after a failure: the key may come later than the daemon.

@@ -67,6 +67,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err := enoughFiles(); err != nil {
 		return err
 	}
+	f.input.blind = true
 	front, err := f.input.frontend(a)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (w *planWriter) step(s *mgmt.Step) {
 	case engine.StateOK:
 		head(green, "is ok")
 	case engine.StateUnknown:
-		head(yellow, "is unknown until "+visible(s.Until)+" has run")
+		head(yellow, "is unknown until "+visible(awaited(s.Until)))
 	case engine.StateFailed:
 		head(red, "failed: "+visible(errorText(s.Err)))
 	case engine.StateBlocked:
@@ -164,6 +165,15 @@ func (w *planWriter) step(s *mgmt.Step) {
 	for _, c := range s.Changes {
 		w.change(s, c)
 	}
+}
+
+// awaited says what has to happen before a state can be told. That is the run of a resource, or the reading of something that the
+// graph needs, such as a secret.
+func awaited(until string) string {
+	if _, err := schema.ParseRef(until); err != nil {
+		return until + " can be read"
+	}
+	return until + " has run"
 }
 
 // because says why a resource would refresh.

@@ -107,7 +107,7 @@ func (p *presenter) ran(r mgmt.Run) {
 	level, msg := slog.LevelInfo, "changed"
 	switch {
 	case r.State == engine.StateUnknown:
-		p.say(level, one(p.who(r)+" is unknown until "+visible(r.Until)+" has run"), "unknown", runAttrs(r)...)
+		p.say(level, one(p.who(r)+" is unknown until "+visible(awaited(r.Until))), "unknown", runAttrs(r)...)
 		return
 	case r.State == engine.StateWouldChange:
 		msg = "would change"

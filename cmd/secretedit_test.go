@@ -224,3 +224,41 @@ func TestSecretEncryptFor(t *testing.T) {
 	k.runs(exitOK, "hunter2\n", "secret", "decrypt", "s.yaml", "a", "--identity", "ann.key")
 	k.runs(exitUsage, "says not to whom", "secret", "encrypt", "--for", "gone.yaml")
 }
+
+// TestPlanWithoutIdentity: a plan needs no identity. The resources with a secret are unknown, with the name of the secret, and
+// the others are planned as ever. A run, and a secret that is not there, stay errors.
+func TestPlanWithoutIdentity(t *testing.T) {
+	k := newKeyring(t, "ann")
+	k.write("s.yaml", "db: {password: \""+k.sealed(`{"x": "hunter2"}`, "ann")+"\"}\n")
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name, content string) string {
+		return "  - {name: " + dir + "/out/" + name + ", content: \"" + content + "\"}\n"
+	}
+	k.write("g.yaml", "secrets: [{age: s.yaml}]\nresources:\n  file:\n  - {name: "+dir+"/out/}\n"+file("a", "p=${{ secret('db/password') }}")+
+		file("b", "${{ sha256(secret('db/password')).substring(0, 4) }}")+file("c", "${{ fromJSON(secret('db/password')).x }}")+file("d", "plain"))
+	k.write("cred.yaml", "secrets: [{credentials: true}]\nresources:\n  file:\n"+file("a", "${{ secret('token') }}"))
+	k.write("gone.yaml", "secrets: [{age: s.yaml}]\nresources:\n  file:\n"+file("a", "${{ secret('db/none') }}"))
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	out := k.runs(exitChange, "out/d] is unknown until file[", "plan", "g.yaml")
+	for _, name := range []string{"a", "b", "c"} {
+		if want := "out/" + name + "] is unknown until the secret db/password can be read\n"; !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "hunter2") || strings.Contains(out, "(unknown)") {
+		t.Errorf("the plan shows what it can't know:\n%s", out)
+	}
+	k.runs(exitChange, `"until": "the secret db/password"`, "plan", "g.yaml", "-o", "json")
+	k.runs(exitChange, "is unknown until the secret token can be read", "plan", "cred.yaml")
+	k.runs(exitUsage, `there is no secret "db/none"`, "plan", "gone.yaml")
+	k.runs(exitUsage, "no identity is given", "run", "g.yaml", "--converged-exit", "--tmp-prefix")
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("something was made")
+	}
+	if out := k.runs(exitChange, "out/a", "plan", "g.yaml", "--identity", "ann.key"); strings.Contains(out, "until the secret") || strings.Contains(out, "hunter2") {
+		t.Errorf("with the identity\n%s", out)
+	}
+}

@@ -35,6 +35,7 @@ type MetaParams struct {
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
 	Export     []string      `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
+	Unread     string        `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
 	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
@@ -252,7 +253,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 		m.Retry == o.Retry && m.RetryReset == o.RetryReset && m.Delay == o.Delay && m.DelayMax == o.DelayMax &&
 			m.Timeout == o.Timeout && m.Poll == o.Poll && m.Settle == o.Settle && m.Limit == o.Limit && m.Burst == o.Burst &&
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse &&
-			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar &&
+			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
 			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export)
 }

@@ -180,6 +180,10 @@ type Declaration struct {
 
 	Collected bool // another host exports the resource
 
+	// Unread, when not empty, says which part of Value the frontend could not read, in words such as "the secret db/password".
+	// The resource stays in the graph, does not run, and its state is unknown. Only a plan has such a resource.
+	Unread string
+
 	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
 	Wrong bool
 

@@ -150,6 +150,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
+	meta.Unread = it.Unread
 	if err := meta.Validate(); err != nil && !unread[""] {
 		b.judgeMeta(it, err, unread)
 	}

@@ -115,6 +115,12 @@ func (l *loop) skip(v *vertex) bool {
 		v.past.last = engine.StateOK
 		return l.settled(v, engine.StateOK)
 	}
+	if v.meta.Unread != "" {
+		v.run.job = l.pool.jobs.take()
+		l.takeAsked(v)
+		l.unknown(v, v.meta.Unread)
+		return l.settled(v, engine.StateUnknown)
+	}
 	w := v.wired().Missing()
 	if w == nil {
 		return false

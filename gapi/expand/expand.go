@@ -52,6 +52,10 @@ type Options struct {
 	// Secret, when not nil, has all secrets, and no source is asked. A test of a graph gives it.
 	Secret func(name string) (string, bool)
 
+	// Blind has a secret whose identity or credential is missing make an unknown value, and no error. The resource gets the
+	// key Unread.
+	Blind bool
+
 	// Branch is told of each outcome of a condition, with its place; nil for none.
 	Branch func(at schema.Pos, taken bool)
 
@@ -73,6 +77,7 @@ type Graph struct {
 	vaults  []vault // the sources of secrets, in the order in which they are asked
 	allowed bool    // a secret may stand in the text in hand
 	touched bool    // the value in hand has read a secret
+	unread  string  // of the resource in hand: the first secret that could not be read here; empty for none
 
 	scope    *expr.Scope // of the graph, once it is known
 	names    map[string]any

@@ -193,6 +193,8 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 	}
 	fault, ok := errors.AsType[*expr.Fault](err)
 	switch {
+	case f.g.touched && f.g.unread != "":
+		return unknownText, nil // what stands for the secret need not fit the function
 	case f.g.touched:
 		fault = &expr.Fault{Message: hiddenFault}
 	case f.g.leftOutOf(p.run) != "":

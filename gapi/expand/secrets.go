@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,6 +21,13 @@ import (
 // A condition on a secret calls it, so both outcomes are marked.
 //
 // Where a value is shown to everybody, Graph.allowed is false, and the function fails.
+
+// Unread is a key that Expand adds to a resource with a parameter that is made from a secret that can't be read here. Its value names
+// the secret. The parameter has a text that stands for the value. No author writes this key.
+const Unread = "\x00unread"
+
+// unknownText stands for a value that is made from a secret that can't be read here.
+const unknownText = "(unknown)"
 
 // vault is one source of secrets, as the key secrets names it.
 type vault struct {
@@ -64,6 +72,10 @@ func (g *Graph) secret(args []any) (any, error) {
 		return nil, errors.New("a secret may stand only in a parameter of a resource: names, conditions, loops, references, and the inputs and outputs of modules are shown")
 	}
 	text, err := g.find(name)
+	if missing := (*keylessError)(nil); g.opts.Blind && errors.As(err, &missing) {
+		g.unread = cmp.Or(g.unread, "the secret "+name)
+		text, err = unknownText, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +98,16 @@ func (g *Graph) find(name string) (string, error) {
 			return text, err
 		}
 	}
+	if g.opts.Credentials == "" && slices.ContainsFunc(g.vaults, func(v vault) bool { return v.file == "" }) {
+		return "", &keylessError{fmt.Errorf("there is no secret %q in %s; systemd gives credentials to the daemon only", name, g.sourceNames())}
+	}
 	return "", fmt.Errorf("there is no secret %q in %s", name, g.sourceNames())
 }
+
+// keylessError tells that a secret is there, or may be there, and that this process can't read it.
+type keylessError struct{ error }
+
+func (e *keylessError) Unwrap() error { return e.error }
 
 // known asks a test for a secret. The sources of the graph are not read then: a test needs no identity.
 func known(name string, ask func(string) (string, bool)) (string, error) {
@@ -132,7 +152,7 @@ func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) 
 	case n.Kind != schema.NodeString || !strings.HasPrefix(n.Text, "ENC["):
 		return "", true, fmt.Errorf("%s: the value of %s is not encrypted: mgmt secret encrypt does that", n.Pos, name)
 	case g.opts.Unseal == nil:
-		return "", true, fmt.Errorf("the secret %s can't be read: no identity is given, which --identity FILE does", name)
+		return "", true, &keylessError{fmt.Errorf("the secret %s can't be read: no identity is given, which --identity FILE does", name)}
 	}
 	if text, err = g.opts.Unseal(n.Text); err != nil {
 		return "", true, fmt.Errorf("%s: the secret %s can't be read: %w", n.Pos, name, err)
@@ -201,7 +221,8 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 	out := *item
 	out.Pairs = make([]schema.Pair, 0, len(item.Pairs))
 	var marks []*schema.Node
-	outer := f.g.touched
+	outer, unread := f.g.touched, f.g.unread
+	f.g.unread = ""
 	same := true
 	for _, p := range item.Pairs {
 		if expr.Has(p.Key) {
@@ -218,7 +239,10 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 			out.Pairs = append(out.Pairs, p)
 		}
 	}
-	f.g.allowed, f.g.touched = false, outer
+	if f.g.unread != "" {
+		out.Pairs = append(out.Pairs, schema.Pair{Key: Unread, Pos: item.Pos, Value: &schema.Node{Kind: schema.NodeString, Quoted: true, Text: f.g.unread, Pos: item.Pos}})
+	}
+	f.g.allowed, f.g.touched, f.g.unread = false, outer, unread
 	if same {
 		return item
 	}

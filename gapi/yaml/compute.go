@@ -38,7 +38,7 @@ func (g *loading) computed() *expand.Graph {
 		}
 		g.graph = expand.New(expand.Options{
 			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
-			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret,
+			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
 			Write: func(v any) (string, error) { return dumped(node(v)) },
 		})
 	}

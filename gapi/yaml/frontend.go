@@ -54,6 +54,8 @@ type Options struct {
 	Unseal      func(text string) (string, error)
 	Credentials string
 	Secret      func(name string) (string, bool)
+	// Blind has a secret that can't be read here make an unknown value, and no error. It is for plans.
+	Blind bool
 
 	// Branch is told of each outcome of a condition, with its place; nil for none. A test of a graph counts them.
 	Branch func(at schema.Pos, taken bool)

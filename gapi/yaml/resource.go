@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
 // resource reads one entry of a kind.
@@ -48,6 +49,8 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 		if p.mapOf(pair.Value, "meta must be a map of metaparameters") != nil {
 			d.Meta = pair.Value
 		}
+	case expand.Unread:
+		d.Unread = pair.Value.Text
 	case "recv":
 		d.Recv = p.recv(pair.Value)
 	case "before":
