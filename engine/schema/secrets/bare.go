@@ -104,7 +104,7 @@ func (m *mapped) put(of *mapped, c byte, first, last int, where bool) {
 
 var (
 	mayEscape = table(func(c byte) bool { return c == '\\' || c == '%' || c == '&' || c >= utf8.RuneSelf })
-	isFrill   = table(func(c byte) bool { return c <= ' ' || c == 0x7f || strings.IndexByte("'\"`$+%\\", c) >= 0 })
+	isFrill   = table(func(c byte) bool { return c <= ' ' || c == 0x7f || strings.IndexByte("'\"`$+%;\\", c) >= 0 })
 )
 
 func table(has func(byte) bool) (t [256]bool) {

@@ -323,3 +323,25 @@ func BenchmarkClean(b *testing.B) {
 		})
 	}
 }
+
+// TestFindingA9JoinedLines: the last lines of a command's output are joined by semicolons. A secret in base64 or hex that
+// goes over several lines, as base64, openssl, xxd and od write it, is known there too.
+func TestFindingA9JoinedLines(t *testing.T) {
+	const secret = "hunter2-and-more-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLM-99\n"
+	var s secrets.Texts
+	s.Add(secret)
+	for name, text := range map[string]string{
+		"base64": base64.StdEncoding.EncodeToString([]byte(secret)), "hex": fmt.Sprintf("%x", secret), "spaced hex": fmt.Sprintf("% x", secret),
+	} {
+		for _, width := range []int{47, 60, 64, 76} {
+			var lines []string
+			for line := range slices.Chunk([]byte(text), width) {
+				lines = append(lines, strings.TrimSpace(string(line)))
+			}
+			got := s.Clean("exit status 3: " + strings.Join(lines, "; "))
+			if rest := strings.ReplaceAll(got, schema.Redacted, ""); !strings.HasPrefix(got, "exit status 3: ") || len(rest) > len("exit status 3: ")+8 {
+				t.Errorf("%s in lines of %d: %s", name, width, got)
+			}
+		}
+	}
+}
