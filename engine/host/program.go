@@ -68,6 +68,9 @@ func (f folder) close() {
 	}
 }
 
+// noFolder is the message of a command whose folder can't be entered, with the way out.
+const noFolder = "cannot run in %s: %v: put a folder there that the user of the command may enter, or name another one"
+
 // openDir finds the folder that a command runs in. It is held open, so that another user
 // can make a command of ours run in no other one, neither by a link nor by an exchange.
 // A command that runs as another user enters it with the rights of that user.
@@ -75,15 +78,15 @@ func openDir(c *engine.Command, cred *unix.Credential) (folder, error) {
 	w := safepath.System()
 	if cred != nil && !w.Trusts(cred.Uid) {
 		if st, err := os.Stat(c.Dir); err != nil {
-			return folder{}, problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
+			return folder{}, problem(c, err, noFolder, c.Dir, errnoOf(err))
 		} else if !st.IsDir() {
-			return folder{}, problem(c, syscall.ENOTDIR, "cannot run in %s: not a directory", c.Dir)
+			return folder{}, problem(c, syscall.ENOTDIR, noFolder, c.Dir, syscall.ENOTDIR)
 		}
 		return folder{path: c.Dir}, nil
 	}
 	dir, err := w.Folder(c.Dir)
 	if err != nil {
-		return folder{}, problem(c, err, "cannot run in %s: %v", c.Dir, errnoOf(err))
+		return folder{}, problem(c, err, noFolder, c.Dir, errnoOf(err))
 	}
 	return folder{fmt.Sprintf("/proc/self/fd/%d", dir.FD()), &dir}, nil
 }

@@ -2,6 +2,7 @@ package safepath
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -297,6 +298,9 @@ func fstat(fd int) (st unix.Stat_t, err error) {
 func pathError(op, path string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if err == error(unix.ENOTDIR) {
+		err = fmt.Errorf("%w: put a folder there, or name another path", err)
 	}
 	return &fs.PathError{Op: op, Path: short(path), Err: err}
 }

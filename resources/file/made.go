@@ -140,7 +140,7 @@ func (m Made) Open(ctx context.Context, init *engine.Init, apply bool) (*Making,
 	}
 	if st, err := n.dir.Lstat(n.name); err == nil && !st.IsRegular() {
 		c.close()
-		return nil, fmt.Errorf("%s is a %s and not a file; it is not replaced", n, st.Kind())
+		return nil, fmt.Errorf("%s is a %s and not a file; it is not replaced: remove it, or name another path", n, st.Kind())
 	}
 	return &Making{m, init, c, n}, nil
 }

@@ -75,7 +75,7 @@ func (w *walk) input(in string) error {
 	// A device or a pipe as an input is a mistake of the user. Below a folder it is left out
 	// without a word.
 	case !st.IsDir():
-		return fmt.Errorf("%s is a %s, and neither a file nor a folder", in, st.Kind())
+		return fmt.Errorf("%s is a %s, and neither a file nor a folder: remove it, or name another path", in, st.Kind())
 	}
 	dir, err := atomicfile.OpenDir(path.Clean(in))
 	if err != nil {
