@@ -15,8 +15,9 @@ import (
 // attachVariable names providers that run already, in a debugger perhaps.
 const attachVariable = "MGMT_ATTACH_PROVIDERS"
 
-// The files of the folder are read for each graph of a daemon, so a provider that is added is there with the next graph. The processes
-// belong to the resources of the graph, and not to this verb: nothing is started here, and a verb that only reads starts none.
+// A daemon follows the folder. A change of it makes the daemon read its kinds and its graph again, so a provider that is added is there
+// with the next graph. The processes belong to the resources of the graph, and not to this verb: nothing is started here, and a
+// verb that only reads starts none.
 //
 // A provider whose files are as before keeps its kinds, and so its resources keep their places in the graph. A faulty descriptor
 // takes away its own kinds alone: its faults are warnings, and a graph that needs one of its kinds is refused.

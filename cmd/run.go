@@ -229,7 +229,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
-	files, err := newBesideFiles(reload, append([]string{a.modelsFolder}, f.trusted...)...)
+	files, err := newBesideFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
 	if err != nil {
 		return err
 	}

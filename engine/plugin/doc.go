@@ -10,7 +10,7 @@
 // # Words
 //
 // A plugin is one descriptor with its program. Its process is started with the first call of a resource, and ends after the last
-// resource has left (engine.SharedRes). Conn is the connection to a process: JSON lines on descriptor 3, or gRPC.
+// resource has left (engine.SharedRes). Conn is the connection to a process: JSON lines on descriptor 3.
 //
 // # Laws
 //

@@ -8,7 +8,7 @@ const (
 	MaxVersion = 1
 )
 
-// MaxMessage is the most that one line, or one message of gRPC, may have, in bytes.
+// MaxMessage is the most that one line may have, in bytes.
 const MaxMessage = 16 << 20
 
 // The methods. Each has a request and a reply of its name below.

@@ -1,0 +1,106 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// processesOf returns the numbers of the processes whose program is a file.
+func processesOf(program string) (pids []int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if exe, err := os.Readlink(dir + "/exe"); err == nil && exe == program {
+			pid, _ := strconv.Atoi(filepath.Base(dir))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// plug builds a provider of the examples into a folder of plugins, with a descriptor.
+func plug(t *testing.T, from, dir, name, flags string) (program string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(dir, name)
+	if out, err := exec.Command("go", "build", "-o", program, "../examples/"+from).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	schema, err := os.ReadFile("../examples/" + from + "/schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The descriptor comes last, and at one stroke: a daemon may read the folder at any moment.
+	for path, text := range map[string]string{
+		name + ".schema":    string(schema),
+		"." + name + ".new": "{name: " + name + ", command: [./" + name + flags + "], schema: " + name + ".schema, poll: 100ms}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, "."+name+".new"), filepath.Join(dir, name+".yaml")); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// TestProviderOfADaemon leads two providers through the life of a daemon. A killed one comes back without a failure, and what has
+// drifted meanwhile is repaired. A provider that comes while the daemon runs is there with the next graph. No provider outlives a
+// daemon that was killed.
+func TestProviderOfADaemon(t *testing.T) {
+	dir := t.TempDir()
+	plugins := filepath.Join(dir, "plugins")
+	for _, name := range []string{"cloud", "pki"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	aws := plug(t, "aws/provider", plugins, "aws", ", -folder, "+dir+"/cloud")
+	graph := "resources:\n  aws:ec2:securitygroup:\n  - {name: web, groupDescription: wanted}\n"
+	d := newDaemon(t, dir, graph, "--plugins", plugins, "--flapping", "off", "--trust-others")
+	d.start()
+	d.has("cloud/sg.json", `"wanted"`)
+	d.says("converged: 1 ok")
+	for range 3 { // more in a few seconds count as a provider that is broken
+		pids := processesOf(aws)
+		if len(pids) != 1 {
+			t.Fatalf("there are %d processes of the provider", len(pids))
+		}
+		d.write("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), `"wanted"`, `"drifted"`))
+		if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		d.until("the provider is back", func() bool { now := processesOf(aws); return len(now) == 1 && now[0] != pids[0] })
+		d.until("the group is repaired", func() bool {
+			var groups map[string]any
+			text := d.read("cloud/sg.json")
+			return json.Unmarshal([]byte(text), &groups) == nil && len(groups) == 1 && strings.Contains(text, `"wanted"`)
+		})
+	}
+	if strings.Contains(d.log.String(), "failed") {
+		t.Errorf("a resource has failed:\n%s", d.log)
+	}
+	ca := plug(t, "providers/ca/provider", plugins, "ca", ", -folder, "+dir+"/pki")
+	d.write("graph.yaml", graph+"  ca:x509:certificate:\n  - {name: www, hosts: [www.example.org]}\n")
+	d.says("converged: 2 ok")
+	if pids := processesOf(ca); len(pids) != 1 {
+		t.Errorf("there are %d processes of the new provider", len(pids))
+	}
+	d.kill()
+	end := time.Now().Add(time.Second)
+	for len(processesOf(aws))+len(processesOf(ca)) > 0 {
+		if time.Now().After(end) {
+			t.Fatal("a second after the daemon was killed, a provider is still there")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
