@@ -106,6 +106,9 @@ func (l *loop) startRuns() {
 		l.begin(slots)
 		started++
 	}
+	if started > 0 {
+		l.pool.lookOut()
+	}
 	if started > 1 { // one run begins at once when the loop has nothing to do
 		runtime.Gosched()
 	}

@@ -38,6 +38,7 @@ type job struct {
 	triggers []Trigger // what asked for it,
 	since    int64     // when that began,
 	started  int64     // and when the run did
+	told     bool      // a warning said that it takes long; of the loop
 	class    Class
 	stand    *undo.Place // with the metaparameter reverse; nil elsewhere
 	joined   *runContext // of the run that is going on; nil once the vertex wants no more of it

@@ -17,6 +17,7 @@ type pool struct {
 	workers sync.WaitGroup // all of them
 	busy    bool           // a task was given since dismiss; of the loop
 	jobs    jobs           // of the loop
+	lookout bool           // an alarm looks for long runs; of the loop
 
 	mu     sync.Mutex // guards the rest
 	tasks  []task

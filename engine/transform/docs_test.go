@@ -17,6 +17,9 @@ func TestTheDocsHaveTheRules(t *testing.T) {
 	}
 	var table strings.Builder
 	for _, r := range transform.MetaRules() {
+		if r.Key == "-" {
+			continue // no graph can say it
+		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Key, r.Rule, r.Why)
 	}
 	if !strings.Contains(string(page), "| --- | --- | --- |\n"+table.String()+"\n") {

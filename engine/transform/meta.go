@@ -92,6 +92,8 @@ var metaRules = [...]MetaRule{
 		equal: func(m *engine.MetaParams) any { return m.Backend }},
 	{Key: "export", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
+	{Key: "-", Rule: RuleAlone, Why: "a part of its parameters could not be read, so that it never runs",
+		alone: func(m *engine.MetaParams) bool { return m.Unread != "" }},
 	{Key: "secret", Rule: RuleAlone, Why: "it is about the parameters of one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Secret) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",
