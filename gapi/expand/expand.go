@@ -94,6 +94,7 @@ type Graph struct {
 	dir     string          // of the expression that is computed now
 	escape  schema.Pos      // of the first text with an escape
 	sources bool            // there is an expression
+	tainted bool            // of the root: an input or an output of a module is a secret
 	made    map[string]made // the resources, by id
 	leftOut map[string]bool // the resources that a condition has left out
 	Lacking bool            // a resource could not be computed, and is missing

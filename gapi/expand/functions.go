@@ -180,6 +180,10 @@ func (g *Graph) Eval(name, dir, src string) (v any, ok bool) {
 		return nil, false
 	}
 	g.dir = dir
+	if g.taintOf(run) != nil {
+		g.add(evalFault(name, src, expr.Fault{Message: errShown.Error()}))
+		return nil, false
+	}
 	v, err := run.Eval(g.names)
 	if f, bad := errors.AsType[*expr.Fault](err); bad {
 		d := evalFault(name, src, *f)

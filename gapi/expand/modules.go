@@ -29,8 +29,9 @@ type Instance struct {
 	pos     schema.Pos     // of the entry of use
 	outputs map[string]any // by name
 	types   map[string]expr.Type
-	told    schema.Pos // of a fault, for an instance without outputs; else zero
-	leftOut bool       // by its condition: it has neither resources nor outputs
+	taints  map[string]*taint // of the outputs that were made from a secret
+	told    schema.Pos        // of a fault, for an instance without outputs; else zero
+	leftOut bool              // by its condition: it has neither resources nor outputs
 }
 
 // Instances returns the modules that a graph uses, each followed by the modules that it uses itself. It is called after Start.
@@ -244,7 +245,7 @@ func (g *Graph) enterModule(f *frame, i *Instance, entry *schema.Node) {
 	m.Enter(i.Doc)
 	m.ready()
 	i.Graph, i.told = m, schema.Pos{}
-	i.outputs, i.types = map[string]any{}, map[string]expr.Type{}
+	i.outputs, i.types, i.taints = map[string]any{}, map[string]expr.Type{}, map[string]*taint{}
 	if n := i.Doc.Root.Get("outputs"); n != nil {
 		for _, p := range m.pairs(n, "outputs must be a map from names to values") {
 			m.output(i, p)
@@ -311,23 +312,23 @@ func (f *frame) fillInput(m *Graph, p schema.Pair) {
 		g.add(schema.Diagnostic{Pos: p.Pos, Message: message, Suggestion: schema.Nearest(p.Key, sortedKeys(m.inputs))})
 		return
 	}
-	before := g.found.Errors()
-	n, ok := f.node(p.Value)
-	if g.found.Errors() > before || !ok { // an empty optional leaves the default
-		return
-	}
-	var value any
-	if ds := schema.Decode(n, &value); ds.Err() != nil {
-		g.found.Add(ds...)
+	value, t, ok := f.secretly(p.Value, "")
+	if !ok { // an empty optional leaves the default
 		return
 	}
 	fitting, ok := fit(v.word, value)
+	if !ok && t != nil && t.unread != "" {
+		fitting, ok = standIn(v.word), true
+	}
 	if !ok {
 		g.add(schema.Diagnostic{
-			Pos: n.Pos, Message: fmt.Sprintf("the input %s is %s, not %s", p.Key, v.word, wordOf(value)),
+			Pos: f.placeOf(p.Value), Message: fmt.Sprintf("the input %s is %s, not %s", p.Key, v.word, wordOf(value)),
 			Related: []schema.Related{{Pos: v.pos, Message: "declared here"}},
 		})
 		return
+	}
+	if v.taint = t; t != nil {
+		g.root().tainted = true
 	}
 	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
 		v.typ = expr.OfValue(fitting)
@@ -351,20 +352,20 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 		n = n.Get("value")
 	}
 	i.types[p.Key] = varTypes[word]
-	before := g.found.Errors()
-	out, ok := g.top().needed(n, "an output")
-	if !ok || g.found.Errors() > before {
+	v, t, ok := g.top().secretly(n, "an output")
+	if !ok {
 		i.told = n.Pos
 		return
 	}
-	var v any
-	if ds := schema.Decode(out, &v); ds.Err() != nil {
-		g.found.Add(ds...)
-		return
+	if t != nil {
+		i.taints[p.Key], g.root().tainted = t, true
 	}
 	fitting, ok := fit(word, v)
+	if !ok && t != nil && t.unread != "" {
+		fitting, ok = standIn(word), true
+	}
 	if !ok {
-		g.errorf(out.Pos, "the output %s is %s, not %s", p.Key, word, wordOf(v))
+		g.errorf(g.top().placeOf(n), "the output %s is %s, not %s", p.Key, word, wordOf(v))
 	}
 	i.outputs[p.Key] = fitting
 	if word == "any" || word == "list" || word == "map" {

@@ -65,11 +65,14 @@ func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
 	}
 }
 
+// errShown is the error of a secret where everybody would see it.
+var errShown = errors.New("a secret may stand only in a parameter of a resource, or in an input or an output of a module: names, conditions, loops and references are shown")
+
 // secret is the function of expressions. It notes that the value in hand has a secret in it, whatever is computed from it.
 func (g *Graph) secret(args []any) (any, error) {
 	name := args[0].(string)
 	if !g.allowed {
-		return nil, errors.New("a secret may stand only in a parameter of a resource: names, conditions, loops, references, and the inputs and outputs of modules are shown")
+		return nil, errShown
 	}
 	text, err := g.find(name)
 	if missing := (*keylessError)(nil); g.opts.Blind && errors.As(err, &missing) {

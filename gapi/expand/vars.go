@@ -27,7 +27,8 @@ type variable struct {
 	word  string // the type as it is written, empty where the value says it
 	doc   string
 	value any
-	set   bool // it has a value
+	set   bool   // it has a value
+	taint *taint // of an input: it was made from a secret; else nil
 }
 
 // varTypes are the words for types, and the types for expressions.
@@ -61,7 +62,7 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	return s != ""
+	return s != "" && !slices.Contains([]string{"in", "true", "false", "null"}, s) // words of CEL
 }
 
 // isDeclaration reports whether the value of a variable is a declaration, with a type or a default.
