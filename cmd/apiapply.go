@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
@@ -132,7 +133,7 @@ func located(objects []*declaredObject, p *httpd.Problem, found schema.Diagnosti
 	if len(p.Errors) == 0 {
 		return errors.Join(found.Err(), p)
 	}
-	slices.SortStableFunc(found, func(x, y schema.Diagnostic) int {
+	sorted.Stable(found, func(x, y schema.Diagnostic) int {
 		return cmp.Or(cmp.Compare(x.Pos.Line, y.Pos.Line), cmp.Compare(x.Pos.Col, y.Pos.Col))
 	})
 	return found.Err()

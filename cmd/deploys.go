@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -135,7 +135,7 @@ func (f *deployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 			}
 		}
 	}
-	slices.SortFunc(rows, func(a, b hostRow) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Topic, b.Topic)) })
+	sorted.Func(rows, func(a, b hostRow) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Topic, b.Topic)) })
 	return rows
 }
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
@@ -221,6 +221,6 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 		}
 		targets = append(targets, mgmt.Target{Declaration: asked(dollar(d), f.backend)})
 	}
-	slices.SortStableFunc(targets, func(x, y mgmt.Target) int { return strings.Compare(x.Kind, y.Kind) })
+	sorted.Stable(targets, func(x, y mgmt.Target) int { return strings.Compare(x.Kind, y.Kind) })
 	return targets, wrong.Err()
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Bundle is the files of a deploy.
@@ -31,7 +33,7 @@ const MaxBundle = 64 << 20
 // Encode returns the one encoding of the bundle and its digest. It sorts the files. The error tells of all names
 // that are wrong.
 func (b *Bundle) Encode() (content []byte, digest string, err error) {
-	slices.SortFunc(b.Files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
+	sorted.Func(b.Files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
 	if err := b.check(); err != nil {
 		return nil, "", err
 	}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Member is the record of a live host. Fields may become more, and a reader ignores unknown ones.
@@ -73,6 +73,6 @@ func Members(ctx context.Context, w engine.World) ([]Member, error) {
 		m.Name = parts[0]
 		list = append(list, m)
 	}
-	slices.SortFunc(list, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	sorted.Func(list, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }

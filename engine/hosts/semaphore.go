@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Semaphore names a semaphore that the hosts of a topic share. Those of one name with other counts are others.
@@ -168,7 +168,7 @@ func (s Store) Holders(ctx context.Context, x Semaphore) (holders, waiting []str
 	if err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(kvs, func(a, b engine.KV) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Key, b.Key)) })
+	sorted.Func(kvs, func(a, b engine.KV) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Key, b.Key)) })
 	for i, kv := range kvs {
 		if i < x.Count {
 			holders = append(holders, string(kv.Value))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 const (
@@ -240,7 +241,7 @@ func (b *batch) gather(group []*request) {
 			b.items = append(b.items, item{&r.writes[i], r.own, int32(len(b.items))})
 		}
 	}
-	slices.SortFunc(b.items, item.compare)
+	sorted.Func(b.items, item.compare)
 	n := 0
 	for i := range b.items {
 		if i+1 < len(b.items) && b.items[i].same(b.items[i+1]) {

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // PeekHistory returns a copy of the history in the journal in path, as of one moment, to
@@ -72,7 +72,7 @@ func (p past) list() ([]span, uint64, error) {
 			index = append(index, x)
 		}
 	}
-	slices.SortFunc(index, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	sorted.Func(index, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	return index, 0, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // family is a metric: all series of one name.
@@ -81,7 +83,7 @@ func (f *family) appendTo(out []byte) []byte {
 		return out
 	}
 	out = append(out, "# HELP "+f.name+" "+helpEscapes.Replace(f.help)+"\n# TYPE "+f.name+" "+f.typ+"\n"...)
-	slices.SortFunc(f.series, func(a, b series) int { return strings.Compare(a.labels, b.labels) })
+	sorted.Func(f.series, func(a, b series) int { return strings.Compare(a.labels, b.labels) })
 	for _, s := range f.series {
 		for _, p := range s.points {
 			out = append(out, f.name+p.suffix+braces(s.labels, p.label)+" "+number(p.value)+"\n"...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // MaxObject is how many bytes the JSON of one object may have.
@@ -391,7 +392,7 @@ func numbers(t *schema.Type, n *schema.Node) *schema.Node {
 // asSet sorts a list and leaves out repeats.
 func asSet(list []any) []any {
 	out := slices.Clone(list)
-	slices.SortFunc(out, Compare)
+	sorted.Func(out, Compare)
 	return slices.CompactFunc(out, func(a, b any) bool { return Compare(a, b) == 0 })
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Spec describes a model. Define reads it once; the Model that it returns shares the functions only.
@@ -156,7 +157,7 @@ func (m *Model) Has(x Mixin) bool { return slices.Contains(m.mixins, x) }
 // Indexes returns the indexes by their names, with id.
 func (m *Model) Indexes() []Index {
 	all := append([]Index{{"id", []string{"id"}}}, m.indexes...)
-	slices.SortFunc(all, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
+	sorted.Func(all, func(a, b Index) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 

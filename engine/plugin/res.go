@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -308,7 +308,7 @@ func (k *Kind) fill(to any, t *schema.Type, props protocol.Bag) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	slices.SortFunc(errs, func(a, b error) int { return compareText(a, b) })
+	sorted.Func(errs, func(a, b error) int { return compareText(a, b) })
 	return fmt.Errorf("the provider %s has returned a wrong %s: %w", k.plugin.Name, k.name, errors.Join(errs...))
 }
 

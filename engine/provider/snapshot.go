@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // snapshot is what was read last, by name. A record outlives its transaction, to be
@@ -175,7 +176,7 @@ func (c *controller) filter(names []Name) Filter {
 		}
 	}
 	// A map has no order, and a provider is asked in one that a person can repeat.
-	slices.SortFunc(names[due:], func(a, b Name) int { return strings.Compare(a.parts, b.parts) })
+	sorted.Func(names[due:], func(a, b Name) int { return strings.Compare(a.parts, b.parts) })
 	return Only(names...)
 }
 

@@ -2,9 +2,9 @@ package transform
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // admit returns the graph with the wanted edges, but for edges that would close a
@@ -20,7 +20,7 @@ func (a *asking) admit() *engine.Graph {
 	on := core(whole)
 	safe, doubtful := split(wanted, func(w wish) bool { return !on[w.from] || !on[w.to] })
 	// In an order that does not depend on the one of declaration.
-	slices.SortStableFunc(doubtful, func(a, b wish) int {
+	sorted.Stable(doubtful, func(a, b wish) int {
 		return cmp.Or(cmp.Compare(g.ID(int(a.from)), g.ID(int(b.from))), cmp.Compare(g.ID(int(a.to)), g.ID(int(b.to))))
 	})
 	s := newSeeker(g, on)

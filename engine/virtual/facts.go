@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Facts are what is known of a machine: text, numbers, true or false, or a list of
@@ -131,6 +132,6 @@ func (m Match) lint(where string, facts Facts) (all []Finding) {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Finding) int { return cmp.Compare(a.Detail, b.Detail) })
+	sorted.Func(all, func(a, b Finding) int { return cmp.Compare(a.Detail, b.Detail) })
 	return all
 }

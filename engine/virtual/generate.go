@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Generate makes an interface of the common parts of backends. For one backend it
@@ -24,7 +26,7 @@ func Generate(module string, aliases bool, first *Backend, others ...*Backend) *
 		}
 	}
 	if aliases {
-		slices.SortFunc(i.Functions, func(a, b Function) int { return cmp.Compare(a.Name, b.Name) })
+		sorted.Func(i.Functions, func(a, b Function) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return i
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // System is what a choice between backends goes by.
@@ -36,7 +37,7 @@ func Select(module string, backends []*Backend, s System, want string) (*Selecti
 		}
 		fit = append(fit, b)
 	}
-	slices.SortFunc(sel.Refused, func(a, b Refusal) int { return cmp.Compare(a.Backend, b.Backend) })
+	sorted.Func(sel.Refused, func(a, b Refusal) int { return cmp.Compare(a.Backend, b.Backend) })
 	if len(fit) == 0 {
 		return nil, noBackend(module, want, sel.Refused)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Declaration returns the declaration that an object of a kind is. Its place is "store:TABLE/ID". The error tells of all
@@ -112,7 +113,7 @@ func received(v any, pos schema.Pos) (list []gapi.RecvDecl, err error) {
 		list = append(list, gapi.RecvDecl{Field: field, From: ref, Pos: pos})
 	}
 	// A map has no order, and equal graphs must be equal.
-	slices.SortFunc(list, func(a, b gapi.RecvDecl) int { return cmp.Compare(a.Field, b.Field) })
+	sorted.Func(list, func(a, b gapi.RecvDecl) int { return cmp.Compare(a.Field, b.Field) })
 	return list, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Status is the record that a host writes about an object.
@@ -271,7 +271,7 @@ func (w *Writer) write(ctx context.Context) error {
 		w.Touch("")
 		return nil
 	}
-	slices.SortFunc(changed, func(a, b model.StatusOf) int {
+	sorted.Func(changed, func(a, b model.StatusOf) int {
 		return cmp.Or(strings.Compare(a.Model.Table(), b.Model.Table()), strings.Compare(a.ID, b.ID))
 	})
 	if err := w.f.nb.PutStatus(ctx, w.host, changed...); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // The types of the module concat. Their data is all in the catalog, so that a
@@ -267,7 +268,7 @@ var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^
 // comes before the next number, and other orders can't be compared with a number.
 func sortFragments(parts []fragment, alpha bool) error {
 	if alpha {
-		slices.SortStableFunc(parts, func(a, b fragment) int {
+		sorted.Stable(parts, func(a, b fragment) int {
 			return cmp.Or(strings.Compare(a.order, b.order), strings.Compare(a.name, b.name))
 		})
 		return nil
@@ -278,7 +279,7 @@ func sortFragments(parts []fragment, alpha bool) error {
 				quote(parts[0].order), parts[0].ref(), quote(parts[i].order), parts[i].ref())
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b fragment) int {
+	sorted.Stable(parts, func(a, b fragment) int {
 		return cmp.Or(byNumber(a.order, b.order), byNumber(a.name, b.name))
 	})
 	return nil

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -21,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Check says when the types of a program are checked by tsc, the compiler of TypeScript.
@@ -220,7 +220,7 @@ func (r *reader) compiled(main, out string) types {
 			t.files = append(t.files, line)
 		}
 	}
-	slices.SortStableFunc(t.found, func(a, b schema.Diagnostic) int {
+	sorted.Stable(t.found, func(a, b schema.Diagnostic) int {
 		return cmp.Or(strings.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
 	return t

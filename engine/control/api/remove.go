@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // absent is the word by which most kinds take a thing away. Others say theirs in model.Field.
@@ -170,6 +171,6 @@ func (a *API) waiting(r *http.Request, o *model.Object) (*Removal, error) {
 			left.Waiting = append(left.Waiting, RemovalHost{Host: host, State: s.State, Error: s.Error})
 		}
 	}
-	slices.SortFunc(left.Waiting, func(a, b RemovalHost) int { return strings.Compare(a.Host, b.Host) })
+	sorted.Func(left.Waiting, func(a, b RemovalHost) int { return strings.Compare(a.Host, b.Host) })
 	return left, nil
 }

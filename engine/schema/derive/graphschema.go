@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // GraphSchema returns the JSON Schema of a whole graph file: its keys, each kind
@@ -19,7 +20,7 @@ func GraphSchema(kinds []Kind, meta *schema.Type) ([]byte, error) {
 		return nil, errors.New("the type of the metaparameters is missing")
 	}
 	kinds = slices.Clone(kinds)
-	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+	sorted.Func(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 	resources := &rule{
 		Description: "The resources, under their kinds.",
 		Type:        []string{"object", "null"},

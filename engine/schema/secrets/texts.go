@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 const (
@@ -143,7 +144,7 @@ func (t *Texts) clean(s string, cut bool) string {
 	if len(spans) == 0 {
 		return s
 	}
-	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	sorted.Func(spans, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	var out strings.Builder
 	at := 0 // what is before it has been written or hidden
 	for i, sp := range spans {

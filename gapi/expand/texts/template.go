@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"text/template/parse"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Bounds of one Execute.
@@ -67,7 +69,7 @@ func Parse(text string, known Known) (*Template, []Fault) {
 		}
 	}
 	if len(c.faults) > 0 {
-		slices.SortStableFunc(c.faults, func(a, b Fault) int { return a.At - b.At })
+		sorted.Stable(c.faults, func(a, b Fault) int { return a.At - b.At })
 		return nil, c.faults
 	}
 	return t, nil

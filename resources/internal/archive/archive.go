@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -44,7 +44,7 @@ func Walk(ctx context.Context, inputs []string) ([]Entry, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(w.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	sorted.Func(w.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	for i := 1; i < len(w.entries); i++ {
 		a, b := w.entries[i-1], w.entries[i]
 		if strings.TrimSuffix(a.Name, "/") == strings.TrimSuffix(b.Name, "/") {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Field is one of the five times of a job.
@@ -44,7 +46,7 @@ func (f Field) Canonical(text string) (string, error) {
 		}
 		parts = append(parts, p)
 	}
-	slices.SortFunc(parts, part.compare)
+	sorted.Func(parts, part.compare)
 	parts = slices.Compact(parts)
 	if slices.Contains(parts, part{star: true, step: 1}) {
 		return Every, nil

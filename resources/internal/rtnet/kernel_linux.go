@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
 
@@ -59,7 +60,7 @@ func (s *State) addresses(link netlink.Link) error {
 			s.Bare = append(s.Bare, p)
 		}
 	}
-	slices.SortFunc(s.Addrs, netip.Prefix.Compare)
+	sorted.Func(s.Addrs, netip.Prefix.Compare)
 	return nil
 }
 
@@ -110,7 +111,7 @@ func routes(link netlink.Link) (list []Route, err error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Route) int { return strings.Compare(a.String(), b.String()) })
+	sorted.Func(list, func(a, b Route) int { return strings.Compare(a.String(), b.String()) })
 	return list, nil
 }
 
@@ -209,7 +210,7 @@ func addAll(link netlink.Link, want State) error {
 	has, err := routes(link)
 	missing := without(want.Routes, has)
 	// Routes to a direct network come first: the next machine of another route may be there.
-	slices.SortStableFunc(missing, func(a, b Route) int { return a.Via.Compare(b.Via) })
+	sorted.Stable(missing, func(a, b Route) int { return a.Via.Compare(b.Via) })
 	for _, r := range missing {
 		if rerr := netlink.RouteAdd(route(link, r)); rerr != nil && !errors.Is(rerr, unix.EEXIST) {
 			err = errors.Join(err, fmt.Errorf("route %s by %s: %w", r, name, rerr))

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp/syntax"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // runeSet is pairs of first and last runes, in order and apart. A set of one rune
@@ -55,7 +56,7 @@ func (s runeSet) union(o runeSet) runeSet {
 			pairs = append(pairs, [2]rune{set[i], set[i+1]})
 		}
 	}
-	slices.SortFunc(pairs, func(a, b [2]rune) int { return int(a[0]) - int(b[0]) })
+	sorted.Func(pairs, func(a, b [2]rune) int { return int(a[0]) - int(b[0]) })
 	var out runeSet
 	// Neighbours are joined as well, which keeps the text of the class short.
 	for _, p := range pairs {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // BudgetEmpty is the key of the record that says that the budget was used up and that
@@ -154,6 +156,6 @@ func (a *Account) Recall(key string, value []byte, now int64, wall time.Time) (p
 
 // Recalled ends Recall. It reports whether the budget was used up before.
 func (a *Account) Recalled() (empty bool) {
-	slices.SortFunc(a.spent, func(a, b spending) int { return int(a.at - b.at) })
+	sorted.Func(a.spent, func(a, b spending) int { return int(a.at - b.at) })
 	return a.empty
 }
