@@ -18,19 +18,25 @@ type Nothing struct{}
 
 // Method is a function of a backend that is a Go type B. Func makes one.
 type Method[B any] struct {
+	is   *signature
+	call func(b B, ctx context.Context, args map[string]any) (any, error)
+}
+
+// signature is a function as its Go types say it, or why they say none. Like all code that needs no type parameter it stands
+// outside the generic functions: the compiler copies those for each struct of arguments, and there are a hundred.
+type signature struct {
 	function Function
 	err      error
-	call     func(b B, ctx context.Context, args map[string]any) (any, error)
 }
 
 // Func says that a method is the function of a name. A is a struct, whose fields are
 // the parameters (see the package comment), R its result. Faults of A are told
 // by the Validate of the backend.
 func Func[B, A, R any](name string, method func(b B, ctx context.Context, args A) (R, error)) Method[B] {
-	f, err := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
-	return Method[B]{f, err, func(b B, ctx context.Context, args map[string]any) (any, error) {
+	is := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
+	return Method[B]{is, func(b B, ctx context.Context, args map[string]any) (any, error) {
 		a := defaultsOf[A]()
-		if err := decodeArgs(&f, args, &a); err != nil {
+		if err := decodeArgs(&is.function, args, &a); err != nil {
 			return nil, err
 		}
 		r, err := method(b, ctx, a)
@@ -50,9 +56,9 @@ func Native[B any](name string, open func(context.Context, Env) (B, error), meth
 	n := &native[B]{methods: map[string]Method[B]{}}
 	b := &Backend{Name: name}
 	for _, m := range methods {
-		b.Functions = append(b.Functions, m.function)
-		n.methods[m.function.Name] = m
-		b.err = errors.Join(b.err, m.err)
+		b.Functions = append(b.Functions, m.is.function)
+		n.methods[m.is.function.Name] = m
+		b.err = errors.Join(b.err, m.is.err)
 	}
 	b.Open = func(ctx context.Context, env Env) (Caller, error) {
 		value, err := open(ctx, env)
@@ -100,19 +106,19 @@ func (n *native[B]) Close() error {
 }
 
 // describe reads the parameters and the result of a function from Go types: args is
-// the struct of its arguments, with the defaults in it. Like what it calls it has no
-// type parameters: those of a hundred functions would be a hundred copies.
-func describe(name string, args any, result reflect.Type) (Function, error) {
-	f := Function{Name: name}
+// the struct of its arguments, with the defaults in it.
+func describe(name string, args any, result reflect.Type) *signature {
+	d := &signature{function: Function{Name: name}}
 	params, err := paramsOf(args)
 	if err != nil {
-		return f, fmt.Errorf("function %s: its arguments: %w", name, err)
+		d.err = fmt.Errorf("function %s: its arguments: %w", name, err)
+		return d
 	}
-	f.Params = params
-	if f.Returns, err = returnsOf(result); err != nil {
-		return f, fmt.Errorf("function %s: its result: %w", name, err)
+	d.function.Params = params
+	if d.function.Returns, err = returnsOf(result); err != nil {
+		d.err = fmt.Errorf("function %s: its result: %w", name, err)
 	}
-	return f, nil
+	return d
 }
 
 func returnsOf(rt reflect.Type) (*schema.Type, error) {
@@ -203,24 +209,31 @@ func plainResult[R any](r R) (any, error) {
 
 // Fn is a declared function with its Go types: the arguments A, the result R. It is
 // safe for concurrent use.
-type Fn[A, R any] struct {
+type Fn[A, R any] struct{ is *declared }
+
+// declared is a function of which the types are read when it is first asked for.
+type declared struct {
 	name     string
-	function func() Function // reads the types when it is first asked for
+	function func() *Function
 }
 
 // Declare declares a function of an interface. Further rules are set by change. The types
 // are read when they are needed: most programs need few of all functions.
 func Declare[A, R any](name, doc string, change ...func(*Function)) *Fn[A, R] {
-	return &Fn[A, R]{name, sync.OnceValue(func() Function {
-		f, err := describe(name, defaultsOf[A](), reflect.TypeFor[R]())
-		if err != nil {
-			panic(err)
+	return &Fn[A, R]{declare(name, doc, func() any { return defaultsOf[A]() }, reflect.TypeFor[R](), change)}
+}
+
+func declare(name, doc string, args func() any, result reflect.Type, change []func(*Function)) *declared {
+	return &declared{name, sync.OnceValue(func() *Function {
+		d := describe(name, args(), result)
+		if d.err != nil {
+			panic(d.err)
 		}
-		f.Doc = doc
+		d.function.Doc = doc
 		for _, c := range change {
-			c(&f)
+			c(&d.function)
 		}
-		return f
+		return &d.function
 	})}
 }
 
@@ -238,24 +251,24 @@ func OrNotFound(value any) func(*Function) {
 func AsExtra(f *Function) { f.Extra = true }
 
 // Name returns the name of the function.
-func (f *Fn[A, R]) Name() string { return f.name }
+func (f *Fn[A, R]) Name() string { return f.is.name }
 
 // Param returns how Resource.Needs writes that a call may give a parameter.
 func (f *Fn[A, R]) Param(name string) string { return f.Name() + "." + name }
 
 // Function returns the declaration for an Interface. It panics if the types are
 // wrong, as any test of the program shows.
-func (f *Fn[A, R]) Function() Function { return f.function() }
+func (f *Fn[A, R]) Function() Function { return *f.is.function() }
 
 // Call calls the function of a module. The result is not nil where the error is:
 // it holds the extras, and whether the thing was found; if it was not, the value is zero.
 func (f *Fn[A, R]) Call(ctx context.Context, m *Module, args A) (value R, _ *Result, err error) {
-	r, err := call(ctx, m, f.function(), args, &value)
+	r, err := call(ctx, m, f.is.function(), args, &value)
 	return value, r, err
 }
 
 // call calls a declared function, and puts the result into the target of to.
-func call(ctx context.Context, m *Module, f Function, args, to any) (*Result, error) {
+func call(ctx context.Context, m *Module, f *Function, args, to any) (*Result, error) {
 	given, err := schema.EncodeAll(args)
 	if err != nil {
 		return nil, err

@@ -11,12 +11,23 @@ import (
 
 // Regexp is a regular expression of Go's package regexp. It is safe for concurrent use. Its methods are those of
 // the package regexp, by the same names; the first call of one of them panics if the expression is wrong.
-type Regexp struct{ get func() *regexp.Regexp }
+type Regexp struct{ *lazy }
+
+// lazy is what all copies of a Regexp share. Its fields are no result of sync.OnceValue, whose closures the compiler
+// would write out anew for each variable.
+type lazy struct {
+	once sync.Once
+	expr string
+	re   *regexp.Regexp
+}
+
+func (l *lazy) get() *regexp.Regexp {
+	l.once.Do(func() { l.re = regexp.MustCompile(l.expr) })
+	return l.re
+}
 
 // New returns the expression without compiling it. It is meant for package variables.
-func New(expr string) Regexp {
-	return Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
-}
+func New(expr string) Regexp { return Regexp{&lazy{expr: expr}} }
 
 // MatchString is the method of the same name of package regexp.
 func (r Regexp) MatchString(s string) bool { return r.get().MatchString(s) }
