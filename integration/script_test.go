@@ -21,7 +21,7 @@ import (
 // program builds the program under test, once, and returns the folder it is in.
 // Where the tests look for races, it does too.
 var program = sync.OnceValues(func() (string, error) {
-	args := []string{"build", "-tags", "grpcnotrace", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3"}
+	args := []string{"build", "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-funcalign=16 -X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3"}
 	if withRace() {
 		args = append(args, "-race")
 	}

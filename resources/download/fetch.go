@@ -102,7 +102,6 @@ func (r *Res) client() *http.Client {
 			DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 			TLSHandshakeTimeout:   30 * time.Second,
 			ResponseHeaderTimeout: time.Minute,
-			ForceAttemptHTTP2:     true,
 			// One question in hours or days is worth no open connection.
 			DisableKeepAlives:  true,
 			DisableCompression: true,
