@@ -132,6 +132,7 @@ tools:
 	@test "$$CI" != true || command -v tsc >/dev/null || .ci/tsc
 	@test "$$CI" != true || command -v etcd >/dev/null || .ci/install etcd-server
 	@test "$$CI" != true || { command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client
+	@test "$$CI" != true || { command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
 	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
 

@@ -70,10 +70,10 @@ func (a *app) listPlugins(form string) error {
 	return w.Flush()
 }
 
-// pluginTest has the flags of the verb that tests a provider. Neither of them is a setting: a daemon has no use for them, so no file
+// pluginTest has the flags of the verb that tests a provider. None of them is a setting: a daemon has no use for them, so no file
 // and no variable gives them.
 type pluginTest struct {
-	schema, inputs string
+	schema, transport, inputs string
 }
 
 // newPluginTest makes the verb that tests a provider. The suite is that of package plugintest, so an author of a provider in Go has the
@@ -91,6 +91,7 @@ file of --inputs has them: {"TOKEN": {"PROPERTY": VALUE}}.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	cmd.Flags().StringVar(&f.schema, "schema", "schema.json", "the `file` with the schema of its types")
+	cmd.Flags().StringVar(&f.transport, "transport", "lines", "how mgmt speaks to it: `lines` or grpc")
 	cmd.Flags().StringVar(&f.inputs, "inputs", "", "a `file` with inputs for each type, as JSON")
 	return cmd
 }
@@ -148,7 +149,7 @@ func (f *pluginTest) plugin(a *app, args []string) (*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := schema.NodeOf(map[string]any{"name": doc.Name, "command": anyList(args), "schema": f.schema})
+	n, err := schema.NodeOf(map[string]any{"name": doc.Name, "command": anyList(args), "schema": f.schema, "transport": f.transport})
 	if err != nil {
 		return nil, err
 	}

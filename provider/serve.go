@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +21,10 @@ const (
 	EnvListen = "MGMT_PLUGIN_LISTEN"
 	// EnvToken has the text by which mgmt shows that it has started the provider.
 	EnvToken = "MGMT_PLUGIN_TOKEN"
+	// EnvSocket has the path of the socket on which a provider of the transport grpc listens; see package overgrpc.
+	EnvSocket = "MGMT_PLUGIN_SOCKET"
+	// EnvProtocols has the versions of the protocol that mgmt speaks, as 1-1.
+	EnvProtocols = "MGMT_PLUGIN_PROTOCOLS"
 )
 
 // lineDescriptor is the number of the descriptor on which mgmt speaks.
@@ -33,6 +39,10 @@ func Serve(ctx context.Context, p *Provider) error {
 	}
 	if at := os.Getenv(EnvListen); at != "" {
 		return s.listen(ctx, at)
+	}
+	if os.Getenv(EnvSocket) != "" {
+		return errors.New("the descriptor of this provider has transport: grpc, and the program speaks lines; " +
+			"it speaks both where its main calls overgrpc.Serve")
 	}
 	conn, err := inherited()
 	if err != nil {
@@ -98,6 +108,33 @@ func ServeConn(ctx context.Context, p *Provider, conn io.ReadWriteCloser) error 
 		return err
 	}
 	return s.serve(ctx, conn)
+}
+
+// Handler answers single questions, for a transport that is not that of Serve.
+type Handler struct{ server *server }
+
+// NewHandler checks a Provider against its schema. The error joins all that is wrong.
+func NewHandler(p *Provider) (*Handler, error) {
+	s, err := newServer(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{s}, nil
+}
+
+// Answer answers one question of the protocol, with params and result as JSON. Each news of a watch goes to event, on any
+// goroutine. It returns when the question is answered, or soon after ctx has ended. Many goroutines may call it.
+func (h *Handler) Answer(ctx context.Context, method string, params json.RawMessage, event func(kind string)) (json.RawMessage, *protocol.Error) {
+	result, err := h.server.do(ctx, method, params, event)
+	if err != nil {
+		return nil, errorOf(ctx, err)
+	}
+	return result, nil
+}
+
+// IsAllowed reports whether a text is the token with which mgmt has started this program. It takes the same time for each text.
+func (h *Handler) IsAllowed(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(h.server.token)) == 1
 }
 
 // serve reads the questions of one connection, and answers each on a goroutine of its own.

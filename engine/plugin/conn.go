@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
-// Conn is a connection to one process of a provider. Its methods may be called by many goroutines.
+// Conn is a connection to one process of a provider, over either transport. Its methods may be called by many goroutines.
 type Conn interface {
 	// Call asks, and waits for the answer. Its errors are a *protocol.Error of the provider, the cause of ctx, or a
 	// *GoneError where the connection ended before the answer came.

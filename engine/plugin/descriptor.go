@@ -18,7 +18,7 @@ type Descriptor struct {
 	Command   []string          `yaml:"command" doc:"The program and its arguments. A program with a slash in its name is looked for from the folder of the descriptor on." mgmt:"required,min=1"`
 	Schema    string            `yaml:"schema" doc:"The file with the schema of its types, from the folder of the descriptor on." mgmt:"required,min=1"`
 	Protocol  versions          `yaml:"protocol" doc:"The versions of the protocol that the provider speaks; all that mgmt speaks where it is left out."`
-	Transport string            `yaml:"transport" doc:"How mgmt speaks to it: lines, which is JSON lines on descriptor 3." mgmt:"enum=lines"`
+	Transport string            `yaml:"transport" doc:"How mgmt speaks to it: lines, which is JSON lines on descriptor 3, or grpc, over a unix socket." mgmt:"enum=lines|grpc"`
 	User      string            `yaml:"user" doc:"The user that it runs as; that of mgmt where it is left out."`
 	Group     string            `yaml:"group" doc:"The group that it runs as."`
 	Dir       string            `yaml:"dir" doc:"The folder that it runs in; the folder of the descriptor where it is left out."`
@@ -37,8 +37,11 @@ type versions struct {
 	Max int `yaml:"max" doc:"The highest version." mgmt:"min=1"`
 }
 
-// transportLines is JSON lines on descriptor 3.
-const transportLines = "lines"
+// The transports. A Conn hides which one it is.
+const (
+	transportLines = "lines" // JSON lines on descriptor 3
+	transportGRPC  = "grpc"  // provider.proto, over a unix socket
+)
 
 // defaults are a Descriptor before it is read.
 func defaults() Descriptor {

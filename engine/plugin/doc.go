@@ -10,7 +10,8 @@
 // # Words
 //
 // A plugin is one descriptor with its program. Its process is started with the first call of a resource, and ends after the last
-// resource has left (engine.SharedRes). Conn is the connection to a process: JSON lines on descriptor 3.
+// resource has left (engine.SharedRes). Conn is the connection to a process: JSON lines on descriptor 3, or gRPC over a unix socket
+// by provider.proto. Nothing above Conn knows which one it is.
 //
 // # Laws
 //
@@ -25,6 +26,8 @@
 //   - No provider outlives the daemon. At the end its standard input ends, and its process group is killed. The kernel kills
 //     it where the daemon was killed.
 //   - Every call has a deadline, and the calls that wait for an answer have a bound. A message that is too long ends the connection.
+//   - A provider over gRPC gets a socket in a folder that others cannot enter, and a token. The folder is gone when mgmt has
+//     connected. A connection is never made a second time: its end is the end of the process.
 //   - A value that the schema calls secret is in no message, in no log and in no record.
 //   - An output of a replaced thing is sent, so its receivers run.
 //

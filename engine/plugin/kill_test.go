@@ -160,7 +160,7 @@ func daemonDir(t *testing.T) string {
 	t.Helper()
 	b := newBench(t, "", plugin.Options{})
 	self, _ := os.Executable()
-	src := fmt.Sprintf(`{"name": "toy", "command": [%q], "schema": "schema.json", "grace": "1s", "env": {%q: %q, "MGMT_TOY_DELAY": "3ms"}}`, self, toyFolder, b.dir)
+	src := fmt.Sprintf(`{"name": "toy", "command": [%q], "schema": "schema.json", "grace": "1s"%s, "env": {%q: %q, "MGMT_TOY_DELAY": "3ms"}}`, self, transport(t), toyFolder, b.dir)
 	if err := os.WriteFile(filepath.Join(b.dir, "toy.json"), []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ const greetWait = 30 * time.Second
 type running struct {
 	conn  Conn
 	proc  engine.Process // nil where mgmt was attached to it
+	token string         // by which mgmt shows that it has started the provider; empty over a descriptor
 	hello protocol.HandshakeReply
 }
 
@@ -73,14 +74,20 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 		if err := p.peer(conn); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
+		if p.Transport == transportGRPC {
+			return s.overGRPC(conn, nil, "")
+		}
 		return &running{conn: newLines(conn, s.hear)}, nil
+	}
+	if p.Transport == transportGRPC {
+		return s.listening(ctx)
 	}
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
 	defer theirs.Close()
-	proc, err := s.start(ctx, theirs)
+	proc, err := s.start(ctx, p.Env, theirs)
 	if err != nil {
 		ours.Close()
 		return nil, err
@@ -88,8 +95,8 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 	return &running{conn: newLines(ours, s.hear), proc: proc}, nil
 }
 
-// start starts the program of the descriptor.
-func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process, error) {
+// start starts the program of the descriptor, with an environment.
+func (s *session) start(ctx context.Context, env map[string]string, files ...*os.File) (engine.Process, error) {
 	p := s.plugin
 	host, ok := s.host.(engine.StartingHost)
 	if !ok {
@@ -99,7 +106,7 @@ func (s *session) start(ctx context.Context, files ...*os.File) (engine.Process,
 		return nil, fmt.Errorf("the provider %s is not started: %w", p.Name, err)
 	}
 	proc, err := host.Start(ctx, engine.Command{
-		Argv: p.Command, Dir: p.Dir, Env: program.Environment(p.Env), User: p.User, Group: p.Group, Grace: p.Grace,
+		Argv: p.Command, Dir: p.Dir, Env: program.Environment(env), User: p.User, Group: p.Group, Grace: p.Grace,
 		Stdout: s.lines.add, Stderr: s.lines.add,
 	}, files)
 	if err != nil {
@@ -188,7 +195,7 @@ func (s *session) greet(ctx context.Context, r *running) error {
 	versions := protocol.Range{Min: max(p.Protocol.Min, protocol.MinVersion), Max: min(p.Protocol.Max, protocol.MaxVersion)}
 	err := r.conn.Call(ctx, protocol.MethodHandshake, &protocol.HandshakeRequest{
 		Protocols: versions, Features: []string{protocol.FeatureBatch, protocol.FeatureList, protocol.FeatureWatch},
-		Program: p.opt.Program, Version: p.opt.Version,
+		Program: p.opt.Program, Version: p.opt.Version, Token: r.token,
 	}, &r.hello)
 	if e, ok := errors.AsType[*protocol.Error](err); ok {
 		return fmt.Errorf("the provider %s has %w the connection: %w", p.Name, errRefused, e)

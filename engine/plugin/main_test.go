@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/provider"
+	"github.com/reactivegraph/mgmt/provider/overgrpc"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
@@ -28,7 +29,10 @@ const toyFolder = "MGMT_TOY_FOLDER"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(toyFolder); dir != "" {
-		if err := provider.Serve(context.Background(), toyProvider(dir)); err != nil {
+		if other := os.Getenv("MGMT_TOY_TOKEN"); other != "" {
+			_ = os.Setenv(provider.EnvToken, other)
+		}
+		if err := overgrpc.Serve(context.Background(), toyProvider(dir)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

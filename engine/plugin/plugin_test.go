@@ -71,9 +71,16 @@ func (b *bench) loadSet(more string, o plugin.Options) *plugin.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := `{"name": "toy", "command": ["` + self + `"], "schema": "schema.json", "grace": "1s"` + more
+	src := `{"name": "toy", "command": ["` + self + `"], "schema": "schema.json", "grace": "1s"` + transport(t) + more + "}"
 	o.ReadFile = os.ReadFile
-	set, ds := plugin.Load([]*schema.Node{parse(t, filepath.Join(b.dir, "toy.json"), src+"}")}, o)
+	return b.loadText(src, o)
+}
+
+// loadText returns the set of one descriptor.
+func (b *bench) loadText(src string, o plugin.Options) *plugin.Set {
+	t := b.t
+	t.Helper()
+	set, ds := plugin.Load([]*schema.Node{parse(t, filepath.Join(b.dir, "toy.json"), src)}, o)
 	if err := ds.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -240,6 +240,7 @@ func (s *session) dismiss(r *running) {
 // bury kills a process whose connection has ended: mgmt would not hear of its work any more. One that has died is gone already.
 func (s *session) bury(r *running) {
 	if r.proc == nil {
+		_ = r.conn.Close()
 		return
 	}
 	now, end := context.WithCancel(s.ctx)

@@ -18,15 +18,15 @@ const (
 
 // Error is the answer to a question that could not be answered.
 type Error struct {
-	Code     string    `json:"code"`
-	Message  string    `json:"message"`
-	Failures []Failure `json:"failures,omitempty"` // of single properties
+	Code     string    `json:"code" pb:"1"`
+	Message  string    `json:"message" pb:"2"`
+	Failures []Failure `json:"failures,omitempty" pb:"3"` // of single properties
 
 	// ID, Properties and Private tell of a thing that was made or changed in spite of the error, so that mgmt
 	// remembers it.
-	ID         string `json:"id,omitempty"`
-	Properties Bag    `json:"properties,omitempty"`
-	Private    string `json:"private,omitempty"`
+	ID         string `json:"id,omitempty" pb:"4"`
+	Properties Bag    `json:"properties,omitempty" pb:"5"`
+	Private    string `json:"private,omitempty" pb:"6"`
 }
 
 // Error returns the message with all failures.

@@ -25,6 +25,7 @@ const (
 	MethodList      = "list"
 	MethodWatch     = "watch"
 	MethodBatch     = "batch"
+	MethodLogs      = "logs" // over gRPC
 	MethodShutdown  = "shutdown"
 )
 
@@ -37,26 +38,26 @@ const (
 
 // Range is a range of versions of the protocol, both ends inclusive.
 type Range struct {
-	Min int `json:"min" yaml:"min"`
-	Max int `json:"max" yaml:"max"`
+	Min int `json:"min" pb:"1" yaml:"min"`
+	Max int `json:"max" pb:"2" yaml:"max"`
 }
 
 // HandshakeRequest begins a connection.
 type HandshakeRequest struct {
-	Protocols Range    `json:"protocols"` // that mgmt speaks
-	Features  []string `json:"features,omitempty"`
-	Program   string   `json:"program"` // mgmt
-	Version   string   `json:"version"`
-	Token     string   `json:"token,omitempty"` // the variable MGMT_PLUGIN_TOKEN of the environment
+	Protocols Range    `json:"protocols" pb:"1"` // that mgmt speaks
+	Features  []string `json:"features,omitempty" pb:"2"`
+	Program   string   `json:"program" pb:"3"` // mgmt
+	Version   string   `json:"version" pb:"4"`
+	Token     string   `json:"token,omitempty" pb:"5"` // the variable MGMT_PLUGIN_TOKEN of the environment
 }
 
 // HandshakeReply says who answers.
 type HandshakeReply struct {
-	Protocol   int      `json:"protocol"` // the version that both speak from now on
-	Name       string   `json:"name"`
-	Version    string   `json:"version"`
-	Features   []string `json:"features,omitempty"`
-	SchemaHash string   `json:"schema_hash"` // HashOf the text of its schema
+	Protocol   int      `json:"protocol" pb:"1"` // the version that both speak from now on
+	Name       string   `json:"name" pb:"2"`
+	Version    string   `json:"version" pb:"3"`
+	Features   []string `json:"features,omitempty" pb:"4"`
+	SchemaHash string   `json:"schema_hash" pb:"5"` // HashOf the text of its schema
 }
 
 // SchemaRequest asks for the schema.
@@ -64,133 +65,133 @@ type SchemaRequest struct{}
 
 // SchemaReply has the schema as text, whose hash is that of the handshake.
 type SchemaReply struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema" pb:"1"`
 }
 
 // ConfigureRequest hands over the settings of the descriptor.
 type ConfigureRequest struct {
-	Config Bag `json:"config"`
+	Config Bag `json:"config" pb:"1"`
 }
 
 // Subject says which resource a call is about. Every call about one has it.
 type Subject struct {
-	Token   string `json:"token"`             // of its type
-	Name    string `json:"name"`              // of the resource in the graph
-	ID      string `json:"id,omitempty"`      // that the provider has given it; empty where none is known
-	Key     string `json:"key,omitempty"`     // the idempotency key of its creation
-	Private string `json:"private,omitempty"` // a text that the provider has asked mgmt to keep
+	Token   string `json:"token" pb:"1"`             // of its type
+	Name    string `json:"name" pb:"2"`              // of the resource in the graph
+	ID      string `json:"id,omitempty" pb:"3"`      // that the provider has given it; empty where none is known
+	Key     string `json:"key,omitempty" pb:"4"`     // the idempotency key of its creation
+	Private string `json:"private,omitempty" pb:"5"` // a text that the provider has asked mgmt to keep
 }
 
 // CheckRequest asks for the faults of the inputs of a resource. It has nothing to do with the world outside.
 type CheckRequest struct {
-	Subject
-	Properties Bag      `json:"properties"`
-	Pending    []string `json:"pending,omitempty"` // keys whose values are not known yet
+	Subject    `pb:"1"`
+	Properties Bag      `json:"properties" pb:"2"`
+	Pending    []string `json:"pending,omitempty" pb:"3"` // keys whose values are not known yet
 }
 
 // CheckReply has the inputs with the defaults of the provider. Without properties they stay as they were.
 type CheckReply struct {
-	Properties Bag       `json:"properties,omitempty"`
-	Failures   []Failure `json:"failures,omitempty"`
+	Properties Bag       `json:"properties,omitempty" pb:"1"`
+	Failures   []Failure `json:"failures,omitempty" pb:"2"`
 }
 
 // Failure is a fault of one property.
 type Failure struct {
-	Path    string `json:"path,omitempty"` // as a.b[0].c; empty for the whole resource
-	Message string `json:"message"`
+	Path    string `json:"path,omitempty" pb:"1"` // as a.b[0].c; empty for the whole resource
+	Message string `json:"message" pb:"2"`
 }
 
 // DiffRequest asks for the meaning of a change of inputs. Old is the result of Get.
 type DiffRequest struct {
-	Subject
-	Old     Bag      `json:"old"`
-	New     Bag      `json:"new"`
-	Changed []string `json:"changed"` // the keys in which the two differ
+	Subject `pb:"1"`
+	Old     Bag      `json:"old" pb:"2"`
+	New     Bag      `json:"new" pb:"3"`
+	Changed []string `json:"changed" pb:"4"` // the keys in which the two differ
 }
 
 // DiffReply alters the meaning of a difference. The zero reply leaves all to the schema.
 type DiffReply struct {
-	Replaces []string `json:"replaces,omitempty"` // keys that need a replacement, besides those of the schema
-	Ignore   []string `json:"ignore,omitempty"`   // keys whose two values mean the same
+	Replaces []string `json:"replaces,omitempty" pb:"1"` // keys that need a replacement, besides those of the schema
+	Ignore   []string `json:"ignore,omitempty" pb:"2"`   // keys whose two values mean the same
 }
 
 // GetRequest asks how a resource is now. Without an ID the provider looks for the thing that was made with the Key, else for
 // the thing that the properties name.
 type GetRequest struct {
-	Subject
-	Properties Bag `json:"properties,omitempty"` // the inputs; empty for mgmt resource
+	Subject    `pb:"1"`
+	Properties Bag `json:"properties,omitempty" pb:"2"` // the inputs; empty for mgmt resource
 }
 
 // GetReply has it.
 type GetReply struct {
-	Found      bool   `json:"found"`
-	ID         string `json:"id,omitempty"`
-	Properties Bag    `json:"properties,omitempty"` // inputs and outputs
-	Private    string `json:"private,omitempty"`
+	Found      bool   `json:"found" pb:"1"`
+	ID         string `json:"id,omitempty" pb:"2"`
+	Properties Bag    `json:"properties,omitempty" pb:"3"` // inputs and outputs
+	Private    string `json:"private,omitempty" pb:"4"`
 }
 
 // CreateRequest asks for a new thing. The same Key again means the same thing: a provider that has made it already
 // returns it, and makes no second one.
 type CreateRequest struct {
-	Subject
-	Properties Bag `json:"properties"`
+	Subject    `pb:"1"`
+	Properties Bag `json:"properties" pb:"2"`
 }
 
 // CreateReply has the made thing.
 type CreateReply struct {
-	ID         string `json:"id"`
-	Properties Bag    `json:"properties,omitempty"` // inputs and outputs
-	Private    string `json:"private,omitempty"`
+	ID         string `json:"id" pb:"1"`
+	Properties Bag    `json:"properties,omitempty" pb:"2"` // inputs and outputs
+	Private    string `json:"private,omitempty" pb:"3"`
 }
 
 // UpdateRequest asks for a change of an existing thing.
 type UpdateRequest struct {
-	Subject
-	Old     Bag  `json:"old"`
-	New     Bag  `json:"new"`
-	Refresh bool `json:"refresh,omitempty"` // another resource has notified this one; old and new may be the same
+	Subject `pb:"1"`
+	Old     Bag  `json:"old" pb:"2"`
+	New     Bag  `json:"new" pb:"3"`
+	Refresh bool `json:"refresh,omitempty" pb:"4"` // another resource has notified this one; old and new may be the same
 }
 
 // UpdateReply has the changed thing.
 type UpdateReply struct {
-	Properties Bag    `json:"properties,omitempty"` // inputs and outputs
-	Private    string `json:"private,omitempty"`
+	Properties Bag    `json:"properties,omitempty" pb:"1"` // inputs and outputs
+	Private    string `json:"private,omitempty" pb:"2"`
 }
 
 // DeleteRequest asks for the end of a thing. It is no error where there is none.
 type DeleteRequest struct {
-	Subject
-	Properties Bag `json:"properties"` // as Get has returned them
+	Subject    `pb:"1"`
+	Properties Bag `json:"properties" pb:"2"` // as Get has returned them
 }
 
 // ListRequest asks for all things of a type.
 type ListRequest struct {
-	Token string `json:"token"`
-	Page  string `json:"page,omitempty"` // Next of the reply before
+	Token string `json:"token" pb:"1"`
+	Page  string `json:"page,omitempty" pb:"2"` // Next of the reply before
 }
 
 // ListReply has some of them.
 type ListReply struct {
-	Items []ListItem `json:"items"`
-	Next  string     `json:"next,omitempty"` // empty where these are the last
+	Items []ListItem `json:"items" pb:"1"`
+	Next  string     `json:"next,omitempty" pb:"2"` // empty where these are the last
 }
 
 // ListItem is one thing of a list.
 type ListItem struct {
-	Name       string `json:"name"`
-	ID         string `json:"id"`
-	Properties Bag    `json:"properties"`
+	Name       string `json:"name" pb:"1"`
+	ID         string `json:"id" pb:"2"`
+	Properties Bag    `json:"properties" pb:"3"`
 }
 
 // WatchRequest asks for an event whenever the thing may have changed, until it is canceled.
 type WatchRequest struct {
-	Subject
-	Properties Bag `json:"properties"`
+	Subject    `pb:"1"`
+	Properties Bag `json:"properties" pb:"2"`
 }
 
 // WatchEvent is the news of a watch.
 type WatchEvent struct {
-	Type string `json:"type"` // EventRunning or EventChanged
+	Type string `json:"type" pb:"1"` // EventRunning or EventChanged
 }
 
 // The types of a WatchEvent. Running comes first, once: from then on no change goes unseen.
@@ -201,26 +202,30 @@ const (
 
 // BatchRequest has several calls about resources of one type. None of them needs another one's result.
 type BatchRequest struct {
-	Token string `json:"token"`
-	Calls []Call `json:"calls"`
+	Token string `json:"token" pb:"1"`
+	Calls []Call `json:"calls" pb:"2"`
 }
 
 // Call is one call of a batch: get, create, update or delete.
 type Call struct {
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+	Method string          `json:"method" pb:"1"`
+	Params json.RawMessage `json:"params" pb:"2"`
 }
 
 // BatchReply has one outcome for each call, in their order.
 type BatchReply struct {
-	Outcomes []Outcome `json:"outcomes"`
+	Outcomes []Outcome `json:"outcomes" pb:"1"`
 }
 
 // Outcome is the reply of one call, or its error.
 type Outcome struct {
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  *Error          `json:"error,omitempty"`
+	Result json.RawMessage `json:"result,omitempty" pb:"1"`
+	Error  *Error          `json:"error,omitempty" pb:"2"`
 }
+
+// LogsRequest asks for the lines of the log, which come until mgmt ends the call. Only gRPC needs it: JSON lines have a message for
+// each line of the log.
+type LogsRequest struct{}
 
 // ShutdownRequest says that the end of standard input is near.
 type ShutdownRequest struct{}
@@ -230,7 +235,7 @@ type Empty struct{}
 
 // LogLine is a line for the log of mgmt.
 type LogLine struct {
-	Level   string `json:"level"` // debug, info, warn or error
-	Message string `json:"message"`
-	Subject string `json:"subject,omitempty"` // kind[name]; empty for the provider itself
+	Level   string `json:"level" pb:"1"` // debug, info, warn or error
+	Message string `json:"message" pb:"2"`
+	Subject string `json:"subject,omitempty" pb:"3"` // kind[name]; empty for the provider itself
 }
