@@ -60,6 +60,25 @@ type Wire struct {
 	Field string     // path of the receiving parameter, by its YAML keys
 	From  schema.Ref // the sender and its key
 	Pos   schema.Pos
+
+	// Formula makes the value of the parameter. All wires of one field have the same formula. Where it is nil, the parameter is what
+	// was sent.
+	Formula *Formula
+}
+
+// Formula makes the value of a parameter from values that other resources send. It is never altered.
+type Formula struct {
+	Text string // as its author has written it, for people
+	Sum  string // formulas of one sum make equal values of equal values
+
+	// Make makes the value from what was sent, by references as schema.Ref writes them. The values are plain ones without a
+	// schema.Secret. secret says that the value was made from a secret that was not sent. It does no I/O, and is safe for concurrent use.
+	Make func(sent map[string]any) (v any, secret bool, err error)
+}
+
+// Same reports whether two formulas, which may be nil, make equal values.
+func (f *Formula) Same(o *Formula) bool {
+	return f == o || f != nil && o != nil && f.Sum == o.Sum
 }
 
 // FindVertex returns the index of the vertex with this id, or of the owner of the

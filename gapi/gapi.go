@@ -199,6 +199,9 @@ type RecvDecl struct {
 	Field string     // path of the parameter that receives
 	From  schema.Ref // the sender, with the key that it sends
 	Pos   schema.Pos
+
+	Formula *engine.Formula // makes the parameter of what it receives, see engine.Wire; nil for none
+	Source  *schema.Node    // of a formula: the parameter with its expressions, for a frontend that writes graphs; nil where it has variables
 }
 
 // RefDecl is a reference to a resource.

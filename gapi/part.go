@@ -30,7 +30,7 @@ func (b *builder) running(id string) *item {
 	}
 	d := &Declaration{Kind: v.Res.Kind(), Name: v.Res.Name(), Res: v.Res, Pos: v.Pos}
 	for _, w := range v.Recv {
-		d.Recv = append(d.Recv, RecvDecl{Field: w.Field, From: w.From, Pos: w.Pos})
+		d.Recv = append(d.Recv, RecvDecl{Field: w.Field, From: w.From, Pos: w.Pos, Formula: w.Formula})
 	}
 	it := &item{Declaration: d, ident: ident{strings.ToLower(d.Kind), d.Name}, id: id, res: v.Res, runs: true, marks: len(v.Special().Secret) > 0}
 	it.info = b.goKindOf(it)
@@ -70,7 +70,7 @@ func (b *builder) claimRunning() {
 			}
 			if it := b.running(id); it != nil {
 				for _, r := range it.Recv {
-					it.wires = append(it.wires, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos})
+					it.wires = append(it.wires, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
 				}
 				b.claim(it)
 			}

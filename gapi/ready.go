@@ -15,7 +15,7 @@ func Ready(g *engine.Graph) *Declared {
 	for _, v := range g.All() {
 		r := Declaration{Pos: v.Pos, Res: v.Res}
 		for _, w := range v.Recv {
-			r.Recv = append(r.Recv, RecvDecl{Field: w.Field, From: w.From, Pos: w.Pos})
+			r.Recv = append(r.Recv, RecvDecl{Field: w.Field, From: w.From, Pos: w.Pos, Formula: w.Formula})
 		}
 		d.Resources = append(d.Resources, r)
 	}

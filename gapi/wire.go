@@ -39,18 +39,25 @@ func (it *item) addWire(w engine.Wire) {
 // sender's kind in lower case.
 func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 	to, path := b.receiver(it, r)
-	at, ok := b.resolve(it, r.From, r.Pos, "recv")
+	word := "recv"
+	if r.Formula != nil {
+		word = "sent"
+	}
+	at, ok := b.resolve(it, r.From, r.Pos, word)
 	if !ok {
 		return engine.Wire{}, false
 	}
 	sender := b.first[at]
 	from, key := b.sent(it, sender, r)
-	w := engine.Wire{Field: path, Pos: r.Pos, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
+	w := engine.Wire{Field: path, Pos: r.Pos, Formula: r.Formula, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
 	if !it.runs {
-		b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: "recv " + path, pos: r.Pos})
+		b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: word + " " + path, pos: r.Pos})
 	}
 	if from == nil || to == nil {
 		return w, false
+	}
+	if r.Formula != nil { // the expression was judged by the type of the parameter
+		return w, true
 	}
 	if err := schema.Assignable(from, to); err != nil {
 		b.errorf(it, r.Pos, "%s can't receive %s: %v", path, w.From, err)
@@ -151,6 +158,9 @@ func (b *builder) receivedAndSet(it *item, w engine.Wire) {
 func (b *builder) overlaps(it *item) {
 	for i, w := range it.wires {
 		for _, o := range it.wires[:i] {
+			if w.Field == o.Field && w.Formula != nil && w.Formula == o.Formula {
+				continue // one expression has read two values
+			}
 			if w.Field != o.Field && !strings.HasPrefix(w.Field, o.Field+".") && !strings.HasPrefix(w.Field, o.Field+"[") {
 				continue
 			}

@@ -117,3 +117,41 @@ func TestWrong(t *testing.T) {
 		})
 	}
 }
+
+// TestSent: a parameter is made of what other resources send, in front of the receiver, and made again when one of them sends another value.
+func TestSent(t *testing.T) {
+	const graph = `
+graph: web
+vars: {sites: {a: 1, b: 2}}
+resources:
+  exec:
+  - {name: kernel, cmd: uname -s, trim: true}
+  - {name: "site ${{ each.key }}", for_each: "${{ vars.sites }}", cmd: "site ${{ each.key }}", trim: true}
+  value: [{name: n, any: 5}]
+  password: [{name: app}]
+  file:
+  - name: /kernel
+    content: "${{ sent('exec[kernel].output').lowerAscii() }} on ${{ facts.hostname }} ${{ string(sent('value[n].any')) }}\n"
+  - name: "/${{ each.key }}"
+    for_each: ${{ vars.sites }}
+    content: "${{ sent('exec[site ' + each.key + '].output') }}=${{ each.value }}"
+  - name: /password
+    content: "${{ sha256(sent('password[app].password')).size() }}"
+`
+	got, _ := tested(t, graph, `
+graph: web.yaml
+tests:
+- name: what is sent
+  facts: {hostname: w1}
+  commands: [{cmd: uname -s, output: "Linux\n"}, {cmd: site a, output: x}, {cmd: site b, output: y}]
+  steps:
+  - expect:
+      file: [{name: /kernel, content: "linux on w1 5\n"}, {name: /a, content: x=1}, {name: /b, content: y=2}, {name: /password, content: "64"}]
+      order: ["exec[kernel]", "file[/kernel]"]
+  - drift: {file: [{name: /kernel, content: x}]}
+    expect: {changed: ["file[/kernel]"], file: [{name: /kernel, content: "linux on w1 5\n"}]}
+`)
+	if got != "" {
+		t.Error(got)
+	}
+}

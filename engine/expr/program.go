@@ -19,6 +19,7 @@ type Program struct {
 	run   cel.Program
 	out   Type
 	reads []Input
+	sent  []SentCall
 }
 
 // Input is what an expression reads: a name of its scope, or one field of it.
@@ -41,11 +42,15 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 		return nil, s.faults(src, parsed.NativeRep(), issues)
 	}
 	a := checked.NativeRep()
+	sent, faults := s.sentCalls(src, a)
+	if len(faults) > 0 {
+		return nil, faults
+	}
 	run, err := s.env.Program(checked, limits(a)...)
 	if err != nil {
 		return nil, []Fault{{Message: err.Error()}}
 	}
-	return &Program{src, a, run, fromCEL(checked.OutputType()), readsOf(a, s.names)}, nil
+	return &Program{src, a, run, fromCEL(checked.OutputType()), readsOf(a, s.names), sent}, nil
 }
 
 // Type returns the type of the values that the expression has.
@@ -79,7 +84,7 @@ var cheap = []string{"size", "string", "int", "uint", "double", "bool", "contain
 // isCheap reports whether a function is an operator, or one of those.
 func isCheap(function string) bool {
 	_, operator := operators.FindReverse(function)
-	return operator || strings.HasPrefix(function, "_") || slices.Contains(cheap, function)
+	return operator || strings.HasPrefix(function, "_") || isSent(function) || slices.Contains(cheap, function)
 }
 
 // readsOf finds the names of the scope in an expression, and the fields that it selects of them.

@@ -24,6 +24,7 @@ const (
 type Scope struct {
 	env   *cel.Env
 	names map[string]Type
+	sent  *Sent // nil where nothing is sent
 }
 
 // base is the environment that all scopes of a process share.
@@ -39,6 +40,11 @@ var base = sync.OnceValues(func() (*cel.Env, error) {
 
 // NewScope returns a scope with these names and functions. The error is one of a declaration, and so of the program.
 func NewScope(names map[string]Type, functions ...Function) (*Scope, error) {
+	return NewScopeSent(names, nil, functions...)
+}
+
+// NewScopeSent is NewScope with the function sent; nil for none.
+func NewScopeSent(names map[string]Type, sent *Sent, functions ...Function) (*Scope, error) {
 	env, err := base()
 	if err != nil {
 		return nil, err
@@ -47,10 +53,13 @@ func NewScope(names map[string]Type, functions ...Function) (*Scope, error) {
 	for _, f := range functions {
 		opts = append(opts, f.declare())
 	}
+	if sent != nil {
+		opts = append(opts, sent.options()...)
+	}
 	if env, err = env.Extend(opts...); err != nil {
 		return nil, err
 	}
-	return &Scope{env, names}, nil
+	return &Scope{env, names, sent}, nil
 }
 
 // With returns the scope with further names. A name of the scope before is hidden by an equal one.
@@ -61,7 +70,7 @@ func (s *Scope) With(names map[string]Type) (*Scope, error) {
 	}
 	all := maps.Clone(s.names)
 	maps.Copy(all, names)
-	return &Scope{env, all}, nil
+	return &Scope{env, all, s.sent}, nil
 }
 
 // declare returns the options that add names to an environment.
@@ -93,6 +102,9 @@ func (s *Scope) words() []string {
 		if isWord(rune(name[0])) && name[0] != '_' && !strings.Contains(name, "@") {
 			words = append(words, name)
 		}
+	}
+	if s.sent != nil {
+		words = append(words, SentName)
 	}
 	slices.Sort(words)
 	return words

@@ -122,6 +122,9 @@ func functionName(name string) string {
 	if shown, ok := operators.FindReverse(name); ok && shown != "" {
 		return shown
 	}
+	if isSent(name) {
+		return SentName
+	}
 	return strings.Trim(name, "_@")
 }
 

@@ -83,6 +83,33 @@ func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 // for each other. Enumerations and bounds hold, and a number that does not fit
 // exactly is an error. After an error v is as it was.
 func Set(v any, path string, value any) error {
+	return set(v, path, func() (*Node, error) { return NodeOf(value) })
+}
+
+// SetWritten is Set for a plain value that is read as a value of a file: a number may be text where text is wanted.
+func SetWritten(v any, path string, value any) error {
+	return set(v, path, func() (*Node, error) {
+		n, err := NodeOf(value)
+		if err == nil {
+			n.untype()
+		}
+		return n, err
+	})
+}
+
+// untype has a tree read as one of a file, with its texts in quotes.
+func (n *Node) untype() {
+	n.typed, n.Quoted = false, n.Kind == NodeString
+	for _, item := range n.Items {
+		item.untype()
+	}
+	for _, p := range n.Pairs {
+		p.Value.untype()
+	}
+}
+
+// set sets the place of a path to the value of a node.
+func set(v any, path string, node func() (*Node, error)) error {
 	segs, err := parsePath(path)
 	if err != nil {
 		return err
@@ -94,7 +121,7 @@ func Set(v any, path string, value any) error {
 	case err != nil:
 		return err
 	}
-	n, err := NodeOf(value)
+	n, err := node()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -102,7 +129,7 @@ func Set(v any, path string, value any) error {
 	return s.set(t, rv, 0)
 }
 
-// setter carries what does not change on the way down.
+// setter carries the values that do not change on the way down.
 type setter struct {
 	path []seg
 	node *Node

@@ -3,6 +3,7 @@ package expand
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
@@ -23,8 +24,12 @@ func (f *frame) check(kind string, item *schema.Node) {
 		fields = f.g.opts.Kind(kind)
 	}
 	for _, p := range item.Pairs {
-		if p.Key != forEachKey {
-			f.checkNode(p.Value, keyType(fields, p.Key), p.Key)
+		if p.Key == forEachKey {
+			continue
+		}
+		f.checkNode(p.Value, keyType(fields, p.Key), p.Key)
+		if f.g.root().late.some && slices.Contains(shown, p.Key) {
+			f.refuseSent(p.Value, p.Key)
 		}
 	}
 }

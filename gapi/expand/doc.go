@@ -13,6 +13,9 @@
 //   - A module sees its inputs, its own variables and data, and facts. Its resources are those of the graph: they share one set of names.
 //   - An instance whose input has a fault has no outputs. An expression that reads one of those is not told as a second fault.
 //   - The order is: variables, then conditions of loops, then loops, then names and values. A loop visits a map in the order of its keys.
+//   - A parameter with a sent value leaves Expand as a formula, with a wire for each value. A formula does no I/O: its files and secrets are read
+//     during Expand. Equal inputs give formulas of equal sums, so an unchanged resource keeps its vertex.
+//   - No other key of a resource takes a sent value. Names, conditions and loops decide which graph there is, before anything runs.
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.
 //

@@ -36,6 +36,9 @@ type Options struct {
 	// Kind returns the type of the resources of a kind, by its name in lower case. It is nil where the kinds are not known; so is its result.
 	Kind func(name string) *schema.Type
 
+	// Sends returns the type of what the resources of a kind send, by its name in lower case. It is nil, and so is its result, as with Kind.
+	Sends func(name string) *schema.Type
+
 	Vars     []Setting // in the order in which they count: the last one wins
 	VarFiles []string  // files of variables, which count before Vars
 
@@ -99,6 +102,7 @@ type Graph struct {
 	leftOut map[string]bool // the resources that a condition has left out
 	Lacking bool            // a resource could not be computed, and is missing
 
+	late      *late // of the root
 	entered   []*Document
 	instances []*Instance
 	parent    *Graph               // of a module: the graph that uses it; else nil
@@ -135,7 +139,7 @@ func Needs(root *schema.Node) bool {
 // New begins a computation.
 func New(o Options) *Graph {
 	return &Graph{
-		opts: o, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
+		opts: o, late: &late{}, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
 		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, found: &schema.Findings{}, inputs: map[string]*variable{}, said: map[said]bool{}, facts: map[string]bool{}, made: map[string]made{}, leftOut: map[string]bool{},
 	}
 }
@@ -290,7 +294,7 @@ func (g *Graph) ready() {
 
 // scoped makes the scope of the graph. An error is one of the program.
 func (g *Graph) scoped(names map[string]expr.Type) {
-	scope, err := expr.NewScope(names, g.functions()...)
+	scope, err := expr.NewScopeSent(names, g.sender(), g.functions()...)
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}

@@ -39,6 +39,7 @@ type piece struct {
 	run   *expr.Program
 	at    int // the offset of the source in the text
 	src   string
+	pos   schema.Pos // of a formula: the place of the source
 }
 
 // compiledKey identifies a compiled scalar. A default is compiled once for each scope, since each loop has its own types.
@@ -85,6 +86,9 @@ func (f *frame) compileNew(n *schema.Node) *text {
 		}
 		if run != nil {
 			f.g.reads(run)
+			if len(run.Sent()) > 0 {
+				f.g.root().late.some = true
+			}
 		}
 		t.pieces = append(t.pieces, piece{run: run, at: p.At, src: p.Text})
 	}

@@ -66,11 +66,16 @@ func (g *Graph) relative(path string) string {
 func (g *Graph) readText(path string) (string, error) {
 	for _, known := range g.root().files {
 		if known.Path == path && known.Src != nil {
+			g.noteRead(path, known.Src)
 			return textOf(path, known.Src)
 		}
 	}
+	if g.root().late.over {
+		return "", fmt.Errorf("can't read %s: %w", path, errNotLoaded)
+	}
 	src, err := g.opts.Read(path)
 	g.note(File{path, src})
+	g.noteRead(path, src)
 	if err != nil {
 		return "", fmt.Errorf("can't read %s: %w", path, withoutPath(err))
 	}

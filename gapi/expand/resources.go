@@ -198,6 +198,9 @@ func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) 
 	if t := f.compile(n); t != nil && t.wrong == nil && t.single() != nil {
 		over = t.single().Type()
 	}
+	if f.g.root().late.some {
+		f.refuseSent(n, forEachKey)
+	}
 	v, ok := f.needed(n, forEachKey)
 	if !ok {
 		return nil, each, false

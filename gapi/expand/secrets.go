@@ -74,7 +74,10 @@ func (g *Graph) secret(args []any) (any, error) {
 	if !g.allowed {
 		return nil, errShown
 	}
-	text, err := g.find(name)
+	text, known, err := g.recalled(name)
+	if err == nil && !known {
+		text, err = g.find(name)
+	}
 	if missing := (*keylessError)(nil); g.opts.Blind && errors.As(err, &missing) {
 		g.unread = cmp.Or(g.unread, "the secret "+name)
 		text, err = unknownText, nil
@@ -82,6 +85,7 @@ func (g *Graph) secret(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.noteSecret(name, text)
 	g.touched = true
 	return text, nil
 }
@@ -232,12 +236,20 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 			f.g.errorf(p.Pos, "an expression can't stand in a key: a map as a whole may be one")
 		}
 		f.g.allowed, f.g.touched = !slices.Contains(shown, p.Key), false
-		v, ok := f.node(p.Value)
+		sent := f.sentParameter(p)
+		var v *schema.Node
+		ok := true
+		if sent == nil {
+			v, ok = f.node(p.Value)
+		}
 		if f.g.touched {
 			marks = append(marks, &schema.Node{Kind: schema.NodeString, Quoted: true, Text: p.Key, Pos: p.Pos})
 		}
 		same = same && v == p.Value
-		if ok {
+		switch {
+		case sent != nil:
+			out.Pairs = append(out.Pairs, *sent)
+		case ok:
 			p.Value = v
 			out.Pairs = append(out.Pairs, p)
 		}

@@ -257,7 +257,7 @@ func (j *judge) unchecked(d *gapi.Declaration) *engine.Vertex {
 	engine.DecodeMeta(d.Meta, res.MetaParams())
 	v := &engine.Vertex{Res: res, Pos: d.Pos}
 	for _, r := range d.Recv {
-		v.Recv = append(v.Recv, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos})
+		v.Recv = append(v.Recv, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
 	}
 	return v
 }

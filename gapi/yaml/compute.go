@@ -37,7 +37,7 @@ func (g *loading) computed() *expand.Graph {
 			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
-			Facts: facts, Kind: g.kindType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
+			Facts: facts, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
 			Write: func(v any) (string, error) { return dumped(node(v)) },
 		})
@@ -55,6 +55,19 @@ func (g *loading) kindType(name string) *schema.Type {
 		return nil
 	}
 	return k.Type
+}
+
+// sendsType returns the type of the values that a kind sends. It is nil for an unknown kind, and for a kind that sends nothing. Expressions with
+// sent values are checked against it.
+func (g *loading) sendsType(name string) *schema.Type {
+	if g.opts.Registry == nil {
+		return nil
+	}
+	k, err := g.opts.Registry().Kind(name)
+	if err != nil {
+		return nil
+	}
+	return k.Abilities.Sends
 }
 
 // enter takes a document that computes, and returns its includes.
@@ -186,9 +199,22 @@ func (p *part) cutEdges(x *expand.Graph) {
 			if !gone(sender) {
 				return false
 			}
-			p.problems = append(p.problems, schema.Diagnostic{Pos: r.Pos, Message: "recv: " + sender.ID() + " is left out by its condition, so it sends nothing"})
+			word := "recv"
+			if r.Formula != nil {
+				word = "sent"
+			}
+			p.problems = append(p.problems, schema.Diagnostic{Pos: r.Pos, Message: word + ": " + sender.ID() + " is left out by its condition, so it sends nothing"})
+			d.Value = lacking(d.Value, r)
 			return true
 		})
 	}
 	p.edges = slices.DeleteFunc(p.edges, func(e gapi.EdgeDecl) bool { return gone(e.From) || gone(e.To) })
+}
+
+// lacking returns the parameters with null for a value that is not sent. It has the place of that fault, so Build does not tell the missing
+// parameter as a second one.
+func lacking(value *schema.Node, r gapi.RecvDecl) *schema.Node {
+	out := *value
+	out.Pairs = append(slices.Clip(value.Pairs), schema.Pair{Key: r.Field, Pos: r.Pos, Value: &schema.Node{Pos: r.Pos}})
+	return &out
 }

@@ -89,7 +89,7 @@ func (o Rendering) resources(w io.Writer, d *gapi.Declared) error {
 	return out.Close()
 }
 
-// comments says about a resource what its item can't.
+// comments says about a resource the things that its item can't.
 func (o Rendering) comments(r *gapi.Declaration, hidden []string) string {
 	text := ""
 	if o.Positions && !r.Pos.IsZero() {
@@ -118,9 +118,23 @@ func (o Rendering) item(r *gapi.Declaration) (item *yaml.Node, hidden []string) 
 	if r.Meta != nil && len(r.Meta.Pairs) > 0 {
 		add("meta", blockOf(r.Meta))
 	}
-	if len(r.Recv) > 0 {
+	for i, w := range r.Recv { // the wires of a formula stand one after the other
+		switch {
+		case w.Formula == nil || i > 0 && r.Recv[i-1].Formula == w.Formula:
+		case slices.Contains(markedKeys(r.Meta), w.Field):
+			hidden = append(hidden, w.Field)
+		case w.Source == nil:
+			item.HeadComment = strings.TrimPrefix(item.HeadComment+"\n", "\n") + "# " + w.Field + " is computed when it is sent, and left out here: " + oneLine(w.Formula.Text)
+		default:
+			add(w.Field, written(w.Source))
+		}
+	}
+	if slices.ContainsFunc(r.Recv, func(w gapi.RecvDecl) bool { return w.Formula == nil }) {
 		recv := &yaml.Node{Kind: yaml.MappingNode}
 		for _, w := range r.Recv {
+			if w.Formula != nil {
+				continue
+			}
 			recv.Content = append(recv.Content, textNode(w.Field), textNode(escaped(w.From.String())))
 		}
 		add("recv", recv)
@@ -138,6 +152,28 @@ func (o Rendering) item(r *gapi.Declaration) (item *yaml.Node, hidden []string) 
 		}
 	}
 	return item, hidden
+}
+
+// oneLine writes a text on one line, for a comment of YAML: a second line would be no comment.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\\n")
+}
+
+// written returns a parameter with sent values in block style. Its expressions stay, so a rendered graph computes it, too.
+func written(n *schema.Node) *yaml.Node {
+	out := nodeOf(n)
+	blocks(out)
+	return out
+}
+
+// blocks has a tree written in block style.
+func blocks(n *yaml.Node) {
+	for _, c := range n.Content {
+		blocks(c)
+	}
+	if len(n.Content) > 0 {
+		n.Style = 0
+	}
 }
 
 // paramOf returns the parameter that a path such as env.PASSWORD begins with.

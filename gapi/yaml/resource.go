@@ -52,7 +52,15 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 	case expand.Unread:
 		d.Unread = pair.Value.Text
 	case "recv":
-		d.Recv = p.recv(pair.Value)
+		d.Recv = append(d.Recv, p.recv(pair.Value)...)
+	case expand.SentKey:
+		for _, v := range p.graph.Sent(pair.Value) {
+			r := gapi.RecvDecl{Field: v.Field, From: v.From, Pos: v.Pos, Formula: v.Formula}
+			if !v.Open {
+				r.Source = v.Source
+			}
+			d.Recv = append(d.Recv, r)
+		}
 	case "before":
 		d.Before = p.refs(pair)
 	case "depend":

@@ -9,6 +9,8 @@
 //     earlier value; a value equal to the assigned one does not wait.
 //   - Assign assigns all that waits, or nothing: on an error the receiver has its old values, and
 //     nothing waits.
+//   - A formula makes its value when all values of it are there, and again when one of them is another one. What it makes of a
+//     secret is a secret.
 //   - Changed stays up from the assignment until a run of the receiver has succeeded, and is not
 //     raised for a value that an earlier process has acted on.
 //   - A receiver of a secret is tainted: it stays so, and so is all that it sends.

@@ -47,14 +47,14 @@ func (s *Seen) was(id string, w *wire) bool {
 		return false
 	}
 	d := s.digests[id+keySep+w.Field]
-	return d != nil && isDigest(d, w.value.V)
+	return d != nil && isDigest(d, w.effective().V)
 }
 
 // Digests returns the records of the values that the vertex with an id has acted on.
 func (v *Vertex) Digests(id string) (writes []engine.Write) {
 	for i := range v.recv {
 		if w := &v.recv[i]; w.have {
-			writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field, Value: digest(w.value.V)})
+			writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field, Value: digest(w.effective().V)})
 		}
 	}
 	return writes

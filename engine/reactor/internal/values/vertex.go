@@ -29,6 +29,12 @@ type wire struct {
 	value   Value
 	waiting bool // another one is to be assigned
 	next    Value
+
+	// Of a formula. All its wires have the same of these.
+	made   Value // what was assigned
+	making Value // what is to be assigned
+	wrong  error // why there is nothing to assign
+	whole  bool  // making or wrong is there
 }
 
 // Vertex is what one vertex sends and receives.
@@ -103,7 +109,7 @@ func (v *Vertex) Missing() *engine.Wire {
 // Unknown returns the changes of a receiver that can't be told yet: one for each missing value.
 func (v *Vertex) Unknown() (cs []engine.Change) {
 	for i := range v.recv {
-		if !v.recv[i].have {
+		if n := len(cs); !v.recv[i].have && (n == 0 || cs[n-1].Field != v.recv[i].Field) {
 			cs = append(cs, engine.Change{Field: v.recv[i].Field, To: engine.Unknown})
 		}
 	}
@@ -203,8 +209,10 @@ func (v *Vertex) Waiting() iter.Seq[engine.Wire] {
 
 // Taint notes which values are secret, assigned and waiting ones, and returns them.
 func (v *Vertex) Taint() (secret []Value) {
+	v.compute()
 	for i := range v.recv {
-		for _, val := range []Value{v.recv[i].value, v.recv[i].next} {
+		w := &v.recv[i]
+		for _, val := range []Value{w.value, w.next, w.made, w.making} {
 			if val.Secret {
 				v.tainted = true
 				secret = append(secret, val)
@@ -226,6 +234,7 @@ type Receiver struct {
 // Assign assigns all that waits, and validates. If it fails, the old values are back, and Refused
 // returns the error.
 func (v *Vertex) Assign(to Receiver) error {
+	v.compute()
 	v.assign, v.refused = false, nil
 	olds := slices.Clone(v.recv)
 	var restore []func()
@@ -238,6 +247,11 @@ func (v *Vertex) Assign(to Receiver) error {
 		}
 	}
 	if err == nil {
+		var undo []func()
+		undo, err = v.assignMade(to.Res)
+		restore = append(restore, undo...)
+	}
+	if err == nil {
 		err = to.Validate()
 	}
 	if err == nil {
@@ -248,25 +262,40 @@ func (v *Vertex) Assign(to Receiver) error {
 		undo()
 	}
 	for i := range olds {
-		olds[i].waiting = false
+		olds[i].waiting, olds[i].whole, olds[i].making, olds[i].wrong = false, false, Value{}, nil
 	}
 	v.recv, v.refused = olds, err
 	return err
 }
 
-// assign assigns the value that waits; undo brings back the old value.
+// assign assigns the value that waits; undo brings back the old value. A value of a formula is only taken: assignMade assigns the value of the formula.
 func (w *wire) assign(res engine.Res) (undo func(), err error) {
-	undo, err = schema.Save(res, w.Field)
+	undo = func() {}
+	if w.Formula == nil {
+		undo, err = w.put(res, w.next)
+	}
 	if err == nil {
-		err = schema.Set(res, w.Field, schema.Clone(w.next.V))
+		w.have, w.waiting, w.value = true, false, w.next
+	}
+	return undo, err
+}
+
+// put sets the parameter of a wire; undo brings back the old value.
+func (w *wire) put(res engine.Res, val Value) (undo func(), err error) {
+	undo, err = schema.Save(res, w.Field)
+	switch {
+	case err != nil:
+	case w.Formula != nil:
+		err = schema.SetWritten(res, w.Field, val.V)
+	default:
+		err = schema.Set(res, w.Field, schema.Clone(val.V))
 	}
 	switch {
-	case err != nil && w.next.Secret: // the reason may quote a part of it
+	case err != nil && val.Secret: // the reason may quote a part of it
 		return func() {}, fmt.Errorf("%s: the secret from %s does not fit", w.Field, w.From.ID())
 	case err != nil:
 		return func() {}, fmt.Errorf("%s: %w", w.Field, err)
 	}
-	w.have, w.waiting, w.value = true, false, w.next
 	return undo, nil
 }
 
@@ -283,7 +312,10 @@ func (v *Vertex) publish(to Receiver, before []wire) {
 		if !w.have {
 			continue
 		}
-		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.value.Secret, Changed: before[i].waiting}
+		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.effective().Secret, Changed: before[i].waiting}
+		if i > 0 && w.Formula != nil && v.recv[i-1].Formula == w.Formula && m[w.Field] != nil {
+			s.Changed = s.Changed || m[w.Field].Changed // one parameter of two values
+		}
 		if o := old[w.Field]; o != nil {
 			s.Changed = s.Changed || o.Changed
 		} else if s.Changed && to.Seen.was(to.ID, w) {
@@ -353,7 +385,7 @@ func (v *Vertex) like(w engine.Wire) *wire {
 		return nil
 	}
 	for i := range v.recv {
-		if v.recv[i].Field == w.Field && v.recv[i].From == w.From {
+		if v.recv[i].Field == w.Field && v.recv[i].From == w.From && v.recv[i].Formula.Same(w.Formula) {
 			return &v.recv[i]
 		}
 	}
@@ -366,11 +398,12 @@ func (v *Vertex) Carry(old *Vertex, res engine.Res) {
 	for i := range v.recv {
 		w := &v.recv[i]
 		o := old.like(w.Wire)
-		if o == nil || !o.have || schema.Set(res, w.Field, schema.Clone(o.value.V)) != nil {
+		if o == nil || !o.have || w.Formula == nil && schema.Set(res, w.Field, schema.Clone(o.value.V)) != nil {
 			continue
 		}
 		w.have, w.value = true, o.value
 	}
+	v.carryMade(res)
 }
 
 // Inherit has values wait that came for an old vertex while the new one was made.
@@ -395,7 +428,7 @@ func (v *Vertex) Inherit(old *Vertex) {
 
 // HasSecret reports whether a parameter was received from a secret, or is marked.
 func (v *Vertex) HasSecret() bool {
-	return v != nil && (len(v.marked) > 0 || slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.Secret }))
+	return v != nil && (len(v.marked) > 0 || slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.Secret || w.made.Secret }))
 }
 
 // IsSecret reports whether the value that was received in a field, in one above or in
@@ -406,7 +439,7 @@ func (v *Vertex) IsSecret(path string) bool {
 	}
 	about := func(field string) bool { return within(path, field) || within(field, path) }
 	return slices.ContainsFunc(v.marked, about) ||
-		slices.ContainsFunc(v.recv, func(w wire) bool { return w.value.Secret && about(w.Field) })
+		slices.ContainsFunc(v.recv, func(w wire) bool { return (w.value.Secret || w.made.Secret) && about(w.Field) })
 }
 
 func within(path, of string) bool {
