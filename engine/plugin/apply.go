@@ -16,12 +16,17 @@ import (
 // CheckApply asks how the thing is, and makes it right. Where the provider ends meanwhile, it begins anew with the next
 // process: the record has the work that was begun.
 func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	return r.checkApply(ctx, apply, nil)
+}
+
+// checkApply is CheckApply, whose questions go together with those of other members where there is a batch.
+func (r *res) checkApply(ctx context.Context, apply bool, batch *gatherer) (bool, error) {
 	if err := r.remember(); err != nil {
 		return false, err
 	}
 	told := map[string]bool{}
 	for {
-		w := &work{res: r, ctx: ctx, apply: apply, rec: r.known(), told: told}
+		w := &work{res: r, ctx: ctx, apply: apply, batch: batch, rec: r.known(), told: told}
 		err := w.do()
 		if isGone(err) && ctx.Err() == nil {
 			continue
@@ -50,6 +55,7 @@ type work struct {
 	*res
 	ctx   context.Context
 	apply bool
+	batch *gatherer // nil for a run alone
 	rec   record
 	told  map[string]bool // the changes that were reported, also by earlier tries
 
@@ -123,7 +129,7 @@ func (w *work) do() (err error) {
 // check has the provider find faults in the inputs, and fill in its defaults.
 func (w *work) check() error {
 	var reply protocol.CheckReply
-	err := w.ses.call(w.ctx, protocol.MethodCheck, &protocol.CheckRequest{Subject: w.subject(w.rec), Properties: w.in}, &reply)
+	err := w.call(protocol.MethodCheck, &protocol.CheckRequest{Subject: w.subject(w.rec), Properties: w.in}, &reply)
 	if err != nil {
 		return err
 	}
@@ -182,7 +188,7 @@ func (w *work) look() error {
 
 func (w *work) get() error {
 	w.is = protocol.GetReply{}
-	err := w.ses.call(w.ctx, protocol.MethodGet, &protocol.GetRequest{Subject: w.subject(w.rec), Properties: w.in}, &w.is)
+	err := w.call(protocol.MethodGet, &protocol.GetRequest{Subject: w.subject(w.rec), Properties: w.in}, &w.is)
 	if err != nil {
 		return err
 	}
@@ -218,11 +224,11 @@ func (w *work) dropOld() error {
 	}
 	s := w.subject(record{ID: old.ID, Key: old.Key, Private: old.Private})
 	var is protocol.GetReply
-	if err := w.ses.call(w.ctx, protocol.MethodGet, &protocol.GetRequest{Subject: s, Properties: w.in}, &is); err != nil {
+	if err := w.call(protocol.MethodGet, &protocol.GetRequest{Subject: s, Properties: w.in}, &is); err != nil {
 		return err
 	}
 	if is.Found {
-		err := w.ses.call(w.ctx, protocol.MethodDelete, &protocol.DeleteRequest{Subject: s, Properties: is.Properties}, nil)
+		err := w.call(protocol.MethodDelete, &protocol.DeleteRequest{Subject: s, Properties: is.Properties}, nil)
 		if err != nil {
 			return err
 		}
@@ -263,7 +269,7 @@ func (w *work) remove() error {
 // delete asks for the end of the thing that was found.
 func (w *work) delete() error {
 	w.rec.ID, w.rec.Private = w.is.ID, w.is.Private
-	return w.ses.call(w.ctx, protocol.MethodDelete, &protocol.DeleteRequest{Subject: w.subject(w.rec), Properties: w.is.Properties}, nil)
+	return w.call(protocol.MethodDelete, &protocol.DeleteRequest{Subject: w.subject(w.rec), Properties: w.is.Properties}, nil)
 }
 
 // create makes the thing.
@@ -297,7 +303,7 @@ func (w *work) make() error {
 		}
 	}
 	var made protocol.CreateReply
-	err := w.ses.call(w.ctx, protocol.MethodCreate, &protocol.CreateRequest{Subject: w.subject(w.rec), Properties: w.in}, &made)
+	err := w.call(protocol.MethodCreate, &protocol.CreateRequest{Subject: w.subject(w.rec), Properties: w.in}, &made)
 	if err := w.partly(err); err != nil {
 		return err
 	}
@@ -431,7 +437,7 @@ func (w *work) meaning(changed []string) (replaces, left []string, err error) {
 		return nil, nil, nil
 	}
 	var d protocol.DiffReply
-	err = w.ses.call(w.ctx, protocol.MethodDiff, &protocol.DiffRequest{
+	err = w.call(protocol.MethodDiff, &protocol.DiffRequest{
 		Subject: w.subject(w.rec), Old: w.is.Properties, New: w.in, Changed: changed,
 	}, &d)
 	if err != nil {
@@ -475,7 +481,7 @@ func (w *work) tell(changed, replaces []string, refresh bool) {
 func (w *work) update(refresh bool) error {
 	w.rec.ID, w.rec.Private = w.is.ID, w.is.Private
 	var reply protocol.UpdateReply
-	err := w.ses.call(w.ctx, protocol.MethodUpdate, &protocol.UpdateRequest{
+	err := w.call(protocol.MethodUpdate, &protocol.UpdateRequest{
 		Subject: w.subject(w.rec), Old: w.is.Properties, New: w.in, Refresh: refresh,
 	}, &reply)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestOverGRPC(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"Life": TestLife, "ReplaceFirst": TestReplaceFirst, "Secrets": TestSecrets, "Check": TestCheck, "Refresh": TestRefresh, "Watch": TestWatch,
 		"Broken": TestBroken, "Stop": TestStop, "InterruptedReplacement": TestInterruptedReplacement, "Refused": TestRefused, "Restart": TestRestart,
-		"Deaf": TestDeaf, "WatchEnds": TestWatchEnds, "RestartAgain": TestRestartAgain, "Kit": TestKit, "NoOrphan": TestNoOrphan, "Kill": TestKill,
+		"Deaf": TestDeaf, "WatchEnds": TestWatchEnds, "RestartAgain": TestRestartAgain, "Kit": TestKit, "Batch": TestBatch, "NoOrphan": TestNoOrphan, "Kill": TestKill,
 		"SettingsHidden": TestSettingsHidden,
 	} {
 		t.Run(name, test)

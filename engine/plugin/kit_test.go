@@ -26,6 +26,7 @@ func TestKit(t *testing.T) {
 		"not running":        "watch",
 		"no change":          "watch",
 		"empty list":         "list",
+		"short batch":        "batch",
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

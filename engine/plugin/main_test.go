@@ -62,6 +62,12 @@ const toySchema = `{"format": 1, "name": "toy", "version": "1.0.0", "types": [
     "doc": "A thing that is replaced without a gap, and cannot be watched.", "fields": [
       {"key": "color", "required": true, "replaces": true, "type": {"kind": "string"}},
       {"key": "of", "type": {"kind": "ref", "target": "toy:index:thing", "optional": true}},
+      {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}},
+  {"token": "toy:index:Many", "named": true, "batch": 3, "schema": {"version": 1, "type": {"kind": "struct",
+    "doc": "A thing of which several are made at once.", "fields": [
+      {"key": "name", "role": "identity", "type": {"kind": "string", "optional": true}},
+      {"key": "color", "required": true, "type": {"kind": "string"}},
+      {"key": "size", "type": {"kind": "int", "optional": true}},
       {"key": "serial", "role": "readonly", "type": {"kind": "string", "optional": true}}]}}}
 ]}`
 
@@ -82,8 +88,56 @@ func toyProvider(dir string) *provider.Provider {
 		Resources: map[string]provider.Resource{
 			"toy:index:Thing": provider.Typed[toy](&toys{dir: dir, byName: true}),
 			"toy:index:Slow":  provider.Typed[toy](&toys{dir: dir}),
+			"toy:index:Many":  &many{provider.Typed[toy](&toys{dir: dir, byName: true}), dir},
 		},
 	}
+}
+
+// many does several calls at once. Each batch is a line in the file batches, with the methods.
+type many struct {
+	provider.Resource
+	dir string
+}
+
+// Batch makes it a BagBatcher.
+func (m *many) Batch(ctx context.Context, calls []protocol.Call) []protocol.Outcome {
+	if broken("short batch") {
+		calls = calls[1:]
+	}
+	line := ""
+	out := make([]protocol.Outcome, len(calls))
+	for i, c := range calls {
+		line += c.Method + " "
+		out[i] = m.one(ctx, c)
+	}
+	f, err := os.OpenFile(filepath.Join(m.dir, "batches"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprintln(f, strings.TrimSpace(line))
+		f.Close()
+	}
+	return out
+}
+
+func (m *many) one(ctx context.Context, c protocol.Call) (out protocol.Outcome) {
+	var reply any
+	var err error
+	request := protocol.Request(c.Method)
+	_ = json.Unmarshal(c.Params, request)
+	switch r := request.(type) {
+	case *protocol.GetRequest:
+		reply, err = m.Get(ctx, r)
+	case *protocol.CreateRequest:
+		reply, err = m.Create(ctx, r)
+	case *protocol.UpdateRequest:
+		reply, err = m.Update(ctx, r)
+	case *protocol.DeleteRequest:
+		reply, err = &protocol.Empty{}, m.Delete(ctx, r)
+	}
+	if err != nil {
+		return protocol.Outcome{Error: protocol.Errorf(protocol.CodeInternal, "%v", err)}
+	}
+	out.Result, _ = json.Marshal(reply)
+	return out
 }
 
 // toy is a thing, which is a file.

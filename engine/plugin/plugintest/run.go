@@ -3,6 +3,7 @@ package plugintest
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -136,6 +137,7 @@ func (s *suite) oneType(t protocol.Type) {
 		return
 	}
 	x.many()
+	x.batches()
 	x.lists()
 	x.follow()
 	x.remove()
@@ -256,6 +258,30 @@ func (x *thing) many() {
 		})
 	}
 	all.Wait()
+}
+
+// batches asks for the thing twice in one message, where the type takes several calls as one. Each call has an outcome of its own, in
+// their order.
+func (x *thing) batches() {
+	if x.Batch < 2 {
+		return
+	}
+	params, err := json.Marshal(&protocol.GetRequest{Subject: x.sub, Properties: x.in})
+	call := protocol.Call{Method: protocol.MethodGet, Params: params}
+	var reply protocol.BatchReply
+	if err == nil {
+		err = x.call(protocol.MethodBatch, &protocol.BatchRequest{Token: x.Token, Calls: []protocol.Call{call, call}}, &reply)
+	}
+	if err != nil || len(reply.Outcomes) != 2 {
+		x.bad("batch", "there are %d outcomes for 2 calls, %v", len(reply.Outcomes), err)
+		return
+	}
+	for _, o := range reply.Outcomes {
+		var is protocol.GetReply
+		if err := json.Unmarshal(o.Result, &is); o.Error != nil || err != nil || is.ID != x.made.ID {
+			x.bad("batch", "the outcome of a get is %s, %v, and should be the thing %s", o.Result, o.Error, x.made.ID)
+		}
+	}
 }
 
 // lists looks for the thing in the list. A provider without a list says so in its schema. A list has pages, and the thing may be

@@ -17,6 +17,7 @@ TOKEN = os.environ["MGMT_PLUGIN_TOKEN"]
 FIELDS = {
     "toy:index:Thing": {"name", "color", "size", "shape", "password", "pin"},
     "toy:index:Slow": {"color", "of"},
+    "toy:index:Many": {"name", "color", "size"},
 }
 things, lock, ears = {}, threading.Lock(), set()
 
@@ -46,7 +47,7 @@ def find(s):
     if s.id:
         return things.get(s.id)
     for t in things.values():
-        if s.key and t["key"] == s.key or s.token == "toy:index:Thing" and t["name"] == s.name:
+        if s.key and t["key"] == s.key or s.token != "toy:index:Slow" and t["token"] == s.token and t["name"] == s.name:
             return t
 
 
@@ -83,7 +84,7 @@ def create(r, context):
         if t is None:
             props = plain(r.properties)
             t = {"id": "id-" + s.key, "key": s.key, "name": s.name, "token": s.token}
-            if s.token == "toy:index:Thing":
+            if s.token != "toy:index:Slow":
                 props["name"] = s.name
             t["props"] = {**{k: v for k, v in props.items() if k not in ("password", "pin")}, "serial": t["id"]}
             things[t["id"]] = t
@@ -115,6 +116,18 @@ def listed(r, context):
         if t["token"] == r.token:
             bag(reply.items.add(name=t["name"], id=t["id"]).properties, t["props"])
     return reply
+
+
+def batch(r, context):
+    """The requests of a batch have the keys of the lines, in which the subject is no message of its own."""
+    out = pb.BatchReply()
+    for c in r.calls:
+        p = plain(c.params)
+        q = pb.GetRequest(subject=pb.Subject(**{k: p.get(k, "") for k in ("token", "name", "id", "key", "private")}))
+        is_ = get(q, context)
+        result = out.outcomes.add().result
+        bag(result, {"found": is_.found, "id": is_.id, "properties": plain(is_.properties)})
+    return out
 
 
 def watch(r, context):
@@ -160,6 +173,7 @@ server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("mgmt.prov
     "Update": unary(update, pb.UpdateRequest),
     "Delete": unary(delete, pb.DeleteRequest),
     "List": unary(listed, pb.ListRequest),
+    "Batch": unary(batch, pb.BatchRequest),
     "Watch": stream(watch, pb.WatchRequest),
     "Logs": stream(logs, pb.LogsRequest),
     "Shutdown": unary(lambda r, c: pb.Empty(), pb.ShutdownRequest),
