@@ -292,8 +292,8 @@ func (w *work) tellMade() {
 	}
 }
 
-// make asks for a new thing. The intent is on the disk before. Where an intent is there already, an earlier try was cut off, and
-// a Get with its key has found nothing: the same key goes out again, so a provider that was about to make the thing makes one.
+// make asks for a new thing. The intent is on the disk before. Where an intent is there already, an earlier try was cut off, and a
+// Get with its key has found nothing. The same key goes out again, so a provider that was about to make the thing makes one.
 // The thing that it replaces goes at the end, also where an earlier run has begun the replacement.
 func (w *work) make() error {
 	if !w.rec.Creating {
@@ -428,7 +428,7 @@ func covers(t *schema.Type, want, is any) bool {
 	return schema.Equal(want, is)
 }
 
-// A value that cannot be read back, and of which the record has no digest, may be the right one already. So it is written, but
+// A value that cannot be read back may be the right one already, if the record has no digest of it. So it is written, but
 // it never destroys a thing.
 //
 // meaning asks the provider for the meaning of differences. It returns the keys that need a replacement, and all that count.
@@ -511,8 +511,8 @@ func (w *work) written() {
 	}
 }
 
-// replace puts another thing in the place of this one. Either way each step is on the disk before the next one begins, so a
-// crash leaves a record from which the next run goes on.
+// replace puts another thing in the place of this one. Either way each step is on the disk before the next one begins. So
+// the next run goes on after a crash.
 func (w *work) replace() error {
 	if w.kind.CreateBeforeDelete {
 		w.rec.Old = &replaced{ID: w.is.ID, Key: w.rec.Key, Private: w.is.Private}

@@ -20,8 +20,7 @@ func (r *res) GroupKey() string {
 	return r.kind.plugin.key() + " " + r.kind.Token
 }
 
-// Each member does the work that it does alone, with its own record. So a crash in a batch leaves what a crash of single calls
-// leaves. Only the questions travel together.
+// Each member does the work that it does alone, with its own record. So a batch that crashes leaves the same records as single calls. Only the questions travel together.
 //
 // CheckApplyBatch checks and applies several resources of the kind. It returns when all of them are done.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
@@ -43,7 +42,8 @@ func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.
 }
 
 // gatherer sends the questions of the members of a batch together: as soon as each member that is not done waits for an
-// answer. So nobody waits for a time, and the calls of members that take other ways are in one message too.
+// answer. So no timer is needed, and the calls of
+// members that take other ways are in one message too.
 type gatherer struct {
 	res *res
 	ctx context.Context

@@ -26,8 +26,7 @@
 //   - No provider outlives the daemon. At the end its standard input ends, and its process group is killed. The kernel kills
 //     it where the daemon was killed.
 //   - Every call has a deadline, and the calls that wait for an answer have a bound. A message that is too long ends the connection.
-//   - Resources of a kind with batches that are due together ask together. Each has its own record, so a crash in a batch is
-//     a crash of single calls.
+//   - Resources of a kind with batches that are due together ask together. Each has its own record, as a resource alone has.
 //   - A provider over gRPC gets a socket in a folder that others cannot enter, and a token. The folder is gone when mgmt has
 //     connected. A connection is never made a second time: its end is the end of the process.
 //   - A value that the schema calls secret is in no message, in no log and in no record.

@@ -104,15 +104,15 @@ func (m *many) Batch(ctx context.Context, calls []protocol.Call) []protocol.Outc
 	if broken("short batch") {
 		calls = calls[1:]
 	}
-	line := ""
+	var line strings.Builder
 	out := make([]protocol.Outcome, len(calls))
 	for i, c := range calls {
-		line += c.Method + " "
+		line.WriteString(c.Method + " ")
 		out[i] = m.one(ctx, c)
 	}
 	f, err := os.OpenFile(filepath.Join(m.dir, "batches"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
-		fmt.Fprintln(f, strings.TrimSpace(line))
+		fmt.Fprintln(f, strings.TrimSpace(line.String()))
 		f.Close()
 	}
 	return out

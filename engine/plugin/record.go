@@ -68,7 +68,7 @@ func loadRecord(dir string) (*record, error) {
 }
 
 // save writes the record, and returns when it is on the disk. A crash leaves the earlier record or this one, and no part of
-// either: the new file takes the place of the old one in one step, and the folder is synced too.
+// either. The new file takes the place of the old one in one step, and the folder is synced too.
 func (rec *record) save(dir string) error {
 	text, err := json.Marshal(rec)
 	if err != nil {

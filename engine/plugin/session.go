@@ -38,8 +38,8 @@ const (
 	breakWindow  = 2 * time.Minute // in which Options.Breaks ends make a provider broken
 )
 
-// Bounds of the secrets that a session keeps out of what it logs: shorter texts are in too many words, and of more than the
-// most the oldest are forgotten.
+// Bounds of the secrets that a session keeps out of its log. Shorter texts are in too many words, and of more than the most the
+// oldest are forgotten.
 const (
 	leastSecret = 6
 	mostSecrets = 1 << 15
@@ -189,8 +189,8 @@ func (s *session) run() {
 	}
 }
 
-// wait returns when the process is gone, with the reason. Two processes of one provider never work at once: the next one would
-// look for a thing that the last one is about to make, and make it a second time.
+// wait returns when the process is gone, with the reason. Two processes of one provider never work at once. Else the next one
+// would look for a thing that the last one is about to make, and make it a second time.
 func (s *session) wait(r *running) error {
 	select {
 	case <-r.conn.Done():
@@ -237,7 +237,7 @@ func (s *session) dismiss(r *running) {
 	r.stop(context.WithoutCancel(s.ctx))
 }
 
-// bury kills a process whose connection has ended: mgmt would not hear of its work any more. One that has died is gone already.
+// bury kills a process whose connection has ended: mgmt would not hear of its work any more. A dead one is gone already.
 func (s *session) bury(r *running) {
 	if r.proc == nil {
 		_ = r.conn.Close()

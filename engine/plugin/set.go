@@ -20,8 +20,8 @@ type Options struct {
 	// ReadFile reads a schema file.
 	ReadFile func(path string) ([]byte, error)
 	// Trust returns an error for a file or a folder that root must not run anything from, such as one that another user can write.
-	// It is asked before each start of a program that runs as the daemon's own user: for the program, for each file
-	// among its arguments, and for its folder. Nothing is refused when nil.
+	// It is asked before each start of a program that runs as the daemon's own user. The program, each file
+	// among its arguments, and its folder are asked about. Nothing is refused when nil.
 	Trust func(path string) error
 	// Attach has, by the name of a provider, the unix:PATH of a running one: it is neither started nor ended. See ParseAttach.
 	Attach map[string]string

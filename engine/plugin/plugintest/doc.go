@@ -11,8 +11,8 @@
 //
 // # The order
 //
-// First come the rules about versions and unknown words. Then each type has its turn: check, get of no thing, create, create again, get
-// by key, get by id, many calls at once, batch, list, watch, delete, delete again, get after delete.
+// First come the rules about versions and unknown words. Then each type has its turn: check, get of no thing, create, create again, get by
+// key, get by id. The rest follows: many calls at once, batch, list, watch, delete, delete again, get after delete.
 //
 // # Ownership
 //

@@ -84,8 +84,8 @@ func (s *suite) bound() (context.Context, func()) {
 	}
 }
 
-// provider checks the rules that are about no type. A provider has to refuse what it does not know, in words that mgmt can read:
-// so a later mgmt and an earlier provider find out what they have in common.
+// provider checks the rules that are about no type. A provider has to refuse unknown words, in a form that mgmt can read.
+// So a later mgmt and an earlier provider learn their common ground.
 func (s *suite) provider() {
 	var hello protocol.HandshakeReply
 	err := s.call(protocol.MethodHandshake, &protocol.HandshakeRequest{Protocols: protocol.Range{Min: 9000, Max: 9001}}, &hello)
@@ -185,8 +185,8 @@ func (x *thing) get(check string, sub protocol.Subject) (reply protocol.GetReply
 	return reply, err == nil
 }
 
-// life makes the thing, and looks at it in each way. It reports whether there is one. The second create has the key of the first:
-// mgmt sends it after a crash, and a provider that makes two things then has broken the rule that matters most.
+// life makes the thing, and looks at it in each way. It reports whether there is one. The second create has the key of the first, as mgmt sends it after a
+// crash. A provider that makes two things then has broken the rule that matters most.
 func (x *thing) life() bool {
 	if is, ok := x.get("get of no thing", x.sub); ok && is.Found {
 		x.bad("get of no thing", "there should be none of the name %s", x.sub.Name)
