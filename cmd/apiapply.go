@@ -48,6 +48,7 @@ store allow that; else apply says how many there were, and may be repeated.`,
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the `file` with the objects; - is standard input")
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json")
 	dryFlag(cmd, &dry)
+	a.guardFlag(cmd)
 	return cmd
 }
 

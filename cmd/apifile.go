@@ -25,6 +25,9 @@ const maxObjectFile = 16 << 20
 func readObjects(a *app, path string) (name string, text []byte, err error) {
 	in, name := a.in, "standard input"
 	if path != "-" {
+		if err := a.judge(path); err != nil {
+			return "", nil, err
+		}
 		file, err := os.Open(path)
 		if err != nil {
 			return "", nil, err

@@ -68,6 +68,7 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	f.reach(cmd)
 	f.store.flags(cmd)
 	a.typesFlag(cmd)
+	a.guardFlag(cmd) // who writes the graph of root gets the key of root, and with it all hosts
 	fl := cmd.Flags()
 	fl.StringVar(&f.topic, "to", "", "the `topic` whose hosts take it")
 	fl.BoolVar(&f.dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")

@@ -166,10 +166,14 @@ func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 	return out, nil
 }
 
-// readInput reads a file or standard input, up to the bound of a graph file.
+// readInput reads a file or standard input, up to the bound of a graph file. A verb that acts refuses a file that another user
+// could have written.
 func readInput(a *app, path string) ([]byte, error) {
 	in := a.in
 	if path != "-" {
+		if err := a.judge(path); err != nil {
+			return nil, err
+		}
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err

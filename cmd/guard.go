@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,23 @@ func (a *app) source() gapi.Source {
 	if !a.guarded || a.trustOthers || os.Geteuid() != 0 {
 		return gapi.Source{}
 	}
+	return guardedSource("or take it as it is with --trust-others")
+}
+
+// programs opens programs that a verb runs because a graph has them next to it. It is the guard of source for every verb: one
+// that only reads and prints takes a graph of another user, but must not run her program with the rights of root. Such a verb
+// has no flag for that, so the setting counts from wherever it is.
+func (a *app) programs() gapi.Source {
+	if a.trustOthers || os.Geteuid() != 0 || slices.Equal(a.settled["trust_others"].Texts, []string{"true"}) {
+		return gapi.Source{}
+	}
+	return guardedSource("or take it as it is with MGMT_TRUST_OTHERS=true")
+}
+
+// guardedSource refuses what another user could have written, with one more way out.
+func guardedSource(hint string) gapi.Source {
 	w := safepath.System()
-	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: "or take it as it is with --trust-others"}
+	return gapi.Source{Guard: &w, Caller: sudoCaller(), Hint: hint}
 }
 
 // sudoCaller returns the user who runs the program as root by sudo; nil for none.

@@ -134,6 +134,7 @@ Nothing is written if a value of any file can't be read.`,
 		},
 	}
 	bind(cmd, "identity", place{&identity})
+	a.guardFlag(cmd) // who writes the list of recipients gets the values
 	return cmd
 }
 
@@ -231,6 +232,7 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 		},
 	}
 	bind(cmd, "identity", place{&identity})
+	a.guardFlag(cmd)
 	cmd.Flags().StringArrayVar(&to, "to", nil, "of a new file: a `recipient` of age, such as age1...; may be repeated")
 	return cmd
 }

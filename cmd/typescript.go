@@ -30,7 +30,7 @@ import (
 // variable of the environment.
 func (i *input) program(a *app) (gapi.Frontend, error) {
 	o := typescript.Options{
-		Source: a.source(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}, VarFiles: i.varFiles, Parse: yaml.Document,
+		Source: a.source(), Programs: a.programs(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}, VarFiles: i.varFiles, Parse: yaml.Document,
 		Check: typescript.Check(i.check.word), Compiler: i.tsc,
 	}
 	set, err := i.options(a)

@@ -195,6 +195,70 @@ func TestFindingA8EveryInput(t *testing.T) {
 	}
 }
 
+// TestFindingA8Compiler: no verb runs as root a compiler that another user could have written, also where it only reads the
+// program of that user. A compiler is not passed over in silence either.
+func TestFindingA8Compiler(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	compiler := dir + "/project/node_modules/.bin/tsc"
+	putFile(t, dir+"/project/package.json", "{}")
+	putFile(t, dir+"/project/graph.ts", "")
+	putFile(t, compiler, "#!/bin/sh\ntouch "+dir+"/ran\n")
+	if err := errors.Join(os.Chmod(compiler, 0o755), os.Chown(compiler, another, another)); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"validate", "render", "graph", "plan", "run --converged-exit"} {
+		out, _ := shell(t, dir, "mgmt "+verb+" --ts project/graph.ts 2>&1")
+		if !strings.Contains(out, "chown root "+compiler) || !strings.Contains(out, "--check=off") {
+			t.Errorf("%s does not name the compiler of another user:\n%s", verb, out)
+		}
+		if _, err := os.Stat(dir + "/ran"); err == nil {
+			t.Fatalf("%s has run the compiler of another user", verb)
+		}
+	}
+	for _, script := range []string{"MGMT_TRUST_OTHERS=true mgmt validate", "mgmt run --converged-exit --trust-others", "SUDO_UID=12345 mgmt validate"} {
+		out, _ := shell(t, dir, script+" --ts project/graph.ts")
+		if _, err := os.Stat(dir + "/ran"); err != nil {
+			t.Errorf("%s does not run the compiler:\n%s", script, out)
+		}
+		_ = os.Remove(dir + "/ran")
+	}
+}
+
+// TestFindingA8FilesThatDecideElsewhere: as root, no verb hands on what another user could have written: to the hosts of a
+// deploy, to the store of the daemon, or to the recipients of secrets. What the caller has opened is taken.
+func TestFindingA8FilesThatDecideElsewhere(t *testing.T) {
+	needRoot(t)
+	dir := publicDir(t)
+	putFile(t, dir+"/graph.yaml", "resources:\n  print:\n  - {name: a, msg: hello}\n")
+	putFile(t, dir+"/including.yaml", "include: [graph.yaml]\n")
+	putFile(t, dir+"/objects.yaml", "table: print\nid: a\nmsg: hello\n")
+	putFile(t, dir+"/secrets.yaml", "recipients: [age1xxxx]\na: b\n")
+	for _, name := range []string{"graph", "objects", "secrets"} {
+		if err := os.Chown(dir+"/"+name+".yaml", another, another); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for verb, file := range map[string]string{
+		"deploy graph.yaml --to all --socket none": "graph", "deploy including.yaml --to all --socket none": "graph", "deploy graph.yaml --to all --dry-run --socket none": "graph",
+		"api apply -f objects.yaml --socket none": "objects", "secret rekey secrets.yaml": "secrets", "secret edit secrets.yaml": "secrets",
+	} {
+		path := dir + "/" + file + ".yaml"
+		out, code := shell(t, dir, "VISUAL=true mgmt "+verb)
+		if code != 1 || !strings.Contains(out, "chown root "+path) || !strings.Contains(out, "--trust-others") {
+			t.Errorf("%s ended with %d\n%s", verb, code, out)
+		}
+		for _, way := range []string{"mgmt " + verb + " --trust-others", "SUDO_UID=12345 mgmt " + verb} {
+			if out, _ := shell(t, dir, "VISUAL=true "+way); strings.Contains(out, "chown") {
+				t.Errorf("%s refuses the file\n%s", way, out)
+			}
+		}
+	}
+	if out, _ := shell(t, dir, "mgmt api apply --socket none -f - <objects.yaml; mgmt api apply --socket none -f <(cat objects.yaml)"); strings.Contains(out, "chown") {
+		t.Error(out)
+	}
+}
+
 // TestFindingA8SudoCaller: under sudo the caller may own the graph and its folder. What yet another
 // user owns is refused, and the state folder has to be root's as ever.
 func TestFindingA8SudoCaller(t *testing.T) {

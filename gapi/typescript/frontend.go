@@ -67,6 +67,10 @@ type Options struct {
 
 	// Source opens the files; the zero value any.
 	Source gapi.Source
+
+	// Programs opens tsc, before it is run with the rights of this process; the zero value any. It is stricter than Source where
+	// a graph of another user is only read: to read such a graph must not run such a program.
+	Programs gapi.Source
 }
 
 // Frontend runs the program at one path; see the package comment.
@@ -162,8 +166,8 @@ func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 		r.kept.files = union(r.kept.files, a.files())
 		err = r.guarded(a)
 	}
-	if err == nil && t.err != nil {
-		err = why(t.err)
+	if t.err != nil {
+		bad = append(bad, schema.Diagnostic{Pos: schema.Pos{File: r.path}, Message: why(t.err).Error()})
 	}
 	r.kept.files = union(r.kept.files, t.files)
 	r.kept.from = r.stateOf(r.kept.files)

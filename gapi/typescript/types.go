@@ -53,7 +53,7 @@ func (r *reader) checkTypes(ctx context.Context, main string, kinds *engine.Regi
 		return types{}
 	}
 	path, err := r.compiler(main)
-	if err != nil && r.opts.Check != CheckRequire && r.opts.Compiler == "" {
+	if errors.Is(err, errNoCompiler) && r.opts.Check != CheckRequire {
 		return types{}
 	}
 	var out []byte
@@ -96,7 +96,7 @@ func (r *reader) compiler(main string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := r.opts.Source.Open(path) // it runs with our rights, as the program itself never does
+	f, err := r.opts.Programs.Open(path) // it runs with our rights, as the program itself never does
 	if err != nil {
 		return "", err
 	}
