@@ -38,6 +38,10 @@ type Special struct {
 
 	// Secret are parameters that must not be shown, though their type is plain.
 	Secret []string
+
+	// Hidden are the texts of which values of Secret were made, such as the password in the text of a file. Another resource
+	// that shows one of them does not show it.
+	Hidden []schema.Secret
 }
 
 // Special returns the special things of a vertex, most often none.

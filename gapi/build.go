@@ -351,7 +351,7 @@ func (b *builder) vertexOf(it *item) {
 	v := &b.vertices[it.vertex]
 	v.Res, v.Recv, v.Pos = it.res, it.wires, it.Pos
 	if it.marks {
-		v.Alter(func(s *engine.Special) { s.Secret = it.res.MetaParams().Secret })
+		v.Alter(func(s *engine.Special) { s.Secret, s.Hidden = it.res.MetaParams().Secret, it.Hidden })
 	}
 	if it.Collected {
 		v.Alter(func(s *engine.Special) { s.Collected = true })

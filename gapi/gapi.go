@@ -184,6 +184,9 @@ type Declaration struct {
 	// The resource stays in the graph, does not run, and its state is unknown. Only a plan has such a resource.
 	Unread string
 
+	// Hidden are the secrets of which parts of Value were made. They are shown nowhere, also where another resource prints one.
+	Hidden []schema.Secret
+
 	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
 	Wrong bool
 

@@ -181,3 +181,32 @@ func (c *canary) kept() {
 		c.t.Errorf("%d files in the state folder, %v", n, err)
 	}
 }
+
+// TestFindingA9PartOfAValue: a secret of an expression is known by itself, whatever text or function is around it in the
+// parameter, and so no other resource shows it.
+func TestFindingA9PartOfAValue(t *testing.T) {
+	dir := t.TempDir()
+	putFile(t, dir+"/creds/db", "hunter2<&>sesame")
+	putFile(t, dir+"/a.tmpl", "user = app, password = {{ .pw }}, and more\n")
+	head := "secrets: [{credentials: true}]\ndefaults:\n  line: {content: \"with ${{ secret('db') }} in it\"}\nresources:\n"
+	another := `  exec:
+  - {name: another, shell: /bin/sh, depend: "MADE", cmd: 'set -x; echo "hunter2<&>sesame"; echo aHVudGVyMjwmPnNlc2FtZQ==; exit 3'}
+`
+	for _, c := range []struct{ id, resource string }{
+		{"file[" + dir + "/text]", "  file: [{name: " + dir + "/text, content: \"password = ${{ secret('db') }}, and more\"}]\n"},
+		{"file[" + dir + "/template]", "  file: [{name: " + dir + "/template, content: \"${{ template('a.tmpl', {'pw': secret('db')}) }}\"}]\n"},
+		{"file[" + dir + "/encoded]", "  file: [{name: " + dir + "/encoded, content: \"password = ${{ base64(secret('db')) }}, and more\"}]\n"},
+		{"exec[env]", "  exec: [{name: env, cmd: /bin/true, env: {A: \"db=${{ secret('db') }}\"}}]\n"},
+		{"line[a]", "  line: [{name: a, file: " + dir + "/lines}]\n"},
+	} {
+		graph := head + c.resource + strings.Replace(another, "MADE", c.id, 1)
+		if strings.HasPrefix(c.id, "exec") { // a kind stands in a graph once
+			graph = head + c.resource[:len(c.resource)-2] + ", " + strings.TrimPrefix(strings.TrimSpace(strings.Replace(strings.TrimPrefix(another, "  exec:\n"), "MADE", c.id, 1)), "- ") + "]\n"
+		}
+		putFile(t, dir+"/graph.yaml", graph)
+		out, code := shell(t, dir, "CREDENTIALS_DIRECTORY=$DIR/creds mgmt run --converged-exit --tmp-prefix graph.yaml")
+		if code != 4 || !strings.Contains(out, "exec[another] failed") || strings.Contains(out, "sesame") || strings.Contains(out, "aHVudG") {
+			t.Errorf("%s: code %d\n%s", c.id, code, out)
+		}
+	}
+}

@@ -161,6 +161,9 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 		v.HideDeclared()
 	}
 	v.hide(decl.Special().Secret)
+	for _, text := range decl.Special().Hidden {
+		v.Hide(text, false)
+	}
 	return v, nil
 }
 

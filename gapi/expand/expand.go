@@ -77,10 +77,11 @@ type Graph struct {
 	merge    map[string]string
 	defaults map[string]*schema.Node // by kind
 
-	vaults  []vault // the sources of secrets, in the order in which they are asked
-	allowed bool    // a secret may stand in the text in hand
-	touched bool    // the value in hand has read a secret
-	unread  string  // of the resource in hand: the first secret that could not be read here; empty for none
+	vaults  []vault  // the sources of secrets, in the order in which they are asked
+	allowed bool     // a secret may stand in the text in hand
+	touched bool     // the value in hand has read a secret
+	hidden  []string // of the resource in hand: the secrets that were read
+	unread  string   // of the resource in hand: the first secret that could not be read here; empty for none
 
 	scope    *expr.Scope // of the graph, once it is known
 	names    map[string]any

@@ -26,6 +26,11 @@ import (
 // the secret. The parameter has a text that stands for the value. No author writes this key.
 const Unread = "\x00unread"
 
+// Hidden is a key that Expand adds to a resource with a parameter that is made from secrets. Its value is the list of them: the
+// parameter may have a secret in the middle of other text, and a command that prints the secret alone must be known. No author
+// writes this key.
+const Hidden = "\x00hidden"
+
 // unknownText stands for a value that is made from a secret that can't be read here.
 const unknownText = "(unknown)"
 
@@ -87,6 +92,9 @@ func (g *Graph) secret(args []any) (any, error) {
 	}
 	g.noteSecret(name, text)
 	g.touched = true
+	if text != unknownText && !slices.Contains(g.hidden, text) {
+		g.hidden = append(g.hidden, text)
+	}
 	return text, nil
 }
 
@@ -228,8 +236,8 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 	out := *item
 	out.Pairs = make([]schema.Pair, 0, len(item.Pairs))
 	var marks []*schema.Node
-	outer, unread := f.g.touched, f.g.unread
-	f.g.unread = ""
+	outer, unread, hidden := f.g.touched, f.g.unread, f.g.hidden
+	f.g.unread, f.g.hidden = "", nil
 	same := true
 	for _, p := range item.Pairs {
 		if expr.Has(p.Key) {
@@ -257,7 +265,10 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 	if f.g.unread != "" {
 		out.Pairs = append(out.Pairs, schema.Pair{Key: Unread, Pos: item.Pos, Value: &schema.Node{Kind: schema.NodeString, Quoted: true, Text: f.g.unread, Pos: item.Pos}})
 	}
-	f.g.allowed, f.g.touched, f.g.unread = false, outer, unread
+	if n, err := tainted(anyTexts(f.g.hidden), item.Pos); err == nil && len(n.Items) > 0 {
+		out.Pairs = append(out.Pairs, schema.Pair{Key: Hidden, Pos: item.Pos, Value: n})
+	}
+	f.g.allowed, f.g.touched, f.g.unread, f.g.hidden = false, outer, unread, hidden
 	if same {
 		return item
 	}
@@ -265,6 +276,15 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 		out.Pairs = withMarks(out.Pairs, marks, item.Pos)
 	}
 	return &out
+}
+
+// anyTexts returns texts as a list of plain values.
+func anyTexts(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
 }
 
 // withMarks adds marks to the metaparameter secret. Marks of the author stay in front. The metaparameter may be one text

@@ -51,6 +51,8 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 		}
 	case expand.Unread:
 		d.Unread = pair.Value.Text
+	case expand.Hidden:
+		p.found.Add(schema.Decode(pair.Value, &d.Hidden)...)
 	case "recv":
 		d.Recv = append(d.Recv, p.recv(pair.Value)...)
 	case expand.SentKey:
