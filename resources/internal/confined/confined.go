@@ -3,6 +3,8 @@ package confined
 import (
 	"crypto/sha256"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -24,8 +26,8 @@ func Text(v any) any {
 		return v
 	}
 	if shownSum.MatchString(s) {
-		var size int64
-		if _, err := fmt.Sscanf(s, "(%d bytes", &size); err == nil {
+		digits, _, _ := strings.Cut(s[1:], " ")
+		if size, err := strconv.ParseInt(digits, 10, 64); err == nil {
 			return schema.NewConfinedSum(s, size)
 		}
 	}

@@ -1,7 +1,6 @@
 package hold
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -170,6 +169,6 @@ func Print(seed maphash.Seed, cs []engine.Change) uint64 {
 	for _, c := range cs {
 		_, _ = fmt.Fprintf(&h, "%s\x00%s\x00%v\x00", c.Field, c.Verb, c.From)
 	}
-	_ = binary.Write(&h, binary.LittleEndian, int64(len(cs)))
+	_, _ = fmt.Fprint(&h, len(cs))
 	return h.Sum64()
 }
