@@ -37,6 +37,7 @@ var risen = map[string]float64{
 	"resources/download":                15.0,
 	"resources/entries":                 10.0,
 	"resources/exec":                    15.0,
+	"resources/file":                    15.0,
 	"resources/hostname":                15.0,
 	"resources/internal/archive":        15.0,
 	"resources/internal/kindtest":       15.0,

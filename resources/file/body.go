@@ -17,13 +17,18 @@ import (
 )
 
 // shownMax is the largest content that is shown as text in changes.
+// Longer contents stand in a report as size and digest. The value is in bytes.
 const shownMax = 1 << 20
 
+// chunkSize is how many bytes are read at once. Two such buffers are the memory of a comparison,
+// however large the file is.
 const chunkSize = 64 << 10
 
 // body is the content that a file shall have. It can be opened as often as
 // needed. size is what it had when it was looked at; it is not exact for a file,
 // which may grow, or be of a kind (/proc, /sys) that does not tell.
+// Each opening reads from the start and belongs to its opener, who closes it. A source may change
+// between two openings; the comparison then fails, and the next run looks again.
 type body struct {
 	size  int64
 	exact bool
@@ -31,8 +36,10 @@ type body struct {
 	from  func() (io.ReadCloser, error) // opens it; nil for text
 }
 
+// textBody is a content that is in memory already. It costs no system call, and its size is exact.
 func textBody(s string) *body { return &body{size: int64(len(s)), exact: true, text: s} }
 
+// open returns a reader of the whole content. Its error names the parameter, such as source.
 func (b *body) open() (io.ReadCloser, error) {
 	if b.from != nil {
 		return b.from()
@@ -42,6 +49,7 @@ func (b *body) open() (io.ReadCloser, error) {
 
 // body returns the content that the parameters ask for; nil if it is not
 // managed.
+// A source is opened here once, so that a missing one is an error before anything is altered.
 func (c *run) body() (*body, error) {
 	switch {
 	case c.res.Content != nil:
@@ -59,6 +67,7 @@ func (c *run) body() (*body, error) {
 		}}, f.Close()
 	case len(c.res.Fragments) > 0:
 		return c.fragmentsBody()
+	// A file that shall only exist keeps its content.
 	case c.res.State == Exists:
 		return nil, nil
 	}
@@ -67,6 +76,8 @@ func (c *run) body() (*body, error) {
 
 // fragmentFiles returns the paths of the fragments, folders replaced by their
 // files.
+// Names are sorted by bytes, which is the same order on each machine. Temporary files of other
+// writers in that folder are left out, for they vanish again.
 func (c *run) fragmentFiles() ([]string, error) {
 	var files []string
 	for _, f := range c.res.Fragments {
@@ -90,6 +101,8 @@ func (c *run) fragmentFiles() ([]string, error) {
 	return files, nil
 }
 
+// fragmentsBody is the contents of all fragments in their order. It looks at each now, and opens
+// each only when the reading comes to it: at most one descriptor is open.
 func (c *run) fragmentsBody() (*body, error) {
 	files, err := c.fragmentFiles()
 	if err != nil {
@@ -108,6 +121,7 @@ func (c *run) fragmentsBody() (*body, error) {
 }
 
 // inputs looks at everything that the content is made of.
+// The result is in the order of inputPaths; nil where the content depends on no other file.
 func (c *run) inputs() ([]atomicfile.Stat, error) {
 	paths, err := c.inputPaths()
 	if err != nil || paths == nil {
@@ -122,6 +136,8 @@ func (c *run) inputs() ([]atomicfile.Stat, error) {
 	return stats, nil
 }
 
+// inputPaths names the files that the content depends on. Folders among the fragments are inputs
+// themselves, since a new name in one of them alters the content.
 func (c *run) inputPaths() ([]string, error) {
 	switch {
 	case c.res.Source != "" && !c.res.Symlink && !c.res.IsFolder():
@@ -133,6 +149,7 @@ func (c *run) inputPaths() ([]string, error) {
 	return nil, nil
 }
 
+// inputPath is the path of one input; empty where the fragments have become fewer since.
 func (c *run) inputPath(i int) string {
 	paths, _ := c.inputPaths()
 	if i < len(paths) {
@@ -141,6 +158,7 @@ func (c *run) inputPath(i int) string {
 	return ""
 }
 
+// inputName is the parameter that errors about an input name.
 func (c *run) inputName() string {
 	if c.res.Source != "" {
 		return "source"
@@ -149,12 +167,15 @@ func (c *run) inputName() string {
 }
 
 // chain reads files one after the other.
+// It has no lock: its reader is the one goroutine of a run.
 type chain struct {
 	paths safepath.Walker
 	files []string
 	cur   *atomicfile.File
 }
 
+// Read opens the next file only when it needs it. A file that has vanished since the look is an
+// error, not an empty part.
 func (c *chain) Read(p []byte) (int, error) {
 	for {
 		if c.cur == nil {
@@ -177,6 +198,7 @@ func (c *chain) Read(p []byte) (int, error) {
 	}
 }
 
+// Close closes the open file. After the last one there is none, and a nil file closes well.
 func (c *chain) Close() error {
 	err := c.cur.Close()
 	c.cur = nil
@@ -184,6 +206,7 @@ func (c *chain) Close() error {
 }
 
 // writeTo copies the content, until the context ends.
+// It asks the context after each chunk, so that a long copy ends soon after its timeout.
 func (b *body) writeTo(ctx context.Context, w io.Writer) error {
 	if b.exact && b.size <= chunkSize {
 		_, err := io.WriteString(w, b.text)
@@ -214,6 +237,8 @@ func (b *body) writeTo(ctx context.Context, w io.Writer) error {
 	}
 }
 
+// chunk is the size of a buffer for the content. For a small content it is one byte more, to see
+// the end in the same read. For a file whose size is not told it is chunkSize.
 func (b *body) chunk() int64 {
 	if !b.exact && b.size == 0 {
 		return chunkSize
@@ -223,6 +248,8 @@ func (b *body) chunk() int64 {
 
 // equal reports whether a file has the content. It reads both only as far as it
 // must.
+// Sizes are compared first where they are exact: most different files are told apart without a
+// read. Of sources and fragments the size is a hint, so both are read.
 func (b *body) equal(ctx context.Context, f *atomicfile.File, st atomicfile.Stat) (bool, error) {
 	if b.exact && b.size != st.Size {
 		return false, nil
@@ -253,9 +280,11 @@ func (b *body) equal(ctx context.Context, f *atomicfile.File, st atomicfile.Stat
 	}
 }
 
+// isEnd reports whether a full read found the end of its file, within a chunk or before it.
 func isEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // show returns a content for a Change: the text, or for a long or binary content its size and hash.
+// It reads a long content to its end for the digest, and keeps one megabyte of it at most.
 func show(ctx context.Context, in io.Reader) (any, error) {
 	head, err := io.ReadAll(io.LimitReader(in, shownMax+1))
 	if err != nil {
@@ -283,6 +312,7 @@ func show(ctx context.Context, in io.Reader) (any, error) {
 	}
 }
 
+// show returns the content for a Change, as the function of the same name does.
 func (b *body) show(ctx context.Context) (any, error) {
 	if b.exact && b.size <= shownMax && utf8.ValidString(b.text) && strings.IndexByte(b.text, 0) < 0 {
 		return b.text, nil

@@ -20,21 +20,29 @@ import (
 
 // seen is the state that a run has found right or made right, with the facts that prove it
 // later. The zero value is nothing.
+// It belongs to the resource and outlives runs. Only the goroutine of a CheckApply reads and
+// writes it, and the engine never runs two for one resource.
 type seen struct {
+	// ok is true once the path was found or made right, and its Stat can prove that later.
 	ok       bool
 	stat     atomicfile.Stat // of the path itself
-	content  string          // what was wanted; it shares its memory with Content
+	content  string          // the wanted content; it shares its memory with Content
 	uid, gid int
 	inputs   []atomicfile.Stat // of source or fragments
 	entries  map[string]same
 }
 
 // same is a pair of files of equal content, below source and path.
+// Each Stat has device, inode, size and times, so that a rewritten file is never taken for the
+// file of before.
 type same struct{ from, to atomicfile.Stat }
 
 // run is one CheckApply.
+// It lives for one call and is used by one goroutine. Descriptors in held are its own; close
+// gives them back. With apply false it alters nothing on the machine and still reports every
+// difference, because a noop must say the same as a real run.
 type run struct {
-	res      *Res // what is declared, and what earlier runs have found
+	res      *Res // the declared parameters, and the findings of earlier runs
 	ctx      context.Context
 	apply    bool
 	quiet    bool // changes were reported already
@@ -46,14 +54,16 @@ type run struct {
 	started  time.Time
 	lost     error             // why nothing can be made where the path leads; nil for no reason
 	held     []atomicfile.Dir  // folders that are open until close
-	first    [1]atomicfile.Dir // room for the one that most runs hold
+	first    [1]atomicfile.Dir // room for a single folder, as most runs hold
 	managed  map[string]bool
-	same     map[string]same // what this run found equal
+	same     map[string]same // pairs that this run found equal
 	relabel  bool            // the label of the path differs, as reportAttrs has told
 }
 
 // node is a name in a folder; rel is its path below the folder that is
 // copied, empty for the path itself.
+// A node is a value: a copy of it names the same thing. Its folder is an open descriptor, so
+// another user who moves the folder meanwhile cannot lead the write elsewhere.
 type node struct {
 	dir  atomicfile.Dir
 	name string
@@ -62,6 +72,7 @@ type node struct {
 }
 
 // look is a look at a node that was had already. It is used once.
+// It saves a second system call, and both users of a node decide by the same facts.
 type look struct {
 	stat atomicfile.Stat
 	err  error
@@ -70,8 +81,11 @@ type look struct {
 }
 
 // noLook is the look at the contents of a folder that does not exist yet.
+// It answers each time, for the folder stays missing as long as the run only looks.
 func noLook() *look { return &look{err: unix.ENOENT, stay: true} }
 
+// lstat looks at the thing itself and follows no link. It answers from an earlier look once,
+// and asks the kernel from then on. The error is ENOENT where nothing is there.
 func (n node) lstat() (atomicfile.Stat, error) {
 	if l := n.seen; l != nil && (l.stay || !l.used) {
 		l.used = true
@@ -80,15 +94,19 @@ func (n node) lstat() (atomicfile.Stat, error) {
 	return n.dir.Lstat(n.name)
 }
 
+// String is the absolute path of the node, for messages and for the notes of other files.
 func (n node) String() string { return n.dir.Path(n.name) }
 
 // CheckApply makes the file right. It costs one look where nothing has changed
 // since the last run.
+// It returns true where nothing differs, and false where something differed, also after it has
+// been mended. An error leaves the file in its old or its new state, never between them.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	c := &run{res: r, ctx: ctx, apply: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
+	// A secret is recognised before anything is read, so no report of this run can show it.
 	c.secret = received.Tainted(r.init, "content", "Content") || c.res.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
 	if c.secret {
 		c.res.shared().KeepSecret(c.path)
@@ -100,7 +118,10 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if c.unchanged() {
 		return true, nil
 	}
+	// From here on the earlier findings count for nothing: a failed run must not look like a good one.
+	// Findings about entries prove themselves by both Stats and may stay.
 	r.seen = seen{entries: r.seen.entries}
+	// A Watch that wakes during this run must not compare with the state before it.
 	r.left.Store(nil)
 	defer c.close()
 	err := c.run()
@@ -111,6 +132,8 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // owners looks up who the owner and the group are.
+// A name without a user is an error of the run, not of Validate: another resource of the graph
+// may make the user first. The numbers are -1 where the parameter is not given.
 func (c *run) owners() (err error) {
 	var gerr error
 	c.uid, err = c.res.shared().UID(c.res.Owner)
@@ -119,6 +142,8 @@ func (c *run) owners() (err error) {
 }
 
 // unchanged reports whether everything is as a run has left or found it.
+// It costs one system call for a file, and one more for each input. It never opens the file.
+// A received value that has changed since the last run forces a full look.
 func (c *run) unchanged() bool {
 	s := &c.res.seen
 	if !s.ok || s.uid != c.uid || s.gid != c.gid || c.res.Content != nil && *c.res.Content != s.content {
@@ -129,6 +154,8 @@ func (c *run) unchanged() bool {
 			return false
 		}
 	}
+	// One look at the path decides. A file system whose clock is too coarse for that was never
+	// remembered.
 	if st, err := atomicfile.Glance(cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
 		return false
 	}
@@ -141,6 +168,8 @@ func (c *run) unchanged() bool {
 
 // remember keeps that the path is right with this Stat, if it can be told later
 // whether it still is. inputs are from before they were read.
+// A Stat proves something only once its clock has moved on: a write in the same tick would leave
+// the same times. Then the run remembers nothing, and the next one reads the file again.
 func (c *run) remember(n node, st atomicfile.Stat, inputs []atomicfile.Stat) {
 	if n.rel != "" || n.String() != strings.TrimSuffix(c.path, "/") || !c.settled(n.String(), st) {
 		return
@@ -162,6 +191,8 @@ func (c *run) remember(n node, st atomicfile.Stat, inputs []atomicfile.Stat) {
 	}
 }
 
+// settled reports whether a later write must change this Stat. It asks the clock of the file
+// system, whose steps may be as long as two seconds.
 func (c *run) settled(at string, st atomicfile.Stat) bool {
 	return st.Settled(c.res.shared().Clock(st.Dev, at), c.started)
 }
@@ -172,6 +203,7 @@ func (c *run) paths() safepath.Walker { return safepath.System().ForOwner(c.uid)
 
 // node opens the folder of the path, and keeps it open until close. A link in the last
 // place is not followed. Where the folder is missing each use looks for it anew.
+// The error names the first link or folder of the path that is refused, and the reason.
 func (c *run) node() (node, error) {
 	f, name, err := c.paths().Parent(c.path)
 	if files.IsMissing(err) {
@@ -184,6 +216,7 @@ func (c *run) node() (node, error) {
 }
 
 // keep has a folder closed by close.
+// It takes over the descriptor from the caller.
 func (c *run) keep(f safepath.Folder) atomicfile.Dir {
 	d := atomicfile.In(f)
 	if c.held == nil {
@@ -194,6 +227,7 @@ func (c *run) keep(f safepath.Folder) atomicfile.Dir {
 }
 
 // close closes the folders that node and follow have opened.
+// It is called once, at the end of the run, in each outcome.
 func (c *run) close() {
 	for _, d := range c.held {
 		d.Close()
@@ -202,13 +236,17 @@ func (c *run) close() {
 }
 
 // atPath returns a path as a name in a folder that each use looks for anew.
+// Each use then walks the path anew, and checks each of its links again.
 func (c *run) fileAt(p string) node { return nodeAt(c.paths(), p) }
 
+// nodeAt is fileAt for a caller that has no run.
 func nodeAt(w safepath.Walker, p string) node {
 	dir, name := files.At(w, p)
 	return node{dir: dir, name: name}
 }
 
+// run picks the work by the declared parameters: taking back, removing, making a link, or making
+// a file or folder. It reports each difference by change before it alters anything.
 func (c *run) run() error {
 	if c.res.undo == nil && c.res.State != Absent && !c.res.Symlink {
 		return c.runFollowing()
@@ -225,6 +263,8 @@ func (c *run) run() error {
 	return c.link(n, c.res.Source)
 }
 
+// runFollowing makes a file or a folder right, behind the links of the path. Inputs are looked
+// at before the content is opened, so a change between the two shows in the next run.
 func (c *run) runFollowing() error {
 	n, err := c.follow()
 	if err != nil {
@@ -246,6 +286,8 @@ func (c *run) runFollowing() error {
 
 // follow opens the folder of the path's target: the thing behind a link is managed and the link
 // stays, unless force is given. A link that another user may have put there is not followed.
+// The look of the walk is the first look of the node. Between them lies no gap in which another
+// user could exchange the thing.
 func (c *run) follow() (node, error) {
 	if c.res.Force || c.res.ReplaceLink {
 		return c.node()
@@ -267,7 +309,7 @@ func (c *run) follow() (node, error) {
 // lostAt returns a node for a path that leads to nothing, not even to a folder. Where a
 // link in the last place is the reason, nothing can be made by that path.
 func (c *run) lostAt(err error) (node, error) {
-	n := c.fileAt(c.path) // who looks next tells the error
+	n := c.fileAt(c.path) // the next look tells the error
 	if st, lerr := n.dir.Lstat(n.name); lerr == nil && st.IsLink() {
 		n.seen = noLook()
 		c.lost = files.Explained(err, "%s is a link that leads to no folder: %v", n, err)
@@ -276,6 +318,7 @@ func (c *run) lostAt(err error) (node, error) {
 }
 
 // refused adds what force would do, where the path itself is the link.
+// Other refusals stay as they are, since force does not help in the middle of a path.
 func (c *run) refused(err error) error {
 	e, ok := errors.AsType[*safepath.RefusedError](err)
 	if ok && e.Element == strings.TrimRight(c.path, "/") {
@@ -285,6 +328,8 @@ func (c *run) refused(err error) error {
 }
 
 // change reports a difference in a parameter of a node.
+// An entry of a folder is reported under entries, so that a reader of the log sees which one.
+// Texts pass the redaction that fits the file: none, a digest, or only the size.
 func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 	c.changed = true
 	if c.quiet {
@@ -294,6 +339,7 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 		field = fmt.Sprintf("entries[%q].%s", n.rel, field)
 	}
 	switch {
+	// Only contents are hidden; owners and modes are in no secret.
 	case field != "content":
 	case c.secret:
 		from, to = confined.Hide(from), confined.Hide(to)
@@ -306,6 +352,8 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 }
 
 // replaces reports that something else is in the place of the wanted thing.
+// Without force it is an error that names the parameter which allows the replacement. A folder
+// in the way is removed with everything below it.
 func (c *run) replaces(n node, st atomicfile.Stat, want string) error {
 	if !c.res.Force && !(c.res.ReplaceLink && st.IsLink() && n.rel == "") {
 		return fmt.Errorf("%s is a %s and not a %s; force: true replaces it", n, st.Kind(), want)
@@ -322,6 +370,8 @@ func (c *run) within(n node, do func(node) error) error {
 		return c.lost
 	}
 	err := do(n)
+	// The second try has the folder of now. A third is not needed: whoever removes it again is told by
+	// the error.
 	if files.IsMissing(err) && files.HasParent(c.paths(), n.String()) {
 		if n.rel == "" {
 			n = c.fileAt(n.String())
@@ -337,6 +387,7 @@ func (c *run) noParent(n node, err error) error {
 }
 
 // parent says, where nothing is altered, what making something would say.
+// A noop run would otherwise promise a file for which there is no folder.
 func (c *run) parent(n node) error {
 	if c.apply || n.rel != "" {
 		return nil
@@ -348,7 +399,9 @@ func (c *run) parent(n node) error {
 	return c.noParent(n, err)
 }
 
-// wrote notes that something was altered beside n.
+// wrote notes that something was altered in the folder of n.
+// The shared state then syncs the file system once for many files, and wakes other resources that
+// watch the folder.
 func (c *run) wrote(n node, st atomicfile.Stat) {
 	c.res.shared().Wrote(st.Dev, n.dir.Path(""), c.res.init)
 }

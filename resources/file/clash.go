@@ -13,6 +13,8 @@ import (
 // Clashes names the parameters for which this file and another one of the same path have different
 // wishes. One may have the content and another one the owner: a parameter of only one of them does
 // not clash. Nor does a parameter that can't be told before the thing is there.
+// It looks at declared values only and does no I/O. The graph builder asks each pair of files of
+// one path, and puts the places of both into the error.
 func (r *Res) Clashes(other engine.Res) error {
 	o, ok := other.(*Res)
 	if !ok {
@@ -46,6 +48,7 @@ type folderWriter interface {
 
 // PartClash says what the file and a resource of another kind, which writes a file of
 // that path, want differently.
+// Owner and mode may stand in either, so only the type of thing and the content are compared.
 func (r *Res) PartClash(other engine.Res) error {
 	if _, ok := engine.As[engine.ClashingRes](other); !ok {
 		return fmt.Errorf("a %s is no file", other.Kind())
@@ -58,23 +61,26 @@ func (r *Res) PartClash(other engine.Res) error {
 	switch wants := r.Wants(); {
 	case wants != "" && wants != "a file":
 		return fmt.Errorf("the file wants %s, and the %s writes a file", wants, other.Kind())
-	case r.bodied() && !r.Keep: // what is kept, others may edit
+	case r.bodied() && !r.Keep: // others may edit a kept content
 		return fmt.Errorf("the file has a content of its own, and the %s writes one too", other.Kind())
 	}
 	return nil
 }
 
 // differ reports whether two values are both given and are not the same.
+// same is asked only for two different texts.
 func differ(a, b string, same func(a, b string) bool) bool {
 	return a != "" && b != "" && a != b && !same(a, b)
 }
 
+// never is for texts that mean the same only if they are equal.
 func never(string, string) bool { return false }
 
 // sameAccount reports whether two different words may be one account: a name and a number, which
 // are not looked up here.
 func sameAccount(a, b string) bool { return isNumber(a) != isNumber(b) }
 
+// isNumber reports whether an account is given by its number.
 func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // bothModes reports whether the second mode leaves the result of the first one alone, or can't be
@@ -109,6 +115,7 @@ func (r *Res) bodied() bool {
 
 // sameBody reports whether two files have the same content, or get it from the
 // same place.
+// Contents are compared by their bytes, sources and fragments only by their paths.
 func (r *Res) sameBody(o *Res) bool {
 	if a, b := r.given("content", ""), o.given("content", ""); a != "" || b != "" {
 		return a == b
@@ -118,6 +125,7 @@ func (r *Res) sameBody(o *Res) bool {
 }
 
 // given returns the value of a parameter, or where it will come from.
+// A received value stands as its sender and key: two files that receive the same one agree.
 func (r *Res) given(key, value string) string {
 	if s := r.Recv()[key]; s != nil {
 		return s.Res.String() + "." + s.Key

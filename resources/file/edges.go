@@ -10,9 +10,11 @@ import (
 )
 
 // Leaving reports whether the file is to be absent.
+// Then edges to it point the other way: users of the file go before it.
 func (r *Res) Leaving() bool { return r.State == Absent }
 
 // UIDs names the file by its path.
+// Other kinds that want a file or folder find it by this path.
 func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
 }
@@ -20,7 +22,9 @@ func (r *Res) UIDs() []engine.ResUID {
 // AutoEdges wants the nearest managed folder above the path, the source of the content, the names
 // in the content of a unit, the owner and the group. It wants the package that has the path, or its
 // folder in /etc; and to come before the service that it configures.
+// It does no I/O: it only states wishes, and the transform finds the resources that fulfil them.
 func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+	// Each wish names a path or an account; a wish that no resource fulfils makes no edge.
 	p := r.filePath()
 	w := edges.New(r)
 	w.Account(r.Owner, r.Group)

@@ -25,12 +25,15 @@ func init() {
 
 // The states of a file.
 const (
+	// They are the words of the parameter state.
 	Exists    = "exists"
 	Absent    = "absent"
 	Undefined = "undefined" // the same as the empty one
 )
 
 // Res is a file, a folder or a symbolic link. See Doc for the meaning of its parameters.
+// The engine owns the exported fields between runs, and sets received values before a run. The
+// others belong to the resource, and Init fills them.
 type Res struct {
 	traits.Base
 	traits.Edgeable
@@ -66,6 +69,7 @@ type Res struct {
 
 	Entries map[string]Entry `yaml:"entries" lang:"entries" mgmt:"readonly" doc:"The content of a folder, by the path from there."`
 
+	// It comes by Init and is nil before.
 	init  *engine.Init
 	undo  *undoing      // takes back what another one made; nil for a file as declared
 	limit time.Duration // of validate, for tests; else 0
@@ -77,6 +81,7 @@ type Res struct {
 }
 
 // Entry is one thing below a folder that is copied or purged.
+// The run fills it for Read only; no graph may give one.
 type Entry struct {
 	State   string      `yaml:"state" doc:"The type: file, folder or link."`
 	Content *string     `yaml:"content" doc:"The content of a file."`
@@ -90,6 +95,7 @@ type Entry struct {
 func (r *Res) Default() engine.Res { return &Res{} }
 
 // filePath returns the path as declared; that of a folder ends in a slash.
+// It is computed at each call, because name and path may be received.
 func (r *Res) filePath() string {
 	p := r.Path
 	if p == "" {
@@ -113,6 +119,7 @@ func (r *Res) filePath() string {
 
 // clean removes idle parts of a path, but not a slash at the end, nor "..", whose meaning
 // depends on links.
+// Two paths that differ only in idle parts are then one in the graph.
 func clean(p string) string {
 	if !strings.Contains(p, "//") && !strings.Contains(p, "/.") || slices.Contains(strings.Split(p, "/"), "..") {
 		return p
@@ -128,19 +135,22 @@ func clean(p string) string {
 func (r *Res) IsFolder() bool { return strings.HasSuffix(r.filePath(), "/") }
 
 // hasBody reports whether the content of a file is managed.
+// An empty content is managed, too: nil alone leaves a file as it is.
 func (r *Res) hasBody() bool {
 	return r.Content != nil || len(r.Fragments) > 0 || r.Source != "" && !r.Symlink
 }
 
-// deep reports whether what is below a folder is managed.
+// deep reports whether the contents of a folder are managed.
 func (r *Res) deep() bool { return r.Recurse && (r.Source != "" || r.Purge) }
 
 // makes reports whether it is made when it is missing.
+// Without one of these wishes a missing file is an error.
 func (r *Res) makes() bool {
 	return r.State == Exists || r.hasBody() || r.Symlink || r.IsFolder()
 }
 
 // Validate checks the parameters and how they go together.
+// It does no I/O and returns all faults at once, each with the parameter that it is about.
 func (r *Res) Validate() error {
 	errs := r.validatePaths()
 	if err := r.Mode.Validate(); err != nil {
@@ -191,10 +201,12 @@ func (r *Res) Validate() error {
 }
 
 // validator is what checks a new content.
+// It ends the command after two minutes.
 func (r *Res) validator() command.Validator {
 	return command.Validator{Line: r.ValidateCmd, Limit: cmp.Or(r.limit, command.MaxTime)}
 }
 
+// count is how many of the conditions hold.
 func count(bs ...bool) (n int) {
 	for _, b := range bs {
 		if b {
@@ -204,6 +216,8 @@ func count(bs ...bool) (n int) {
 	return n
 }
 
+// validatePaths checks each path by itself, and that no path is copied into itself. It compares
+// texts; links are followed by the run alone.
 func (r *Res) validatePaths() []error {
 	var errs []error
 	add := func(err error) {
@@ -238,7 +252,7 @@ func (r *Res) validatePaths() []error {
 	return errs
 }
 
-// outside refuses what would be copied into itself.
+// outside refuses a source that would be copied into itself.
 func outside(p, what, from string) error {
 	from = clean(from)
 	switch {
@@ -253,6 +267,7 @@ func outside(p, what, from string) error {
 }
 
 // Init keeps the handle, and tells the other files that this one is managed.
+// It forgets the findings of an earlier life: the machine may have changed in between.
 func (r *Res) Init(init *engine.Init) error {
 	r.init, r.seen, r.told = init, seen{}, ""
 	r.left = new(atomic.Pointer[atomicfile.Stat])
@@ -260,16 +275,20 @@ func (r *Res) Init(init *engine.Init) error {
 	return nil
 }
 
-// Collects lets other hosts export it, unless it runs a command.
+// Collects lets other hosts export it, unless it runs a command. A store with a bad writer could
+// else run a program on each host that collects files.
 func (r *Res) Collects() bool { return r.ValidateCmd == "" }
 
 // Cleanup takes back what Init has told.
+// It removes nothing from the machine.
 func (r *Res) Cleanup() error {
 	r.tell("")
 	return nil
 }
 
 // tell makes path the known path of the resource; empty for none.
+// Purges of other resources spare known paths. The mode matters to kinds that edit a file of
+// another resource: they keep it. The call is cheap where the path has not changed.
 func (r *Res) tell(path string) {
 	s := r.shared()
 	if s == nil || path == r.told {
@@ -288,10 +307,12 @@ func (r *Res) tell(path string) {
 	r.told = path
 }
 
-// Cmp compares the parameters.
+// Cmp compares the parameters. A difference in one of them makes the resource a new one.
+// Only parameters count. Findings of earlier runs survive a swap in which the resource is equal.
 func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// shared returns what all files have in common, or nil.
+// shared returns the state that all files have in common, or nil.
+// It is nil before Init, and where a test gives none.
 func (r *Res) shared() *files.Shared {
 	s, _ := r.init.Shared.(*files.Shared)
 	return s
@@ -309,6 +330,7 @@ var (
 )
 
 // Shared names the shared state of files: one for the whole engine.
+// The engine opens it before the first file starts, and closes it after the last one has ended.
 func (*Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return files.With()
 }

@@ -15,6 +15,8 @@ import (
 )
 
 // absent removes the thing at the path. A link is removed and not followed.
+// A missing thing is right already. A folder with contents needs recurse or force, since a wrong
+// path would otherwise cost a tree.
 func (c *run) absent(n node) error {
 	st, err := n.lstat()
 	switch {
@@ -44,6 +46,8 @@ func (c *run) absent(n node) error {
 	return nil
 }
 
+// empty is an error where a folder has contents. The kernel refuses to remove such a folder
+// anyway; this error comes before the report and names the way out.
 func (c *run) empty(n node) error {
 	dir, err := n.dir.OpenDir(n.name)
 	if err != nil {
@@ -58,6 +62,8 @@ func (c *run) empty(n node) error {
 }
 
 // link makes a symbolic link right.
+// A link with another target is replaced at once by a rename: no reader finds it missing. Modes
+// do not apply, because Linux has none for links.
 func (c *run) link(n node, target string) error {
 	st, err := n.lstat()
 	missing := files.IsMissing(err)
@@ -96,6 +102,7 @@ func (c *run) link(n node, target string) error {
 	return c.makeLink(n, st, target)
 }
 
+// linkOwner makes owner, group and label of a link right whose target is.
 func (c *run) linkOwner(n node, st atomicfile.Stat) error {
 	if _, err := c.reportAttrs(n, st, "", false); err != nil {
 		return err
@@ -115,6 +122,8 @@ func (c *run) linkOwner(n node, st atomicfile.Stat) error {
 	return err
 }
 
+// makeLink puts the link in its place. The owner of an old link stays where none is declared, as
+// it does for files.
 func (c *run) makeLink(n node, old atomicfile.Stat, target string) error {
 	if old.IsDir() {
 		if err := n.dir.Remove(n.name, true); err != nil {
@@ -141,7 +150,9 @@ func (c *run) makeLink(n node, old atomicfile.Stat, target string) error {
 	return nil
 }
 
-// folder makes a folder right, and what is below it.
+// folder makes a folder and its contents right.
+// The two passes see the same tree unless others write into it. The second
+// pass mends without a second report.
 func (c *run) folder(n node) error {
 	if !c.res.deep() {
 		_, err := c.oneFolder(n, c.res.Mode)
@@ -162,6 +173,8 @@ func (c *run) folder(n node) error {
 }
 
 // tree makes the folder and everything below it right, or reports the differences.
+// It holds the source folder open, so that all copies come from one tree even if the path is
+// given to another one meanwhile.
 func (c *run) tree(n node) error {
 	var src *atomicfile.Dir
 	if c.res.Source != "" {
@@ -180,6 +193,7 @@ func (c *run) tree(n node) error {
 }
 
 // oneFolder makes a folder right, without its contents. It reports whether it exists now.
+// A new folder is made with its final permissions, or narrower ones, never with wider ones.
 func (c *run) oneFolder(n node, mode schema.Mode) (bool, error) {
 	st, err := n.lstat()
 	switch {
@@ -213,6 +227,9 @@ func (c *run) oneFolder(n node, mode schema.Mode) (bool, error) {
 	return true, c.makeFolder(n, perm)
 }
 
+// makeFolder makes a folder that is missing, with owner, mode and label. perm is -1 for the
+// system's default. Afterwards it checks that the folder is its own: another user may have
+// exchanged it between the two calls.
 func (c *run) makeFolder(n node, perm int) error {
 	first := uint32(0o777)
 	if perm >= 0 {
@@ -235,8 +252,9 @@ func (c *run) makeFolder(n node, perm int) error {
 	if err != nil {
 		return err
 	}
+	// Its owner must not change by our hand if it is the folder of another user.
 	if !st.IsDir() || !n.dir.Made(st) {
-		return fmt.Errorf("%s: %w", n, atomicfile.ErrChanged) // it is not the one that was made
+		return fmt.Errorf("%s: %w", n, atomicfile.ErrChanged) // it is not the folder that was made
 	}
 	c.wrote(n, st)
 	if uid, gid, m := c.altered(st, perm); uid >= 0 || gid >= 0 || m >= 0 {
@@ -249,6 +267,8 @@ func (c *run) makeFolder(n node, perm int) error {
 }
 
 // parents makes missing folders from the top down.
+// They get the mode that the umask leaves, and no owner, for the resource declares none for them.
+// Another process may make one of them at the same time.
 func (c *run) parents(p string) error {
 	n := c.fileAt(p)
 	err := n.dir.Mkdir(n.name, 0o777)
@@ -266,6 +286,8 @@ func (c *run) parents(p string) error {
 
 // below makes the entries of a folder right. exists says whether the folder is
 // there: if not, all of source would be made.
+// Faults of single entries are gathered, so one bad file does not keep the others from being
+// right. Only faults of the folder itself end the work at once.
 func (c *run) below(n node, exists bool, src *atomicfile.Dir) error {
 	if err := tooDeep(n); err != nil {
 		return err
@@ -310,6 +332,7 @@ func (c *run) below(n node, exists bool, src *atomicfile.Dir) error {
 // graph: for each there are two descriptors open. A tree to remove may be deeper.
 const deepest = 200
 
+// tooDeep refuses a tree that would use up the descriptors of the process.
 func tooDeep(n node) error {
 	if strings.Count(n.rel, "/") < deepest {
 		return nil
@@ -318,11 +341,13 @@ func tooDeep(n node) error {
 }
 
 // entry copies one thing from source.
+// Devices, sockets and pipes are errors: a copy of them would be another thing than the original.
 func (c *run) entry(n node, src atomicfile.Dir, name string) error {
 	st, err := src.Lstat(name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("source: %w", err)
+	// The copy gives way, so that each path has one owner in the graph.
 	case c.managed[n.rel] && !st.IsDir():
 		return nil // another resource of the graph says what it is
 	case st.IsDir():
@@ -355,7 +380,8 @@ func (c *run) entry(n node, src atomicfile.Dir, name string) error {
 	}
 }
 
-// purgeBelow removes the entries of a folder that nobody wants.
+// purgeBelow removes the entries of a folder that neither source nor graph has.
+// A temporary file stays while its writer may still live; an old one is litter and goes.
 func (c *run) purgeBelow(n node, dst atomicfile.Dir, wanted map[string]bool) error {
 	names, err := dst.Names()
 	if err != nil {
@@ -366,6 +392,7 @@ func (c *run) purgeBelow(n node, dst atomicfile.Dir, wanted map[string]bool) err
 		rel := path.Join(n.rel, name)
 		itself, leads := c.managed[rel]
 		switch {
+		// These stay: copies of the source, paths of other resources, and files that are being written.
 		case wanted[name], itself, atomicfile.IsTemp(name) && !dst.Stale(name):
 		case leads:
 			errs = append(errs, c.purgeInside(node{dst, name, rel, nil}))
@@ -386,6 +413,8 @@ func (c *run) purgeInside(n node) error {
 	return c.below(n, true, nil)
 }
 
+// purgeOne removes an entry with everything below it. It crosses no mount point. That the entry
+// has gone meanwhile is right.
 func (c *run) purgeOne(n node) error {
 	st, err := n.lstat()
 	if files.IsMissing(err) {

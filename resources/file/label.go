@@ -8,9 +8,12 @@ import (
 )
 
 // labelAttr is where a file has its label.
+// It is an extended attribute. Tests name one of the user space, since only root may write that of
+// SELinux.
 func (r *Res) labelAttr() string { return cmp.Or(r.attr, atomicfile.SELinux) }
 
 // label returns the wanted label of a node: only the path itself has one.
+// Copies below a folder get the label that the policy of the system gives them.
 func (c *run) label(n node) atomicfile.Label {
 	if n.rel != "" {
 		return atomicfile.Label{}
@@ -19,6 +22,8 @@ func (c *run) label(n node) atomicfile.Label {
 }
 
 // reportLabel reports a difference of the label, and keeps whether there is one.
+// A file system without labels answers with an empty one: the difference is reported, and setting
+// the label is then the error of the run.
 func (c *run) reportLabel(n node) error {
 	c.relabel = false
 	l := c.label(n)
@@ -35,6 +40,7 @@ func (c *run) reportLabel(n node) error {
 }
 
 // none makes nothing of an empty text.
+// A Change shows nil as "nothing" and an empty text as a pair of quotes.
 func none(s string) any {
 	if s == "" {
 		return nil
@@ -43,6 +49,7 @@ func none(s string) any {
 }
 
 // labelNew gives a new file its label, if it is to have one.
+// A plain file has it already, from before its rename; this is for folders and links.
 func (c *run) labelNew(n node) error {
 	l := c.label(n)
 	if l.Value == "" {

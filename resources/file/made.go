@@ -17,6 +17,8 @@ import (
 // Made is a whole file that a kind beside file makes, as the kind file would: compared,
 // replaced at once, with its owner and mode. Differences of its content are reported as
 // those of the parameter checksum.
+// It is a value without state of its own: each call stands alone, and the kind keeps between runs
+// whatever it must remember. The kind decides the content; Made decides how it reaches the disk.
 type Made struct {
 	Path         string
 	Owner, Group string
@@ -27,6 +29,7 @@ type Made struct {
 }
 
 // Validate checks what says where the file is, and whose.
+// It does no I/O. The errors name the parameters path and mode, as the kinds call them.
 func (m Made) Validate() []error {
 	return []error{files.PlainPath("path", m.Path), m.Mode.Validate()}
 }
@@ -34,6 +37,8 @@ func (m Made) Validate() []error {
 // Derive makes the file of inputs, unless an earlier run has found it right and nothing has changed
 // since. look looks at all inputs, and write writes the content; it may be called more than once. Only a look before the comparison is
 // remembered, so no change is taken for a right state: after a file was written it is compared once more.
+// It returns as CheckApply does. key is a text of all other parameters on which the content
+// depends; another key means that the content is made again.
 func (m Made) Derive(ctx context.Context, init *engine.Init, apply bool, seen *inputs.Seen, key string, look func() (inputs.Look, error), write func(io.Writer) error) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -55,10 +60,11 @@ func (m Made) Derive(ctx context.Context, init *engine.Init, apply bool, seen *i
 	return ok, err
 }
 
-// key is what the file depends on beside its content.
+// key has the parameters on which the file depends, its content apart.
 func (m Made) key() string { return fmt.Sprintf("%q %q %q %q", m.Path, m.Owner, m.Group, m.Mode) }
 
 // lookOut looks at the file.
+// The look follows links, since the file behind a link is the managed one.
 func (m Made) lookOut(init *engine.Init) (inputs.Look, error) {
 	st, err := atomicfile.Follow(m.Path)
 	if err != nil {
@@ -70,6 +76,7 @@ func (m Made) lookOut(init *engine.Init) (inputs.Look, error) {
 }
 
 // checkApply makes the file one with this content.
+// It owns the folders that it opens, and closes them before it returns.
 func (m Made) checkApply(ctx context.Context, init *engine.Init, apply bool, body *body) (bool, error) {
 	k, err := m.Open(ctx, init, apply)
 	if err != nil {
@@ -82,6 +89,8 @@ func (m Made) checkApply(ctx context.Context, init *engine.Init, apply bool, bod
 
 // piped is a content that a func writes, each time that it is opened. The func runs on a
 // goroutine, which has ended when the content is closed.
+// A panic of the func becomes an error of the reader, as in every method of a kind. A reader that
+// stops early closes the pipe, whereupon the next write of the func fails and ends it.
 func piped(write func(io.Writer) error) *body {
 	return &body{from: func() (io.ReadCloser, error) {
 		r, w := io.Pipe()
@@ -94,11 +103,13 @@ func piped(write func(io.Writer) error) *body {
 	}}
 }
 
+// pipe is the reading end, with the end of the goroutine that writes.
 type pipe struct {
 	*io.PipeReader
 	ended chan struct{}
 }
 
+// Close waits for the goroutine. So nothing writes, or reads an input, after a run has ended.
 func (p *pipe) Close() error {
 	err := p.PipeReader.Close()
 	<-p.ended
@@ -106,6 +117,8 @@ func (p *pipe) Close() error {
 }
 
 // Making is one CheckApply of a Made, for a kind that compares the content by itself. It is for one goroutine.
+// Between Open and Close it holds the folder of the path open, so that all its calls are about
+// one folder.
 type Making struct {
 	made Made
 	init *engine.Init
@@ -114,6 +127,8 @@ type Making struct {
 }
 
 // Open returns a Making. Its holder closes it.
+// The reports of the file pass through a copy of the handle. In them the state of the file is that
+// of the whole resource, and its content is the parameter checksum.
 func (m Made) Open(ctx context.Context, init *engine.Init, apply bool) (*Making, error) {
 	own := *init
 	own.Recv = func() map[string]*engine.Send { return nil }
@@ -146,12 +161,15 @@ func (m Made) Open(ctx context.Context, init *engine.Init, apply bool) (*Making,
 }
 
 // Close closes the folders that are open.
+// It may be called once, and no other method after it.
 func (k *Making) Close() { k.run.close() }
 
 // Changed reports whether something was to be changed.
+// It counts reported differences, in a noop run too.
 func (k *Making) Changed() bool { return k.run.changed }
 
 // Stat looks at the file as it is.
+// The error is that of a missing file where there is none; files.IsMissing knows it.
 func (k *Making) Stat() (atomicfile.Stat, error) { return k.node.dir.Lstat(k.node.name) }
 
 // File opens the file as it is. The caller closes it.
@@ -167,7 +185,8 @@ func (k *Making) Keep(st atomicfile.Stat) error {
 	return k.run.attrs(k.node, st, want{mode: k.made.Mode}, false)
 }
 
-// Report tells that the file gets another content, and what that alters beside it. old is the file as it is, nil if there is none.
+// Report tells that the file gets another content, and which other parameters that alters. old is the file as it is, nil if there is none.
+// It alters nothing. Take then writes without a second report.
 func (k *Making) Report(content engine.Change, old *atomicfile.Stat) error {
 	c := k.run
 	if old != nil {
@@ -190,12 +209,15 @@ func (k *Making) Report(content engine.Change, old *atomicfile.Stat) error {
 func (k *Making) Possible() error { return k.run.parent(k.node) }
 
 // Take gives the file the content of another one, which has size bytes. Report has told of it.
+// The other file stays as it is. An error leaves the old content in place.
 func (k *Making) Take(dir, name string, size int64) error {
 	k.run.quiet = true
 	return k.run.file(k.node, want{body: bodyFrom(atomicfile.At(dir), name, size), mode: k.made.Mode})
 }
 
 // Read looks at the file as it is; the checksum is empty where there is none.
+// It reads the whole file for the checksum, and asks the context as it goes. The content itself
+// is kept only up to keptMax bytes.
 func (m Made) Read(ctx context.Context, d *digest.Digest) (got Made, sum string, err error) {
 	got = Made{Path: m.Path}
 	f, st, err := atomicfile.Open(m.Path)
@@ -223,11 +245,13 @@ func (m Made) Read(ctx context.Context, d *digest.Digest) (got Made, sum string,
 
 // keeper keeps the bytes written to it, and nothing once they are more than keptMax: a file may
 // grow while it is read.
+// Its writer never fails, so that the digest is always of the whole file.
 type keeper struct {
 	text strings.Builder
 	over bool
 }
 
+// Write forgets everything at the first byte too many: half a content is worth nothing.
 func (k *keeper) Write(p []byte) (int, error) {
 	if k.over = k.over || k.text.Len()+len(p) > keptMax; k.over {
 		k.text.Reset()
@@ -240,6 +264,8 @@ func (k *keeper) Write(p []byte) (int, error) {
 // Reversed returns the resource that brings back the state before a resource made the file, as the
 // kind file would: was is the result of Read, nil if there was none. No change of it shows a
 // content.
+// It does so by the rules of the kind file, and carries kind and name of r. So the log and the
+// journal name the resource that the user has declared.
 func (m Made) Reversed(r engine.Res, was *Made) (engine.Res, error) {
 	made := &Res{Path: m.Path, State: Exists, Content: new(""), Owner: m.Owner, Group: m.Group, Mode: m.Mode}
 	var before engine.Res

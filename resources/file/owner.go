@@ -10,13 +10,14 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
-// What copy_mode can be beside a mode.
+// The words of copy_mode; else it is a mode.
 const (
 	copySource = "source"
 	copyNew    = "new"
 )
 
 // copyMode returns an error if copy_mode makes no sense.
+// It is a part of Validate and does no I/O.
 func (r *Res) copyMode() error {
 	switch {
 	case r.CopyMode == "":
@@ -33,6 +34,8 @@ func (r *Res) copyMode() error {
 }
 
 // copiedMode returns the mode of a copy.
+// An octal copy_mode gets x for folders wherever it has r, since a folder without x cannot be
+// entered. An empty result leaves the permissions to the umask.
 func (c *run) copiedMode(st atomicfile.Stat) schema.Mode {
 	switch c.res.CopyMode {
 	case "", copySource:

@@ -3,6 +3,8 @@ package file
 // Doc describes the kind.
 func (*Res) Doc() string { return docText }
 
+// docText is a page in Markdown. It and the doc tags of Res become the reference of the kind and the
+// answer of mgmt doc file. Tests run its examples.
 const docText = `A file, a folder or a symbolic link: whether it exists, its content, owner, group and mode.
 
 The path, which is the name if it is absent, is absolute. A path that ends in a slash is a folder.

@@ -14,6 +14,8 @@ import (
 )
 
 // bodyFrom is the content of a file in a folder.
+// It is opened anew for each reading, through the descriptor of the folder. size is in bytes, as an
+// earlier look has told it.
 func bodyFrom(dir atomicfile.Dir, name string, size int64) *body {
 	return &body{size: size, from: func() (io.ReadCloser, error) {
 		f, _, err := dir.OpenSource(name)
@@ -25,15 +27,18 @@ func bodyFrom(dir atomicfile.Dir, name string, size int64) *body {
 }
 
 // keptMax is the largest content that Read returns: it is kept for reverse.
+// The value is in bytes. The journal keeps such a content once for each resource with reverse.
 const keptMax = 8 << 20
 
 // Read returns the thing at the path as it is. Its content is left out where it has more than 8
 // MiB. Any other type of thing is an error. A link that leads nowhere counts as the thing there,
 // unless its target is to be made.
+// It alters nothing, and neither reads nor fills the findings of CheckApply, so both may run in
+// turn. The result is the caller's.
 func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	c := &run{res: r, ctx: ctx, path: r.filePath()}
 	if err := c.owners(); err != nil {
-		c.uid, c.gid = -1, -1 // who they are is said when it is checked
+		c.uid, c.gid = -1, -1 // a check of the file reports the error
 	}
 	defer c.close()
 	got := &Res{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
@@ -84,6 +89,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // readNode returns the node that the path stands for: behind links, unless the resource is about the link itself.
+// A link that leads nowhere is the thing itself, unless the run would make its target.
 func (c *run) readNode() (node, error) {
 	n, err := c.node()
 	if err != nil || c.res.Symlink || c.res.State == Absent {
@@ -101,6 +107,8 @@ func (c *run) readNode() (node, error) {
 
 // readMode returns the mode in the notation of the resource, if that is what the
 // file has.
+// So a comparison of the declared and the read resource shows no difference between 0644 and
+// u=rw,go=r.
 func (r *Res) readMode(st atomicfile.Stat) schema.Mode {
 	if p, err := files.Perm(r.Mode, st.Perm(), st.IsDir()); err == nil && p == int(st.Perm()) {
 		return r.Mode
@@ -108,6 +116,7 @@ func (r *Res) readMode(st atomicfile.Stat) schema.Mode {
 	return schema.Mode(files.Octal(st.Perm()))
 }
 
+// readContent returns the content; nil where the file has grown beyond keptMax meanwhile.
 func (c *run) readContent(n node) (*string, error) {
 	f, _, err := n.dir.OpenSource(n.name)
 	if err != nil {
@@ -125,6 +134,7 @@ func (c *run) readContent(n node) (*string, error) {
 const listedMax = 10_000
 
 // readEntries lists the entries below a folder that is copied or purged, without contents.
+// It stops quietly at listedMax entries: the list is for a reader, and decides nothing.
 func (c *run) readEntries(got *Res, d atomicfile.Dir, rel string) error {
 	names, err := d.Names()
 	if err != nil {
@@ -141,6 +151,8 @@ func (c *run) readEntries(got *Res, d atomicfile.Dir, rel string) error {
 	return nil
 }
 
+// readEntry lists one entry, and where that is a folder the entries below it. An entry that vanishes
+// meanwhile is a missing one for the caller, who passes over it.
 func (c *run) readEntry(got *Res, d atomicfile.Dir, name, rel string) error {
 	st, err := d.Lstat(name)
 	if err != nil {

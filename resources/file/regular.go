@@ -15,6 +15,8 @@ import (
 )
 
 // want is what one plain file shall be.
+// The caller looks at inputs before it opens body. So the pair never claims a content that is
+// newer than its Stat.
 type want struct {
 	body   *body // nil leaves the content alone
 	mode   schema.Mode
@@ -23,6 +25,8 @@ type want struct {
 
 // file makes one plain file right. Where something else takes its place meanwhile, that is looked
 // at too, once; earlier reports stand.
+// One second look is enough in practice. A thing that changes twice during one run is an error,
+// and the engine's retry takes it up.
 func (c *run) file(n node, w want) error {
 	err := c.lookedAt(n, w)
 	if !c.apply || !errors.Is(err, atomicfile.ErrChanged) {
@@ -35,6 +39,8 @@ func (c *run) file(n node, w want) error {
 }
 
 // lookedAt makes a plain file right as it is when it is looked at.
+// Something other than a file goes away before the new file is written, since a rename cannot
+// replace a folder.
 func (c *run) lookedAt(n node, w want) error {
 	st, err := n.lstat()
 	switch {
@@ -57,7 +63,10 @@ func (c *run) lookedAt(n node, w want) error {
 	return c.writeNew(n, w)
 }
 
+// newFile makes a missing file. A resource that declares only owner, group or mode makes none:
+// an empty file would hide the mistake.
 func (c *run) newFile(n node, w want) error {
+	// Entries of a copied folder are always made.
 	if n.rel == "" && !c.res.makes() {
 		return fmt.Errorf("%s does not exist; state: exists or a content would make it", n)
 	}
@@ -71,7 +80,8 @@ func (c *run) newFile(n node, w want) error {
 	return c.writeNew(n, w)
 }
 
-// reportNew reports what a file that is made gets.
+// reportNew reports the content and the attributes of a new file.
+// An empty content is not reported: the creation says it already.
 func (c *run) reportNew(n node, w want) error {
 	mode, err := c.newMode(w)
 	if err != nil {
@@ -91,6 +101,8 @@ func (c *run) reportNew(n node, w want) error {
 	return nil
 }
 
+// reportNewAttrs reports owner, group, mode and label that something new gets. mode is -1 where
+// the system's default applies.
 func (c *run) reportNewAttrs(n node, mode int) {
 	if c.res.Owner != "" {
 		c.change(n, "owner", nil, c.res.Owner, engine.Updated)
@@ -107,6 +119,7 @@ func (c *run) reportNewAttrs(n node, mode int) {
 }
 
 // newMode returns the permissions of a new file, -1 for the system's default.
+// A file with a secret is private from its first byte, unless a mode says otherwise.
 func (c *run) newMode(w want) (int, error) {
 	if w.mode == "" && c.secret && w.body != nil {
 		return files.PrivateMode, nil
@@ -114,6 +127,7 @@ func (c *run) newMode(w want) (int, error) {
 	return files.Perm(w.mode, files.FreshFile, false)
 }
 
+// writeNew writes a file where there is none, and keeps the finding if the Stat is sure.
 func (c *run) writeNew(n node, w want) error {
 	mode, err := c.newMode(w)
 	if err != nil {
@@ -126,8 +140,11 @@ func (c *run) writeNew(n node, w want) error {
 	return err
 }
 
+// write is the only place that writes a file. The new file lies next to its place until it
+// is whole, has its attributes and has passed the validator. A rename then puts it there.
 func (c *run) write(n node, w want, f *atomicfile.New) (atomicfile.Result, error) {
 	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
+	// A folder without leftovers of earlier runs need not be searched for them.
 	f.NoneLeft = f.Old == nil && c.res.shared().NoneLeft(n.dir, n.name)
 	if w.body != nil {
 		f.Size = w.body.size
@@ -153,11 +170,14 @@ func (c *run) write(n node, w want, f *atomicfile.New) (atomicfile.Result, error
 }
 
 // withheld says what a validator must not show of a content.
+// A validator prints lines of the file that it rejects. The lines reach the log only as far as
+// the content itself may.
 func (c *run) withheld(w want) command.Withheld {
 	private := c.confined || c.quiet
 	return command.Withheld{All: c.secret || private && !w.body.exact, Text: ifTrue(private, w.body.text)}
 }
 
+// ifTrue is the text if yes, and else empty.
 func ifTrue(yes bool, text string) string {
 	if !yes {
 		return ""
@@ -166,6 +186,8 @@ func ifTrue(yes bool, text string) string {
 }
 
 // oldFile makes an existing plain file right.
+// It reads the file only if Stat and earlier findings cannot decide. The descriptor of the
+// comparison is the one from which attributes are kept, so both are of one file.
 func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 	if w.body == nil || c.res.Keep && n.rel == "" || c.knownSame(n, st, w) {
 		return c.attrs(n, st, w, false)
@@ -175,6 +197,7 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 		return c.unreadable(n, err)
 	}
 	defer f.Close()
+	// The comparison runs before any report, so that an unchanged file costs no text of a report.
 	same, err := w.body.equal(c.ctx, f, now)
 	if err != nil {
 		return err
@@ -198,6 +221,8 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 	return err
 }
 
+// unreadable explains an error of opening. The look before has found a plain file, so a missing
+// one, a link or a device now means that another process has exchanged it.
 func (c *run) unreadable(n node, err error) error {
 	if files.IsMissing(err) || errors.Is(err, unix.ELOOP) || errors.Is(err, atomicfile.ErrNotRegular) {
 		return fmt.Errorf("%s changed while it was looked at: %w", n, err)
@@ -207,6 +232,8 @@ func (c *run) unreadable(n node, err error) error {
 
 // reportContent reports the difference of the content of f, as much of it as
 // there was when it was looked at; a size of 0 may be untold (/proc).
+// The old text is hidden if the old or the new permissions shut others out: a report lives longer
+// than either.
 func (c *run) reportContent(n node, f *atomicfile.File, st atomicfile.Stat, w want) error {
 	if c.quiet {
 		c.changed = true
@@ -237,6 +264,8 @@ func (c *run) reportContent(n node, f *atomicfile.File, st atomicfile.Stat, w wa
 }
 
 // attrs makes owner, group and mode of something right whose content is.
+// It leaves equal ones alone. sure says that the content was compared with exactly this
+// Stat, so a later run may trust it.
 func (c *run) attrs(n node, st atomicfile.Stat, w want, sure bool) error {
 	mode, err := c.reportAttrs(n, st, w.mode, false)
 	if err != nil {
@@ -264,6 +293,8 @@ func (c *run) attrs(n node, st atomicfile.Stat, w want, sure bool) error {
 }
 
 // altered returns the owner, the group and the mode as they have to change; -1 for no change.
+// The three are separate because a change of the owner costs setuid bits, and must not happen
+// without need.
 func (c *run) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
 	uid, gid, perm = c.uid, c.gid, mode
 	if uid == int(st.UID) {
@@ -280,6 +311,7 @@ func (c *run) altered(st atomicfile.Stat, mode int) (uid, gid, perm int) {
 
 // reportAttrs reports differences of owner, group, mode and label, and returns the
 // wanted permissions, -1 for none. replaced says that another file takes the place.
+// It alters nothing. relabel keeps the answer about the label for the caller that does.
 func (c *run) reportAttrs(n node, st atomicfile.Stat, m schema.Mode, replaced bool) (int, error) {
 	want, err := c.wantPerm(n, st, m, replaced)
 	if err != nil {
@@ -300,6 +332,7 @@ func (c *run) reportAttrs(n node, st atomicfile.Stat, m schema.Mode, replaced bo
 
 // wantPerm returns the permissions that a mode makes of the kept ones; -1 where they stay as they
 // are.
+// A file that takes a secret loses the bits of group and others even without a declared mode.
 func (c *run) wantPerm(n node, st atomicfile.Stat, m schema.Mode, replaced bool) (int, error) {
 	kept, err := n.dir.Kept(n.name, st, c.uid, c.gid, replaced)
 	if err != nil {
@@ -310,6 +343,7 @@ func (c *run) wantPerm(n node, st atomicfile.Stat, m schema.Mode, replaced bool)
 	case err != nil || want >= 0:
 	case c.secret && st.IsRegular() && kept&^files.PrivateMode != 0:
 		want = files.PrivateMode
+	// A change of the owner takes setuid bits away; that is a difference of the mode, too.
 	case kept != st.Perm():
 		want = int(kept)
 	}
@@ -317,6 +351,7 @@ func (c *run) wantPerm(n node, st atomicfile.Stat, m schema.Mode, replaced bool)
 }
 
 // found keeps that a file has its content.
+// For the path itself the finding is kept in seen, for an entry of a copied folder in same.
 func (c *run) found(n node, st atomicfile.Stat, w want) {
 	if n.rel == "" {
 		c.remember(n, st, w.inputs)
@@ -329,6 +364,7 @@ func (c *run) found(n node, st atomicfile.Stat, w want) {
 
 // knownSame reports whether an earlier run has found an entry equal to its
 // source, and neither has changed.
+// So a tree that has not changed costs two looks for each entry, and no reading.
 func (c *run) knownSame(n node, st atomicfile.Stat, w want) bool {
 	if n.rel == "" || len(w.inputs) != 1 {
 		return false

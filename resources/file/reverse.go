@@ -17,6 +17,8 @@ import (
 // Reversed returns the resource that undoes it. The old state comes back as far as this resource
 // managed it: a file with only its mode managed gets its old mode and keeps its present content. A
 // new thing is taken back: see takeBack.
+// It does no I/O. The error says which state cannot come back, and the engine then refuses reverse
+// before the first change.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Res{Path: r.Path, Dirname: r.Dirname, Basename: r.Basename}
 	undo.SetKind(r.Kind())
@@ -33,6 +35,7 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	case r.deep() || r.IsFolder() && r.State == Absent && (r.Recurse || r.Force):
 		return nil, errors.New("what was below a folder is not kept, so it can't be brought back")
 	}
+	// A thing of another type has to come back as a whole, with parameters that were not managed.
 	replaced := r.State == Absent || r.Symlink != was.Symlink
 	if err := r.canGoBack(was, replaced); err != nil {
 		return nil, err
@@ -42,6 +45,8 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // unmade makes undo a resource that takes back everything that this resource has made.
+// It copies from the resource only how far its work went; the resource itself may be gone from the
+// graph when undo runs.
 func (r *Res) unmade(undo *Res) engine.Res {
 	undo.State = Absent
 	undo.undo = &undoing{link: r.Symlink, itself: r.Symlink || r.Force, body: r.hasBody(), all: r.IsFolder() && r.Purge}
@@ -51,7 +56,9 @@ func (r *Res) unmade(undo *Res) engine.Res {
 	return undo
 }
 
-// canGoBack refuses where what was there can't have been kept.
+// canGoBack refuses a return to a thing that can't have been kept.
+// The three cases are a folder with contents, a thing in whose place a folder came, and a content
+// of more than keptMax bytes.
 func (r *Res) canGoBack(was *Res, replaced bool) error {
 	switch {
 	case was.IsFolder() != r.IsFolder() && was.IsFolder():
@@ -66,6 +73,7 @@ func (r *Res) canGoBack(was *Res, replaced bool) error {
 
 // goBack fills undo with the old state; replaced says that the thing itself was another one, so
 // that all of it has to come back.
+// Else parameters that the resource never managed stay unset, so undo leaves them alone.
 func (r *Res) goBack(undo, was *Res, replaced bool) {
 	if replaced || r.makes() {
 		undo.State = Exists
@@ -92,6 +100,8 @@ func (r *Res) goBack(undo, was *Res, replaced bool) {
 }
 
 // undoing says what a resource has made that undoes itself now.
+// It is set once, when undo is made, and only read afterwards. Only waits changes: the goroutine of
+// a run writes it, and the engine reads it from another one.
 type undoing struct {
 	link   bool   // a symbolic link
 	itself bool   // at the path itself, and not where a link there leads to
@@ -108,6 +118,8 @@ func (r *Res) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 
 // unmake takes back everything that the resource has made. When nothing is left of that the path is
 // managed no more, so that a folder above it that is to go does not wait for it.
+// It returns nil where everything was taken back or had to be left. An error means that the engine
+// tries again.
 func (c *run) unmake(n node) error {
 	err := c.takeBack(n)
 	if err == nil && c.apply && c.res.Undone() {
@@ -119,6 +131,8 @@ func (c *run) unmake(n node) error {
 // takeBack removes the things that the resource has made, and nothing else. Other things in its
 // place, or in its folder, are left, and the log says so. That does not fail, for there is nothing
 // more to undo.
+// A thing of another type is not its own any more. Nor is a file that it made without a content,
+// and into which others have written.
 func (c *run) takeBack(n node) error {
 	if !c.res.undo.itself {
 		var err error
@@ -142,6 +156,7 @@ func (c *run) takeBack(n node) error {
 	return c.takeBackFolder(n)
 }
 
+// leave says in the log why a thing stays. A noop run says nothing: it would not have removed it.
 func (c *run) leave(n node, why string) error {
 	if c.apply {
 		c.res.init.Logf("%s was made for this resource and is left, because %s", n, why)
@@ -149,6 +164,8 @@ func (c *run) leave(n node, why string) error {
 	return nil
 }
 
+// drop reports the removal of a thing and, unless the run only looks, removes it. With all it goes
+// with everything below.
 func (c *run) drop(n node, st atomicfile.Stat, all bool) error {
 	c.change(n, "state", Exists, Absent, engine.Deleted)
 	if !c.apply {
@@ -159,6 +176,8 @@ func (c *run) drop(n node, st atomicfile.Stat, all bool) error {
 }
 
 // takeBackFolder looks at everything and reports it before it removes anything.
+// While another resource of the graph has a path below, the folder waits. The log says so once,
+// not in each run.
 func (c *run) takeBackFolder(n node) error {
 	waited := c.res.undo.waits.Swap(false)
 	c.managed = c.res.shared().ManagedBelow(c.path)
@@ -175,6 +194,8 @@ func (c *run) takeBackFolder(n node) error {
 	return c.takeBackTree(n)
 }
 
+// takeBackTree takes back a folder, or reports that it would. A purged folder goes as a whole; of
+// another one only the copies go, and then the folder if it is empty.
 func (c *run) takeBackTree(n node) error {
 	st, err := n.lstat()
 	if err != nil {
@@ -204,13 +225,15 @@ func (c *run) takeBackTree(n node) error {
 }
 
 // copiedFrom opens the folder whose copies are to be taken back; nil for none.
+// The caller closes it. A source that is gone means that no entry can be told from those of others:
+// all stay.
 func (c *run) copiedFrom() (*atomicfile.Dir, error) {
 	if c.res.undo.source == "" {
 		return nil, nil
 	}
 	f, err := c.paths().Folder(path.Clean(c.res.undo.source))
 	if files.IsMissing(err) {
-		return nil, nil // nobody knows what was copied
+		return nil, nil // which entries are copies is not known any more
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source: %w", err)
@@ -219,6 +242,7 @@ func (c *run) copiedFrom() (*atomicfile.Dir, error) {
 }
 
 // takeBackBelow removes the copies of src from a folder, and reports whether nothing is left in it.
+// It stops at the first error, since a half-known folder must not be removed.
 func (c *run) takeBackBelow(n node, src *atomicfile.Dir) (bare bool, err error) {
 	if err := tooDeep(n); err != nil {
 		return false, err
@@ -246,6 +270,8 @@ func (c *run) takeBackBelow(n node, src *atomicfile.Dir) (bare bool, err error) 
 	return bare, nil
 }
 
+// takeBackEntry takes back one entry if source still has one of that name and type. An entry that
+// the graph manages stays, for its own resource decides about it.
 func (c *run) takeBackEntry(n node, src *atomicfile.Dir) (gone bool, err error) {
 	if _, managed := c.managed[n.rel]; src == nil || managed {
 		return false, nil
@@ -272,6 +298,7 @@ func (c *run) takeBackEntry(n node, src *atomicfile.Dir) (gone bool, err error) 
 	return true, c.drop(n, st, false)
 }
 
+// ignoreMissing makes no error of a missing thing.
 func ignoreMissing(err error) error {
 	if files.IsMissing(err) {
 		return nil

@@ -10,6 +10,7 @@ import (
 )
 
 // subs is what a Watch listens to.
+// One goroutine owns it, from subscribe to close.
 type subs struct {
 	main      engine.Subscription
 	parts     engine.Subscription // of fragments; nil for none
@@ -18,6 +19,8 @@ type subs struct {
 }
 
 // Watch waits for changes of the path and of the sources of its content.
+// It blocks until ctx ends and then returns nil. Events carry no data, and several changes may
+// become one event.
 func (r *Res) Watch(ctx context.Context) error {
 	s := &subs{}
 	defer s.close()
@@ -45,6 +48,7 @@ func (r *Res) watchOptions(at string) engine.WatchOptions {
 func (r *Res) waitsForUnmanaged() bool { return r.Purge || r.undo != nil && r.IsFolder() }
 
 // subscribe stands apart from Watch because Watch lasts: its stack should stay small.
+// On an error, close ends the begun ones.
 func (r *Res) subscribe(ctx context.Context, s *subs) (err error) {
 	paths, parts := r.watched()
 	if s.main, err = r.init.Host.Watch(ctx, paths, r.watchOptions(paths[0])); err != nil {
@@ -77,6 +81,7 @@ func (s *subs) next(ctx context.Context) bool {
 	return true
 }
 
+// close ends all subscriptions. It may be called with some of them missing.
 func (s *subs) close() {
 	if s.stop != nil {
 		s.stop()
@@ -90,6 +95,7 @@ func (s *subs) close() {
 
 // asLeft reports whether the file is exactly as the last run has left it: then the wake-up tells of that run's own write,
 // and a check would find nothing. A run that goes on has left nothing yet.
+// It costs one system call and is asked on a goroutine of the host.
 func (r *Res) asLeft(at string) bool {
 	left := r.left.Load()
 	if left == nil {
@@ -100,6 +106,7 @@ func (r *Res) asLeft(at string) bool {
 }
 
 // copied returns the paths that the content comes from.
+// Some of them may end in a slash, which means all below.
 func (r *Res) copied() []string {
 	if r.Source == "" || r.Symlink {
 		return r.Fragments
@@ -108,6 +115,7 @@ func (r *Res) copied() []string {
 }
 
 // watched returns the paths to watch, and those of fragments.
+// Sources are watched like the path; of fragments also the contents of a folder count.
 func (r *Res) watched() (paths, parts []string) {
 	paths = []string{path.Clean(r.filePath())}
 	if r.Source != "" && !r.Symlink {
