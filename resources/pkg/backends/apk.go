@@ -45,12 +45,17 @@ var Apk = sync.OnceValue(func() *virtual.Backend {
 // apkFiles are the database of apk, where it is and where it is going to be.
 var apkFiles = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
 
+// apk has no state of its own: each answer comes from the machine, so any number of goroutines may
+// ask at once.
 type apk struct{ tools }
 
+// newApk asks nothing of the machine. That apk is there was checked by Needs.
 func newApk(_ context.Context, env virtual.Env) (*apk, error) {
 	return &apk{newTools(env, judgeApk)}, nil
 }
 
+// judgeApk turns a failed run into an error with the reason, by the words that apk prints. It
+// returns nil where the words are unknown; the caller then shows them as they are.
 func judgeApk(r *engine.Result) error {
 	if has(r, "Unable to lock database") {
 		return &LockedError{Tool: "apk"}
@@ -68,11 +73,13 @@ func judgeApk(r *engine.Result) error {
 }
 
 // Watch waits for changes of the database of apk.
+// Apk replaces the file at its end, so one transaction is one event.
 func (a *apk) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
 	return a.host.Watch(ctx, apkFiles, engine.WatchOptions{})
 }
 
 // splitApk parts the name and the version of name-1.0-r0.
+// Both the version and the release begin with a hyphen, and a name may have hyphens itself.
 func splitApk(s string) (name, version string, ok bool) {
 	at := strings.LastIndexByte(s, '-')
 	if at > 0 {
@@ -99,10 +106,12 @@ func (a *apk) table(ctx context.Context, ok []int, argv ...string) (map[string]s
 	return out, err
 }
 
+// installed returns all installed packages and their versions. It reads no lists of repositories.
 func (a *apk) installed(ctx context.Context) (map[string]string, error) {
 	return a.table(ctx, nil, "apk", "info", "-v")
 }
 
+// listInstalled asks for all packages and chooses the named ones; missing ones are left out.
 func (a *apk) listInstalled(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -111,10 +120,12 @@ func (a *apk) listInstalled(ctx context.Context, args NamesArgs) (map[string]str
 	return only(all, args.Names), err
 }
 
+// provided returns the installed packages that answer to a name, virtual ones included.
 func (a *apk) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	return each(args.Names, CheckName, func(name string) ([]string, error) { return a.asked(ctx, "apk", "info", "-e", name) })
 }
 
+// latestVersion reads the lists that are on the machine and fetches none.
 func (a *apk) latestVersion(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -145,16 +156,19 @@ func (a *apk) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 	return out, err
 }
 
-// run makes a transaction. What it fetches comes while it writes.
+// run makes a transaction. It fetches packages while it writes.
 func (a *apk) run(ctx context.Context, args ...string) error {
 	return a.transact(ctx, nil, append([]string{"apk", "--no-progress"}, args...)...)
 }
 
+// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
+// the caller.
 func (a *apk) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := a.change(ctx, nil, "apk", "--no-progress", "update")
 	return Refreshed{Fetched: err == nil}, err
 }
 
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
 func (a *apk) refresh(ctx context.Context, want bool) error {
 	if !want {
 		return nil
@@ -163,6 +177,8 @@ func (a *apk) refresh(ctx context.Context, want bool) error {
 	return err
 }
 
+// install checks all names and versions before it runs anything. Its result has the packages that
+// have changed, dependencies included.
 func (a *apk) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -177,14 +193,17 @@ func (a *apk) install(ctx context.Context, args InstallArgs) (map[string]Change,
 	return during(ctx, a, func() error { return a.run(ctx, append(argv, with("=", args.Pkgs)...)...) })
 }
 
+// remove leaves altered configuration files.
 func (a *apk) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return a.away(ctx, args.Names)
 }
 
+// purge removes configuration files, altered ones too.
 func (a *apk) purge(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return a.away(ctx, args.Names, "--purge")
 }
 
+// away removes those of the names that are installed; missing ones are right already.
 func (a *apk) away(ctx context.Context, wanted []string, flags ...string) (map[string]Change, error) {
 	names, err := a.there(ctx, a, wanted)
 	if err != nil || len(names) == 0 {
@@ -193,6 +212,8 @@ func (a *apk) away(ctx context.Context, wanted []string, flags ...string) (map[s
 	return during(ctx, a, func() error { return a.run(ctx, append(append([]string{"del"}, flags...), names...)...) })
 }
 
+// upgrade brings named packages, or all, to their newest version. A missing one is an error, since
+// apk would install it.
 func (a *apk) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, a.listInstalled, args.Names); err != nil {
 		return nil, err
@@ -270,6 +291,7 @@ func (a *apk) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 // apkListed is a line such as: busybox-1.36.1-r2 x86_64 {busybox} (GPL-2.0-only) [installed]
 var apkListed = lazyregexp.New(`^(\S+) (\S+) \{([^}]*)\}`)
 
+// infoInstalled reads one line for each package. Lines that do not look so are passed over.
 func (a *apk) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err

@@ -57,11 +57,12 @@ func (a *apk) listRepos(_ context.Context, _ virtual.Nothing) (map[string]Repo, 
 	return all, nil
 }
 
+// getRepo fails with virtual.ErrNotFound for a repository that no file names.
 func (a *apk) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 	return oneRepo(ctx, a.listRepos, args.Repo)
 }
 
-// checkApkRepo refuses what is no repository of apk.
+// checkApkRepo refuses any text but the name of a repository of apk.
 func checkApkRepo(name string) error {
 	if address, off, ok := apkRepo(name); !ok || off || address != name {
 		return fmt.Errorf("%q is no repository of apk: write its address, or the path of a folder", withoutPassword(name))
@@ -73,6 +74,7 @@ func checkApkRepo(name string) error {
 }
 
 // modRepo makes a line, or comments it out, or in.
+// Other lines, their order and comments stay. A line that is right already is not written.
 func (a *apk) modRepo(_ context.Context, args apkModRepo) (virtual.Nothing, error) {
 	if err := checkApkRepo(args.Repo); err != nil {
 		return virtual.Nothing{}, err
@@ -106,6 +108,7 @@ func (a *apk) modRepo(_ context.Context, args apkModRepo) (virtual.Nothing, erro
 	})
 }
 
+// delRepo removes the lines of a repository in all files. That there is none is right.
 func (a *apk) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error) {
 	if err := checkApkRepo(args.Repo); err != nil {
 		return virtual.Nothing{}, err
@@ -114,6 +117,8 @@ func (a *apk) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error)
 }
 
 // editRepos has alter make the lines anew that name a repository. All else stays.
+// A part that is empty afterwards goes; the main file stays even then. Errors of several files come
+// together.
 func (a *apk) editRepos(repo string, alter func(line string, off bool) string) error {
 	files, err := a.repoFiles()
 	if err != nil {

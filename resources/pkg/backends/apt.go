@@ -53,12 +53,15 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 // dpkgStatus is the database of installed packages. It is written anew with each change.
 const dpkgStatus = "/var/lib/dpkg/status"
 
+// It has no other state than these facts, so any number of goroutines may ask at once.
 type apt struct {
 	tools
 	arch string // of the machine
 	os   string // the name of the distribution
 }
 
+// The variables of the environment keep packages from asking: their scripts take the defaults, and
+// keep altered configuration files.
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
@@ -68,6 +71,8 @@ func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 }
 
 // judgeApt tells the failures of apt apart.
+// It goes by the words that apt prints in the locale C, which baseEnv sets. It returns nil where the
+// words are unknown.
 func judgeApt(r *engine.Result) error {
 	if has(r, "Could not get lock", "Unable to lock", "Unable to acquire the dpkg frontend lock", "is locked by another process") {
 		e := &LockedError{Tool: "apt"}
@@ -97,6 +102,7 @@ func judgeApt(r *engine.Result) error {
 
 // checkApt refuses a name that apt-get would read as something else: with a dash at the
 // end it removes the package.
+// All faults come together, before any tool runs.
 func checkApt(names []string) error {
 	errs := []error{checkNames(names)}
 	for _, n := range names {
@@ -108,17 +114,21 @@ func checkApt(names []string) error {
 }
 
 // Watch waits for changes of the database of dpkg.
+// Dpkg replaces the file, so one transaction is one event or a few.
 func (a *apt) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
 	return a.host.Watch(ctx, []string{dpkgStatus}, engine.WatchOptions{})
 }
 
 // dpkg is one package in the database.
+// The first letter of state is the wish of the administrator, the second one the state.
 type dpkg struct{ state, name, arch, version, source, provides, summary string }
 
 // words of dpkg-query, in the order of the fields of dpkg
 const dpkgFormat = `${db:Status-Abbrev}\t${Package}\t${Architecture}\t${Version}\t${source:Package}\t${Provides}\t${binary:Summary}\n`
 
-// database reads the database, or what it has of the names.
+// database reads the database, or its entries of the names.
+// Exit status 1 means that a name is unknown: its entry is left out. It takes no lock, so it works
+// while another dpkg writes.
 func (a *apt) database(ctx context.Context, names []string) ([]dpkg, error) {
 	lines, err := a.lines(ctx, []int{1}, append([]string{"dpkg-query", "-W", "-f=" + dpkgFormat, "--"}, names...)...)
 	if err != nil {
@@ -140,6 +150,7 @@ func (d dpkg) installed() bool { return strings.ContainsRune("itW", rune(d.state
 
 // table returns versions by name: of packages of the machine by the name alone, of all
 // by name:arch.
+// which chooses the packages.
 func (a *apt) table(all []dpkg, which func(dpkg) bool) map[string]string {
 	out := map[string]string{}
 	for _, d := range all {
@@ -163,19 +174,23 @@ func short(table map[string]string) map[string]string {
 	return table
 }
 
+// installed returns all installed packages and their versions.
 func (a *apt) installed(ctx context.Context) (map[string]string, error) {
 	all, err := a.database(ctx, nil)
 	return short(a.table(all, dpkg.installed)), err
 }
 
+// listInstalled returns the named packages that are installed, or all.
 func (a *apt) listInstalled(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	return a.list(ctx, args.Names, dpkg.installed)
 }
 
+// listRemoved returns removed packages whose configuration files are left.
 func (a *apt) listRemoved(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	return a.list(ctx, args.Names, func(d dpkg) bool { return d.state[1] == 'c' })
 }
 
+// list returns the versions of the packages that which chooses, by the names of the question.
 func (a *apt) list(ctx context.Context, names []string, which func(dpkg) bool) (map[string]string, error) {
 	if err := checkApt(names); err != nil {
 		return nil, err
@@ -190,6 +205,8 @@ func (a *apt) list(ctx context.Context, names []string, which func(dpkg) bool) (
 	return only(a.table(all, which), names), nil
 }
 
+// provided returns the installed packages that answer to a name, virtual ones included. It reads the
+// whole database, since dpkg cannot be asked for a virtual name.
 func (a *apt) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -213,6 +230,7 @@ func (a *apt) provided(ctx context.Context, args NamesArgs) (map[string][]string
 	return only(out, args.Names), nil
 }
 
+// infoInstalled prefers the package of the machine's architecture where several have the name.
 func (a *apt) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -228,6 +246,7 @@ func (a *apt) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Inf
 }
 
 // latestVersion asks for the candidates; of all packages, where none is named.
+// It reads the lists that are on the machine and fetches none.
 func (a *apt) latestVersion(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -269,6 +288,7 @@ func candidates(lines []string) map[string]string {
 	return out
 }
 
+// available returns the versions in the lists of all repositories.
 func (a *apt) available(ctx context.Context) (map[string]string, error) {
 	lines, err := a.lines(ctx, nil, "apt-cache", "dumpavail")
 	out, name := map[string]string{}, ""
@@ -284,6 +304,8 @@ func (a *apt) available(ctx context.Context) (map[string]string, error) {
 }
 
 // listUpgrades asks what an upgrade would do.
+// It simulates the upgrade, without a lock. So held packages are not in the result, and neither are
+// packages with a missing dependency.
 func (a *apt) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
 	if err := a.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
@@ -301,6 +323,7 @@ func (a *apt) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 }
 
 // versionCmp asks dpkg.
+// Exit status 0 means yes and 1 means no; any other one is a failure.
 func (a *apt) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err
@@ -323,6 +346,7 @@ func (a *apt) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 }
 
 // owner reads lines such as "git, git-man: /usr/share/doc".
+// Of several packages of one path the first counts. Diversions are not packages.
 func (a *apt) owner(ctx context.Context, args PathsArgs) (map[string]string, error) {
 	if err := checkPaths(args.Paths); err != nil || len(args.Paths) == 0 {
 		return map[string]string{}, err
@@ -340,6 +364,7 @@ func (a *apt) owner(ctx context.Context, args PathsArgs) (map[string]string, err
 }
 
 // fileList asks for the files of each package.
+// The root folder is left out.
 func (a *apt) fileList(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -359,6 +384,7 @@ func (a *apt) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 	return out, nil
 }
 
+// mark is hold and unhold, by the verb of apt-mark. Names that apt does not know are an error.
 func (a *apt) mark(ctx context.Context, verb string, names []string) (virtual.Nothing, error) {
 	if err := checkApt(names); err != nil {
 		return virtual.Nothing{}, err
@@ -369,14 +395,17 @@ func (a *apt) mark(ctx context.Context, verb string, names []string) (virtual.No
 	return virtual.Nothing{}, a.transact(ctx, nil, append([]string{"apt-mark", verb, "--"}, names...)...)
 }
 
+// hold keeps packages at their version, also ones that are not installed yet.
 func (a *apt) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	return a.mark(ctx, "hold", args.Names)
 }
 
+// unhold ends that; for a package that is not held it does nothing.
 func (a *apt) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	return a.mark(ctx, "unhold", args.Names)
 }
 
+// listHolds returns the names in the order of apt-mark, which is sorted.
 func (a *apt) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	lines, err := a.lines(ctx, nil, "apt-mark", "showhold")
 	return append([]string{}, lines...), err

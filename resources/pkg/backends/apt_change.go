@@ -18,6 +18,7 @@ var get = []string{
 
 // bring fetches the files of a transaction, which may be cut, and makes the transaction, which may
 // not.
+// So an end of the context during a long download leaves a sound database.
 func (a *apt) bring(ctx context.Context, args ...string) error {
 	fetch := slices.Concat(get, []string{"--download-only"}, args)
 	err := a.change(ctx, nil, fetch...)
@@ -41,15 +42,19 @@ func refused(err error) bool {
 }
 
 // get is an apt-get that writes the database.
+// An end of ctx does not cut it: see tools.transact.
 func (a *apt) get(ctx context.Context, args ...string) error {
 	return a.transact(ctx, nil, slices.Concat(get, args)...)
 }
 
+// refreshDB fetches the lists of all repositories; a repository out of reach is an error. It blocks
+// for the network, under the timeout of the caller.
 func (a *apt) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := a.change(ctx, nil, slices.Concat(get, []string{"-o", "APT::Update::Error-Mode=any", "update"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
 func (a *apt) refresh(ctx context.Context, want bool) error {
 	if !want {
 		return nil
@@ -58,6 +63,8 @@ func (a *apt) refresh(ctx context.Context, want bool) error {
 	return err
 }
 
+// install checks names and versions, and that apt knows the names, before it alters anything. Its
+// result has the packages that have changed, dependencies included.
 func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	names := sortedKeys(args.Pkgs)
 	if err := errors.Join(checkApt(names), checkVersions(args.Pkgs)); err != nil {
@@ -98,14 +105,17 @@ func (a *apt) known(ctx context.Context, names []string) error {
 	return nil
 }
 
+// remove leaves configuration files.
 func (a *apt) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return a.away(ctx, "remove", args)
 }
 
+// purge removes configuration files, too, and those of packages that are removed already.
 func (a *apt) purge(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return a.away(ctx, "purge", args)
 }
 
+// away is remove and purge, by the verb of apt-get. Names that are not installed are right already.
 func (a *apt) away(ctx context.Context, verb string, args RemoveArgs) (map[string]Change, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -122,10 +132,13 @@ func (a *apt) away(ctx context.Context, verb string, args RemoveArgs) (map[strin
 	return during(ctx, a, func() error { return a.get(ctx, append([]string{verb, "--"}, names...)...) })
 }
 
+// autoremove removes packages that came as dependencies and are needed no more.
 func (a *apt) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.get(ctx, "autoremove") })
 }
 
+// upgrade brings named packages, or all, to their newest version. For all it may add and remove
+// packages, as dist-upgrade does.
 func (a *apt) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, a.listInstalled, args.Names); err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ func (a *apt) sourceFiles() ([]string, error) {
 }
 
 // eachEntry calls do for each entry of all files.
+// It stops at the first file that cannot be read. The entries are for reading only.
 func (a *apt) eachEntry(do func(path string, at int, e aptEntry)) error {
 	files, err := a.sourceFiles()
 	if err != nil {
@@ -108,6 +109,7 @@ func (a *apt) missing(ask aptSet) (aptSet, error) {
 	return ask, err
 }
 
+// delRepo removes the components of a repository from all entries. That there is none is right.
 func (a *apt) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error) {
 	ask, err := parseAptRepo(args.Repo)
 	if err != nil {
@@ -180,6 +182,7 @@ func apart(p aptPiece, hit aptSet, rest []aptSet, alter func(e aptEntry, hit apt
 	return strings.Join(texts, between)
 }
 
+// withoutComments leaves out the comments of a stanza, so that a copy of it repeats none.
 func withoutComments(text string) string {
 	lines := slices.Collect(strings.Lines(text))
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "#") }), "")

@@ -9,12 +9,13 @@ import (
 // nonfree are the components of Debian and of Ubuntu in which is what has no free licence.
 var nonfree = []string{"non-free", "non-free-firmware", "restricted", "multiverse"}
 
-// community are those that Ubuntu has and does not look after.
+// community are the components that Ubuntu has and does not look after.
 var community = []string{"universe", "multiverse"}
 
 // origins tells where packages come from: the component tells whether they are free, and origin and
 // component whether this machine's distribution looks after them. A version that several
 // repositories have counts as that of the best of them.
+// It reads two answers of apt-cache, whatever the number of packages, and fetches nothing.
 func (a *apt) origins(ctx context.Context, args OriginsArgs) (map[string]Origin, error) {
 	names := sortedKeys(args.Pkgs)
 	if err := checkApt(names); err != nil || len(names) == 0 {

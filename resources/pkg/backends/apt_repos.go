@@ -41,6 +41,7 @@ func (a *apt) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]aptR
 	return all, a.disabled(all)
 }
 
+// getRepo fails with virtual.ErrNotFound for a name that neither apt nor its files have.
 func (a *apt) getRepo(ctx context.Context, args RepoArgs) (aptRepo, error) {
 	all, err := a.listRepos(ctx, virtual.Nothing{})
 	if err != nil {
@@ -54,6 +55,7 @@ func (a *apt) getRepo(ctx context.Context, args RepoArgs) (aptRepo, error) {
 }
 
 // withoutPassword leaves out of an address who may read there.
+// An answer of the daemon, the log and errors show addresses only in this form.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {

@@ -10,12 +10,15 @@ import (
 
 // aptSet is what an entry of apt's sources stands for: each of its types with each of its addresses, releases and components. Of
 // a release that ends in a slash the only component is the empty one.
+// It is a value; its lists are never changed in place, since several sets may share them.
 type aptSet struct{ types, uris, suites, comps []string }
 
 // parts are the four in the order in which an entry is taken apart.
 func (s *aptSet) parts() [4]*[]string { return [4]*[]string{&s.types, &s.uris, &s.suites, &s.comps} }
 
 // take returns the common part of two sets, nil for none, and the rest of s.
+// The rest is up to four sets: one for each part in which something was left over. Together with hit
+// they are exactly s, and no two overlap.
 func (s aptSet) take(ask aptSet) (hit *aptSet, rest []aptSet) {
 	common, rem := s, s
 	for i, part := range common.parts() {
@@ -56,6 +59,7 @@ func plainAddress(s string) string {
 }
 
 // aptEntry is one entry of a file: a line of a .list, or a stanza of a .sources.
+// An entry is immutable: with returns the text of another one.
 type aptEntry interface {
 	set() aptSet
 	enabled() bool
@@ -106,7 +110,7 @@ type sourceLine struct {
 
 var sourceWord = lazyregexp.New(`^(?:\[[^\]]*\]|"[^"]*"|[^\s\[\]]+|\[[^\]]*)+`)
 
-// parseSourceLine reads a line, also one that is commented out.
+// parseSourceLine reads a line, also a commented one.
 func parseSourceLine(line string) (sourceLine, bool) {
 	body := strings.TrimSpace(line)
 	l := sourceLine{text: line}
@@ -138,6 +142,7 @@ func parseSourceLine(line string) (sourceLine, bool) {
 	return l, strings.HasSuffix(l.rest[1], "/") == (len(l.rest) == 2)
 }
 
+// set has one type, address and release, as a line can have no more.
 func (l sourceLine) set() aptSet {
 	s := aptSet{[]string{l.kind}, l.rest[:1], l.rest[1:2], l.rest[2:]}
 	if len(s.comps) == 0 {
@@ -146,8 +151,10 @@ func (l sourceLine) set() aptSet {
 	return s
 }
 
+// enabled is false for a line that is commented out.
 func (l sourceLine) enabled() bool { return !l.off }
 
+// with returns the line itself where nothing differs, so that its blanks and tabs stay.
 func (l sourceLine) with(set aptSet, enabled bool, o aptOptions) string {
 	options := l.options
 	if o.Trusted != nil {
@@ -178,6 +185,7 @@ func (l sourceLine) with(set aptSet, enabled bool, o aptOptions) string {
 }
 
 // setOption gives an option of a line a value.
+// It keeps the other options and their order, and writes into a copy.
 func setOption(options []string, name, value string) []string {
 	at := slices.IndexFunc(options, func(o string) bool {
 		key, _, _ := strings.Cut(strings.ToLower(o), "=")
@@ -191,6 +199,7 @@ func setOption(options []string, name, value string) []string {
 	return options
 }
 
+// yesNo is the word of apt for a switch.
 func yesNo(b bool) string {
 	if b {
 		return "yes"
@@ -273,11 +282,13 @@ func (s stanza) put(name, value string) stanza {
 	return stanza{slices.Concat(s.lines[:from], kept, s.lines[to:])}
 }
 
+// complete reports whether apt would use the stanza: a type, an address and a release are the least.
 func (s stanza) complete() bool {
 	set := s.set()
 	return len(set.types) > 0 && len(set.uris) > 0 && len(set.suites) > 0
 }
 
+// set reads the four fields. A stanza without components is of a release that ends in a slash.
 func (s stanza) set() aptSet {
 	var set aptSet
 	for i, name := range aptFields {
@@ -289,13 +300,16 @@ func (s stanza) set() aptSet {
 	return set
 }
 
+// aptFields are the names of the four parts, in the order of aptSet.parts.
 var aptFields = [4]string{"Types", "URIs", "Suites", "Components"}
 
+// enabled reads the words that apt takes for no; any other word, and none, means yes.
 func (s stanza) enabled() bool {
 	words, from, _ := s.field("Enabled")
 	return from < 0 || len(words) == 0 || !slices.Contains([]string{"no", "false", "without", "off", "disable"}, strings.ToLower(words[0]))
 }
 
+// with puts only the fields that differ, so comments and other fields keep their places.
 func (s stanza) with(set aptSet, enabled bool, o aptOptions) string {
 	now := s.set()
 	for i, name := range aptFields {

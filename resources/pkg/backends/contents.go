@@ -25,6 +25,7 @@ var contentLists = map[string][]string{
 
 // ContentsStamp returns a text that changes whenever the answer of Contents may change; empty if
 // there are no lists. It runs no tool.
+// It costs one look at each list. An answer of Contents stays good as long as the stamp does.
 func ContentsStamp(backend string) string {
 	var paths []string
 	for _, pattern := range contentLists[backend] {
@@ -35,6 +36,7 @@ func ContentsStamp(backend string) string {
 }
 
 // stampOf returns a text that is another one whenever a file is; empty where none is there.
+// It is made of path, size and time, so it can be compared but not read.
 func stampOf(paths []string) string {
 	var s strings.Builder
 	for _, path := range paths {
@@ -48,6 +50,7 @@ func stampOf(paths []string) string {
 // readContents prints the lines of lists that match a pattern, which comes first. It ends with the
 // status of the reader of the lists, which is handed over by descriptor 3: without a match grep
 // fails.
+// The pattern is the first argument and no part of the script, so no name can become a command.
 const readContents = `pattern=$1; shift
 { status=$({ { /usr/lib/apt/apt-helper cat-file "$@"; echo $? >&3; } | grep -E -e "$pattern" >&4; } 3>&1); } 4>&1
 exit "$status"`
@@ -55,6 +58,7 @@ exit "$status"`
 // contents reads the Contents lists, which have a line for each path: the path, and behind a blank the packages that
 // have it, each behind its section. They are large, so the lines are chosen before they are read. The machine has
 // them where apt-file is installed, or apt is told to fetch them.
+// Names are quoted for grep. No list is no error: then nothing is known.
 func (a *apt) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err

@@ -21,14 +21,18 @@ var journals = map[string][]string{"apt": {dpkgUpdates}, "pacman": {pacmanLock}}
 
 // Stamp returns a text that is another one whenever the database of a backend has been
 // altered; empty if that can't be told.
+// It costs one look at each file and runs no tool. Equal stamps mean that no transaction has ended in
+// between.
 func Stamp(backend string) string {
 	return stampOf(slices.Concat(databases[backend], journals[backend]))
 }
 
+// dpkgInfo has a list of files for each installed package, as plain text.
 const dpkgInfo = "/var/lib/dpkg/info/"
 
 // KnownFiles returns the paths of the files of an installed package, without folders, where a
 // glance at a file tells them; else none. It runs no tool and touches nothing.
+// It blocks for one read of a file.
 func KnownFiles(name string) []string {
 	if CheckName(name) != nil {
 		return nil
@@ -43,6 +47,7 @@ func KnownFiles(name string) []string {
 }
 
 // filesOf leaves out the folders: each stands right before something in it, or is of no interest.
+// It needs the order of dpkg, which lists a folder right before its contents.
 func filesOf(paths []string) (files []string) {
 	for i, p := range paths {
 		folder := i+1 < len(paths) && strings.HasPrefix(paths[i+1], p+"/")

@@ -47,12 +47,16 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 	return b
 })
 
+// dnf changes packages; rpm answers about the installed ones. It has no state of its own.
 type dnf struct{ rpm }
 
+// newDnf asks nothing of the machine. That both tools are there was checked by Needs.
 func newDnf(_ context.Context, env virtual.Env) (*dnf, error) {
 	return &dnf{rpm{newTools(env, judgeDnf)}}, nil
 }
 
+// judgeDnf turns a failed run into an error with the reason. A name may be unknown because a
+// repository could not be reached, so both errors may come together.
 func judgeDnf(r *engine.Result) error {
 	if has(r, " already locked by ", "Failed to obtain the transaction lock", "Waiting for process with pid", "Failed to obtain the metadata lock", "Failed to obtain rpm transaction lock", "can't create transaction lock") {
 		e := &LockedError{Tool: "dnf"}
@@ -65,7 +69,7 @@ func judgeDnf(r *engine.Result) error {
 	}
 	var errs []error
 	if names := unknownNames(r, [2]string{"Unable to find a match: ", ""}, [2]string{"No match for argument: ", ""}); len(names) > 0 {
-		errs = append(errs, &UnknownError{plainNames(names), ""}) // perhaps because of what follows
+		errs = append(errs, &UnknownError{plainNames(names), ""}) // perhaps because of the next error
 	}
 	if has(r, "Failed to download metadata", "Errors during downloading metadata", "Error downloading packages", "Cannot download", "No more mirrors to try", "Cache-only enabled but no cache") {
 		errs = append(errs, &UnreachableError{complaint(r, "Error: Failed", "Errors during downloading", "  - ")})
@@ -73,9 +77,10 @@ func judgeDnf(r *engine.Result) error {
 	return errors.Join(errs...)
 }
 
+// behindName is the version behind the name of a package.
 var behindName = lazyregexp.New(`-[0-9].*$`)
 
-// plainNames leaves out the version of those that have one: name-1.0-1.
+// plainNames leaves out versions, as in name-1.0-1.
 func plainNames(specs []string) []string {
 	for i, s := range specs {
 		specs[i] = behindName.ReplaceAllString(s, "")
@@ -88,6 +93,7 @@ func plainNames(specs []string) []string {
 var dnfRun = []string{"dnf", "-y", "--setopt=color=never", "--setopt=exit_on_lock=True"}
 
 // run makes a transaction.
+// Dnf does not wait for a lock by itself, by exit_on_lock: tools.transact waits, and ends with ctx.
 func (d *dnf) run(ctx context.Context, args ...string) error {
 	return d.transact(ctx, nil, slices.Concat(dnfRun, args)...)
 }
@@ -109,6 +115,7 @@ func (d *dnf) query(ctx context.Context, args ...string) (map[string]string, err
 	return out, err
 }
 
+// latestVersion reads the lists that are on the machine and fetches none.
 func (d *dnf) latestVersion(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -117,6 +124,7 @@ func (d *dnf) latestVersion(ctx context.Context, args NamesArgs) (map[string]str
 	return only(all, args.Names), err
 }
 
+// listUpgrades leaves held packages out.
 func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
 	if err := d.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
@@ -128,11 +136,14 @@ func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 	return all, d.withoutHeld(ctx, all)
 }
 
+// refreshDB fetches the lists of all repositories; a repository out of reach is an error. It blocks
+// for the network, under the timeout of the caller.
 func (d *dnf) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := d.change(ctx, nil, slices.Concat(dnfRun, []string{"--setopt=*.skip_if_unavailable=False", "--refresh", "makecache"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
 func (d *dnf) refresh(ctx context.Context, want bool) error {
 	if !want {
 		return nil
@@ -141,6 +152,8 @@ func (d *dnf) refresh(ctx context.Context, want bool) error {
 	return err
 }
 
+// install refuses names that dnf would take for patterns, and downgrades that are not allowed, before
+// it alters anything.
 func (d *dnf) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -158,11 +171,13 @@ func (d *dnf) install(ctx context.Context, args InstallArgs) (map[string]Change,
 	return during(ctx, d, func() error { return d.run(ctx, append(append(argv, "install"), with("-", args.Pkgs)...)...) })
 }
 
+// title is True or False, as the options of dnf are written.
 func title(b bool) string {
 	s := strconv.FormatBool(b)
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// remove leaves dependencies, which autoremove takes, and altered configuration files.
 func (d *dnf) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	names, err := d.there(ctx, d, args.Names)
 	if err != nil || len(names) == 0 {
@@ -173,10 +188,13 @@ func (d *dnf) remove(ctx context.Context, args RemoveArgs) (map[string]Change, e
 	})
 }
 
+// autoremove removes packages that came as dependencies and are needed no more.
 func (d *dnf) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, d, func() error { return d.run(ctx, "autoremove") })
 }
 
+// upgrade brings named packages, or all, to their newest version. If nothing happened because names
+// are held, that is an error.
 func (d *dnf) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, d.listInstalled, args.Names); err != nil {
 		return nil, err

@@ -17,11 +17,13 @@ var versionlock = []string{"dnf", "-y", "-q", "--setopt=color=never", "--setopt=
 var errNoVersionlock = errors.New("dnf has no command versionlock: install python3-dnf-plugin-versionlock (dnf-plugins-core on Debian)")
 
 // lockVersions runs one of the verbs of versionlock.
+// It waits for locks, but is not a transaction: it writes one small file.
 func (d *dnf) lockVersions(ctx context.Context, args ...string) error {
 	err := d.change(ctx, nil, slices.Concat(versionlock, args)...)
 	return noVersionlock(err)
 }
 
+// noVersionlock turns the error of an unknown command into an error with the missing package.
 func noVersionlock(err error) error {
 	if e, ok := errors.AsType[*ToolError](err); ok && strings.Contains(e.Text, "versionlock") && (strings.Contains(e.Text, "No such command") || strings.Contains(e.Text, "Unknown argument")) {
 		return errNoVersionlock
@@ -55,6 +57,7 @@ func (d *dnf) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error
 	return virtual.Nothing{}, d.lockVersions(ctx, append([]string{"add"}, specs...)...)
 }
 
+// unhold ends that; names that are not held are right already.
 func (d *dnf) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := checkNames(args.Names); err != nil {
 		return virtual.Nothing{}, err

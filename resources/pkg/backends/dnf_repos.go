@@ -48,6 +48,7 @@ func (d *dnf) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo
 	return all, err
 }
 
+// getRepo fails with virtual.ErrNotFound for a name that dnf does not know.
 func (d *dnf) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 	return oneRepo(ctx, d.listRepos, args.Repo)
 }
@@ -59,9 +60,11 @@ var (
 	dnfConf      = "/etc/dnf/dnf.conf"
 )
 
+// dnfStyle is how dnf writes its sections and settings.
 var dnfStyle = inifile.Style{Separator: "=", Prefix: "[", Suffix: "]"}
 
 // repoFile returns the file that has a section; if there is none, the file that is to get it.
+// The first file in the order of the folders counts, as for dnf.
 func (d *dnf) repoFile(repo string) (path string, there bool, err error) {
 	var files []string
 	for _, folder := range dnfRepoParts {
@@ -102,7 +105,7 @@ func (d *dnf) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, err
 	})
 }
 
-// notMain refuses the section that is no repository.
+// notMain refuses the section of dnf's own settings.
 func notMain(repo string) error {
 	if repo == "main" {
 		return errors.New("main is no repository: it is the section for dnf itself")
@@ -111,6 +114,8 @@ func notMain(repo string) error {
 }
 
 // dnfSection makes a section as it should be.
+// Settings that are right are not touched, so their comments and blanks stay. A new address replaces
+// lists of mirrors, which would else win.
 func dnfSection(f *inifile.File, path string, args ModRepoArgs) error {
 	set := func(name, value string) error {
 		return f.Set(inifile.Setting{Section: args.Repo, Name: name, Value: value})
@@ -140,6 +145,7 @@ func dnfSection(f *inifile.File, path string, args ModRepoArgs) error {
 }
 
 // isOn reads a setting that is true or false; the last one counts.
+// none is the answer where the setting is missing.
 func isOn(values []string, none bool) bool {
 	if len(values) == 0 {
 		return none
@@ -147,6 +153,7 @@ func isOn(values []string, none bool) bool {
 	return slices.Contains([]string{"1", "yes", "true", "on", "enabled", "always"}, strings.ToLower(values[len(values)-1]))
 }
 
+// digit is the word of dnf for a switch.
 func digit(b bool) string {
 	if b {
 		return "1"

@@ -7,9 +7,10 @@ import (
 
 // UnknownError says that no repository, as far as the lists of packages go, has
 // these packages or the versions of them that are wanted. Nothing was altered.
+// A later look at the repositories may find them, so the engine's retries make sense.
 type UnknownError struct {
 	Names []string // sorted
-	Text  string   // what the package manager says, in one line; or empty
+	Text  string   // the words of the package manager, in one line; or empty
 }
 
 func (e *UnknownError) Error() string {
@@ -22,6 +23,7 @@ func (e *UnknownError) Error() string {
 
 // UnreachableError says that a repository could not be reached, or does not have any more a file
 // that the lists of packages name.
+// The installed packages are as before: a download comes before the transaction.
 type UnreachableError struct{ Text string }
 
 func (e *UnreachableError) Error() string {
@@ -29,6 +31,7 @@ func (e *UnreachableError) Error() string {
 }
 
 // AbsentError says that packages are not installed that have to be.
+// Nothing was altered.
 type AbsentError struct{ Names []string }
 
 func (e *AbsentError) Error() string {
@@ -37,6 +40,7 @@ func (e *AbsentError) Error() string {
 
 // LockedError says that another program used the package manager all the time that it
 // was waited for.
+// Nothing was altered. The wait is two minutes, or until the context ends.
 type LockedError struct {
 	Tool   string
 	Holder string // who, as far as the package manager says; or empty
@@ -51,10 +55,11 @@ func (e *LockedError) Error() string {
 }
 
 // ToolError says that a tool has failed for another reason.
+// The transaction may have been made in part; interrupted tells.
 type ToolError struct {
 	Tool string
 	Exit int
-	Text string // what it complains about, in one line
+	Text string // its complaint, in one line
 }
 
 func (e *ToolError) Error() string {

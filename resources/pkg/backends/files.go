@@ -23,6 +23,7 @@ const maxConfig = 4 << 20
 const configMode = 0o644
 
 // configAt returns a file whose folder is held open until release is called.
+// A link that another user could exchange on the way is an error. The caller calls release once.
 func configAt(path string) (f textpart.File, release func(), err error) {
 	p, err := safepath.System().Place(path)
 	if err != nil {
@@ -32,6 +33,7 @@ func configAt(path string) (f textpart.File, release func(), err error) {
 }
 
 // readConfig returns the text of a file, empty for a missing file.
+// A text of more than maxConfig bytes is an error.
 func readConfig(path string) (string, error) {
 	f, release, err := configAt(path)
 	if errors.Is(err, unix.ENOENT) {
@@ -48,6 +50,7 @@ func readConfig(path string) (string, error) {
 // editConfig replaces the text of a file by the result of change. A missing file is empty text, and
 // is made. If another process writes the file meanwhile, change is called again. The file goes where
 // drop is set and nothing but blanks is left.
+// A text that stays the same is not written. The new file has the owner and the mode of the old one.
 func editConfig(path string, drop bool, change func(old string) (string, error)) error {
 	return textpart.Retry(func() error {
 		f, release, err := configAt(path)
@@ -61,6 +64,7 @@ func editConfig(path string, drop bool, change func(old string) (string, error))
 }
 
 // partsIn returns the files of a folder whose names end so, sorted: none if there is no such folder.
+// Hidden files are left out, as package managers do.
 func partsIn(folder string, ends ...string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -201,6 +201,7 @@ func holds(f *virtual.Function) {
 
 // Interface is the module. Its core is what all package managers have, then what
 // half of them have; few have the extras.
+// Each call makes a new one, which the caller may change.
 func Interface() *virtual.Interface {
 	return &virtual.Interface{
 		Module: "pkg",
@@ -215,6 +216,7 @@ func Interface() *virtual.Interface {
 	}
 }
 
+// The types behind the functions are read only when the module is first asked for.
 func init() {
 	virtual.Register("pkg", func() (*virtual.Interface, []*virtual.Backend) {
 		return Interface(), []*virtual.Backend{Apk(), Apt(), Dnf(), Pacman(), Zypper()}
@@ -227,9 +229,11 @@ var (
 
 // CheckName refuses any text but the name of a package: a text that could be an option or a path,
 // or has characters that no package manager allows.
+// The error names the text. It is asked before any tool runs, so no name can become an option.
 func CheckName(name string) error { return names.CheckPackage(name) }
 
-// CheckVersion refuses what is no version of a package.
+// CheckVersion refuses any text but the version of a package.
+// A version has no blank and begins with a letter or digit, so it cannot become an option either.
 func CheckVersion(version string) error {
 	if !versionRule.MatchString(version) {
 		return fmt.Errorf("%q is no version of a package", version)
@@ -237,7 +241,7 @@ func CheckVersion(version string) error {
 	return nil
 }
 
-// checkPaths refuses what is no absolute path of one line.
+// checkPaths refuses any text but an absolute path of one line.
 func checkPaths(paths []string) error {
 	for _, p := range paths {
 		if !strings.HasPrefix(p, "/") || strings.ContainsAny(p, "\n\x00*?[\\") {

@@ -14,11 +14,12 @@ import (
 )
 
 // RepairError says that the database of a package manager is interrupted and could not be repaired.
+// The kind pkg returns it from CheckApply, and the engine retries as the metaparameters say.
 type RepairError struct {
 	Tool string
-	What []string // what is left half done
+	What []string // the parts that are left half done
 	Err  error    // how the repair ended
-	Then string   // what a person can do
+	Then string   // the way out for a person
 }
 
 func (e *RepairError) Error() string {
@@ -29,6 +30,7 @@ func (e *RepairError) Error() string {
 	return text + "; " + e.Then
 }
 
+// Unwrap gives the error of the repair itself, which may be nil.
 func (e *RepairError) Unwrap() error { return e.Err }
 
 // repairs are what a person can do where mgmt cannot, by backend.
@@ -52,6 +54,8 @@ func Advice(backend string) string {
 const dpkgUpdates = "/var/lib/dpkg/updates"
 
 // interrupted asks dpkg for half-done packages, and looks for changes that it has not merged.
+// It alters nothing and takes no lock. While dpkg runs its packages are half done, too; the caller
+// asks pkglock about that.
 func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	var what []string
 	files, _ := os.ReadDir(a.at(dpkgUpdates))
@@ -75,11 +79,13 @@ func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, err
 }
 
 // repair ends the transaction of a killed dpkg, and brings the packages that are missing then.
+// It keeps altered configuration files, as a person would be asked about them.
 func (a *apt) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.mend(ctx) })
 }
 
 // mend sets up unpacked packages. For the others apt-get may fetch packages.
+// A lock that another process holds ends it at once, for that process may finish the work itself.
 func (a *apt) mend(ctx context.Context) error {
 	err := a.transact(ctx, nil, "dpkg", "--force-confdef", "--force-confold", "--configure", "-a")
 	if _, locked := errors.AsType[*LockedError](err); locked {
@@ -92,7 +98,7 @@ func (a *apt) mend(ctx context.Context) error {
 			args = append(args, d.name+":"+d.arch)
 		}
 	}
-	if len(args) > 2 { // apt-get takes what is unpacked in part for installed
+	if len(args) > 2 { // apt-get takes half-unpacked packages for installed
 		args = slices.Insert(slices.Insert(args, 2, "--"), 1, "--reinstall")
 	}
 	return errors.Join(dberr, a.get(ctx, args...))
@@ -106,6 +112,7 @@ var rebuilt = []string{"rpmdb: ", "error: rpmdb", "error: cannot open Packages",
 
 // doubles returns the packages that rpm has in two versions, because the older one was not removed.
 // Packages that may be there in several versions, as kernels, are not among them.
+// It needs no network.
 func (r *rpm) doubles(ctx context.Context) ([]string, error) {
 	res, err := r.ask(ctx, "rpm", "-qa", "--qf", `%{NAME}.%{ARCH}\n`)
 	switch {
@@ -140,6 +147,7 @@ func (r *rpm) doubles(ctx context.Context) ([]string, error) {
 }
 
 // rebuild makes the database of rpm anew, where it is damaged.
+// A sound database is left alone, since a rebuild reads and writes all of it.
 func (r *rpm) rebuild(ctx context.Context) error {
 	res, err := r.ask(ctx, "rpm", "-qa", "--qf", `%{NAME}.%{ARCH}\n`)
 	if err != nil || !has(res, rebuilt...) {
@@ -164,6 +172,7 @@ func (d *dnf) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, err
 }
 
 // repair removes the older ones of packages in two versions, and makes the last transaction once more, as far as it was not made.
+// It asks again after the rebuild: a damaged database may have hidden the other faults.
 func (d *dnf) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, d, func() error {
 		if err := d.rebuild(ctx); err != nil {
@@ -219,6 +228,7 @@ const pacmanLock = "/var/lib/pacman/db.lck"
 const staleLock = "db.lck was left by a pacman that was killed"
 
 // interrupted looks for a lock that was left, and for packages that are in the database in part.
+// A lock whose holder lives does not count. It reads folders only and runs no program.
 func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	var what []string
 	lock := p.at(pacmanLock)
@@ -229,6 +239,7 @@ func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error)
 }
 
 // halves returns the packages whose description or list of files is missing in the database.
+// An empty file counts as missing: a crash leaves such files behind.
 func (p *pacman) halves() (names []string) {
 	local := p.at(pacmanLocal)
 	dirs, _ := os.ReadDir(local)
@@ -244,6 +255,8 @@ func (p *pacman) halves() (names []string) {
 }
 
 // repair removes a leftover lock, and installs the packages anew that are in the database in part.
+// The damaged entries are removed first, because pacman refuses to install over them. Their files on
+// the machine are overwritten.
 func (p *pacman) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	what, err := p.interrupted(ctx, virtual.Nothing{})
 	if err != nil {
@@ -276,6 +289,7 @@ func (p *pacman) repair(ctx context.Context, _ virtual.Nothing) (map[string]Chan
 const apkInstalled = "/lib/apk/db/installed"
 
 // interrupted reads which packages apk says to be broken.
+// It runs no program and cannot fail.
 func (a *apk) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	text, err := os.ReadFile(a.at(apkInstalled))
 	if err != nil {
@@ -294,7 +308,7 @@ func (a *apk) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	return what, nil
 }
 
-// repair has apk mend what is broken.
+// repair has apk mend the broken packages.
 func (a *apk) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.run(ctx, "fix") })
 }

@@ -61,12 +61,16 @@ type pacmanInstall struct {
 // Default is that of InstallArgs.
 func (pacmanInstall) Default() pacmanInstall { return pacmanInstall{Recommends: true} }
 
+// pacman has no state of its own, so any number of goroutines may ask at once.
 type pacman struct{ tools }
 
+// newPacman asks nothing of the machine. That pacman is there was checked by Needs.
 func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
 	return &pacman{newTools(env, judgePacman)}, nil
 }
 
+// judgePacman turns a failed run into an error with the reason, by the words that pacman prints. It
+// returns nil where the words are unknown.
 func judgePacman(r *engine.Result) error {
 	if has(r, "unable to lock database") {
 		return &LockedError{"pacman", "whoever made /var/lib/pacman/db.lck (remove it if no pacman runs)"}
@@ -84,15 +88,18 @@ func judgePacman(r *engine.Result) error {
 }
 
 // Watch waits for changes of the database of pacman.
+// Each package has a folder, so each change of one is an event.
 func (p *pacman) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
 	return p.host.Watch(ctx, []string{pacmanLocal}, engine.WatchOptions{Contents: true})
 }
 
+// installed returns all installed packages and their versions.
 func (p *pacman) installed(ctx context.Context) (map[string]string, error) {
 	return p.pairs(ctx, "pacman", "-Q")
 }
 
 // pairs reads lines with a name and a version; none where pacman finds nothing.
+// Exit status 1 means that pacman has found nothing: the result is empty.
 func (p *pacman) pairs(ctx context.Context, argv ...string) (map[string]string, error) {
 	lines, err := p.lines(ctx, []int{1}, argv...)
 	out := map[string]string{}
@@ -104,6 +111,7 @@ func (p *pacman) pairs(ctx context.Context, argv ...string) (map[string]string, 
 	return out, err
 }
 
+// listInstalled leaves out packages that only provide a name.
 func (p *pacman) listInstalled(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -112,12 +120,14 @@ func (p *pacman) listInstalled(ctx context.Context, args NamesArgs) (map[string]
 	return only(all, args.Names), err // that of a virtual one is under another name
 }
 
+// provided returns the installed packages that answer to a name, virtual ones included.
 func (p *pacman) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	return each(args.Names, CheckName, func(name string) ([]string, error) { return p.asked(ctx, "pacman", "-Qq", name) })
 }
 
 // latestVersion reads pages of "Key : value"; of all packages, where none is named, a
 // list of "repository name version".
+// Of several repositories the first counts, as for pacman itself.
 func (p *pacman) latestVersion(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -148,6 +158,7 @@ func (p *pacman) latestVersion(ctx context.Context, args NamesArgs) (map[string]
 	return out, err
 }
 
+// listUpgrades leaves held packages out: no upgrade would touch them.
 func (p *pacman) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
 	if err := p.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
@@ -165,11 +176,14 @@ func (p *pacman) run(ctx context.Context, args ...string) error {
 	return p.transact(ctx, nil, slices.Concat(pacmanRun, args)...)
 }
 
+// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
+// the caller.
 func (p *pacman) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := p.change(ctx, nil, slices.Concat(pacmanRun, []string{"-Sy"})...)
 	return Refreshed{Fetched: err == nil}, err
 }
 
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
 func (p *pacman) refresh(ctx context.Context, want bool) error {
 	if !want {
 		return nil
@@ -178,6 +192,7 @@ func (p *pacman) refresh(ctx context.Context, want bool) error {
 	return err
 }
 
+// install leaves a held package as it is, unless another version of it is wanted: that is an error.
 func (p *pacman) install(ctx context.Context, args pacmanInstall) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -192,14 +207,17 @@ func (p *pacman) install(ctx context.Context, args pacmanInstall) (map[string]Ch
 	return during(ctx, p, func() error { return p.run(ctx, append([]string{"-S", "--needed"}, with("=", pkgs)...)...) })
 }
 
+// remove leaves altered configuration files under another name.
 func (p *pacman) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return p.away(ctx, "-R", args.Names)
 }
 
+// purge removes configuration files, altered ones too.
 func (p *pacman) purge(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	return p.away(ctx, "-Rn", args.Names)
 }
 
+// away removes those of the names that are installed. Dependencies stay.
 func (p *pacman) away(ctx context.Context, flag string, wanted []string) (map[string]Change, error) {
 	names, err := p.there(ctx, p, wanted)
 	if err != nil || len(names) == 0 {
@@ -208,6 +226,7 @@ func (p *pacman) away(ctx context.Context, flag string, wanted []string) (map[st
 	return during(ctx, p, func() error { return p.run(ctx, append([]string{flag}, names...)...) })
 }
 
+// upgrade brings named packages, or all, to their newest version. A missing one is an error.
 func (p *pacman) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, p.listInstalled, args.Names); err != nil {
 		return nil, err
@@ -226,6 +245,7 @@ func (p *pacman) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Chan
 	return during(ctx, p, func() error { return p.run(ctx, argv...) })
 }
 
+// versionCmp asks vercmp, which is a part of pacman: its rules are not written here again.
 func (p *pacman) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err
@@ -237,12 +257,14 @@ func (p *pacman) versionCmp(ctx context.Context, args CompareArgs) (int, error) 
 	return strconv.Atoi(strings.Join(lines, ""))
 }
 
+// owner returns the package of each path. A path of no package is left out.
 func (p *pacman) owner(ctx context.Context, args PathsArgs) (map[string]string, error) {
 	check := func(path string) error { return checkPaths([]string{path}) }
 	found, err := each(args.Paths, check, func(path string) ([]string, error) { return p.asked(ctx, "pacman", "-Qqo", path) })
 	return firsts(found), err
 }
 
+// fileList returns files and folders without a slash at the end, as the other backends do.
 func (p *pacman) fileList(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	names := args.Names
 	if len(names) == 0 {

@@ -14,6 +14,7 @@ import (
 // ignorePkg is the setting in which pacman is told what to keep; its values are names and patterns.
 const ignorePkg = "IgnorePkg"
 
+// hold adds names to the setting. A missing package is an error. A held package stays in it once.
 func (p *pacman) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := present(ctx, p.listInstalled, args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -55,6 +56,7 @@ func (p *pacman) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, 
 }
 
 // editIgnored alters the list of packages that pacman is told to keep. Several lines become one.
+// Other settings, comments and their order stay. A file without a difference is not written.
 func (p *pacman) editIgnored(change func(now []string) []string) error {
 	return editConfig(p.at(pacmanConf), false, func(old string) (string, error) {
 		f := inifile.Parse(old, inifile.Usual)
@@ -77,6 +79,7 @@ func (p *pacman) editIgnored(change func(now []string) []string) error {
 	})
 }
 
+// listHolds asks pacman-conf, which knows included files, too. The result is sorted.
 func (p *pacman) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	lines, err := p.lines(ctx, nil, "pacman-conf", ignorePkg)
 	slices.Sort(lines)

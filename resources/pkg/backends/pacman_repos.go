@@ -15,7 +15,7 @@ import (
 // pacmanConf is the configuration of pacman: its own settings, and a section for each repository, in the order in which they count.
 const pacmanConf = "/etc/pacman.conf"
 
-// pacmanOptions is the section that is no repository.
+// pacmanOptions is the section of pacman's own settings.
 const pacmanOptions = "options"
 
 // listRepos reads the configuration as pacman understands it; a section that is commented out is a
@@ -48,11 +48,13 @@ func (p *pacman) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]R
 	return all, err
 }
 
+// getRepo fails with virtual.ErrNotFound for a name that pacman.conf does not have.
 func (p *pacman) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 	return oneRepo(ctx, p.listRepos, args.Repo)
 }
 
 // asleep is a section that is commented out: its lines stand together, from the first to before the last.
+// The numbers count lines from 0.
 type asleep struct {
 	from, to int
 	server   string
@@ -65,6 +67,7 @@ var (
 
 // sleeping returns the sections of a text that are commented out. Only a section with an address,
 // or with an included list, counts.
+// Other commented text is not a section: its head and settings must follow one another.
 func sleeping(text string) map[string]asleep {
 	all, name, now := map[string]asleep{}, "", asleep{}
 	end := func() {
@@ -94,6 +97,7 @@ func sleeping(text string) map[string]asleep {
 }
 
 // wake takes the signs away from a section that is commented out, and reports whether there was one.
+// Only the lines of that section change.
 func wake(text, repo string) (string, bool) {
 	s, is := sleeping(text)[repo]
 	if !is {
@@ -107,6 +111,7 @@ func wake(text, repo string) (string, bool) {
 }
 
 // lull comments a section out, up to its last setting.
+// Comments and blank lines in it stay as they are.
 func lull(text, repo string) string {
 	lines := strings.Split(text, "\n")
 	in, last := -1, -1
@@ -150,6 +155,7 @@ func (p *pacman) checkRepository(ctx context.Context, repo, text string) error {
 
 // modRepo alters the section of a repository, or makes it. The section of an unused repository is
 // commented out.
+// A woken section that no parameter switches on is commented out again.
 func (p *pacman) modRepo(ctx context.Context, args pacmanModRepo) (virtual.Nothing, error) {
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
@@ -175,6 +181,7 @@ func (p *pacman) modRepo(ctx context.Context, args pacmanModRepo) (virtual.Nothi
 }
 
 // pacmanSection makes a section as it should be.
+// An address replaces an included list of mirrors, which would else count, too.
 func pacmanSection(f *inifile.File, args pacmanModRepo) error {
 	var errs []error
 	set := func(name, value string) {
@@ -210,6 +217,7 @@ func (p *pacman) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, e
 }
 
 // editConf edits what pacman.conf says of a repository.
+// change may be called twice, if another process writes the file meanwhile.
 func (p *pacman) editConf(ctx context.Context, repo string, change func(string) (string, error)) error {
 	return editConfig(p.at(pacmanConf), false, func(old string) (string, error) {
 		if err := p.checkRepository(ctx, repo, old); err != nil {

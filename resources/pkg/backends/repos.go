@@ -12,6 +12,7 @@ import (
 )
 
 // ModRepoArgs are those of ModRepo.
+// A pointer is nil for a field that stays as it is.
 type ModRepoArgs struct {
 	Repo      string  `yaml:"repo" mgmt:"required" doc:"The name of the repository, as list_repos gives it."`
 	URL       *string `yaml:"url" doc:"Where it is. Without it, the repository must be there, or its name has the address. It holds no password."`
@@ -67,6 +68,7 @@ func (a *ModRepoArgs) checkKey() error {
 
 // checkAddress refuses any text but the address of a repository, and an address with a user or a
 // password.
+// Its error shows no password, whatever was given.
 func checkAddress(repo, address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -78,6 +80,7 @@ func checkAddress(repo, address string) error {
 	return nil
 }
 
+// notInAddress reports whether a character would end a word or a line of a configuration.
 func notInAddress(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // checkMade refuses to make a repository without an address.
@@ -89,6 +92,7 @@ func checkMade(there bool, repo string, url *string) error {
 }
 
 // upgradable reports whether a package can be upgraded.
+// It reads the lists that are on the machine.
 func upgradable(ctx context.Context, list func(context.Context, RefreshArgs) (map[string]string, error), name string) (bool, error) {
 	if err := CheckName(name); err != nil {
 		return false, err
@@ -98,6 +102,7 @@ func upgradable(ctx context.Context, list func(context.Context, RefreshArgs) (ma
 	return newer, err
 }
 
+// The five functions are for callers who know the function of Salt.
 func (a *apk) upgradeAvailable(ctx context.Context, args NameArgs) (bool, error) {
 	return upgradable(ctx, a.listUpgrades, args.Name)
 }

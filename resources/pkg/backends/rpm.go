@@ -13,6 +13,7 @@ import (
 )
 
 // rpm is the common part of all package managers above rpm: the installed packages.
+// It has no state of its own and alters nothing; dnf and zypper do.
 type rpm struct{ tools }
 
 // rpmFiles are those in which rpm keeps its database, one of them for each of its
@@ -22,14 +23,17 @@ var rpmFiles = []string{
 	"/usr/lib/sysimage/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/Packages.db",
 }
 
+// rpmFormat has the fields of infos, parted by tabs, which no field contains.
 const rpmFormat = `%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{ARCH}\t%{SOURCERPM}\t%{SUMMARY}\n`
 
 // Watch waits for changes of the database of rpm.
+// Of the files most are missing on any machine; a watch of a missing file waits for it.
 func (r *rpm) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
 	return r.host.Watch(ctx, rpmFiles, engine.WatchOptions{})
 }
 
 // infos reads the database, or its entries of the names; of several versions the last one.
+// It takes no lock. Keys of repositories, which rpm lists as packages, are left out.
 func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error) {
 	if err := checkNames(names); err != nil {
 		return nil, err
@@ -63,10 +67,12 @@ func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error
 // evr leaves out an epoch that is none.
 func evr(s string) string { return strings.TrimPrefix(s, "0:") }
 
+// installed returns all installed packages and their versions.
 func (r *rpm) installed(ctx context.Context) (map[string]string, error) {
 	return r.listInstalled(ctx, NamesArgs{})
 }
 
+// listInstalled returns the named packages that are installed, or all.
 func (r *rpm) listInstalled(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	infos, err := r.infos(ctx, args.Names)
 	out := map[string]string{}
@@ -76,6 +82,7 @@ func (r *rpm) listInstalled(ctx context.Context, args NamesArgs) (map[string]str
 	return out, err
 }
 
+// infoInstalled returns the records of the named packages that are installed, or all.
 func (r *rpm) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	return r.infos(ctx, args.Names)
 }
@@ -85,6 +92,7 @@ var longName = lazyregexp.New(`-[0-9]|[.:]`)
 
 // literal refuses names that no repository has literally, though a tool would find something for
 // them.
+// Dnf would read such a name as a name with a version, and could install another package.
 func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	long := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !longName.MatchString(n) })
 	if len(long) == 0 {
@@ -100,6 +108,7 @@ func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[s
 	return nil
 }
 
+// provided returns the installed packages that answer to a name, virtual ones included.
 func (r *rpm) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	return each(args.Names, CheckName, func(name string) ([]string, error) {
 		return r.asked(ctx, "rpm", "-q", "--whatprovides", "--qf", `%{NAME}\n`, name)
@@ -107,6 +116,7 @@ func (r *rpm) provided(ctx context.Context, args NamesArgs) (map[string][]string
 }
 
 // asked is lines where a failure means that there are none.
+// It fails only if the tool cannot be run at all.
 func (t *tools) asked(ctx context.Context, argv ...string) ([]string, error) {
 	result, err := t.ask(ctx, argv...)
 	if err != nil || result.ExitCode != 0 {
@@ -116,6 +126,7 @@ func (t *tools) asked(ctx context.Context, argv ...string) ([]string, error) {
 }
 
 // each asks about one after the other. Those about which nothing is said are left out.
+// All names are checked before the first question. It costs one run of a tool for each name.
 func each(names []string, check func(string) error, ask func(string) ([]string, error)) (map[string][]string, error) {
 	for _, name := range names {
 		if err := check(name); err != nil {
@@ -135,6 +146,7 @@ func each(names []string, check func(string) error, ask func(string) ([]string, 
 	return out, nil
 }
 
+// fileList returns the files and folders of the named packages, or of all.
 func (r *rpm) fileList(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	names := args.Names
 	if len(names) == 0 {
@@ -147,6 +159,7 @@ func (r *rpm) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 	return each(names, CheckName, func(name string) ([]string, error) { return r.asked(ctx, "rpm", "-ql", name) })
 }
 
+// owner returns the package of each path. A path of no package is left out.
 func (r *rpm) owner(ctx context.Context, args PathsArgs) (map[string]string, error) {
 	check := func(path string) error { return checkPaths([]string{path}) }
 	found, err := each(args.Paths, check, func(path string) ([]string, error) {
@@ -156,6 +169,7 @@ func (r *rpm) owner(ctx context.Context, args PathsArgs) (map[string]string, err
 }
 
 // firsts returns the first of each.
+// No list may be empty.
 func firsts(found map[string][]string) map[string]string {
 	out := map[string]string{}
 	for key, list := range found {
@@ -166,6 +180,7 @@ func firsts(found map[string][]string) map[string]string {
 
 // versionCmp asks rpm about epoch, version and release in turn. As in dependencies,
 // the release counts only if both have one.
+// The texts are checked and quoted, since rpm evaluates them as a program.
 func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err
@@ -216,6 +231,7 @@ func (r *rpm) forward(ctx context.Context, args InstallArgs) error {
 }
 
 // splitEVR returns epoch, version and release; the epoch is 0 if there is none, the release empty.
+// It reads only; whether the parts make sense is for rpm to say.
 func splitEVR(s string) [3]string {
 	epoch, rest, ok := strings.Cut(s, ":")
 	if !ok {

@@ -34,12 +34,14 @@ const (
 
 // baseEnv is the environment of all tools. By the last one a script of a package, such as mgmt's own, knows that it must
 // not wait for the end of mgmt.
+// Nothing of the daemon's own environment reaches a tool, so its locale and proxies do not either.
 var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "HOME=/root", "MGMT_TRANSACTION=1"}
 
 // tools runs the tools of one package manager.
+// It is a value and has no state, so any number of goroutines may use it.
 type tools struct {
 	host engine.Host
-	env  []string // beside baseEnv
+	env  []string // added to baseEnv
 	root string   // where the files of the machine are; empty for /
 
 	// judge returns the meaning of a failed result: one of the errors of this package; nil for a
@@ -57,6 +59,7 @@ func (t *tools) at(path string) string { return filepath.Join(t.root, path) }
 
 // ask runs a tool that alters nothing, and returns its result whatever the exit
 // status is.
+// It blocks until the tool ends or ctx does. The error is that of a tool which could not be run.
 func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error) {
 	return t.command(ctx, "", argv)
 }
@@ -64,6 +67,8 @@ func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error)
 // cost is what it costs to cut a tool that writes its database.
 const cost = "a package manager that is killed leaves its database interrupted, and packages half installed; mgmt mends that at its next start, and until then no other program can use it"
 
+// command runs a tool with an end of its input and without a terminal. cost is empty for a tool that
+// may be killed when ctx ends.
 func (t *tools) command(ctx context.Context, cost string, argv []string) (*engine.Result, error) {
 	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace, Cost: cost})
 	switch {
@@ -77,6 +82,7 @@ func (t *tools) command(ctx context.Context, cost string, argv []string) (*engin
 
 // lines runs a tool that alters nothing, and returns the lines that it prints. ok are the further
 // exit statuses that count as success.
+// Empty lines at the end are left out.
 func (t *tools) lines(ctx context.Context, ok []int, argv ...string) ([]string, error) {
 	r, err := t.ask(ctx, argv...)
 	if err != nil {
@@ -88,6 +94,7 @@ func (t *tools) lines(ctx context.Context, ok []int, argv ...string) ([]string, 
 	return linesOf(r.Stdout), nil
 }
 
+// linesOf returns the lines of an output; none for an empty one.
 func linesOf(out []byte) []string {
 	text := strings.TrimRight(string(out), "\n")
 	if text == "" {
@@ -98,16 +105,20 @@ func linesOf(out []byte) []string {
 
 // change runs a tool that may alter something, and waits for its locks. ok are the further exit
 // statuses that count as success.
+// It may be killed when ctx ends: it is for downloads and other work that can be cut.
 func (t *tools) change(ctx context.Context, ok []int, argv ...string) error {
 	return t.attempt(ctx, "", ok, argv)
 }
 
 // transact is change by a tool that is let finish once it has begun, whatever becomes of ctx. It must not wait for a
 // lock by itself: that wait ends with ctx.
+// It returns after the tool, perhaps long after the end of ctx, and then with the result of the tool.
 func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
 	return t.attempt(ctx, cost, ok, argv)
 }
 
+// attempt runs a tool again as long as its lock is held, for lockWait at most. Between the runs it
+// waits for the holder, and that wait ends with ctx.
 func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
 	clock := engine.ClockOf(t.host)
 	for since := clock.Now(); ; {
@@ -149,6 +160,7 @@ func (t *tools) freed(ctx context.Context, tool string) error {
 	return nil
 }
 
+// failure is the error of a failed run: the meaning that judge finds, or else its last words.
 func (t *tools) failure(tool string, r *engine.Result) error {
 	if err := t.judge(r); err != nil {
 		return err
@@ -165,6 +177,7 @@ const maxComplaint = 6
 // complaint returns the lines that begin with one of the words, or have it in them if it
 // begins with a blank, or else the last ones
 // that were printed to the standard error, or else to the standard output: as one line.
+// At most maxComplaint lines are in it, and no line twice.
 func complaint(r *engine.Result, words ...string) string {
 	var said []string
 	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
@@ -199,6 +212,7 @@ func has(r *engine.Result, texts ...string) bool {
 
 // between returns the text between two texts on a line that a tool has printed, each time; up to
 // the end of the line if the second is empty.
+// The result is sorted and has no text twice.
 func between(r *engine.Result, before, after string) (found []string) {
 	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
 		if _, rest, ok := strings.Cut(line, before); ok {
@@ -213,7 +227,8 @@ func between(r *engine.Result, before, after string) (found []string) {
 	return slices.Compact(found)
 }
 
-// checkNames refuses what is no name of a package.
+// checkNames refuses any texts but names of packages.
+// All faults come together.
 func checkNames(names []string) error {
 	var errs []error
 	for _, n := range names {
@@ -222,7 +237,7 @@ func checkNames(names []string) error {
 	return errors.Join(errs...)
 }
 
-// checkVersions refuses what is no version of a package.
+// checkVersions refuses any texts but versions of packages.
 func checkVersions(pkgs map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
@@ -234,6 +249,7 @@ func checkVersions(pkgs map[string]string) error {
 }
 
 // with returns the names, each with its version behind a separator where one is wanted.
+// The result is sorted, so the same wish is the same command.
 func with(separator string, pkgs map[string]string) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(pkgs)) {
@@ -246,6 +262,7 @@ func with(separator string, pkgs map[string]string) []string {
 }
 
 // only returns the part of a table that is about the names; all of it if there are none.
+// Names without an entry are left out.
 func only[V any](all map[string]V, names []string) map[string]V {
 	if len(names) == 0 {
 		return all
@@ -259,7 +276,8 @@ func only[V any](all map[string]V, names []string) map[string]V {
 	return out
 }
 
-// differences returns what has become of the installed packages.
+// differences returns the changes between two looks at the installed packages.
+// A package that stays as it is is not in the result.
 func differences(before, after map[string]string) map[string]Change {
 	out := map[string]Change{}
 	for name, v := range after {
@@ -275,12 +293,14 @@ func differences(before, after map[string]string) map[string]Change {
 	return out
 }
 
-// database reads what is installed.
+// database reads the installed packages and their versions.
+// Its answer is from the machine, not from an earlier look.
 type database interface {
 	installed(ctx context.Context) (map[string]string, error)
 }
 
-// during runs do and returns what has changed meanwhile.
+// during runs do and returns the packages that have changed meanwhile.
+// An error of do is returned without the changes: the caller looks again in its next run.
 func during(ctx context.Context, db database, do func() error) (map[string]Change, error) {
 	before, err := db.installed(ctx)
 	if err != nil {
@@ -308,10 +328,12 @@ func Afterwards(ctx context.Context) (after context.Context, cancel context.Canc
 	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 }
 
+// sortedKeys returns the keys of a map in a fixed order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // present refuses names of packages that are not installed, which a tool may read as something
 // else: a pattern, a group, a package to install.
+// It is asked before a transaction begins.
 func present(ctx context.Context, list func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -328,6 +350,7 @@ func present(ctx context.Context, list func(context.Context, NamesArgs) (map[str
 }
 
 // there returns those of the names that are installed, sorted.
+// Missing ones are left out: to remove them is done already.
 func (t *tools) there(ctx context.Context, db database, names []string) ([]string, error) {
 	if err := checkNames(names); err != nil {
 		return nil, err

@@ -43,8 +43,10 @@ var Zypper = sync.OnceValue(func() *virtual.Backend {
 	return b
 })
 
+// zypper changes packages; rpm answers about the installed ones. It has no state of its own.
 type zypper struct{ rpm }
 
+// newZypper asks nothing of the machine. That both tools are there was checked by Needs.
 func newZypper(_ context.Context, env virtual.Env) (*zypper, error) {
 	return &zypper{rpm{newTools(env, judgeZypper)}}, nil
 }
@@ -59,6 +61,8 @@ const (
 // reboot, a restart; a repository was skipped, a script of a package failed.
 var zypperFine = []int{100, 101, 102, 103, 106}
 
+// judgeZypper turns a failed run into an error with the reason, by the exit status and by words. It
+// returns nil where both are unknown.
 func judgeZypper(r *engine.Result) error {
 	if r.ExitCode == zypperLocked || has(r, "can't create transaction lock") {
 		e := &LockedError{Tool: "zypper"}
@@ -86,6 +90,7 @@ func (z *zypper) run(ctx context.Context, global []string, args ...string) error
 }
 
 // search reads a table: S | Name | Type | Version | Arch | Repository. The newest version of each stands first.
+// The columns are found by their titles, since their number differs between releases.
 func (z *zypper) search(ctx context.Context, ok []int, args ...string) (map[string]string, error) {
 	lines, err := z.lines(ctx, ok, append([]string{"zypper", "--non-interactive", "--no-color", "--no-refresh", "--quiet"}, args...)...)
 	out := map[string]string{}
@@ -119,6 +124,7 @@ func (z *zypper) search(ctx context.Context, ok []int, args ...string) (map[stri
 	return out, err
 }
 
+// latestVersion reads the lists that are on the machine and fetches none.
 func (z *zypper) latestVersion(ctx context.Context, args NamesArgs) (map[string]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -127,6 +133,7 @@ func (z *zypper) latestVersion(ctx context.Context, args NamesArgs) (map[string]
 	return only(all, args.Names), err
 }
 
+// listUpgrades returns the newest version of each package that has a newer one.
 func (z *zypper) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
 	if err := z.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
@@ -134,11 +141,14 @@ func (z *zypper) listUpgrades(ctx context.Context, args RefreshArgs) (map[string
 	return z.search(ctx, zypperFine, "list-updates")
 }
 
+// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
+// the caller.
 func (z *zypper) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := z.change(ctx, nil, "zypper", "--non-interactive", "--no-color", "refresh")
 	return Refreshed{Fetched: err == nil}, err
 }
 
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
 func (z *zypper) refresh(ctx context.Context, want bool) error {
 	if !want {
 		return nil
@@ -147,6 +157,7 @@ func (z *zypper) refresh(ctx context.Context, want bool) error {
 	return err
 }
 
+// install refuses an older version unless Downgrade allows it, before zypper runs.
 func (z *zypper) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -171,6 +182,7 @@ func (z *zypper) install(ctx context.Context, args InstallArgs) (map[string]Chan
 	return during(ctx, z, func() error { return z.run(ctx, global, append(argv, with("=", args.Pkgs)...)...) })
 }
 
+// remove leaves altered configuration files, as rpm always does.
 func (z *zypper) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	names, err := z.there(ctx, z, args.Names)
 	if err != nil || len(names) == 0 {
@@ -179,6 +191,7 @@ func (z *zypper) remove(ctx context.Context, args RemoveArgs) (map[string]Change
 	return during(ctx, z, func() error { return z.run(ctx, nil, append([]string{"remove"}, names...)...) })
 }
 
+// upgrade brings named packages, or all, to their newest version. A missing one is an error.
 func (z *zypper) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, z.listInstalled, args.Names); err != nil {
 		return nil, err

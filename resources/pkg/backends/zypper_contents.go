@@ -17,6 +17,7 @@ var zypperLists = []string{"/var/cache/zypp/raw/*/repodata/*primary.xml*", "/var
 
 // readLists prints the names and paths in lists. They are large, so the elements are chosen before they are read. Folders are left out,
 // and lists for which the program that unpacks them is not there: zypper does not need it.
+// The lists are arguments and no part of the script, so no path can become a command.
 const readLists = `for list; do
 case $list in
 *.gz) tool=gzip ;;
@@ -35,6 +36,7 @@ var (
 )
 
 // contents reads the lists that are there.
+// Without lists the answer is empty, and not an error.
 func (z *zypper) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err
@@ -58,6 +60,7 @@ func (z *zypper) contents(ctx context.Context, args ContentsArgs) (map[string][]
 }
 
 // listedFiles returns the paths of the packages with these names: each stands behind the name of its package.
+// A list that cannot be unpacked is an error, since half an answer would make wrong edges.
 func listedFiles(lines, names []string) (map[string][]string, error) {
 	out, name := map[string][]string{}, ""
 	for _, line := range lines {

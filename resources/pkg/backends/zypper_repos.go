@@ -25,6 +25,7 @@ type zypperRepos struct {
 	} `xml:"repo-list>repo"`
 }
 
+// listRepos returns the repositories by their aliases. Passwords in addresses are left out.
 func (z *zypper) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	lines, err := z.lines(ctx, []int{zypperNoRepos}, append(zypperQuiet[:4:4], "--xmlout", "repos")...)
 	if err != nil {
@@ -41,6 +42,7 @@ func (z *zypper) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]R
 	return all, nil
 }
 
+// getRepo fails with virtual.ErrNotFound for an alias that zypper does not know.
 func (z *zypper) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 	return oneRepo(ctx, z.listRepos, args.Repo)
 }
@@ -58,8 +60,9 @@ func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (m
 	return repo, nil
 }
 
-// modRepo makes a repository, or alters the fields that differ. Another address means that it is
-// made anew.
+// modRepo makes a repository, or alters the fields that differ. Another address is
+// an error with the way out.
+// The key of a repository is not a parameter here: zypper keeps keys for the whole machine.
 func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothing, error) {
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
@@ -117,6 +120,7 @@ func sameAddress(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
+// delRepo asks first, because zypper fails for a repository that is not there.
 func (z *zypper) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, error) {
 	if err := checkRepo(args.Repo); err != nil {
 		return virtual.Nothing{}, err
@@ -129,14 +133,17 @@ func (z *zypper) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, e
 	return virtual.Nothing{}, z.run(ctx, nil, "removerepo", args.Repo)
 }
 
+// hold keeps the versions of packages by a lock of zypper.
 func (z *zypper) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	return z.lock(ctx, "addlock", args)
 }
 
+// unhold removes such locks.
 func (z *zypper) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	return z.lock(ctx, "removelock", args)
 }
 
+// lock is hold and unhold, by the verb of zypper.
 func (z *zypper) lock(ctx context.Context, verb string, args RemoveArgs) (virtual.Nothing, error) {
 	if err := checkNames(args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -144,6 +151,7 @@ func (z *zypper) lock(ctx context.Context, verb string, args RemoveArgs) (virtua
 	return virtual.Nothing{}, z.run(ctx, nil, append([]string{verb, "--type", "package"}, args.Names...)...)
 }
 
+// listHolds returns the names and patterns of all locks, sorted.
 func (z *zypper) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	all, err := z.search(ctx, nil, "locks")
 	return append([]string{}, sortedKeys(all)...), err
