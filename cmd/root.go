@@ -152,6 +152,7 @@ var verbs = []verbEntry{
 	{name: "eval", make: newEval},
 	{name: "render", make: newRender},
 	{name: "data", make: newData},
+	{name: "module", make: newModule},
 	{name: "secret", make: newSecret},
 	{name: "plugin", make: newPlugin},
 	{name: "status", make: newStatus},

@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Paths returns what the expression reads of a name of its scope: the fields that it selects, one below the other. A path stands for everything
+// Paths returns the fields of a name of the scope that the expression selects, one below the other. A path stands for everything
 // below it, and the empty path for the whole value. A variable of a loop that has the same name counts, too.
 func (p *Program) Paths(name string) (paths [][]string) {
 	inner := map[int64]bool{} // nodes of a chain that was seen from its end

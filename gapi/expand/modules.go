@@ -214,8 +214,13 @@ func (g *Graph) module(dir string, from schema.Pos) *Document {
 	}
 	path := filepath.Join(dir, ModuleFile)
 	before := g.found.Errors()
-	root := g.yaml(path, from, false)
-	if root == nil || g.found.Errors() > before {
+	root := g.yaml(path, from, true)
+	if g.found.Errors() > before {
+		return nil
+	}
+	if root == nil {
+		g.errorf(from, "there is no module in %s: its file %s is missing or empty; mgmt module get fetches the modules of a lock file", dir, ModuleFile)
+		g.Lacking = true
 		return nil
 	}
 	if root.Kind != schema.NodeMap || root.Get("module") == nil || root.Get("module").Kind != schema.NodeString {

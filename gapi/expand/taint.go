@@ -10,10 +10,10 @@ import (
 
 // # Secrets that go into modules and out of them
 //
-// An input or an output of a module is a plain value for its expressions, so that every function takes it. Its mark stands beside it: the
+// An input or an output of a module is a plain value for its expressions, so that every function takes it. Its mark is kept apart: the
 // paths in the value at which a text was made from a secret. An expression that reads one of them, or something around it, has read a
-// secret. Frame.eval notes that as the function secret does. Which parts an expression reads is known when it is compiled; where that
-// is not exact, such as with a key that is computed, it counts as reading the whole.
+// secret. Frame.eval notes that as the function secret does. The parts that an expression reads are known when it is compiled. A key that is
+// computed counts as a read of the whole value.
 
 // taint says which parts of a value were made from secrets.
 type taint struct {
@@ -92,7 +92,7 @@ func revealed(v any) (plain any, paths [][]string) {
 	return v, paths
 }
 
-// standIn returns a value for one that can't be read here and whose type is this. The resources that use it are unknown anyway.
+// standIn returns a value of a type, for a secret that can't be read here. The resources that use it are unknown anyway.
 func standIn(word string) any {
 	switch word {
 	case "int":

@@ -88,9 +88,17 @@ func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	if err != nil {
 		return expand.Description{}, schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: gapi.WithoutPath(err).Error()}}
 	}
-	root, ds := Document(path, src)
-	if root == nil || ds.Err() != nil {
+	return ModuleText(path, src)
+}
+
+// ModuleText reads what a module says of itself in the text of its file, which findings name so.
+func ModuleText(file string, src []byte) (expand.Description, schema.Diagnostics) {
+	root, ds := Document(file, src)
+	if ds.Err() != nil {
 		return expand.Description{}, ds
 	}
-	return expand.Describe(&expand.Document{File: path, Dir: dir, Src: src, Root: root}, expand.Options{Parse: Document})
+	if root == nil {
+		return expand.Description{}, schema.Diagnostics{{Pos: schema.Pos{File: file}, Message: "the file is empty: the key module gives the name of the module"}}
+	}
+	return expand.Describe(&expand.Document{File: file, Dir: filepath.Dir(file), Src: src, Root: root}, expand.Options{Parse: Document})
 }

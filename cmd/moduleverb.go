@@ -1,0 +1,404 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/gapi/fetch"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// moduleFlags are those of the verbs of modules.
+// The store is read once for each verb, and its lock file is written once at the end.
+type moduleFlags struct {
+	app    *app
+	lock   string // the lock file
+	store  fetch.Store
+	before []byte // the lock file as it was read
+}
+
+// newModule makes the verb module.
+// No other verb fetches modules, and no daemon does. The reading of a graph does not, either.
+func newModule(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "module",
+		Short: "Get modules of graphs from git and from archives",
+		Long: `Module gets modules of graphs from elsewhere. A module becomes a folder next to the graph, which
+names it as any other one: use: [{module: ./modules/nginx}]. The file modules.lock says where each
+one is from, at which commit or with which checksum, and what its files are.
+
+Keep the file in git, with the folders or without them: mgmt module get without an argument fetches
+the folders that are missing. Nothing else fetches, so a daemon starts without a network.`,
+	}
+	cmd.AddCommand(newModuleGet(a), newModuleList(a), newModuleVerify(a), newModuleUpdate(a), newModuleRemove(a))
+	return cmd
+}
+
+// flags adds the flags that all verbs of modules have, and opens the store before the verb runs.
+func (f *moduleFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.lock, "lock", fetch.LockFile, "the lock `file`; the folders of modules are relative to its own")
+	_ = cmd.MarkFlagFilename("lock", "lock")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := f.open(); err != nil {
+			return err
+		}
+		return errors.Join(run(cmd, args), f.close())
+	}
+}
+
+// open reads the lock file.
+func (f *moduleFlags) open() error {
+	f.store.Dir, f.store.Client = filepath.Dir(f.lock), http.DefaultClient
+	f.store.Judge = func(file string, src []byte) (string, error) {
+		d, ds := yaml.ModuleText(file, src)
+		return d.Name, ds.Err()
+	}
+	if err := f.store.Read(f.lock, yaml.Document); err != nil {
+		return err
+	}
+	f.before = f.store.Lock.Text()
+	return nil
+}
+
+// close writes the lock file where it has changed. A file that nobody has asked for is not made: verify works in a folder
+// that is read-only. A verb that has failed for one of several modules keeps the others.
+func (f *moduleFlags) close() error {
+	text := f.store.Lock.Text()
+	if string(text) == string(f.before) {
+		return nil
+	}
+	return writeFile(f.lock, text)
+}
+
+// named returns the entries of some folders, or all of them. Unknown ones are told together. A folder may be written as a graph writes it.
+func (f *moduleFlags) named(args []string) (list []*fetch.Entry, err error) {
+	all := f.store.Lock.Modules
+	if len(args) == 0 {
+		for i := range all {
+			list = append(list, &all[i])
+		}
+		return list, nil
+	}
+	var errs []error
+	for _, arg := range args {
+		e := f.store.Lock.Find(f.relative(arg))
+		if e == nil {
+			errs = append(errs, fmt.Errorf("%s has no module in %s; mgmt module list shows them", f.lock, arg))
+			continue
+		}
+		list = append(list, e)
+	}
+	return list, errors.Join(errs...)
+}
+
+// relative returns a folder as the lock file names it.
+// A shell completes paths from the present folder, so an argument is one of those.
+func (f *moduleFlags) relative(arg string) string {
+	if rel, err := filepath.Rel(f.store.Dir, arg); err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(filepath.Clean(arg))
+}
+
+// complete completes folders of the lock file.
+func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if f.open() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []cobra.Completion
+	for _, e := range f.store.Lock.Modules {
+		words = append(words, filepath.Join(f.store.Dir, e.Folder))
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// forceFlag adds the flag of the verbs that replace folders.
+func (f *moduleFlags) forceFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.store.Force, "force", false, "also a folder that was altered or made by someone else, which is lost")
+}
+
+// newModuleGet makes the verb module get.
+// An archive has no default checksum: the first download would be trusted, whoever sent it.
+func newModuleGet(a *app) *cobra.Command {
+	f := &moduleFlags{app: a}
+	var o fetch.Order
+	cmd := &cobra.Command{
+		Use:   "get [SOURCE]",
+		Short: "Get a module, or all missing modules of the lock file",
+		Long: `Get fetches a module, and writes it into a folder. The source is a repository of git, at a commit,
+a tag or a branch, or an archive (tar, tar.gz, zip) with its checksum: an address or a path. The
+lock file has the commit, also of a tag or a branch. A revision may stand behind the source: URL@v1.
+
+Without a source, it fetches what the lock file has and what is missing here. What comes must be
+what came before.
+
+An archive with links, with devices, or with names that lead out of it is refused. A folder that was
+altered stays.`,
+		Example: `  mgmt module get https://example.org/nginx.git --rev v1.2
+  mgmt module get https://example.org/nginx.git@8d3f0c4b6a1e5d2f7c9b0a8e6d4c2b1a3f5e7d9c
+  mgmt module get https://example.org/site-1.0.tar.gz --sha256 77c1... --folder modules/site
+  mgmt module get`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			if o != (fetch.Order{}) {
+				return errors.New("these flags are for a source: name a repository or an archive")
+			}
+			return f.restore(cmd.Context())
+		}
+		o.Source = args[0]
+		if o.SHA256 == "" && !fetch.IsArchive(o.Source) {
+			if source, rev, ok := cutRev(o.Source); ok && o.Rev == "" {
+				o.Source, o.Rev = source, rev
+			}
+		} else if o.Rev != "" {
+			return errors.New("--rev is for a repository of git, and --sha256 for an archive")
+		}
+		if o.Folder != "" {
+			o.Folder = f.relative(o.Folder)
+		}
+		e, err := f.store.Get(cmd.Context(), o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s is %s\n", f.shown(e), origin(e))
+		fmt.Fprintf(a.out, "A graph uses it with use: [{module: ./%s}]; mgmt doc ./%s shows its inputs.\n", f.shown(e), f.shown(e))
+		return nil
+	}
+	f.flags(cmd)
+	f.forceFlag(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&o.Rev, "rev", "", "of a repository: the `commit`, the tag or the branch (default its default branch)")
+	fl.StringVar(&o.SHA256, "sha256", "", "of an archive: its `checksum`")
+	fl.StringVar(&o.Path, "path", "", "the `folder` of the module in the source (default its top)")
+	fl.StringVar(&o.Folder, "folder", "", "the `folder` that is written (default modules/ and the name of the module)")
+	_ = cmd.MarkFlagDirname("folder")
+	return cmd
+}
+
+// cutRev divides URL@REV, the form in which a revision is often written down. The flag is there for revisions with an @ or a
+// colon in them. An @ in front of a host, as in git@host:path, is another one.
+func cutRev(source string) (url, rev string, ok bool) {
+	i := strings.LastIndex(source, "@")
+	if i < 0 || strings.ContainsAny(source[i:], ":") || strings.Contains(source[:i], "://") && strings.Count(source[:i], "/") < 3 {
+		return source, "", false
+	}
+	return source[:i], source[i+1:], source[i+1:] != ""
+}
+
+// shown names the folder of an entry from here.
+func (f *moduleFlags) shown(e *fetch.Entry) string {
+	return visible(filepath.Join(f.store.Dir, e.Folder))
+}
+
+// origin says where a module is from.
+func origin(e *fetch.Entry) string {
+	if e.Archive != "" {
+		return visible(e.Archive) + ", sha256 " + e.SHA256[:12]
+	}
+	ref := ""
+	if e.Ref != "" {
+		ref = " (" + e.Ref + ")"
+	}
+	return visible(e.Git) + " at " + e.Commit[:12] + visible(ref)
+}
+
+// restore fetches the missing modules. It goes on after a failure, so that one source that is away does not hide the others.
+func (f *moduleFlags) restore(ctx context.Context) error {
+	if len(f.store.Lock.Modules) == 0 {
+		return fmt.Errorf("there is nothing in %s: name a repository or an archive", f.lock)
+	}
+	var errs []error
+	for i := range f.store.Lock.Modules {
+		e := &f.store.Lock.Modules[i]
+		err := f.store.State(e)
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, os.ErrNotExist), f.store.Force:
+			if err = f.store.Restore(ctx, e); err == nil {
+				fmt.Fprintf(f.app.out, "%s is %s\n", f.shown(e), origin(e))
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f.shown(e), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// moduleOut is a module in JSON.
+// Its keys are those of the lock file, with the state.
+type moduleOut struct {
+	Folder  string `json:"folder"`
+	Git     string `json:"git,omitempty"`
+	Ref     string `json:"ref,omitempty"`
+	Commit  string `json:"commit,omitempty"`
+	Archive string `json:"archive,omitempty"`
+	SHA256  string `json:"sha256,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Digest  string `json:"digest"`
+	State   string `json:"state"` // ok, missing or altered
+}
+
+// stateWord names the state of a folder.
+// A folder that can't be read counts as altered, since nobody can say what a graph would get.
+func stateWord(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, os.ErrNotExist):
+		return "missing"
+	}
+	return "altered"
+}
+
+// newModuleList makes the verb module list.
+// The states are compared anew at each call, since an editor tells nobody.
+func newModuleList(a *app) *cobra.Command {
+	f := &moduleFlags{app: a}
+	var output choice
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "Show the modules of the lock file, and whether they are here",
+		Long:    `List shows each module of the lock file, its source, and whether its folder is ok, missing or altered.`,
+		Example: `  mgmt module list`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			out := []moduleOut{}
+			for _, e := range f.store.Lock.Modules {
+				out = append(out, moduleOut{e.Folder, e.Git, e.Ref, e.Commit, e.Archive, e.SHA256, e.Path, e.Digest, stateWord(f.store.State(&e))})
+			}
+			if output.word == "json" {
+				return writeJSON(a.out, out)
+			}
+			for i, m := range out {
+				fmt.Fprintf(a.out, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))
+			}
+			return nil
+		},
+	}
+	f.flags(cmd)
+	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	return cmd
+}
+
+// newModuleVerify makes the verb module verify.
+// Its exit code is for a workflow.
+func newModuleVerify(a *app) *cobra.Command {
+	f := &moduleFlags{app: a}
+	cmd := &cobra.Command{
+		Use:   "verify [FOLDER...]",
+		Short: "Compare the folders of modules with the lock file",
+		Long: `Verify compares the files of modules with the checksums of the lock file. It needs no network. It ends
+with code 4 if a folder is missing or was altered.`,
+		Example:           `  mgmt module verify`,
+		ValidArgsFunction: f.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			list, err := f.named(args)
+			if err != nil {
+				return err
+			}
+			bad := false
+			for _, e := range list {
+				err := f.store.State(e)
+				bad = bad || err != nil
+				fmt.Fprintf(a.out, "%s  %s\n", f.shown(e), stateWord(err))
+				if err != nil && !errors.Is(err, fetch.ErrAltered) {
+					fmt.Fprintf(a.err, "%s: %s\n", f.shown(e), visible(err.Error()))
+				}
+			}
+			if bad {
+				return withCode(exitFailed, nil)
+			}
+			return nil
+		},
+	}
+	f.flags(cmd)
+	return cmd
+}
+
+// newModuleUpdate makes the verb module update.
+// A module that was got at a commit has been pinned by a person, so it is left alone unless it is named.
+func newModuleUpdate(a *app) *cobra.Command {
+	f := &moduleFlags{app: a}
+	var rev string
+	cmd := &cobra.Command{
+		Use:   "update [FOLDER...]",
+		Short: "Get the newest commits of modules from git",
+		Long: `Update fetches the branch or the tag that a module was got at, and takes its newest commit. Without a
+folder it updates all modules that follow a branch or a tag. With --rev it takes another revision,
+which a later update follows.`,
+		Example: `  mgmt module update
+  mgmt module update modules/nginx --rev v1.3`,
+		ValidArgsFunction: f.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := f.named(args)
+			if err != nil {
+				return err
+			}
+			if rev != "" && len(args) != 1 {
+				return errors.New("--rev is for one module: name its folder")
+			}
+			if len(args) == 0 {
+				list = slices.DeleteFunc(list, func(e *fetch.Entry) bool { return e.Ref == "" })
+			}
+			var errs []error
+			for _, e := range list {
+				changed, err := f.store.Update(cmd.Context(), e, rev)
+				switch {
+				case err != nil:
+					errs = append(errs, fmt.Errorf("%s: %w", f.shown(e), err))
+				case changed:
+					fmt.Fprintf(a.out, "%s is %s\n", f.shown(e), origin(e))
+				default:
+					fmt.Fprintf(a.out, "%s is up to date\n", f.shown(e))
+				}
+			}
+			return errors.Join(errs...)
+		},
+	}
+	f.flags(cmd)
+	f.forceFlag(cmd)
+	cmd.Flags().StringVar(&rev, "rev", "", "the `commit`, the tag or the branch (default that of the last get)")
+	return cmd
+}
+
+// newModuleRemove makes the verb module remove.
+// A graph that uses the module still names it: validate tells that.
+func newModuleRemove(a *app) *cobra.Command {
+	f := &moduleFlags{app: a}
+	cmd := &cobra.Command{
+		Use:               "remove FOLDER...",
+		Short:             "Remove modules and their entries in the lock file",
+		Long:              `Remove removes the folders of modules, and their entries in the lock file. A folder that was altered stays.`,
+		Example:           `  mgmt module remove modules/nginx`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: f.complete,
+		RunE: func(_ *cobra.Command, args []string) error {
+			list, err := f.named(args)
+			var folders []string
+			for _, e := range list { // an entry moves when one before it is removed
+				folders = append(folders, e.Folder)
+			}
+			errs := []error{err}
+			for _, folder := range folders {
+				errs = append(errs, f.store.Remove(folder))
+			}
+			return errors.Join(errs...)
+		},
+	}
+	f.flags(cmd)
+	f.forceFlag(cmd)
+	return cmd
+}
