@@ -184,7 +184,7 @@ func fromArchive(ctx context.Context, client *http.Client, base, address string)
 	return src, fmt.Sprintf("%x", sha256.Sum256(src)), nil
 }
 
-// download begins a download. The caller closes the body.
+// download begins a download. The caller closes the body. Nothing is resumed and no header is trusted: the checksum judges the bytes.
 func download(ctx context.Context, client *http.Client, address string) (io.ReadCloser, error) {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
