@@ -29,6 +29,9 @@ type Input struct {
 	// input that can be read only once is an error. It blocks on a pipe or a device
 	// only, until the context ends.
 	Read func(ctx context.Context, again bool) Reading
+
+	// Wake has a token when something else than the files may make another graph. It is nil where there is nothing else, and never closed.
+	Wake <-chan struct{}
 }
 
 // Reading is what was read once.
@@ -51,7 +54,7 @@ func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] 
 	return func(yield func(*Declared, error) bool) {
 		again := watchable(in.Path)
 		if again && !env.NoWatch && env.Host != nil {
-			w := &watcher{host: env.Host, clock: engine.ClockOf(env.Host), log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before}
+			w := &watcher{host: env.Host, clock: engine.ClockOf(env.Host), log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before, wake: in.Wake}
 			defer w.close()
 			if !in.follow(ctx, w, yield) {
 				return

@@ -34,6 +34,7 @@ type Env struct {
 	Host     engine.Host  // for watching the input; may be nil with NoWatch
 	NoWatch  bool         // yield what is there and end
 	Hostname string       // of this machine
+	World    engine.World // the store, for frontends whose graphs depend on it; nil for none
 	Logger   *slog.Logger // nil for none
 	Stdin    io.Reader    // what an input named "-" reads; nil for an empty one
 

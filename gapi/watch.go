@@ -27,6 +27,7 @@ type watcher struct {
 	settle time.Duration
 	reload <-chan struct{}             // requests to read the files at once; may be nil
 	before func(context.Context) error // see Env.Before
+	wake   <-chan struct{}             // see Input.Wake; may be nil
 	paths  []string
 	sub    engine.Subscription
 	facts  engine.Subscription // nil while no fact is read
@@ -118,6 +119,8 @@ func (w *watcher) next(ctx context.Context, timeout <-chan time.Time, reload <-c
 		if !ok {
 			return ended
 		}
+		return touched
+	case <-w.wake:
 		return touched
 	case <-timeout:
 		return idle

@@ -25,4 +25,5 @@
 //   - The machine of a test is its own: no test sees the things of another one.
 //
 // The verb `mgmt test` is the user of this package.
+//   - The store of a test has this machine alone. The keys hosts and scheduled of a test stand for other hosts.
 package scenario

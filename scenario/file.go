@@ -21,14 +21,16 @@ type File struct {
 
 // Test is one life of a simulated machine.
 type Test struct {
-	Name      string            `yaml:"name" mgmt:"required"`
-	Facts     map[string]any    `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
-	Vars      map[string]any    `yaml:"vars"`
-	Secrets   map[string]string `yaml:"secrets"`
-	Machine   any               `yaml:"machine" doc:"The things that are there at the start, by kind."`
-	Commands  []Command         `yaml:"commands"`
-	Downloads []string          `yaml:"downloads" doc:"The addresses that can be reached."`
-	Steps     []Step            `yaml:"steps"`
+	Name      string              `yaml:"name" mgmt:"required"`
+	Facts     map[string]any      `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
+	Vars      map[string]any      `yaml:"vars"`
+	Secrets   map[string]string   `yaml:"secrets"`
+	Hosts     map[string]any      `yaml:"hosts" doc:"The facts of other hosts of the store, by their names. They differ from those of a plain machine, too."`
+	Scheduled map[string][]string `yaml:"scheduled" doc:"The hosts that each schedule has chosen, by its name."`
+	Machine   any                 `yaml:"machine" doc:"The things that are there at the start, by kind."`
+	Commands  []Command           `yaml:"commands"`
+	Downloads []string            `yaml:"downloads" doc:"The addresses that can be reached."`
+	Steps     []Step              `yaml:"steps"`
 
 	node *schema.Node // for the places of failures
 }
@@ -100,6 +102,20 @@ func (t *Test) facts() (engine.Facts, schema.Diagnostics) {
 		f.FQDN = f.Hostname
 	}
 	return f, ds
+}
+
+// hosts returns the other hosts of a test with their facts. Each one is a plain machine with a name of its own, as far as the test does not say more.
+// A wrong fact is a failure at its place, as with the facts of the machine itself.
+func (t *Test) hosts() (map[string]map[string]any, schema.Diagnostics) {
+	out := map[string]map[string]any{}
+	var found schema.Findings
+	for name := range t.Hosts {
+		f := simulate.NewHost().Facts()
+		f.Hostname, f.FQDN = name, name
+		found.Add(schema.Decode(t.node.Get("hosts").Get(name), &f)...)
+		out[name] = f.Map()
+	}
+	return out, found.All()
 }
 
 // thing is one thing that a test names.

@@ -69,7 +69,8 @@ type run struct {
 
 	machine *simulate.Machine
 	clock   *simulate.Clock
-	kinds   *engine.Registry // simulated
+	kinds   *engine.Registry          // simulated
+	hosts   map[string]map[string]any // the other ones, with their facts
 	engine  *mgmt.Engine
 
 	once   sync.Once
@@ -166,6 +167,9 @@ func (r *run) prepare() (*simulate.Host, bool) {
 		return nil, false
 	}
 	r.kinds = kinds
+	others, ds := r.test.hosts()
+	bad = r.found(ds) || bad
+	r.hosts = others
 	there, ds := things(kinds, r.test.node.Get("machine"))
 	bad = r.found(ds) || bad
 	for _, th := range there {
@@ -200,6 +204,10 @@ func (r *run) start(ctx context.Context, host *simulate.Host) error {
 	o.Facts, o.Vars, o.VarFiles = nil, r.test.settings(), nil
 	o.Branch = r.cover.branch
 	o.Secret = func(name string) (string, bool) { text, ok := r.test.Secrets[name]; return text, ok }
+	if r.test.Hosts != nil || r.test.Scheduled != nil { // else the store of the test is asked, which has this machine alone
+		o.Hosts = func() map[string]map[string]any { return r.hosts }
+		o.Scheduled = func(_, name string) []string { return r.test.Scheduled[name] }
+	}
 	r.engine = e
 	return e.Start(ctx, yaml.New(r.graph, o))
 }

@@ -155,3 +155,31 @@ tests:
 		t.Error(got)
 	}
 }
+
+// TestHosts: a test says which other hosts there are, and whom schedules have chosen.
+func TestHosts(t *testing.T) {
+	const graph = `
+graph: web
+resources:
+  file:
+  - {name: /peers, content: "${{ hosts.filter(h, h != facts.hostname).map(h, h + ' ' + string(hosts[h].cpus)).join(',') }}"}
+  - {name: /job, when: "${{ scheduled('backup') }}", content: x}
+`
+	got, _ := tested(t, graph, `
+graph: web.yaml
+tests:
+- name: chosen
+  facts: {hostname: w1}
+  hosts: {w2: {cpus: 8}, w3: {}}
+  scheduled: {backup: [w1]}
+  steps: [{expect: {file: [{name: /peers, content: "w2 8,w3 1"}, {name: /job, content: x}]}}]
+- name: alone
+  steps: [{expect: {file: [{name: /peers, content: ""}, {name: /job, state: absent}]}}]
+- name: a wrong fact
+  hosts: {w2: {cpu: 8}}
+  steps: [{}]
+`)
+	if want := "t_test.yaml:12:16: unknown key \"cpu\""; !strings.HasPrefix(got, want) {
+		t.Errorf("%s\n\nwant %s", got, want)
+	}
+}

@@ -46,7 +46,7 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	run, err := s.env.Program(checked, limits(a)...)
+	run, err := s.env.Program(checked, append(limits(a), ordered(a)...)...)
 	if err != nil {
 		return nil, []Fault{{Message: err.Error()}}
 	}

@@ -86,6 +86,9 @@ func declare(env *cel.Env, names map[string]Type) []cel.EnvOption {
 
 // take takes an object and those in it.
 func (p provider) take(t Type) {
+	if t.elem != nil {
+		p.take(*t.elem)
+	}
 	if t.fields == nil {
 		return
 	}
@@ -118,7 +121,7 @@ func (s *Scope) HasFunction(name string) (ok bool, suggestion string) {
 	return false, schema.Nearest(name, slices.DeleteFunc(s.words(), func(w string) bool { _, variable := s.names[w]; return variable }))
 }
 
-// sortedKeys gives an order to what has none, so that equal scopes make equal messages.
+// sortedKeys gives an order to the keys of a map, so that equal scopes make equal messages.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Function is a function that the caller of NewScope computes. Its arguments and its result are plain values.

@@ -97,6 +97,12 @@ func (p *Program) Calls(names ...string) (list []Call) {
 	return list
 }
 
+// IsCallOf reports whether the expression is a call of a function, and nothing around it.
+func (p *Program) IsCallOf(name string) bool {
+	e := p.ast.Expr()
+	return e.Kind() == ast.CallKind && !e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == name
+}
+
 // isSent reports whether a function is what the macro puts in the place of sent.
 func isSent(function string) bool { return strings.HasPrefix(function, sentPrefix) }
 

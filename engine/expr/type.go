@@ -14,11 +14,12 @@ import (
 type Type struct {
 	cel    *cel.Type
 	fields map[string]Type // of Object, else nil
+	elem   *Type           // of ListOf and MapOf, else nil
 }
 
 // Object is a type with a fixed set of fields: to ask for another one is a Fault. Its name must be the only one of that name in a Scope.
 func Object(name string, fields map[string]Type) Type {
-	return Type{cel.ObjectType("mgmt." + name), fields}
+	return Type{cel: cel.ObjectType("mgmt." + name), fields: fields}
 }
 
 // The types of single values.
@@ -30,10 +31,10 @@ var (
 )
 
 // ListOf is the type of lists.
-func ListOf(elem Type) Type { return Type{cel: cel.ListType(elem.of())} }
+func ListOf(elem Type) Type { return Type{cel: cel.ListType(elem.of()), elem: &elem} }
 
 // MapOf is the type of maps from text.
-func MapOf(elem Type) Type { return Type{cel: cel.MapType(cel.StringType, elem.of())} }
+func MapOf(elem Type) Type { return Type{cel: cel.MapType(cel.StringType, elem.of()), elem: &elem} }
 
 // of returns the type of the library.
 func (t Type) of() *cel.Type {

@@ -148,6 +148,16 @@ func (s *Scope) object(e ast.Expr) (t Type, path string, ok bool) {
 	case ast.IdentKind:
 		t, ok = s.names[e.AsIdent()]
 		return t, e.AsIdent(), ok
+	case ast.CallKind:
+		call := e.AsCall()
+		if call.FunctionName() != operators.Index {
+			return Type{}, "", false
+		}
+		of, path, ok := s.object(call.Args()[0])
+		if !ok || of.elem == nil {
+			return Type{}, "", false
+		}
+		return *of.elem, path + "[...]", true
 	case ast.SelectKind:
 		sel := e.AsSelect()
 		of, path, ok := s.object(sel.Operand())

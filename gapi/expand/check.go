@@ -70,7 +70,7 @@ func fieldType(t *schema.Type, key string) *schema.Type {
 func (f *frame) checkNode(n *schema.Node, t *schema.Type, path string) {
 	switch n.Kind {
 	case schema.NodeString:
-		if x := f.compile(n); x != nil && x.wrong == nil {
+		if x := f.compile(n); x != nil && x.wrong == nil && !(path == whenKey && isScheduled(x.single())) {
 			f.judge(n, x, t, path)
 		}
 	case schema.NodeList:

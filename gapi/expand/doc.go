@@ -16,6 +16,8 @@
 //   - A parameter with a sent value leaves Expand as a formula, with a wire for each value. A formula does no I/O: its files and secrets are read
 //     during Expand. Equal inputs give formulas of equal sums, so an unchanged resource keeps its vertex.
 //   - No other key of a resource takes a sent value. Names, conditions and loops decide which graph there is, before anything runs.
+//   - The store is asked only where an expression reads it: for the facts of its hosts, and for the choice of a schedule. Both are asked once for each
+//     computation, and Store tells them, so that the frontend knows when they differ.
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.
 //

@@ -33,6 +33,13 @@ type Options struct {
 	// Facts returns the facts of the machine by name, as engine.Facts.Map gives them. A missing one is not known.
 	Facts func() map[string]any
 
+	// Hosts returns the facts of all hosts of the store by name. It is called where an expression reads them, and nil without a store.
+	Hosts func() map[string]map[string]any
+	// Scheduled returns the hosts that a schedule of a topic has chosen, sorted by name; nil without a store. Hostname is the name of this machine in
+	// the store; empty for the fact.
+	Scheduled func(topic, name string) []string
+	Hostname  string
+
 	// Kind returns the type of the resources of a kind, by its name in lower case. It is nil where the kinds are not known; so is its result.
 	Kind func(name string) *schema.Type
 
@@ -103,7 +110,8 @@ type Graph struct {
 	leftOut map[string]bool // the resources that a condition has left out
 	Lacking bool            // a resource could not be computed, and is missing
 
-	late      *late // of the root
+	late      *late  // of the root
+	stored    stored // of the root
 	entered   []*Document
 	instances []*Instance
 	parent    *Graph               // of a module: the graph that uses it; else nil
@@ -281,8 +289,8 @@ func (g *Graph) ready() {
 	for name, v := range g.vars {
 		vars[name], types[name] = v.value, v.typ
 	}
-	g.names = map[string]any{"facts": facts, "vars": vars}
-	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types)}
+	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": g.hosts}
+	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types), "hosts": expr.MapOf(factsType())}
 	g.scoped(declared)
 	data := g.readData()
 	g.names["data"], declared["data"] = data, expr.MapOf(expr.Type{})

@@ -103,6 +103,8 @@ func (f *frame) compileNew(n *schema.Node) *text {
 func (g *Graph) reads(p *expr.Program) {
 	for _, in := range p.Reads() {
 		switch {
+		case in.Name == "hosts":
+			g.root().stored.hosts, g.root().all = true, true // the facts of this machine are among them
 		case in.Name != "facts":
 		case in.Field == "":
 			g.root().all = true

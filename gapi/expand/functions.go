@@ -25,6 +25,8 @@ func (g *Graph) functions() []expr.Function {
 	list := []expr.Function{
 		{Name: "read", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.readFile},
 		{Name: "secret", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.secret},
+		{Name: "scheduled", Params: []expr.Type{expr.Text}, Result: expr.ListOf(expr.Text), Do: g.scheduled},
+		{Name: "scheduled", Params: []expr.Type{expr.Text, expr.Text}, Result: expr.ListOf(expr.Text), Do: g.scheduled},
 		{Name: "template", Params: []expr.Type{expr.Text}, Result: expr.Text, Do: g.template},
 		{Name: "template", Params: []expr.Type{expr.Text, {}}, Result: expr.Text, Do: g.template},
 		{Name: "json", Params: []expr.Type{{}}, Result: expr.Text, Do: toJSON},

@@ -134,6 +134,12 @@ func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
 	if n == nil {
 		return true, true
 	}
+	if t := f.compile(n); t != nil && t.wrong == nil && isScheduled(t.single()) {
+		if wanted, ok = f.chosen(n, t); ok && f.g.opts.Branch != nil {
+			f.g.opts.Branch(n.Pos, wanted)
+		}
+		return wanted, ok
+	}
 	v, ok := f.needed(n, whenKey)
 	if !ok {
 		return false, false

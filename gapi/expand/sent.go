@@ -390,6 +390,9 @@ func (x *formula) sum() string {
 // input returns the value of an input of an expression.
 func (x *formula) input(in expr.Input) any {
 	v := x.f.names[in.Name]
+	if in.Name == "hosts" {
+		v = x.f.g.hosts() // the scope has the function that asks for them
+	}
 	if m, ok := v.(map[string]any); ok && in.Field != "" {
 		return m[in.Field]
 	}

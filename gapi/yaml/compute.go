@@ -37,7 +37,7 @@ func (g *loading) computed() *expand.Graph {
 			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
-			Facts: facts, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
+			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
 			Write: func(v any) (string, error) { return dumped(node(v)) },
 		})
@@ -133,6 +133,9 @@ func (g *loading) compute() {
 		g.mark("input", f.Path, sha256.Sum256(f.Src))
 	}
 	g.mark("facts", "", x.Facts())
+	if read := x.Store(); read != nil { // of a graph that asks the store for nothing, the state stays as it is
+		g.mark("store", "", read)
+	}
 }
 
 // Eval computes one expression with the facts, the variables and the data of the graph at a path, or of none where the path is empty. It is

@@ -57,6 +57,13 @@ type Options struct {
 	// Blind has a secret that can't be read here make an unknown value, and no error. It is for plans.
 	Blind bool
 
+	// Hosts returns the facts of all hosts of the store by name, and Scheduled the hosts that a schedule of a topic has chosen. They are nil for a
+	// caller without a store: then this machine is the only host, and no host is chosen. Hostname is the name of this machine in the store; empty for
+	// the fact.
+	Hosts     func() map[string]map[string]any
+	Scheduled func(topic, name string) []string
+	Hostname  string
+
 	// Branch is told of each outcome of a condition, with its place; nil for none. A test of a graph counts them.
 	Branch func(at schema.Pos, taken bool)
 }
@@ -98,12 +105,21 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 	if env.Host != nil {
 		o.Facts = func() map[string]any { return env.Host.Facts().Map() }
 	}
-	files := newFiles(f.path, o, env.Stdin)
-	return gapi.Follow(ctx, env, gapi.Input{
-		Path: f.path, Settle: f.opts.settle(),
-		Read: func(ctx context.Context, again bool) gapi.Reading {
+	if o.Hostname == "" {
+		o.Hostname = env.Hostname
+	}
+	return func(yield func(*gapi.Declared, error) bool) {
+		in := gapi.Input{Path: f.path, Settle: f.opts.settle()}
+		if env.World != nil && o.Hosts == nil {
+			s := newStore(ctx, env)
+			defer s.end()
+			o.Hosts, o.Scheduled, in.Wake = s.hosts, s.scheduled, s.wake
+		}
+		files := newFiles(f.path, o, env.Stdin)
+		in.Read = func(ctx context.Context, again bool) gapi.Reading {
 			files.again = again
 			return files.load(ctx).reading()
-		},
-	})
+		}
+		gapi.Follow(ctx, env, in)(yield)
+	}
 }
