@@ -21,7 +21,16 @@ import (
 // program builds the program under test, once, and returns the folder it is in.
 // Where the tests look for races, it does too.
 var program = sync.OnceValues(func() (string, error) {
-	args := []string{"build", "-trimpath", "-tags", "grpcnotrace,nethttpomithttp2", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-funcalign=16 -X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3"}
+	flags, err := os.ReadFile("../packaging/buildflags")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"build", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-funcalign=16 -X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3"}
+	for flag := range strings.Lines(string(flags)) {
+		if !strings.HasPrefix(flag, "#") {
+			args = append(args, strings.TrimSpace(flag))
+		}
+	}
 	if withRace() {
 		args = append(args, "-race")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -16,13 +17,47 @@ const zypperNoRepos = 6
 // zypperQuiet is the start of a zypper that alters nothing.
 var zypperQuiet = []string{"zypper", "--non-interactive", "--no-color", "--no-refresh"}
 
-// zypperRepos is what zypper prints as XML.
-type zypperRepos struct {
-	Repos []struct {
-		Alias   string `xml:"alias,attr"`
-		Enabled int    `xml:"enabled,attr"`
-		URL     string `xml:"url"`
-	} `xml:"repo-list>repo"`
+// zypperRepos reads the repositories of a page in XML: <repo alias="..." enabled="1"><url>...</url></repo>. Of several addresses the
+// last one counts. It reads the page word by word: to decode it into a struct would make the program 0.1 MB larger.
+func zypperRepos(page string) (all map[string]Repo, err error) {
+	all = map[string]Repo{}
+	var now Repo
+	var text strings.Builder
+	for words := xml.NewDecoder(strings.NewReader(page)); ; {
+		word, err := words.Token()
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch w := word.(type) {
+		case xml.StartElement:
+			text.Reset()
+			if w.Name.Local == "repo" {
+				now = Repo{Name: attrOf(w, "alias"), Enabled: attrOf(w, "enabled") == "1"}
+			}
+		case xml.CharData:
+			text.Write(w)
+		case xml.EndElement:
+			switch w.Name.Local {
+			case "url":
+				now.URL = withoutPassword(strings.TrimSpace(text.String()))
+			case "repo":
+				all[now.Name] = now
+			}
+		}
+	}
+}
+
+// attrOf returns an attribute of an element; empty where it has none.
+func attrOf(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
 }
 
 // listRepos returns the repositories by their aliases. Passwords in addresses are left out.
@@ -31,13 +66,9 @@ func (z *zypper) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]R
 	if err != nil {
 		return nil, err
 	}
-	var said zypperRepos
-	if err := xml.Unmarshal([]byte(strings.Join(lines, "\n")), &said); err != nil {
+	all, err := zypperRepos(strings.Join(lines, "\n"))
+	if err != nil {
 		return nil, fmt.Errorf("zypper repos printed what cannot be read: %w", err)
-	}
-	all := map[string]Repo{}
-	for _, r := range said.Repos {
-		all[r.Alias] = Repo{Name: r.Alias, URL: withoutPassword(strings.TrimSpace(r.URL)), Enabled: r.Enabled == 1}
 	}
 	return all, nil
 }
