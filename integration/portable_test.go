@@ -143,6 +143,7 @@ func (b both) same(args ...string) answer {
 func TestFindingD11SameAnswers(t *testing.T) {
 	b := newBoth(t)
 	examples, err := filepath.Glob("../examples/*.yaml")
+	examples = slices.DeleteFunc(examples, func(path string) bool { return strings.HasSuffix(path, "_test.yaml") })
 	if err != nil || len(examples) < 20 {
 		t.Fatal("there are no examples", err)
 	}

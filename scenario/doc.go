@@ -22,8 +22,8 @@
 //   - A command that the test does not script is a failure that says so.
 //   - A test does not wait for real time. The clock of the machine moves where a step says after. It moves, too, where the graph
 //     is not at rest without that.
+//   - The store of a test has this machine alone. The keys hosts and scheduled of a test stand for other hosts.
 //   - The machine of a test is its own: no test sees the things of another one.
 //
 // The verb `mgmt test` is the user of this package.
-//   - The store of a test has this machine alone. The keys hosts and scheduled of a test stand for other hosts.
 package scenario

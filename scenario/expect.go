@@ -43,7 +43,7 @@ func (r *run) expect(ctx context.Context, n *schema.Node) error {
 		}
 	}
 	if order := n.Get("order"); order != nil {
-		r.expectOrder(order, have["changed"])
+		r.expectOrder(order, orderOf(runs))
 	}
 	return nil
 }
@@ -123,6 +123,16 @@ func listed(word string, have []string) string {
 		return "nothing is " + word
 	}
 	return word + ": " + strings.Join(have, ", ")
+}
+
+// orderOf returns the resources that have changed or acted on a notification, in the order of their first runs.
+func orderOf(runs []mgmt.Run) (ids []string) {
+	for _, run := range runs {
+		if run.Changed && !slices.Contains(ids, run.Resource) {
+			ids = append(ids, run.Resource)
+		}
+	}
+	return ids
 }
 
 // expectOrder compares the order in which resources have changed. Others may have changed in between.

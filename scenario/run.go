@@ -232,15 +232,15 @@ func (r *run) refused() bool {
 	}
 }
 
-// command is the outcome of a command, by the script of the test. A line of a shell is compared without the shell. It is called by the
-// engine on any goroutine.
+// command is the outcome of a command, by the script of the test. A line of a shell is compared without the shell, and a command with quotes as the
+// graph has it. It is called by the engine on any goroutine.
 func (r *run) command(_ context.Context, c engine.Command) (*engine.Result, error) {
 	line := strings.Join(c.Argv, " ")
-	if len(c.Argv) > 2 && c.Argv[1] == "-c" {
+	if len(c.Argv) > 2 && c.Argv[1] == "-c" && isShell(c.Argv[0]) {
 		line = c.Argv[2]
 	}
 	for _, s := range r.test.Commands {
-		if s.Cmd == line {
+		if s.Cmd == line || unquoted(s.Cmd) == line {
 			for _, l := range strings.SplitAfter(s.Output, "\n") {
 				if c.Stdout != nil && l != "" {
 					c.Stdout([]byte(strings.TrimSuffix(l, "\n")))
@@ -250,6 +250,29 @@ func (r *run) command(_ context.Context, c engine.Command) (*engine.Result, erro
 		}
 	}
 	return nil, fmt.Errorf("the test has no command %q: write it under commands, such as {cmd: %q, exit: 0}", line, line)
+}
+
+// isShell reports whether a program is a shell, whose option -c has a line.
+func isShell(program string) bool {
+	return slices.Contains([]string{"sh", "ash", "bash", "dash", "ksh", "zsh", "fish", "busybox"}, filepath.Base(program))
+}
+
+// unquoted returns a command with its quotes removed, as the words of an exec stand one after the other. The script of a test may copy the line
+// of the graph.
+func unquoted(cmd string) string {
+	var b strings.Builder
+	quote := rune(0)
+	for _, c := range cmd {
+		switch {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
 
 // reaches fails a download that the test does not script. It runs under the lock of the machine, so it only compares.

@@ -37,7 +37,8 @@ func (g *Graph) hosts() any {
 			all[name] = of
 		}
 	}
-	// The own record may not be in the store yet, and its facts may be older.
+	// The own record may not be in the store yet, and its facts may be older. Without a store this machine is the only host, so that a graph can be
+	// validated and rendered anywhere.
 	all[g.hostname()] = g.names["facts"]
 	g.stored.known = all
 	return all
