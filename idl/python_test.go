@@ -54,6 +54,26 @@ func TestPythonStubs(t *testing.T) {
 			}
 		}
 	}
+	reserved, errs := compile(vector{ID: "reserved", Package: "w", Files: map[string]string{
+		"main.go": "package w\nimport imp \"ROOT/import\"\nimport \"IDLPKG\"\ntype list struct{ In string }\ntype Literal string\nconst None Literal = \"class\"\n" +
+			"type R struct { idl.Resource; L []list; M map[Literal]imp.True; C string `lumi:\"name=class\"` }\n",
+		"import/class-two.go": "package imports\ntype True struct{ From string }\n",
+	}})
+	if reserved == nil {
+		t.Fatal(errs)
+	}
+	out, err := generated("python", reserved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range out {
+		files[path.Join("reserved", name)] = string(text)
+	}
+	for _, want := range []string{"from .import_ import class_two as _import_class_two", `dict["Literal_", "_`} {
+		if !strings.Contains(files["reserved/main.pyi"], want) {
+			t.Errorf("no %s in %s", want, files["reserved/main.pyi"])
+		}
+	}
 	if len(files) < 50 {
 		t.Fatalf("only %d files", len(files))
 	}

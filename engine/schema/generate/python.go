@@ -18,10 +18,13 @@ import (
 func python(p *idl.Package, _ Options) (Files, error) {
 	out := Files{}
 	for _, m := range p.Modules {
-		out[path.Join(m.Dir, "__init__.pyi")] = []byte(header("# ", m.Dir))
+		out[pyPath(path.Join(m.Dir, "__init__"))+".pyi"] = []byte(header("# ", m.Dir))
 		for _, f := range m.Files {
-			w := pyStub{f: f}
-			out[swap(f.Path, ".pyi")] = []byte(w.file())
+			w, at := pyStub{f: f}, pyPath(swap(f.Path, ""))+".pyi"
+			if _, twice := out[at]; twice {
+				return nil, fmt.Errorf("two files of definitions have the module %s of Python, %s among them; give one another name", at, f.Path)
+			}
+			out[at] = []byte(w.file())
 		}
 	}
 	return out, nil
@@ -75,7 +78,7 @@ func (w *pyStub) importOf(d *idl.Decl) string {
 	if w.f.Module.Dir != "." {
 		dots += strings.Repeat(".", strings.Count(w.f.Module.Dir, "/")+1)
 	}
-	dir, base := path.Split(swap(d.File.Path, ""))
+	dir, base := path.Split(pyPath(swap(d.File.Path, "")))
 	return fmt.Sprintf("from %s%s import %s as %s", dots, strings.ReplaceAll(strings.Trim(dir, "/"), "/", "."), base, alias(d.File))
 }
 
@@ -117,7 +120,11 @@ func (w *pyStub) shape(s *idl.Shape) string {
 	case t.Kind == schema.KindList:
 		return "list[" + w.shape(s.Elem) + "]"
 	case t.Kind == schema.KindMap:
-		return "dict[str, " + w.shape(s.Elem) + "]"
+		key := "str"
+		if s.Keys != nil {
+			key = w.shape(&idl.Shape{Type: &schema.Type{Kind: schema.KindString}, Decl: s.Keys})
+		}
+		return "dict[" + key + ", " + w.shape(s.Elem) + "]"
 	case t.Kind == schema.KindBool:
 		return "bool"
 	case t.Kind == schema.KindFloat, t.Kind == schema.KindInt:
@@ -148,9 +155,24 @@ func pyValue(v any) string {
 	return quote(v)
 }
 
-// pyWords are the words of Python that can name nothing.
+// pyWords are the words of Python that can name nothing, and those that the stubs use.
 var pyWords = regexp.MustCompile(`^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|` +
-	`import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|Any|Final|Literal|NotRequired|Required|TypedDict)$`)
+	`import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|Any|Final|Literal|NotRequired|Required|TypedDict|bool|dict|float|list|str)$`)
+
+// pyPath is the path of a module of Python, whose parts an import can name.
+func pyPath(file string) string {
+	parts := strings.Split(file, "/")
+	for i, part := range parts {
+		parts[i] = pyName(pySign.ReplaceAllString(part, "_"))
+		if part[0] >= '0' && part[0] <= '9' {
+			parts[i] = "_" + parts[i]
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// pySign is a character that no name has.
+var pySign = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 // pyName is a name in Python. A word of the language gets another spelling.
 func pyName(name string) string {
