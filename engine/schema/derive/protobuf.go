@@ -24,7 +24,6 @@ const wellKnown = "google/protobuf/struct.proto"
 // a kind in casing of messages must be free; kinds that differ in signs only are an error.
 func Protobuf(name, header string, kinds []Kind) ([]byte, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%ssyntax = \"proto3\";\n\npackage %s;\n\nimport %q;\n", header, name, wellKnown)
 	taken := map[string]string{}
 	for _, k := range kinds {
 		message := messageName(k.Name)
@@ -39,7 +38,11 @@ func Protobuf(name, header string, kinds []Kind) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", k.Name, err)
 		}
 	}
-	return []byte(b.String()), nil
+	head := fmt.Sprintf("%ssyntax = \"proto3\";\n\npackage %s;\n", header, name)
+	if strings.Contains(b.String(), " google.protobuf.") { // protoc warns of an import that nothing needs
+		head += fmt.Sprintf("\nimport %q;\n", wellKnown)
+	}
+	return []byte(head + b.String()), nil
 }
 
 // protobuf writes the message of one kind.
