@@ -31,7 +31,7 @@ type hostRow struct {
 }
 
 // newDeploys makes the verb that lists the deploys.
-// It verifies no signature: the operator may trust other keys than the hosts, and what counts is what they say.
+// It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
 func newDeploys(a *app) *cobra.Command {
 	f := &deployFlags{app: a}
 	var keep int
@@ -62,7 +62,7 @@ a host has in effect, or that the newest one may go back to.`,
 	return cmd
 }
 
-// prune deletes the old deploys of one topic, or of all. What it says goes to the second output, since a program reads the first.
+// prune deletes the old deploys of one topic, or of all. Its words go to the second output, since a program reads the first.
 func (f *deployFlags) prune(ctx context.Context, keep int) error {
 	if keep < 1 {
 		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)

@@ -109,9 +109,9 @@ func kindTable(kinds []derive.Kind, dir string) string {
 // tableCell escapes the mark that would end a cell of a table in Markdown.
 func tableCell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// modulePage returns the page of the module in a folder, which shows its inputs as parameters, and its outputs as what it sends.
+// modulePage returns the page of the module in a folder, which shows its inputs as parameters, and its outputs as sent values.
 func (a *app) modulePage(dir string) (derive.Kind, error) {
-	// The page has the form of a kind's: inputs are to a module what parameters are to a resource.
+	// The page has the form of a kind's: the inputs of a module are like the parameters of a resource.
 	m, ds := yaml.Module(dir, yaml.Options{Source: a.source()})
 	if err := ds.Err(); err != nil {
 		return derive.Kind{}, err

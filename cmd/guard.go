@@ -61,8 +61,7 @@ func sudoCaller() *safepath.User {
 	return &safepath.User{UID: int(uid), GID: int(gid)}
 }
 
-// judge refuses files that say whom the daemon trusts, or who it is, as the files of a graph are refused. An empty name is
-// no file. A file that can't be opened for another reason is left to the function that reads it.
+// judge refuses files that say whom the daemon trusts, or who it is, as the files of a graph are refused. An empty name stands for none. A file that can't be opened for another reason is left to the function that reads it.
 func (a *app) judge(files ...string) error {
 	var errs []error
 	for _, path := range files {

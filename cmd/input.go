@@ -210,7 +210,7 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 			return id.Unseal(text)
 		}
 	}
-	// Of two settings of one variable the later one wins, so flags come after the environment.
+	// A later setting of a variable wins over an earlier one, so flags come after the environment.
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
 			name, value, _ := strings.Cut(set, "=")

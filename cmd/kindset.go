@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"reflect"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
@@ -20,6 +21,8 @@ type kindset struct {
 	typed   step  // with the types of a folder too
 	plugged step  // with the kinds of providers too
 	aimed   step  // with the targets too
+
+	live *atomic.Pointer[plugin.Set] // the providers that were read last, for the desk of a daemon; nil for another verb
 }
 
 // step is a set of kinds.

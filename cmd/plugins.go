@@ -3,7 +3,9 @@ package cmd
 import (
 	"io"
 	"os"
+	"sync/atomic"
 
+	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -26,6 +28,7 @@ const attachVariable = "MGMT_ATTACH_PROVIDERS"
 // It is the third step of the kinds.
 func (a *app) loadPlugins() schema.Diagnostics {
 	if a.pluginsFolder == "" {
+		a.tellPlugins(nil)
 		return nil
 	}
 	nodes, ds := yaml.Documents(a.pluginsFolder, yaml.Options{Source: a.source(), Ours: gapi.HasKey("command"), Form: "descriptor of a provider"})
@@ -49,7 +52,54 @@ func (a *app) loadPlugins() schema.Diagnostics {
 		*s = made
 	}
 	a.registry, a.plugins = s.kinds, s.plugins
+	a.tellPlugins(a.plugins)
 	return ds
+}
+
+// tellPlugins has the desk of a daemon answer about these providers.
+func (a *app) tellPlugins(set *plugin.Set) {
+	if a.sets.live != nil {
+		a.sets.live.Store(set)
+	}
+}
+
+// livePlugins returns the answers of the desk about the providers, also about those of later readings of the folder.
+func (a *app) livePlugins() control.Providers {
+	a.sets.live = &atomic.Pointer[plugin.Set]{}
+	a.sets.live.Store(a.plugins)
+	return &pluginDesk{a.sets.live}
+}
+
+// pluginDesk answers a daemon's questions about its providers, on any goroutine.
+type pluginDesk struct{ live *atomic.Pointer[plugin.Set] }
+
+// all returns the providers; none where there is no folder of them.
+func (d *pluginDesk) all() []*plugin.Plugin {
+	if set := d.live.Load(); set != nil {
+		return set.Plugins()
+	}
+	return nil
+}
+
+// List implements control.Providers.
+func (d *pluginDesk) List() []control.Provider {
+	list := []control.Provider{}
+	for _, p := range d.all() {
+		s := p.Status()
+		list = append(list, control.Provider{Name: s.Name, Version: s.Version, Phase: string(s.Phase), PID: s.PID, Starts: s.Starts, Since: s.Since,
+			Error: s.Error, Kinds: s.Kinds, Hash: s.Hash, Attached: s.Attached})
+	}
+	return list
+}
+
+// Restart implements control.Providers.
+func (d *pluginDesk) Restart(name string) (found, running bool) {
+	for _, p := range d.all() {
+		if p.Name == name {
+			return true, p.Restart()
+		}
+	}
+	return false, false
 }
 
 // leaveOut makes warnings of the faults of single descriptors. A fault of the folder, or of the environment, stays an error.

@@ -19,18 +19,18 @@ import (
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
-// newPlugin makes the verb plugin and the verbs below it. They work without a daemon: they read files, and one of them runs a
-// program of the author for a moment.
+// newPlugin makes the verb plugin and the verbs below it. Two of them work without a daemon: they read files, and one of these runs
+// a program of the author for a moment. The other two ask the daemon, whose processes the providers are.
 func newPlugin(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "List providers, and test one",
+		Short: "List providers, see how they do, restart or test one",
 		Long: `Plugin is about providers: programs that serve kinds of their own. A folder of
 descriptors names them; see --plugins and docs/reference/providers.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginList(a), newPluginTest(a))
+	cmd.AddCommand(newPluginList(a), newPluginStatus(a), newPluginRestart(a), newPluginTest(a))
 	return cmd
 }
 

@@ -189,6 +189,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer desk.close()
+	if desk != nil {
+		desk.opt.Providers = a.livePlugins()
+	}
 	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, nb})
 }
 

@@ -53,6 +53,16 @@ func plug(t *testing.T, from, dir, name, flags string) (program string) {
 	return program
 }
 
+// asks runs a verb that asks the daemon, and returns its output.
+func (d *realDaemon) asks(verb ...string) string {
+	d.t.Helper()
+	out, err := exec.Command(d.cmd.Path, append(verb, "--prefix", d.path("state"))...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%v: %v: %s", verb, err, out)
+	}
+	return string(out)
+}
+
 // TestProviderOfADaemon leads two providers through the life of a daemon. A killed one comes back without a failure, and what has
 // drifted meanwhile is repaired. A provider that comes while the daemon runs is there with the next graph. No provider outlives a
 // daemon that was killed.
@@ -89,6 +99,13 @@ func TestProviderOfADaemon(t *testing.T) {
 	if strings.Contains(d.log.String(), "failed") {
 		t.Errorf("a resource has failed:\n%s", d.log)
 	}
+	before := processesOf(aws)[0]
+	if text := d.asks("plugin", "status"); !strings.Contains(text, "aws ") || !strings.Contains(text, " ready ") || !strings.Contains(text, strconv.Itoa(before)) {
+		t.Errorf("the providers are:\n%s", text)
+	}
+	d.asks("plugin", "restart", "aws")
+	d.until("the provider has another process", func() bool { now := processesOf(aws); return len(now) == 1 && now[0] != before })
+	d.until("it is ready", func() bool { return strings.Contains(d.asks("plugin", "status"), " ready ") })
 	ca := plug(t, "providers/ca/provider", plugins, "ca", ", -folder, "+dir+"/pki")
 	d.write("graph.yaml", graph+"  ca:x509:certificate:\n  - {name: www, hosts: [www.example.org]}\n")
 	d.says("converged: 2 ok")

@@ -48,6 +48,8 @@ type Options struct {
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
 	// Hosts reads the hosts that share the store, for GET /v1/hosts; without it the answer is 404.
 	Hosts func(context.Context) ([]hosts.Member, error)
+	// Providers answers GET /v1/providers; without it there are none.
+	Providers Providers
 	// Lost tells since when the store has not answered, and why; zero and nil while it answers. It must not block; nil is never.
 	Lost     func() (since time.Time, why error)
 	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never

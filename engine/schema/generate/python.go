@@ -12,8 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/idl"
 )
 
-// python writes stubs of types for checkers such as mypy: a provider in Python reads and writes the properties of its
-// resources as dicts, and these have the types of them. Each file of definitions has one file, and a module has an
+// python writes stubs of types for checkers such as mypy. A provider in Python reads and writes the properties of its resources as
+// dicts, and these have the types of them. Each file of definitions has one file, and a module has an
 // __init__.pyi that makes it a package. References are texts, as they are on the wire.
 func python(p *idl.Package, _ Options) (Files, error) {
 	out := Files{}
@@ -82,7 +82,7 @@ func (w *pyStub) importOf(d *idl.Decl) string {
 	return fmt.Sprintf("from %s%s import %s as %s", dots, strings.ReplaceAll(strings.Trim(dir, "/"), "/", "."), base, alias(d.File))
 }
 
-// dict writes a struct or a resource. A dict in the form of a call takes keys that are no names of Python.
+// dict writes a struct or a resource. A dict in the form of a call takes every text as a key.
 func (w *pyStub) dict(d *idl.Decl) {
 	w.comment(d.Doc)
 	name := pyName(d.Name)
@@ -155,7 +155,7 @@ func pyValue(v any) string {
 	return quote(v)
 }
 
-// pyWords are the words of Python that can name nothing, and those that the stubs use.
+// pyWords are the reserved words of Python, and the names that the stubs use.
 var pyWords = regexp.MustCompile(`^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|` +
 	`import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|Any|Final|Literal|NotRequired|Required|TypedDict|bool|dict|float|list|str)$`)
 

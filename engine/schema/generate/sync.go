@@ -142,7 +142,7 @@ const stagedSuffix = ".new~"
 type staging struct {
 	root    *os.Root
 	files   []string // with their suffix
-	folders []string // a folder after the one that it is in
+	folders []string // a folder after its parent
 }
 
 // add writes a text next to its place, and has it on the disk when it returns.
@@ -159,7 +159,7 @@ func (s *staging) add(name string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// folder makes a folder with those that it is in.
+// folder makes a folder with its parents.
 func (s *staging) folder(dir string) error {
 	if dir == "." {
 		return nil
