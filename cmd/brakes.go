@@ -8,6 +8,7 @@ import (
 )
 
 // brakeFlags say when the engine stops altering things.
+// brakeFlags are the flags that bound how much a daemon may alter. A zero value bounds nothing.
 type brakeFlags struct {
 	changes  budget
 	flapping flapping
@@ -35,6 +36,7 @@ type removals struct{ reactor.Removals }
 // by the parser of the reactor.
 func (r *removals) Type() string { return "count,share" }
 
+// A text that is no limit is an error that shows the forms.
 func (r *removals) Set(s string) (err error) {
 	r.Removals, err = reactor.ParseRemovals(s)
 	return err

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
+// callFlags are the flags of call. With lax, parameters that a backend lacks are left out.
 type callFlags struct {
 	modules
 	log     logFlags

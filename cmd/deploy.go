@@ -26,6 +26,8 @@ import (
 // deployFlags are those of the verbs deploy and deploys.
 // A store is opened at the first question, and closed at the end of the verb.
 // Each verb has one of its own.
+// deployFlags are the flags of deploy. A deploy goes to one topic, and is either made of a graph or
+// is that of an earlier number.
 type deployFlags struct {
 	remote
 	app   *app
@@ -68,7 +70,7 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	f.reach(cmd)
 	f.store.flags(cmd)
 	a.typesFlag(cmd)
-	a.guardFlag(cmd) // who writes the graph of root gets the key of root, and with it all hosts
+	a.guardFlag(cmd) // a writer of root's graph gets root's key, and with it all hosts
 	fl := cmd.Flags()
 	fl.StringVar(&f.topic, "to", "", "the `topic` whose hosts take it")
 	fl.BoolVar(&f.dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")
@@ -376,6 +378,7 @@ func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 	return nil
 }
 
+// noHosts says that a deploy has reached the store, and no host yet.
 func noHosts(topic string) string {
 	return "no host that is there takes deploys to " + topic + ": a host needs the public key in its setting trusted_keys, and the topic; those that come later take it"
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
+// eventsFlags are the flags of events. since is a number of the daemon; 0 for the next event.
 type eventsFlags struct {
 	remote
 	color    choice

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+// factsFlags are the flags of facts. With a target, the facts are those of another machine.
 type factsFlags struct {
 	output   choice
 	roles    []string

@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
+// graphFlags are the flags of graph. Only with live does it ask a daemon.
 type graphFlags struct {
 	input     input
 	steps     transforms
@@ -224,6 +225,7 @@ func drawOptions(g *engine.Graph) graph.DrawOptions {
 	}}
 }
 
+// maxLabelled keeps a box of a large group readable.
 const maxLabelled = 5 // members in a label
 
 // groupLabel names the members of a group below its owner.

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// importFlags are the flags of import, which reads the machine and alters nothing on it.
 type importFlags struct {
 	log     logFlags
 	backend string

@@ -19,6 +19,7 @@ const (
 	schemaFile = "mgmt.schema.json"
 )
 
+// firstGraph is the graph that init writes. %[1]s stands for its name.
 const firstGraph = `# yaml-language-server: $schema=` + schemaFile + `
 #
 # A first graph: a folder, a file in it, and a command that runs when the file
@@ -126,6 +127,7 @@ func (a *app) init(path string, force bool) error {
 	return nil
 }
 
+// newFile is a file that init or a like verb writes, if nothing else is there.
 type newFile struct {
 	path    string
 	content []byte

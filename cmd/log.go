@@ -24,6 +24,7 @@ func checkCount(n, most int) error {
 	return nil
 }
 
+// logVerb has the flags of log. The times are texts that only the reading of them judges.
 type logVerb struct {
 	remote
 	color        choice

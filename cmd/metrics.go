@@ -22,6 +22,7 @@ import (
 const defaultMetrics = "127.0.0.1:9233"
 
 // metricsFlags say who can read the metrics.
+// metricsFlags are the flags of the metrics. Without an address and a file there are none.
 type metricsFlags struct {
 	addr     string
 	remote   bool

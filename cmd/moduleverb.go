@@ -69,7 +69,7 @@ func (f *moduleFlags) open() error {
 	return nil
 }
 
-// close writes the lock file where it has changed. A file that nobody has asked for is not made: verify works in a folder
+// close writes the lock file where it has changed. An unasked file is not made: verify works in a folder
 // that is read-only. A verb that has failed for one of several modules keeps the others.
 func (f *moduleFlags) close() error {
 	text := f.store.Lock.Text()
@@ -252,7 +252,7 @@ type moduleOut struct {
 }
 
 // stateWord names the state of a folder.
-// A folder that can't be read counts as altered, since nobody can say what a graph would get.
+// A folder that can't be read counts as altered, since its content is unknown.
 func stateWord(err error) string {
 	switch {
 	case err == nil:
@@ -264,7 +264,7 @@ func stateWord(err error) string {
 }
 
 // newModuleList makes the verb module list.
-// The states are compared anew at each call, since an editor tells nobody.
+// The states are compared anew at each call, since an editor announces no change.
 func newModuleList(a *app) *cobra.Command {
 	f := &moduleFlags{app: a}
 	var output choice

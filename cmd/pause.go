@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
+// pauseFlags are the flags of pause. A pause has an end, so that a forgotten one does no harm.
 type pauseFlags struct {
 	remote
 	span   seconds

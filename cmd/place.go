@@ -15,6 +15,7 @@ func (p place) String() string {
 	return *p.path
 }
 
+// Type is the word that help shows.
 func (p place) Type() string { return "string" }
 
 // Set implements pflag.Value.

@@ -27,7 +27,7 @@ import (
 type presenter struct {
 	logger  *slog.Logger
 	screen  *screen
-	journal *service.Journal // what is said goes there, where standard error is the journal
+	journal *service.Journal // takes all messages, where standard error is the journal
 	style   style
 	program string // the name of this program
 	json    bool
@@ -251,6 +251,7 @@ func withoutNotes(ds schema.Diagnostics) schema.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity == schema.Note })
 }
 
+// liveEvery is how often the live line is written anew, at most.
 const liveEvery = 100 * time.Millisecond
 
 // follow keeps the live line up to date until close.

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/manifest"
 )
 
+// resourceFlags are the flags of resource. With noop or watch it alters nothing.
 type resourceFlags struct {
 	log     logFlags
 	output  choice

@@ -32,7 +32,7 @@ type sealing struct {
 }
 
 // newSealing returns the sealing of a daemon. The identity is made at its first use, so that a daemon without a store has none.
-// Without a state folder it is one of this process, whose secrets nobody can read after its end.
+// Without a state folder it is one of this process, whose secrets are lost at its end.
 func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 	host = cmp.Or(host, hostname())
 	return &sealing{world: w, host: host, topics: topics(host, roles), identity: keepGood(func() (seal.Identity, error) {

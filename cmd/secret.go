@@ -14,7 +14,7 @@ import (
 )
 
 // newSecret makes the verb secret.
-// It is no part of the daemon, and asks none.
+// It asks no daemon.
 // Nothing decrypted ever stands on a disk.
 func newSecret(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ values are encrypted with age. No verb writes a decrypted value to a disk.`,
 // newSecretEncrypt makes the verb secret encrypt.
 // It prints one value and leaves the file to its author: comments and the order of keys stay, and two people who
 // add values merge their changes as those of any text.
-// The value is no argument, since every user can read argument lists.
+// The value comes by standard input, since every user can read argument lists.
 func newSecretEncrypt(a *app) *cobra.Command {
 	var to []string
 	var of string

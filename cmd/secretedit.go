@@ -134,7 +134,7 @@ Nothing is written if a value of any file can't be read.`,
 		},
 	}
 	bind(cmd, "identity", place{&identity})
-	a.guardFlag(cmd) // who writes the list of recipients gets the values
+	a.guardFlag(cmd) // a writer of the list of recipients gets the values
 	return cmd
 }
 

@@ -270,4 +270,5 @@ func describe(n *schema.Node) string {
 	return n.Text
 }
 
+// sortedKeys makes the order of a map the same in each run.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

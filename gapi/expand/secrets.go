@@ -122,6 +122,7 @@ func (g *Graph) find(name string) (string, error) {
 // keylessError tells that a secret is there, or may be there, and that this process can't read it.
 type keylessError struct{ error }
 
+// Unwrap gives the reason, so that callers find it by its type.
 func (e *keylessError) Unwrap() error { return e.error }
 
 // known asks a test for a secret. The sources of the graph are not read then: a test needs no identity.

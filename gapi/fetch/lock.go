@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // LockFile is the usual name of a lock file. Its ending keeps it out of a folder that is read as a graph.
@@ -145,7 +146,7 @@ func (l *Lock) Find(folder string) *Entry {
 func (l *Lock) Put(e Entry) {
 	l.Remove(e.Folder)
 	l.Modules = append(l.Modules, e)
-	slices.SortFunc(l.Modules, func(a, b Entry) int { return cmp.Compare(a.Folder, b.Folder) })
+	sorted.Func(l.Modules, func(a, b Entry) int { return cmp.Compare(a.Folder, b.Folder) })
 }
 
 // Remove leaves an entry out.

@@ -37,6 +37,7 @@ type builder struct {
 	left   int64             // bytes
 }
 
+// newBuilder returns an empty builder with the whole allowance of bytes.
 func newBuilder() *builder { return &builder{Tree{}, map[string]string{}, maxBytes} }
 
 // add takes a file. Its name is judged, since an archive may name any path.

@@ -3,7 +3,7 @@
 // # Laws
 //
 //   - The same inputs give the same bytes, so a file with those bytes is right.
-//   - Archives are not trusted: what leads out of the folder is refused before anything is altered.
+//   - Archives are not trusted: an entry that leads out of the folder is refused before anything is altered.
 //   - What is made of a secret can be read by its owner only, and is not shown.
 //
 // # How a check is cheap

@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
+// Importing the package registers both kinds.
 func init() {
 	engine.RegisterResource("gzip", func() engine.Res { return &Gzip{} })
 }
@@ -38,6 +39,8 @@ var (
 )
 
 // Gzip is a file that is another one, or a text, compressed.
+// The engine owns the exported fields between runs. init and seen belong to the resource: Init fills
+// them, and the goroutine of a CheckApply alone uses them.
 type Gzip struct {
 	traits.Base
 	traits.Edgeable
@@ -59,11 +62,12 @@ type Gzip struct {
 
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`
 
+	// It is nil before Init.
 	init *engine.Init
 	seen *inputs.Seen
 }
 
-// Default returns one that is compressed as usual.
+// Default returns a file of the usual compression.
 func (r *Gzip) Default() engine.Res { return &Gzip{Level: gzip.DefaultCompression} }
 
 // It is made anew for each call, so a received parameter counts at once.
@@ -110,7 +114,7 @@ func (r *Gzip) Watch(ctx context.Context) error {
 	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{})
 }
 
-// CheckApply compresses, and compares that with what is there.
+// CheckApply compresses, and compares that with the present file.
 // The key has everything but the files that decides the bytes: the level and a content of
 // the graph.
 func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -126,6 +130,7 @@ func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // A link counts as its target, whose times change with the content.
+// The error of a missing input names the parameter.
 func (r *Gzip) look() (inputs.Look, error) {
 	l := inputs.NewLooker(r.init)
 	if r.Input != "" {
@@ -140,6 +145,7 @@ func (r *Gzip) look() (inputs.Look, error) {
 
 // compress writes the compressed content. The same content gives the same bytes.
 // The header has no name and no time, which gzip(1) would write.
+// It blocks until all is written, ends with ctx, and holds one buffer in memory, not the content.
 func (r *Gzip) compress(ctx context.Context, w io.Writer) error {
 	z, err := gzip.NewWriterLevel(w, r.Level)
 	if err != nil {
@@ -157,6 +163,7 @@ func (r *Gzip) compress(ctx context.Context, w io.Writer) error {
 }
 
 // The caller closes it.
+// The error of a missing input names the parameter.
 func (r *Gzip) open() (io.ReadCloser, error) {
 	if r.Input == "" {
 		return io.NopCloser(strings.NewReader(*r.Content)), nil
@@ -171,6 +178,7 @@ func (r *Gzip) open() (io.ReadCloser, error) {
 // Read returns the compressed file as it is; nil if there is none.
 // The checksum is that of the bytes on the disk. Input, content and level can not be seen
 // in them and are those of the graph.
+// It reads the whole file for the checksum and alters nothing.
 func (r *Gzip) Read(ctx context.Context) (engine.Res, error) {
 	m, sum, err := r.made().Read(ctx, digest.SHA256())
 	if err != nil || sum == "" {
@@ -186,6 +194,7 @@ func (r *Gzip) Read(ctx context.Context) (engine.Res, error) {
 }
 
 // Reversed returns the resource that brings back the old file, or removes ours.
+// It does no I/O. before comes from Read, and may be from an earlier life of the daemon.
 func (r *Gzip) Reversed(before engine.Res) (engine.Res, error) {
 	if before == nil {
 		return r.made().Reversed(r, nil)
@@ -198,15 +207,18 @@ func (r *Gzip) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Cmp compares the parameters.
+// Findings of earlier runs survive a swap in which the resource is equal.
 func (r *Gzip) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the compressed file.
+// Files and folders with that path then know it.
 func (r *Gzip) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
 // An input that another resource makes comes first by that.
+// It does no I/O: it only states wishes.
 func (r *Gzip) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
@@ -231,6 +243,7 @@ func (r *Gzip) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
+// The reference and mgmt doc gzip show the page, and tests run its examples.
 func (*Gzip) Doc() string {
 	return `A file that is another one, or a text, compressed by gzip.
 

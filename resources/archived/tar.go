@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
+// Importing the package registers both kinds.
 func init() {
 	engine.RegisterResource("tar", func() engine.Res { return &Tar{} })
 }
@@ -38,6 +39,7 @@ var (
 
 // Tar is an archive of files and folders, or a folder in which there is what an archive
 // has.
+// The two uses share owner and path, and exclude each other's other parameters.
 type Tar struct {
 	traits.Base
 	traits.Edgeable
@@ -65,10 +67,11 @@ type Tar struct {
 
 	init     *engine.Init
 	seen     *inputs.Seen
-	unpacked *[]string // the names of what was found right; for seen
+	unpacked *[]string // the names of the entries that were found right; for seen
 }
 
 // Default returns an archive whose headers are as simple as they can be.
+// At most 1 GiB is unpacked.
 func (r *Tar) Default() engine.Res { return &Tar{Format: "auto", MaxSize: 1 << 30} }
 
 // With extract the path is that of the folder.
@@ -126,7 +129,7 @@ func (r *Tar) Watch(ctx context.Context) error {
 	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
 }
 
-// CheckApply packs, or unpacks, and compares that with what is there.
+// CheckApply packs, or unpacks, and compares that with the present state.
 // The walk over the inputs serves both the look and the packing, so both see the same
 // entries.
 func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
@@ -163,6 +166,7 @@ func (r *Tar) below() []string {
 }
 
 // Read returns the archive, or the folder, as it is; nil if there is none.
+// It alters nothing. For an archive it reads the whole file.
 func (r *Tar) Read(ctx context.Context) (engine.Res, error) {
 	if r.Extract != "" {
 		return r.readUnpacked(ctx)
@@ -197,6 +201,7 @@ func (r *Tar) Reversed(before engine.Res) (engine.Res, error) {
 }
 
 // Cmp compares the parameters.
+// Findings of earlier runs survive a swap in which the resource is equal.
 func (r *Tar) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
@@ -207,6 +212,7 @@ func (r *Tar) UIDs() []engine.ResUID {
 
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
 // of every file.
+// It does no I/O: it only states wishes.
 func (r *Tar) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
@@ -223,6 +229,7 @@ func (r *Tar) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // Clashes says that another one writes the file, too.
+// It compares declared values only. Two equal declarations want the same bytes and may stand.
 func (r *Tar) Clashes(other engine.Res) error {
 	o, ok := other.(*Tar)
 	if !ok && r.Extract != "" {
@@ -238,6 +245,7 @@ func (r *Tar) Clashes(other engine.Res) error {
 }
 
 // Doc describes the kind.
+// The reference and mgmt doc tar show the page, and tests run its examples.
 func (*Tar) Doc() string {
 	return `An archive of files and folders, as tar makes them; or the content of such an archive, unpacked into a folder.
 

@@ -18,7 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 )
 
-// validateExtract is Validate for what unpacks an archive.
+// validateExtract is Validate for a resource that unpacks an archive.
+// It does no I/O: a missing archive shows in CheckApply.
 func (r *Tar) validateExtract() error {
 	p := r.made().Path
 	errs := []error{files.PlainPath("extract", r.Extract), files.PlainPath("path", strings.TrimRight(p, "/"))}
@@ -43,6 +44,7 @@ func (r *Tar) unpacking() (*archive.Unpacking, error) {
 
 // found compares the folder with the archive.
 // The archive is read as a stream and never held in memory as a whole.
+// An archive that leads out of the folder is an error here, before anything is altered.
 func (r *Tar) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
 	f, _, err := atomicfile.Open(r.Extract)
 	if err != nil {
@@ -134,6 +136,7 @@ func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, diff
 }
 
 // It fails if the archive is not there, which a later event can mend.
+// A link counts as its target.
 func (r *Tar) lookExtract() (inputs.Look, error) {
 	st, err := atomicfile.Follow(r.Extract)
 	if err != nil {
@@ -146,6 +149,7 @@ func (r *Tar) lookExtract() (inputs.Look, error) {
 
 // lookUnpacked looks at the entries of an archive, in the folder. A missing entry is never settled.
 // The names are those of the last comparison.
+// It costs one look for each entry, and reads no content.
 func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
 	l := inputs.NewLooker(r.init)
 	dir := atomicfile.At(u.To)
@@ -191,6 +195,7 @@ func (r *Tar) readUnpacked(ctx context.Context) (engine.Res, error) {
 }
 
 // fillsFolder says what another resource wants in the place of the folder.
+// It does no I/O; the graph builder asks it for two resources of one path.
 func (r *Tar) fillsFolder(other engine.Res) error {
 	f, ok := other.(*file.Res)
 	if !ok {
@@ -200,7 +205,8 @@ func (r *Tar) fillsFolder(other engine.Res) error {
 	return err
 }
 
-// folderClash says what a file resource wants in the place of the folder. It is false where the tar makes a file.
+// FolderClash says which wish of a file resource clashes with the folder. It is false where the tar makes a file.
+// It compares declared values only.
 func (r *Tar) FolderClash(f *file.Res) (bool, error) {
 	if r.Extract == "" {
 		return false, nil

@@ -53,6 +53,7 @@ type busybox struct {
 	root string // where the tools work, for tests; else empty
 }
 
+// newBusybox runs nothing: the first question reads the files.
 func newBusybox(ctx context.Context, env virtual.Env) (*busybox, error) {
 	f, err := newFiles(ctx, env)
 	if err != nil {
@@ -61,6 +62,7 @@ func newBusybox(ctx context.Context, env virtual.Env) (*busybox, error) {
 	return &busybox{*f, tool{env.Host}, ""}, nil
 }
 
+// asks is the reader behind the functions that only ask; where is the system that they are about.
 func (b *busybox) asks() reader { return b.reader }
 func (b *busybox) where() Where { return Where{b.root} }
 
@@ -98,6 +100,7 @@ type (
 // rest. A user who is there is changed like that as well. If a later step fails, the
 // next call finds the user and sets the rest. The number of the user is left out
 // then, since adduser has set it.
+// It blocks for the lock that adduser takes.
 func (b *busybox) add(ctx context.Context, args busyboxAddArgs) (none virtual.Nothing, err error) {
 	if err := checkAttributes(args.Name, args.Attributes); err != nil {
 		return none, err
@@ -166,6 +169,7 @@ func (b *busybox) adduser(ctx context.Context, args busyboxAddArgs, group string
 }
 
 // adduser returns the command that makes a user without a password. The password is set later, by the files, so no list of processes shows it.
+// It runs nothing.
 func adduser(args busyboxAddArgs, group string) []string {
 	argv := []string{"adduser", "-D"}
 	if args.System {
@@ -190,6 +194,7 @@ func adduser(args busyboxAddArgs, group string) []string {
 
 // remove removes a user who has no processes, and his home first. A missing user is
 // not an error.
+// A user with processes is an error, unless Force is given.
 func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -214,6 +219,7 @@ func (b *busybox) remove(ctx context.Context, args busyboxDeleteArgs) (none virt
 
 // addGroup makes a group, or gives it another number. The tool takes no number that
 // is in use, so a shared one is written by the files.
+// A group that is right already costs no run of a tool.
 func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -239,6 +245,7 @@ func (b *busybox) addGroup(ctx context.Context, args busyboxGroupArgs) (none vir
 }
 
 // removeGroup removes a group. A missing one is not an error.
+// The refusal of delgroup is the error.
 func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(b.root, args.Name)
 	if err != nil {
@@ -251,6 +258,7 @@ func (b *busybox) removeGroup(ctx context.Context, args busyboxNameArgs) (none v
 }
 
 // addMember puts a user into a group; addgroup with two names does that.
+// A member stays one, and then no tool runs.
 func (b *busybox) addMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
 	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || is {
 		return none, err
@@ -259,6 +267,7 @@ func (b *busybox) addMember(ctx context.Context, args busyboxMemberArgs) (none v
 }
 
 // removeMember takes a user out of a group; delgroup with two names does that.
+// A user who is not in the group is right already, and then no tool runs.
 func (b *busybox) removeMember(ctx context.Context, args busyboxMemberArgs) (none virtual.Nothing, err error) {
 	if is, err := inGroupOf(MemberArgs{Name: args.Name, Username: args.Username, Where: b.where()}); err != nil || !is {
 		return none, err

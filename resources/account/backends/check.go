@@ -29,6 +29,7 @@ func CheckName(name string) error {
 }
 
 // checkNames returns the error of the first name that CheckName refuses.
+// It is called before any tool runs, since a name may be an option.
 func checkNames(names ...string) error {
 	for _, name := range names {
 		if err := CheckName(name); err != nil {
@@ -91,12 +92,14 @@ func dayOf(day string) (int, error) {
 }
 
 // CheckDay refuses any text but a day, such as 2030-12-31.
+// An empty text is an error; the callers pass it over.
 func CheckDay(day string) error {
 	_, err := dayOf(day)
 	return err
 }
 
 // dayText is the day of a number.
+// The zone is UTC.
 func dayText(n int) string { return time.Unix(0, 0).UTC().AddDate(0, 0, n).Format(dayForm) }
 
 // checkAttributes refuses values that no database can hold, before a tool sees them.

@@ -52,6 +52,7 @@ type source struct {
 
 // state is all databases of a system as they were read, or as they should be. It
 // lives for one call, and belongs to that goroutine.
+// Changes are made in its tables only; edit writes them, or drops them after an error.
 type state struct {
 	root  string
 	files [databases]source
@@ -99,10 +100,12 @@ func load(root string) (*state, error) {
 
 // fileIn is a file of the folder; a missing one is made with the mode. The owner is
 // left to the system. A mode of -1 is for files that are only read.
+// Its reading is bounded by maxDatabase.
 func fileIn(dir atomicfile.Dir, name string, mode int) textpart.File {
 	return textpart.File{Dir: dir, Name: name, Max: maxDatabase, Mode: mode, UID: -1, GID: -1}
 }
 
+// passwd, group and shadow are the tables by their names. They are the state's own.
 func (s *state) passwd() *table { return s.files[inPasswd].table }
 func (s *state) group() *table  { return s.files[inGroup].table }
 func (s *state) shadow() *table { return s.files[inShadow].table }
@@ -118,6 +121,7 @@ func number(fields []string, i int) (int, bool) {
 }
 
 // optional is a field that may be empty.
+// It is nil for an empty field, and for a damaged one.
 func optional(fields []string, i int) *int {
 	if n, ok := number(fields, i); ok {
 		return &n
@@ -135,10 +139,12 @@ func groupInfo(fields []string) (GroupInfo, bool) {
 }
 
 // list takes names apart that are parted by commas.
+// Empty names, as between two commas, are left out.
 func list(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(n string) bool { return n == "" })
 }
 
+// sorted returns a sorted copy without repetitions. It is never nil, so that no list reads as unknown.
 func sorted(list []string) []string {
 	list = append([]string{}, list...)
 	slices.Sort(list)
@@ -146,6 +152,7 @@ func sorted(list []string) []string {
 }
 
 // groups returns all groups.
+// The order is that of the file. Damaged lines are left out.
 func (s *state) groups() []GroupInfo {
 	all := []GroupInfo{}
 	for fields := range s.group().rows() {
@@ -157,6 +164,7 @@ func (s *state) groups() []GroupInfo {
 }
 
 // groupNamed returns a group; false if it is not there.
+// A damaged line counts as no group.
 func (s *state) groupNamed(name string) (GroupInfo, bool) { return groupInfo(s.group().get(name)) }
 
 // memberships are the names of groups, by user.
@@ -181,6 +189,7 @@ func (s *state) memberships() memberships {
 }
 
 // users returns all users.
+// The order is that of the file. Damaged lines are left out.
 func (s *state) users() []UserInfo {
 	all, in := []UserInfo{}, s.memberships()
 	for fields := range s.passwd().rows() {
@@ -192,6 +201,7 @@ func (s *state) users() []UserInfo {
 }
 
 // userNamed returns a user; false if it is not there.
+// For many users users is cheaper: each call here goes over all groups.
 func (s *state) userNamed(name string) (UserInfo, bool) {
 	return s.userInfo(s.passwd().get(name), s.memberships())
 }
@@ -240,6 +250,7 @@ func (s *state) addSecrets(u *UserInfo, fields []string) {
 type reader struct{ host engine.Host }
 
 // info returns one user, or virtual.ErrNotFound.
+// A damaged line counts as no user.
 func (reader) info(_ context.Context, args NameArgs) (UserInfo, error) {
 	s, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -270,6 +281,7 @@ func (reader) getent(_ context.Context, args AllArgs) ([]UserInfo, error) {
 	return s.users(), nil
 }
 
+// listUsers returns the names of all users, sorted.
 func (reader) listUsers(_ context.Context, args AllArgs) ([]string, error) {
 	s, err := load(args.Root)
 	if err != nil {
@@ -282,6 +294,7 @@ func (reader) listUsers(_ context.Context, args AllArgs) ([]string, error) {
 	return sorted(names), nil
 }
 
+// listGroups returns the groups of a user, the primary one included, sorted.
 func (r reader) listGroups(ctx context.Context, args NameArgs) ([]string, error) {
 	u, err := r.info(ctx, args)
 	if err != nil {
@@ -293,6 +306,7 @@ func (r reader) listGroups(ctx context.Context, args NameArgs) ([]string, error)
 	return sorted(u.Groups), nil
 }
 
+// groupInfo returns one group, or virtual.ErrNotFound.
 func (reader) groupInfo(_ context.Context, args NameArgs) (GroupInfo, error) {
 	s, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -305,6 +319,7 @@ func (reader) groupInfo(_ context.Context, args NameArgs) (GroupInfo, error) {
 	return g, nil
 }
 
+// getentGroups returns all groups of the files, in their order.
 func (reader) getentGroups(_ context.Context, args AllArgs) ([]GroupInfo, error) {
 	s, err := load(args.Root)
 	if err != nil {

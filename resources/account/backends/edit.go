@@ -13,6 +13,8 @@ import (
 )
 
 // editor edits the databases itself, with their lock held, by a clock.
+// It has no other state, so any number of goroutines may use it; the lock of the databases lets one
+// of them in at a time.
 type editor struct{ clock engine.Clock }
 
 // today returns the number of days since 1970, as the databases count them.
@@ -146,9 +148,11 @@ func (s *state) gidOf(a Attributes, otherwise int) (int, error) {
 	return otherwise, nil
 }
 
+// noGroup is the error of a missing group, in the same words from each backend.
 func noGroup(name string) error { return fmt.Errorf("there is no group %s", name) }
 
 // setUser sets the given attributes of a user, and leaves all others.
+// It checks the numbers and groups before it changes the tables. A user that is not there is an error.
 func (e editor) setUser(s *state, name string, a Attributes) error {
 	fields := s.passwd().get(name)
 	u, ok := s.userNamed(name)
@@ -184,12 +188,14 @@ func (e editor) setUser(s *state, name string, a Attributes) error {
 }
 
 // set sets a field, unless nothing is given for it.
+// The caller has checked the text.
 func set(fields []string, i int, to *string) {
 	if to != nil {
 		fields[i] = *to
 	}
 }
 
+// setNumber sets a field to a number, unless nothing is given for it.
 func setNumber(fields []string, i int, to *int) {
 	if to != nil {
 		fields[i] = strconv.Itoa(*to)
@@ -285,6 +291,7 @@ func (s *state) removeUser(u UserInfo) {
 }
 
 // primaryOf returns a user whose primary group has this number, or nothing.
+// It reads all lines of passwd, since no index has them by group.
 func (s *state) primaryOf(gid int) string {
 	for fields := range s.passwd().rows() {
 		if n, ok := number(fields, passwdGID); ok && n == gid {
@@ -296,6 +303,7 @@ func (s *state) primaryOf(gid int) string {
 
 // renameUser gives a user another name in all databases. The home and the user's own
 // group keep theirs.
+// A user of the new name is an error, and then nothing has changed.
 func (s *state) renameUser(name, to string) error {
 	if s.passwd().get(to) != nil {
 		return fmt.Errorf("there is a user %s", to)
@@ -321,6 +329,7 @@ func (s *state) putGroup(name string, gid int) {
 
 // removeGroup removes a group from both files. Whether it is in use, the caller has
 // checked.
+// A missing line in one of them is right.
 func (s *state) removeGroup(name string) {
 	s.group().remove(name)
 	s.files[inGshadow].table.remove(name)

@@ -47,10 +47,12 @@ type files struct {
 	proc string // where processes are looked for
 }
 
+// newFiles reads nothing: each call reads the files anew, so no answer is older than its question.
 func newFiles(_ context.Context, env virtual.Env) (*files, error) {
 	return &files{reader{env.Host}, editor{engine.ClockOf(env.Host)}, "/proc"}, nil
 }
 
+// asks is the reader behind the functions that only ask.
 func (f *files) asks() reader { return f.reader }
 
 // userQuestions are the functions of a backend of users that only ask.
@@ -72,6 +74,7 @@ func groupQuestions[B interface{ asks() reader }]() []virtual.Method[B] {
 }
 
 // question makes a function of a method of reader.
+// It lets three backends share one reader without a copy of each function.
 func question[B interface{ asks() reader }, A, R any](name string, f func(reader, context.Context, A) (R, error)) virtual.Method[B] {
 	return virtual.Func(name, func(b B, ctx context.Context, args A) (R, error) { return f(b.asks(), ctx, args) })
 }
@@ -162,6 +165,7 @@ func (f *files) remove(ctx context.Context, args DeleteArgs) (none virtual.Nothi
 func (f *files) idle(root string, u UserInfo) error { return idle(f.proc, root, u) }
 
 // Of an image nothing is asked: its numbers mean other users here.
+// The error names a process, so that a person can end it.
 func idle(proc, root string, u UserInfo) error {
 	if root != "" {
 		return nil
@@ -174,6 +178,7 @@ func idle(proc, root string, u UserInfo) error {
 }
 
 // rename returns virtual.ErrNotFound for a missing user.
+// It holds the lock of the databases while it reads and writes.
 func (f *files) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
 	if err := checkNames(args.Name, args.NewName); err != nil {
 		return none, err
@@ -187,6 +192,7 @@ func (f *files) rename(ctx context.Context, args RenameArgs) (none virtual.Nothi
 }
 
 // addGroup makes a group, or gives it the wanted number.
+// It holds the lock of the databases while it reads and writes.
 func (f *files) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -204,6 +210,7 @@ func (f *files) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.N
 }
 
 // onGroup changes a group that is there.
+// A missing group is an error, and change is not called.
 func (f *files) onGroup(ctx context.Context, root, name string, change func(*state, GroupInfo) error) (virtual.Nothing, error) {
 	if err := CheckName(name); err != nil {
 		return virtual.Nothing{}, err
@@ -245,10 +252,12 @@ func (f *files) removeGroup(ctx context.Context, args NameArgs) (none virtual.No
 	})
 }
 
+// addMember puts a user into a group and keeps the others.
 func (f *files) addMember(ctx context.Context, args MemberArgs) (none virtual.Nothing, err error) {
 	return f.onMembers(ctx, args.Root, args.Name, []string{args.Username}, true)
 }
 
+// removeMember takes a user out of a group. The user need not exist any more.
 func (f *files) removeMember(ctx context.Context, args MemberArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Username); err != nil {
 		return none, err
@@ -259,6 +268,7 @@ func (f *files) removeMember(ctx context.Context, args MemberArgs) (none virtual
 	})
 }
 
+// members makes these users, and no others, the members of a group.
 func (f *files) members(ctx context.Context, args MembersArgs) (virtual.Nothing, error) {
 	return f.onMembers(ctx, args.Root, args.Name, args.Members, false)
 }

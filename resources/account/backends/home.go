@@ -17,9 +17,11 @@ import (
 )
 
 // skeleton is the folder that is copied for a new home.
+// The path is relative to the root of the system.
 const skeleton = "etc/skel"
 
 // inside is a path of a system, as os.Root takes it.
+// It is without a slash at the front, and empty for the root.
 func inside(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
 // steadyHome returns an error if another user can put something else in the place of
@@ -37,7 +39,7 @@ func steadyHome(root, home string) error {
 	return nil
 }
 
-// homeOf returns the home of a new user. homeOf returns the home of a new user: the
+// homeOf returns the home of a new user: the
 // given one, or the one below /home of his name.
 func homeOf(name string, a Attributes) string {
 	if a.Home != nil {
@@ -55,6 +57,7 @@ func steadyNewHome(root, name string, a Attributes, create bool) error {
 }
 
 // openSystem opens the folder of a system: no access in it leaves it by a link.
+// The caller closes it.
 func openSystem(root string) (*os.Root, error) { return os.OpenRoot(filepath.Join("/", root)) }
 
 // makeHome makes the home folder of a user, with a copy of the skeleton. A present
@@ -122,6 +125,7 @@ func copySkeleton(r *os.Root, home string, u UserInfo) error {
 	})
 }
 
+// copyLink copies a link with its target as it stands: relative targets then lead into the new home.
 func copyLink(r *os.Root, from, to string) error {
 	target, err := r.Readlink(from)
 	if err != nil {
@@ -130,6 +134,7 @@ func copyLink(r *os.Root, from, to string) error {
 	return r.Symlink(target, to)
 }
 
+// copyFile copies a file through memory. Files of a skeleton are small, and root's own.
 func copyFile(r *os.Root, from, to string, perm fs.FileMode) error {
 	data, err := r.ReadFile(from)
 	if err != nil {
@@ -141,6 +146,7 @@ func copyFile(r *os.Root, from, to string, perm fs.FileMode) error {
 // ownHome looks at the home folder of a user; nil if there is none, or it is not his
 // own. The root, and folders directly in it, are never a home of his own: the entry
 // of an account may name /var.
+// It follows no link in the last place.
 func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 	home := inside(u.Home)
 	if strings.Count(home, "/") < 1 { // not / and not /home
@@ -157,6 +163,7 @@ func ownHome(r *os.Root, u UserInfo) (fs.FileInfo, error) {
 }
 
 // ownerOf returns whose a file is.
+// It is the number in the inode.
 func ownerOf(st fs.FileInfo) int { return int(st.Sys().(*unix.FileStat).Uid) }
 
 // movable reports whether the home of a user can be moved: it is his own folder and
@@ -182,6 +189,7 @@ func (s *state) movable(u UserInfo, to string) bool {
 
 // makeAbove makes the folder that a home is to be in. It belongs to root, and has
 // the mode 0755.
+// Folders that are there keep their owner and mode.
 func makeAbove(root, home string) error {
 	if err := steadyHome(root, home); err != nil {
 		return err
@@ -274,6 +282,7 @@ func give(dir atomicfile.Dir, name string, was, now UserInfo) error {
 
 // giveBelow gives the contents of a folder that is open, so no exchanged link leads
 // elsewhere.
+// Entries that vanish meanwhile are passed over.
 func giveBelow(dir atomicfile.Dir, name string, was, now UserInfo) error {
 	sub, err := dir.OpenDir(name)
 	if err != nil {
@@ -312,6 +321,7 @@ func removeHome(root string, u UserInfo) error {
 // processOf returns a process that runs as a user; 0 if there is none. It reads the
 // owners of the folders in proc, and opens none of them. A process that starts later
 // is not seen.
+// It costs one look at each process.
 func processOf(proc string, uid int) (int, error) {
 	entries, err := os.ReadDir(proc)
 	if err != nil {

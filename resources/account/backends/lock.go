@@ -23,6 +23,7 @@ const (
 // lock holds the lock of the databases in a folder until the returned function is
 // called. It makes the file if that is missing, and never removes it, since others
 // may wait for it. The wait ends after lockWait, or with ctx.
+// An end of this process frees the lock, in each case.
 func lock(ctx context.Context, clock engine.Clock, etc string) (unlock func(), err error) {
 	path := filepath.Join(etc, lockName)
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
@@ -39,6 +40,7 @@ func lock(ctx context.Context, clock engine.Clock, etc string) (unlock func(), e
 // waitLock takes the lock. It belongs to the open file, so that it also keeps out
 // other goroutines of this process. An open-file lock keeps out the tools too, which
 // take the older kind of the same lock.
+// It asks the kernel every lockTry, since no event tells of a free lock.
 func waitLock(ctx context.Context, clock engine.Clock, fd int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

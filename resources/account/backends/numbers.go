@@ -11,6 +11,7 @@ import (
 
 // hasUID and hasGID report whether a number is taken, by a damaged line too as far
 // as its field can be read.
+// They read the whole table at each call.
 func (s *state) hasUID(uid int) bool { return numbers(s.passwd(), passwdUID)[uid] }
 func (s *state) hasGID(gid int) bool { return numbers(s.group(), groupGID)[gid] }
 
@@ -32,6 +33,7 @@ func (s *state) freeUID(args AddArgs) (int, error) {
 }
 
 // numbers are those of a database.
+// Fields that are no number are left out.
 func numbers(t *table, field int) map[int]bool {
 	all := map[int]bool{}
 	for fields := range t.rows() {
@@ -43,6 +45,7 @@ func numbers(t *table, field int) map[int]bool {
 }
 
 // freeGID returns the number of a new group. A number that is given is only checked.
+// It changes nothing; the caller puts the group.
 func (s *state) freeGID(args AddGroupArgs) (int, error) {
 	if args.GID != nil {
 		if args.Unique && s.hasGID(*args.GID) {
@@ -85,6 +88,7 @@ func (s *state) free(what string, system bool, taken map[int]bool) (int, error) 
 }
 
 // defs are the settings in login.defs.
+// They are read for each call, as the administrator may change them while the daemon runs.
 type defs map[string]string
 
 // A missing or unreadable file has no settings, and so the defaults of the callers.

@@ -50,10 +50,12 @@ type shadow struct {
 	tool
 }
 
+// newShadow runs nothing. That the tools are there was checked by Needs.
 func newShadow(_ context.Context, env virtual.Env) (*shadow, error) {
 	return &shadow{reader{env.Host}, tool{env.Host}}, nil
 }
 
+// asks is the reader behind the functions that only ask.
 func (s *shadow) asks() reader { return s.reader }
 
 // tool runs programs that change accounts.
@@ -81,6 +83,7 @@ func (t tool) run(ctx context.Context, stdin string, argv ...string) error {
 
 // in begins a command for a system; root is the option that says which. The tools
 // make that folder their root, so they read its configuration.
+// The caller appends to the result.
 func in(root, option, program string) []string {
 	if root == "" {
 		return []string{program}
@@ -95,6 +98,7 @@ func option(argv *[]string, name string, value *string) {
 	}
 }
 
+// numberOption adds an option with a number, if that is given.
 func numberOption(argv *[]string, name string, value *int) {
 	if value != nil {
 		*argv = append(*argv, name, strconv.Itoa(*value))
@@ -304,6 +308,7 @@ func (s *shadow) removeHome(args DeleteArgs, u UserInfo) (left bool, err error) 
 }
 
 // rename returns virtual.ErrNotFound for a missing user.
+// Files keep their owner, which is a number.
 func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name, args.NewName)
 	if err != nil {
@@ -316,6 +321,7 @@ func (s *shadow) rename(ctx context.Context, args RenameArgs) (none virtual.Noth
 }
 
 // addGroup makes a group, or gives it the wanted number.
+// A group that is right already costs no run of a tool.
 func (s *shadow) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -335,6 +341,7 @@ func (s *shadow) addGroup(ctx context.Context, args AddGroupArgs) (none virtual.
 	return none, s.run(ctx, "", append(argv, args.Name)...)
 }
 
+// gidOptions returns the options for the number of a group; none where no number is given.
 func gidOptions(gid *int, unique bool) (argv []string) {
 	numberOption(&argv, "--gid", gid)
 	if gid != nil && !unique {
@@ -343,6 +350,7 @@ func gidOptions(gid *int, unique bool) (argv []string) {
 	return argv
 }
 
+// changeGroup gives a group another number. A missing group is the error of groupmod.
 func (s *shadow) changeGroup(ctx context.Context, args ChangeGroupArgs) (none virtual.Nothing, err error) {
 	if err := CheckName(args.Name); err != nil {
 		return none, err
@@ -352,6 +360,7 @@ func (s *shadow) changeGroup(ctx context.Context, args ChangeGroupArgs) (none vi
 }
 
 // removeGroup leaves it to groupdel to refuse the primary group of a user.
+// A missing group is right, and then no tool runs.
 func (s *shadow) removeGroup(ctx context.Context, args NameArgs) (none virtual.Nothing, err error) {
 	now, err := loadFor(args.Root, args.Name)
 	if err != nil {
@@ -364,11 +373,13 @@ func (s *shadow) removeGroup(ctx context.Context, args NameArgs) (none virtual.N
 }
 
 // gpasswd changes who is in a group.
+// It blocks for the lock of the databases, as long as gpasswd does.
 func (s *shadow) gpasswd(ctx context.Context, root, group, option, users string) (virtual.Nothing, error) {
 	return virtual.Nothing{}, s.run(ctx, "", append(in(root, "--root", "gpasswd"), option, users, group)...)
 }
 
 // inGroupOf reports whether a user is in a group that is there.
+// It reads the files anew and takes no lock.
 func inGroupOf(args MemberArgs) (bool, error) {
 	now, err := loadFor(args.Root, args.Name, args.Username)
 	if err != nil {
@@ -381,6 +392,7 @@ func inGroupOf(args MemberArgs) (bool, error) {
 	return slices.Contains(g.Members, args.Username), nil
 }
 
+// addMember puts a user into a group. A member stays one, and then no tool runs.
 func (s *shadow) addMember(ctx context.Context, args MemberArgs) (virtual.Nothing, error) {
 	if is, err := inGroupOf(args); err != nil || is {
 		return virtual.Nothing{}, err
@@ -388,6 +400,7 @@ func (s *shadow) addMember(ctx context.Context, args MemberArgs) (virtual.Nothin
 	return s.gpasswd(ctx, args.Root, args.Name, "--add", args.Username)
 }
 
+// removeMember takes a user out of a group. If the user is not in it, no tool runs.
 func (s *shadow) removeMember(ctx context.Context, args MemberArgs) (virtual.Nothing, error) {
 	if is, err := inGroupOf(args); err != nil || !is {
 		return virtual.Nothing{}, err
@@ -396,6 +409,7 @@ func (s *shadow) removeMember(ctx context.Context, args MemberArgs) (virtual.Not
 }
 
 // members sets the whole list by one call, so no moment has a part of it.
+// All names are checked before the tool runs.
 func (s *shadow) members(ctx context.Context, args MembersArgs) (virtual.Nothing, error) {
 	if err := checkNames(append(args.Members, args.Name)...); err != nil {
 		return virtual.Nothing{}, err

@@ -14,12 +14,14 @@ type table struct {
 	at    map[string]int // the first line of each name
 }
 
+// parseTable reads a text of any quality: a damaged line is a line.
 func parseTable(text string) *table {
 	t := &table{lines: slices.Collect(strings.Lines(text))}
 	t.index()
 	return t
 }
 
+// index finds the lines of all names. It has to follow each change of their places.
 func (t *table) index() {
 	t.at = make(map[string]int, len(t.lines))
 	for i, line := range t.lines {
@@ -32,6 +34,7 @@ func (t *table) index() {
 
 // nameOf returns the name of a line; nothing if it is none of a user or a group.
 // Lines of other services begin with + or -, comments with #.
+// It is empty for a line that is damaged before its first colon.
 func nameOf(line string) string {
 	name, _, ok := strings.Cut(line, ":")
 	if !ok || name == "" || strings.ContainsRune("#+-", rune(name[0])) {
@@ -49,6 +52,7 @@ func (t *table) get(name string) []string {
 	return nil
 }
 
+// fieldsOf parts a line at its colons. A line without one has one field.
 func fieldsOf(line string) []string { return strings.Split(strings.TrimRight(line, "\r\n"), ":") }
 
 // rows yields the fields of each name, in the order of the lines. A name that stands
@@ -97,6 +101,7 @@ func (t *table) remove(name string) {
 }
 
 // rename gives a name another one. A missing one is nothing to rename.
+// The line keeps its place.
 func (t *table) rename(name, to string) {
 	fields := t.get(name)
 	if fields == nil {
@@ -110,4 +115,5 @@ func (t *table) rename(name, to string) {
 }
 
 // String returns the text.
+// Without a change it is the text that was parsed, byte for byte.
 func (t *table) String() string { return strings.Join(t.lines, "") }
