@@ -18,6 +18,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
@@ -512,6 +513,63 @@ func TestFollowsFacts(t *testing.T) {
 	h.wants("facts four", 1, deploy.StateConverged, "")
 	if n := h.judged.Load() - judged; n != 1 {
 		t.Errorf("%d graphs for one change", n)
+	}
+}
+
+// refusing is a World that lets a host read the rollouts, and no deploy.
+type refusing struct {
+	engine.World
+	lets atomic.Bool
+	gets atomic.Int64
+}
+
+func (w *refusing) Get(ctx context.Context, key string) (engine.KV, error) {
+	if strings.HasPrefix(key, "deploys/") && !w.lets.Load() {
+		w.gets.Add(1)
+		return engine.KV{}, fmt.Errorf("%w: permission denied", engine.ErrRefused)
+	}
+	return w.World.Get(ctx, key)
+}
+
+// clockHost is a host with a clock of its own.
+type clockHost struct {
+	*factHost
+	clock *enginetest.Clock
+}
+
+func (h clockHost) Clock() engine.Clock { return h.clock }
+
+// TestRefusedByTheStore: a deploy that the store does not give is tried again and again, and the log says so once. It takes
+// effect when the store gives it.
+func TestRefusedByTheStore(t *testing.T) {
+	r := newRig(t)
+	r.put("one")
+	w := &refusing{World: r.world}
+	clock := enginetest.NewClock()
+	f := deployed.New(deployed.Options{World: w, Host: "h", Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{r.key.Public()} }, Load: load})
+	var log strings.Builder // written by the goroutine of the sequence alone: the store is never out of reach
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	env := gapi.Env{Host: clockHost{&factHost{wake: make(chan struct{}, 1)}, clock}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			w.lets.Store(w.gets.Load() >= 5)
+			clock.Advance(time.Second)
+			time.Sleep(time.Millisecond)
+		}
+	})
+	for d := range f.Graphs(ctx, env) {
+		if len(d.Resources) > 0 {
+			cancel()
+		}
+	}
+	if w.gets.Load() < 5 || context.Cause(ctx) != context.Canceled {
+		t.Fatalf("it was tried %d times: %v", w.gets.Load(), context.Cause(ctx))
+	}
+	if n := strings.Count(log.String(), "does not let this host read a deploy"); n != 1 || !strings.Contains(log.String(), "host=h") {
+		t.Errorf("the log says it %d times:\n%s", n, &log)
 	}
 }
 

@@ -146,6 +146,7 @@ type reader struct {
 	facts engine.Subscription // nil while no deploy reads facts
 	fresh bool                // the graph was made after facts was armed
 	other bool                // the deploy that is due has the number of the one in effect, and other files
+	trial string              // the last warning that a deploy cannot be read; empty since one was read
 }
 
 // run yields until the context ends or nothing more is wanted. It is the one place that waits: for the store, for a verdict, for
@@ -158,32 +159,36 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 	stop := func() bool { return false }
 	defer func() { stop() }()
 	for {
-		more, retry := true, false
+		more, retry, asked := true, false, true // asked: the store was asked for the deploy that is due
 		select {
 		case <-ctx.Done():
 			return
 		case _, ok := <-r.factsWake(ctx):
 			ok = ok || !r.fresh
 			r.fresh = true
-			more = r.expand(ok)
+			more, asked = r.expand(ok), false
 		case n := <-news:
 			if !n.lost && n.err == nil {
 				r.follows(n.rollout)
 			}
 			more, retry = r.advance(ctx, n.err)
 		case <-first:
-			first, more = nil, r.begin()
+			first, more, asked = nil, r.begin(), false
 		case <-again:
 			more, retry = r.advance(ctx, nil)
 		case <-r.judged:
-			more = r.settle()
+			more, asked = r.settle(), false
 		case <-r.env.Reload:
 			more, retry = r.reload(ctx)
 		}
 		if !more || ctx.Err() != nil || r.env.NoWatch && r.began {
 			return
 		}
-		if stop(); retry {
+		if !asked { // the time of another try goes on
+			continue
+		}
+		stop()
+		if again = nil; retry {
 			again, stop = engine.Wake(clock, retryWait)
 		}
 	}
@@ -238,9 +243,10 @@ func (r *reader) advance(ctx context.Context, bad error) (more, retry bool) {
 	}
 	switch {
 	case err == nil:
+		r.trial = ""
 		return r.try(t), false
 	case deploy.Code(err) == "": // the store, and not the deploy
-		r.env.Log().Warn("a deploy cannot be read, and is tried again", slog.String("topic", r.o.Topic), slog.Int64("number", r.due), slog.Any("error", err))
+		r.warn(err)
 		return r.begin(), true
 	}
 	told := r.refused(r.due, err)
@@ -248,6 +254,21 @@ func (r *reader) advance(ctx context.Context, bad error) (more, retry bool) {
 		return false, false
 	}
 	return told || r.yield(nil, r.named(r.due, err)), false
+}
+
+// warn says that the store does not give a deploy, once for each deploy and reason: the deploy is tried again every few seconds.
+func (r *reader) warn(err error) {
+	trial := fmt.Sprint(r.due, " ", err)
+	if trial == r.trial {
+		return
+	}
+	r.trial = trial
+	about := []any{slog.String("topic", r.o.Topic), slog.Int64("number", r.due), slog.Any("error", err)}
+	if errors.Is(err, engine.ErrRefused) {
+		r.env.Log().Warn("the store does not let this host read a deploy, which is tried again: an operator gives the right by mgmt hosts allow", append(about, slog.String("host", r.o.Host))...)
+		return
+	}
+	r.env.Log().Warn("a deploy cannot be read, and is tried again", about...)
 }
 
 // named adds the deploy to an error. The text is for the log and the status of this host.
@@ -508,9 +529,14 @@ func (r *reader) reload(ctx context.Context) (more, retry bool) {
 		}
 	}
 	if r.due > r.number() {
-		if t, err := r.fetch(ctx, r.due); err == nil {
+		t, err := r.fetch(ctx, r.due)
+		if err == nil {
+			r.trial = ""
 			return r.try(t), false
 		}
+		if retry = deploy.Code(err) == ""; retry {
+			r.warn(err)
+		}
 	}
-	return r.show(r.current(), nil), false
+	return r.show(r.current(), nil), retry
 }
