@@ -57,11 +57,12 @@ const (
 
 // Parameters that several routes have.
 var (
-	tableParam  = httpd.Param{Name: "table", Doc: "The table, or the name of its model.", Path: true}
-	idParam     = httpd.Param{Name: "id", Doc: "The id of the object. Characters with a meaning in a path are escaped.", Path: true}
-	dryParam    = httpd.Param{Name: "dry_run", Doc: "Check all and write nothing. The answer is the object as it would be.", Type: "boolean"}
-	removeParam = httpd.Param{Name: "remove", Doc: "Remove the thing too, before the object.", Type: "boolean"}
-	preferHead  = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
+	tableParam   = httpd.Param{Name: "table", Doc: "The table, or the name of its model.", Path: true}
+	idParam      = httpd.Param{Name: "id", Doc: "The id of the object. Characters with a meaning in a path are escaped.", Path: true}
+	dryParam     = httpd.Param{Name: "dry_run", Doc: "Check all and write nothing. The answer is the object as it would be.", Type: "boolean"}
+	removeParam  = httpd.Param{Name: "remove", Doc: "Remove the thing too, before the object.", Type: "boolean"}
+	resolveParam = httpd.Param{Name: "resolve", Doc: "deep adds references: the objects that an object refers to, and those that they refer to, by kind[id].", Of: []string{"deep"}}
+	preferHead   = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
 )
 
 // Routes are the endpoints, for the table of a frame.
@@ -87,8 +88,8 @@ func (a *API) reading() []httpd.Route {
 		},
 		{
 			Method: "GET", Pattern: "/v1/api/{table}/{id}", Summary: "An object.",
-			Params: []httpd.Param{tableParam, idParam, {Name: "resolve", Doc: "deep adds references: the objects that this one refers to, and those that they refer to, by kind[id].", Of: []string{"deep"}}},
-			Answer: Object{}, Versions: true, Errors: []int{http.StatusNotFound}, Serve: a.getObject,
+			Params: []httpd.Param{tableParam, idParam, resolveParam},
+			Answer: Object{}, Versions: true, Errors: []int{http.StatusBadRequest, http.StatusNotFound}, Serve: a.getObject,
 		},
 		{
 			Method: "GET", Pattern: "/v1/api/{table}/{id}/status", Summary: "How an object stands on each host that has taken it over.",

@@ -354,6 +354,37 @@ func TestDeep(t *testing.T) {
 	if refs := r.want(t, 200, "GET", ports+"/4?resolve=deep", "").value(t).(map[string]any)["references"].(map[string]any); len(refs) != 0 {
 		t.Errorf("%v", refs)
 	}
+	for query, want := range map[string]string{"": "[2 2 2 0]", "&limit=2": "[2 2]", "&first=1": "[2]"} {
+		var counts []int
+		for _, o := range r.want(t, 200, "GET", ports+"?resolve=deep"+query, "").value(t).([]any) {
+			counts = append(counts, len(o.(map[string]any)["references"].(map[string]any)))
+		}
+		if fmt.Sprint(counts) != want {
+			t.Errorf("%q: the objects have %v references, want %s", query, counts, want)
+		}
+	}
+	for _, path := range []string{ports, ports + "/1"} {
+		if p := r.want(t, 400, "GET", path+"?resolve=shallow", "").problem(t); !strings.Contains(p.Detail, "shallow") {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+}
+
+// TestBareOperations: an operation may leave an object without fields out, and the text of many faults is short.
+func TestBareOperations(t *testing.T) {
+	r := newRig(t, api.Options{}, define(t, zone))
+	r.want(t, 200, "POST", "/v1/api:txn", `{"operations": [{"op": "create", "table": "zone", "id": "1"}, {"op": "apply", "table": "zone", "id": "2"}]}`)
+	if got := len(r.want(t, 200, "GET", "/v1/api/zone", "").value(t).([]any)); got != 2 {
+		t.Errorf("there are %d objects", got)
+	}
+	for _, op := range []string{"update", "replace", "patch"} {
+		r.want(t, 422, "POST", "/v1/api:txn", `{"operations": [{"op": "`+op+`", "table": "zone", "id": "1"}]}`)
+	}
+	faulty := strings.TrimSuffix(strings.Repeat(`{"op": "update", "table": "zone", "id": "1"},`, 30), ",")
+	p := r.want(t, 422, "POST", "/v1/api:txn", `{"operations": [`+faulty+`]}`).problem(t)
+	if len(p.Errors) != 30 || !strings.HasSuffix(p.Detail, "and 20 more faults, which errors has") {
+		t.Errorf("%d errors, %s", len(p.Errors), p.Detail)
+	}
 }
 
 // TestWriters: only those who may change objects do, and all may read.

@@ -30,6 +30,9 @@ var statuses = map[model.Code]int{
 	model.Multiple:      http.StatusConflict,
 }
 
+// maxTexts is how many faults the text of an answer has. The list errors has all of them.
+const maxTexts = 10
+
 // problem turns an error into the answer that the frame gives. The status is that of the first fault, unless another
 // one is given for the faults of the caller.
 // Errors of the frame stay as they are. All faults of an object come at once, in the order of the body.
@@ -60,6 +63,9 @@ func problem(err error, instead ...int) error {
 		finding := findingOf(f)
 		p.Errors = append(p.Errors, finding)
 		texts = append(texts, finding.Detail)
+	}
+	if more := len(texts) - maxTexts; more > 0 {
+		texts = append(texts[:maxTexts], fmt.Sprintf("and %d more faults, which errors has", more))
 	}
 	p.Detail, p.Hint = strings.Join(texts, "; "), p.Errors[0].Hint
 	if status == http.StatusNotFound {

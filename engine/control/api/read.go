@@ -19,11 +19,15 @@ func (a *API) getObject(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	isDeep, err := deeply(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	o, err := a.nb.Get(r.Context(), m, r.PathValue("id"))
 	if err != nil {
 		return nil, problem(err)
 	}
-	if r.URL.Query().Get("resolve") == "deep" {
+	if isDeep {
 		return a.deep(r.Context(), o)
 	}
 	return answerOf(o, http.StatusOK)
@@ -79,6 +83,7 @@ var listParams = []httpd.Param{
 	{Name: "first", Doc: "At most one object: that of the smallest id.", Type: "boolean"},
 	{Name: "limit", Doc: "At most so many objects, 1000 at most. Without it, all.", Type: "integer"},
 	{Name: "continue", Doc: "Go on after the page whose header Continue this is."},
+	resolveParam,
 }
 
 // wanted is what the parameters of a list ask for.
@@ -87,6 +92,7 @@ type wanted struct {
 	fields map[string]any // by path, where no index is named
 	page   int            // the most objects; 0 for all
 	one    bool           // only the first: the answer has no Continue
+	deep   bool           // each object with those that it refers to
 }
 
 // wants reads the parameters of a list.
@@ -192,6 +198,9 @@ func (w *wanted) paging(query url.Values) error {
 	if w.one, err = truth(query, "first"); err != nil {
 		return err
 	}
+	if w.deep, err = deeply(query); err != nil {
+		return err
+	}
 	if w.one {
 		w.page = 1
 	}
@@ -213,6 +222,18 @@ func truth(query url.Values, key string) (bool, error) {
 		return false, httpd.NewProblem(http.StatusBadRequest, "%s is %q, it must be true or false", key, text)
 	}
 	return yes, nil
+}
+
+// deeply reads the parameter resolve.
+func deeply(query url.Values) (bool, error) {
+	switch word := query.Get("resolve"); word {
+	case "":
+		return false, nil
+	case "deep":
+		return true, nil
+	default:
+		return false, httpd.NewProblem(http.StatusBadRequest, "resolve is %q, it must be deep", word)
+	}
 }
 
 // getList writes the objects while it reads them. An error after the first object cuts the answer.
@@ -332,7 +353,7 @@ func (l *list) lookup(target, id string) *model.Object {
 const chunk = 64 << 10
 
 func (l *list) add(o *model.Object) error {
-	text, err := o.MarshalJSON()
+	text, err := l.text(o)
 	if err != nil {
 		return err
 	}
@@ -346,6 +367,18 @@ func (l *list) add(o *model.Object) error {
 		return nil
 	}
 	return l.flush()
+}
+
+// text returns the JSON of one object of the list.
+func (l *list) text(o *model.Object) ([]byte, error) {
+	if !l.want.deep {
+		return o.MarshalJSON()
+	}
+	doc, err := l.api.deep(l.r.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
 }
 
 func (l *list) begin() {

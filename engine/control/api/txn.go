@@ -22,7 +22,8 @@ type Txn struct {
 }
 
 // Op is one change of a Txn.
-// The id may be left out where the object has it. A call has no object, and a deletion neither object nor arguments.
+// The id may be left out where the object has it. A call has no object, and a deletion neither object nor arguments. An object
+// without fields may be left out of create and apply.
 type Op struct {
 	Op        string         `json:"op"` // create, update, replace, patch, apply, delete or call
 	Table     string         `json:"table"`
@@ -260,6 +261,8 @@ func (a *API) operation(n *schema.Node, at string) (*operation, error) {
 		op.body = nil
 	case op.verb == call:
 		op.body = n.Get("args")
+	case op.body == nil && op.id != "" && (op.verb == create || op.verb == apply): // an object without fields, such as a noop
+		op.body = &schema.Node{Kind: schema.NodeMap, Pos: n.Pos}
 	case op.body == nil || op.body.Kind != schema.NodeMap:
 		fail("object", "object is required: the fields of the object")
 	case op.id == "":
