@@ -73,9 +73,22 @@ func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault)
 			rest := string([]rune(src)[f.At:])
 			f.At += len(rest) - len(strings.TrimLeft(rest, ".? \n"))
 		}
+		f.At = nameAt(src, f.At)
 		all = append(all, f)
 	}
 	return all
+}
+
+// nameAt returns where the name of a call begins, for the place of a call: the library has that of its bracket.
+func nameAt(src string, at int) int {
+	chars := []rune(src)
+	if at >= len(chars) || chars[at] != '(' {
+		return at
+	}
+	for at > 0 && isWord(chars[at-1]) {
+		at--
+	}
+	return at
 }
 
 // say puts one message into words, with a suggestion.
