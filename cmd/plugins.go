@@ -56,13 +56,18 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	return ds
 }
 
-// tellPlugins has the desk of a daemon answer about these providers.
+// tellPlugins has the desk of a daemon answer about these providers. Each reading of the settings has a copy of the app, and all copies
+// have the one pointer: the desk runs on other goroutines than the readings.
 func (a *app) tellPlugins(set *plugin.Set) {
 	if a.sets.live != nil {
 		a.sets.live.Store(set)
 	}
 }
 
+// The desk is opened before the engine is made, and it has to know the providers of a graph that comes much later. So it gets a pointer
+// and not a set. A graph that is refused leaves the older providers at work, and the desk answers about the newer ones: the folder is
+// in effect at once, and only the graph is not.
+//
 // livePlugins returns the answers of the desk about the providers, also about those of later readings of the folder.
 func (a *app) livePlugins() control.Providers {
 	a.sets.live = &atomic.Pointer[plugin.Set]{}
@@ -70,6 +75,9 @@ func (a *app) livePlugins() control.Providers {
 	return &pluginDesk{a.sets.live}
 }
 
+// pluginDesk converts between the two packages: the desk of the daemon knows no plugins, and the plugins know no API. It never waits for
+// a process, so a provider that hangs delays no answer.
+//
 // pluginDesk answers a daemon's questions about its providers, on any goroutine.
 type pluginDesk struct{ live *atomic.Pointer[plugin.Set] }
 
@@ -81,7 +89,7 @@ func (d *pluginDesk) all() []*plugin.Plugin {
 	return nil
 }
 
-// List implements control.Providers.
+// List implements control.Providers. A plugin gives its own status under its own lock, so the list is not of one moment.
 func (d *pluginDesk) List() []control.Provider {
 	list := []control.Provider{}
 	for _, p := range d.all() {
@@ -92,7 +100,7 @@ func (d *pluginDesk) List() []control.Provider {
 	return list
 }
 
-// Restart implements control.Providers.
+// Restart implements control.Providers. Of two descriptors of one name the first one counts.
 func (d *pluginDesk) Restart(name string) (found, running bool) {
 	for _, p := range d.all() {
 		if p.Name == name {

@@ -64,7 +64,8 @@ func (f *pluginRemote) status(ctx context.Context, a *app) error {
 	return nil
 }
 
-// pidText says which process a provider is.
+// pidText says which process a provider is. A provider in a debugger has a process too, but not one that the daemon may end, so its
+// number is left out.
 func pidText(p control.Provider) string {
 	switch {
 	case p.Attached:
@@ -104,7 +105,7 @@ broken, is started at once.`,
 	return cmd
 }
 
-// complete offers the providers of the daemon. A daemon that does not answer offers nothing, since a shell shows no errors.
+// complete offers the providers of the daemon, for the one argument that the verb takes. A daemon that does not answer offers nothing, since a shell shows no errors.
 func (f *pluginRemote) complete(cmd *cobra.Command, args []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
 	if all, err := f.client().Providers(cmd.Context()); err == nil && len(args) == 0 {
 		for _, p := range all.Providers {

@@ -58,7 +58,8 @@ func (s *Server) providerRoutes() []httpd.Route {
 	}
 }
 
-// providers returns those of the daemon.
+// providers returns those of the daemon. The list is made for each question, and nothing of it is kept: a phase may last
+// milliseconds.
 func (s *Server) providers() []Provider {
 	if s.opt.Providers == nil {
 		return []Provider{}
@@ -99,7 +100,7 @@ func (s *Server) postRestart(_ http.ResponseWriter, r *http.Request) (any, error
 	return Restarted(req), nil
 }
 
-// Providers asks for the providers of the daemon.
+// Providers asks for the providers of the daemon. A daemon of an earlier version has no such answer, and the error says so.
 func (c *Client) Providers(ctx context.Context) (*ProviderList, error) {
 	return ask[ProviderList](ctx, c, http.MethodGet, "/v1/providers", nil, nil)
 }
