@@ -30,7 +30,8 @@ var statuses = map[model.Code]int{
 	model.Multiple:      http.StatusConflict,
 }
 
-// maxTexts is how many faults the text of an answer has. The list errors has all of them.
+// maxTexts is how many faults the text of an answer has. The list errors has all of them. A transaction may have thousands, and
+// an answer has its text twice: as detail and as error.
 const maxTexts = 10
 
 // problem turns an error into the answer that the frame gives. The status is that of the first fault, unless another

@@ -224,7 +224,8 @@ func truth(query url.Values, key string) (bool, error) {
 	return yes, nil
 }
 
-// deeply reads the parameter resolve.
+// deeply reads the parameter resolve. Another word than deep is refused: a caller who misspells it would take an answer without
+// references for an object that has none.
 func deeply(query url.Values) (bool, error) {
 	switch word := query.Get("resolve"); word {
 	case "":
@@ -369,7 +370,8 @@ func (l *list) add(o *model.Object) error {
 	return l.flush()
 }
 
-// text returns the JSON of one object of the list.
+// text returns the JSON of one object of the list. A deep list resolves each object when it is written, so that the list needs the memory
+// of one of them.
 func (l *list) text(o *model.Object) ([]byte, error) {
 	if !l.want.deep {
 		return o.MarshalJSON()

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -300,4 +301,27 @@ func asText(v any) string {
 // order returns the names of the models, sorted; get defines bases before the models that need them.
 func (ms *models) order() []string {
 	return slices.SortedFunc(maps.Keys(ms.defs), func(a, b string) int { return cmp.Compare(a, b) })
+}
+
+// Models makes the models of a scenario from its member models, in the order of their names, for a test that plays steps of its own.
+// Those that the scenario does not register are left out. A member that the format does not have is an error.
+func Models(text []byte) ([]*model.Model, error) {
+	ms := &models{made: map[string]*model.Model{}, log: func(...any) {}}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	if err := d.Decode(&ms.defs); err != nil {
+		return nil, err
+	}
+	var all []*model.Model
+	for _, name := range slices.Sorted(maps.Keys(ms.defs)) {
+		m, err := ms.get(name)
+		if err != nil {
+			return nil, fmt.Errorf("the model %s: %w", name, err)
+		}
+		if def := ms.defs[name]; (def.Register == nil || *def.Register) && !def.Mixin {
+			all = append(all, m)
+		}
+	}
+	return all, nil
 }
