@@ -20,7 +20,7 @@ import (
 // The verbs render and data, and loops of modules, brought 0.04 MB: 39.5 MB. Then what the compiler repeats for each struct went, 0.7 MB: package sorted
 // sorts structs, and the generic functions of package virtual do little. The program lost net/http's HTTP/2, which nothing used but downloads: 0.5 MB.
 // Functions begin at multiples of 16 bytes instead of 32: 0.3 MB. gRPC with providers brought 0.2 MB. In the libraries that packaging/buildflags names
-// no function is copied into its callers: 0.4 MB.
+// no function is copied into its callers: 1.3 MB, for most of it declares functions of CEL. It has 37.1 MB.
 const maxSize = 38_000_000
 
 // TestSize: the program stays small. What makes it large at one stroke is to ask for
@@ -73,11 +73,11 @@ func sizeOf(file *elf.File) (size uint64) {
 // the revisions of package world, which every engine links, took it to 7.4 MB. The exports of hosts, which are JSON in the store, and
 // optional resources took it to 7.75 MB, and the semaphores that hosts share to 7.81 MB. Calculated values took it
 // to 7.86 MB. What the compiler repeated for each sorted struct, and package fmt's functions that scan, have gone: 7.73 MB.
-// That is 0.73 MB too many. Without one of these parts the linker would leave out, with its line tables: the journal with bbolt 0.37 MB,
+// Calculated values of other hosts took it to 7.75 MB. That is 0.75 MB too many. Without one of these parts the linker would leave out, with its line tables: the journal with bbolt 0.37 MB,
 // JSON 0.25 MB, regular expressions 0.2 MB, exports and members of the store 0.2 MB, facts of the machine 0.15 MB.
 // Each is reached from a field of Options or from a tag of a kind, of which the linker cannot know that no program sets it.
 // So 7 MB need two or three of them as values that the embedder hands over, such as an engine.Store for Options.StateDir.
-const maxFileSize = 7_730_000
+const maxFileSize = 7_760_000
 
 // TestFileAlone: a program that embeds the kind file links no other kind, and neither netlink nor code for message buses and
 // systemd. It is small, and works.
