@@ -228,10 +228,12 @@ func (f *deployFlags) diagnose(err error) error {
 	return err
 }
 
-// validate builds the graph of a bundle as a host does.
+// validate builds the graph of a bundle as a host does. Secrets are unknown here, and each host reads them with its own identity.
 // Whether a backend can do it is for each host to say.
 func (f *deployFlags) validate(b *deploy.Bundle) error {
-	d, err := loadBundle(b, f.input.limits(f.app), gapi.Env{}).Result()
+	o := f.input.limits(f.app)
+	o.Blind = true // the hosts have identities for the secrets, and the operator may have none
+	d, err := loadBundle(b, o, gapi.Env{}).Result()
 	if err != nil {
 		return f.diagnose(err)
 	}
@@ -248,7 +250,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	read := map[string][]byte{}
 	var graphs []string
 	o := f.input.limits(f.app)
-	o.Source = f.app.source()
+	o.Source, o.Blind = f.app.source(), true
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)
 		if err != nil {

@@ -154,6 +154,7 @@ func (f *graphFlags) put(a *app, drawing []byte) error {
 
 // graph returns the graph as far as it can be drawn, and its faults.
 func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
+	f.input.blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		return nil, ds, nil

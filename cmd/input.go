@@ -192,24 +192,12 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	return yaml.New(i.yaml, o), nil
 }
 
-// options returns how a graph in YAML is read: where its files may come from, and what its expressions see.
+// options returns how a graph in YAML is read: the sources of its files, and the inputs of its expressions.
 func (i *input) options(a *app) (o yaml.Options, err error) {
 	o = i.limits(a)
 	o.Source = a.source()
 	o.VarFiles = i.varFiles
-	o.Blind = i.blind
-	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
-	if i.identity != "" {
-		// It is read at the first secret, and again after a failure: the key may come later than the daemon.
-		identity := keepGood(func() (seal.Identity, error) { return seal.Load(i.identity) })
-		o.Unseal = func(text string) (string, error) {
-			id, err := identity()
-			if err != nil {
-				return "", err
-			}
-			return id.Unseal(text)
-		}
-	}
+	i.secrets(&o)
 	// A later setting of a variable wins over an earlier one, so flags come after the environment.
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
@@ -225,6 +213,25 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 		o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: "--var " + name})
 	}
 	return o, nil
+}
+
+// secrets says where the secrets of a graph come from on this machine. It holds for the graphs of deploys, too: a deploy carries
+// its secrets encrypted, and the key that has signed it is one that this host trusts.
+func (i *input) secrets(o *yaml.Options) {
+	o.Blind = i.blind
+	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
+	if i.identity == "" {
+		return
+	}
+	// The identity is read at the first secret, and again after a failure: the key may come later than the daemon.
+	identity := keepGood(func() (seal.Identity, error) { return seal.Load(i.identity) })
+	o.Unseal = func(text string) (string, error) {
+		id, err := identity()
+		if err != nil {
+			return "", err
+		}
+		return id.Unseal(text)
+	}
 }
 
 // varPrefix begins the names of the environment variables that set variables of the graph.

@@ -121,6 +121,8 @@ func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Comple
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// A name in a lock file may come from elsewhere, so a terminal gets it without control characters, and a message with its place.
+
 // forceFlag adds the flag of the verbs that replace folders.
 func (f *moduleFlags) forceFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.store.Force, "force", false, "also a folder that was altered or made by someone else, which is lost")
@@ -213,7 +215,7 @@ func origin(e *fetch.Entry) string {
 	return visible(e.Git) + " at " + e.Commit[:12] + visible(ref)
 }
 
-// restore fetches the missing modules. It goes on after a failure, so that one source that is away does not hide the others.
+// restore fetches the missing modules, one after the other: most people have few of them, and their servers are the same ones. It goes on after a failure, so that one source that is away does not hide the others.
 func (f *moduleFlags) restore(ctx context.Context) error {
 	if len(f.store.Lock.Modules) == 0 {
 		return fmt.Errorf("there is nothing in %s: name a repository or an archive", f.lock)

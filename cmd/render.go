@@ -45,6 +45,7 @@ With --positions each resource has a comment with its place in the source.`,
 
 // run writes the graph, and tells what is wrong with it.
 func (f *renderFlags) run(ctx context.Context, a *app) error {
+	f.input.blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		printDiagnostics(a.err, a.program(), ds)

@@ -222,7 +222,9 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
-	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, f.input.limits(a), p.logger)
+	deployed := f.input.limits(a)
+	f.input.secrets(&deployed)
+	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, deployed, p.logger)
 	if err != nil {
 		return err
 	}

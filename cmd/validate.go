@@ -56,6 +56,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	if a.modelsAlone() {
 		return f.models(a, models)
 	}
+	f.input.blind = true // a graph is judged and shown without its secrets
 	g, ds, err := f.input.build(ctx, a)
 	if err != nil {
 		return errors.Join(models.Err(), err)

@@ -1,7 +1,6 @@
 package expand
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -194,13 +193,7 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 	if told, lacks := f.g.lacking(p.run); lacks {
 		return nil, &schema.Node{Pos: told}
 	}
-	if t := f.g.taintOf(p.run); t != nil {
-		if !f.g.allowed {
-			return nil, f.g.fault(n, p.at, p.src, expr.Fault{Message: errShown.Error(), At: leading(p.src)})
-		}
-		f.g.touched, f.g.unread = true, cmp.Or(f.g.unread, t.unread)
-	}
-	v, err := p.run.Eval(f.names)
+	v, err := f.run(p.run)
 	if err == nil {
 		return v, nil
 	}

@@ -17,7 +17,7 @@ const ModuleFile = "module.yaml"
 // ModuleKeys are the keys at the top of a module that a graph does not have.
 var ModuleKeys = []string{"module", "inputs", "outputs"}
 
-// maxModules bounds how deep modules use modules.
+// maxModules bounds how deep modules use modules. A folder may have many names by links, so its path alone does not show a circle.
 const maxModules = 20
 
 // Instance is a module that a graph uses, under a name.

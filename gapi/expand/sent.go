@@ -342,7 +342,7 @@ func (x *formula) tryPiece(n *schema.Node, p *piece) (wrong *schema.Node) {
 			return g.fault(n, p.at, p.src, expr.Fault{At: leading(p.src), Message: err.Error(), Err: err})
 		}
 	}
-	_, _ = p.run.Eval(x.f.names) // names of files and secrets may be computed
+	_, _ = x.f.run(p.run) // names of files and secrets may be computed
 	return nil
 }
 
@@ -417,7 +417,7 @@ func (x *formula) rest() (n *schema.Node, open bool) {
 					b.WriteString(expr.Open + p.src + expr.Close)
 				default:
 					x.f.g.touched = false
-					v, err := p.run.Eval(x.f.names)
+					v, err := x.f.run(p.run)
 					s, wrong := expr.AsText(v)
 					if err != nil || wrong != nil || x.f.g.touched {
 						open, s = true, expr.Open+p.src+expr.Close
@@ -501,7 +501,7 @@ func (x *formula) text(t *text) (any, error) {
 			b.WriteString(p.chars)
 			continue
 		}
-		v, err := p.run.Eval(x.f.names)
+		v, err := x.f.run(p.run)
 		if err == nil && t.single() != nil {
 			return v, nil
 		}

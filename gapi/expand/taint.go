@@ -19,15 +19,16 @@ import (
 type taint struct {
 	paths  [][]string // in the value; an empty path is the whole value
 	unread string     // the secret that could not be read here, empty for none
+	hidden []string   // the secrets that went into the value
 }
 
 // secretly computes a tree in which secrets may stand, and returns its plain value. t is nil for a value without a secret. ok is false where
 // there is no value: a fault was reported then, or the value is an empty optional. needed says that the latter is a fault, too.
 func (f *frame) secretly(n *schema.Node, needed string) (v any, t *taint, ok bool) {
 	g := f.g
-	allowed, touched, unread := g.allowed, g.touched, g.unread
-	g.allowed, g.touched, g.unread = true, false, ""
-	defer func() { g.allowed, g.touched, g.unread = allowed, touched, unread }()
+	allowed, touched, unread, hidden := g.allowed, g.touched, g.unread, g.hidden
+	g.allowed, g.touched, g.unread, g.hidden = true, false, "", nil
+	defer func() { g.allowed, g.touched, g.unread, g.hidden = allowed, touched, unread, hidden }()
 	before := g.found.Errors()
 	out, ok := f.hiding(n, needed)
 	if !ok || g.found.Errors() > before {
@@ -41,7 +42,7 @@ func (f *frame) secretly(n *schema.Node, needed string) (v any, t *taint, ok boo
 	if len(paths) == 0 {
 		return v, nil, true
 	}
-	return v, &taint{paths, g.unread}, true
+	return v, &taint{paths, g.unread, g.hidden}, true
 }
 
 // hiding is node for a value that may have a secret in it: the texts of that are hidden. Unlike node, it has no value for a fault.
@@ -92,7 +93,8 @@ func revealed(v any) (plain any, paths [][]string) {
 	return v, paths
 }
 
-// standIn returns a value of a type, for a secret that can't be read here. The resources that use it are unknown anyway.
+// standIn returns a value of a type, for a secret that can't be read here. A text that stands for it would not fit there, and the fault
+// would hide the plan of the other resources. The resources that use it are unknown anyway.
 func standIn(word string) any {
 	switch word {
 	case "int":
@@ -121,8 +123,9 @@ func (g *Graph) taintOf(p *expr.Program) (all *taint) {
 		if all == nil {
 			all = &taint{}
 		}
-		all.unread = cmp.Or(all.unread, t.unread)
+		all.unread, all.hidden = cmp.Or(all.unread, t.unread), append(all.hidden, t.hidden...)
 	}
+	// An instance may have an input and an output of one name, so both are looked at by where they stand.
 	for _, path := range p.Paths("module") {
 		for name, v := range g.inputs {
 			if rest, ok := below(path, "inputs", name); ok {
@@ -140,6 +143,24 @@ func (g *Graph) taintOf(p *expr.Program) (all *taint) {
 	return all
 }
 
+// run computes a program. A secret of a module that it reads is noted, as the function secret notes one of the graph. It is refused where it
+// would be shown. Every evaluation for a graph comes by here.
+func (f *frame) run(p *expr.Program) (any, error) {
+	g := f.g
+	if t := g.taintOf(p); t != nil {
+		if !g.allowed {
+			return nil, &expr.Fault{Message: errShown.Error()}
+		}
+		g.touched, g.unread = true, cmp.Or(g.unread, t.unread)
+		for _, text := range t.hidden {
+			if !slices.Contains(g.hidden, text) {
+				g.hidden = append(g.hidden, text)
+			}
+		}
+	}
+	return p.Eval(f.names)
+}
+
 // below returns the rest of a path that begins with these words, or that ends within them.
 func below(path []string, words ...string) (rest []string, ok bool) {
 	for _, word := range words {
@@ -154,7 +175,8 @@ func below(path []string, words ...string) (rest []string, ok bool) {
 	return path, true
 }
 
-// overlap reports whether one path is that of a part of the other.
+// overlap reports whether one path is that of a part of the other. A value around a secret has the secret in it, and a part of a secret
+// is one, too.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])

@@ -75,7 +75,8 @@ func ReadLock(n *schema.Node) (*Lock, schema.Diagnostics) {
 	return l, ds
 }
 
-// overlaps reports whether one folder is the other one, or is in it.
+// overlaps reports whether one folder is the other one, or is in it. Such folders would be replaced together, and the files of one would count
+// as those of both.
 func overlaps(a, b string) bool {
 	a, b = strings.ToLower(a)+"/", strings.ToLower(b)+"/"
 	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)

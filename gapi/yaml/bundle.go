@@ -27,11 +27,20 @@ func ReadFiles(graph string, files map[string][]byte, o Options) gapi.Reading {
 }
 
 // Files reads a graph as Load does, and hands over each file that belongs to it, by the path at which it was read. Standard
-// input is "stdin".
+// input is "stdin". Files that the graph may read on other machines alone come, too: see closure.
 func Files(path string, o Options, stdin io.Reader, take func(path string, src []byte)) (*gapi.Declared, error) {
 	l := newFiles(path, o, stdin)
-	l.taken = take
-	return l.load(context.Background()).result()
+	seen := map[string]bool{}
+	l.taken = func(path string, src []byte) {
+		seen[filepath.Clean(path)] = true
+		take(path, src)
+	}
+	g := l.load(context.Background())
+	c := closure{g: g, seen: seen}
+	for _, d := range g.docs {
+		c.document(d.Dir, d.Root)
+	}
+	return g.result()
 }
 
 // errElsewhere tells of a file that did not come with the graph.

@@ -74,6 +74,9 @@ func (g *loading) sendsType(name string) *schema.Type {
 func (g *loading) enter(p *part) []include {
 	x := g.computed()
 	x.Enter(p.doc)
+	if g.taken != nil {
+		g.docs = append(g.docs, p.doc)
+	}
 	n := x.Include(p.doc)
 	if n == nil {
 		return nil
@@ -87,7 +90,9 @@ func (g *loading) enter(p *part) []include {
 
 // input reads a file that an expression or the key data names.
 func (g *loading) input(path string) ([]byte, error) {
-	if g.mem != nil {
+	// Credentials are those of the host, also for a graph that came from elsewhere.
+	credential := g.opts.Credentials != "" && filepath.Dir(path) == g.opts.Credentials
+	if g.mem != nil && !credential {
 		src, ok := g.mem[filepath.ToSlash(filepath.Clean(path))]
 		if !ok {
 			return nil, fmt.Errorf("%w%.0w", errElsewhere, fs.ErrNotExist) // a layer of data may be missing
@@ -96,7 +101,7 @@ func (g *loading) input(path string) ([]byte, error) {
 	}
 	// A deploy carries such a file, too.
 	src, err := g.regular(path)
-	if err == nil && g.taken != nil {
+	if err == nil && g.taken != nil && !credential {
 		g.taken(path, src)
 	}
 	return src, err

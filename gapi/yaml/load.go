@@ -52,8 +52,9 @@ type loading struct {
 	state   []byte          // grows by a mark for each file: equal states, equal graphs
 	missing bool            // a file is gone or empty
 	cache   map[string]cached
-	graph   *expand.Graph // of files that compute; nil for none
-	partial bool          // a resource could not be computed
+	graph   *expand.Graph      // of files that compute; nil for none
+	partial bool               // a resource could not be computed
+	docs    []*expand.Document // those that compute, for whoever takes the files
 }
 
 // Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"

@@ -151,7 +151,7 @@ func TestModulesInMemory(t *testing.T) {
 func TestModulesWrong(t *testing.T) {
 	const rest = "\nresources:\n  file: [{name: /base}, {name: /z, content: \"${{ module.front.url }}\"}]\n"
 	for _, c := range []struct{ name, use, want string }{
-		{"no folder", "{module: m/none, name: front}", "g.yaml:1:16: can't read m/none/module.yaml: no such file or directory"},
+		{"no folder", "{module: m/none, name: front}", "g.yaml:1:16: there is no module in m/none: its file module.yaml is missing or empty; mgmt module get fetches the modules of a lock file"},
 		{"an unknown input", "{module: m/nginx, name: front, with: {domain: d, prot: 1}}", "g.yaml:1:56: the module front has no input \"prot\", it has domain (text), port (int) (did you mean \"port\"?)"},
 		{"a missing input", "{module: m/nginx, name: front}", "g.yaml:1:7: the module front needs the input domain, which is text: write with: {domain: ...}\n    m/nginx/module.yaml:4:3: declared here, without a default"},
 		{"an input of a wrong type", "{module: m/nginx, name: front, with: {domain: d, port: x}}", "g.yaml:1:62: the input port is int, not text\n    m/nginx/module.yaml:5:3: declared here"},

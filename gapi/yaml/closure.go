@@ -1,0 +1,189 @@
+package yaml
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// closure takes the files that a graph may read on another machine, where conditions have other outcomes and names other values. It looks
+// at the text of the documents alone, and computes nothing:
+//
+//   - each folder of a module is taken as a whole, also of a module that a condition leaves out here;
+//   - in a path of data or of include, an expression stands for any text;
+//   - a template or a file that an expression names by a text is taken, whether the expression is reached here or not. A name that begins
+//     with a text stands for all files whose path begins so.
+//
+// A missing file is no fault here, since another condition may rule it out. The graph that the caller builds of the files tells the ones that
+// this machine lacks.
+type closure struct {
+	g    *loading
+	seen map[string]bool // the files that were taken, and the folders of modules, by cleaned path
+}
+
+// document takes the files that a document names. Its relative paths begin at a folder.
+func (c *closure) document(dir string, root *schema.Node) {
+	for _, item := range itemsOf(root.Get("use")) {
+		if n := item.Get("module"); n != nil && n.Text != "" {
+			c.module(at(dir, n.Text))
+		}
+	}
+	for _, item := range itemsOf(root.Get("data").Get("files")) {
+		c.pattern(dir, item.Text)
+	}
+	for _, item := range itemsOf(root.Get("secrets")) {
+		for _, p := range item.Pairs {
+			if p.Value.Kind == schema.NodeString {
+				c.file(at(dir, p.Value.Text))
+			}
+		}
+	}
+	for _, item := range itemsOf(root.Get("include")) {
+		if expr.Has(item.Text) {
+			for _, path := range c.pattern(dir, item.Text) {
+				c.included(path)
+			}
+		}
+	}
+	c.expressions(dir, root)
+}
+
+// itemsOf returns the items of a list; nil is an empty one.
+func itemsOf(n *schema.Node) []*schema.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// at returns a path that is relative to a folder.
+func at(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// included takes the files that another document names, such as one that is included on other machines.
+func (c *closure) included(path string) {
+	src, err := c.g.regular(path)
+	if err != nil {
+		return
+	}
+	// Its faults are told on the machine that includes it.
+	if root, ds := Document(path, src); root != nil && ds.Err() == nil {
+		c.document(filepath.Dir(path), root)
+	}
+}
+
+// module takes the folder of a module, and the files that the module names.
+func (c *closure) module(dir string) {
+	if c.seen[dir+"/"] {
+		return // also a module that uses itself
+	}
+	c.seen[dir+"/"] = true
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // a folder that can't be read is missing on the hosts, and told there
+		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.Type().IsRegular() && !strings.HasPrefix(d.Name(), "."):
+			c.file(path)
+		}
+		return nil
+	})
+	c.included(filepath.Join(dir, expand.ModuleFile))
+}
+
+// file takes a file, once. Of a template, the files are taken that it names.
+func (c *closure) file(path string) {
+	path = filepath.Clean(path)
+	if c.seen[path] || c.g.files >= maxFiles {
+		return
+	}
+	c.seen[path] = true
+	c.g.files++
+	src, err := c.g.regular(path)
+	if err != nil {
+		return
+	}
+	c.g.taken(path, src)
+	if strings.Contains(string(src), "{{") {
+		for _, m := range calledInTemplate.FindAllStringSubmatch(string(src), -1) {
+			c.file(at(filepath.Dir(path), m[2]))
+		}
+	}
+}
+
+// pattern takes the files of a path in which an expression stands for any text, and returns them.
+func (c *closure) pattern(dir, text string) []string {
+	pieces, fault := expr.Split(text)
+	if fault != nil {
+		return nil
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.Source {
+			b.WriteString("*")
+			continue
+		}
+		b.WriteString(escapeGlob(p.Text))
+	}
+	return c.glob(dir, b.String())
+}
+
+// glob takes the files that a pattern matches, and returns them.
+func (c *closure) glob(dir, pattern string) []string {
+	if !filepath.IsAbs(pattern) {
+		pattern = filepath.Join(escapeGlob(dir), pattern)
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			c.file(path)
+		}
+	}
+	return paths
+}
+
+// escapeGlob returns a text as a pattern that matches it alone.
+func escapeGlob(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(text)
+}
+
+// The calls that name a file, in an expression and in a template. The third group of the first one tells a name that goes on.
+var (
+	called           = regexp.MustCompile(`\b(?:template|read)\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*([+]?)`)
+	calledInTemplate = regexp.MustCompile(`\b(template|read)\s+["` + "`" + `]([^"` + "`" + `\\]*)["` + "`" + `]`)
+)
+
+// expressions takes the files that expressions name.
+func (c *closure) expressions(dir string, n *schema.Node) {
+	if n.Kind == schema.NodeString && expr.Has(n.Text) {
+		for _, m := range called.FindAllStringSubmatch(n.Text, -1) {
+			name := m[1] + m[2]
+			switch {
+			case m[3] == "":
+				c.file(at(dir, name))
+			case name != "":
+				c.glob(dir, escapeGlob(name)+"*")
+			}
+		}
+	}
+	for _, item := range n.Items {
+		c.expressions(dir, item)
+	}
+	for _, p := range n.Pairs {
+		c.expressions(dir, p.Value)
+	}
+}
