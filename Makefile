@@ -84,7 +84,7 @@ lint:
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
 # AGAINST names a commit to compare with, PAIRS how often each row is run of both.
 PAIRS ?= 9
-bench: build
+bench: build typescript
 ifeq ($(AGAINST),)
 	$(GO) run ./integration/bench $(BENCH)
 else
