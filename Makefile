@@ -113,7 +113,7 @@ docs:
 check: lint test
 
 # What the tests need beside Go: buses of their own, and the puppet that catalogs
-# are compared with; in CI also a compiler, tsc, a program that draws, other service managers, a docker daemon, and what the
+# are compared with; in CI also a compiler, tsc, a program that draws, other service managers, a docker daemon, an editor, and what the
 # sample providers work with.
 # A test that misses one of them is skipped and says so; in CI it fails. .ci/bare runs them all without.
 tools:
@@ -133,6 +133,7 @@ tools:
 	@test "$$CI" != true || { command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client
 	@test "$$CI" != true || { command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio
 	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
+	@test "$$CI" != true || command -v nvim >/dev/null || .ci/install neovim
 	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
 
 help:

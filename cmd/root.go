@@ -170,6 +170,7 @@ var verbs = []verbEntry{
 	{name: "deploys", make: newDeploys},
 	{name: "init", make: newInit},
 	{name: "fmt", make: newFmt},
+	{name: "lsp", make: newLSP},
 	{name: "config", make: newConfig},
 	{name: "completion", make: newCompletion, whole: true},
 	{name: "version", make: newVersion},

@@ -238,7 +238,7 @@ func TestFindingD11NeedsLinux(t *testing.T) {
 // TestFindingD11EachVerb: each verb that there is works everywhere, or says that it needs Linux.
 func TestFindingD11EachVerb(t *testing.T) {
 	b := newBoth(t)
-	everywhere := strings.Fields("completion config data doc eval fmt graph help idl init interface module render schema secret test ts validate version")
+	everywhere := strings.Fields("completion config data doc eval fmt graph help idl init interface lsp module render schema secret test ts validate version")
 	help := b.ask(b.linux, "", "--help").out
 	_, list, _ := strings.Cut(help, "Available Commands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")

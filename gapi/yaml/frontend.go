@@ -39,6 +39,10 @@ type Options struct {
 	Ours func(*schema.Node) bool
 	Form string
 
+	// Overlay returns the text that takes the place of a file, such as that of an open editor; nil where the files are as they
+	// are on the disk. It is called for each path that is read, and must be quick. The file need not exist.
+	Overlay func(path string) (src []byte, ok bool)
+
 	// Facts returns the facts of the machine by name, for a caller whose Env has no Host; nil for those of this machine.
 	Facts func() map[string]any
 

@@ -182,10 +182,14 @@ func (g *loading) path(path string, from schema.Pos) {
 		return
 	}
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	_, laid := g.overlaid(path)
+	if errors.Is(err, fs.ErrNotExist) && !laid {
 		g.missing = true
 	}
 	switch {
+	case laid:
+		g.watched(path)
+		g.file(path, from)
 	case err != nil:
 		g.watched(path)
 		g.fail(path, from, err)
@@ -294,6 +298,9 @@ func (g *loading) file(path string, from schema.Pos) {
 // regular reads a regular file: a regular file of a moment ago may be something else
 // now.
 func (g *loading) regular(path string) ([]byte, error) {
+	if src, ok := g.overlaid(path); ok {
+		return g.readAll(bytes.NewReader(src), int64(len(src)))
+	}
 	f, size, err := g.from.OpenRegular(path)
 	if errors.Is(err, gapi.ErrFolder) {
 		return nil, gapi.ErrIrregular // a file of a moment ago
@@ -303,6 +310,14 @@ func (g *loading) regular(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	return g.readAll(f, size)
+}
+
+// overlaid returns the text that takes the place of a file.
+func (l *loader) overlaid(path string) ([]byte, bool) {
+	if l.opts.Overlay == nil {
+		return nil, false
+	}
+	return l.opts.Overlay(path)
 }
 
 // first reports whether a file was not read before in this loading.

@@ -1,0 +1,86 @@
+package lsp
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// symbols lists the resources that a file declares, in their order. A resource that a loop has made stands at the entry with the loop.
+func (s *server) symbols(p struct {
+	Document document `json:"textDocument"`
+}) (any, error) {
+	key := keyOf(p.Document.URI)
+	d, c := s.docs[key], s.graph(key)
+	list := []documentSymbol{}
+	if d == nil || c == nil {
+		return list, nil
+	}
+	for i := range c.declared.Resources {
+		r := &c.declared.Resources[i]
+		if filepath.Clean(r.Pos.File) != key {
+			continue
+		}
+		m := mention{id: r.ID(), name: r.Name, pos: r.NamePos, declaration: true}
+		from, to, ok := m.span(d.text)
+		if !ok {
+			from, to = d.text.word(d.text.offsetOf(r.Pos))
+		}
+		begin := min(d.text.offsetOf(r.Pos), from)
+		list = append(list, documentSymbol{Name: r.ID(), Kind: symbolObject, Range: d.text.span(begin, to), Selection: d.text.span(from, to)})
+	}
+	return list, nil
+}
+
+// format returns the edit that brings a file to its usual form. It is one edit of the whole file, and none where nothing changes.
+func (s *server) format(p struct {
+	Document document `json:"textDocument"`
+}) (any, error) {
+	d := s.docs[keyOf(p.Document.URI)]
+	if d == nil || s.o.Format == nil {
+		return []textEdit{}, nil
+	}
+	out, err := s.o.Format([]byte(d.text.src))
+	if err != nil {
+		return nil, &failure{codeFailed, fmt.Sprintf("the file can't be formatted: %v", err)}
+	}
+	if string(out) == d.text.src {
+		return []textEdit{}, nil
+	}
+	return []textEdit{{d.text.span(0, len(d.text.src)), string(out)}}, nil
+}
+
+// actions offers the word that a finding suggests. The finding comes back from the editor with the word in it, so the server keeps no list.
+func (s *server) actions(p struct {
+	Document document `json:"textDocument"`
+	Context  struct {
+		Diagnostics []diagnostic `json:"diagnostics"`
+	} `json:"context"`
+}) (any, error) {
+	list := []codeAction{}
+	d := s.docs[keyOf(p.Document.URI)]
+	if d == nil {
+		return list, nil
+	}
+	for _, f := range p.Context.Diagnostics {
+		if f.Data == nil || f.Source != "mgmt" {
+			continue
+		}
+		from, to := d.text.offset(f.Range.Start), d.text.offset(f.Range.End)
+		was := d.text.src[from:max(from, to)]
+		word := f.Data.Word
+		// Quotes stay, and so does the rest of a reference.
+		if n := len(was); n > 1 && (was[0] == '"' || was[0] == '\'') && was[n-1] == was[0] {
+			from, to, was = from+1, to-1, was[1:n-1]
+		}
+		if r, err := schema.ParseRef(was); err == nil {
+			if other, err := schema.ParseRef(word); err == nil && other.Key == "" && r.Key != "" {
+				word += "." + r.Key
+			}
+		}
+		edit := &workspaceEdit{map[string][]textEdit{d.uri: {{d.text.span(from, to), word}}}}
+		list = append(list, codeAction{Title: "Write " + word, Kind: "quickfix", Diagnostics: []diagnostic{f}, Preferred: true, Edit: edit})
+	}
+	return list, nil
+}

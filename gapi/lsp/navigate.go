@@ -1,0 +1,315 @@
+package lsp
+
+import (
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// place is a cursor in an open document, with the graph that the document belongs to.
+type place struct {
+	cursor
+	path   string
+	text   *text
+	offset int
+	graph  *checked // nil where no graph has been read
+}
+
+// here returns the place of a request; ok is false for a document that is not open.
+func (s *server) here(p at) (h place, ok bool) {
+	key := keyOf(p.Document.URI)
+	d := s.docs[key]
+	if d == nil {
+		return place{}, false
+	}
+	offset := d.text.offset(p.Position)
+	h = place{cursorAt(d.text, offset), key, d.text, offset, s.graph(key)}
+	return h, true
+}
+
+// definition returns the places where the thing at the cursor is declared. It may be a resource, a file, a variable, a module or a key of the
+// data. A resource of a module that is used twice has one place.
+func (s *server) definition(p at) (any, error) {
+	h, ok := s.here(p)
+	if !ok {
+		return nil, nil
+	}
+	if path, ok := h.file(); ok {
+		return []location{{URI: uriOf(path)}}, nil
+	}
+	if h.graph == nil {
+		return nil, nil
+	}
+	if words := h.words(); h.expression && len(words) > 1 {
+		if l := s.declaredName(h, words); l != nil {
+			return l, nil
+		}
+	}
+	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
+	if !ok {
+		return nil, nil
+	}
+	if name, isModule := strings.CutPrefix(id, "module["); isModule {
+		return s.declaredName(h, []string{"module", strings.TrimSuffix(name, "]")}), nil
+	}
+	return h.graph.locations(declarations(h.graph, id)), nil
+}
+
+// declarations returns the declarations of a resource: more than one only in a graph with that fault.
+func declarations(c *checked, id string) []mention {
+	return slices.DeleteFunc(mentions(c.declared), func(m mention) bool { return !m.declaration || m.id != id })
+}
+
+// declaredName returns the place where a path of names in an expression is declared; nil for none.
+func (s *server) declaredName(h place, words []string) []location {
+	names := s.names(h.graph)
+	var at []schema.Pos
+	switch words[0] {
+	case "vars":
+		if v, ok := names.Variable(words[1]); ok {
+			at = append(at, v.Pos)
+		}
+	case "data":
+		at = names.DataAt(words[1])
+	case "module":
+		for _, u := range names.Modules() {
+			if u.Name == words[1] {
+				at = append(at, u.Pos)
+			}
+		}
+	}
+	var list []location
+	for _, p := range at {
+		if p.Line > 0 {
+			list = append(list, h.graph.location(p))
+		}
+	}
+	return list
+}
+
+// names returns the names that expressions see in the graph as the editor has it now. The graph is read for it, as far as its variables and
+// its data, since the last check may be older than the text.
+func (s *server) names(c *checked) yaml.Names { return yaml.NamesOf(c.root, s.options(s.docs)) }
+
+// words returns the path of names around the cursor in an expression, up to the end of the name at the cursor: vars, domain.
+func (h *place) words() []string {
+	end := h.offset + wordLen(h.text.src[h.offset:])
+	begin := h.offset
+	for begin > 0 {
+		c := rune(h.text.src[begin-1])
+		if !isNameRune(c) && c != '.' {
+			break
+		}
+		begin--
+	}
+	return strings.Split(h.text.src[begin:end], ".")
+}
+
+// file returns the file that the scalar at the cursor names: an included file, a module, or a file that an expression reads.
+func (h *place) file() (string, bool) {
+	name := h.scalarHere()
+	if h.key || name == "" || len(h.cursor.path) == 0 {
+		return "", false
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(h.path), name)
+	}
+	info, err := infoOf(path)
+	switch top := h.cursor.path[0]; {
+	case err != nil:
+	case info.IsDir() && top == "use":
+		return filepath.Join(path, expand.ModuleFile), true
+	case info.Mode().IsRegular() && (h.expression || slices.Contains([]string{"include", "data", "secrets", "graph"}, top)):
+		return path, true
+	}
+	return "", false
+}
+
+// infoOf looks at a file or a folder. It opens the path, so a file that this user may not read counts as missing.
+func infoOf(path string) (fs.FileInfo, error) {
+	f, err := gapi.Source{}.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
+// scalarHere returns the scalar around the cursor; in an expression, the text in quotes there.
+func (h *place) scalarHere() string {
+	p := h.text.position(h.offset)
+	begin, line := h.text.lines[p.Line], h.text.line(p.Line)
+	if h.expression {
+		from, to, _ := quoted(line, h.offset-begin)
+		return line[from:to]
+	}
+	if h.from < begin {
+		return ""
+	}
+	rest, stop := line[h.from-begin:], ",]} "
+	if h.quote != 0 {
+		stop = string(h.quote)
+	} else if !h.flow {
+		stop = ""
+	}
+	if i := strings.IndexAny(rest, stop); i >= 0 {
+		return rest[:i]
+	}
+	return strings.TrimSpace(rest)
+}
+
+// quoted returns the text in quotes around an offset of a line.
+func quoted(line string, at int) (from, to int, ok bool) {
+	for i := 0; i < len(line); i++ {
+		if q := line[i]; q == '"' || q == '\'' {
+			end := strings.IndexByte(line[i+1:], q)
+			if end < 0 {
+				return 0, 0, false
+			}
+			// The quotes of a scalar may have those of an expression in them.
+			if inner := line[i+1 : i+1+end]; at > i && at <= i+1+end && !strings.Contains(inner, expr.Open) {
+				return i + 1, i + 1 + end, true
+			}
+			if strings.Contains(line[i+1:i+1+end], expr.Open) {
+				continue
+			}
+			i += end + 1
+		}
+	}
+	return 0, 0, false
+}
+
+// references returns all places that name the resource at the cursor.
+func (s *server) references(p struct {
+	at
+	Context struct {
+		Declaration bool `json:"includeDeclaration"`
+	} `json:"context"`
+}) (any, error) {
+	h, ok := s.here(p.at)
+	if !ok || h.graph == nil {
+		return nil, nil
+	}
+	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
+	if !ok {
+		return nil, nil
+	}
+	list := slices.DeleteFunc(mentions(h.graph.declared), func(m mention) bool {
+		return m.id != id || m.declaration && !p.Context.Declaration
+	})
+	return h.graph.locations(list), nil
+}
+
+// prepareRename returns the part of the text that a rename replaces.
+func (s *server) prepareRename(p at) (any, error) {
+	h, ok := s.here(p)
+	if !ok || h.graph == nil {
+		return nil, nil
+	}
+	id, from, to, ok := h.graph.named(h.path, h.text, h.offset)
+	if !ok || len(declarations(h.graph, id)) == 0 {
+		return nil, nil
+	}
+	return map[string]any{"range": h.text.span(from, to), "placeholder": h.text.src[from:to]}, nil
+}
+
+// rename alters the name of a resource in its declaration and in every reference. It alters nothing where one of them can't be altered: half a
+// rename is a graph with a dangling reference. The places come from the last check, so a text that has changed since then is refused, too.
+func (s *server) rename(p struct {
+	at
+	NewName string `json:"newName"`
+}) (any, error) {
+	h, ok := s.here(p.at)
+	if !ok || h.graph == nil {
+		return nil, &failure{codeFailed, "the graph of this file could not be read yet"}
+	}
+	if s.stale(h.graph) {
+		return nil, &failure{codeFailed, "the graph was not read since the last edit, or has errors that keep it from being read: mend them first"}
+	}
+	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
+	own := declarations(h.graph, id)
+	switch {
+	case !ok:
+		return nil, &failure{codeFailed, "there is no name of a resource here"}
+	case len(own) == 0:
+		return nil, &failure{codeFailed, id + " is not declared in this graph"}
+	}
+	kind, _, _ := strings.Cut(id, "[")
+	if err := newName(p.NewName); err != nil {
+		return nil, err
+	}
+	other := schema.Ref{Kind: kind, Name: p.NewName}.ID()
+	if list := declarations(h.graph, other); len(list) > 0 && other != id {
+		return nil, &failure{codeFailed, fmt.Sprintf("%s is declared already, at %s", other, list[0].pos)}
+	}
+	return h.graph.renamed(id, p.NewName)
+}
+
+// stale reports whether an open document has changed since a graph was read.
+func (s *server) stale(c *checked) bool {
+	for key, d := range s.docs {
+		if c.paths[key] && c.docs[key] != d {
+			return true
+		}
+	}
+	r := s.roots[c.root]
+	return r == nil || r.good != r.last
+}
+
+// newName refuses a name that would need other quotes at some place. The references to a resource stand in plain, single-quoted and
+// double-quoted scalars, and each of these has escapes of its own.
+func newName(name string) error {
+	switch {
+	case name == "" || strings.TrimSpace(name) != name:
+		return &failure{codeFailed, "a name is not empty, and has no space at its ends"}
+	case strings.ContainsAny(name, "\"'\\\n\r\t"), strings.Contains(name, expr.Open), strings.Contains(name, ": "), strings.Contains(name, " #"):
+		return &failure{codeFailed, "such a name needs quotes of its own: rename the resource by hand"}
+	}
+	return nil
+}
+
+// renamed returns the edits that give a resource another name.
+func (c *checked) renamed(id, name string) (*workspaceEdit, error) {
+	edits := &workspaceEdit{Changes: map[string][]textEdit{}}
+	texts := map[string]*text{}
+	for _, m := range mentions(c.declared) {
+		if m.id != id {
+			continue
+		}
+		path := filepath.Clean(m.pos.File)
+		if texts[path] == nil {
+			if texts[path] = c.text(path); texts[path] == nil {
+				return nil, &failure{codeFailed, path + " can't be read"}
+			}
+		}
+		t := texts[path]
+		from, to, ok := m.span(t)
+		if !ok {
+			return nil, &failure{codeFailed, fmt.Sprintf("%s: this name is made by an expression, or is written with escapes: rename it by hand", m.pos)}
+		}
+		edit := textEdit{t.span(from, to), name}
+		// A name that begins with a mark of YAML, such as a dash or a brace, is a text only in quotes.
+		if m.declaration && !plain(name) && t.src[max(from-1, 0)] != '"' && t.src[max(from-1, 0)] != '\'' {
+			edit.NewText = `"` + name + `"`
+		}
+		uri := c.location(m.pos).URI
+		if !slices.Contains(edits.Changes[uri], edit) {
+			edits.Changes[uri] = append(edits.Changes[uri], edit)
+		}
+	}
+	return edits, nil
+}
+
+// plain reports whether a name can stand in YAML without quotes, also in a list on one line.
+func plain(name string) bool {
+	return strings.IndexByte("-?:,[]{}#&*!|>%@` ", name[0]) < 0 && !strings.ContainsAny(name, ",[]{}")
+}

@@ -1,0 +1,62 @@
+package yaml
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// Reader reads one graph again and again, for a caller that knows itself when to read, such as the server of an editor. It keeps
+// files that stay the same as Frontend does. It is for one goroutine.
+type Reader struct{ files *loader }
+
+// NewReader returns a reader of a file or a folder. It does not touch the path yet.
+func NewReader(path string, o Options) *Reader {
+	files := newFiles(path, o, nil)
+	files.again = true // a pipe would block the caller
+	return &Reader{files}
+}
+
+// Read reads the graph as it is now. It does not block on anything but the disk.
+func (r *Reader) Read(ctx context.Context) gapi.Reading { return r.files.load(ctx).reading() }
+
+// Names says what the expressions of a graph see.
+type Names struct {
+	graph *expand.Graph
+	dir   string
+}
+
+// NamesOf reads the graph at a path as far as its variables and its data. Of a graph with errors it has what could be read.
+func NamesOf(path string, o Options) Names {
+	_, x := started(path, o, nil)
+	return Names{x, filepath.Dir(path)}
+}
+
+// Members returns what may follow a path of names, such as facts or module.front: the names with their types. An empty path has
+// the names that an expression may begin with. It is empty for a path that is unknown, or of any type.
+func (n Names) Members(path ...string) []expr.Member { return n.graph.Members(path) }
+
+// Functions returns the functions and methods that an expression may call, by name.
+func (n Names) Functions() []string { return n.graph.FunctionNames() }
+
+// Value computes one expression without secrets. ok is false where it has a fault, or reads a secret.
+func (n Names) Value(src string) (v any, ok bool) { return n.graph.Eval("expression", n.dir, src) }
+
+// Variable returns the declaration of a variable: its place, the word of its type and its doc. ok is false for an unknown one.
+func (n Names) Variable(name string) (d expand.Declared, ok bool) { return n.graph.Variable(name) }
+
+// Modules returns the modules that a graph uses, by the names of their instances, each with its description and its folder.
+func (n Names) Modules() []expand.Used { return n.graph.Used() }
+
+// DataAt returns the places that have a key of the data, the most exact layer first.
+func (n Names) DataAt(key string) (at []schema.Pos) {
+	sources, _, _ := n.graph.ExplainData(key)
+	for _, s := range sources {
+		at = append(at, s.Pos)
+	}
+	return at
+}
