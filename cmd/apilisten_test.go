@@ -197,6 +197,9 @@ func TestAskAnotherServer(t *testing.T) {
 	if o, err := nb.Get(t.Context(), m, "a/b"); err != nil || o.Get("name") != "x" {
 		t.Fatal(o, err)
 	}
+	if _, err := run(reader, "create", "zone", "b"); err == nil || !strings.Contains(err.Error(), "api_writers") || strings.Contains(err.Error(), "api_write_group") {
+		t.Errorf("a client learns of the setting for other callers: %v", err)
+	}
 	if out, err := run(reader, "list", "zone", "-o", "json"); err != nil || !strings.Contains(out, `"id":"a/b"`) {
 		t.Errorf("%s, %v", out, err)
 	}

@@ -152,10 +152,18 @@ func (a *API) guarded(next httpd.Handler) httpd.Handler {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
 		if p, ok := httpd.PeerOf(r.Context()); ok && !a.mayWrite(p) {
 			return nil, httpd.NewProblem(http.StatusForbidden, "%s may not change objects", p).
-				WithHint("ask as root, or as a member of the group that the setting api_write_group names")
+				WithHint(wayIn(p))
 		}
 		return next(w, r.WithContext(written(r.Context())))
 	}
+}
+
+// wayIn says how a caller may come to change objects. A process is known by its user, and a client of another machine by its certificate.
+func wayIn(p httpd.Peer) string {
+	if p.Cert != nil {
+		return "the setting api_writers of the daemon names the common names of the certificates that may"
+	}
+	return "ask as root, or as a member of the group that the setting api_write_group names"
 }
 
 // written names the client as the writer of records. A process of this machine writes in the name of the host.
