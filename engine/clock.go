@@ -83,7 +83,8 @@ type Timer struct {
 	c     chan time.Time
 	stop  func() bool
 	mu    sync.Mutex
-	round int // a call of an earlier round has no effect
+	round int  // a call of an earlier round has no effect
+	ended bool // CountingClock has been told so
 }
 
 // NewTimer returns a timer that ends after d. By the clock of the machine it is a time.Timer, and costs no more.
@@ -98,6 +99,23 @@ func NewTimer(c Clock, d time.Duration) *Timer {
 	return t
 }
 
+// CountingClock is a Clock that is told how many timers have ended whose goroutine has not stopped or reset them since: it may still have to
+// act on that. A simulated machine comes to rest after them.
+type CountingClock interface {
+	Clock
+	Ended(more int)
+}
+
+// count tells the clock once that the timer has ended, and once that its goroutine went on. The lock is held.
+func (t *Timer) count(more int) {
+	if ended := more > 0; ended != t.ended {
+		t.ended = ended
+		if c, ok := t.clock.(CountingClock); ok {
+			c.Ended(more)
+		}
+	}
+}
+
 func (t *Timer) start(d time.Duration) {
 	round := t.round
 	t.stop = t.clock.AfterFunc(d, func() {
@@ -105,6 +123,7 @@ func (t *Timer) start(d time.Duration) {
 		defer t.mu.Unlock()
 		if t.round == round {
 			t.c <- t.clock.Now()
+			t.count(1)
 		}
 	})
 }
@@ -118,6 +137,7 @@ func (t *Timer) Stop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.round++
+	t.count(-1)
 	select {
 	case <-t.c:
 		stopped = true

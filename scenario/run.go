@@ -79,6 +79,8 @@ type run struct {
 	mu   sync.Mutex
 	runs []mgmt.Run // of the present step
 
+	idle int // timers that have ended and that no goroutine waits for any more
+
 	failures []Failure
 }
 
@@ -342,6 +344,9 @@ const (
 	patience = 20                     // looks without rest, before the clock moves
 	mostWait = 20 * time.Second       // of real time
 	mostMove = time.Minute            // of virtual time at once
+
+	// of real time, for goroutines whose timer has ended: one that nobody waits for any more must not hold the test up
+	mostWaking = 10 * time.Millisecond
 )
 
 // settle waits until the graph is at rest. A graph that waits for a timer, as for the time of settle, gets it.
@@ -349,9 +354,15 @@ func (r *run) settle(ctx context.Context) error {
 	clock := engine.SystemClock{}
 	began := clock.Now()
 	for look := 1; ; look++ {
+		// A goroutine tells of its timer before it sets that again. So the timers are asked before the engine.
+		waking := r.clock.Waking()
 		resting, err := r.resting(ctx)
-		if err != nil || resting {
+		if err != nil || resting && waking <= r.idle {
 			return err
+		}
+		if resting && engine.Since(clock, began) > mostWaking {
+			r.idle = waking
+			return nil
 		}
 		if engine.Since(clock, began) > mostWait {
 			dump, _ := r.engine.Dump(ctx)

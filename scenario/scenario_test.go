@@ -183,3 +183,30 @@ tests:
 		t.Errorf("%s\n\nwant %s", got, want)
 	}
 }
+
+// TestTimers: a timer ticks in virtual time, and what it notifies runs before the expectation.
+func TestTimers(t *testing.T) {
+	const graph = `
+graph: web
+resources:
+  timer: [{name: t, interval: 20m, notify: ["exec[tick]"]}]
+  exec: [{name: tick, cmd: tick, refreshonly: true}]
+`
+	for range 5 {
+		got, _ := tested(t, graph, `
+graph: web.yaml
+tests:
+- name: ticks
+  commands: [{cmd: tick}]
+  steps:
+  - expect: {refreshed: []}
+  - {after: 10m, expect: {refreshed: []}}
+  - {after: 10m, expect: {refreshed: ["exec[tick]"]}}
+  - {after: 19m, expect: {refreshed: []}}
+  - {after: 1h, expect: {refreshed: ["exec[tick]"]}}
+`)
+		if got != "" {
+			t.Fatal(got)
+		}
+	}
+}

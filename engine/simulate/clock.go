@@ -13,6 +13,7 @@ type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers []*timer
+	ended  int // see Waking
 }
 
 type timer struct {
@@ -28,6 +29,20 @@ func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
+}
+
+// Ended implements engine.CountingClock.
+func (c *Clock) Ended(more int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended += more
+}
+
+// Waking returns how many timers have ended that a goroutine waits for and has not stopped or set again since.
+func (c *Clock) Waking() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
 }
 
 // AfterFunc has f called by the Advance that reaches the time in d from now, on
