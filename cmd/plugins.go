@@ -3,6 +3,7 @@ package cmd
 import (
 	"io"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine/control"
@@ -31,8 +32,9 @@ func (a *app) loadPlugins() schema.Diagnostics {
 		a.tellPlugins(nil)
 		return nil
 	}
-	nodes, ds := yaml.Documents(a.pluginsFolder, yaml.Options{Source: a.source(), Ours: gapi.HasKey("command"), Form: "descriptor of a provider"})
+	nodes, ds := yaml.Documents(a.pluginsFolder, yaml.Options{Source: a.source(), Ours: gapi.HasKey("command", "types"), Form: "descriptor of a provider"})
 	ds = a.from("plugins", ds)
+	nodes = slices.DeleteFunc(nodes, isProviderSchema)
 	attach, err := plugin.ParseAttach(os.Getenv(attachVariable))
 	if err != nil {
 		ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
@@ -108,6 +110,14 @@ func (d *pluginDesk) Restart(name string) (found, running bool) {
 		}
 	}
 	return false, false
+}
+
+// A schema file may lie next to its descriptor. A file that is neither is a descriptor with faults, since a misspelt key must not go
+// unseen.
+//
+// isProviderSchema recognises a schema file by the keys that each one has.
+func isProviderSchema(n *schema.Node) bool {
+	return n.Get("command") == nil && n.Get("format") != nil && n.Get("types") != nil
 }
 
 // leaveOut makes warnings of the faults of single descriptors. A fault of the folder, or of the environment, stays an error.

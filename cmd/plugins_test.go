@@ -58,4 +58,7 @@ func TestFaultyDescriptor(t *testing.T) {
 			t.Errorf("%q is not told: %s", word, problems.String())
 		}
 	}
+	if strings.Contains(problems.String(), "schema.json:") {
+		t.Errorf("a schema file next to its descriptor is taken for one: %s", problems.String())
+	}
 }

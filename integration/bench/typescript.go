@@ -19,6 +19,8 @@ func typescriptRows() []row {
 	}
 }
 
+// The loop makes the program short, so the figure is about the resources and not about the size of the source.
+//
 // programText writes a program with files, the middle one with a text of its own. It replaces the program as an editor does, by
 // a rename.
 func programText(dir string, n int, text string) (path, target string) {
