@@ -220,6 +220,9 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 func (i *input) secrets(o *yaml.Options) {
 	o.Blind = i.blind
 	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
+	if !i.blind { // a verb that judges a graph runs nothing of it
+		o.Program = secretsOf
+	}
 	if i.identity == "" {
 		return
 	}

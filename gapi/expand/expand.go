@@ -57,6 +57,9 @@ type Options struct {
 
 	// Unseal decrypts the value of a secret; nil without an identity. Its error has no part of the clear text.
 	Unseal func(text string) (string, error)
+	// Program runs a program that gives secrets, in a folder and with a standard input, and returns its output; nil where none may run. Its
+	// error has no part of the output.
+	Program func(dir string, stdin []byte, argv ...string) ([]byte, error)
 	// Credentials is the folder with the credentials of systemd; empty for none.
 	Credentials string
 	// Secret, when not nil, has all secrets, and no source is asked. A test of a graph gives it.
@@ -102,6 +105,7 @@ type Graph struct {
 	facts   map[string]bool // the names of the facts that were read
 	all     bool            // all facts were read
 	files   []File
+	outputs [][32]byte      // checksums of the outputs of programs, of the root
 	dir     string          // of the expression that is computed now
 	escape  schema.Pos      // of the first text with an escape
 	sources bool            // there is an expression

@@ -36,9 +36,13 @@ const unknownText = "(unknown)"
 
 // vault is one source of secrets, as the key secrets names it.
 type vault struct {
-	pos  schema.Pos
-	file string       // encrypted values with readable keys; empty for the credentials of systemd
-	root *schema.Node // the content of file, nil where it could not be read
+	pos    schema.Pos
+	file   string            // encrypted values with readable keys, or a file of sops; else empty
+	sops   bool              // file is one of sops
+	argv   []string          // a program that prints secrets; nil for another source
+	dir    string            // where argv runs
+	values map[string]string // of a command that prints one secret, by name
+	root   *schema.Node      // the content of file, nil where it could not be read
 }
 
 // shown are the keys of a resource that everybody sees, so that no secret may stand in them.
@@ -52,7 +56,7 @@ func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
 	}
 	for _, item := range n.Items {
 		if item.Kind != schema.NodeMap || len(item.Pairs) != 1 {
-			g.errorf(item.Pos, "a source of secrets has one key: age with a file, or credentials: true")
+			g.errorf(item.Pos, "a source of secrets has one key: age or sops with a file, credentials: true, or command with a list")
 			continue
 		}
 		switch p := item.Pairs[0]; {
@@ -62,10 +66,22 @@ func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
 				path = filepath.Join(d.Dir, path)
 			}
 			g.vaults = append(g.vaults, vault{pos: p.Value.Pos, file: path})
+		case p.Key == "sops" && p.Value.Kind == schema.NodeString && p.Value.Text != "":
+			path := p.Value.Text
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(d.Dir, path)
+			}
+			g.vaults = append(g.vaults, vault{pos: p.Value.Pos, file: path, sops: true})
+		case p.Key == "command" && p.Value.Kind == schema.NodeList && len(p.Value.Items) > 0:
+			v := vault{pos: p.Value.Pos, dir: d.Dir}
+			for _, n := range p.Value.Items {
+				v.argv = append(v.argv, n.Text)
+			}
+			g.vaults = append(g.vaults, v)
 		case p.Key == "credentials" && p.Value.Kind == schema.NodeBool && strings.EqualFold(p.Value.Text, "true"):
 			g.vaults = append(g.vaults, vault{pos: p.Pos})
 		default:
-			g.errorf(p.Pos, "%q is no source of secrets: write age with the path of a file, or credentials: true", p.Key)
+			g.errorf(p.Pos, "%q is no source of secrets: write age or sops with the path of a file, credentials: true, or command with a list", p.Key)
 		}
 	}
 }
@@ -113,7 +129,7 @@ func (g *Graph) find(name string) (string, error) {
 			return text, err
 		}
 	}
-	if g.opts.Credentials == "" && slices.ContainsFunc(g.vaults, func(v vault) bool { return v.file == "" }) {
+	if g.opts.Credentials == "" && slices.ContainsFunc(g.vaults, isCredentials) {
 		return "", &keylessError{fmt.Errorf("there is no secret %q in %s; systemd gives credentials to the daemon only", name, g.sourceNames())}
 	}
 	return "", fmt.Errorf("there is no secret %q in %s", name, g.sourceNames())
@@ -138,9 +154,12 @@ func known(name string, ask func(string) (string, bool)) (string, error) {
 func (g *Graph) sourceNames() string {
 	var names []string
 	for _, v := range g.vaults {
-		if v.file == "" {
+		switch {
+		case v.argv != nil:
+			names = append(names, "the command "+v.argv[0])
+		case v.file == "":
 			names = append(names, "the credentials of systemd")
-		} else {
+		default:
 			names = append(names, v.file)
 		}
 	}
@@ -150,7 +169,10 @@ func (g *Graph) sourceNames() string {
 // ask looks a secret up in one source. The key of a value in a map has the keys on the way to it, with a slash between
 // them. A file is read once for each computation, and watched.
 func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) {
-	if v.file == "" {
+	switch {
+	case v.argv != nil || v.sops:
+		return g.askProgram(v, name)
+	case v.file == "":
 		return g.credential(name)
 	}
 	if v.root == nil {

@@ -38,7 +38,7 @@ func (g *loading) computed() *expand.Graph {
 		}
 		g.graph = expand.New(expand.Options{
 			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
-			Unseal: g.opts.Unseal, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
+			Unseal: g.opts.Unseal, Program: g.opts.Program, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
 			Write: func(v any) (string, error) { return dumped(node(v)) },
 		})
 	}
@@ -136,6 +136,9 @@ func (g *loading) compute() {
 	for _, f := range x.Files() {
 		g.watched(f.Path)
 		g.mark("input", f.Path, sha256.Sum256(f.Src))
+	}
+	for _, sum := range x.Outputs() {
+		g.mark("secrets of a program", "", sum)
 	}
 	g.mark("facts", "", x.Facts())
 	if read := x.Store(); read != nil { // of a graph that asks the store for nothing, the state stays as it is

@@ -56,6 +56,7 @@ type Options struct {
 	// Unseal decrypts a value of a file of secrets; nil without an identity. Credentials is the folder of the credentials of systemd. Secret,
 	// when not nil, has all secrets instead. See expand.Options.
 	Unseal      func(text string) (string, error)
+	Program     func(dir string, stdin []byte, argv ...string) ([]byte, error)
 	Credentials string
 	Secret      func(name string) (string, bool)
 	// Blind has a secret that can't be read here make an unknown value, and no error. It is for plans.
