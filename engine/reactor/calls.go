@@ -10,37 +10,52 @@ import (
 )
 
 // calls are the Inits and Cleanups that run at this moment. They run outside of the loop, and the loop
-// names them where one does not return.
+// names them where one does not return. A call has a place in a list, and no key in a map: a graph begins with one for each vertex.
 type calls struct {
 	mu   sync.Mutex
-	list map[*vertex]call
+	list []call // with as many places as calls ran at once
+	free []int  // places of the list
 }
 
+// call is one of them. A free place has no vertex.
 type call struct {
+	v      *vertex
 	method string
 	since  int64 // by the reactor's clock
 }
 
 // call calls a method of v, and counts it as running meanwhile.
 func (r *Reactor) call(v *vertex, method string, f func() error) error {
-	r.calls.set(v, call{method, r.now()})
-	defer r.calls.done(v)
+	place := r.calls.begin(call{v, method, r.now()})
+	defer r.calls.done(place)
 	return f()
 }
 
-func (c *calls) set(v *vertex, now call) {
+// begin notes a call that begins, and returns its place for done.
+func (c *calls) begin(now call) (place int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.list == nil {
-		c.list = map[*vertex]call{}
+	last := len(c.free) - 1
+	if last < 0 {
+		c.list = append(c.list, now)
+		return len(c.list) - 1
 	}
-	c.list[v] = now
+	place, c.free = c.free[last], c.free[:last]
+	c.list[place] = now
+	return place
 }
 
-func (c *calls) done(v *vertex) {
+// mostPlaces is how many places are kept while no call runs.
+const mostPlaces = 64
+
+// done forgets a call that has returned.
+func (c *calls) done(place int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.list, v)
+	c.list[place] = call{}
+	if c.free = append(c.free, place); len(c.free) > mostPlaces && len(c.free) == len(c.list) {
+		c.list, c.free = nil, nil
+	}
 }
 
 // byResource returns the running calls by the id of their vertex. If two vertices have one id, one of them is there.
@@ -48,8 +63,10 @@ func (c *calls) byResource() map[string]call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := map[string]call{}
-	for v, now := range c.list {
-		list[v.ID] = now
+	for _, now := range c.list {
+		if now.v != nil {
+			list[now.v.ID] = now
+		}
 	}
 	return list
 }

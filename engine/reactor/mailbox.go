@@ -29,8 +29,12 @@ func (b *mailbox) post(v *vertex, news uint32) {
 		return // it stands in the list already
 	}
 	b.mu.Lock()
+	first := len(b.list) == 0
 	b.list = append(b.list, v)
 	b.mu.Unlock()
+	if !first {
+		return // whoever was first wakes the loop, which takes all
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default:
