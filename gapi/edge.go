@@ -100,6 +100,11 @@ func (b *builder) lookAhead() {
 
 // namedBy returns the vertices that the references of items name, or -1.
 func namedBy(g *engine.Graph, items []*item) (found []int32) {
+	n := 0
+	for _, it := range items {
+		n += len(it.Before) + len(it.Depend) + len(it.Notify) + len(it.Listen)
+	}
+	found = make([]int32, 0, n)
 	var key []byte
 	for _, it := range items {
 		for _, refs := range [...][]RefDecl{it.Before, it.Depend, it.Notify, it.Listen} {

@@ -20,6 +20,7 @@ func (s *swap) match() error {
 	defer s.r.values.RUnlock()
 	s.all = make([]*vertex, s.g.Len())
 	s.keepMost()
+	s.fresh = make([]*vertex, 0, s.missing())
 	for _, i := range s.order {
 		if s.all[i] != nil {
 			s.kept++
@@ -37,6 +38,16 @@ func (s *swap) match() error {
 		s.all[i] = v
 	}
 	return nil
+}
+
+// missing counts the vertices that keepMost has left.
+func (s *swap) missing() (n int) {
+	for _, v := range s.all {
+		if v == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // findLeaving finds the vertices that a whole graph does not have any more.

@@ -19,7 +19,7 @@ type span struct{ from, to int32 }
 
 // rowsOf takes lists over of which that of v begins at from[v] and ends at from[v+1].
 func rowsOf(from []int32, all []Vertex) rows {
-	r := rows{at: make([]span, len(from)-1, roomFor(len(from))), all: slices.Grow(all, len(all)/8)}
+	r := rows{at: make([]span, len(from)-1, roomFor(len(from))), all: slices.Grow(all, spare(len(all)))}
 	for v := range r.at {
 		r.at[v] = span{from[v], from[v+1]}
 	}
@@ -28,6 +28,9 @@ func rowsOf(from []int32, all []Vertex) rows {
 
 // roomFor is the room that is made for n slots, so that a few more come without a copy of all.
 func roomFor(n int) int { return n + n/32 + 8 }
+
+// spare is the room that is left behind n entries of rows for those that move.
+func spare(n int) int { return n / 8 }
 
 func (r *rows) of(v Vertex) []Vertex {
 	s := r.at[v]

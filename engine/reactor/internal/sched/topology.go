@@ -107,8 +107,9 @@ func newShape(in []bool, edges [][2]Vertex) (*shape, error) {
 // fill makes the lists of successors in the order of the edges and from them the
 // lists of predecessors in ascending order.
 func (s *shape) fill(edges [][2]Vertex) {
-	s.succ = make([]Vertex, len(edges))
-	s.pred = make([]Vertex, len(edges))
+	room := len(edges) + spare(len(edges)) // rowsOf keeps them
+	s.succ = make([]Vertex, len(edges), room)
+	s.pred = make([]Vertex, len(edges), room)
 	n := len(s.off) - 1
 	at := make([]int32, n)
 	copy(at, s.out)
