@@ -99,7 +99,7 @@ type bench struct {
 
 // The order is that of the printed table.
 func rows() []row {
-	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), typescriptRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows(), modelRows(), fleetRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), typescriptRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows(), modelRows(), objectRows(), expressionRows(), fleetRows())
 }
 
 func main() {
