@@ -19,8 +19,8 @@ import (
 )
 
 // loader reads a graph again and again. It keeps the content of the files, so that
-// an equal file is not parsed anew: until the graph has been told where there is
-// one file, because that is told again only when it has changed.
+// an equal file is not parsed anew. A single file that computes nothing is forgotten once
+// the graph has been told: it is told again only after a change.
 type loader struct {
 	root  string
 	max   int64
@@ -84,9 +84,9 @@ func (g *loading) reading() gapi.Reading {
 	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Facts: g.graph != nil && len(g.graph.Facts()) > 0, Missing: g.missing}
 }
 
-// result joins what the files say. It is called once.
+// result joins the parts of all files. It is called once.
 func (g *loading) result() (*gapi.Declared, error) {
-	if len(g.parts) == 1 {
+	if len(g.parts) == 1 && g.parts[0].graph == nil {
 		g.loader.cache = nil
 	}
 	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.partial || g.errs.Errors() > 0}
@@ -101,7 +101,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 			n, e = n+len(p.resources), e+len(p.edges)
 		}
 		d.Resources, d.Edges = make([]gapi.Declaration, 0, n), make([]gapi.EdgeDecl, 0, e)
-	} else if len(g.parts) == 1 { // it is not kept: see loader
+	} else if len(g.parts) == 1 { // the kept part has lists of its own, if it is kept: see loader
 		d.Resources, d.Edges = g.parts[0].resources, g.parts[0].edges
 		g.parts[0].resources, g.parts[0].edges = nil, nil
 	}
