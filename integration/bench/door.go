@@ -48,7 +48,7 @@ func woven(n int) []gapi.Declaration {
 	return decls
 }
 
-// bringAbout returns what it took until a graph had converged, and what runs it.
+// bringAbout returns the time and the processor time until a graph had converged, and its engine.
 // The clock starts with the declared graph in hand. The caller closes r.
 func bringAbout(decls []gapi.Declaration) (took, used time.Duration, r *running) {
 	begin, before := time.Now(), cpu()

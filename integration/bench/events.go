@@ -78,7 +78,7 @@ func (s *stir) send(count, atOnce int) {
 	}
 }
 
-// rounds returns what an event costs.
+// rounds returns the cost of an event.
 // Both are for one event: processor time of the process, which includes the collector of
 // garbage, and the number of allocations. They are medians of nine.
 func (s *stir) rounds(count, atOnce int) (used time.Duration, allocs float64) {

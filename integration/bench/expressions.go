@@ -16,7 +16,8 @@ import (
 )
 
 // expressionRows are graphs that compute values.
-// Their limits are processor time: the wait for quiet files is no cost.
+// Their limits are processor time, since the frontend waits until files are quiet.
+// The wait costs nothing.
 func expressionRows() []row {
 	return []row{
 		{"10,000 resources of a loop with three expressions each", library, "CPU from the file, to the declared graph; floor: the same graph written out; medians of nine in turn", "150 ms more than the floor", loopOfTenThousand},
@@ -25,6 +26,8 @@ func expressionRows() []row {
 }
 
 // loopOfTenThousand compares a loop with the same resources written out.
+// A name and a text have three expressions together. Loop and floor take turns, so that both
+// meet the same neighbours. Nothing runs: the row ends with the declared graph.
 func loopOfTenThousand(b *bench) result {
 	const loop = `resources:
   file:
@@ -47,6 +50,7 @@ func loopOfTenThousand(b *bench) result {
 }
 
 // loadTenThousand returns the processor time in which a file becomes 10,000 declarations.
+// Expressions are checked against the types of the kinds, as the program does it.
 func loadTenThousand(b *bench, src string) time.Duration {
 	path := filepath.Join(b.dir, "graph.yaml")
 	must(os.WriteFile(path, []byte(src), 0o600))
@@ -72,6 +76,7 @@ type factHost struct {
 	woken chan struct{}
 }
 
+// Facts returns those of this machine, but for the number.
 func (h *factHost) Facts() engine.Facts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,6 +85,7 @@ func (h *factHost) Facts() engine.Facts {
 	return f
 }
 
+// WatchFacts returns the one subscription, which the host is itself.
 func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) { return h, nil }
 
 func (h *factHost) C() <-chan struct{}  { return h.woken }
@@ -88,6 +94,8 @@ func (h *factHost) Cause() engine.Cause { return engine.Cause{} }
 // Close ends a subscription, not the host.
 func (h *factHost) Close() {}
 
+// set changes the number, and wakes who watches facts.
+// It waits while a wake-up before it was not taken.
 func (h *factHost) set(cpus int) {
 	h.mu.Lock()
 	h.cpus = cpus
@@ -96,6 +104,8 @@ func (h *factHost) set(cpus int) {
 }
 
 // oneFactOfTenThousand changes a fact, which wakes the frontend.
+// The time covers the reading of the file, the computation, the check of the graph and the
+// swap. The file stays as it is. A swap that touches another resource misses the limit.
 func oneFactOfTenThousand(b *bench) result {
 	var src strings.Builder
 	src.WriteString("resources:\n  noop:\n  - {name: reader, comment: \"${{ facts.cpus }}\", meta: {autogroup: false}}\n")

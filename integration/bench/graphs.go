@@ -153,7 +153,7 @@ func (p *probe) CheckApply(context.Context, bool) (bool, error) {
 	return true, nil
 }
 
-// holder holds what is below it once it is told to.
+// holder holds all vertices below it once it is told to.
 type holder struct {
 	probe
 	held chan struct{} // closed to go on

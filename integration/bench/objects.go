@@ -21,6 +21,7 @@ func objectRows() []row {
 }
 
 // noopObject is object i with a comment.
+// No object is grouped with others: each is a vertex of its own.
 func noopObject(nb *model.NB, i, comment int) *model.Object {
 	m, err := nb.Registry().Model("noop")
 	must(err)
@@ -30,7 +31,7 @@ func noopObject(nb *model.NB, i, comment int) *model.Object {
 }
 
 // runObjects stores n objects and runs them.
-// It returns how long it took until they were in effect, and a store that admits what the graph can bear. The caller
+// It returns the time until they took effect, and a store with the checks of admission. The caller
 // closes r.
 func runObjects(n int) (took time.Duration, nb *model.NB, r *running) {
 	w := memory.New()
@@ -62,6 +63,7 @@ func runObjects(n int) (took time.Duration, nb *model.NB, r *running) {
 	return time.Since(begin), nb, r
 }
 
+// The objects are written, and the garbage of that is collected, before the clock starts.
 func coldObjects(*bench) result {
 	took, _, r := runObjects(100_000)
 	r.close()
@@ -69,6 +71,8 @@ func coldObjects(*bench) result {
 }
 
 // oneObjectChanged writes one object after the other, each time another one.
+// The write comes through the NB API, below the servers: HTTP and JSON are not in the figure.
+// Statuses are not written back.
 func oneObjectChanged(*bench) result {
 	const objects, rounds = 100_000, 50
 	_, nb, r := runObjects(objects)

@@ -29,7 +29,7 @@ func packageRows() []row {
 	}
 }
 
-// shelf is a package manager that counts what it is asked.
+// shelf is a package manager that counts its calls.
 // It is a backend of the virtual module pkg in Go. Its methods may be called from several
 // goroutines, so it locks.
 type shelf struct {

@@ -54,7 +54,7 @@ func schedBench(pattern string) map[string]figures {
 var benchLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 
 // parseBench reads what go test -bench prints.
-// Words that are no numbers are skipped together with their units.
+// Other words than numbers are skipped together with their units.
 func parseBench(text string) map[string]figures {
 	all := map[string]figures{}
 	for _, m := range benchLine.FindAllStringSubmatch(text, -1) {

@@ -26,7 +26,7 @@ func serviceRows() []row {
 	}
 }
 
-// fakeTest lets what is made for tests serve a benchmark.
+// fakeTest lets parts of tests serve a benchmark.
 // A failing helper panics, which becomes the error of the row. The row calls end.
 type fakeTest struct {
 	testing.TB

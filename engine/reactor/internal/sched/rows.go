@@ -29,7 +29,7 @@ func rowsOf(from []int32, all []Vertex) rows {
 // roomFor is the room that is made for n slots, so that a few more come without a copy of all.
 func roomFor(n int) int { return n + n/32 + 8 }
 
-// spare is the room that is left behind n entries of rows for those that move.
+// spare is the free room behind n entries, for rows that move.
 func spare(n int) int { return n / 8 }
 
 func (r *rows) of(v Vertex) []Vertex {
