@@ -13,6 +13,8 @@ import (
 )
 
 // objectRows are graphs of stored objects, which the engine follows.
+// The store is in memory, so that no disk is measured. Each object is a vertex: its change costs
+// the part, and never the whole graph.
 func objectRows() []row {
 	return []row{
 		{"cold start of 100,000 stored objects", library, "Run called with a store in memory, to the swap in effect", "1.5 s", coldObjects},
@@ -31,6 +33,7 @@ func noopObject(nb *model.NB, i, comment int) *model.Object {
 }
 
 // runObjects stores n objects and runs them.
+// It stores them in transactions of 50, without admission: nothing runs yet that could judge them.
 // It returns the time until they took effect, and a store with the checks of admission. The caller
 // closes r.
 func runObjects(n int) (took time.Duration, nb *model.NB, r *running) {
