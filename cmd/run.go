@@ -155,7 +155,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := a.judge(append(f.world.access.files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
+	if err := a.judge(append(f.world.files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
 		return err
 	}
 	folder, err := f.state.open(a.source())

@@ -47,6 +47,16 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 	f.access.bind(cmd)
 }
 
+// files are those that say what is in the store: who can write one decides what the daemon does. The file in the state folder is
+// none of them, since the folder is judged.
+func (f *worldFlags) files() []string {
+	list := f.access.files()
+	if scheme, file, _ := strings.Cut(f.place, ":"); scheme == "bolt" {
+		list = append(list, file)
+	}
+	return list
+}
+
 // worldPlace says where a store is.
 type worldPlace struct {
 	text   string // the setting

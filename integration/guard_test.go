@@ -163,11 +163,11 @@ func TestFindingA8EveryInput(t *testing.T) {
 	}
 	putFile(t, dir+"/own.txt", "x")
 	options := map[string]string{ // of a graph that is good; each names what is hers
-		"hers.txt": "--vars F|--identity F|--trusted-keys F|--world etcd://127.0.0.1:1 --ca F|" +
+		"hers.txt": "--world bolt:F|--vars F|--identity F|--trusted-keys F|--world etcd://127.0.0.1:1 --ca F|" +
 			"--world etcd://127.0.0.1:1 --ca own.txt --cert F --key own.txt|--world etcd://127.0.0.1:1 --ca own.txt --cert own.txt --key F|" +
 			"--world etcd://127.0.0.1:1 --user u --password-file F|--api-listen 127.0.0.1:0 --api-cert F --api-key own.txt --api-ca own.txt|" +
 			"--api-listen 127.0.0.1:0 --api-cert own.txt --api-key F --api-ca own.txt|--api-listen 127.0.0.1:0 --api-cert own.txt --api-key own.txt --api-ca F|--config F",
-		"hers": "--models F|--plugins F|--types F|--backends F|--targets F|--prefix F",
+		"hers": "--world bolt:F/missing.db|--models F|--plugins F|--types F|--backends F|--targets F|--prefix F",
 	}
 	var scripts [][2]string
 	for path, list := range options {
