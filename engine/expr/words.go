@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -94,7 +95,7 @@ func nameAt(src string, at int) int {
 // say puts one message into words, with a suggestion.
 func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 	if m := undeclared.FindStringSubmatch(e.Message); m != nil {
-		near := schema.Nearest(m[1], s.words())
+		near := cmp.Or(schema.Nearest(m[1], s.words()), longer(m[1], s.words()))
 		switch {
 		case m[1] == "each":
 			return "each is there in a resource with for_each only", ""
@@ -120,6 +121,16 @@ func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 		return typeNames(m[1]) + " has no fields", ""
 	}
 	return e.Message, ""
+}
+
+// longer returns the first word that begins with another one, such as cidrContains for cidr. Short words begin too many.
+func longer(word string, words []string) string {
+	for _, w := range words {
+		if len(word) > 2 && strings.HasPrefix(w, word) {
+			return w
+		}
+	}
+	return ""
 }
 
 // typeNames puts the types of a message of the library into words.
