@@ -178,6 +178,9 @@ var pathsElsewhere = map[string][]string{
 		"engine/lifecycle/state.go root",
 		"engine/statedir/statedir.go open",
 		"gapi/typescript/types.go compile",
+		"gapi/fetch/source.go fromGit",
+		"engine/plugin/listening.go listening",
+		"engine/plugin/listening.go socketFolder",
 	},
 	"the folder of a socket is judged, and a socket is no file that is read": {
 		"engine/httpd/keep.go exposed",
@@ -192,6 +195,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/httpd/socket.go openDir",
 		"engine/httpd/socket.go remove",
 		"engine/host/msgbus/bus.go sessionAddress",
+		"provider/overgrpc/serve.go Serve",
 		"provider/serve.go listen",
 	},
 	"only asks whether something is there, or has changed, and what acts is judged where it is opened": {
@@ -226,6 +230,8 @@ var pathsElsewhere = map[string][]string{
 		"gapi/typescript/types.go settingsFor",
 		"gapi/yaml/load.go first",
 		"gapi/yaml/load.go folder",
+		"gapi/yaml/closure.go glob",
+		"gapi/yaml/closure.go module",
 		"gapi/yaml/load.go path",
 	},
 	"the caller has named the file for this one verb, and alone gets what is in it": {
@@ -237,10 +243,15 @@ var pathsElsewhere = map[string][]string{
 		"cmd/resource_args.go file",
 		"cmd/testing.go testFiles",
 		"engine/deploy/key.go ReadKey",
+		"gapi/fetch/source.go fromArchive",
 	},
 	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
 		"cmd/deploykey.go makeKey",
 		"cmd/deploykey.go newKeygen",
+		"gapi/fetch/store.go put",
+		"gapi/fetch/store.go Read",
+		"gapi/fetch/store.go Remove",
+		"gapi/fetch/store.go State",
 		"cmd/idl.go compile",
 		"cmd/idl.go formatIDL",
 		"cmd/idl.go importedAs",

@@ -21,6 +21,7 @@ func (s *server) complete(p at) (any, error) {
 	if !ok {
 		return completionList{Items: []completionItem{}}, nil
 	}
+	// An expression may stand in a key or in a value, so it comes first.
 	var items []completionItem
 	switch {
 	case h.expression:
@@ -58,6 +59,7 @@ func option(label string, kind int, write, detail, doc string) completionItem {
 
 // completeKey returns the keys that the map at the cursor does not have yet. A key that is there twice is an error, so it is not offered.
 func (s *server) completeKey(h *place) (items []completionItem) {
+	// Kinds are offered though they are there: a person may look for the name alone.
 	have := h.siblings()
 	add := func(key, detail, doc string) {
 		if !have[key] {
@@ -135,7 +137,7 @@ func (s *server) kindDoc(name string) string {
 func (s *server) inputs(h *place) *schema.Type {
 	none := &schema.Type{Kind: schema.KindStruct}
 	// The key module stands in the map around with, so its column is that of with.
-	around := h.cursor
+	around := h.cursor // a copy, since the cursor itself stays where it is
 	for n := h.number; n >= 0; n-- {
 		if l := cut(h.text.line(n)); l.key == "with" {
 			around.number, around.column = n, l.column
@@ -295,6 +297,7 @@ func (s *server) completeExpression(h *place) []completionItem {
 	if h.graph == nil {
 		return nil
 	}
+	// An odd number of quotes means that the cursor is in a text.
 	if i := strings.LastIndexAny(h.source, `'"`); i >= 0 && strings.Count(h.source, h.source[i:i+1])%2 == 1 {
 		h.prefix = h.source[i+1:]
 		h.from = h.offset - len(h.prefix)
@@ -306,6 +309,7 @@ func (s *server) completeExpression(h *place) []completionItem {
 		}
 		return nil
 	}
+	// The path of names before the cursor: the last one is being typed.
 	word := h.source[len(strings.TrimRightFunc(h.source, func(r rune) bool { return isNameRune(r) || r == '.' })):]
 	names := strings.Split(word, ".")
 	h.prefix = names[len(names)-1]

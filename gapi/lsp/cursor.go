@@ -137,6 +137,8 @@ func (t *text) above(n int, l line, c *cursor) (inText bool) {
 		}
 	}
 	enter(l.dashes)
+	// limit is the column of the element that was entered last. A list may stand at the column of its key, so an entry looks at keys of its own
+	// column, too.
 	for n--; n >= 0 && (limit > 0 || dashed); n-- {
 		m := cut(t.line(n))
 		if m.empty() {
@@ -268,6 +270,7 @@ func (c *cursor) scalar(s string, at int) {
 		s, at = s[1:], at+1
 	}
 	if inExpression(s) {
+		// The text before the mark is not looked at: it stays as it is.
 		open := strings.LastIndex(s, "${{") + len("${{")
 		c.expression, c.source = true, s[open:]
 		s, at = s[open:], at+open

@@ -45,6 +45,7 @@ func (s *server) format(p struct {
 	if err != nil {
 		return nil, &failure{codeFailed, fmt.Sprintf("the file can't be formatted: %v", err)}
 	}
+	// An empty list leaves the document without a mark of a change.
 	if string(out) == d.text.src {
 		return []textEdit{}, nil
 	}
@@ -68,6 +69,7 @@ func (s *server) actions(p struct {
 			continue
 		}
 		from, to := d.text.offset(f.Range.Start), d.text.offset(f.Range.End)
+		// The text may have changed since the finding was told: the offsets are those of the text now, as the editor moves its ranges along.
 		was := d.text.src[from:max(from, to)]
 		word := f.Data.Word
 		// Quotes stay, and so does the rest of a reference.

@@ -39,6 +39,7 @@ func readFrame(r *bufio.Reader) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%q is no line of a header", line)
 		}
+		// Content-Type has one allowed value, and other lines have no meaning here.
 		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
 			continue
 		}

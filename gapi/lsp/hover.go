@@ -22,13 +22,14 @@ func (s *server) hover(p at) (any, error) {
 	line := h.text.position(h.offset).Line
 	l, begin := cut(h.text.line(line)), h.text.lines[line]
 	if at := h.offset - begin; l.key != "" && at >= l.column && at < l.at {
-		// The path at the end of the key is that of the map around it.
+		// The path at the beginning of the key is that of the map around it, whatever the value of the key is.
 		c := cursorAt(h.text, begin+l.column)
 		if text := s.explainKey(h.path, c.path, l.key); text != "" {
 			return &hover{markdown(text), h.text.span(begin+l.column, begin+l.at-1)}, nil
 		}
 		return nil, nil
 	}
+	// Names in expressions come before references, since a text in an expression may look like one.
 	if h.expression && h.graph != nil {
 		if text := s.explainName(&h); text != "" {
 			return &hover{markdown(text), h.text.span(h.offset, h.offset+wordLen(h.text.src[h.offset:]))}, nil

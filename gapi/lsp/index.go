@@ -62,6 +62,7 @@ func (m mention) span(t *text) (from, to int, ok bool) {
 		}
 		return at, at + len(m.name), strings.HasPrefix(t.src[at:], m.name) && m.name != ""
 	}
+	// The scalar of an expression may begin lines above the reference in it.
 	last := min(int(m.pos.Line)-1+searchLines, len(t.lines)-1)
 	end := t.lines[last] + len(t.line(last))
 	rest := t.src[min(at, end):end]
@@ -110,6 +111,7 @@ func reference(t *text, offset int) (r schema.Ref, from, to int, ok bool) {
 	begin := t.lines[p.Line]
 	line := t.line(p.Line)
 	at := min(offset-begin, len(line))
+	// A line may have several references, and brackets of lists that are none.
 	for open := 0; open < len(line); open++ {
 		i := strings.IndexByte(line[open:], '[')
 		if i < 0 {
@@ -148,6 +150,7 @@ func (c *checked) named(path string, t *text, offset int) (id string, from, to i
 	if r, _, end, ok := reference(t, offset); ok {
 		return r.ID(), end - 1 - len(r.Name), end - 1, true
 	}
+	// Names of declarations have no marks of their own, so the places of the last check tell them.
 	line := int32(t.position(offset).Line + 1)
 	for _, m := range mentions(c.declared) {
 		if !m.declaration || m.pos.Line != line || filepath.Clean(m.pos.File) != path {

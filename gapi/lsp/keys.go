@@ -94,6 +94,7 @@ func keysAt(file string, path []string) []keyDoc {
 		if !fits(row.path, path) {
 			continue
 		}
+		// The file of a module has the keys of a graph, too.
 		if row.path == "" && filepath.Base(file) == expand.ModuleFile {
 			return append(slices.Clip(moduleKeys), row.keys...)
 		}

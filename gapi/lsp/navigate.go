@@ -101,6 +101,7 @@ func (s *server) names(c *checked) yaml.Names { return yaml.NamesOf(c.root, s.op
 
 // words returns the path of names around the cursor in an expression, up to the end of the name at the cursor: vars, domain.
 func (h *place) words() []string {
+	// The end is that of the name at the cursor: in vars.domain.size(), a cursor in domain asks for vars.domain.
 	end := h.offset + wordLen(h.text.src[h.offset:])
 	begin := h.offset
 	for begin > 0 {
@@ -148,6 +149,7 @@ func infoOf(path string) (fs.FileInfo, error) {
 func (h *place) scalarHere() string {
 	p := h.text.position(h.offset)
 	begin, line := h.text.lines[p.Line], h.text.line(p.Line)
+	// In an expression, only a text in quotes names a file.
 	if h.expression {
 		from, to, _ := quoted(line, h.offset-begin)
 		return line[from:to]
@@ -232,6 +234,7 @@ func (s *server) rename(p struct {
 	if !ok || h.graph == nil {
 		return nil, &failure{codeFailed, "the graph of this file could not be read yet"}
 	}
+	// Places of an older text would put the new name into the middle of other words.
 	if s.stale(h.graph) {
 		return nil, &failure{codeFailed, "the graph was not read since the last edit, or has errors that keep it from being read: mend them first"}
 	}
@@ -243,6 +246,7 @@ func (s *server) rename(p struct {
 	case len(own) == 0:
 		return nil, &failure{codeFailed, id + " is not declared in this graph"}
 	}
+	// A clash is an error of the graph, and after it nothing tells the two resources apart.
 	kind, _, _ := strings.Cut(id, "[")
 	if err := newName(p.NewName); err != nil {
 		return nil, err

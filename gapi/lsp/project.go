@@ -53,6 +53,7 @@ var graphLike = regexp.MustCompile(`(?m)^(graph|resources|include|edges|use|vars
 // belongs has the roots of an open document checked, and finds a root for a new document. A graph that reads the document counts before the
 // document itself: an included file alone would have references to nothing.
 func (s *server) belongs(key string) {
+	// A new edit counts for every graph that has read the document.
 	found := false
 	for _, r := range s.roots {
 		if r.path == key || r.last != nil && r.last.paths[key] {
@@ -88,6 +89,7 @@ func (s *server) owner(path string) string {
 			top = f
 		}
 	}
+	// Links and the parent of the root would make this endless, so it ends at the workspace or at the top.
 	tries := 0
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		entries, _ := gapi.Source{}.ReadDir(dir) // a folder that can't be read has no candidates
@@ -173,6 +175,7 @@ func (s *server) check(ctx context.Context) {
 			continue
 		}
 		r.dirty, s.busy = false, true
+		// The check has a list of its own: the loop goes on to alter that of the session.
 		docs := make(map[string]*open, len(s.docs))
 		maps.Copy(docs, s.docs)
 		reader := yaml.NewReader(path, s.options(docs))
@@ -219,6 +222,7 @@ func (s *server) judgeGraph(ctx context.Context, reader *yaml.Reader, c *checked
 		c.found = schema.Diagnostics{{Pos: schema.Pos{File: c.root}, Message: err.Error()}}
 	default:
 		c.declared = d
+		// As validate does, for the same notes.
 		asked := *d
 		asked.Thorough = true
 		c.found = s.o.Check(&asked)
@@ -260,6 +264,7 @@ func (s *server) take(c *checked) {
 
 // publish tells the editor all findings, by file. A file whose findings have gone gets an empty list: an editor keeps findings until then.
 func (s *server) publish() {
+	// The lists of all roots are joined: an editor replaces all findings of a document at once.
 	lists := map[string][]diagnostic{}
 	seen := map[string]bool{}
 	for _, path := range sorted(s.roots) {
@@ -276,11 +281,13 @@ func (s *server) publish() {
 			}
 		}
 	}
+	// Findings that have gone are taken back.
 	for uri := range s.told {
 		if lists[uri] == nil {
 			lists[uri] = []diagnostic{}
 		}
 	}
+	// An open document without findings gets an empty list, so an editor knows that it was checked.
 	for _, d := range s.docs {
 		if lists[d.uri] == nil && s.last(keyOf(d.uri)) != nil {
 			lists[d.uri] = []diagnostic{}

@@ -92,10 +92,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// The reader ends by the error of its stream or by ctx. Its error has room in ended, so it never waits for a loop that has gone.
 	messages, ended := make(chan message, waiting), make(chan error, 1)
 	go func() { ended <- s.read(ctx, in, messages) }()
 	err := s.loop(ctx, messages, ended)
 	cancel()
+	// The check reads the documents, so the caller may let nothing go before it has ended.
 	if s.busy {
 		<-s.results
 	}
@@ -213,6 +215,7 @@ func (s *server) serve(m message) {
 			return
 		}
 	}
+	// A message that could not be parsed has no id. JSON-RPC wants null in the place of it.
 	a := message{ID: m.ID}
 	if a.ID == nil {
 		a.ID = json.RawMessage("null")
@@ -332,6 +335,7 @@ func (s *server) initialize(p initializeParams) (any, error) {
 	if s.ready {
 		return nil, &failure{codeInvalid, "the server is initialized already"}
 	}
+	// Clients that open several folders name all of them, and others name one.
 	s.ready = true
 	for _, f := range p.Folders {
 		if path := pathOf(f.URI); path != "" {
@@ -341,6 +345,7 @@ func (s *server) initialize(p initializeParams) (any, error) {
 	if path := pathOf(p.RootURI); len(s.folders) == 0 && path != "" {
 		s.folders = append(s.folders, path)
 	}
+	// The graph of the command line has no open document, and is checked all the same.
 	if s.o.Graph != "" {
 		path := s.o.Graph
 		if !filepath.IsAbs(path) && len(s.folders) > 0 {

@@ -123,6 +123,7 @@ func (t *text) word(offset int) (from, to int) {
 			return offset, offset + i + 2
 		}
 	}
+	// Findings about expressions begin at a name or an operator inside of the scalar.
 	if size := wordLen(rest); size > 0 && inExpression(t.src[t.lines[n]:offset]) {
 		return offset, offset + size
 	}
