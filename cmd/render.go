@@ -15,6 +15,7 @@ import (
 type renderFlags struct {
 	input     input
 	positions bool
+	explained string // RESOURCE.KEY; empty for the whole graph
 }
 
 // newRender makes the verb render.
@@ -28,9 +29,11 @@ includes and modules. It writes the graph of a program and of a catalog, too. A 
 out, and a comment says so. It touches nothing. A graph with errors is written as far as it can
 be read, the errors go to standard error, and the exit code is 1.
 
-With --positions each resource has a comment with its place in the source.`,
+With --positions each resource has a comment with its place in the source. With --explain it shows one
+value, and the place and the line of the source that it is from.`,
 		Example: `  mgmt render graph.yaml
   mgmt render graph.yaml --facts web1.yaml --positions
+  mgmt render graph.yaml --explain 'file[/etc/motd].content'
   mgmt render --puppet-catalog catalog.json > graph.yaml`,
 		Args: graphArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
@@ -39,6 +42,7 @@ With --positions each resource has a comment with its place in the source.`,
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
+	cmd.Flags().StringVar(&f.explained, "explain", "", "show one value and its source: `RESOURCE.KEY`")
 	cmd.Flags().BoolVar(&f.positions, "positions", false, "say where each resource is declared")
 	return cmd
 }
@@ -55,6 +59,9 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	d = d.Complete()
+	if f.explained != "" {
+		return f.explain(a, d)
+	}
 	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: f.isSecret(a), Positions: f.positions}); err != nil {
 		return err
 	}

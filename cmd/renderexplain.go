@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// explain writes one value of a resource, and the place and the line of the source that it is from. The place of a computed value is
+// that of its expression, also in a module or in the defaults.
+// The whole graph is computed for that, as a loop or a default may have made the value.
+func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
+	ref, err := schema.ParseRef(f.explained)
+	if err != nil || ref.Key == "" {
+		return fmt.Errorf("--explain %s: write a resource and a key of it, such as file[/etc/motd].content", f.explained)
+	}
+	ref.Kind = strings.ToLower(ref.Kind)
+	// Two resources of one name are an error of the graph; the first one is explained then.
+	at := slices.IndexFunc(d.Resources, func(r gapi.Declaration) bool {
+		return schema.Ref{Kind: strings.ToLower(r.Kind), Name: r.Name}.ID() == schema.Ref{Kind: ref.Kind, Name: ref.Name}.ID()
+	})
+	if at < 0 {
+		return fmt.Errorf("--explain %s: the graph has no such resource; mgmt render shows them", f.explained)
+	}
+	r := &d.Resources[at]
+	n := r.Value
+	for key := range strings.SplitSeq(ref.Key, ".") {
+		if n == r.Value && key == "meta" {
+			n = r.Meta
+			continue
+		}
+		n = n.Get(key)
+	}
+	if n == nil {
+		fmt.Fprintf(a.out, "%s is not given: the default of the kind counts, which mgmt doc %s shows\n", visible(f.explained), ref.Kind)
+		fmt.Fprintf(a.out, "the resource is declared at %s\n", r.Pos)
+		return nil
+	}
+	param, _, _ := strings.Cut(ref.Key, ".")
+	if f.isSecret(a)(r, param) || marked(r, param) {
+		n = &schema.Node{Kind: schema.NodeString, Text: schema.Redacted, Pos: n.Pos}
+	}
+	var v any
+	if ds := schema.Decode(n, &v); ds.Err() != nil {
+		return ds
+	}
+	if err := writeYAML(a.out, map[string]any{f.explained: v}); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "from %s\n", n.Pos)
+	if line := sourceLine(n.Pos); line != "" {
+		fmt.Fprintf(a.out, "  %s\n", visible(line))
+	}
+	return nil
+}
+
+// marked reports whether a parameter is marked by the metaparameter secret, as one is that was made from a secret.
+func marked(r *gapi.Declaration, param string) bool {
+	n := r.Meta.Get("secret")
+	if n == nil {
+		return false
+	}
+	return slices.ContainsFunc(append(slices.Clone(n.Items), n), func(n *schema.Node) bool {
+		return n.Text == param || strings.HasPrefix(n.Text, param+".") || strings.HasPrefix(n.Text, param+"[")
+	})
+}
+
+// sourceLine returns a line of a source with an expression in it, and no text for another one: a value that stands there as it is may be a secret.
+func sourceLine(pos schema.Pos) string {
+	src, err := os.ReadFile(pos.File)
+	if err != nil || pos.Line < 1 {
+		return ""
+	}
+	lines := strings.Split(string(src), "\n")
+	if int(pos.Line) > len(lines) || !strings.Contains(lines[pos.Line-1], "${{") {
+		return ""
+	}
+	return strings.TrimSpace(lines[pos.Line-1])
+}
