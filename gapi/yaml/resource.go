@@ -52,7 +52,9 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 	case expand.Unread:
 		d.Unread = pair.Value.Text
 	case expand.Hidden:
-		p.found.Add(schema.Decode(pair.Value, &d.Hidden)...)
+		var hidden []schema.Secret // not d.Hidden: that would have each declaration take memory of its own
+		p.found.Add(schema.Decode(pair.Value, &hidden)...)
+		d.Hidden = hidden
 	case "recv":
 		d.Recv = append(d.Recv, p.recv(pair.Value)...)
 	case expand.SentKey:
