@@ -2,12 +2,12 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // explain writes one value of a resource, and the place and the line of the source that it is from. The place of a computed value is
@@ -52,7 +52,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 		return err
 	}
 	fmt.Fprintf(a.out, "from %s\n", n.Pos)
-	if line := sourceLine(n.Pos); line != "" {
+	if line := sourceLine(a.source(), n.Pos); line != "" {
 		fmt.Fprintf(a.out, "  %s\n", visible(line))
 	}
 	return nil
@@ -70,13 +70,18 @@ func marked(r *gapi.Declaration, param string) bool {
 }
 
 // sourceLine returns a line of a source with an expression in it, and no text for another one: a value that stands there as it is may be a secret.
-func sourceLine(pos schema.Pos) string {
-	src, err := os.ReadFile(pos.File)
-	if err != nil || pos.Line < 1 {
+func sourceLine(from gapi.Source, pos schema.Pos) string {
+	f, _, err := from.OpenRegular(pos.File)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	src, err := gapi.ReadBounded(f, yaml.DefaultMaxBytes, "too big: a graph")
+	if err != nil {
 		return ""
 	}
 	lines := strings.Split(string(src), "\n")
-	if int(pos.Line) > len(lines) || !strings.Contains(lines[pos.Line-1], "${{") {
+	if pos.Line < 1 || int(pos.Line) > len(lines) || !strings.Contains(lines[pos.Line-1], "${{") {
 		return ""
 	}
 	return strings.TrimSpace(lines[pos.Line-1])
