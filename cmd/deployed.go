@@ -51,7 +51,7 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
 			World: w, Host: host, Topic: topic, Dir: dir,
 			Trusted: func() []deploy.Public { return *d.trusted.Load() },
-			Load:    func(b *deploy.Bundle, env gapi.Env) gapi.Reading { return loadBundle(b, o, env) },
+			Open:    func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, w, o, env) },
 		}))
 	}
 	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Clock: engine.SystemClock{}, Log: log}
@@ -110,6 +110,16 @@ func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
 	return deploy.ReadPublic(text)
 }
 
+// openView shows the store to the graphs of bundles: the other hosts, and the choices of schedules.
+func openView(ctx context.Context, w engine.World, o yaml.Options, env gapi.Env) deployed.View {
+	env.World = w
+	view := yaml.NewView(ctx, env)
+	o = view.Options(o)
+	return deployed.View{
+		Load: func(b *deploy.Bundle) gapi.Reading { return loadBundle(b, o, env) }, Wake: view.Wake(), Close: view.Close,
+	}
+}
+
 // loadBundle makes the graph of a bundle.
 // Several graphs become a graph of their own, which includes them.
 // Nothing is read from the disk. The facts and kinds are those of the Env, and those of this machine and program where it has none.
@@ -119,6 +129,9 @@ func loadBundle(b *deploy.Bundle, o yaml.Options, env gapi.Env) gapi.Reading {
 	}
 	if env.Host != nil {
 		o.Facts = func() map[string]any { return env.Host.Facts().Map() }
+	}
+	if o.Hostname == "" {
+		o.Hostname = env.Hostname
 	}
 	files, root := b.Map(), b.Graphs[0]
 	if len(b.Graphs) > 1 {

@@ -6,8 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -66,4 +69,37 @@ func TestRenewTrustedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	trusts(keys[1])
+}
+
+// TestDeploysFollowTheStore: the graph of a deploy sees the hosts and the schedules of the store, and wakes when they change.
+func TestDeploysFollowTheStore(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	put := func(key, value string) {
+		t.Helper()
+		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(hosts.MemberKey("w2"), `{"name":"w2","facts":{"cpus":2}}`)
+	put(hosts.ScheduleKey("all", "b", "w2"), `{"strategy":"alpha","count":1}`)
+	b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(
+		`{comment: "${{ string(hosts['w2'].cpus) }} ${{ scheduled('b').join(',') }}", resources: {}}`)}}}
+	o := yaml.Options{Facts: func() map[string]any { return map[string]any{"hostname": "w1"} }}
+	v := openView(t.Context(), w, o, gapi.Env{Hostname: "w1"})
+	defer v.Close()
+	says := func(want string) {
+		t.Helper()
+		d, err := v.Load(b).Result()
+		if err != nil || d.Comment != want {
+			t.Errorf("%+v, %v; want %q", d, err, want)
+		}
+	}
+	says("2 w2")
+	put(hosts.MemberKey("w2"), `{"name":"w2","facts":{"cpus":4}}`)
+	<-v.Wake
+	says("4 w2")
+	put(hosts.ScheduleKey("all", "b", "w1"), `{"strategy":"alpha","count":1}`)
+	<-v.Wake
+	says("4 w1")
 }

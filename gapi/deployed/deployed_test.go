@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -632,4 +633,38 @@ func TestStopped(t *testing.T) {
 	r.set(deploy.RolloutKey("all"), deploy.Rollout{Number: 3, Base: 1, State: deploy.Running, Hosts: []string{"another"}})
 	h = r.start("h", dir)
 	h.wants("fails", 2, deploy.StateFailed, "")
+}
+
+// TestFollowsAView: a deploy whose graph reads more than facts is made anew when that has changed, and only where the graph differs. The view is closed
+// once, at the end.
+func TestFollowsAView(t *testing.T) {
+	r := newRig(t)
+	r.put("seen ")
+	wake := make(chan struct{}, 1)
+	readings, closed := []string{"one", "one", "two"}, 0
+	f := deployed.New(deployed.Options{
+		World: r.world, Host: "h", Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{r.key.Public()} },
+		Open: func(_ context.Context, env gapi.Env) deployed.View {
+			return deployed.View{Wake: wake, Close: func() { closed++ }, Load: func(b *deploy.Bundle) gapi.Reading {
+				b.Files[0].Data = append(b.Files[0].Data, readings[0]...)
+				if readings = readings[1:]; len(readings) > 0 {
+					wake <- struct{}{}
+				}
+				return load(b, env)
+			}}
+		},
+	})
+	var got []string
+	for d, err := range f.Graphs(t.Context(), gapi.Env{Host: &factHost{wake: make(chan struct{}, 1)}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Done(gapi.Outcome{})
+		if got = append(got, d.Resources[0].Name); len(readings) == 0 {
+			break
+		}
+	}
+	if want := []string{"seen one", "seen two"}; !slices.Equal(got, want) || closed != 1 {
+		t.Errorf("%q, closed %d times", got, closed)
+	}
 }

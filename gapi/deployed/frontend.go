@@ -30,6 +30,15 @@ type Options struct {
 	// Load reads the graph of a bundle, with the facts and kinds of an Env. The error of its Result is schema.Diagnostics where the
 	// files are bad. Where Facts is set, it is called again when a fact has changed.
 	Load func(*deploy.Bundle, gapi.Env) gapi.Reading
+	// Open, when not nil, is called once for each sequence, and its View takes the place of Load.
+	Open func(context.Context, gapi.Env) View
+}
+
+// View reads the graphs of bundles that depend on more than the facts of this machine, such as the other hosts in the store.
+type View struct {
+	Load  func(*deploy.Bundle) gapi.Reading // as Options.Load
+	Wake  <-chan struct{}                   // has a token when another reading of the same bundle may give another graph; never closed
+	Close func()                            // is called once, at the end of the sequence
 }
 
 // Frontend yields the graph of the deploys of one topic. Make it with New.
@@ -86,6 +95,10 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 		news := make(chan news, 1)
 		wg.Go(func() { f.follow(ctx, env, news) })
 		r := &reader{Frontend: f, env: env, yield: yield}
+		if r.view.Load = func(b *deploy.Bundle) gapi.Reading { return f.o.Load(b, env) }; f.o.Open != nil {
+			r.view = f.o.Open(ctx, env)
+			defer r.view.Close()
+		}
 		defer r.closeFacts()
 		r.restore()
 		r.run(ctx, news)
@@ -139,6 +152,7 @@ func (f *Frontend) follow(ctx context.Context, env gapi.Env, out chan news) {
 type reader struct {
 	*Frontend
 	env   gapi.Env
+	view  View
 	yield func(*gapi.Declared, error) bool
 	began bool                // a graph was yielded
 	due   int64               // the number that the rollout says; 0 for none
@@ -167,6 +181,8 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 			ok = ok || !r.fresh
 			r.fresh = true
 			more, asked = r.expand(ok), false
+		case <-r.view.Wake:
+			more, asked = r.expand(true), false
 		case n := <-news:
 			if !n.lost && n.err == nil {
 				r.follows(n.rollout)
@@ -314,7 +330,7 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 	if err != nil {
 		return nil, err
 	}
-	reading := r.o.Load(b, r.env)
+	reading := r.view.Load(b)
 	d, err := reading.Result()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
@@ -363,7 +379,7 @@ func (r *reader) closeFacts() {
 	}
 }
 
-// expand makes the graph of the present deploy anew, with the facts of this moment, and yields it where it is another one. A graph that
+// expand makes the graph of the present deploy anew, with the facts and the store of this moment, and yields it where it is another one. A graph that
 // is refused then is told as a refusal of the deploy, and the last good graph goes on. ok is false where the host has ended the watch.
 func (r *reader) expand(ok bool) (more bool) {
 	was := r.current()
