@@ -43,6 +43,7 @@ It ends with code 0 when the editor shuts it down, and with 1 when the editor le
 
 // run serves until the editor leaves. Standard output belongs to the protocol, so everything else goes to standard error.
 func (f *lspFlags) run(ctx context.Context, a *app) error {
+	f.input.blind = true // the server runs no program and decrypts nothing
 	o, err := f.input.options(a)
 	if err != nil {
 		return err

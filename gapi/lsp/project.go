@@ -52,7 +52,7 @@ var graphLike = regexp.MustCompile(`(?m)^(graph|resources|include|edges|use|vars
 
 // belongs has the roots of an open document checked, and finds a root for a new document. A graph that reads the document counts before the
 // document itself: an included file alone would have references to nothing.
-func (s *server) belongs(key string) {
+func (s *server) belongs(key string, opened bool) {
 	// A new edit counts for every graph that has read the document.
 	found := false
 	for _, r := range s.roots {
@@ -66,9 +66,14 @@ func (s *server) belongs(key string) {
 	case base == expand.ModuleFile, yaml.IsTest(key):
 		s.changed(s.root(key).path)
 	default:
-		if owner := s.owner(key); owner != "" {
+		// The search reads other files, so a keystroke does not repeat it.
+		owner := ""
+		if opened {
+			owner = s.owner(key)
+		}
+		if owner != "" {
 			s.changed(s.root(owner).path)
-		} else if d := s.docs[key]; d != nil && graphLike.MatchString(d.text.src) {
+		} else if graphLike.MatchString(s.docs[key].text.src) {
 			s.changed(s.root(key).path)
 		}
 	}
@@ -132,7 +137,7 @@ func (s *server) reads(graph, path string) bool {
 func (s *server) options(docs map[string]*open) yaml.Options {
 	o := s.o.YAML
 	o.Overlay, o.Registry = overlay(docs), s.o.Kinds
-	o.Blind, o.Unseal, o.Credentials, o.Secret = true, nil, "", nil
+	o.Blind, o.Unseal, o.Credentials, o.Secret, o.Program = true, nil, "", nil, nil
 	return o
 }
 

@@ -364,7 +364,7 @@ func (s *server) didOpen(p struct {
 	Document document `json:"textDocument"`
 }) (any, error) {
 	s.docs[keyOf(p.Document.URI)] = &open{p.Document.URI, p.Document.Version, newText(p.Document.Text)}
-	s.belongs(keyOf(p.Document.URI))
+	s.belongs(keyOf(p.Document.URI), true)
 	return nil, nil
 }
 
@@ -382,7 +382,7 @@ func (s *server) didChange(p struct {
 		next.text = next.text.edited(c)
 	}
 	s.docs[keyOf(d.uri)] = next
-	s.belongs(keyOf(d.uri))
+	s.belongs(keyOf(d.uri), false)
 	return nil, nil
 }
 

@@ -258,3 +258,24 @@ func TestGone(t *testing.T) {
 		t.Error("a file was made")
 	}
 }
+
+// TestRunsNothing: no program that gives secrets is run, whatever the caller's options say, and the secret is an unknown value.
+func TestRunsNothing(t *testing.T) {
+	o := testOptions(t, nil)
+	var ran atomic.Bool
+	o.YAML.Program = func(string, []byte, ...string) ([]byte, error) { ran.Store(true); return nil, nil }
+	c := start(t, o, nil)
+	src := "secrets:\n- {command: [print-secrets]}\nresources:\n  note:\n  - name: a\n    text: x ${{ secret('k') }}\n"
+	c.edit("g.yaml", src)
+	if got := c.findings("g.yaml"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	for _, piece := range []string{"text: x ${{ secret(", "text: x ${{ sec"} {
+		if f := c.ask("textDocument/hover", c.cursor("g.yaml", strings.Replace(src, piece, piece+"‸", 1)), nil); f != nil {
+			t.Error(f)
+		}
+	}
+	if ran.Load() {
+		t.Error("a program was run")
+	}
+}
