@@ -1,7 +1,5 @@
 package expr
 
-import "strings"
-
 // Member is a name that an expression may use at a place, with its type.
 type Member struct {
 	Name string
@@ -21,14 +19,4 @@ func (s *Scope) Members(path []string) []Member {
 		all = append(all, Member{name, at[name]})
 	}
 	return all
-}
-
-// FunctionNames returns the functions and methods that an expression may call, in order.
-func (s *Scope) FunctionNames() (names []string) {
-	for _, w := range s.words() {
-		if _, variable := s.names[w]; !variable && !strings.HasPrefix(w, "_") {
-			names = append(names, w)
-		}
-	}
-	return names
 }

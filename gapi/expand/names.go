@@ -1,6 +1,9 @@
 package expand
 
 import (
+	"maps"
+	"strings"
+
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -26,8 +29,50 @@ func (g *Graph) Members(path []string) []expr.Member {
 	return g.scope.Members(path)
 }
 
-// FunctionNames returns the functions that an expression may call. It is called after Start.
-func (g *Graph) FunctionNames() []string { return g.scope.FunctionNames() }
+// Signatures returns the forms of the functions that an expression may call. It is called after Start.
+func (g *Graph) Signatures() []expr.Signature { return g.scope.Signatures() }
+
+// SecretKeys returns the keys of the files of secrets with their places, by name. The files are read, and nothing is decrypted. Credentials and
+// programs do not tell their keys.
+func (g *Graph) SecretKeys() map[string]schema.Pos {
+	keys := map[string]schema.Pos{}
+	for _, v := range g.vaults {
+		if v.file == "" {
+			continue
+		}
+		root := v.root
+		if root == nil {
+			src, err := g.opts.Read(v.file)
+			if err != nil {
+				continue // the finding about the file says why
+			}
+			root, _ = g.opts.Parse(v.file, src)
+		}
+		secretsBelow(keys, root, "", 0)
+		if v.sops { // its own record in the file
+			maps.DeleteFunc(keys, func(name string, _ schema.Pos) bool { return strings.HasPrefix(name, "sops/") })
+		}
+	}
+	return keys
+}
+
+// maxSecretDepth bounds the maps in maps of a file of secrets.
+const maxSecretDepth = 20
+
+// secretsBelow adds the keys of the values below a node. The source that is asked first has the word.
+func secretsBelow(keys map[string]schema.Pos, n *schema.Node, prefix string, depth int) {
+	if n == nil || n.Kind != schema.NodeMap || depth > maxSecretDepth {
+		return
+	}
+	for _, p := range n.Pairs {
+		name := prefix + p.Key
+		if p.Value.Kind == schema.NodeMap {
+			secretsBelow(keys, p.Value, name+"/", depth+1)
+		} else if _, known := keys[name]; !known {
+			keys[name] = p.Pos
+		}
+	}
+}
 
 // Variable returns the declaration of a variable. It is called after Start.
 func (g *Graph) Variable(name string) (d Declared, ok bool) {

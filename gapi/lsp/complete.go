@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -293,7 +294,7 @@ func (s *server) completeFiles(h *place) (items []completionItem) {
 
 // completeExpression returns the names and functions that fit in an expression. In a text, those are the resources of sent('...') and the
 // files of read('...') and template('...').
-func (s *server) completeExpression(h *place) []completionItem {
+func (s *server) completeExpression(h *place) (items []completionItem) {
 	if h.graph == nil {
 		return nil
 	}
@@ -304,6 +305,11 @@ func (s *server) completeExpression(h *place) []completionItem {
 		switch before := strings.TrimRight(h.source[:i], " ("); {
 		case strings.HasSuffix(before, "sent"):
 			return s.completeSenders(h)
+		case strings.HasSuffix(before, "secret"):
+			for _, key := range sorted(s.names(h.graph).SecretKeys()) {
+				items = append(items, option(key, itemValue, key, "a secret", ""))
+			}
+			return items
 		case strings.HasSuffix(before, "read"), strings.HasSuffix(before, "template"):
 			return s.completeAnyFile(h)
 		}
@@ -341,6 +347,9 @@ func (s *server) completeNames(h *place, path []string) (items []completionItem)
 		}
 		items = append(items, option(m.Name, itemVariable, m.Name, detail, doc))
 	}
+	if len(path) > 0 {
+		items = append(items, functions(all.Signatures(), true)...)
+	}
 	switch {
 	case len(path) == 1 && path[0] == "each":
 		items = append(items, option("key", itemVariable, "key", "", "The key of the element; of a list, its index."),
@@ -353,9 +362,18 @@ func (s *server) completeNames(h *place, path []string) (items []completionItem)
 		if h.loop() != "" {
 			items = append(items, option("each", itemVariable, "each", "", "The element of the loop: each.key, each.value, each.index."))
 		}
-		for _, f := range all.Functions() {
-			items = append(items, option(f, itemFunction, f, "a function", ""))
+		items = append(items, functions(all.Signatures(), false)...)
+	}
+	return items
+}
+
+// functions returns the functions, or the methods, that may be called: each name once, with its first form.
+func functions(list []expr.Signature, methods bool) (items []completionItem) {
+	for i, f := range list {
+		if f.Method != methods || i > 0 && list[i-1].Name == f.Name && list[i-1].Method == methods {
+			continue
 		}
+		items = append(items, option(f.Name, itemFunction, f.Name, f.Text, f.Doc))
 	}
 	return items
 }

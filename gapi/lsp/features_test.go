@@ -14,6 +14,8 @@ vars:
   sites: {type: map, default: {one: {port: 80, owner: ann}}}
 data:
   files: [common.yaml]
+secrets:
+- age: keys.yaml
 use:
 - {module: ./mod, name: front, with: {port: 80}}
 resources:
@@ -32,6 +34,7 @@ edges:
 
 var featureFiles = map[string]string{
 	"common.yaml":     "key: value\n",
+	"keys.yaml":       "db: {password: \"ENC[age,x]\"}\ntoken: \"ENC[age,x]\"\n",
 	"mod/module.yaml": "module: nginx\ncomment: A web server.\ninputs:\n  port: {type: int, doc: Where it listens.}\noutputs:\n  url: x\nresources:\n  note:\n  - name: inner\n",
 }
 
@@ -86,6 +89,8 @@ func TestComplete(t *testing.T) {
 		{"element", "${{ each.value.owner }}", "${{ each.value.‸ }}", "owner port", ""},
 		{"inputs", "with: {port: 80}", "with: {‸}", "port", ""},
 		{"file", "files: [common.yaml]", "files: [co‸]", "common.yaml", ""},
+		{"methods", "${{ vars.domain }}", "${{ vars.domain.s‸ }}", "split", "sha256"},
+		{"secret", "${{ vars.domain }}", "${{ secret('‸') }}", "db/password token", ""},
 		{"type of a variable", "type: text", "type: ‸", "text int list", "name"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -161,8 +166,8 @@ func (c *client) spans(list []location) (out []string) {
 func TestDefinition(t *testing.T) {
 	c := features(t)
 	for _, x := range []struct{ before, after, want string }{
-		{"depend: [\"no", "te[/a]", "g.yaml:10:10-12"},
-		{"recv: {text: \"note[/", "a].said", "g.yaml:10:10-12"},
+		{"depend: [\"no", "te[/a]", "g.yaml:12:10-12"},
+		{"recv: {text: \"note[/", "a].said", "g.yaml:12:10-12"},
 		{"files: [comm", "on.yaml]", "common.yaml:0:0-0"},
 		{"{module: ./m", "od, name", "mod/module.yaml:0:0-0"},
 		{"${{ vars.dom", "ain }}", "g.yaml:2:2-8"},
@@ -171,6 +176,16 @@ func TestDefinition(t *testing.T) {
 		if f := c.ask("textDocument/definition", c.cursor("g.yaml", aimed(t, c, x.before, x.after)), &got); f != nil || len(got) != 1 || c.spans(got)[0] != x.want {
 			t.Errorf("%s‸%s: %q, %v", x.before, x.after, c.spans(got), f)
 		}
+	}
+}
+
+// TestDefinitionOfASecret: from secret('...') to its key, without its value.
+func TestDefinitionOfASecret(t *testing.T) {
+	c := features(t)
+	src := strings.Replace(c.typed["g.yaml"], "${{ vars.domain }}", "${{ secret('db/pass‸word') }}", 1)
+	var got []location
+	if f := c.ask("textDocument/definition", c.cursor("g.yaml", src), &got); f != nil || len(got) != 1 || c.spans(got)[0] != "keys.yaml:0:5-13" {
+		t.Errorf("%q, %v", c.spans(got), f)
 	}
 }
 
@@ -183,7 +198,7 @@ func TestReferences(t *testing.T) {
 	if f := c.ask("textDocument/references", p, &got); f != nil {
 		t.Fatal(f)
 	}
-	want := []string{"g.yaml:10:10-12", "g.yaml:13:19-21", "g.yaml:14:23-25", "g.yaml:19:15-17"}
+	want := []string{"g.yaml:12:10-12", "g.yaml:15:19-21", "g.yaml:16:23-25", "g.yaml:21:15-17"}
 	list := c.spans(got)
 	slices.Sort(list)
 	if !slices.Equal(list, want) {

@@ -3,7 +3,6 @@ package lsp
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -105,10 +104,17 @@ func (s *server) explainName(h *place) string {
 		}
 		return text
 	}
-	if len(path) == 1 && slices.Contains(all.Functions(), name) {
-		return "**" + name + "**: a function of expressions"
+	var forms []string
+	doc := ""
+	for _, f := range all.Signatures() {
+		if f.Name == name && f.Method == (len(path) > 1) {
+			forms, doc = append(forms, f.Text), f.Doc
+		}
 	}
-	return ""
+	if forms == nil {
+		return ""
+	}
+	return "```\n" + strings.Join(forms, "\n") + "\n```\n\n" + doc
 }
 
 // explainModule is the description of a module.

@@ -48,6 +48,9 @@ func (s *server) definition(p at) (any, error) {
 	if h.graph == nil {
 		return nil, nil
 	}
+	if pos, ok := s.secretHere(&h); ok {
+		return []location{h.graph.location(pos)}, nil
+	}
 	if words := h.words(); h.expression && len(words) > 1 {
 		if l := s.declaredName(h, words); l != nil {
 			return l, nil
@@ -61,6 +64,15 @@ func (s *server) definition(p at) (any, error) {
 		return s.declaredName(h, []string{"module", strings.TrimSuffix(name, "]")}), nil
 	}
 	return h.graph.locations(declarations(h.graph, id)), nil
+}
+
+// secretHere returns the place of the key that secret('...') names at the cursor.
+func (s *server) secretHere(h *place) (pos schema.Pos, ok bool) {
+	if !h.expression || !strings.Contains(h.source, "secret(") {
+		return pos, false
+	}
+	pos, ok = s.names(h.graph).SecretKeys()[h.scalarHere()]
+	return pos, ok
 }
 
 // declarations returns the declarations of a resource: more than one only in a graph with that fault.

@@ -40,8 +40,11 @@ func NamesOf(path string, o Options) Names {
 // the names that an expression may begin with. It is empty for a path that is unknown, or of any type.
 func (n Names) Members(path ...string) []expr.Member { return n.graph.Members(path) }
 
-// Functions returns the functions and methods that an expression may call, by name.
-func (n Names) Functions() []string { return n.graph.FunctionNames() }
+// Signatures returns the forms of the functions and methods that an expression may call, by name.
+func (n Names) Signatures() []expr.Signature { return n.graph.Signatures() }
+
+// SecretKeys returns the keys of the files of secrets, with their places. Nothing is decrypted.
+func (n Names) SecretKeys() map[string]schema.Pos { return n.graph.SecretKeys() }
 
 // Value computes one expression without secrets. ok is false where it has a fault, or reads a secret.
 func (n Names) Value(src string) (v any, ok bool) { return n.graph.Eval("expression", n.dir, src) }
