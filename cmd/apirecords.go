@@ -236,7 +236,7 @@ It ends with 0 where all is right, and else with 1.`,
 			faults += len(c.Faults)
 		}
 		if faults > 0 {
-			err = errors.Join(err, fmt.Errorf("%d faults were found", faults))
+			err = errors.Join(err, fmt.Errorf("%s found", plural(faults, "fault")))
 		}
 		return err
 	})
