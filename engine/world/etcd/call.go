@@ -5,6 +5,7 @@ package etcd
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -79,7 +80,7 @@ func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.C
 }
 
 // why returns the error of the connection, or nil where there is a connection. A call waits for a connection, and then
-// tells that its time is over, and not what was wrong. The answer is known here: no server is asked, and no time passes.
+// tells that its time is over, and not what was wrong. The answer is known here, but for that of a server that hangs up: see verdict.
 func (w *World) why(c *clientv3.Client) error {
 	if c.ActiveConnection().GetState() != connectivity.TransientFailure {
 		return nil
@@ -90,7 +91,36 @@ func (w *World) why(c *clientv3.Client) error {
 	if status.Code(err) != codes.Unavailable {
 		return nil
 	}
+	if w.config.TLS != nil && !aboutCertificate(err) {
+		return cmp.Or(w.verdict(), err)
+	}
 	return err
+}
+
+// verdictTime is how long a server may take to tell what it thinks of a certificate.
+const verdictTime = 500 * time.Millisecond
+
+// verdict asks a server what it thinks of the certificate of this side, and returns that where it refuses the certificate. In TLS 1.3 a server
+// tells it after the handshake. gRPC has written by then, so its connection often breaks before it has read the reason. Here nothing is written,
+// and the first word of the server is the reason, or the beginning of HTTP/2.
+func (w *World) verdict() error {
+	ctx, cancel := context.WithTimeout(w.ctx, verdictTime)
+	defer cancel()
+	c := w.config.TLS.Clone()
+	c.NextProtos = []string{"h2"}
+	for _, e := range w.o.Endpoints {
+		conn, err := (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", e)
+		if err == nil {
+			ended := context.AfterFunc(ctx, func() { _ = conn.Close() })
+			_, err = conn.Read(make([]byte, 1))
+			ended()
+			_ = conn.Close() // it was only listened to
+		}
+		if err != nil && aboutCertificate(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Probe asks the cluster once, by a read of a key. It returns nil where the cluster is there and lets this user read the key, and
@@ -183,7 +213,7 @@ func classify(err error) error {
 	switch code := codeOf(err); {
 	case errors.Is(err, rpctypes.ErrCompacted), errors.Is(err, rpctypes.ErrFutureRev): // the second after a restore
 		return fmt.Errorf("%w: %w", engine.ErrCompacted, err)
-	case slices.ContainsFunc(handshakes, func(text string) bool { return strings.Contains(err.Error(), text) }):
+	case aboutCertificate(err):
 		return fmt.Errorf("%w: %w: %w", engine.ErrRefused, ErrCertificate, err)
 	case refused[code]:
 		return fmt.Errorf("%w: %w", engine.ErrRefused, err)
@@ -194,6 +224,11 @@ func classify(err error) error {
 // handshakes are the texts of a connection that fails for a certificate, as crypto/tls and crypto/x509 write them. gRPC
 // keeps no more of such an error than its text.
 var handshakes = []string{"x509: ", "remote error: tls: ", "tls: failed to verify", "tls: first record does not look like"}
+
+// aboutCertificate reports whether a connection has failed for a certificate.
+func aboutCertificate(err error) bool {
+	return slices.ContainsFunc(handshakes, func(text string) bool { return strings.Contains(err.Error(), text) })
+}
 
 // refused are the codes of a request that would be refused again.
 var refused = map[codes.Code]bool{
