@@ -11,6 +11,8 @@
 //   - A text that is being typed is often broken YAML. The place of the cursor is found by indentation (see cursor). Names of resources come
 //     from the last reading of the graph that worked.
 //   - A change of names is whole or refused: a rename alters the declaration and every reference, or says which place is in its way.
+//   - The places that name a resource come from the files, and the last reading confirms them. That reading has no reference of a resource that
+//     a condition leaves out; a name that an expression makes stands in no file, and refuses the rename.
 //   - A bad message costs an error answer, and so does a panic of one request. Only a broken frame ends the server, since the next one can't be found.
 //   - One goroutine owns all state. A second one reads messages, and blocks when 64 of them wait. A third one checks one graph at a time. Serve
 //     waits for the check before it returns.

@@ -103,11 +103,18 @@ func keysAt(file string, path []string) []keyDoc {
 	return nil
 }
 
+// expectKeys are the keys of an expectation of a test whose values are references.
+var expectKeys = []string{"order", "changed", "refreshed", "failed", "blocked", "ok"}
+
 // kindAt returns the name of the kind whose resource a path is in, and the path below that resource; ok is false outside of one.
 func kindAt(path []string) (kind string, below []string, ok bool) {
 	switch {
 	case len(path) >= 3 && path[0] == "resources" && path[2] == item:
 		return path[1], path[3:], true
+	case len(path) >= 5 && path[0] == "tests" && path[2] == "machine" && path[4] == item:
+		return path[3], path[5:], true
+	case len(path) >= 7 && path[0] == "tests" && path[2] == "steps" && (path[4] == "drift" || path[4] == "expect") && path[6] == item:
+		return path[5], path[7:], true
 	case len(path) >= 2 && path[0] == "defaults":
 		return path[1], path[2:], true
 	}

@@ -56,14 +56,23 @@ func (s *server) definition(p at) (any, error) {
 			return l, nil
 		}
 	}
-	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
+	id, _, _, ok := s.named(&h)
 	if !ok {
 		return nil, nil
 	}
 	if name, isModule := strings.CutPrefix(id, "module["); isModule {
 		return s.declaredName(h, []string{"module", strings.TrimSuffix(name, "]")}), nil
 	}
-	return h.graph.locations(declarations(h.graph, id)), nil
+	list := h.graph.locations(declarations(h.graph, id))
+	if r, err := schema.ParseRef(id); err == nil && len(list) == 0 {
+		// A condition may leave it out of the graph, and not out of the file.
+		for _, w := range s.places(h.graph, r) {
+			if w.declaration && !w.escaped {
+				list = append(list, location{s.uriOf(w.path), w.text.span(w.from, w.to)})
+			}
+		}
+	}
+	return list, nil
 }
 
 // secretHere returns the place of the key that secret('...') names at the cursor.
@@ -213,14 +222,44 @@ func (s *server) references(p struct {
 	if !ok || h.graph == nil {
 		return nil, nil
 	}
-	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
-	if !ok {
+	id, _, _, ok := s.named(&h)
+	r, err := schema.ParseRef(id)
+	if !ok || err != nil {
 		return nil, nil
 	}
-	list := slices.DeleteFunc(mentions(h.graph.declared), func(m mention) bool {
-		return m.id != id || m.declaration && !p.Context.Declaration
-	})
-	return h.graph.locations(list), nil
+	all := s.places(h.graph, r)
+	list := h.graph.locations(slices.DeleteFunc(uncovered(h.graph, r, all), func(m mention) bool { return m.declaration && !p.Context.Declaration }))
+	for _, w := range all {
+		if w.escaped {
+			w.from, w.to = w.text.word(w.begin)
+		}
+		if l := (location{s.uriOf(w.path), w.text.span(w.from, w.to)}); p.Context.Declaration || !w.declaration {
+			list = append(list, l)
+		}
+	}
+	return list, nil
+}
+
+// uriOf returns the URI of a file, as the editor writes it where the file is open.
+func (s *server) uriOf(path string) string {
+	if d := s.docs[path]; d != nil {
+		return d.uri
+	}
+	return uriOf(path)
+}
+
+// named returns the resource at the cursor, with the offsets of its name: see checked.named. A resource that a condition leaves out, and one in
+// a file of tests, are known by the text.
+func (s *server) named(h *place) (id string, from, to int, ok bool) {
+	if id, from, to, ok = h.graph.named(h.path, h.text, h.offset); ok {
+		return id, from, to, ok
+	}
+	kind, below, in := kindAt(h.cursor.path)
+	name := h.scalarHere()
+	if !in || h.key || h.expression || len(below) != 1 || below[0] != "name" || name == "" {
+		return "", 0, 0, false
+	}
+	return schema.Ref{Kind: strings.ToLower(kind), Name: name}.ID(), h.from, h.from + len(name), true
 }
 
 // prepareRename returns the part of the text that a rename replaces.
@@ -229,8 +268,9 @@ func (s *server) prepareRename(p at) (any, error) {
 	if !ok || h.graph == nil {
 		return nil, nil
 	}
-	id, from, to, ok := h.graph.named(h.path, h.text, h.offset)
-	if !ok || len(declarations(h.graph, id)) == 0 {
+	id, from, to, ok := s.named(&h)
+	r, err := schema.ParseRef(id)
+	if !ok || err != nil || len(declarations(h.graph, id)) == 0 && !declared(s.places(h.graph, r)) {
 		return nil, nil
 	}
 	return map[string]any{"range": h.text.span(from, to), "placeholder": h.text.src[from:to]}, nil
@@ -250,24 +290,30 @@ func (s *server) rename(p struct {
 	if s.stale(h.graph) {
 		return nil, &failure{codeFailed, "the graph was not read since the last edit, or has errors that keep it from being read: mend them first"}
 	}
-	id, _, _, ok := h.graph.named(h.path, h.text, h.offset)
-	own := declarations(h.graph, id)
-	switch {
-	case !ok:
+	id, _, _, ok := s.named(&h)
+	r, err := schema.ParseRef(id)
+	if !ok || err != nil {
 		return nil, &failure{codeFailed, "there is no name of a resource here"}
-	case len(own) == 0:
+	}
+	all := s.places(h.graph, r)
+	if len(declarations(h.graph, id)) == 0 && !declared(all) {
 		return nil, &failure{codeFailed, id + " is not declared in this graph"}
 	}
 	// A clash is an error of the graph, and after it nothing tells the two resources apart.
-	kind, _, _ := strings.Cut(id, "[")
 	if err := newName(p.NewName); err != nil {
 		return nil, err
 	}
-	other := schema.Ref{Kind: kind, Name: p.NewName}.ID()
-	if list := declarations(h.graph, other); len(list) > 0 && other != id {
+	other := schema.Ref{Kind: r.Kind, Name: p.NewName}
+	if list := declarations(h.graph, other.ID()); len(list) > 0 && other != r {
 		return nil, &failure{codeFailed, fmt.Sprintf("%s is declared already, at %s", other, list[0].pos)}
 	}
-	return h.graph.renamed(id, p.NewName)
+	// A resource that a condition leaves out has its name nevertheless.
+	for _, w := range s.places(h.graph, other) {
+		if w.declaration && other != r {
+			return nil, &failure{codeFailed, fmt.Sprintf("%s is declared already, at %s", other, w.pos())}
+		}
+	}
+	return s.renamed(h.graph, r, all, p.NewName)
 }
 
 // stale reports whether an open document has changed since a graph was read.
@@ -293,32 +339,29 @@ func newName(name string) error {
 	return nil
 }
 
-// renamed returns the edits that give a resource another name.
-func (c *checked) renamed(id, name string) (*workspaceEdit, error) {
+// declared reports whether one of the places is a declaration.
+func declared(all []written) bool {
+	return slices.ContainsFunc(all, func(w written) bool { return w.declaration })
+}
+
+// renamed returns the edits that give a resource another name. The places are all that its files have. A mention of the last check that is
+// none of them has its name from an expression.
+func (s *server) renamed(c *checked, r schema.Ref, all []written, name string) (*workspaceEdit, error) {
+	const byHand = "%s: this name is made by an expression, or is written with escapes: rename it by hand"
+	if list := uncovered(c, r, all); len(list) > 0 {
+		return nil, &failure{codeFailed, fmt.Sprintf(byHand, list[0].pos)}
+	}
 	edits := &workspaceEdit{Changes: map[string][]textEdit{}}
-	texts := map[string]*text{}
-	for _, m := range mentions(c.declared) {
-		if m.id != id {
-			continue
+	for _, w := range all {
+		if w.escaped {
+			return nil, &failure{codeFailed, fmt.Sprintf(byHand, w.pos())}
 		}
-		path := filepath.Clean(m.pos.File)
-		if texts[path] == nil {
-			if texts[path] = c.text(path); texts[path] == nil {
-				return nil, &failure{codeFailed, path + " can't be read"}
-			}
-		}
-		t := texts[path]
-		from, to, ok := m.span(t)
-		if !ok {
-			return nil, &failure{codeFailed, fmt.Sprintf("%s: this name is made by an expression, or is written with escapes: rename it by hand", m.pos)}
-		}
-		edit := textEdit{t.span(from, to), name}
+		edit := textEdit{w.text.span(w.from, w.to), name}
 		// A name that begins with a mark of YAML, such as a dash or a brace, is a text only in quotes.
-		if m.declaration && !plain(name) && t.src[max(from-1, 0)] != '"' && t.src[max(from-1, 0)] != '\'' {
+		if w.from == w.begin && !plain(name) {
 			edit.NewText = `"` + name + `"`
 		}
-		uri := c.location(m.pos).URI
-		if !slices.Contains(edits.Changes[uri], edit) {
+		if uri := s.uriOf(w.path); !slices.Contains(edits.Changes[uri], edit) {
 			edits.Changes[uri] = append(edits.Changes[uri], edit)
 		}
 	}

@@ -65,6 +65,9 @@ func (s *server) belongs(key string, opened bool) {
 	case found, !filepath.IsAbs(key):
 	case base == expand.ModuleFile, yaml.IsTest(key):
 		s.changed(s.root(key).path)
+		if graph := s.tested(key); opened && yaml.IsTest(key) && textOf(graph, yaml.DefaultMaxBytes) != nil && s.graph(key) == nil {
+			s.changed(s.root(graph).path)
+		}
 	default:
 		// The search reads other files, so a keystroke does not repeat it.
 		owner := ""
@@ -322,6 +325,12 @@ func (s *server) last(path string) *checked {
 
 // graph returns the last graph that a file belongs to and that had resources, nil for none.
 func (s *server) graph(path string) *checked {
+	// A file of tests sees the resources of the graph that it tests.
+	if yaml.IsTest(path) {
+		if path = s.tested(path); path == "" {
+			return nil
+		}
+	}
 	for _, p := range sorted(s.roots) {
 		if c := s.roots[p].good; c != nil && (c.paths[path] || p == path) {
 			return c
