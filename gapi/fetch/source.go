@@ -43,16 +43,19 @@ func checkArchive(address string) error {
 	return noPassword(address)
 }
 
-// noPassword refuses an address that would put a password into the lock file and into the arguments of a program.
+// noPassword refuses an address that would put a password into the lock file and into the arguments of a program. The user of a web address is
+// most often a token. The text is looked at, and not a parsed address: git takes addresses that package url does not.
 func noPassword(address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
 		return nil // a path, or host:path
 	}
-	if _, has := u.User.Password(); has {
-		return errors.New("the address has a password, which everybody would see in the lock file: let git or the file .netrc of curl ask for it")
+	host, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(host, '@')
+	if at < 0 || !strings.HasPrefix(strings.ToLower(scheme), "http") && !strings.Contains(host[:at], ":") {
+		return nil
 	}
-	return nil
+	return errors.New("the address has a password or a token, which everybody would see in the lock file: let git or the file .netrc of curl ask for it")
 }
 
 // fromGit returns the commit that a revision names, and its files. An empty revision is the default branch.
