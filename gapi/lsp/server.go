@@ -206,6 +206,10 @@ func (s *server) exit() error {
 
 // serve answers one message. A panic is the failure of that message alone.
 func (s *server) serve(m message) {
+	// The server asks nothing, so an answer of the client is dropped. JSON-RPC forbids to answer it.
+	if m.Method == "" && m.ID != nil && (m.Result != nil || m.Error != nil) {
+		return
+	}
 	result, err := s.guarded(m)
 	if m.ID == nil {
 		if err != nil && m.Method != "" {
@@ -252,7 +256,7 @@ func (s *server) do(m message) (any, error) {
 	case m.Error != nil && m.Method == "":
 		return nil, m.Error
 	case m.Method == "":
-		return nil, nil // an answer: the server asks nothing
+		return nil, &failure{codeInvalid, "the message has no method"}
 	case m.ID != nil && s.wasCanceled(string(m.ID)):
 		return nil, &failure{codeCanceled, "the request was canceled"}
 	case !s.ready && m.Method != "initialize":

@@ -279,3 +279,14 @@ func TestRunsNothing(t *testing.T) {
 		t.Error("a program was run")
 	}
 }
+
+// TestAnswersOfTheClient: an answer that was never asked for is dropped, and a request without a method is refused.
+func TestAnswersOfTheClient(t *testing.T) {
+	c := start(t, testOptions(t, nil), nil)
+	c.raw(map[string]any{"id": 71, "result": true})
+	c.raw(map[string]any{"id": 72, "error": map[string]any{"code": 1, "message": "no"}})
+	c.raw(map[string]any{"id": 73})
+	if m := c.read(); string(m.ID) != "73" || m.Error == nil || m.Error.Code != codeInvalid {
+		t.Errorf("%s: %+v", m.ID, m.Error)
+	}
+}
