@@ -15,6 +15,27 @@ type Declared struct {
 	Doc  string
 }
 
+// Alone returns the computation of the module in a folder by itself, for a caller that asks for its names. An input without a default has an
+// empty value of its type. It is nil where there is no module that can be read: the findings of g say why. It is called after Start.
+func (g *Graph) Alone(dir string) *Graph {
+	doc := g.module(dir, schema.Pos{})
+	if doc == nil {
+		return nil
+	}
+	m := g.child(&Instance{Name: doc.Root.Get("module").Text, Doc: doc})
+	if n := doc.Root.Get("inputs"); n != nil {
+		m.declareInputs(n)
+	}
+	for _, v := range m.inputs {
+		if !v.set {
+			v.value, v.set = standIn(v.word), true
+		}
+	}
+	m.Enter(doc)
+	m.ready()
+	return m
+}
+
 // Members returns what may follow a path of names in an expression; see expr.Scope. It is called after Start.
 func (g *Graph) Members(path []string) []expr.Member {
 	if len(path) == 1 && path[0] == "data" {
@@ -75,8 +96,14 @@ func secretsBelow(keys map[string]schema.Pos, n *schema.Node, prefix string, dep
 }
 
 // Variable returns the declaration of a variable. It is called after Start.
-func (g *Graph) Variable(name string) (d Declared, ok bool) {
-	v, ok := g.vars[name]
+func (g *Graph) Variable(name string) (d Declared, ok bool) { return declaredIn(g.vars, name) }
+
+// Input returns the declaration of an input, as Variable does. Only a module has inputs.
+func (g *Graph) Input(name string) (d Declared, ok bool) { return declaredIn(g.inputs, name) }
+
+// declaredIn returns a declaration by its name.
+func declaredIn(all map[string]*variable, name string) (d Declared, ok bool) {
+	v, ok := all[name]
 	if !ok {
 		return Declared{}, false
 	}

@@ -236,7 +236,7 @@ func (s *server) completeReferences(h *place, suffix string) (items []completion
 			items = append(items, option(id, itemReference, h.quoteReference(id+suffix), r.Pos.String(), ""))
 		}
 	}
-	for _, u := range s.names(h.graph).Modules() {
+	for _, u := range s.names(h).Modules() {
 		id := "module[" + u.Name + "]"
 		items = append(items, option(id, itemReference, h.quoteReference(id+suffix), "a whole module", ""))
 	}
@@ -306,7 +306,7 @@ func (s *server) completeExpression(h *place) (items []completionItem) {
 		case strings.HasSuffix(before, "sent"):
 			return s.completeSenders(h)
 		case strings.HasSuffix(before, "secret"):
-			for _, key := range sorted(s.names(h.graph).SecretKeys()) {
+			for _, key := range sorted(s.names(h).SecretKeys()) {
 				items = append(items, option(key, itemValue, key, "a secret", ""))
 			}
 			return items
@@ -339,15 +339,19 @@ func (s *server) completeAnyFile(h *place) (items []completionItem) {
 // completeNames returns the names and functions that fit behind a path of names. A type without known fields offers
 // nothing: a wrong offer would become an error of the graph.
 func (s *server) completeNames(h *place, path []string) (items []completionItem) {
-	all := s.names(h.graph)
+	all := s.names(h)
 	for _, m := range all.Members(path...) {
 		detail, doc := m.Type.String(), ""
 		if v, ok := all.Variable(m.Name); ok && len(path) == 1 && path[0] == "vars" {
 			doc = v.Doc
 		}
+		if v, ok := all.Input(m.Name); ok && len(path) == 2 && path[1] == "inputs" {
+			doc = v.Doc
+		}
 		items = append(items, option(m.Name, itemVariable, m.Name, detail, doc))
 	}
-	if len(path) > 0 {
+	// A method may follow a value. The first names stand for no value of their own, though each is a map.
+	if len(path) > 1 {
 		items = append(items, functions(all.Signatures(), true)...)
 	}
 	switch {

@@ -85,7 +85,7 @@ const maxShown = 500
 // explainName is the type, the value and the doc of the name at the cursor in an expression. A value with a secret is not shown.
 func (s *server) explainName(h *place) string {
 	path := h.words()
-	all := s.names(h.graph)
+	all := s.names(h)
 	name := path[len(path)-1]
 	for _, m := range all.Members(path[:len(path)-1]...) {
 		if m.Name != name {
@@ -95,7 +95,11 @@ func (s *server) explainName(h *place) string {
 		if v, ok := all.Variable(name); ok && len(path) == 2 && path[0] == "vars" && v.Doc != "" {
 			text += "\n\n" + v.Doc
 		}
-		if v, ok := all.Value(strings.Join(path, ".")); ok && len(path) > 1 {
+		if v, ok := all.Input(name); ok && len(path) == 3 && path[1] == "inputs" && v.Doc != "" {
+			text += "\n\n" + v.Doc
+		}
+		// The inputs of a module have values where it is used, and not here.
+		if v, ok := all.Value(strings.Join(path, ".")); ok && len(path) > 1 && !h.inModule() {
 			shown := []rune(fmt.Sprint(v))
 			if len(shown) > maxShown {
 				shown = append(shown[:maxShown], '…')

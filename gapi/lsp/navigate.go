@@ -52,7 +52,7 @@ func (s *server) definition(p at) (any, error) {
 		return []location{h.graph.location(pos)}, nil
 	}
 	if words := h.words(); h.expression && len(words) > 1 {
-		if l := s.declaredName(h, words); l != nil {
+		if l := s.declaredName(&h, words); l != nil {
 			return l, nil
 		}
 	}
@@ -61,7 +61,7 @@ func (s *server) definition(p at) (any, error) {
 		return nil, nil
 	}
 	if name, isModule := strings.CutPrefix(id, "module["); isModule {
-		return s.declaredName(h, []string{"module", strings.TrimSuffix(name, "]")}), nil
+		return s.declaredName(&h, []string{"module", strings.TrimSuffix(name, "]")}), nil
 	}
 	list := h.graph.locations(declarations(h.graph, id))
 	if r, err := schema.ParseRef(id); err == nil && len(list) == 0 {
@@ -80,7 +80,7 @@ func (s *server) secretHere(h *place) (pos schema.Pos, ok bool) {
 	if !h.expression || !strings.Contains(h.source, "secret(") {
 		return pos, false
 	}
-	pos, ok = s.names(h.graph).SecretKeys()[h.scalarHere()]
+	pos, ok = s.names(h).SecretKeys()[h.scalarHere()]
 	return pos, ok
 }
 
@@ -90,8 +90,8 @@ func declarations(c *checked, id string) []mention {
 }
 
 // declaredName returns the place where a path of names in an expression is declared; nil for none.
-func (s *server) declaredName(h place, words []string) []location {
-	names := s.names(h.graph)
+func (s *server) declaredName(h *place, words []string) []location {
+	names := s.names(h)
 	var at []schema.Pos
 	switch words[0] {
 	case "vars":
@@ -101,6 +101,9 @@ func (s *server) declaredName(h place, words []string) []location {
 	case "data":
 		at = names.DataAt(words[1])
 	case "module":
+		if v, ok := names.Input(words[len(words)-1]); ok && len(words) == 3 && words[1] == "inputs" {
+			at = append(at, v.Pos)
+		}
 		for _, u := range names.Modules() {
 			if u.Name == words[1] {
 				at = append(at, u.Pos)
@@ -116,9 +119,18 @@ func (s *server) declaredName(h place, words []string) []location {
 	return list
 }
 
-// names returns the names that expressions see in the graph as the editor has it now. The graph is read for it, as far as its variables and
-// its data, since the last check may be older than the text.
-func (s *server) names(c *checked) yaml.Names { return yaml.NamesOf(c.root, s.options(s.docs)) }
+// names returns the names that expressions see at a place, as the editor has its graph now: in a module those of the module. The graph is read
+// for it, as far as its variables and its data, since the last check may be older than the text.
+func (s *server) names(h *place) yaml.Names {
+	path := h.path
+	if !h.inModule() && h.graph != nil {
+		path = h.graph.root
+	}
+	return yaml.NamesOf(path, s.options(s.docs))
+}
+
+// inModule reports whether the document is a module: its names are its own, also where no graph uses it.
+func (h *place) inModule() bool { return filepath.Base(h.path) == expand.ModuleFile }
 
 // words returns the path of names around the cursor in an expression, up to the end of the name at the cursor: vars, domain.
 func (h *place) words() []string {
@@ -265,7 +277,7 @@ func (s *server) named(h *place) (id string, from, to int, ok bool) {
 // prepareRename returns the part of the text that a rename replaces.
 func (s *server) prepareRename(p at) (any, error) {
 	h, ok := s.here(p)
-	if !ok || h.graph == nil {
+	if !ok || h.graph == nil || h.graph.alone() {
 		return nil, nil
 	}
 	id, from, to, ok := s.named(&h)
@@ -285,6 +297,9 @@ func (s *server) rename(p struct {
 	h, ok := s.here(p.at)
 	if !ok || h.graph == nil {
 		return nil, &failure{codeFailed, "the graph of this file could not be read yet"}
+	}
+	if h.graph.alone() {
+		return nil, &failure{codeFailed, "the references to a resource of a module may stand outside of it: open a graph that uses the module first"}
 	}
 	// Places of an older text would put the new name into the middle of other words.
 	if s.stale(h.graph) {

@@ -200,6 +200,7 @@ func (s *server) judge(ctx context.Context, reader *yaml.Reader, path string, do
 		case yaml.IsTest(path):
 			c.found = s.judgeTests(path, docs)
 		case filepath.Base(path) == expand.ModuleFile:
+			c.declared = &gapi.Declared{}
 			_, c.found = yaml.Module(filepath.Dir(path), s.options(docs))
 		default:
 			s.judgeGraph(ctx, reader, c)
@@ -258,7 +259,7 @@ func (s *server) take(c *checked) {
 		return
 	}
 	r.last = c
-	if c.declared != nil && len(c.declared.Resources) > 0 {
+	if c.declared != nil && (len(c.declared.Resources) > 0 || c.alone()) {
 		r.good = c
 	}
 	// A file that this graph reads is judged as a part of it from now on, and not by itself any more.
@@ -323,7 +324,7 @@ func (s *server) last(path string) *checked {
 	return nil
 }
 
-// graph returns the last graph that a file belongs to and that had resources, nil for none.
+// graph returns the last graph that a file belongs to and that had resources. A module that no known graph uses is its own. It is nil for none.
 func (s *server) graph(path string) *checked {
 	// A file of tests sees the resources of the graph that it tests.
 	if yaml.IsTest(path) {
@@ -331,13 +332,21 @@ func (s *server) graph(path string) *checked {
 			return nil
 		}
 	}
+	var module *checked
 	for _, p := range sorted(s.roots) {
-		if c := s.roots[p].good; c != nil && (c.paths[path] || p == path) {
+		switch c := s.roots[p].good; {
+		case c == nil || !c.paths[path] && p != path:
+		case c.alone():
+			module = c
+		default:
 			return c
 		}
 	}
-	return nil
+	return module
 }
+
+// alone reports whether this is the check of a module by itself, which has no resources.
+func (c *checked) alone() bool { return filepath.Base(c.root) == expand.ModuleFile }
 
 // severities are those of the protocol, by schema.Severity.
 var severities = map[schema.Severity]int{schema.Error: 1, schema.Warning: 2, schema.Note: 3}

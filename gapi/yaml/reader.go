@@ -30,10 +30,19 @@ type Names struct {
 	dir   string
 }
 
-// NamesOf reads the graph at a path as far as its variables and its data. Of a graph with errors it has what could be read.
+// NamesOf reads the graph at a path as far as its variables and its data. Of a graph with errors it has what could be read. The file of a
+// module is read as that module, which sees nothing of the graphs that use it.
 func NamesOf(path string, o Options) Names {
-	_, x := started(path, o, nil)
-	return Names{x, filepath.Dir(path)}
+	dir := filepath.Dir(path)
+	if filepath.Base(path) != expand.ModuleFile {
+		_, x := started(path, o, nil)
+		return Names{x, dir}
+	}
+	_, x := started("", o, nil)
+	if m := x.Alone(dir); m != nil {
+		x = m
+	}
+	return Names{x, dir}
 }
 
 // Members returns what may follow a path of names, such as facts or module.front: the names with their types. An empty path has
@@ -51,6 +60,9 @@ func (n Names) Value(src string) (v any, ok bool) { return n.graph.Eval("express
 
 // Variable returns the declaration of a variable: its place, the word of its type and its doc. ok is false for an unknown one.
 func (n Names) Variable(name string) (d expand.Declared, ok bool) { return n.graph.Variable(name) }
+
+// Input returns the declaration of an input of a module, as Variable does. ok is false in a graph, which has none.
+func (n Names) Input(name string) (d expand.Declared, ok bool) { return n.graph.Input(name) }
 
 // Modules returns the modules that a graph uses, by the names of their instances, each with its description and its folder.
 func (n Names) Modules() []expand.Used { return n.graph.Used() }
