@@ -62,3 +62,16 @@ func FuzzCursor(f *testing.F) {
 		c.sibling("name")
 	})
 }
+
+// TestLineEnds: each of the three ends of a line counts as one, as in the protocol and in YAML.
+func TestLineEnds(t *testing.T) {
+	x := newText("a\nb\r\nc\rd\r")
+	for i, want := range []string{"a", "b", "c", "d", ""} {
+		if got := x.line(i); got != want {
+			t.Errorf("line %d: %q, and not %q", i, got, want)
+		}
+	}
+	if got := x.position(strings.Index(x.src, "d")); got != (position{3, 0}) {
+		t.Errorf("d is at %v", got)
+	}
+}

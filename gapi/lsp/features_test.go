@@ -338,3 +338,29 @@ func TestSymbols(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 }
+
+// TestWorkspaceSymbols: the letters of a query find resources in every graph of the session, wherever they stand.
+func TestWorkspaceSymbols(t *testing.T) {
+	c := features(t)
+	c.edit("other.yaml", "graph: other\nresources:\n  note:\n  - name: far\n")
+	c.findings("other.yaml")
+	for query, want := range map[string]string{
+		"":      "note[/a]@g.yaml:12 note[b]@g.yaml:14 note[far]@other.yaml:3 note[inner]@mod/module.yaml:8 note[one]@g.yaml:17",
+		"far":   "note[far]@other.yaml:3",
+		"NtIR":  "note[inner]@mod/module.yaml:8",
+		"other": "",
+	} {
+		var got []symbolInformation
+		if f := c.ask("workspace/symbol", map[string]any{"query": query}, &got); f != nil {
+			t.Fatal(f)
+		}
+		var list []string
+		for _, x := range got {
+			list = append(list, fmt.Sprintf("%s@%s:%d", x.Name, strings.TrimPrefix(x.Location.URI, uriOf(c.dir)+"/"), x.Location.Range.Start.Line))
+		}
+		slices.Sort(list)
+		if strings.Join(list, " ") != want {
+			t.Errorf("%q: %q, and not %q", query, list, want)
+		}
+	}
+}

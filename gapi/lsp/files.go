@@ -3,6 +3,8 @@ package lsp
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -31,6 +33,45 @@ func (s *server) symbols(p struct {
 		list = append(list, documentSymbol{Name: r.ID(), Kind: symbolObject, Range: d.text.span(begin, to), Selection: d.text.span(from, to)})
 	}
 	return list, nil
+}
+
+// maxSymbols bounds the answer of workspaceSymbols: a person asks again with more letters.
+const maxSymbols = 500
+
+// workspaceSymbols lists the resources of all graphs whose reference has the letters of a query in their order. An empty query asks for all.
+func (s *server) workspaceSymbols(p struct {
+	Query string `json:"query"`
+}) (any, error) {
+	list := []symbolInformation{}
+	for _, path := range sorted(s.roots) {
+		c := s.roots[path].good
+		if c == nil {
+			continue
+		}
+		found := slices.DeleteFunc(mentions(c.declared), func(m mention) bool { return !m.declaration || !subsequence(m.id, p.Query) })
+		for _, m := range found {
+			at := symbolInformation{m.id, symbolObject, c.locations([]mention{m})[0]}
+			// Two graphs may read one file.
+			if slices.Contains(list, at) {
+				continue
+			}
+			if list = append(list, at); len(list) == maxSymbols {
+				return list, nil
+			}
+		}
+	}
+	return list, nil
+}
+
+// subsequence reports whether a text has these letters in their order. Small and capital letters are the same.
+func subsequence(text, letters string) bool {
+	rest := []rune(strings.ToLower(letters))
+	for _, r := range strings.ToLower(text) {
+		if len(rest) > 0 && r == rest[0] {
+			rest = rest[1:]
+		}
+	}
+	return len(rest) == 0
 }
 
 // format returns the edit that brings a file to its usual form. It is one edit of the whole file, and none where nothing changes.

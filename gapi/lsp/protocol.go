@@ -145,6 +145,13 @@ type documentSymbol struct {
 	Selection span   `json:"selectionRange"`
 }
 
+// symbolInformation is a resource of any document.
+type symbolInformation struct {
+	Name     string   `json:"name"`
+	Kind     int      `json:"kind"`
+	Location location `json:"location"`
+}
+
 // codeAction is a change that mends a finding, by one press of a key.
 type codeAction struct {
 	Title       string         `json:"title"`
@@ -194,6 +201,7 @@ func capabilities(version string) any {
 			"definitionProvider":         true,
 			"referencesProvider":         true,
 			"documentSymbolProvider":     true,
+			"workspaceSymbolProvider":    true,
 			"documentFormattingProvider": true,
 			"renameProvider":             map[string]any{"prepareProvider": true},
 			"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},

@@ -290,6 +290,7 @@ var methods = map[string]func(*server, json.RawMessage) (any, error){
 	"textDocument/prepareRename":       asked((*server).prepareRename),
 	"textDocument/rename":              asked((*server).rename),
 	"textDocument/documentSymbol":      asked((*server).symbols),
+	"workspace/symbol":                 asked((*server).workspaceSymbols),
 	"textDocument/formatting":          asked((*server).format),
 	"textDocument/codeAction":          asked((*server).actions),
 }

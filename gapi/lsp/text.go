@@ -20,7 +20,8 @@ type text struct {
 func newText(src string) *text {
 	t := &text{src: src, lines: []int{0}}
 	for i := range len(src) {
-		if src[i] == '\n' {
+		// A carriage return ends a line, too, and the two together end one.
+		if src[i] == '\n' || src[i] == '\r' && (i+1 == len(src) || src[i+1] != '\n') {
 			t.lines = append(t.lines, i+1)
 		}
 	}
