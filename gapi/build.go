@@ -162,6 +162,8 @@ type builder struct {
 	like *drafted // an earlier graph with the same ids, and after recall the same references, nil for none
 	sums *sums    // nil where nothing is kept
 
+	ready ready // see Memory; not altered
+
 	runs Running           // of a part; nil for a whole graph
 	same func(i int) bool  // see Draft.Check
 	uids [][]engine.ResUID // by vertex of g
@@ -184,6 +186,7 @@ type item struct {
 	res    engine.Res
 	wires  []engine.Wire
 	vertex int32 // in the graph; of a duplicate: that of the first
+	at     int32 // in the list of declarations
 	bad    bool  // the value could not be read: its consequences are not looked at
 	marks  bool  // a metaparameter marks parameters as secrets
 	runs   bool  // it is not declared, and stands for a running one
@@ -226,7 +229,7 @@ func (b *builder) each(do func(*builder, *item)) {
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
-		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices, part.same, part.uids = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices, b.same, b.uids
+		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices, part.same, part.uids, part.ready = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices, b.same, b.uids, b.ready
 		work := func() {
 			for _, it := range chunk {
 				do(part, it)
@@ -254,7 +257,7 @@ func (b *builder) declare(d *Declaration) {
 	if on := targetOf(d); on != "" && b.entry(strings.ToLower(kind)).targeted() {
 		name = engine.NameOn(name, on)
 	}
-	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}})
+	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, at: int32(len(b.room))})
 	it := &b.room[len(b.room)-1] // there is room for all: none moves
 	switch {
 	case err != nil:

@@ -37,6 +37,12 @@ func (b *builder) make(it *item) {
 // fill makes the resource and decodes into it. The error is a panic of one of
 // its methods.
 func (b *builder) fill(it *item) error {
+	if b.made(it) { // it may run, so only a copy of its metaparameters is judged
+		meta := *it.Res.MetaParams()
+		b.decodeMeta(it, &meta)
+		it.res = it.Res
+		return nil
+	}
 	res, err := lifecycle.Make(b.reg, lifecycle.Wanted{Kind: it.kind, Name: it.name, Ready: it.Res}, func(res engine.Res) error {
 		b.decode(it, res)
 		return nil

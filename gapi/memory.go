@@ -3,6 +3,7 @@ package gapi
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -17,9 +18,62 @@ import (
 // 64 bits with a seed that no graph can know.
 //
 // The zero value is ready. A Memory is for graphs that come one after the other, and for one goroutine at a time.
+//
+// A resource that was made in Go is altered once: a graph that declares it as the graph before did takes it as it is, since it may run.
 type Memory struct {
 	known *drafted
 	seed  maphash.Seed
+	ready ready
+}
+
+// ready are the declarations of the graph before, if there are resources among them that were made in Go.
+type ready struct {
+	list   []Declaration
+	noop   bool
+	places func() map[engine.Res]int // where each of them stands in the list; made when it is asked for
+}
+
+// readyIn returns the resources of a list that were made in Go, and nothing where there are none.
+func readyIn(list []Declaration, noop bool) ready {
+	some := false
+	for i := range list {
+		some = some || list[i].Res != nil
+	}
+	if !some {
+		return ready{}
+	}
+	return ready{list, noop, sync.OnceValue(func() map[engine.Res]int {
+		places := make(map[engine.Res]int, len(list))
+		for i := range list {
+			if res := list[i].Res; res != nil && reflect.TypeOf(res).Kind() == reflect.Pointer {
+				places[res] = i
+			}
+		}
+		return places
+	})}
+}
+
+// made reports whether an item has a resource that was made for the graph before, and is declared as there. Most often it stands at the same
+// place of the list.
+func (b *builder) made(it *item) bool {
+	if it.Res == nil || len(b.ready.list) == 0 || b.ready.noop != b.d.Noop || reflect.TypeOf(it.Res).Kind() != reflect.Pointer {
+		return false
+	}
+	same := func(d *Declaration) bool {
+		return d.Res == it.Res && d.Kind == it.Declaration.Kind && d.Name == it.Declaration.Name && d.Value == it.Value && d.Meta == it.Meta
+	}
+	if at := int(it.at); at < len(b.ready.list) && same(&b.ready.list[at]) {
+		return true
+	}
+	at, ok := b.ready.places()[it.Res]
+	return ok && same(&b.ready.list[at])
+}
+
+// keepReady remembers the resources that were made in Go for a graph without a fault. A fault is told by each build anew.
+func (m *Memory) keepReady(b *builder) {
+	if m != nil && b.errors == 0 {
+		m.ready = readyIn(b.d.Resources, b.d.Noop)
+	}
 }
 
 // drafted is what is kept of a graph.
@@ -43,8 +97,9 @@ func (m *Memory) NewDraft(reg *engine.Registry, d *Declared) *Draft {
 		m.seed = maphash.MakeSeed()
 	}
 	b := newBuilder(reg, d)
-	b.like, b.sums = m.known, &sums{seed: m.seed}
+	b.like, b.sums, b.ready = m.known, &sums{seed: m.seed}, m.ready
 	x := newDraft(b)
+	m.keepReady(b)
 	x.last = m
 	return x
 }

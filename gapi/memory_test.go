@@ -141,3 +141,58 @@ func TestMemoryCost(t *testing.T) {
 		t.Errorf("an unchanged graph takes %d bytes a vertex, the first one %d", cost[1], cost[0])
 	}
 }
+
+// TestMadeOnce: a resource that was made in Go and declared as before is not written again, since it may run: another goroutine reads its
+// fields meanwhile, and the race detector would tell. A declaration that differs counts, and so does a fault, which each build tells.
+func TestMadeOnce(t *testing.T) {
+	reg := registry(t, nil)
+	res, err := reg.New("thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m gapi.Memory
+	before := 0 // other resources in front of it
+	build := func(name, content string) schema.Diagnostics {
+		var list []gapi.Declaration
+		for i := range before {
+			list = append(list, declare(1, "thing", fmt.Sprint("other", i)))
+		}
+		d := gapi.Declaration{Kind: "thing", Name: name, Res: res}
+		if content != "" {
+			d.Value = &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: content, Value: &schema.Node{Kind: schema.NodeString, Text: "x"}}}}
+		}
+		_, ds := m.NewDraft(reg, &gapi.Declared{Name: "g", Resources: append(list, d)}).Check(func(int) bool { return false })
+		return ds
+	}
+	if ds := build("/a", ""); ds.Err() != nil {
+		t.Fatal(ds)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // a resource that runs is read at any time
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = res.Kind() + res.Name() + fmt.Sprint(res.MetaParams().Noop)
+			}
+		}
+	}()
+	for i := range 50 {
+		before = i % 3 // a graph that another frontend alters has it at another place
+		if ds := build("/a", ""); ds.Err() != nil {
+			t.Fatal(ds)
+		}
+	}
+	close(stop)
+	<-stopped
+	if ds := build("/b", ""); ds.Err() != nil || res.Name() != "/b" {
+		t.Errorf("another name counts for nothing: %s, %v", res.Name(), ds)
+	}
+	for range 2 {
+		if ds := build("/b", "contnet"); ds.Err() == nil {
+			t.Error("a fault is told once only")
+		}
+	}
+}
