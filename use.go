@@ -54,6 +54,7 @@ func (s *session) useWhole(ctx context.Context, d *gapi.Declared, input string) 
 	if d == nil {
 		return s.useAs(ctx, nil, input)
 	}
+	parts := d.Part != nil
 	d = d.Complete()
 	found, notes, back := s.collect(ctx, d)
 	aside := map[string]schema.Diagnostics{}
@@ -75,7 +76,10 @@ func (s *session) useWhole(ctx context.Context, d *gapi.Declared, input string) 
 	s.warn(s.collected.Untold(notes))
 	s.aside = map[string]put{}
 	s.keepAside(d.Resources, aside)
-	s.keepElsewhere(d.Resources)
+	s.elsewhere = map[string]bool{}
+	if parts {
+		s.keepElsewhere(d.Resources)
+	}
 	return append(notes, warnings...), nil
 }
 
@@ -180,14 +184,13 @@ func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 func (s *session) plain(r *gapi.Declaration) bool {
 	id := r.ID()
 	_, aside := s.aside[id]
-	return r.Optional && !s.collected.Has(id) && !s.elsewhere[id] && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
+	return !s.collected.Has(id) && !s.elsewhere[id] && !(aside && s.parts.Load().Find(id) != nil) && gapi.Qualified(s.kinds, *r).Name == r.Name
 }
 
-// keepElsewhere notes which of the resources of a whole graph run under another id than their own.
+// keepElsewhere notes which of the resources of a whole graph, whose parts come next, run under another id than their own.
 func (s *session) keepElsewhere(list []gapi.Declaration) {
-	s.elsewhere = map[string]bool{}
 	for i := range list {
-		if r := &list[i]; r.Optional && gapi.Qualified(s.kinds, *r).Name != r.Name {
+		if r := &list[i]; gapi.Qualified(s.kinds, *r).Name != r.Name {
 			s.elsewhere[r.ID()] = true
 		}
 	}

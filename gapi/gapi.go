@@ -118,7 +118,7 @@ type Declared struct {
 // Part is the difference between a graph and its predecessor in the same sequence. A caller that has put the predecessor into
 // effect may alter just the part; all others take the whole. A Part is never altered.
 type Part struct {
-	Resources []Declaration // new or altered resources; each is Optional
+	Resources []Declaration // new or altered resources; a faulty one that is not Optional makes the caller take the whole
 	Removed   []string      // ids of resources of the graph before that this one does not have
 	All       bool          // everything may differ: only the whole counts
 

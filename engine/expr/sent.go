@@ -97,6 +97,14 @@ func (p *Program) Calls(names ...string) (list []Call) {
 	return list
 }
 
+// Uses reports whether the expression calls one of some functions, with any arguments.
+func (p *Program) Uses(names ...string) (uses bool) {
+	ast.PreOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		uses = uses || e.Kind() == ast.CallKind && slices.Contains(names, e.AsCall().FunctionName())
+	}))
+	return uses
+}
+
 // IsCallOf reports whether the expression is a call of a function, and nothing around it.
 func (p *Program) IsCallOf(name string) bool {
 	e := p.ast.Expr()

@@ -19,10 +19,7 @@ var ownTypes = map[string]*schema.Type{
 // check compiles all expressions of a resource, and judges each one by the type of its field: those that no turn or condition reaches are
 // checked, too. The key for_each belongs to the scope around, which has compiled it.
 func (f *frame) check(kind string, item *schema.Node) {
-	var fields *schema.Type
-	if f.g.opts.Kind != nil {
-		fields = f.g.opts.Kind(kind)
-	}
+	fields := f.g.kindFields(kind)
 	for _, p := range item.Pairs {
 		if p.Key == forEachKey {
 			continue

@@ -72,6 +72,9 @@ type Options struct {
 	// Branch is told of each outcome of a condition, with its place; nil for none.
 	Branch func(at schema.Pos, taken bool)
 
+	// Memory keeps resources for the next computation of the same graph; nil for none.
+	Memory *Memory
+
 	// Write returns a plain value as a document of YAML; nil where there is no such function.
 	Write func(v any) (string, error)
 }
@@ -112,6 +115,7 @@ type Graph struct {
 	tainted bool            // of the root: an input or an output of a module is a secret
 	made    map[string]made // the resources, by id
 	leftOut map[string]bool // the resources that a condition has left out
+	noting  *outcome        // of the entry in hand, where it may be kept; else nil
 	Lacking bool            // a resource could not be computed, and is missing
 
 	late      *late  // of the root
@@ -153,7 +157,7 @@ func Needs(root *schema.Node) bool {
 func New(o Options) *Graph {
 	return &Graph{
 		opts: o, late: &late{}, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
-		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, found: &schema.Findings{}, inputs: map[string]*variable{}, said: map[said]bool{}, facts: map[string]bool{}, made: map[string]made{}, leftOut: map[string]bool{},
+		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, found: &schema.Findings{}, inputs: map[string]*variable{}, said: map[said]bool{}, facts: map[string]bool{}, made: make(map[string]made, o.Memory.resources()), leftOut: map[string]bool{},
 	}
 }
 
@@ -185,7 +189,9 @@ func (g *Graph) Include(d *Document) *schema.Node {
 	}
 	// Variables of documents that come later are not known yet, so this is a computation of its own. Its findings about other documents are told
 	// by the main one.
-	early := New(g.opts)
+	opts := g.opts
+	opts.Memory = nil
+	early := New(opts)
 	early.docs, early.vars, early.facts = g.docs, maps.Clone(g.vars), g.facts
 	for name, v := range g.vars {
 		c := *v
@@ -212,6 +218,9 @@ func (g *Graph) Start() { g.ready() }
 // Finish ends the computation, after each document was expanded. It warns of a graph whose only sign of an expression is the escape: its
 // author may have meant those characters themselves.
 func (g *Graph) Finish() {
+	if m := g.opts.Memory; m != nil {
+		m.end(g)
+	}
 	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.layers)+len(g.defaults)+len(g.instances) > 0 {
 		return
 	}
@@ -242,6 +251,9 @@ func (g *Graph) Files() []File { return g.files }
 // LeftOut reports whether a condition has left out the resource of this id, and no other one has taken its place.
 func (g *Graph) LeftOut(id string) bool { return g.leftOut[id] && g.made[id] == (made{}) }
 
+// LeavesOut reports whether a condition has left out a resource.
+func (g *Graph) LeavesOut() bool { return len(g.leftOut) > 0 }
+
 // Expand returns the tree of a document without the keys that are computed.
 func (g *Graph) Expand(d *Document) *schema.Node {
 	root := *d.Root
@@ -255,6 +267,9 @@ func (g *Graph) Expand(d *Document) *schema.Node {
 			p.Value = g.edges(p.Value)
 			root.Pairs = append(root.Pairs, p)
 		case p.Key == "resources":
+			if m := g.opts.Memory; m != nil && g.parent == nil {
+				m.begin(g)
+			}
 			p.Value = g.resources(p.Value)
 			root.Pairs = append(root.Pairs, p)
 		default:
@@ -333,6 +348,9 @@ func (g *Graph) errorf(pos schema.Pos, format string, args ...any) {
 
 // add adds a finding once: a loop comes by the same place again and again.
 func (g *Graph) add(d schema.Diagnostic) {
+	if g.noting != nil {
+		g.noting.passing = true
+	}
 	key := said{d.Pos, d.Message}
 	if g.said[key] {
 		return

@@ -53,11 +53,14 @@ func (f *frame) compile(n *schema.Node) *text {
 		return nil
 	}
 	key := compiledKey{n, f.scope}
-	if t, ok := f.g.compiled[key]; ok {
-		return t
+	t, ok := f.g.compiled[key]
+	if !ok {
+		t = f.compileNew(n)
+		f.g.compiled[key] = t
 	}
-	t := f.compileNew(n)
-	f.g.compiled[key] = t
+	if f.g.noting != nil {
+		f.g.noting.note(t)
+	}
 	return t
 }
 
@@ -101,15 +104,20 @@ func (f *frame) compileNew(n *schema.Node) *text {
 // reads notes the facts that an expression reads.
 func (g *Graph) reads(p *expr.Program) {
 	for _, in := range p.Reads() {
-		switch {
-		case in.Name == "hosts":
-			g.root().stored.hosts, g.root().all = true, true // the facts of this machine are among them
-		case in.Name != "facts":
-		case in.Field == "":
-			g.root().all = true
-		default:
-			g.facts[in.Field] = true
-		}
+		g.noteInput(in)
+	}
+}
+
+// noteInput notes an input whose change wakes the frontend.
+func (g *Graph) noteInput(in expr.Input) {
+	switch {
+	case in.Name == "hosts":
+		g.root().stored.hosts, g.root().all = true, true // the facts of this machine are among them
+	case in.Name != "facts":
+	case in.Field == "":
+		g.root().all = true
+	default:
+		g.facts[in.Field] = true
 	}
 }
 

@@ -261,7 +261,7 @@ func (g *Graph) enterModule(f *frame, i *Instance, entry *schema.Node) {
 // child returns the graph of an instance: it shares files, findings and resources with its parent, and sees no variable of that.
 func (g *Graph) child(i *Instance) *Graph {
 	opts := g.opts
-	opts.Vars, opts.VarFiles = nil, nil
+	opts.Vars, opts.VarFiles, opts.Memory = nil, nil, nil
 	// Facts and files that a module reads wake the graph as its own do, so both share them.
 	m := New(opts)
 	m.parent, m.instance, m.folder = g, i.Name, i.Doc.Dir

@@ -52,6 +52,14 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 	if item.Kind != schema.NodeMap {
 		return append(list, item)
 	}
+	if out, ok := g.replayed(list, kind, item); ok {
+		return out
+	}
+	return g.remember(list, kind, item, func(list []*schema.Node) []*schema.Node { return g.unrolled(list, kind, item) })
+}
+
+// unrolled appends the resources of one item, each computed anew.
+func (g *Graph) unrolled(list []*schema.Node, kind string, item *schema.Node) []*schema.Node {
 	item = g.withDefaults(kind, item)
 	top := g.top()
 	loop := item.Get(forEachKey)
@@ -111,6 +119,9 @@ func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *fra
 		return list
 	}
 	g.made[id] = now
+	if g.noting != nil {
+		g.noting.made = append(g.noting.made, madeAs{id, now})
+	}
 	return append(list, out)
 }
 
@@ -167,7 +178,7 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 	}
 	t := f.compile(n)
 	if t == nil {
-		f.g.leftOut[schema.Ref{Kind: kind, Name: n.Text}.ID()] = true
+		f.g.leave(schema.Ref{Kind: kind, Name: n.Text}.ID())
 		return
 	}
 	// Findings about this name are dropped: the resource is not there.
@@ -176,8 +187,16 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 	silent := &frame{&quiet, f.scope, f.names}
 	if v, wrong := silent.value(n, t); wrong == nil {
 		if name, err := expr.AsText(v); err == nil {
-			f.g.leftOut[schema.Ref{Kind: kind, Name: name}.ID()] = true
+			f.g.leave(schema.Ref{Kind: kind, Name: name}.ID())
 		}
+	}
+}
+
+// leave notes the id of a resource that a condition leaves out.
+func (g *Graph) leave(id string) {
+	g.leftOut[id] = true
+	if g.noting != nil {
+		g.noting.leftOut = append(g.noting.leftOut, id)
 	}
 }
 

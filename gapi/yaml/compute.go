@@ -39,7 +39,8 @@ func (g *loading) computed() *expand.Graph {
 		g.graph = expand.New(expand.Options{
 			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 			Unseal: g.opts.Unseal, Program: g.opts.Program, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
-			Write: func(v any) (string, error) { return dumped(node(v)) },
+			Memory: g.memory,
+			Write:  func(v any) (string, error) { return dumped(node(v)) },
 		})
 	}
 	return g.graph
@@ -118,14 +119,20 @@ func (g *loading) compute() {
 		if p.doc == nil {
 			continue
 		}
-		out := &part{file: p.file, graph: x}
+		out := &part{file: p.file, graph: x, before: g.items[p.file]}
 		out.document(x.Expand(p.doc))
+		g.keep(out)
 		out.problems = append(slices.Clip(p.problems), beyond(append(slices.Clip(p.problems), x.Findings()...), out.found.All())...)
 		g.parts[i] = out
 	}
 	// References are known when all resources are: those of modules come last.
 	modules := g.modules(x)
 	x.Finish()
+	for _, p := range g.parts {
+		if p.doc == nil && g.items != nil && (len(modules) > 0 || x.LeavesOut()) {
+			p.resources = slices.Clone(p.resources) // the kept ones stay as they were read
+		}
+	}
 	for _, p := range g.parts {
 		if p.doc == nil {
 			p.wholeModules(modules)
@@ -143,6 +150,13 @@ func (g *loading) compute() {
 	g.mark("facts", "", x.Facts())
 	if read := x.Store(); read != nil { // of a graph that asks the store for nothing, the state stays as it is
 		g.mark("store", "", read)
+	}
+}
+
+// keep has the next reading take the declarations of a file.
+func (g *loading) keep(p *part) {
+	if g.items != nil {
+		g.items[p.file] = &readItems{p.items, p.resources}
 	}
 }
 
@@ -199,13 +213,14 @@ func ExplainData(path string, o Options, stdin io.Reader, key string) (d DataOf,
 // cutEdges leaves out the references to resources that a condition has left out. A value that such a resource would send is an error.
 func (p *part) cutEdges(x *expand.Graph) {
 	gone := func(r schema.Ref) bool { return x.LeftOut(r.ID()) }
-	cut := func(list []gapi.RefDecl) []gapi.RefDecl {
+	cut := func(list []gapi.RefDecl) []gapi.RefDecl { // wholeModules has made the list
 		return slices.DeleteFunc(list, func(r gapi.RefDecl) bool { return gone(r.Ref) })
 	}
 	for i := range p.resources {
 		d := &p.resources[i]
 		d.Before, d.Depend, d.Notify, d.Listen = cut(d.Before), cut(d.Depend), cut(d.Notify), cut(d.Listen)
-		d.Recv = slices.DeleteFunc(d.Recv, func(r gapi.RecvDecl) bool {
+		// The list belongs to the kept declaration, too: see keep.
+		d.Recv = slices.DeleteFunc(slices.Clone(d.Recv), func(r gapi.RecvDecl) bool {
 			sender := schema.Ref{Kind: r.From.Kind, Name: r.From.Name}
 			if !gone(sender) {
 				return false

@@ -23,6 +23,8 @@ type part struct {
 	resources []gapi.Declaration
 	edges     []gapi.EdgeDecl
 	collects  []gapi.CollectDecl
+	items     []*schema.Node   // of the resources, for the next reading; of a file that computes
+	before    *readItems       // of the reading before; nil for none
 	graph     *expand.Graph    // that has computed it; nil for a file that does not compute
 	doc       *expand.Document // of a file that computes, which has nothing else but problems
 
@@ -276,6 +278,9 @@ func (p *part) kindMap(n *schema.Node) {
 		p.kinds = append(p.kinds, gapi.KindDecl{Kind: pair.Key, Pos: pair.Pos})
 		items := p.listOf(pair.Value, pair.Key+" must be a list of resources, each beginning with \"- name:\"")
 		p.resources = slices.Grow(p.resources, len(items))
+		if p.graph != nil {
+			p.items = slices.Grow(p.items, len(items))
+		}
 		for _, item := range items {
 			p.resource(pair, item)
 		}

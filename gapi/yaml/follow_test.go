@@ -3,6 +3,7 @@ package yaml_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,9 @@ type follower struct {
 
 	mu   sync.Mutex
 	seen []string // the comment of each graph, or the error
+	// The resources by id, as a caller has them who alters only the part that differs, and how many graphs were told as parts.
+	runs  map[string]string
+	parts int
 }
 
 // follow runs in a bubble: its clock is the bubble's.
@@ -106,7 +110,8 @@ func followOptions(t *testing.T, path string, env gapi.Env, o yaml.Options) *fol
 		defer close(f.done)
 		for d, err := range yaml.New(path, o).Graphs(ctx, env) {
 			if err == nil {
-				err = d.Problems.Err() // Build would say so
+				f.apply(d)
+				err = d.Complete().Problems.Err() // Build would say so
 			}
 			f.mu.Lock()
 			if err != nil {
@@ -119,6 +124,58 @@ func followOptions(t *testing.T, path string, env gapi.Env, o yaml.Options) *fol
 	}()
 	synctest.Wait()
 	return f
+}
+
+// apply brings the resources to a graph: by its part where that is enough.
+func (f *follower) apply(d *gapi.Declared) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changed := d.Resources
+	switch {
+	case d.Part == nil:
+		f.runs = map[string]string{}
+	case d.Part.All:
+		f.runs, changed = map[string]string{}, d.Complete().Resources
+	default:
+		f.parts++
+		changed = d.Part.Resources
+		for _, id := range d.Part.Removed {
+			if _, there := f.runs[id]; !there {
+				f.t.Errorf("%s is removed, and is not there", id)
+			}
+			delete(f.runs, id)
+		}
+	}
+	for i := range changed {
+		f.runs[changed[i].ID()] = declarationText(&changed[i])
+	}
+}
+
+// declarationText is everything that a declaration says, with its places.
+func declarationText(d *gapi.Declaration) string {
+	s := fmt.Sprintln(d.Kind, d.Name, d.Pos, d.NamePos, d.Unread, len(d.Hidden), nodeText(d.Value), nodeText(d.Meta))
+	for _, r := range d.Recv {
+		s += fmt.Sprintln(r.Field, r.From, r.Pos)
+		if r.Formula != nil {
+			s += r.Formula.Sum
+		}
+	}
+	return s + fmt.Sprintln(d.Before, d.Depend, d.Notify, d.Listen)
+}
+
+// nodeText is a tree with its places.
+func nodeText(n *schema.Node) string {
+	if n == nil {
+		return "-"
+	}
+	s := fmt.Sprint(n.Kind, n.Pos, n.Text)
+	for _, i := range n.Items {
+		s += " [" + nodeText(i) + "]"
+	}
+	for _, p := range n.Pairs {
+		s += " " + p.Key + ":" + nodeText(p.Value)
+	}
+	return s
 }
 
 // expect waits until the frontend rests, and compares what it yielded since the

@@ -121,6 +121,7 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 			o.Hosts, o.Scheduled, in.Wake = s.hosts, s.scheduled, s.wake
 		}
 		files := newFiles(f.path, o, env.Stdin)
+		files.memory, files.sequence, files.items = &expand.Memory{}, &sequence{}, map[string]*readItems{}
 		in.Read = func(ctx context.Context, again bool) gapi.Reading {
 			files.again = again
 			return files.load(ctx).reading()

@@ -32,6 +32,10 @@ type loader struct {
 	opts  Options              // with the inputs of expressions
 	mem   map[string][]byte    // when not nil, the only files that there are
 	taken func(string, []byte) // is told of each file that is read; may be nil
+
+	memory   *expand.Memory        // of a frontend that follows the files; else nil
+	sequence *sequence             // of the same
+	items    map[string]*readItems // by file; nil where nothing is kept
 }
 
 type cached struct {
@@ -81,7 +85,16 @@ func (l *loader) load(ctx context.Context) *loading {
 
 // reading returns what Follow wants to know.
 func (g *loading) reading() gapi.Reading {
-	return gapi.Reading{Result: g.result, State: string(g.state), Paths: g.watch, Facts: g.graph != nil && len(g.graph.Facts()) > 0, Missing: g.missing}
+	return gapi.Reading{Result: g.yielded, State: string(g.state), Paths: g.watch, Facts: g.graph != nil && len(g.graph.Facts()) > 0, Missing: g.missing}
+}
+
+// yielded is result for a frontend that follows the files: it yields what computes as the difference to the graph before.
+func (g *loading) yielded() (*gapi.Declared, error) {
+	d, err := g.result()
+	if err != nil || g.sequence == nil || g.graph == nil {
+		return d, err
+	}
+	return g.sequence.next(d), nil
 }
 
 // result joins the parts of all files. It is called once.

@@ -2,10 +2,13 @@ package yaml_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -115,6 +118,49 @@ func TestInputsWake(t *testing.T) {
 			write(t, filepath.Dir(path), step.file, step.src)
 			host.touch()
 			f.expect(step.want)
+		}
+	})
+}
+
+// TestKeptEntriesWake: a fact that an entry has read still wakes after a computation that took the entry as it was, and so do its files.
+func TestKeptEntriesWake(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "g.yaml", `resources:
+  noop:
+  - {name: a, comment: "${{ facts.hostname }}"}
+  - {name: b, comment: "${{ read('r') }}"}
+  - {name: c}
+`)
+	write(t, dir, "r", "r1")
+	synctest.Test(t, func(t *testing.T) {
+		host := &factHost{fakeHost: &fakeHost{}, facts: engine.Facts{Hostname: "w1"}}
+		f := followEnv(t, path, gapi.Env{Host: host})
+		f.host = host.fakeHost
+		defer func() { f.stop(); <-f.done }()
+		has := func(want ...string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for i, id := range []string{"noop[a]", "noop[b]"} {
+				if !strings.Contains(f.runs[id], want[i]) {
+					t.Errorf("%s is %s, without %s", id, f.runs[id], want[i])
+				}
+			}
+		}
+		has("w1", "r1")
+		before := "w1"
+		for i := range 3 {
+			r, w := fmt.Sprint("next", i), fmt.Sprint("host", i)
+			write(t, dir, "r", r)
+			host.touch()
+			has(before, r)
+			if !host.change(func(facts *engine.Facts) { facts.Hostname = w }) {
+				t.Error("the facts are not watched any more")
+			}
+			has(w, r)
+			before = w
 		}
 	})
 }

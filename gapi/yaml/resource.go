@@ -10,6 +10,11 @@ import (
 
 // resource reads one entry of a kind.
 func (p *part) resource(kind schema.Pair, n *schema.Node) {
+	if d := p.before.at(len(p.resources), kind, n); d != nil {
+		p.resources, p.items = append(p.resources, *d), append(p.items, n)
+		return
+	}
+	errs := p.found.Errors()
 	if n.Kind == schema.NodeNull {
 		p.errorf(n.Pos, "this entry is empty, a resource begins with \"name:\"")
 		return
@@ -40,6 +45,32 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 	}
 	d.Value = value
 	p.resources = append(p.resources, d)
+	if p.graph == nil {
+		return
+	}
+	// A finding has to be told by each reading, and what is sent belongs to this one.
+	if p.found.Errors() > errs || n.Get(expand.SentKey) != nil {
+		n = nil
+	}
+	p.items = append(p.items, n)
+}
+
+// readItems are the declarations of a file that computes, with the nodes that they were made of. The next reading takes those of equal nodes.
+type readItems struct {
+	items []*schema.Node // nil for one that is read each time
+	list  []gapi.Declaration
+}
+
+// at returns the declaration that was made of a node at the same place of the list, nil for none. A list that has grown or shrunk is read anew
+// from there on.
+func (r *readItems) at(i int, kind schema.Pair, n *schema.Node) *gapi.Declaration {
+	if r == nil || i >= len(r.items) || r.items[i] != n || n == nil {
+		return nil
+	}
+	if d := &r.list[i]; d.Kind == kind.Key && d.KindPos == kind.Pos {
+		return d
+	}
+	return nil
 }
 
 // reserved reads a key that every resource has.
