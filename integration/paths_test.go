@@ -179,8 +179,10 @@ var pathsElsewhere = map[string][]string{
 		"engine/statedir/statedir.go open",
 		"gapi/typescript/types.go compile",
 		"gapi/fetch/source.go fromGit",
-		"engine/plugin/listening.go listening",
+		"engine/plugin/listening.go chown",
+		"engine/plugin/listening.go lockFolder",
 		"engine/plugin/listening.go socketFolder",
+		"engine/plugin/listening.go sweep",
 	},
 	"the folder of a socket is judged, and a socket is no file that is read": {
 		"engine/httpd/keep.go exposed",

@@ -4,6 +4,7 @@ package plugin_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,6 +62,57 @@ func TestSocketGoes(t *testing.T) {
 		}
 	}
 	r.expect(true, true, "")
+}
+
+// TestSocketsOfTheDead: the folder that a daemon has left, because it was killed while it launched a provider, goes with the next
+// start. A folder in use stays, and so do folders in which others keep something.
+func TestSocketsOfTheDead(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	folder := func(name string) string {
+		dir := filepath.Join(tmp, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	folder("mgmt-provider-empty")
+	l, err := net.Listen("unix", filepath.Join(folder("mgmt-provider-dead"), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // as a process that is killed
+	l.Close()
+	used, err := os.Open(folder("mgmt-provider-used"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer used.Close()
+	if err := syscall.Flock(int(used.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder("mgmt-provider-full"), "s"), nil, 0o600); err != nil { // a file, and no socket
+		t.Fatal(err)
+	}
+	elsewhere := folder("elsewhere")
+	if err := os.Symlink(elsewhere, filepath.Join(tmp, "mgmt-provider-link")); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, `, "transport": "grpc"`, plugin.Options{})
+	b.res("toy:index:thing", "a", map[string]any{"color": "red"}).expect(true, false, `created; color: (none) -> "red"`)
+	left, err := os.ReadDir(tmp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), "mgmt-provider-") || e.Name() == "elsewhere" {
+			names = append(names, e.Name())
+		}
+	}
+	if want := []string{"elsewhere", "mgmt-provider-full", "mgmt-provider-link", "mgmt-provider-used"}; !slices.Equal(names, want) {
+		t.Errorf("there are %q, and not %q", names, want)
+	}
 }
 
 // TestAttachGRPC: mgmt speaks gRPC to a provider that runs in a debugger.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
@@ -28,17 +29,18 @@ const (
 const tryWait = 2 * time.Millisecond
 
 // A path of a socket has at most 107 bytes, so it lies in the folder for temporary files and not in that of the state. The
-// connection goes on without the name of the socket. So the folder goes as soon as there is a connection, and a daemon
-// that is killed leaves none behind.
+// connection goes on without the name of the socket. So the folder goes as soon as there is a connection. A daemon that is
+// killed before leaves one behind, which the next start of a provider removes.
 //
 // listening starts the process, and connects to the socket on which it listens.
 func (s *session) listening(ctx context.Context) (*running, error) {
-	dir, err := s.plugin.socketFolder()
+	sweep(os.TempDir())
+	dir, done, err := s.plugin.socketFolder()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	env, at, token := maps.Clone(s.plugin.Env), filepath.Join(dir, "s"), rand.Text()
+	defer done()
+	env, at, token := maps.Clone(s.plugin.Env), filepath.Join(dir, socketName), rand.Text()
 	if env == nil {
 		env = map[string]string{}
 	}
@@ -59,26 +61,78 @@ func (s *session) listening(ctx context.Context) (*running, error) {
 	return nil, err
 }
 
-// socketFolder makes a folder that only the provider and root can enter.
-func (p *Plugin) socketFolder() (string, error) {
-	dir, err := os.MkdirTemp("", "mgmt-provider-")
+// The names of the folders for sockets begin with folderPrefix, and the socket in one is socketName.
+const (
+	folderPrefix = "mgmt-provider-"
+	socketName   = "s"
+)
+
+// socketFolder makes a folder that only the provider and root can enter. A lock on it tells sweep that it is in use. The
+// function removes it.
+func (p *Plugin) socketFolder() (dir string, done func(), err error) {
+	dir, err = os.MkdirTemp("", folderPrefix)
 	if err != nil {
-		return "", fmt.Errorf("no folder for the socket of the provider %s: %w", p.Name, err)
+		return "", nil, fmt.Errorf("no folder for the socket of the provider %s: %w", p.Name, err)
 	}
-	if p.User == "" {
-		return dir, nil
+	lock, err := lockFolder(dir)
+	done = func() {
+		os.RemoveAll(dir)
+		lock.Close()
 	}
-	u, err := user.Lookup(p.User)
-	if err == nil {
-		var id int
-		if id, err = strconv.Atoi(u.Uid); err == nil {
-			err = os.Chown(dir, id, -1)
+	if err == nil && p.User != "" {
+		err = chown(dir, p.User)
+	}
+	if err != nil {
+		done()
+		return "", nil, fmt.Errorf("the folder for the socket of the provider %s: %w", p.Name, err)
+	}
+	return dir, done, nil
+}
+
+// chown gives a folder to a user.
+func chown(dir, name string) error {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return err
+	}
+	return os.Chown(dir, id, -1)
+}
+
+// lockFolder opens a folder and locks it. It fails at once where the folder is locked. The lock ends with the process, however
+// that ends.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// A folder that has just been made is not locked yet. Without it the start fails, and is tried again.
+//
+// sweep removes the folders for sockets that killed daemons have left. Another user may have made one of this name, and may put
+// something else in its place at any time. So it removes only a socket, by the open folder, and only an empty folder.
+func sweep(tmp string) {
+	found, _ := filepath.Glob(filepath.Join(tmp, folderPrefix+"*"))
+	for _, dir := range found {
+		lock, err := lockFolder(dir)
+		if err != nil { // it is in use, or that of somebody else
+			continue
 		}
+		var st unix.Stat_t
+		if err := unix.Fstatat(int(lock.Fd()), socketName, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+			_ = unix.Unlinkat(int(lock.Fd()), socketName, 0)
+		}
+		_ = unix.Unlinkat(unix.AT_FDCWD, dir, unix.AT_REMOVEDIR)
+		lock.Close()
 	}
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("the folder for the socket of the provider %s: %w", p.Name, err), os.RemoveAll(dir))
-	}
-	return dir, nil
 }
 
 // reach waits until the provider listens, and connects. It fails when the process has ended before, or has not listened in time.
