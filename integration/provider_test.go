@@ -121,3 +121,38 @@ func TestProviderOfADaemon(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
+
+// TestReverseOfAProvider: what a provider has changed comes back when its resource leaves the graph, also after the death of the daemon
+// and of the provider, and what it has made goes.
+func TestReverseOfAProvider(t *testing.T) {
+	dir := t.TempDir()
+	plugins := filepath.Join(dir, "plugins")
+	if err := os.MkdirAll(filepath.Join(dir, "cloud"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	plug(t, "aws/provider", plugins, "aws", ", -folder, "+dir+"/cloud")
+	const empty = "resources: {}\n"
+	d := newDaemon(t, dir, empty, "--plugins", plugins, "--flapping", "off", "--trust-others")
+	made := exec.Command(d.cmd.Path, "resource", "aws:ec2:securitygroup", "old", "groupDescription=found", "securityGroupIngress:=[{\"ipProtocol\":\"before\"}]",
+		"--plugins", plugins)
+	if out, err := made.CombinedOutput(); made.ProcessState.ExitCode() != 2 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	d.write("graph.yaml", `resources:
+  aws:ec2:securitygroup:
+  - {name: old, groupDescription: found, securityGroupIngress: [{ipProtocol: after}], meta: {reverse: true}}
+  - {name: new, groupDescription: made, meta: {reverse: true}}
+`)
+	d.start()
+	d.says("converged: 2 ok")
+	if text := d.read("cloud/sg.json"); !strings.Contains(text, `"after"`) || strings.Contains(text, `"before"`) || !strings.Contains(text, `"made"`) {
+		t.Fatalf("the groups are:\n%s", text)
+	}
+	d.kill()
+	d = newDaemon(t, dir, empty, "--plugins", plugins, "--flapping", "off", "--trust-others")
+	d.start()
+	d.until("the groups are as before", func() bool {
+		text := d.read("cloud/sg.json")
+		return strings.Contains(text, `"before"`) && !strings.Contains(text, `"after"`) && !strings.Contains(text, `"made"`)
+	})
+}
