@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -155,4 +156,69 @@ func TestReverseOfAProvider(t *testing.T) {
 		text := d.read("cloud/sg.json")
 		return strings.Contains(text, `"before"`) && !strings.Contains(text, `"after"`) && !strings.Contains(text, `"made"`)
 	})
+}
+
+// TestSecretsOfAProvider: a secret that goes to a provider and comes back from it is in the provider's own store, and in no output, log,
+// argument or file of others.
+func TestSecretsOfAProvider(t *testing.T) {
+	const first, second = "hunter2-of-the-first-graph", "swordfish-of-the-second-graph"
+	dir := t.TempDir()
+	plugins := filepath.Join(dir, "plugins")
+	if err := os.MkdirAll(filepath.Join(dir, "cloud"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	aws := plug(t, "aws/provider", plugins, "aws", ", -folder, "+dir+"/cloud")
+	graph := func(secret string) string {
+		return "resources:\n  aws:ec2:securitygroup:\n  - {name: web, groupDescription: made, securityGroupIngress: [{ipProtocol: " + secret + "}], meta: {secret: [securityGroupIngress]}}\n"
+	}
+	d := newDaemon(t, dir, graph(first), "--plugins", plugins, "--flapping", "off", "--trust-others", "--debug")
+	d.start()
+	d.has("cloud/sg.json", first)
+	d.says("converged: 1 ok")
+	// The drift of a secret, and its change, are reported without the texts.
+	d.write("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), first, "drifted-"+second))
+	d.has("cloud/sg.json", `"`+first+`"`)
+	d.write("graph.yaml", graph(second))
+	d.has("cloud/sg.json", `"`+second+`"`)
+	var seen strings.Builder
+	for _, verb := range [][]string{{"status", "-o", "json"}, {"why", "aws:ec2:securitygroup[web]"}, {"log"}, {"log", "-o", "json"}, {"plugin", "status"}} {
+		seen.WriteString(d.asks(verb...))
+	}
+	if !strings.Contains(seen.String(), "securitygroup[web]") {
+		t.Fatalf("the verbs tell nothing of the group:\n%s", seen.String())
+	}
+	d.write("next.yaml", graph(first))
+	plan := exec.Command(d.cmd.Path, "plan", "--yaml", d.path("next.yaml"), "--plugins", plugins, "--trust-others", "--prefix", d.path("state"))
+	out, err := plan.CombinedOutput()
+	if plan.ProcessState.ExitCode() != 2 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	seen.Write(out)
+	for _, pid := range append(processesOf(aws), d.cmd.Process.Pid) {
+		argv, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Write(argv)
+	}
+	seen.WriteString(d.log.String())
+	for _, secret := range []string{first, second} {
+		if i := strings.Index(seen.String(), secret); i >= 0 {
+			t.Errorf("a secret is shown: %q", seen.String()[max(0, i-200):i+len(secret)])
+		}
+	}
+	err = filepath.WalkDir(d.path("state"), func(path string, e os.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		info, wrong := e.Info()
+		if err == nil && wrong == nil && info.Mode().Perm()&0o077 != 0 && (strings.Contains(string(text), first) || strings.Contains(string(text), second)) {
+			t.Errorf("%s, which others may read, has a secret", path)
+		}
+		return errors.Join(err, wrong)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
