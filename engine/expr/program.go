@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -126,7 +127,8 @@ func (p *Program) Eval(names map[string]any) (any, error) {
 	}
 	f := &Fault{Message: evalWords(err), Err: err}
 	if bad, ok := errors.AsType[*types.Err](err); ok && bad.NodeID() != 0 {
-		f.At = placeOf(p.src, p.ast, bad.NodeID())
+		at, near := p.missing(bad.NodeID(), err, names)
+		f.At, f.Suggestion = placeOf(p.src, p.ast, cmp.Or(at, bad.NodeID())), near
 	}
 	return nil, f
 }

@@ -100,7 +100,7 @@ func (p provider) take(t Type) {
 
 // words returns the names that an expression may begin with, for suggestions.
 func (s *Scope) words() []string {
-	words := sortedKeys(s.names)
+	words := append(sortedKeys(s.names), "math.greatest", "math.least") // these two are macros
 	for name := range s.env.Functions() {
 		if isWord(rune(name[0])) && name[0] != '_' && !strings.Contains(name, "@") {
 			words = append(words, name)
@@ -113,12 +113,12 @@ func (s *Scope) words() []string {
 	return words
 }
 
-// HasFunction reports whether a function or a method of this name is there, and which one was probably meant.
+// HasFunction reports whether a function or a method of this name is there, and which one was probably meant. The function sent is none here.
 func (s *Scope) HasFunction(name string) (ok bool, suggestion string) {
 	if _, ok := s.env.Functions()[name]; ok && isWord(rune(name[0])) && name[0] != '_' {
 		return true, ""
 	}
-	return false, schema.Nearest(name, slices.DeleteFunc(s.words(), func(w string) bool { _, variable := s.names[w]; return variable }))
+	return false, schema.Nearest(name, slices.DeleteFunc(s.words(), func(w string) bool { _, variable := s.names[w]; return variable || w == SentName }))
 }
 
 // sortedKeys gives an order to the keys of a map, so that equal scopes make equal messages.

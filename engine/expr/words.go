@@ -67,9 +67,19 @@ func (s *Scope) syntax(src string, issues *cel.Issues) (all []Fault) {
 
 // faults returns the faults of an expression that could be parsed.
 func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault) {
+	grouped := s.groupCalls(a)
 	for _, e := range issues.Errors() {
 		f := Fault{At: offset(src, e.Location.Line(), e.Location.Column())}
-		f.Message, f.Suggestion = s.say(e, a)
+		name, inGroup := grouped[e.ExprID]
+		switch inGroup = inGroup && undeclared.MatchString(e.Message); {
+		case inGroup && name == "":
+			continue // the fault of its function says it
+		case inGroup:
+			group, _, _ := strings.Cut(name, ".")
+			f.Message, f.Suggestion = fmt.Sprintf("there is no %q here", name), schema.Nearest(name, s.group(group))
+		default:
+			f.Message, f.Suggestion = s.say(e, a)
+		}
 		if undefined.MatchString(e.Message) { // the place of a selection is its dot
 			rest := string([]rune(src)[f.At:])
 			f.At += len(rest) - len(strings.TrimLeft(rest, ".? \n"))

@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,12 @@ const everyKind = "*"
 func (g *Graph) declareDefaults(n *schema.Node) {
 	for _, p := range g.pairs(n, "defaults must be a map from kinds to parameters") {
 		kind := strings.ToLower(p.Key)
+		if kind != everyKind && g.opts.NoKind != nil {
+			if unknown := g.opts.NoKind(kind); unknown != nil {
+				g.add(schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown resource kind %q in defaults", p.Key), Suggestion: unknown.Near})
+				continue
+			}
+		}
 		if p.Value.Kind != schema.NodeMap {
 			g.errorf(p.Value.Pos, "the defaults of %s must be a map of parameters", p.Key)
 			continue

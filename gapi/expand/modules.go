@@ -381,6 +381,9 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 // lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
 func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 	for _, in := range p.Reads() {
+		if v := g.vars[in.Field]; in.Name == "vars" && v != nil && !v.set {
+			return v.pos, true
+		}
 		if in.Name != "module" {
 			continue
 		}

@@ -132,7 +132,11 @@ func (g *Graph) find(name string) (string, error) {
 	if g.opts.Credentials == "" && slices.ContainsFunc(g.vaults, isCredentials) {
 		return "", &keylessError{fmt.Errorf("there is no secret %q in %s; systemd gives credentials to the daemon only", name, g.sourceNames())}
 	}
-	return "", fmt.Errorf("there is no secret %q in %s", name, g.sourceNames())
+	message := fmt.Sprintf("there is no secret %q in %s", name, g.sourceNames())
+	if near := schema.Nearest(name, sortedKeys(g.SecretKeys())); near != "" {
+		message += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return "", errors.New(message)
 }
 
 // keylessError tells that a secret is there, or may be there, and that this process can't read it.

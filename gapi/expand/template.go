@@ -52,12 +52,25 @@ func (g *Graph) parsedTemplate(path, src string) (*texts.Template, error) {
 	if t := g.templates[path]; t != nil {
 		return t, nil
 	}
-	t, faults := texts.Parse(src, g.scope.HasFunction)
+	t, faults := texts.Parse(src, g.knows)
 	if len(faults) > 0 {
 		return nil, faultOf(path, src, faults...)
 	}
 	g.templates[path] = t
 	return t, nil
+}
+
+// sentInTemplate is the reason why no template calls sent, and the way out.
+const sentInTemplate = "sent can't stand in a template: which values are sent must be known when the graph is loaded; give the template the value, " +
+	`as in template("x.tmpl", {"value": sent('kind[name].key')}), and write {{ .value }}`
+
+// knows tells a template about a function of expressions.
+func (g *Graph) knows(name string) (ok bool, suggestion, refused string) {
+	if name == expr.SentName {
+		return false, "", sentInTemplate
+	}
+	ok, suggestion = g.scope.HasFunction(name)
+	return ok, suggestion, ""
 }
 
 // faultOf gives the faults of a template their places.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -37,7 +39,7 @@ func (g *loading) computed() *expand.Graph {
 			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
-			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
+			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, NoKind: g.noKind, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
 			Unseal: g.opts.Unseal, Program: g.opts.Program, Credentials: g.opts.Credentials, Secret: g.opts.Secret, Blind: g.opts.Blind,
 			Memory: g.memory,
 			Write:  func(v any) (string, error) { return dumped(node(v)) },
@@ -56,6 +58,16 @@ func (g *loading) kindType(name string) *schema.Type {
 		return nil
 	}
 	return k.Type
+}
+
+// noKind returns the error of a kind that is not there, nil for any other kind.
+func (g *loading) noKind(name string) *engine.UnknownKindError {
+	if g.opts.Registry == nil {
+		return nil
+	}
+	_, err := g.opts.Registry().Kind(name)
+	unknown, _ := errors.AsType[*engine.UnknownKindError](err)
+	return unknown
 }
 
 // sendsType returns the type of the values that a kind sends. It is nil for an unknown kind, and for a kind that sends nothing. Expressions with

@@ -1,6 +1,7 @@
 package texts
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -37,8 +38,9 @@ type Template struct {
 	name  string
 }
 
-// Known reports whether a function of the caller is there, and which one was probably meant.
-type Known func(name string) (ok bool, suggestion string)
+// Known reports whether a function of the caller is there, and which one was probably meant. refused is the reason for one that is there, and
+// that no template may call; else it is empty.
+type Known func(name string) (ok bool, suggestion, refused string)
 
 // parserSays is the form of an error of the parser.
 var parserSays = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^template: .*?:(\d+): (.*)$`) })
@@ -115,8 +117,8 @@ func (c *checker) node(n parse.Node) {
 		if builtins[n.Ident] != nil || n.Ident == "and" || n.Ident == "or" {
 			return
 		}
-		if ok, near := c.known(n.Ident); !ok {
-			c.faults = append(c.faults, Fault{At: int(n.Pos), Message: fmt.Sprintf("there is no function %q", n.Ident), Suggestion: near})
+		if ok, near, refused := c.known(n.Ident); !ok {
+			c.faults = append(c.faults, Fault{At: int(n.Pos), Message: cmp.Or(refused, fmt.Sprintf("there is no function %q", n.Ident)), Suggestion: near})
 		}
 	}
 }

@@ -19,11 +19,14 @@ func values() map[string]any {
 	}
 }
 
-func known(name string) (bool, string) {
-	if name == "uper" {
-		return false, "upper"
+func known(name string) (ok bool, suggestion, refused string) {
+	switch name {
+	case "uper":
+		return false, "upper", ""
+	case "late":
+		return false, "", "late comes too late"
 	}
-	return name == "upper" || name == "broken", ""
+	return name == "upper" || name == "broken", "", ""
 }
 
 func call(name string, args []any) (any, error) {
@@ -109,6 +112,7 @@ func TestFaults(t *testing.T) {
 		{"{{ .nothing }}", "3 0 there is no value here"},
 		{"{{ index .map \"zz\" }}", "3 0 there is no value here"},
 		{"{{ if .no }}{{ uper 1 }}{{ end }}{{ foo }}", `15 0 there is no function "uper" (upper)|36 0 there is no function "foo"`},
+		{"{{ late 1 }}", `3 0 late comes too late`},
 		{"a\n{{ template \"t\" }}", `14 0 this template defines no "t"`},
 		{"a\nb {{ if }}", "0 2 missing value for if"},
 		{"a\n{{ .x", "0 2 unclosed action"},
