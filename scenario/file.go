@@ -24,6 +24,7 @@ type Test struct {
 	Name      string              `yaml:"name" mgmt:"required"`
 	Facts     map[string]any      `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
 	Vars      map[string]any      `yaml:"vars"`
+	Inputs    map[string]any      `yaml:"inputs" doc:"The inputs of the module that the graph names."`
 	Secrets   map[string]string   `yaml:"secrets"`
 	Hosts     map[string]any      `yaml:"hosts" doc:"The facts of other hosts of the store, by their names. They differ from those of a plain machine, too."`
 	Scheduled map[string][]string `yaml:"scheduled" doc:"The hosts that each schedule has chosen, by its name."`
@@ -64,7 +65,9 @@ func Read(n *schema.Node) (*File, schema.Diagnostics) {
 	for i, t := range n.Get("tests").Items {
 		f.Tests[i].node = t
 		steps := t.Get("steps")
-		if steps == nil {
+		if steps == nil || len(steps.Items) == 0 {
+			// The graph starts nevertheless, and nothing may fail.
+			f.Tests[i].Steps = []Step{{node: t}}
 			continue
 		}
 		for j, s := range steps.Items {
@@ -154,6 +157,9 @@ func things(kinds *engine.Registry, n *schema.Node) (list []thing, ds schema.Dia
 		for _, item := range p.Value.Items {
 			id, set, found := simulate.Parameters(kinds, p.Key, item)
 			ds = append(ds, found...)
+			if found.Err() != nil {
+				continue // it names no thing
+			}
 			th := thing{pos: item.Pos, kind: p.Key, id: id, set: set, keys: map[string]*schema.Node{}}
 			for _, pair := range item.Pairs {
 				th.keys[pair.Key] = pair.Value

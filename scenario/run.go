@@ -97,7 +97,7 @@ func (r *run) found(ds schema.Diagnostics) bool {
 			if d.Suggestion != "" {
 				text += fmt.Sprintf(" (did you mean %q?)", d.Suggestion)
 			}
-			r.failures = append(r.failures, Failure{d.Pos, text})
+			r.failures = append(r.failures, Failure{r.placed(d.Pos), text})
 		}
 	}
 	return ds.Err() != nil
@@ -112,7 +112,7 @@ func (r *run) whole(ctx context.Context) {
 		return
 	}
 	// The first step acts before the graph starts.
-	if len(r.test.Steps) == 0 || !r.act(&r.test.Steps[0]) {
+	if !r.act(&r.test.Steps[0]) {
 		return
 	}
 	if err := r.start(ctx, host); err != nil {
@@ -159,6 +159,7 @@ func (r *run) prepare() (*simulate.Host, bool) {
 	r.machine.Allow(r.reaches)
 	facts, ds := r.test.facts()
 	bad := r.found(ds)
+	bad = r.wrongInputs() || bad
 	host := simulate.NewHost()
 	host.SetClock(r.clock)
 	host.SetFacts(facts)
@@ -209,6 +210,13 @@ func (r *run) start(ctx context.Context, host *simulate.Host) error {
 	if r.test.Hosts != nil || r.test.Scheduled != nil { // else the store of the test is asked, which has this machine alone
 		o.Hosts = func() map[string]map[string]any { return r.hosts }
 		o.Scheduled = func(_, name string) []string { return r.test.Scheduled[name] }
+	}
+	if r.ofModule() {
+		text, err := r.useModule()
+		if err != nil {
+			return err
+		}
+		o.Overlay = func(path string) ([]byte, bool) { return text, path == r.graph }
 	}
 	r.engine = e
 	return e.Start(ctx, yaml.New(r.graph, o))

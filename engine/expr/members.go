@@ -6,7 +6,7 @@ type Member struct {
 	Type Type
 }
 
-// Members returns what may follow a path of names, in order. An empty path has the names that an expression may begin with. The
+// Members returns the names that may follow a path of names, in order. An empty path has the names that an expression may begin with. The
 // result is empty where the path is unknown, and where its type does not say what it has. It is called by an editor.
 func (s *Scope) Members(path []string) []Member {
 	at := s.names

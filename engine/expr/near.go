@@ -32,8 +32,8 @@ func (p *Program) missing(id int64, err error, names map[string]any) (at int64, 
 	return at, near
 }
 
-// Names may have values that are asked for when they are read: those are asked for again here, which is rare, since only an error does it. A key of
-// a map that a function has made is not found, and the error goes without a suggestion then.
+// Values that are asked for when they are read are asked for again here, after an error alone. A map that a function has made is not found, and
+// the error has no suggestion then.
 //
 // valueAt returns the value of a name, or of a path of keys behind one. It is nil for any other expression.
 func valueAt(e ast.Expr, names map[string]any) any {
@@ -60,7 +60,7 @@ func valueAt(e ast.Expr, names map[string]any) any {
 	return nil
 }
 
-// selection returns what an expression selects from, and its key if that is known. It is nil for no selection.
+// selection returns the operand of a selection, and the key if that is known. It is nil for any other expression.
 func selection(e ast.Expr) (of ast.Expr, key any) {
 	switch e.Kind() {
 	case ast.SelectKind:

@@ -43,7 +43,7 @@ type Options struct {
 	// Kind returns the type of the resources of a kind, by its name in lower case. It is nil where the kinds are not known; so is its result.
 	Kind func(name string) *schema.Type
 
-	// NoKind returns the error of a kind that is not there, by its name in lower case, nil for one that is. It is nil where the kinds are not known.
+	// NoKind returns the error of an unknown kind, by its name in lower case; nil for a known kind. It is nil where the kinds are not known.
 	NoKind func(name string) *engine.UnknownKindError
 
 	// Sends returns the type of what the resources of a kind send, by its name in lower case. It is nil, and so is its result, as with Kind.

@@ -36,7 +36,7 @@ func (g *Graph) Alone(dir string) *Graph {
 	return m
 }
 
-// Members returns what may follow a path of names in an expression; see expr.Scope. It is called after Start.
+// Members returns the names that may follow a path of names in an expression; see expr.Scope. It is called after Start.
 func (g *Graph) Members(path []string) []expr.Member {
 	if len(path) == 1 && path[0] == "data" {
 		// Data are a map without a type, and their keys are known all the same.

@@ -60,7 +60,7 @@ func (g *loading) kindType(name string) *schema.Type {
 	return k.Type
 }
 
-// noKind returns the error of a kind that is not there, nil for any other kind.
+// noKind returns the error of an unknown kind, nil for any other kind.
 func (g *loading) noKind(name string) *engine.UnknownKindError {
 	if g.opts.Registry == nil {
 		return nil

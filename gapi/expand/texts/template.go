@@ -38,8 +38,8 @@ type Template struct {
 	name  string
 }
 
-// Known reports whether a function of the caller is there, and which one was probably meant. refused is the reason for one that is there, and
-// that no template may call; else it is empty.
+// Known reports whether a function of the caller is there, and which one was probably meant. refused says why no
+// template may call a function that expressions have; else it is empty.
 type Known func(name string) (ok bool, suggestion, refused string)
 
 // parserSays is the form of an error of the parser.

@@ -1,0 +1,74 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// # A test of a module
+//
+// The engine runs graphs, and not modules. So the test of a module gets a graph that uses the module with the inputs of the test. This graph is made
+// in memory, under a path that need not exist. Each input has a line of its own there, so a finding about an input is told at its place in
+// the test.
+
+// moduleGraph is the name of that graph, next to the module.
+const moduleGraph = "module.yaml of the test"
+
+// ofModule reports whether the test is about a module.
+func (r *run) ofModule() bool { return filepath.Base(r.graph) == expand.ModuleFile }
+
+// wrongInputs reports the values of a test that its graph can't take.
+func (r *run) wrongInputs() bool {
+	inputs, vars := r.test.node.Get("inputs"), r.test.node.Get("vars")
+	switch {
+	case r.ofModule() && vars != nil:
+		r.failf(vars.Pos, "variables from outside do not reach into a module: write inputs")
+	case !r.ofModule() && inputs != nil:
+		r.failf(inputs.Pos, "only a module has inputs: write vars for a graph, or graph: %s", expand.ModuleFile)
+	default:
+		return false
+	}
+	return true
+}
+
+// useModule has the test read the graph that uses the module, and returns its text.
+func (r *run) useModule() ([]byte, error) {
+	r.graph = filepath.Join(filepath.Dir(r.graph), moduleGraph)
+	var b bytes.Buffer
+	b.WriteString(`{"use": [{"module": ".", "with": {`)
+	if inputs := r.test.node.Get("inputs"); inputs != nil {
+		for i, p := range inputs.Pairs {
+			value, err := json.Marshal(r.test.Inputs[p.Key])
+			if err != nil {
+				return nil, err
+			}
+			key, err := json.Marshal(p.Key)
+			if err != nil {
+				return nil, err
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, "\n%s: %s", key, value)
+		}
+	}
+	b.WriteString("}}]}\n")
+	return b.Bytes(), nil
+}
+
+// placed returns a place in the test for one in the graph that uses its module, and any other place as it is.
+func (r *run) placed(pos schema.Pos) schema.Pos {
+	if filepath.Base(pos.File) != moduleGraph {
+		return pos
+	}
+	inputs, at := r.test.node.Get("inputs"), int(pos.Line)-2 // the first line has no input
+	if inputs == nil || at < 0 || at >= len(inputs.Pairs) {
+		return r.test.node.Pos
+	}
+	return inputs.Pairs[at].Value.Pos
+}
