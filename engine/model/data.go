@@ -318,8 +318,10 @@ func (f *fromData) typeOf(owner string, field *Field, d *FieldDescription, n *sc
 			f.found.Errorf(n.Pos, "the field %s is a %s, so it needs the key of with the type of its elements", field.Key, d.Type)
 			return t
 		}
-		field.Set = d.Type == "set"
 		t.Elem = f.typeOf(owner, field, d.Of, n.Get("of"))
+		if field.Set = d.Type == "set"; field.Set {
+			field.sets = append(field.sets, t) // the outermost one is the last
+		}
 	case "object":
 		if at := n.Get("model"); at != nil {
 			field.Nested = f.get(d.Model, at, owner)
@@ -361,12 +363,16 @@ func (f *fromData) suits(key string, d *FieldDescription, n *schema.Node) {
 
 // up does the step on the fields of a record.
 func (d MigrationDescription) up(fields map[string]any) error {
+	renamed := map[string]any{} // all at once, so that two fields may change places
 	for from, to := range d.Rename {
 		if v, ok := fields[from]; ok {
-			delete(fields, from)
-			fields[to] = v
+			renamed[to] = v
 		}
 	}
+	for from := range d.Rename {
+		delete(fields, from)
+	}
+	maps.Copy(fields, renamed)
 	for _, key := range d.Drop {
 		delete(fields, key)
 	}

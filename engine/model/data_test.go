@@ -14,7 +14,12 @@ import (
 // load describes models as JSON, one a file: 0.json, 1.json and so on.
 func load(t *testing.T, r *model.Registry, texts ...string) schema.Diagnostics {
 	t.Helper()
-	var trees []*schema.Node
+	return r.Load(trees(t, texts...))
+}
+
+// trees reads texts of JSON without faults.
+func trees(t testing.TB, texts ...string) (trees []*schema.Node) {
+	t.Helper()
 	for i, text := range texts {
 		n, found := jsonnode.Parse([]byte(text), jsonnode.Options{File: fmt.Sprintf("%d.json", i)})
 		if found.Err() != nil {
@@ -22,7 +27,7 @@ func load(t *testing.T, r *model.Registry, texts ...string) schema.Diagnostics {
 		}
 		trees = append(trees, n)
 	}
-	return r.Load(trees)
+	return trees
 }
 
 var router = []string{

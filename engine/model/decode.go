@@ -211,10 +211,7 @@ func (d *decoder) plain(f *Field, t *schema.Type, n *schema.Node) (any, bool) {
 		}
 		return nil, false
 	}
-	v = canonical(t, v)
-	if list, ok := v.([]any); ok && f.Set {
-		v = asSet(list)
-	}
+	v = f.canonical(t, v)
 	return v, v != nil
 }
 
@@ -291,7 +288,7 @@ func (d *decoder) values(m *Model, fields map[string]any) *Object {
 		f := m.byKey[key]
 		if f == nil {
 			d.fail(UnknownField, schema.Pos{}, schema.Nearest(key, m.keys()), d.name()+" is no field of "+m.Label())
-		} else if p, ok := d.lower(f, v); ok {
+		} else if before, p := len(d.errs), d.lower(f, f.Type, v); len(d.errs) == before {
 			plain[key] = p
 		}
 		leave()
@@ -304,8 +301,9 @@ func (d *decoder) values(m *Model, fields map[string]any) *Object {
 	return d.object(m, n)
 }
 
-// lower turns the Objects in a value into maps, where they are nested, and into ids, where they are references.
-func (d *decoder) lower(f *Field, v any) (any, bool) {
+// lower turns the Objects in a value into maps, where they are nested, and into ids, where they are references. A fault leaves a
+// part of no use, and is kept.
+func (d *decoder) lower(f *Field, t *schema.Type, v any) any {
 	switch v := v.(type) {
 	case *Object:
 		return d.lowerObject(f, v)
@@ -313,64 +311,99 @@ func (d *decoder) lower(f *Field, v any) (any, bool) {
 		out := make([]any, len(v))
 		for i, item := range v {
 			leave := d.item(i)
-			out[i], _ = d.lower(f, item)
+			out[i] = d.lower(f, elem(t), item)
 			leave()
 		}
-		return out, true
+		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, item := range v {
-			out[key], _ = d.lower(f, item)
+			inner, of := f, elem(t)
+			if f.Nested != nil && t.Kind == schema.KindStruct && f.Nested.byKey[key] != nil {
+				inner = f.Nested.byKey[key]
+				of = inner.Type
+			}
+			leave := d.enter(key)
+			out[key] = d.lower(inner, of, item)
+			leave()
 		}
-		return out, true
+		return out
 	}
-	return v, true
+	return v
 }
 
 // lowerObject checks that an Object is of the model that the field names.
-func (d *decoder) lowerObject(f *Field, o *Object) (any, bool) {
+func (d *decoder) lowerObject(f *Field, o *Object) any {
 	switch {
 	case f.Target != "" && (f.Target == o.model.Name() || f.Target == o.model.Table()):
-		return o.id, true
+		return o.id
 	case f.Target != "":
 		d.fail(BadValue, schema.Pos{}, "", d.name()+" refers to "+f.Target+", not to "+o.model.Label())
 	case f.Nested == o.model:
-		return o.given(), true
+		return o.given()
 	default:
 		d.fail(Validation, schema.Pos{}, "", d.name()+" holds no object of "+o.model.Label())
 	}
-	return nil, false
+	return nil
 }
 
-// canonical writes addresses in their usual form, so that an index finds them however they were written.
-func canonical(t *schema.Type, v any) any {
+// canonical writes addresses in their usual form, so that an index finds them however they were written, and sorts sets.
+func (f *Field) canonical(t *schema.Type, v any) any {
 	switch x := v.(type) {
 	case string:
-		switch t.Format {
-		case "ip":
-			if a, err := netip.ParseAddr(x); err == nil {
-				return a.String()
-			}
-		case "cidr":
-			if p, err := netip.ParsePrefix(x); err == nil {
-				return p.String()
-			}
-		case "mac":
-			return strings.ToLower(strings.ReplaceAll(x, "-", ":"))
-		}
+		return address(t, x)
 	case []any:
-		if t.Kind == schema.KindList && t.Elem.Format != "" {
-			for i := range x {
-				x[i] = canonical(t.Elem, x[i])
+		if t.Kind != schema.KindList {
+			break
+		}
+		for i := range x {
+			x[i] = f.canonical(t.Elem, x[i])
+		}
+		if f.Set && t == f.Type || slices.Contains(f.sets, t) {
+			return asSet(x)
+		}
+	case map[string]any:
+		for key := range x {
+			if part := partOf(t, key); part != nil {
+				x[key] = f.canonical(part, x[key])
 			}
 		}
 	}
 	return v
 }
 
+// partOf returns the type of a value in a map or in a struct, nil for none.
+func partOf(t *schema.Type, key string) *schema.Type {
+	if t.Kind == schema.KindMap {
+		return t.Elem
+	}
+	if f := t.Field(key); f != nil {
+		return f.Type
+	}
+	return nil
+}
+
+// address returns the usual form of an address; another text stays as it is.
+func address(t *schema.Type, s string) string {
+	switch t.Format {
+	case "ip":
+		if a, err := netip.ParseAddr(s); err == nil {
+			return a.String()
+		}
+	case "cidr":
+		if p, err := netip.ParsePrefix(s); err == nil {
+			return p.String()
+		}
+	case "mac":
+		return strings.ToLower(strings.ReplaceAll(s, "-", ":"))
+	}
+	return s
+}
+
 // numbers turns the text of numbers into numbers, where numbers are wanted: forms and command lines have text only.
 func numbers(t *schema.Type, n *schema.Node) *schema.Node {
 	switch {
+	case n == nil:
 	case (t.Kind == schema.KindInt || t.Kind == schema.KindFloat) && n.Kind == schema.NodeString:
 		if _, err := strconv.ParseInt(n.Text, 10, 64); err == nil {
 			return &schema.Node{Kind: schema.NodeInt, Pos: n.Pos, Text: n.Text}
@@ -378,11 +411,18 @@ func numbers(t *schema.Type, n *schema.Node) *schema.Node {
 		if _, err := strconv.ParseFloat(n.Text, 64); err == nil {
 			return &schema.Node{Kind: schema.NodeFloat, Pos: n.Pos, Text: n.Text}
 		}
-	case t.Kind == schema.KindList && n.Kind == schema.NodeList && t.Elem.Kind <= schema.KindFloat:
+	case t.Kind == schema.KindList && n.Kind == schema.NodeList:
 		c := *n
 		c.Items = make([]*schema.Node, len(n.Items))
 		for i, item := range n.Items {
 			c.Items[i] = numbers(t.Elem, item)
+		}
+		return &c
+	case t.Kind == schema.KindMap && n.Kind == schema.NodeMap:
+		c := *n
+		c.Pairs = slices.Clone(n.Pairs)
+		for i := range c.Pairs {
+			c.Pairs[i].Value = numbers(t.Elem, c.Pairs[i].Value)
 		}
 		return &c
 	}

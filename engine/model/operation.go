@@ -84,10 +84,10 @@ func (o *Object) alter(key string, value any, add bool) (*Object, error) {
 	}
 	list, _ := o.Get(key).([]any)
 	if id, ok := value.(string); ok && !add && f.Nested != nil {
-		return o.With(key, slices.DeleteFunc(slices.Clone(list), func(have any) bool {
+		return o.remove(key, list, func(have any) bool {
 			fields, _ := have.(map[string]any)
 			return fields["id"] == id
-		}))
+		})
 	}
 	one, err := o.model.New(map[string]any{key: []any{value}})
 	if err != nil {
@@ -95,11 +95,20 @@ func (o *Object) alter(key string, value any, add bool) (*Object, error) {
 	}
 	item := one.fields[key].([]any)[0]
 	same := func(have any) bool { return schema.Equal(have, item) }
-	switch there := slices.ContainsFunc(list, same); {
-	case add && !there:
-		return o.With(key, append(slices.Clone(list), item))
-	case !add && there:
-		return o.With(key, slices.DeleteFunc(slices.Clone(list), same))
+	switch {
+	case !add:
+		return o.remove(key, list, same)
+	case slices.ContainsFunc(list, same):
+		return o, nil
 	}
-	return o, nil
+	return o.With(key, append(slices.Clone(list), item))
+}
+
+// remove takes the elements that match out of a list, and returns o where none does.
+func (o *Object) remove(key string, list []any, match func(any) bool) (*Object, error) {
+	left := slices.DeleteFunc(slices.Clone(list), match)
+	if len(left) == len(list) {
+		return o, nil
+	}
+	return o.With(key, left)
 }

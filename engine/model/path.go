@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -188,7 +189,8 @@ func (w *walker) add(v any) {
 	w.found = append(w.found, v)
 }
 
-// Compare orders plain scalars: first by type, then by value. Missing comes first.
+// Compare orders plain values: first by type, then by value. Missing comes first. Lists are compared by their elements, and maps by
+// their sorted keys with the values. It is 0 for the same values alone.
 func Compare(a, b any) int {
 	if c := cmp.Compare(rank(a), rank(b)); c != 0 {
 		return c
@@ -203,21 +205,37 @@ func Compare(a, b any) int {
 	case float64:
 		return cmp.Compare(a, b.(float64))
 	case bool:
-		if a == b.(bool) {
-			return 0
-		}
-		if a {
-			return 1
-		}
-		return -1
+		return cmp.Compare(truth(a), truth(b.(bool)))
 	case time.Duration:
 		return cmp.Compare(a, b.(time.Duration))
 	case schema.Size:
 		return cmp.Compare(a, b.(schema.Size))
+	case schema.Secret:
+		return cmp.Compare(a.Reveal(), b.(schema.Secret).Reveal())
+	case []any:
+		return slices.CompareFunc(a, b.([]any), Compare)
+	case map[string]any:
+		return slices.CompareFunc(pairs(a), pairs(b.(map[string]any)), Compare)
 	case missing:
 		return 0
 	}
 	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pairs returns the keys and values of a map as one list, sorted by key.
+func pairs(m map[string]any) []any {
+	list := make([]any, 0, 2*len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, key, m[key])
+	}
+	return list
 }
 
 func rank(v any) int {
@@ -238,6 +256,12 @@ func rank(v any) int {
 		return 6
 	case string:
 		return 7
+	case schema.Secret:
+		return 8
+	case []any:
+		return 9
+	case map[string]any:
+		return 10
 	}
-	return 8
+	return 11
 }

@@ -98,7 +98,7 @@ func (r *Registry) Want(m *Model, path, text string) (any, error) {
 		return nil, err
 	}
 	if at.Kind == schema.KindString {
-		return text, nil
+		return address(at, text), nil
 	}
 	if at.Kind == schema.KindBool && (text == "true" || text == "false") {
 		return text == "true", nil

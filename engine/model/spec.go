@@ -71,6 +71,8 @@ type Field struct {
 	Nested   *Model // of the objects in Type: Type is nil for one, or lists and maps whose innermost Elem is nil
 	Param    string // the parameter of the kind, where it is called otherwise than Key
 	Absent   string // the value that takes the thing away, where the word is not "absent"
+
+	sets []*schema.Type // the lists in Type that are sets, of a field that data describes
 }
 
 // Index is a name for the values at some paths. More than one path is a tuple.
