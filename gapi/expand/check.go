@@ -25,7 +25,7 @@ func (f *frame) check(kind string, item *schema.Node) {
 			continue
 		}
 		f.checkNode(p.Value, keyType(fields, p.Key), p.Key)
-		if f.g.root().late.some && slices.Contains(shown, p.Key) {
+		if f.g.late.some && slices.Contains(shown, p.Key) {
 			f.refuseSent(p.Value, p.Key)
 		}
 	}

@@ -140,18 +140,7 @@ func mergeValues(how string, exact, general any) any {
 
 // yaml reads a document of values, nil where there is none. optional says that a missing file is as good as an empty one.
 func (g *Graph) yaml(path string, from schema.Pos, optional bool) *schema.Node {
-	src, err := g.opts.Read(path)
-	g.note(File{path, src})
-	if err != nil {
-		if !optional || !isMissing(err) {
-			g.errorf(from, "can't read %s: %v", path, withoutPath(err))
-			g.Lacking = true
-		}
-		return nil
-	}
-	// Findings in the file have places in it.
-	g.docs[path] = &Document{File: path, Src: src}
-	root, ds := g.opts.Parse(path, src)
-	g.found.Add(ds...)
+	root, ok := g.inputs.document(path, from, optional, g.found)
+	g.Lacking = g.Lacking || !ok
 	return root
 }

@@ -17,7 +17,7 @@ type Description struct {
 func Describe(d *Document, o Options) (Description, schema.Diagnostics) {
 	// The declarations are read as a use of the module reads them, so both find the same faults.
 	g := New(o)
-	g.docs[d.File] = d
+	g.inputs.docs[d.File] = d
 	name := d.Root.Get("module")
 	if d.Root.Kind != schema.NodeMap || name == nil {
 		g.errorf(d.Root.Pos, "this is no module: the key module gives its name")
@@ -30,7 +30,7 @@ func Describe(d *Document, o Options) (Description, schema.Diagnostics) {
 	if n := d.Root.Get("inputs"); n != nil {
 		g.declareInputs(n)
 		for _, p := range n.Pairs {
-			if v := g.inputs[p.Key]; v != nil {
+			if v := g.given[p.Key]; v != nil {
 				f := &schema.Field{Key: p.Key, Type: typeOf(v.word), Doc: v.doc, Required: !v.set, Default: v.value, HasDefault: v.set}
 				x.Inputs.Fields = append(x.Inputs.Fields, f)
 			}

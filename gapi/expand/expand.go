@@ -84,8 +84,8 @@ type Options struct {
 
 // Graph is one computation of a graph. Every document is entered before the first one is expanded. It is for one goroutine.
 type Graph struct {
-	opts Options
-	docs map[string]*Document // by file
+	*common // with its modules
+	opts    Options
 
 	vars     map[string]*variable
 	layers   []layer
@@ -93,7 +93,7 @@ type Graph struct {
 	merge    map[string]string
 	defaults map[string]*schema.Node // by kind
 
-	vaults  []vault  // the sources of secrets, in the order in which they are asked
+	keys    *keyring
 	allowed bool     // a secret may stand in the text in hand
 	touched bool     // the value in hand has read a secret
 	hidden  []string // of the resource in hand: the secrets that were read
@@ -106,41 +106,35 @@ type Graph struct {
 	templates map[string]*texts.Template // by path
 	calls     map[callKey]*expr.Program  // of templates; nil for a function that does not take so many arguments
 
-	found   *schema.Findings
-	said    map[said]bool
-	facts   map[string]bool // the names of the facts that were read
-	all     bool            // all facts were read
-	files   []File
-	outputs [][32]byte      // checksums of the outputs of programs, of the root
-	dir     string          // of the expression that is computed now
-	escape  schema.Pos      // of the first text with an escape
-	sources bool            // there is an expression
-	tainted bool            // of the root: an input or an output of a module is a secret
-	made    map[string]made // the resources, by id
-	leftOut map[string]bool // the resources that a condition has left out
-	noting  *outcome        // of the entry in hand, where it may be kept; else nil
-	Lacking bool            // a resource could not be computed, and is missing
+	dir     string     // of the expression that is computed now
+	escape  schema.Pos // of the first text with an escape
+	sources bool       // there is an expression
+	noting  *outcome   // of the entry in hand, where it may be kept; else nil
+	Lacking bool       // a resource could not be computed, and is missing
 
-	late      *late  // of the root
-	stored    stored // of the root
 	entered   []*Document
 	instances []*Instance
 	parent    *Graph               // of a module: the graph that uses it; else nil
 	instance  string               // of a module: its name there
 	folder    string               // of a module
-	inputs    map[string]*variable // of a module
+	given     map[string]*variable // of a module: its inputs
+}
+
+// common is what a graph shares with its modules.
+type common struct {
+	inputs  *inputs
+	found   *findings
+	late    *late
+	store   *store
+	made    map[string]made // the resources, by id
+	leftOut map[string]bool // the resources that a condition has left out
+	tainted bool            // an input or an output of a module is a secret
 }
 
 // File is a file that was read in addition to the documents.
 type File struct {
 	Path string
 	Src  []byte // nil where it could not be read
-}
-
-// said is a finding that was reported.
-type said struct {
-	pos     schema.Pos
-	message string
 }
 
 // Keys are the keys at the top of a document that Graph reads, and the frontend does not see.
@@ -158,15 +152,23 @@ func Needs(root *schema.Node) bool {
 
 // New begins a computation.
 func New(o Options) *Graph {
+	return o.with(&common{
+		inputs: newInputs(&o), found: newFindings(), late: &late{}, store: newStore(&o),
+		made: make(map[string]made, o.Memory.resources()), leftOut: map[string]bool{},
+	})
+}
+
+// with begins a computation that shares what another one has.
+func (o Options) with(c *common) *Graph {
 	return &Graph{
-		opts: o, late: &late{}, docs: map[string]*Document{}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
-		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, found: &schema.Findings{}, inputs: map[string]*variable{}, said: map[said]bool{}, facts: map[string]bool{}, made: make(map[string]made, o.Memory.resources()), leftOut: map[string]bool{},
+		opts: o, common: c, keys: &keyring{opts: &o, inputs: c.inputs, found: c.found}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
+		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, given: map[string]*variable{},
 	}
 }
 
 // Enter takes the variables, the data and the defaults of a document.
 func (g *Graph) Enter(d *Document) {
-	g.docs[d.File] = d
+	g.inputs.docs[d.File] = d
 	g.scope = nil
 	g.entered = append(g.entered, d)
 	for _, p := range d.Root.Pairs {
@@ -178,7 +180,7 @@ func (g *Graph) Enter(d *Document) {
 		case "defaults":
 			g.declareDefaults(p.Value)
 		case "secrets":
-			g.declareSecrets(d, p.Value)
+			g.keys.declare(d, p.Value)
 		}
 	}
 }
@@ -195,7 +197,7 @@ func (g *Graph) Include(d *Document) *schema.Node {
 	opts := g.opts
 	opts.Memory = nil
 	early := New(opts)
-	early.docs, early.vars, early.facts = g.docs, maps.Clone(g.vars), g.facts
+	early.inputs, early.store, early.vars = g.inputs, g.store, maps.Clone(g.vars)
 	for name, v := range g.vars {
 		c := *v
 		early.vars[name] = &c
@@ -207,7 +209,6 @@ func (g *Graph) Include(d *Document) *schema.Node {
 			g.add(f)
 		}
 	}
-	g.all = g.all || early.all
 	if !ok { // an empty optional includes nothing
 		g.Lacking = g.Lacking || early.found.Errors() > 0
 		return nil
@@ -237,19 +238,11 @@ func (g *Graph) Findings() schema.Diagnostics { return g.found.All() }
 
 // Facts returns the facts that were read, with their values. Where an expression has read them as a whole, they are all facts.
 func (g *Graph) Facts() map[string]any {
-	known := g.names["facts"].(map[string]any)
-	if g.all {
-		return known
-	}
-	read := make(map[string]any, len(g.facts))
-	for name := range g.facts {
-		read[name] = known[name]
-	}
-	return read
+	return g.inputs.factsOf(g.names["facts"].(map[string]any))
 }
 
 // Files returns the files that were read or looked for.
-func (g *Graph) Files() []File { return g.files }
+func (g *Graph) Files() []File { return g.inputs.files }
 
 // LeftOut reports whether a condition has left out the resource of this id, and no other one has taken its place.
 func (g *Graph) LeftOut(id string) bool { return g.leftOut[id] && g.made[id] == (made{}) }
@@ -311,7 +304,7 @@ func (g *Graph) ready() {
 	for name, v := range g.vars {
 		vars[name], types[name] = v.value, v.typ
 	}
-	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": g.hosts}
+	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": func() any { return g.store.all(facts) }}
 	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types), "hosts": expr.MapOf(factsType())}
 	g.scoped(declared)
 	data := g.readData()
@@ -354,22 +347,10 @@ func (g *Graph) add(d schema.Diagnostic) {
 	if g.noting != nil {
 		g.noting.passing = true
 	}
-	key := said{d.Pos, d.Message}
-	if g.said[key] {
-		return
-	}
-	g.said[key] = true
-	g.found.Add(d)
+	g.found.once(d)
 }
 
 // pairs returns the pairs of a map; null is an empty one.
 func (g *Graph) pairs(n *schema.Node, what string) []schema.Pair {
-	switch n.Kind {
-	case schema.NodeMap:
-		return n.Pairs
-	case schema.NodeNull:
-	default:
-		g.errorf(n.Pos, "%s", what)
-	}
-	return nil
+	return g.found.pairs(n, what)
 }

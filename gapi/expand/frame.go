@@ -89,7 +89,7 @@ func (f *frame) compileNew(n *schema.Node) *text {
 		if run != nil {
 			f.g.reads(run)
 			if len(run.Sent()) > 0 {
-				f.g.root().late.some = true
+				f.g.late.some = true
 			}
 		}
 		t.pieces = append(t.pieces, piece{run: run, at: p.At, src: p.Text})
@@ -112,18 +112,18 @@ func (g *Graph) reads(p *expr.Program) {
 func (g *Graph) noteInput(in expr.Input) {
 	switch {
 	case in.Name == "hosts":
-		g.root().stored.hosts, g.root().all = true, true // the facts of this machine are among them
+		g.store.hosts, g.inputs.all = true, true // the facts of this machine are among them
 	case in.Name != "facts":
 	case in.Field == "":
-		g.root().all = true
+		g.inputs.all = true
 	default:
-		g.facts[in.Field] = true
+		g.inputs.facts[in.Field] = true
 	}
 }
 
 // place returns the place of an offset in the text of a scalar.
 func (g *Graph) place(n *schema.Node, at int) schema.Pos {
-	doc := g.docs[n.Pos.File]
+	doc := g.inputs.docs[n.Pos.File]
 	if doc == nil {
 		return n.Pos
 	}
@@ -195,7 +195,7 @@ func leading(src string) int { return len(src) - len(strings.TrimLeft(src, " \t\
 
 // eval computes one expression, and reports its fault at its place.
 func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
-	if doc := f.g.docs[n.Pos.File]; doc != nil {
+	if doc := f.g.inputs.docs[n.Pos.File]; doc != nil {
 		f.g.dir = doc.Dir
 	}
 	if told, lacks := f.g.lacking(p.run); lacks {

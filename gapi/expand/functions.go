@@ -66,18 +66,15 @@ func (g *Graph) relative(path string) string {
 
 // readText reads a file of text, once in each computation.
 func (g *Graph) readText(path string) (string, error) {
-	for _, known := range g.root().files {
-		if known.Path == path && known.Src != nil {
-			g.noteRead(path, known.Src)
-			return textOf(path, known.Src)
-		}
+	if src, known := g.inputs.known(path); known {
+		g.late.noteRead(path, src)
+		return textOf(path, src)
 	}
-	if g.root().late.over {
+	if g.late.over {
 		return "", fmt.Errorf("can't read %s: %w", path, errNotLoaded)
 	}
-	src, err := g.opts.Read(path)
-	g.note(File{path, src})
-	g.noteRead(path, src)
+	src, err := g.inputs.read(path)
+	g.late.noteRead(path, src)
 	if err != nil {
 		return "", fmt.Errorf("can't read %s: %w", path, withoutPath(err))
 	}
@@ -90,18 +87,6 @@ func textOf(path string, src []byte) (string, error) {
 		return "", fmt.Errorf("%s is no text in UTF-8", path)
 	}
 	return string(src), nil
-}
-
-// note adds a file once to the files that were read.
-func (g *Graph) note(f File) {
-	// There are few files, so a loop is quick enough.
-	g = g.root()
-	for _, known := range g.files {
-		if known.Path == f.Path {
-			return
-		}
-	}
-	g.files = append(g.files, f)
 }
 
 // toJSON writes a value as JSON on one line, with the keys of maps in order.

@@ -83,7 +83,7 @@ func (g *Graph) nameModules(declared map[string]expr.Type) {
 	values, fields := map[string]any{}, map[string]expr.Type{}
 	if g.parent != nil {
 		inputs, types := map[string]any{}, map[string]expr.Type{}
-		for name, v := range g.inputs {
+		for name, v := range g.given {
 			inputs[name], types[name] = v.value, v.typ
 		}
 		values["name"], fields["name"] = g.instance, expr.Text
@@ -230,7 +230,7 @@ func (g *Graph) module(dir string, from schema.Pos) *Document {
 	if n := root.Get("include"); n != nil {
 		g.errorf(n.Pos, "a module takes no include: it may use other modules")
 	}
-	doc := g.docs[path]
+	doc := g.inputs.docs[path]
 	doc.Dir, doc.Root = dir, root
 	return doc
 }
@@ -263,9 +263,8 @@ func (g *Graph) child(i *Instance) *Graph {
 	opts := g.opts
 	opts.Vars, opts.VarFiles, opts.Memory = nil, nil, nil
 	// Facts and files that a module reads wake the graph as its own do, so both share them.
-	m := New(opts)
+	m := opts.with(g.common)
 	m.parent, m.instance, m.folder = g, i.Name, i.Doc.Dir
-	m.docs, m.found, m.said, m.facts, m.made, m.leftOut = g.docs, g.found, g.said, g.facts, g.made, g.leftOut
 	return m
 }
 
@@ -276,7 +275,7 @@ func (g *Graph) declareInputs(n *schema.Node) {
 			g.errorf(p.Pos, "%q can't be the name of an input: write letters, digits and _", p.Key)
 			continue
 		}
-		g.inputs[p.Key] = g.variable(p)
+		g.given[p.Key] = g.variable(p)
 	}
 }
 
@@ -291,8 +290,8 @@ func (f *frame) fillInputs(m *Graph, entry *schema.Node) {
 			f.fillInput(m, p)
 		}
 	}
-	for _, name := range sortedKeys(m.inputs) {
-		if v := m.inputs[name]; !v.set && !given[name] {
+	for _, name := range sortedKeys(m.given) {
+		if v := m.given[name]; !v.set && !given[name] {
 			g.add(schema.Diagnostic{
 				Pos: entry.Pos, Message: fmt.Sprintf("the module %s needs the input %s, which is %s: write with: {%s: ...}", m.instance, name, v.word, name),
 				Related: []schema.Related{{Pos: v.pos, Message: "declared here, without a default"}},
@@ -304,17 +303,17 @@ func (f *frame) fillInputs(m *Graph, entry *schema.Node) {
 // fillInput gives one input its value.
 func (f *frame) fillInput(m *Graph, p schema.Pair) {
 	g := f.g
-	v := m.inputs[p.Key]
+	v := m.given[p.Key]
 	if v == nil {
 		var list []string
-		for _, name := range sortedKeys(m.inputs) {
-			list = append(list, name+" ("+m.inputs[name].word+")")
+		for _, name := range sortedKeys(m.given) {
+			list = append(list, name+" ("+m.given[name].word+")")
 		}
 		message := fmt.Sprintf("the module %s has no input %q, it has %s", m.instance, p.Key, strings.Join(list, ", "))
 		if len(list) == 0 {
 			message = fmt.Sprintf("the module %s has no inputs", m.instance)
 		}
-		g.add(schema.Diagnostic{Pos: p.Pos, Message: message, Suggestion: schema.Nearest(p.Key, sortedKeys(m.inputs))})
+		g.add(schema.Diagnostic{Pos: p.Pos, Message: message, Suggestion: schema.Nearest(p.Key, sortedKeys(m.given))})
 		return
 	}
 	value, t, ok := f.secretly(p.Value, "")
@@ -333,7 +332,7 @@ func (f *frame) fillInput(m *Graph, p schema.Pair) {
 		return
 	}
 	if v.taint = t; t != nil {
-		g.root().tainted = true
+		g.tainted = true
 	}
 	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
 		v.typ = expr.OfValue(fitting)
@@ -363,7 +362,7 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 		return
 	}
 	if t != nil {
-		i.taints[p.Key], g.root().tainted = t, true
+		i.taints[p.Key], g.tainted = t, true
 	}
 	fitting, ok := fit(word, v)
 	if !ok && t != nil && t.unread != "" {
@@ -406,12 +405,4 @@ func (g *Graph) leftOutOf(p *expr.Program) string {
 		}
 	}
 	return ""
-}
-
-// root returns the graph that no other one uses.
-func (g *Graph) root() *Graph {
-	for g.parent != nil {
-		g = g.parent
-	}
-	return g
 }

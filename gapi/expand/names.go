@@ -26,7 +26,7 @@ func (g *Graph) Alone(dir string) *Graph {
 	if n := doc.Root.Get("inputs"); n != nil {
 		m.declareInputs(n)
 	}
-	for _, v := range m.inputs {
+	for _, v := range m.given {
 		if !v.set {
 			v.value, v.set = standIn(v.word), true
 		}
@@ -56,18 +56,23 @@ func (g *Graph) Signatures() []expr.Signature { return g.scope.Signatures() }
 // SecretKeys returns the keys of the files of secrets with their places, by name. The files are read, and nothing is decrypted. Credentials and
 // programs do not tell their keys.
 func (g *Graph) SecretKeys() map[string]schema.Pos {
+	return g.keys.all()
+}
+
+// all returns the keys of the files with their places.
+func (k *keyring) all() map[string]schema.Pos {
 	keys := map[string]schema.Pos{}
-	for _, v := range g.vaults {
+	for _, v := range k.sources {
 		if v.file == "" {
 			continue
 		}
 		root := v.root
 		if root == nil {
-			src, err := g.opts.Read(v.file)
+			src, err := k.opts.Read(v.file)
 			if err != nil {
 				continue // the finding about the file says why
 			}
-			root, _ = g.opts.Parse(v.file, src)
+			root, _ = k.opts.Parse(v.file, src)
 		}
 		secretsBelow(keys, root, "", 0)
 		if v.sops { // its own record in the file
@@ -99,7 +104,7 @@ func secretsBelow(keys map[string]schema.Pos, n *schema.Node, prefix string, dep
 func (g *Graph) Variable(name string) (d Declared, ok bool) { return declaredIn(g.vars, name) }
 
 // Input returns the declaration of an input, as Variable does. Only a module has inputs.
-func (g *Graph) Input(name string) (d Declared, ok bool) { return declaredIn(g.inputs, name) }
+func (g *Graph) Input(name string) (d Declared, ok bool) { return declaredIn(g.given, name) }
 
 // declaredIn returns a declaration by its name.
 func declaredIn(all map[string]*variable, name string) (d Declared, ok bool) {

@@ -1,7 +1,6 @@
 package expand
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,7 @@ import (
 //
 // Two sources of secrets are programs: sops, which decrypts its files, and a command of the author. A program runs when the first secret is asked
 // of it, once for each computation. Its output stays in memory, and no finding shows it. The checksum of the output is an input of the graph, so
-// other output makes another graph at the next reading.
+// other output makes another graph at the next readink.
 //
 // A verb that only judges or shows a graph runs no program of it: Options.Program is nil there, and the secret counts as one without an
 // identity.
@@ -29,19 +28,19 @@ func isCredentials(v vault) bool { return v.file == "" && v.argv == nil }
 var sopsTypes = map[string]string{".json": "json", ".env": "dotenv", ".ini": "ini"}
 
 // askProgram looks a secret up in the output of a program.
-func (g *Graph) askProgram(v *vault, name string) (text string, there bool, err error) {
+func (k *keyring) askProgram(v *vault, name string) (text string, there bool, err error) {
 	if slices.ContainsFunc(v.argv, func(arg string) bool { return strings.Contains(arg, placeholder) }) {
-		return g.askEach(v, name)
+		return k.askEach(v, name)
 	}
 	if v.root == nil {
-		src, err := g.printed(v, name)
+		src, err := k.printed(v, name)
 		if err != nil {
 			return "", true, err
 		}
 		// Places in the output mean nothing to its reader, and a message of the parser may have a part of a secret.
-		root, ds := g.opts.Parse(g.programName(v), src)
+		root, ds := k.opts.Parse(v.program(), src)
 		if ds.Err() != nil || root == nil || root.Kind != schema.NodeMap {
-			return "", true, fmt.Errorf("%s: the output of %s is no map of secrets in YAML or JSON", v.pos, g.programName(v))
+			return "", true, fmt.Errorf("%s: the output of %s is no map of secrets in YAML or JSON", v.pos, v.program())
 		}
 		v.root = root
 	}
@@ -53,14 +52,14 @@ func (g *Graph) askProgram(v *vault, name string) (text string, there bool, err 
 	}
 	switch n.Kind {
 	case schema.NodeList, schema.NodeMap, schema.NodeNull:
-		return "", true, fmt.Errorf("%s: the value of %s in the output of %s is not a single one", v.pos, name, g.programName(v))
+		return "", true, fmt.Errorf("%s: the value of %s in the output of %s is not a single one", v.pos, name, v.program())
 	}
 	return n.Text, true, nil
 }
 
 // askEach runs a command for one secret. Its output is the value, without a last line end. The name is one argument, or a part of one: no shell
 // reads it, and one that could be an option is refused.
-func (g *Graph) askEach(v *vault, name string) (text string, there bool, err error) {
+func (k *keyring) askEach(v *vault, name string) (text string, there bool, err error) {
 	if strings.HasPrefix(name, "-") {
 		return "", true, fmt.Errorf("the secret %q could be an option of the command", name)
 	}
@@ -71,7 +70,7 @@ func (g *Graph) askEach(v *vault, name string) (text string, there bool, err err
 	for _, arg := range v.argv {
 		each.argv = append(each.argv, strings.ReplaceAll(arg, placeholder, name))
 	}
-	src, err := g.printed(&each, name)
+	src, err := k.printed(&each, name)
 	if err != nil {
 		return "", true, err
 	}
@@ -83,36 +82,33 @@ func (g *Graph) askEach(v *vault, name string) (text string, there bool, err err
 }
 
 // printed runs the program of a source.
-func (g *Graph) printed(v *vault, name string) (src []byte, err error) {
+func (k *keyring) printed(v *vault, name string) (src []byte, err error) {
 	var stdin []byte
 	argv, dir := v.argv, v.dir
 	if v.sops {
 		// The file goes in by standard input: in a deploy it is no file of this machine.
-		if stdin, err = g.opts.Read(v.file); err != nil {
-			g.note(File{v.file, nil})
+		if stdin, err = k.inputs.read(v.file); err != nil {
 			return nil, fmt.Errorf("%s: can't read %s: %w", v.pos, v.file, withoutPath(err))
 		}
-		g.note(File{v.file, stdin})
 		kind := sopsTypes[filepath.Ext(v.file)]
 		if kind == "" {
 			kind = "yaml"
 		}
 		argv = []string{"sops", "--decrypt", "--input-type", kind, "--output-type", "json", "/dev/stdin"}
 	}
-	if g.opts.Program == nil {
-		return nil, &keylessError{fmt.Errorf("the secret %s can't be read: it comes from %s, which only mgmt run runs", name, g.programName(v))}
+	if k.opts.Program == nil {
+		return nil, &keylessError{fmt.Errorf("the secret %s can't be read: it comes from %s, which only mgmt run runs", name, v.program())}
 	}
-	src, err = g.opts.Program(dir, stdin, argv...)
+	src, err = k.opts.Program(dir, stdin, argv...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the secret %s can't be read: %w", v.pos, name, err)
 	}
-	r := g.root()
-	r.outputs = append(r.outputs, sha256.Sum256(src))
+	k.inputs.printed(src)
 	return src, nil
 }
 
-// programName names the program of a source in messages.
-func (g *Graph) programName(v *vault) string {
+// program names the program of a source in messages.
+func (v *vault) program() string {
 	if v.sops {
 		return "sops for " + v.file
 	}
@@ -120,4 +116,4 @@ func (g *Graph) programName(v *vault) string {
 }
 
 // Outputs returns the checksums of what programs have printed, in the order in which they ran. Equal inputs have equal ones.
-func (g *Graph) Outputs() [][32]byte { return g.outputs }
+func (g *Graph) Outputs() [][32]byte { return g.inputs.outputs }

@@ -182,8 +182,8 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 		return
 	}
 	// Findings about this name are dropped: the resource is not there.
-	quiet := *f.g
-	quiet.found, quiet.said = &schema.Findings{}, map[said]bool{}
+	quiet, apart := *f.g, *f.g.common
+	quiet.common, apart.found = &apart, newFindings()
 	silent := &frame{&quiet, f.scope, f.names}
 	if v, wrong := silent.value(n, t); wrong == nil {
 		if name, err := expr.AsText(v); err == nil {
@@ -223,7 +223,7 @@ func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) 
 	if t := f.compile(n); t != nil && t.wrong == nil && t.single() != nil {
 		over = t.single().Type()
 	}
-	if f.g.root().late.some {
+	if f.g.late.some {
 		f.refuseSent(n, forEachKey)
 	}
 	v, ok := f.needed(n, forEachKey)

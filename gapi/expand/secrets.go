@@ -48,15 +48,29 @@ type vault struct {
 // shown are the keys of a resource that everybody sees, so that no secret may stand in them.
 var shown = []string{"name", "meta", "before", "depend", "notify", "listen", "recv", whenKey, forEachKey}
 
-// declareSecrets reads the key secrets of a document. The sources of all documents are asked, in the order of the documents.
-func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
+// keyring has the sources of secrets of one graph. A module has a keyring of its own.
+//
+// # Laws
+//
+//   - The sources are asked in their order, and the first one that has the secret answers.
+//   - A file is read once, and a program runs once for each question. No error has a part of a clear text.
+//   - A test's secrets take the place of all sources.
+type keyring struct {
+	opts    *Options
+	inputs  *inputs
+	found   *findings
+	sources []vault
+}
+
+// declare reads the key secrets of a document. The sources of all documents are asked, in the order of the documents.
+func (k *keyring) declare(d *Document, n *schema.Node) {
 	if n.Kind != schema.NodeList {
-		g.errorf(n.Pos, "secrets is a list of sources, such as [{age: secrets.yaml}, {credentials: true}]")
+		k.found.errorf(n.Pos, "secrets is a list of sources, such as [{age: secrets.yaml}, {credentials: true}]")
 		return
 	}
 	for _, item := range n.Items {
 		if item.Kind != schema.NodeMap || len(item.Pairs) != 1 {
-			g.errorf(item.Pos, "a source of secrets has one key: age or sops with a file, credentials: true, or command with a list")
+			k.found.errorf(item.Pos, "a source of secrets has one key: age or sops with a file, credentials: true, or command with a list")
 			continue
 		}
 		switch p := item.Pairs[0]; {
@@ -65,23 +79,23 @@ func (g *Graph) declareSecrets(d *Document, n *schema.Node) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(d.Dir, path)
 			}
-			g.vaults = append(g.vaults, vault{pos: p.Value.Pos, file: path})
+			k.sources = append(k.sources, vault{pos: p.Value.Pos, file: path})
 		case p.Key == "sops" && p.Value.Kind == schema.NodeString && p.Value.Text != "":
 			path := p.Value.Text
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(d.Dir, path)
 			}
-			g.vaults = append(g.vaults, vault{pos: p.Value.Pos, file: path, sops: true})
+			k.sources = append(k.sources, vault{pos: p.Value.Pos, file: path, sops: true})
 		case p.Key == "command" && p.Value.Kind == schema.NodeList && len(p.Value.Items) > 0:
 			v := vault{pos: p.Value.Pos, dir: d.Dir}
 			for _, n := range p.Value.Items {
 				v.argv = append(v.argv, n.Text)
 			}
-			g.vaults = append(g.vaults, v)
+			k.sources = append(k.sources, v)
 		case p.Key == "credentials" && p.Value.Kind == schema.NodeBool && strings.EqualFold(p.Value.Text, "true"):
-			g.vaults = append(g.vaults, vault{pos: p.Pos})
+			k.sources = append(k.sources, vault{pos: p.Pos})
 		default:
-			g.errorf(p.Pos, "%q is no source of secrets: write age or sops with the path of a file, credentials: true, or command with a list", p.Key)
+			k.found.errorf(p.Pos, "%q is no source of secrets: write age or sops with the path of a file, credentials: true, or command with a list", p.Key)
 		}
 	}
 }
@@ -95,9 +109,12 @@ func (g *Graph) secret(args []any) (any, error) {
 	if !g.allowed {
 		return nil, errShown
 	}
-	text, known, err := g.recalled(name)
+	text, known, err := g.late.recalled(secretOf{g, name})
 	if err == nil && !known {
-		text, err = g.find(name)
+		text, err = g.keys.find(name)
+	}
+	if _, unread := errors.AsType[*unreadError](err); unread {
+		g.Lacking = true
 	}
 	if missing := (*keylessError)(nil); g.opts.Blind && errors.As(err, &missing) {
 		g.unread = cmp.Or(g.unread, "the secret "+name)
@@ -106,7 +123,7 @@ func (g *Graph) secret(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.noteSecret(name, text)
+	g.late.noteSecret(secretOf{g, name}, text)
 	g.touched = true
 	if text != unknownText && !slices.Contains(g.hidden, text) {
 		g.hidden = append(g.hidden, text)
@@ -115,25 +132,25 @@ func (g *Graph) secret(args []any) (any, error) {
 }
 
 // find asks the sources for a secret, one after the other.
-func (g *Graph) find(name string) (string, error) {
-	if g.opts.Secret != nil {
-		return known(name, g.opts.Secret)
+func (k *keyring) find(name string) (string, error) {
+	if k.opts.Secret != nil {
+		return known(name, k.opts.Secret)
 	}
-	if len(g.vaults) == 0 {
+	if len(k.sources) == 0 {
 		return "", fmt.Errorf("there is no secret %q: the graph names no source of secrets, which the key secrets does", name)
 	}
-	for i := range g.vaults {
-		v := &g.vaults[i]
-		text, there, err := g.ask(v, name)
+	for i := range k.sources {
+		v := &k.sources[i]
+		text, there, err := k.ask(v, name)
 		if there || err != nil {
 			return text, err
 		}
 	}
-	if g.opts.Credentials == "" && slices.ContainsFunc(g.vaults, isCredentials) {
-		return "", &keylessError{fmt.Errorf("there is no secret %q in %s; systemd gives credentials to the daemon only", name, g.sourceNames())}
+	if k.opts.Credentials == "" && slices.ContainsFunc(k.sources, isCredentials) {
+		return "", &keylessError{fmt.Errorf("there is no secret %q in %s; systemd gives credentials to the daemon only", name, k.names())}
 	}
-	message := fmt.Sprintf("there is no secret %q in %s", name, g.sourceNames())
-	if near := schema.Nearest(name, sortedKeys(g.SecretKeys())); near != "" {
+	message := fmt.Sprintf("there is no secret %q in %s", name, k.names())
+	if near := schema.Nearest(name, sortedKeys(k.all())); near != "" {
 		message += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return "", errors.New(message)
@@ -145,6 +162,12 @@ type keylessError struct{ error }
 // Unwrap gives the reason, so that callers find it by its type.
 func (e *keylessError) Unwrap() error { return e.error }
 
+// unreadError tells that a file of secrets can't be read, which was reported. So the graph lacks what depends on it.
+type unreadError struct{ file string }
+
+// Error names the file.
+func (e *unreadError) Error() string { return "the secrets of " + e.file + " can't be read" }
+
 // known asks a test for a secret. The sources of the graph are not read then: a test needs no identity.
 func known(name string, ask func(string) (string, bool)) (string, error) {
 	text, ok := ask(name)
@@ -154,10 +177,10 @@ func known(name string, ask func(string) (string, bool)) (string, error) {
 	return text, nil
 }
 
-// sourceNames names the sources for a message. Where a secret is missing, its author wants to know which files to look into.
-func (g *Graph) sourceNames() string {
+// names names the sources for a message. Where a secret is missing, its author wants to know which files to look into.
+func (k *keyring) names() string {
 	var names []string
-	for _, v := range g.vaults {
+	for _, v := range k.sources {
 		switch {
 		case v.argv != nil:
 			names = append(names, "the command "+v.argv[0])
@@ -172,15 +195,19 @@ func (g *Graph) sourceNames() string {
 
 // ask looks a secret up in one source. The key of a value in a map has the keys on the way to it, with a slash between
 // them. A file is read once for each computation, and watched.
-func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) {
+func (k *keyring) ask(v *vault, name string) (text string, there bool, err error) {
 	switch {
 	case v.argv != nil || v.sops:
-		return g.askProgram(v, name)
+		return k.askProgram(v, name)
 	case v.file == "":
-		return g.credential(name)
+		return k.credential(name)
 	}
 	if v.root == nil {
-		if v.root = g.yaml(v.file, v.pos, false); v.root == nil {
+		root, ok := k.inputs.document(v.file, v.pos, false, k.found)
+		if !ok {
+			return "", false, &unreadError{v.file}
+		}
+		if v.root = root; root == nil {
 			return "", false, fmt.Errorf("the secrets of %s can't be read", v.file)
 		}
 	}
@@ -193,23 +220,22 @@ func (g *Graph) ask(v *vault, name string) (text string, there bool, err error) 
 	switch {
 	case n.Kind != schema.NodeString || !strings.HasPrefix(n.Text, "ENC["):
 		return "", true, fmt.Errorf("%s: the value of %s is not encrypted: mgmt secret encrypt does that", n.Pos, name)
-	case g.opts.Unseal == nil:
+	case k.opts.Unseal == nil:
 		return "", true, &keylessError{fmt.Errorf("the secret %s can't be read: no identity is given, which --identity FILE does", name)}
 	}
-	if text, err = g.opts.Unseal(n.Text); err != nil {
+	if text, err = k.opts.Unseal(n.Text); err != nil {
 		return "", true, fmt.Errorf("%s: the secret %s can't be read: %w", n.Pos, name, err)
 	}
 	return text, true, nil
 }
 
 // credential reads a credential of systemd. A name with a folder in it is none.
-func (g *Graph) credential(name string) (text string, there bool, err error) {
-	if g.opts.Credentials == "" || name != filepath.Base(name) || name == ".." || name == "." {
+func (k *keyring) credential(name string) (text string, there bool, err error) {
+	if k.opts.Credentials == "" || name != filepath.Base(name) || name == ".." || name == "." {
 		return "", false, nil
 	}
-	path := filepath.Join(g.opts.Credentials, name)
-	src, err := g.opts.Read(path)
-	g.note(File{path, src})
+	path := filepath.Join(k.opts.Credentials, name)
+	src, err := k.inputs.read(path)
 	switch {
 	case isMissing(err):
 		return "", false, nil

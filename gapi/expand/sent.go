@@ -57,7 +57,7 @@ type secretOf struct {
 }
 
 // Sent returns the values that the value of a SentKey stands for.
-func (g *Graph) Sent(n *schema.Node) []SentValue { return g.root().late.sent[n] }
+func (g *Graph) Sent(n *schema.Node) []SentValue { return g.late.sent[n] }
 
 // errNotLoaded is an error of something that a formula would have to read.
 var errNotLoaded = errors.New("what an expression with sent values reads must be known when the graph is loaded: write the name out")
@@ -72,7 +72,7 @@ func (g *Graph) sender() *expr.Sent {
 			return expr.Type{}
 		},
 		Do: func(text string) (any, error) {
-			l := g.root().late
+			l := g.late
 			if l.values == nil {
 				return nil, errors.New("a sent value may stand only in a parameter of a resource: it is known when the graph runs, and this must be known before")
 			}
@@ -182,7 +182,7 @@ func (f *frame) sentIn(n *schema.Node, do func(n *schema.Node, t *text, p *piece
 // place of that.
 func (f *frame) sentParameter(p schema.Pair) *schema.Pair {
 	g := f.g
-	if !g.root().late.some {
+	if !g.late.some {
 		return nil
 	}
 	var values []SentValue
@@ -219,7 +219,7 @@ func (f *frame) sentParameter(p schema.Pair) *schema.Pair {
 		values[i].Formula, values[i].Source, values[i].Open = out, source, open
 	}
 	key := &schema.Node{Kind: schema.NodeString, Quoted: true, Text: p.Key, Pos: p.Pos}
-	l := g.root().late
+	l := g.late
 	if l.sent == nil {
 		l.sent = map[*schema.Node][]SentValue{}
 	}
@@ -277,7 +277,7 @@ func (x *formula) take(n *schema.Node) {
 				own.pieces[i].pos = x.f.g.place(n, own.pieces[i].at+leading(own.pieces[i].src))
 			}
 			x.texts[n] = &own
-			if doc := x.f.g.docs[n.Pos.File]; doc != nil {
+			if doc := x.f.g.inputs.docs[n.Pos.File]; doc != nil {
 				x.dirs[n] = doc.Dir
 			}
 		}
@@ -293,7 +293,7 @@ func (x *formula) take(n *schema.Node) {
 // try computes the formula with empty values, so that files and secrets are read, and their faults are told. It returns the node that stands for the value of one with a fault.
 func (x *formula) try(values []SentValue) (wrong *schema.Node) {
 	g := x.f.g
-	l := g.root().late
+	l := g.late
 	// A value of an unknown type is an empty text here: the trial looks at files and secrets only.
 	l.values, l.read, l.trial = map[string]any{}, nil, true
 	defer func() { l.values, l.trial = nil, false }()
@@ -391,7 +391,7 @@ func (x *formula) sum() string {
 func (x *formula) input(in expr.Input) any {
 	v := x.f.names[in.Name]
 	if in.Name == "hosts" {
-		v = x.f.g.hosts() // the scope has the function that asks for them
+		v = any(x.f.g.store.all(x.f.g.ownFacts())) // the scope has the function that asks for them
 	}
 	if m, ok := v.(map[string]any); ok && in.Field != "" {
 		return m[in.Field]
@@ -445,7 +445,7 @@ func (x *formula) rest() (n *schema.Node, open bool) {
 func (x *formula) compute(sent map[string]any) (v any, secret bool, err error) {
 	// The functions of the expression use the graph of the frame. Its marks say afterwards whether a secret went into the value.
 	g := x.f.g
-	l := g.root().late
+	l := g.late
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.values, l.over = sent, true
@@ -521,16 +521,15 @@ func (x *formula) text(t *text) (any, error) {
 }
 
 // noteRead notes a file or a secret that the trial of a formula has read. With another content, the formula is another one.
-func (g *Graph) noteRead(what string, content []byte) {
-	if l := g.root().late; l.trial {
+func (l *late) noteRead(what string, content []byte) {
+	if l.trial {
 		l.read = append(l.read, fmt.Sprintf("%s %x", what, sha256.Sum256(content)))
 	}
 }
 
 // recalled returns a secret that a trial has read. A formula may read no other one.
-func (g *Graph) recalled(name string) (text string, ok bool, err error) {
-	l := g.root().late
-	text, ok = l.secrets[secretOf{g, name}]
+func (l *late) recalled(of secretOf) (text string, ok bool, err error) {
+	text, ok = l.secrets[of]
 	if l.over && !ok {
 		return "", false, errNotLoaded
 	}
@@ -538,14 +537,13 @@ func (g *Graph) recalled(name string) (text string, ok bool, err error) {
 }
 
 // noteSecret keeps a secret for the formula whose trial has read it.
-func (g *Graph) noteSecret(name, text string) {
-	l := g.root().late
+func (l *late) noteSecret(of secretOf, text string) {
 	if !l.trial {
 		return
 	}
 	if l.secrets == nil {
 		l.secrets = map[secretOf]string{}
 	}
-	l.secrets[secretOf{g, name}] = text
-	g.noteRead("secret "+name, []byte(text))
+	l.secrets[of] = text
+	l.noteRead("secret "+of.name, []byte(text))
 }

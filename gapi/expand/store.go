@@ -15,88 +15,130 @@ import (
 // hosts has the facts of all hosts that share the store. scheduled('NAME') has the hosts that a schedule has chosen. Both are known when the graph
 // is made, so they may stand in conditions and names. The frontend makes a new graph when one of them is another one.
 
-// stored has the parts of the store that expressions have read. Store gives them to the frontend, which compares them with those of the next reading.
-type stored struct {
-	hosts  bool                // the facts of the hosts
-	known  map[string]any      // those facts, once they were asked for
-	chosen map[string][]string // by topic and name, with a NUL between them
+// store has the parts of the store that expressions have read. A graph and its modules share one.
+//
+// # Laws
+//
+//   - The store is asked only where an expression reads it, and once for each question. So all expressions see one answer.
+//   - Without a store this machine is the only host, so a graph can be validated and rendered anywhere.
+//   - answer has all that was read, so equal answers mean an equal graph.
+type store struct {
+	ask      func() map[string]map[string]any  // nil without a store
+	schedule func(topic, name string) []string // nil without a store
+	hostname string                            // empty for the fact
+	hosts    bool                              // an expression reads the facts of the hosts
+	facts    map[string]any                    // those facts, once they were asked for
+	chosen   map[scheduleKey][]string          // nil for none
 }
+
+// scheduleKey names a schedule of a topic.
+type scheduleKey struct{ topic, name string }
+
+// String is for the sum of a formula: neither part has a NUL.
+func (k scheduleKey) String() string { return k.topic + "\x00" + k.name }
 
 // allHosts is the topic of a schedule that does not name one.
 const allHosts = "all"
 
-// hosts returns the facts of all hosts, as a map of maps. The store is asked when an expression looks at them: most graphs never do.
-func (g *Graph) hosts() any {
-	g = g.root()
-	if g.stored.known != nil {
-		return g.stored.known
-	}
-	all := map[string]any{}
-	if g.opts.Hosts != nil {
-		for name, of := range g.opts.Hosts() {
-			all[name] = of
-		}
-	}
-	// The own record may not be in the store yet, and its facts may be older. Without a store this machine is the only host, so that a graph can be
-	// validated and rendered anywhere.
-	all[g.hostname()] = g.names["facts"]
-	g.stored.known = all
-	return all
+// newStore returns a store of which nothing was read.
+func newStore(o *Options) *store {
+	return &store{ask: o.Hosts, schedule: o.Scheduled, hostname: o.Hostname}
 }
 
-// hostname returns the name of this machine in the store.
-func (g *Graph) hostname() string {
-	if g.opts.Hostname != "" {
-		return g.opts.Hostname
+// all returns the facts of all hosts by name, with the given ones for this machine. The store is asked when an expression looks at them: most
+// graphs never do.
+func (s *store) all(own map[string]any) map[string]any {
+	if s.facts != nil {
+		return s.facts
 	}
-	facts, _ := g.root().names["facts"].(map[string]any)
-	name, _ := facts["hostname"].(string)
+	s.facts = map[string]any{}
+	if s.ask != nil {
+		for name, of := range s.ask() {
+			s.facts[name] = of
+		}
+	}
+	// The own record may not be in the store yet, and its facts may be older.
+	s.facts[s.self(own)] = own
+	return s.facts
+}
+
+// self returns the name of this machine in the store.
+func (s *store) self(own map[string]any) string {
+	if s.hostname != "" {
+		return s.hostname
+	}
+	name, _ := own["hostname"].(string)
 	return name
 }
 
-// Store returns the parts of the store that expressions have read, nil for nothing. It is called after Expand.
-func (g *Graph) Store() any {
-	if !g.stored.hosts && len(g.stored.chosen) == 0 {
+// answer returns the parts of the store that were read, nil for nothing.
+func (s *store) answer(own map[string]any) any {
+	if !s.hosts && len(s.chosen) == 0 {
 		return nil
 	}
-	read := []any{g.stored.chosen}
-	if g.stored.hosts {
-		read = append(read, g.hosts())
+	read := []any{s.chosen}
+	if s.hosts {
+		read = append(read, s.all(own))
 	}
 	return read
 }
 
-// scheduled is the function of expressions. It is asked once for each schedule in a computation, so that all expressions see one choice.
-func (g *Graph) scheduled(args []any) (any, error) {
-	name, topic := args[0].(string), allHosts
-	if len(args) > 1 {
-		topic = args[1].(string)
-	}
-	if name == "" || topic != allHosts && !strings.HasPrefix(topic, "group:") && !strings.HasPrefix(topic, "host:") {
-		return nil, errors.New("scheduled takes the name of a schedule, and a topic: all, group:ROLE or host:NAME")
-	}
-	g = g.root()
-	key := topic + "\x00" + name
-	chosen, known := g.stored.chosen[key]
+// choice returns the hosts that a schedule has chosen. Where it was not asked before, and over forbids to ask, the error says so.
+func (s *store) choice(key scheduleKey, over bool) ([]string, error) {
+	chosen, known := s.chosen[key]
 	switch {
 	case known:
-	case g.late.over:
+		return chosen, nil
+	case over:
 		return nil, errNotLoaded
-	default:
-		if g.opts.Scheduled != nil {
-			chosen = g.opts.Scheduled(topic, name)
-		}
-		if g.stored.chosen == nil {
-			g.stored.chosen = map[string][]string{}
-		}
-		g.stored.chosen[key] = chosen
+	}
+	if s.schedule != nil {
+		chosen = s.schedule(key.topic, key.name)
+	}
+	if s.chosen == nil {
+		s.chosen = map[scheduleKey][]string{}
+	}
+	s.chosen[key] = chosen
+	return chosen, nil
+}
+
+// keyOfSchedule reads the arguments of the function scheduled.
+func keyOfSchedule(args []any) (scheduleKey, error) {
+	key := scheduleKey{allHosts, args[0].(string)}
+	if len(args) > 1 {
+		key.topic = args[1].(string)
+	}
+	if key.name == "" || key.topic != allHosts && !strings.HasPrefix(key.topic, "group:") && !strings.HasPrefix(key.topic, "host:") {
+		return key, errors.New("scheduled takes the name of a schedule, and a topic: all, group:ROLE or host:NAME")
+	}
+	return key, nil
+}
+
+// Store returns the parts of the store that expressions have read, nil for nothing. It is called after Expand.
+func (g *Graph) Store() any { return g.store.answer(g.ownFacts()) }
+
+// ownFacts returns the facts of this machine.
+func (g *Graph) ownFacts() map[string]any {
+	facts, _ := g.names["facts"].(map[string]any)
+	return facts
+}
+
+// scheduled is the function of expressions.
+func (g *Graph) scheduled(args []any) (any, error) {
+	key, err := keyOfSchedule(args)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := g.store.choice(key, g.late.over)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]any, len(chosen))
 	for i, host := range chosen {
 		list[i] = host
 	}
 	b, err := json.Marshal(list)
-	g.noteRead("scheduled "+key, b)
+	g.late.noteRead("scheduled "+key.String(), b)
 	return list, err
 }
 
@@ -110,5 +152,5 @@ func (f *frame) chosen(n *schema.Node, t *text) (wanted, ok bool) {
 		return false, false
 	}
 	list, _ := v.([]any)
-	return slices.Contains(list, any(f.g.hostname())), true
+	return slices.Contains(list, any(f.g.store.self(f.g.ownFacts()))), true
 }

@@ -113,7 +113,7 @@ func standIn(word string) any {
 
 // taintOf returns the mark of the inputs and outputs of modules that an expression reads, nil where none of them is a secret.
 func (g *Graph) taintOf(p *expr.Program) (all *taint) {
-	if !g.root().tainted {
+	if !g.tainted {
 		return nil
 	}
 	note := func(t *taint, path []string) {
@@ -127,7 +127,7 @@ func (g *Graph) taintOf(p *expr.Program) (all *taint) {
 	}
 	// An instance may have an input and an output of one name, so both are looked at by where they stand.
 	for _, path := range p.Paths("module") {
-		for name, v := range g.inputs {
+		for name, v := range g.given {
 			if rest, ok := below(path, "inputs", name); ok {
 				note(v.taint, rest)
 			}

@@ -144,14 +144,7 @@ func fit(word string, v any) (any, bool) {
 
 // literal returns the value of a node that has no expressions. The escape of their beginning is one there, too.
 func (g *Graph) literal(n *schema.Node, what string) (v any) {
-	if at := find(n, hasSource); at != nil {
-		g.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{", what)
-		return nil
-	}
-	for _, d := range schema.Decode(n, &v) {
-		g.found.Add(d)
-	}
-	return unescaped(v)
+	return g.found.literal(n, what)
 }
 
 // find returns the first text that fits, nil for none.
