@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,19 @@ type readLayer struct {
 	root *schema.Node // nil where there is no file
 }
 
+// data are the layers of one graph. A module has data of its own.
+//
+// # Laws
+//
+//   - The most exact layer comes first. The first layer that has a key decides, unless the key is merged.
+//   - A file that is not there is an empty layer. The inputs have it, so the graph is made anew when it comes.
+//   - Values of different shapes are not merged: the more exact one counts.
+type data struct {
+	layers []layer
+	read   []readLayer       // the files of layers, in the same order
+	merge  map[string]string // by key: how several layers become one value; nil for none
+}
+
 // Source is a value of data in one layer.
 type Source struct {
 	Path    string
@@ -34,80 +48,93 @@ func (g *Graph) DataKeys() []string { return sortedKeys(g.names["data"].(map[str
 // ExplainData returns what each layer says of a key, the most exact first, how the layers are merged there, and the value that comes of it.
 // It is called after Start. Modules have data of their own, which are not asked.
 func (g *Graph) ExplainData(key string) (sources []Source, how string, value any) {
-	for _, l := range g.read {
+	sources, how = g.data.explain(key, g.found)
+	return sources, how, g.names["data"].(map[string]any)[key]
+}
+
+// explain returns what each layer says of a key, and how the layers are merged there.
+func (d *data) explain(key string, found *findings) (sources []Source, how string) {
+	for _, l := range d.read {
 		s := Source{Path: l.path, Missing: l.root == nil}
 		if l.root != nil && l.root.Kind == schema.NodeMap {
 			for _, p := range l.root.Pairs {
 				if p.Key == key {
-					s.Pos, s.Value = p.Pos, g.literal(p.Value, "a file of data")
+					s.Pos, s.Value = p.Pos, found.literal(p.Value, "a file of data")
 				}
 			}
 		}
 		sources = append(sources, s)
 	}
-	if how = g.merge[key]; how == "" {
-		how = merges[0]
-	}
-	return sources, how, g.names["data"].(map[string]any)[key]
+	return sources, cmp.Or(d.merge[key], merges[0])
 }
 
 // merges are the ways in which a key of several layers becomes one value.
 var merges = []string{"first", "deep", "append"}
 
-// declareData reads the key data of a document.
-func (g *Graph) declareData(d *Document, n *schema.Node) {
-	for _, p := range g.pairs(n, "data must be a map with the key files") {
+// declare reads the key data of a document.
+func (d *data) declare(doc *Document, n *schema.Node, found *findings) {
+	for _, p := range found.pairs(n, "data must be a map with the key files") {
 		switch p.Key {
 		case "files":
 			if p.Value.Kind != schema.NodeList {
-				g.errorf(p.Value.Pos, "files must be a list of paths, the most exact first")
+				found.errorf(p.Value.Pos, "files must be a list of paths, the most exact first")
 				continue
 			}
 			for _, item := range p.Value.Items {
-				g.layers = append(g.layers, layer{d, item})
+				d.layers = append(d.layers, layer{doc, item})
 			}
 		case "merge":
-			for _, q := range g.pairs(p.Value, "merge must be a map from keys to first, deep or append") {
+			for _, q := range found.pairs(p.Value, "merge must be a map from keys to first, deep or append") {
 				if !slices.Contains(merges, q.Value.Text) {
-					g.add(schema.Diagnostic{Pos: q.Value.Pos, Message: "a key is merged as first, deep or append", Suggestion: schema.Nearest(q.Value.Text, merges)})
+					found.once(schema.Diagnostic{Pos: q.Value.Pos, Message: "a key is merged as first, deep or append", Suggestion: schema.Nearest(q.Value.Text, merges)})
 				}
-				g.merge[q.Key] = q.Value.Text
+				if d.merge == nil {
+					d.merge = map[string]string{}
+				}
+				d.merge[q.Key] = q.Value.Text
 			}
 		default:
-			g.add(schema.Diagnostic{Pos: p.Pos, Message: "unknown key \"" + p.Key + "\" in data", Suggestion: schema.Nearest(p.Key, []string{"files", "merge"})})
+			found.once(schema.Diagnostic{Pos: p.Pos, Message: "unknown key \"" + p.Key + "\" in data", Suggestion: schema.Nearest(p.Key, []string{"files", "merge"})})
 		}
 	}
 }
 
-// readData reads the layers and merges them. A file that is not there is an empty layer.
-func (g *Graph) readData() map[string]any {
-	// The first layer that has a key decides, unless the key is merged.
-	data := map[string]any{}
-	for _, l := range g.layers {
-		n, ok := g.top().needed(l.path, "a path of data.files")
-		if !ok {
-			g.Lacking = true
+// pathOfLayer computes the path of a layer, which may name facts and variables. ok is false for one with a fault.
+func (g *Graph) pathOfLayer(l layer) (path string, ok bool) {
+	n, ok := g.top().needed(l.path, "a path of data.files")
+	if !ok {
+		return "", false
+	}
+	if filepath.IsAbs(n.Text) {
+		return n.Text, true
+	}
+	return filepath.Join(l.doc.Dir, n.Text), true
+}
+
+// load reads the layers and merges them. ok is false where the path of a layer has a fault, or its file can't be read.
+func (d *data) load(in *inputs, found *findings, pathOf func(layer) (string, bool)) (values map[string]any, ok bool) {
+	values, ok = map[string]any{}, true
+	for _, l := range d.layers {
+		path, is := pathOf(l)
+		if !is {
+			ok = false
 			continue
 		}
-		path := n.Text
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(l.doc.Dir, path)
-		}
-		root := g.yaml(path, l.path.Pos, true)
-		g.read = append(g.read, readLayer{path, root})
+		root, is := in.document(path, l.path.Pos, true, found)
+		ok = ok && is
+		d.read = append(d.read, readLayer{path, root})
 		if root == nil {
 			continue
 		}
-		for _, p := range g.pairs(root, "a file of data is a map") {
-			v := g.literal(p.Value, "a file of data")
-			if below, there := data[p.Key]; !there {
-				data[p.Key] = v
-			} else {
-				data[p.Key] = mergeValues(g.merge[p.Key], below, v)
+		for _, p := range found.pairs(root, "a file of data is a map") {
+			v := found.literal(p.Value, "a file of data")
+			if exact, there := values[p.Key]; there {
+				v = mergeValues(d.merge[p.Key], exact, v)
 			}
+			values[p.Key] = v
 		}
 	}
-	return data
+	return values, ok
 }
 
 // mergeValues returns the value of a key that a more exact layer and a more general one have.

@@ -5,28 +5,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // everyKind is the key of defaults for the metaparameters of all kinds.
 const everyKind = "*"
 
-// declareDefaults reads the key defaults of a document.
-func (g *Graph) declareDefaults(n *schema.Node) {
-	for _, p := range g.pairs(n, "defaults must be a map from kinds to parameters") {
+// defaults are the parameters that the resources of a kind have, where they say nothing else, by kind. Those of a kind count more than those
+// of all kinds.
+type defaults map[string]*schema.Node
+
+// declare reads the key defaults of a document. noKind is Options.NoKind.
+func (ds defaults) declare(n *schema.Node, noKind func(string) *engine.UnknownKindError, found *findings) {
+	for _, p := range found.pairs(n, "defaults must be a map from kinds to parameters") {
 		kind := strings.ToLower(p.Key)
-		if kind != everyKind && g.opts.NoKind != nil {
-			if unknown := g.opts.NoKind(kind); unknown != nil {
-				g.add(schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown resource kind %q in defaults", p.Key), Suggestion: unknown.Near})
+		if kind != everyKind && noKind != nil {
+			if unknown := noKind(kind); unknown != nil {
+				found.once(schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown resource kind %q in defaults", p.Key), Suggestion: unknown.Near})
 				continue
 			}
 		}
 		if p.Value.Kind != schema.NodeMap {
-			g.errorf(p.Value.Pos, "the defaults of %s must be a map of parameters", p.Key)
+			found.errorf(p.Value.Pos, "the defaults of %s must be a map of parameters", p.Key)
 			continue
 		}
-		if first := g.defaults[kind]; first != nil {
-			g.add(schema.Diagnostic{
+		if first := ds[kind]; first != nil {
+			found.once(schema.Diagnostic{
 				Pos: p.Pos, Message: "the defaults of " + p.Key + " are given twice", Related: []schema.Related{{Pos: first.Pos, Message: "first given here"}},
 			})
 			continue
@@ -34,18 +39,18 @@ func (g *Graph) declareDefaults(n *schema.Node) {
 		for _, q := range p.Value.Pairs {
 			switch {
 			case kind == everyKind && q.Key != "meta":
-				g.errorf(q.Pos, "the defaults of all kinds may have meta alone: write %s below each kind that has it", q.Key)
+				found.errorf(q.Pos, "the defaults of all kinds may have meta alone: write %s below each kind that has it", q.Key)
 			case slices.Contains([]string{"name", "recv", "before", "depend", "notify", "listen", whenKey, forEachKey}, q.Key):
-				g.errorf(q.Pos, "%s can't have a default", q.Key)
+				found.errorf(q.Pos, "%s can't have a default", q.Key)
 			}
 		}
-		g.defaults[kind] = p.Value
+		ds[kind] = p.Value
 	}
 }
 
-// withDefaults returns a resource with the defaults of its kind, where it says nothing else. It is the item itself where there are none.
-func (g *Graph) withDefaults(kind string, item *schema.Node) *schema.Node {
-	for _, def := range []*schema.Node{g.defaults[kind], g.defaults[everyKind]} {
+// of returns a resource with the defaults of its kind, where it says nothing else. It is the item itself where there are none.
+func (ds defaults) of(kind string, item *schema.Node) *schema.Node {
+	for _, def := range []*schema.Node{ds[kind], ds[everyKind]} {
 		if def != nil {
 			item = merged(item, def)
 		}

@@ -31,7 +31,7 @@ func Describe(d *Document, o Options) (Description, schema.Diagnostics) {
 		g.declareInputs(n)
 		for _, p := range n.Pairs {
 			if v := g.given[p.Key]; v != nil {
-				f := &schema.Field{Key: p.Key, Type: typeOf(v.word), Doc: v.doc, Required: !v.set, Default: v.value, HasDefault: v.set}
+				f := &schema.Field{Key: p.Key, Type: typeOf(v.word), Doc: v.doc, Required: !v.known, Default: v.value, HasDefault: v.known}
 				x.Inputs.Fields = append(x.Inputs.Fields, f)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi/expand/texts"
 )
 
 // Document is one file of a graph.
@@ -87,11 +86,9 @@ type Graph struct {
 	*common // with its modules
 	opts    Options
 
-	vars     map[string]*variable
-	layers   []layer
-	read     []readLayer // the files of layers, in the same order
-	merge    map[string]string
-	defaults map[string]*schema.Node // by kind
+	vars     variables
+	data     data
+	defaults defaults
 
 	keys    *keyring
 	allowed bool     // a secret may stand in the text in hand
@@ -103,8 +100,7 @@ type Graph struct {
 	names    map[string]any
 	compiled map[compiledKey]*text
 
-	templates map[string]*texts.Template // by path
-	calls     map[callKey]*expr.Program  // of templates; nil for a function that does not take so many arguments
+	templates templates
 
 	dir     string     // of the expression that is computed now
 	escape  schema.Pos // of the first text with an escape
@@ -113,11 +109,11 @@ type Graph struct {
 	Lacking bool       // a resource could not be computed, and is missing
 
 	entered   []*Document
-	instances []*Instance
-	parent    *Graph               // of a module: the graph that uses it; else nil
-	instance  string               // of a module: its name there
-	folder    string               // of a module
-	given     map[string]*variable // of a module: its inputs
+	instances instances
+	parent    *Graph    // of a module: the graph that uses it; else nil
+	instance  string    // of a module: its name there
+	folder    string    // of a module
+	given     variables // of a module: its inputs
 }
 
 // common is what a graph shares with its modules.
@@ -161,8 +157,8 @@ func New(o Options) *Graph {
 // with begins a computation that shares what another one has.
 func (o Options) with(c *common) *Graph {
 	return &Graph{
-		opts: o, common: c, keys: &keyring{opts: &o, inputs: c.inputs, found: c.found}, vars: map[string]*variable{}, merge: map[string]string{}, defaults: map[string]*schema.Node{},
-		compiled: map[compiledKey]*text{}, templates: map[string]*texts.Template{}, calls: map[callKey]*expr.Program{}, given: map[string]*variable{},
+		opts: o, common: c, keys: &keyring{opts: &o, inputs: c.inputs, found: c.found}, vars: variables{}, defaults: defaults{},
+		compiled: map[compiledKey]*text{}, given: variables{},
 	}
 }
 
@@ -174,11 +170,11 @@ func (g *Graph) Enter(d *Document) {
 	for _, p := range d.Root.Pairs {
 		switch p.Key {
 		case "vars":
-			g.declareVars(p.Value)
+			g.vars.declare(p.Value, g.found)
 		case "data":
-			g.declareData(d, p.Value)
+			g.data.declare(d, p.Value, g.found)
 		case "defaults":
-			g.declareDefaults(p.Value)
+			g.defaults.declare(p.Value, g.opts.NoKind, g.found)
 		case "secrets":
 			g.keys.declare(d, p.Value)
 		}
@@ -225,7 +221,7 @@ func (g *Graph) Finish() {
 	if m := g.opts.Memory; m != nil {
 		m.end(g)
 	}
-	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.layers)+len(g.defaults)+len(g.instances) > 0 {
+	if g.escape.IsZero() || g.sources || len(g.vars)+len(g.data.layers)+len(g.defaults)+len(g.instances) > 0 {
 		return
 	}
 	g.add(schema.Diagnostic{
@@ -294,7 +290,7 @@ func (g *Graph) edges(n *schema.Node) *schema.Node {
 
 // ready computes the variables and the data, and makes the scope.
 func (g *Graph) ready() {
-	g.apply()
+	g.Lacking = !g.vars.apply(&g.opts, g.inputs, g.found) || g.Lacking
 	facts := map[string]any{}
 	if g.opts.Facts != nil {
 		facts = g.opts.Facts()
@@ -307,8 +303,9 @@ func (g *Graph) ready() {
 	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": func() any { return g.store.all(facts) }}
 	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types), "hosts": expr.MapOf(factsType())}
 	g.scoped(declared)
-	data := g.readData()
-	g.names["data"], declared["data"] = data, expr.MapOf(expr.Type{})
+	values, ok := g.data.load(g.inputs, g.found, g.pathOfLayer)
+	g.Lacking = g.Lacking || !ok
+	g.names["data"], declared["data"] = values, expr.MapOf(expr.Type{})
 	g.scoped(declared)
 	if g.parent != nil {
 		g.nameModules(declared)
@@ -318,7 +315,7 @@ func (g *Graph) ready() {
 
 // scoped makes the scope of the graph. An error is one of the program.
 func (g *Graph) scoped(names map[string]expr.Type) {
-	scope, err := expr.NewScopeSent(names, g.sender(), g.functions()...)
+	scope, err := expr.NewScopeSent(names, senders(g.opts.Sends).sent(g.late), g.functions()...)
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}

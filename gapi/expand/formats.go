@@ -12,12 +12,18 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// formats are the functions for other notations, networks and versions.
-func (g *Graph) formats() []expr.Function {
+// notation reads and writes YAML for expressions. The frontend has the library for it.
+type notation struct {
+	parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)
+	write func(v any) (string, error) // nil where YAML can't be written
+}
+
+// functions are those for other notations, networks and versions.
+func (y notation) functions() []expr.Function {
 	text := []expr.Type{expr.Text}
 	return []expr.Function{
-		{Name: "yaml", Params: []expr.Type{{}}, Result: expr.Text, Do: g.toYAML},
-		{Name: "fromYAML", Params: text, Do: g.fromYAML},
+		{Name: "yaml", Params: []expr.Type{{}}, Result: expr.Text, Do: y.toYAML},
+		{Name: "fromYAML", Params: text, Do: y.fromYAML},
 		{Name: "toml", Params: []expr.Type{{}}, Result: expr.Text, Do: toTOML},
 		{Name: "cidrContains", Params: []expr.Type{expr.Text, expr.Text}, Result: expr.Bool, Do: cidrContains},
 		{Name: "cidrHost", Params: []expr.Type{expr.Text, expr.Int}, Result: expr.Text, Do: cidrHost},
@@ -27,17 +33,17 @@ func (g *Graph) formats() []expr.Function {
 }
 
 // toYAML writes a value as a document of YAML.
-func (g *Graph) toYAML(args []any) (any, error) {
-	if g.opts.Write == nil {
+func (y notation) toYAML(args []any) (any, error) {
+	if y.write == nil {
 		return nil, errors.New("YAML can't be written here")
 	}
-	return g.opts.Write(args[0])
+	return y.write(args[0])
 }
 
 // fromYAML reads a document of YAML, whose place is that of the expression.
-func (g *Graph) fromYAML(args []any) (any, error) {
+func (y notation) fromYAML(args []any) (any, error) {
 	// Findings have no file, so the message has the line inside of the text alone.
-	n, ds := g.opts.Parse("", []byte(args[0].(string)))
+	n, ds := y.parse("", []byte(args[0].(string)))
 	if err := ds.Err(); err != nil {
 		return nil, fmt.Errorf("this is no YAML: %w", err)
 	}

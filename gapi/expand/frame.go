@@ -211,8 +211,8 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 		return unknownText, nil // what stands for the secret need not fit the function
 	case f.g.touched:
 		fault = &expr.Fault{Message: hiddenFault}
-	case f.g.leftOutOf(p.run) != "":
-		name := f.g.leftOutOf(p.run)
+	case f.g.instances.leftOutOf(p.run) != "":
+		name := f.g.instances.leftOutOf(p.run)
 		fault = &expr.Fault{Message: "module." + name + " has no outputs: the condition of the module leaves it out here; write module." + name + ".?NAME.orValue(...)"}
 	case !ok:
 		fault = &expr.Fault{Message: err.Error()}

@@ -43,7 +43,7 @@ func (g *Graph) functions() []expr.Function {
 		do := onText(func(b []byte) string { return hex.EncodeToString(sum(b)) })
 		list = append(list, expr.Function{Name: name, Params: []expr.Type{expr.Text}, Result: expr.Text, Do: do})
 	}
-	return append(list, g.formats()...)
+	return append(list, notation{g.opts.Parse, g.opts.Write}.functions()...)
 }
 
 // onText makes a function of one text.

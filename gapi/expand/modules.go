@@ -34,6 +34,15 @@ type Instance struct {
 	leftOut bool              // by its condition: it has neither resources nor outputs
 }
 
+// instances are the modules that one graph uses, in the order of the key use.
+//
+// # Laws
+//
+//   - An instance sees the outputs of those before it. Its name is unique in its graph.
+//   - An instance with a fault has no outputs. The fault is told once: an expression that reads them is no second one.
+//   - An instance that its condition leaves out has neither resources nor outputs, and is no fault.
+type instances []*Instance
+
 // Instances returns the modules that a graph uses, each followed by the modules that it uses itself. It is called after Start.
 func (g *Graph) Instances() (all []*Instance) {
 	for _, i := range g.instances {
@@ -275,7 +284,7 @@ func (g *Graph) declareInputs(n *schema.Node) {
 			g.errorf(p.Pos, "%q can't be the name of an input: write letters, digits and _", p.Key)
 			continue
 		}
-		g.given[p.Key] = g.variable(p)
+		g.given[p.Key] = g.found.variable(p)
 	}
 }
 
@@ -291,7 +300,7 @@ func (f *frame) fillInputs(m *Graph, entry *schema.Node) {
 		}
 	}
 	for _, name := range sortedKeys(m.given) {
-		if v := m.given[name]; !v.set && !given[name] {
+		if v := m.given[name]; !v.known && !given[name] {
 			g.add(schema.Diagnostic{
 				Pos: entry.Pos, Message: fmt.Sprintf("the module %s needs the input %s, which is %s: write with: {%s: ...}", m.instance, name, v.word, name),
 				Related: []schema.Related{{Pos: v.pos, Message: "declared here, without a default"}},
@@ -334,9 +343,7 @@ func (f *frame) fillInput(m *Graph, p schema.Pair) {
 	if v.taint = t; t != nil {
 		g.tainted = true
 	}
-	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
-		v.typ = expr.OfValue(fitting)
-	}
+	v.take(fitting)
 }
 
 // output computes one output. A map with the key value is a declaration, which may have a type and a doc.
@@ -377,16 +384,21 @@ func (g *Graph) output(i *Instance, p schema.Pair) {
 	}
 }
 
-// lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
+// lacking returns the place of the fault that has left an expression without a value that it reads: of an instance or of a variable.
 func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
+	if told, lacks = g.vars.lacking(p); lacks {
+		return told, true
+	}
+	return g.instances.lacking(p)
+}
+
+// lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
+func (all instances) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 	for _, in := range p.Reads() {
-		if v := g.vars[in.Field]; in.Name == "vars" && v != nil && !v.set {
-			return v.pos, true
-		}
 		if in.Name != "module" {
 			continue
 		}
-		for _, i := range g.instances {
+		for _, i := range all {
 			if !i.told.IsZero() && (in.Field == "" || in.Field == i.Name) {
 				return i.told, true
 			}
@@ -396,9 +408,9 @@ func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 }
 
 // leftOutOf names the instance that an expression reads and that its condition leaves out, empty for none.
-func (g *Graph) leftOutOf(p *expr.Program) string {
+func (all instances) leftOutOf(p *expr.Program) string {
 	for _, in := range p.Reads() {
-		for _, i := range g.instances {
+		for _, i := range all {
 			if in.Name == "module" && i.leftOut && in.Field == i.Name {
 				return i.Name
 			}

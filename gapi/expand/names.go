@@ -27,8 +27,8 @@ func (g *Graph) Alone(dir string) *Graph {
 		m.declareInputs(n)
 	}
 	for _, v := range m.given {
-		if !v.set {
-			v.value, v.set = standIn(v.word), true
+		if !v.known {
+			v.value, v.known = standIn(v.word), true
 		}
 	}
 	m.Enter(doc)

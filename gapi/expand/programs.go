@@ -13,7 +13,7 @@ import (
 //
 // Two sources of secrets are programs: sops, which decrypts its files, and a command of the author. A program runs when the first secret is asked
 // of it, once for each computation. Its output stays in memory, and no finding shows it. The checksum of the output is an input of the graph, so
-// other output makes another graph at the next readink.
+// other output makes another graph at the next reading.
 //
 // A verb that only judges or shows a graph runs no program of it: Options.Program is nil there, and the secret counts as one without an
 // identity.

@@ -60,7 +60,7 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 
 // unrolled appends the resources of one item, each computed anew.
 func (g *Graph) unrolled(list []*schema.Node, kind string, item *schema.Node) []*schema.Node {
-	item = g.withDefaults(kind, item)
+	item = g.defaults.of(kind, item)
 	top := g.top()
 	loop := item.Get(forEachKey)
 	if loop == nil {

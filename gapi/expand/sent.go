@@ -62,21 +62,24 @@ func (g *Graph) Sent(n *schema.Node) []SentValue { return g.late.sent[n] }
 // errNotLoaded is an error of something that a formula would have to read.
 var errNotLoaded = errors.New("what an expression with sent values reads must be known when the graph is loaded: write the name out")
 
-// sender declares the function sent.
-func (g *Graph) sender() *expr.Sent {
+// senders gives the type of the values that a kind sends, by its name in lower case; nil where no kind is known. Its result is nil for a kind
+// that is not known.
+type senders func(kind string) *schema.Type
+
+// sent declares the function of this name. The values are those that l has while a formula is computed.
+func (s senders) sent(l *late) *expr.Sent {
 	return &expr.Sent{
 		TypeOf: func(text string) expr.Type {
-			if t := g.sentType(text); t != nil {
+			if t := s.typeOf(text); t != nil {
 				return expr.OfSchema("sent", t)
 			}
 			return expr.Type{}
 		},
 		Do: func(text string) (any, error) {
-			l := g.late
 			if l.values == nil {
 				return nil, errors.New("a sent value may stand only in a parameter of a resource: it is known when the graph runs, and this must be known before")
 			}
-			r, err := g.reference(text)
+			r, err := s.reference(text)
 			if err != nil {
 				return nil, err
 			}
@@ -90,7 +93,7 @@ func (g *Graph) sender() *expr.Sent {
 }
 
 // reference reads the argument of sent. The kind is in lower case, and the key is that of the sender's type.
-func (g *Graph) reference(text string) (schema.Ref, error) {
+func (s senders) reference(text string) (schema.Ref, error) {
 	r, err := schema.ParseRef(text)
 	if err != nil {
 		return r, err
@@ -100,7 +103,7 @@ func (g *Graph) reference(text string) (schema.Ref, error) {
 	}
 	r.Kind = strings.ToLower(r.Kind)
 	// The wire that Build makes has the sender's own name of the key, and so has the value that comes over it.
-	if sends := g.sends(r.Kind); sends != nil {
+	if sends := s.of(r.Kind); sends != nil {
 		top, rest := r.Key, ""
 		if i := strings.IndexAny(top, ".["); i >= 0 {
 			top, rest = top[:i], top[i:]
@@ -112,21 +115,21 @@ func (g *Graph) reference(text string) (schema.Ref, error) {
 	return r, nil
 }
 
-// sends returns the type of the values that a kind sends, nil where it is not known.
-func (g *Graph) sends(kind string) *schema.Type {
-	if g.opts.Sends == nil {
+// of returns the type of the values that a kind sends, nil where it is not known.
+func (s senders) of(kind string) *schema.Type {
+	if s == nil {
 		return nil
 	}
-	return g.opts.Sends(kind)
+	return s(kind)
 }
 
-// sentType returns the type of a sent value, nil where it is not known. gapi.Build says what is wrong with the reference then.
-func (g *Graph) sentType(text string) *schema.Type {
-	r, err := g.reference(text)
+// typeOf returns the type of a sent value, nil where it is not known. gapi.Build says what is wrong with the reference then.
+func (s senders) typeOf(text string) *schema.Type {
+	r, err := s.reference(text)
 	if err != nil {
 		return nil
 	}
-	sends := g.sends(r.Kind)
+	sends := s.of(r.Kind)
 	if sends == nil {
 		return nil
 	}
@@ -241,7 +244,7 @@ func (f *frame) referenceOf(c expr.SentCall) (schema.Ref, error) {
 		}
 		text = s
 	}
-	return f.g.reference(text)
+	return senders(f.g.opts.Sends).reference(text)
 }
 
 // written returns a tree as its author may have written it, for people.
@@ -299,7 +302,7 @@ func (x *formula) try(values []SentValue) (wrong *schema.Node) {
 	defer func() { l.values, l.trial = nil, false }()
 	for _, v := range values {
 		l.values[v.From.String()] = ""
-		if t := g.sentType(v.From.String()); t != nil {
+		if t := senders(g.opts.Sends).typeOf(v.From.String()); t != nil {
 			l.values[v.From.String()] = expr.ZeroOf(t)
 		}
 	}
@@ -353,7 +356,7 @@ func (g *Graph) knowTemplate(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.parsedTemplate(path, src)
+	_, err = g.templates.parse(g.scope, path, src)
 	return err
 }
 

@@ -27,7 +27,7 @@ func (g *Graph) template(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := g.parsedTemplate(path, src)
+	t, err := g.templates.parse(g.scope, path, src)
 	if err != nil {
 		return nil, err
 	}
@@ -40,23 +40,35 @@ func (g *Graph) template(args []any) (any, error) {
 	dir := g.dir
 	g.dir = filepath.Dir(path)
 	defer func() { g.dir = dir }()
-	text, err := t.Execute(dot, g.call)
+	call := func(name string, args []any) (any, error) { return g.templates.call(g.scope, name, args) }
+	text, err := t.Execute(dot, call)
 	if f, bad := errors.AsType[*texts.Fault](err); bad {
 		return nil, faultOf(path, src, *f)
 	}
 	return text, err
 }
 
-// parsedTemplate parses a template once in each computation, since a loop comes by again and again.
-func (g *Graph) parsedTemplate(path, src string) (*texts.Template, error) {
-	if t := g.templates[path]; t != nil {
+// templates are those that one graph has parsed, and the calls in them. Both are made once in each computation, since a loop comes by again
+// and again. The zero value has none.
+type templates struct {
+	parsed map[string]*texts.Template // by path
+	calls  map[callKey]*expr.Program  // nil for a function that does not take so many arguments
+}
+
+// parse parses a template. The scope says which functions there are.
+func (ts *templates) parse(scope *expr.Scope, path, src string) (*texts.Template, error) {
+	if t := ts.parsed[path]; t != nil {
 		return t, nil
 	}
-	t, faults := texts.Parse(src, g.knows)
+	known := func(name string) (ok bool, suggestion, refused string) { return calledIn(scope, name) }
+	t, faults := texts.Parse(src, known)
 	if len(faults) > 0 {
 		return nil, faultOf(path, src, faults...)
 	}
-	g.templates[path] = t
+	if ts.parsed == nil {
+		ts.parsed = map[string]*texts.Template{}
+	}
+	ts.parsed[path] = t
 	return t, nil
 }
 
@@ -64,12 +76,12 @@ func (g *Graph) parsedTemplate(path, src string) (*texts.Template, error) {
 const sentInTemplate = "sent can't stand in a template: which values are sent must be known when the graph is loaded; give the template the value, " +
 	`as in template("x.tmpl", {"value": sent('kind[name].key')}), and write {{ .value }}`
 
-// knows tells a template about a function of expressions.
-func (g *Graph) knows(name string) (ok bool, suggestion, refused string) {
+// calledIn tells a template about a function of expressions.
+func calledIn(scope *expr.Scope, name string) (ok bool, suggestion, refused string) {
 	if name == expr.SentName {
 		return false, "", sentInTemplate
 	}
-	ok, suggestion = g.scope.HasFunction(name)
+	ok, suggestion = scope.HasFunction(name)
 	return ok, suggestion, ""
 }
 
@@ -94,13 +106,16 @@ func faultOf(path, src string, faults ...texts.Fault) error {
 
 // call computes a function for a template: those of expressions are the same. A function that an expression writes behind a dot takes the value in
 // front of that as its last argument, so that a pipeline gives it.
-func (g *Graph) call(name string, args []any) (any, error) {
+func (ts *templates) call(scope *expr.Scope, name string, args []any) (any, error) {
 	// A compiled call is kept: a loop of the template makes it again and again.
 	key := callKey{name, len(args)}
-	run, known := g.calls[key]
+	run, known := ts.calls[key]
 	if !known {
-		run = g.compileCall(key)
-		g.calls[key] = run
+		if ts.calls == nil {
+			ts.calls = map[callKey]*expr.Program{}
+		}
+		run = key.compile(scope)
+		ts.calls[key] = run
 	}
 	if run == nil {
 		return nil, fmt.Errorf("it does not take %d arguments", len(args))
@@ -125,15 +140,15 @@ type callKey struct {
 // argument names an argument of a call in the expression that makes it.
 func argument(i int) string { return fmt.Sprintf("argument_%d", i) }
 
-// compileCall returns the expression that calls a function, nil if that does not take so many arguments.
-func (g *Graph) compileCall(key callKey) *expr.Program {
+// compile returns the expression that calls a function, nil if that does not take so many arguments.
+func (key callKey) compile(known *expr.Scope) *expr.Program {
 	types := make(map[string]expr.Type, key.args)
 	names := make([]string, key.args)
 	for i := range names {
 		names[i] = argument(i)
 		types[names[i]] = expr.Type{}
 	}
-	scope, err := g.scope.With(types)
+	scope, err := known.With(types)
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}

@@ -27,7 +27,7 @@ type variable struct {
 	word  string // the type as it is written, empty where the value says it
 	doc   string
 	value any
-	set   bool   // it has a value
+	known bool   // it has a value
 	taint *taint // of an input: it was made from a secret; else nil
 }
 
@@ -36,21 +36,30 @@ var varTypes = map[string]expr.Type{
 	"text": expr.Text, "int": expr.Int, "float": expr.Float, "bool": expr.Bool, "list": expr.ListOf(expr.Type{}), "map": expr.MapOf(expr.Type{}), "any": {},
 }
 
-// declareVars reads the key vars of a document.
-func (g *Graph) declareVars(n *schema.Node) {
-	for _, p := range g.pairs(n, "vars must be a map from names to values") {
+// variables are those of one graph, or the inputs of a module, by name.
+//
+// # Laws
+//
+//   - A variable is declared once, by one document. The settings of a caller give it another value, and no other type.
+//   - The last setting wins; files of variables count before single settings.
+//   - Each variable has a value after apply, or a finding says that it has none.
+type variables map[string]*variable
+
+// declare reads the key vars of a document.
+func (vs variables) declare(n *schema.Node, found *findings) {
+	for _, p := range found.pairs(n, "vars must be a map from names to values") {
 		if !isName(p.Key) {
-			g.errorf(p.Pos, "%q can't be the name of a variable: write letters, digits and _", p.Key)
+			found.errorf(p.Pos, "%q can't be the name of a variable: write letters, digits and _", p.Key)
 			continue
 		}
-		if first, twice := g.vars[p.Key]; twice {
-			g.found.Add(schema.Diagnostic{
+		if first, twice := vs[p.Key]; twice {
+			found.Add(schema.Diagnostic{
 				Pos: p.Pos, Message: fmt.Sprintf("the variable %s is declared twice", p.Key),
 				Related: []schema.Related{{Pos: first.pos, Message: "first declared here"}},
 			})
 			continue
 		}
-		g.vars[p.Key] = g.variable(p)
+		vs[p.Key] = found.variable(p)
 	}
 }
 
@@ -72,10 +81,10 @@ func isDeclaration(n *schema.Node) bool {
 }
 
 // variable reads one variable.
-func (g *Graph) variable(p schema.Pair) *variable {
+func (f *findings) variable(p schema.Pair) *variable {
 	v := &variable{pos: p.Pos}
 	if !isDeclaration(p.Value) {
-		v.value, v.set = g.literal(p.Value, "a variable"), true
+		v.value, v.known = f.literal(p.Value, "a variable"), true
 		v.typ = expr.OfValue(v.value)
 		v.word = wordOf(v.value)
 		return v
@@ -90,7 +99,7 @@ func (g *Graph) variable(p schema.Pair) *variable {
 		known, ok := varTypes[t.Text]
 		if !ok {
 			words := slices.Sorted(maps.Keys(varTypes))
-			g.found.Add(schema.Diagnostic{
+			f.Add(schema.Diagnostic{
 				Pos: t.Pos, Message: fmt.Sprintf("%q is no type of a variable: write %s", t.Text, strings.Join(words, ", ")), Suggestion: schema.Nearest(t.Text, words),
 			})
 			v.word = "any"
@@ -100,13 +109,13 @@ func (g *Graph) variable(p schema.Pair) *variable {
 	if def == nil {
 		return v
 	}
-	v.value, v.set = g.literal(def, "a variable"), true
+	v.value, v.known = f.literal(def, "a variable"), true
 	if v.word == "" {
 		v.typ, v.word = expr.OfValue(v.value), wordOf(v.value)
 	} else if value, ok := fit(v.word, v.value); ok {
 		v.value = value
 	} else {
-		g.errorf(def.Pos, "the default of %s must be %s, not %s", p.Key, v.word, wordOf(v.value))
+		f.errorf(def.Pos, "the default of %s must be %s, not %s", p.Key, v.word, wordOf(v.value))
 	}
 	return v
 }
@@ -140,11 +149,6 @@ func fit(word string, v any) (any, bool) {
 		return float64(n), true
 	}
 	return v, false
-}
-
-// literal returns the value of a node that has no expressions. The escape of their beginning is one there, too.
-func (g *Graph) literal(n *schema.Node, what string) (v any) {
-	return g.found.literal(n, what)
 }
 
 // find returns the first text that fits, nil for none.
@@ -191,71 +195,84 @@ func unescaped(v any) any {
 	return v
 }
 
-// apply gives the variables their values from outside: files first, then the single settings in their order.
-func (g *Graph) apply() {
-	for _, path := range g.opts.VarFiles {
-		root := g.yaml(path, schema.Pos{File: path}, false)
+// apply gives the variables their values from outside: files first, then the single settings in their order. ok is false where a file
+// can't be read.
+func (vs variables) apply(o *Options, in *inputs, found *findings) (ok bool) {
+	ok = true
+	for _, path := range o.VarFiles {
+		root, is := in.document(path, schema.Pos{File: path}, false, found)
+		ok = ok && is
 		if root == nil {
 			continue
 		}
-		for _, p := range g.pairs(root, "a file of variables is a map from names to values") {
-			if v := g.named(p.Key, p.Pos, ""); v != nil {
-				g.set(p.Key, v, g.literal(p.Value, "a file of variables"), p.Pos, "")
+		for _, p := range found.pairs(root, "a file of variables is a map from names to values") {
+			if v := vs.named(p.Key, p.Pos, "", found); v != nil {
+				v.set(p.Key, found.literal(p.Value, "a file of variables"), p.Pos, "", found)
 			}
 		}
 	}
-	for _, s := range g.opts.Vars {
-		if s.Shared && len(g.vars) == 0 {
+	for _, s := range o.Vars {
+		if s.Shared && len(vs) == 0 {
 			continue
 		}
-		v := g.named(s.Name, schema.Pos{}, s.From)
+		v := vs.named(s.Name, schema.Pos{}, s.From, found)
 		if v == nil {
 			continue
 		}
-		value, ok := g.parsed(s, v)
-		if ok {
-			g.set(s.Name, v, value, schema.Pos{}, s.From)
+		if value, is := s.parsed(v, in, found); is {
+			v.set(s.Name, value, schema.Pos{}, s.From, found)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.vars)) {
-		if v := g.vars[name]; !v.set {
-			g.errorf(v.pos, "the variable %s has no value: it has no default, so write --var %s=VALUE", name, name)
+	for _, name := range slices.Sorted(maps.Keys(vs)) {
+		if v := vs[name]; !v.known {
+			found.errorf(v.pos, "the variable %s has no value: it has no default, so write --var %s=VALUE", name, name)
 		}
 	}
+	return ok
 }
 
 // parsed reads a setting as its variable wants it.
-func (g *Graph) parsed(s Setting, v *variable) (any, bool) {
+func (s Setting) parsed(v *variable, in *inputs, found *findings) (any, bool) {
 	// Text is taken as it is, so that 1.10 and true need no quotes.
 	if v.word == "text" {
 		return s.Text, true
 	}
 	var value any
-	n, ds := g.opts.Parse(s.From, []byte(s.Text))
+	n, ds := in.parse(s.From, []byte(s.Text))
 	if n == nil || ds.Err() != nil || schema.Decode(n, &value).Err() != nil {
 		// The text may be a secret, so no finding repeats it.
-		g.errorf(schema.Pos{}, "%sthe value is no YAML of the type %s", prefix(s.From), v.word)
+		found.errorf(schema.Pos{}, "%sthe value is no YAML of the type %s", prefix(s.From), v.word)
 		return nil, false
 	}
 	return value, true
 }
 
 // named returns a variable, or reports that there is none of this name.
-func (g *Graph) named(name string, pos schema.Pos, from string) *variable {
-	if v, ok := g.vars[name]; ok {
+func (vs variables) named(name string, pos schema.Pos, from string, found *findings) *variable {
+	if v, ok := vs[name]; ok {
 		return v
 	}
-	known := slices.Sorted(maps.Keys(g.vars))
+	known := slices.Sorted(maps.Keys(vs))
 	list := make([]string, len(known))
 	for i, k := range known {
-		list[i] = k + " (" + g.vars[k].word + ")"
+		list[i] = k + " (" + vs[k].word + ")"
 	}
 	message := fmt.Sprintf("%sthe graph has no variable %q, it has %s", prefix(from), name, strings.Join(list, ", "))
 	if len(known) == 0 {
 		message = fmt.Sprintf("%sthe graph has no variable %q: it declares none, which the key vars does", prefix(from), name)
 	}
-	g.found.Add(schema.Diagnostic{Pos: pos, Message: message, Suggestion: schema.Nearest(name, known)})
+	found.Add(schema.Diagnostic{Pos: pos, Message: message, Suggestion: schema.Nearest(name, known)})
 	return nil
+}
+
+// lacking returns the place of a variable that an expression reads and that has no value, which was reported.
+func (vs variables) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
+	for _, in := range p.Reads() {
+		if v := vs[in.Field]; in.Name == "vars" && v != nil && !v.known {
+			return v.pos, true
+		}
+	}
+	return schema.Pos{}, false
 }
 
 // prefix begins a finding about a setting, which has no place in a file.
@@ -266,17 +283,23 @@ func prefix(from string) string {
 	return from + ": "
 }
 
-// set gives a variable a value.
-func (g *Graph) set(name string, v *variable, value any, pos schema.Pos, from string) {
+// set gives a variable a value from outside, if it fits.
+func (v *variable) set(name string, value any, pos schema.Pos, from string, found *findings) {
 	fitting, ok := fit(v.word, value)
 	if !ok {
-		g.found.Add(schema.Diagnostic{
+		found.Add(schema.Diagnostic{
 			Pos: pos, Message: fmt.Sprintf("%sthe variable %s is %s, not %s", prefix(from), name, v.word, wordOf(value)),
 			Related: []schema.Related{{Pos: v.pos, Message: "declared here"}},
 		})
 		return
 	}
-	if v.value, v.set = fitting, true; v.word == "list" || v.word == "map" || v.word == "any" {
+	v.take(fitting)
+}
+
+// take gives a variable a value that fits. Where the type leaves it open, the value says what an expression may ask of it.
+func (v *variable) take(fitting any) {
+	v.value, v.known = fitting, true
+	if v.word == "list" || v.word == "map" || v.word == "any" {
 		v.typ = expr.OfValue(fitting)
 	}
 }
