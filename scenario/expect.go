@@ -28,7 +28,7 @@ func (r *run) expect(ctx context.Context, n *schema.Node) error {
 	wanted, ds := things(r.kinds, n)
 	r.found(ds)
 	for _, th := range wanted {
-		r.expectThing(th)
+		r.expectThing(ctx, th)
 	}
 	have := outcomeOf(runs, statuses)
 	if n == nil || !has(n, "failed") {
@@ -152,8 +152,8 @@ func (r *run) expectOrder(n *schema.Node, have []string) {
 }
 
 // expectThing compares the parameters of a thing that the test names. A thing that is to be gone need not be there.
-func (r *run) expectThing(want thing) {
-	is, ok := r.machine.Thing(want.id)
+func (r *run) expectThing(ctx context.Context, want thing) {
+	is, ok := r.state(ctx, want)
 	if !ok {
 		if state, named := want.set["state"]; named && isGone(state) {
 			return

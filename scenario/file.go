@@ -125,6 +125,7 @@ func (t *Test) hosts() (map[string]map[string]any, schema.Diagnostics) {
 type thing struct {
 	pos  schema.Pos
 	kind string
+	name string
 	id   string
 	set  map[string]any
 	keys map[string]*schema.Node // the nodes of its parameters
@@ -160,7 +161,7 @@ func things(kinds *engine.Registry, n *schema.Node) (list []thing, ds schema.Dia
 			if found.Err() != nil {
 				continue // it names no thing
 			}
-			th := thing{pos: item.Pos, kind: p.Key, id: id, set: set, keys: map[string]*schema.Node{}}
+			th := thing{pos: item.Pos, kind: p.Key, name: item.Get("name").Text, id: id, set: set, keys: map[string]*schema.Node{}}
 			for _, pair := range item.Pairs {
 				th.keys[pair.Key] = pair.Value
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -69,7 +70,8 @@ type run struct {
 
 	machine *simulate.Machine
 	clock   *simulate.Clock
-	kinds   *engine.Registry          // simulated
+	kinds   *engine.Registry // simulated
+	world   *store
 	hosts   map[string]map[string]any // the other ones, with their facts
 	engine  *mgmt.Engine
 
@@ -107,12 +109,15 @@ func (r *run) found(ds schema.Diagnostics) bool {
 func (r *run) whole(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	host, ok := r.prepare()
+	world := memory.New()
+	defer world.Close()
+	r.world = &store{World: world, pending: map[string]bool{}}
+	host, ok := r.prepare(ctx)
 	if !ok {
 		return
 	}
 	// The first step acts before the graph starts.
-	if !r.act(&r.test.Steps[0]) {
+	if !r.act(ctx, &r.test.Steps[0]) {
 		return
 	}
 	if err := r.start(ctx, host); err != nil {
@@ -127,7 +132,7 @@ func (r *run) whole(ctx context.Context) {
 	for i := range r.test.Steps {
 		if i > 0 {
 			r.forget()
-			if !r.act(&r.test.Steps[i]) {
+			if !r.act(ctx, &r.test.Steps[i]) {
 				break
 			}
 		}
@@ -154,7 +159,7 @@ func (r *run) report(err error) {
 }
 
 // prepare makes the machine of the test, with its facts, its things and its clock. It reports whether the test could be read.
-func (r *run) prepare() (*simulate.Host, bool) {
+func (r *run) prepare(ctx context.Context) (*simulate.Host, bool) {
 	r.machine, r.clock = simulate.NewMachine(), simulate.NewClock()
 	r.machine.Allow(r.reaches)
 	facts, ds := r.test.facts()
@@ -176,7 +181,7 @@ func (r *run) prepare() (*simulate.Host, bool) {
 	there, ds := things(kinds, r.test.node.Get("machine"))
 	bad = r.found(ds) || bad
 	for _, th := range there {
-		r.machine.Put(th.id, th.set)
+		r.put(ctx, th)
 	}
 	return host, !bad
 }
@@ -185,7 +190,7 @@ func (r *run) prepare() (*simulate.Host, bool) {
 func (r *run) start(ctx context.Context, host *simulate.Host) error {
 	loaded := func() { r.once.Do(func() { close(r.loaded) }) }
 	e, err := mgmt.New(mgmt.Options{
-		Registry: r.kinds, Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
+		Registry: r.kinds, World: r.world, Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
 		NoWatch: true, NoAutoGroup: true, Strict: true,
 		Observer: mgmt.Observer{
 			Ran: func(run mgmt.Run) {
@@ -303,7 +308,7 @@ func (r *run) forget() {
 
 // act alters the machine as a step says. Outages come first: a thing that drifts during one is not repaired. It reports whether the
 // step could be read.
-func (r *run) act(s *Step) bool {
+func (r *run) act(ctx context.Context, s *Step) bool {
 	drifts, ds := things(r.kinds, s.node.Get("drift"))
 	if r.found(ds) {
 		return false
@@ -312,7 +317,7 @@ func (r *run) act(s *Step) bool {
 		r.machine.Fail(id, s.Fail[id])
 	}
 	for _, th := range drifts {
-		r.machine.Put(th.id, th.set)
+		r.put(ctx, th)
 	}
 	return true
 }
@@ -387,10 +392,13 @@ func (r *run) settle(ctx context.Context) error {
 
 // resting reports whether no resource runs, nor is about to.
 func (r *run) resting(ctx context.Context) (bool, error) {
-	pending := r.machine.Pending()
+	pending, unread := r.machine.Pending(), r.world.unread()
 	list, _, err := r.engine.Stand(ctx)
 	if err != nil {
 		return false, err
+	}
+	if unread && !idleReader(list) {
+		return false, nil
 	}
 	states := map[string]engine.State{}
 	for _, st := range list {

@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+)
+
+// # The store of a test
+//
+// The kind kv runs its own code, on a store in memory that this test alone has. So a kv of a test is a value in that store, and not a thing of the
+// machine. Its key is the name unless it says another one, as for the kind itself.
+
+// storedKind is the kind whose things are values of the store.
+const storedKind = "kv"
+
+// put gives a thing parameters, as something else than the engine would do it.
+func (r *run) put(ctx context.Context, th thing) {
+	if th.kind != storedKind {
+		r.machine.Put(th.id, th.set)
+		return
+	}
+	op := engine.Op{Key: th.storeKey(), Delete: th.set["state"] == "absent"}
+	if !op.Delete {
+		text, _ := th.set["value"].(string)
+		op.Value = []byte(text)
+	}
+	if err := r.world.alter(ctx, op); err != nil {
+		r.failf(th.pos, "%s: %v", th.id, err)
+	}
+}
+
+// store is the store of a test. It knows the keys that a step has altered and that no resource has read since, so that the test does not compare
+// too early. It is callable from any goroutine.
+type store struct {
+	engine.World
+
+	mu      sync.Mutex
+	watched []string        // the prefixes that resources follow
+	pending map[string]bool // altered, and not read since
+}
+
+// alter does one operation as another host would do it.
+func (s *store) alter(ctx context.Context, op engine.Op) error {
+	// A reader must see the altered key and the mark together.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.World.Get(ctx, op.Key); op.Delete && errors.Is(err, engine.ErrNotFound) {
+		return nil // nothing wakes
+	}
+	if _, _, err := s.Txn(ctx, nil, []engine.Op{op}); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(s.watched, func(prefix string) bool { return strings.HasPrefix(op.Key, prefix) }) {
+		s.pending[op.Key] = true
+	}
+	return nil
+}
+
+// Get is that of the store.
+func (s *store) Get(ctx context.Context, key string) (engine.KV, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, key)
+	return s.World.Get(ctx, key)
+}
+
+// List is that of the store. A resource watches what it has listed, from the revision of the list.
+func (s *store) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watched = append(s.watched, prefix)
+	return s.World.List(ctx, prefix, o)
+}
+
+// unread reports whether an altered key waits for its reader. It is asked before the states of the resources are.
+func (s *store) unread() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending) > 0
+}
+
+// idleReader reports whether a kv may not run. It does not read then, and the store can't tell whose a key is: nothing is waited for.
+func idleReader(list []mgmt.Status) bool {
+	return slices.ContainsFunc(list, func(st mgmt.Status) bool {
+		return strings.HasPrefix(st.Resource, storedKind+"[") && slices.Contains([]engine.State{engine.StateBlocked, engine.StatePaused, engine.StateHeld}, st.State)
+	})
+}
+
+// state returns the parameters of a thing as they are now, and whether it is there.
+func (r *run) state(ctx context.Context, th thing) (map[string]any, bool) {
+	if th.kind != storedKind {
+		return r.machine.Thing(th.id)
+	}
+	kv, err := r.world.Get(ctx, th.storeKey())
+	is := maps.Clone(th.set)
+	is["value"], is["state"] = string(kv.Value), "exists"
+	return is, err == nil
+}
+
+// storeKey returns the key of a kv in the store.
+func (th *thing) storeKey() string {
+	key, topic := th.name, hosts.All
+	if named, ok := th.set["key"].(string); ok {
+		key = named
+	}
+	if named, ok := th.set["topic"].(string); ok {
+		topic = named
+	}
+	return hosts.KVKey(topic, key)
+}
