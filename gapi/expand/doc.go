@@ -21,6 +21,22 @@
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.
 //
+// # Parts
+//
+// A Graph is one graph or one module. What it shares with its modules is in common, and each concern is a part behind one field. A part takes what
+// it needs as arguments, answers in data, and knows no Graph. The files stand in the order of their calls:
+//
+//   - expand.go, describe.go, names.go: the way through a computation, and the questions of callers.
+//   - modules.go: the instances of a graph, their inputs and outputs.
+//   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of what has come out before.
+//   - sent.go: formulas, which are computed after the graph was loaded; senders and late are their parts.
+//   - frame.go, taint.go, place.go: an expression at its place, and the marks of secrets.
+//   - functions.go, template.go, formats.go: what an expression may call; templates and notation are parts.
+//   - secrets.go, programs.go: the keyring with the sources of secrets.
+//   - store.go: the hosts of the store, and the choices of schedules.
+//   - vars.go, data.go, defaults.go: variables, layers of data, parameters of kinds.
+//   - inputs.go, findings.go: what was read, and what was found; all parts stand on these two.
+//
 // # Keys of a document
 //
 //	vars:                                   # variables; Setting and Options.VarFiles set them
