@@ -52,7 +52,7 @@ func (g *Graph) ExplainData(key string) (sources []Source, how string, value any
 	return sources, how, g.names["data"].(map[string]any)[key]
 }
 
-// explain returns what each layer says of a key, and how the layers are merged there.
+// explain returns the value of a key in each layer, and how the layers are merged there.
 func (d *data) explain(key string, found *findings) (sources []Source, how string) {
 	for _, l := range d.read {
 		s := Source{Path: l.path, Missing: l.root == nil}

@@ -23,19 +23,19 @@
 //
 // # Parts
 //
-// A Graph is one graph or one module. What it shares with its modules is in common, and each concern is a part behind one field. A part takes what
-// it needs as arguments, answers in data, and knows no Graph. The files stand in the order of their calls:
+// A Graph is one graph or one module. The value common is shared with its modules, and each concern is a part behind one field. A part takes its
+// inputs as arguments, answers in data, and knows no Graph. The files stand in the order of their calls:
 //
 //   - expand.go, describe.go, names.go: the way through a computation, and the questions of callers.
 //   - modules.go: the instances of a graph, their inputs and outputs.
-//   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of what has come out before.
+//   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of earlier results.
 //   - sent.go: formulas, which are computed after the graph was loaded; senders and late are their parts.
 //   - frame.go, taint.go, place.go: an expression at its place, and the marks of secrets.
-//   - functions.go, template.go, formats.go: what an expression may call; templates and notation are parts.
+//   - functions.go, template.go, formats.go: the functions of expressions; templates and notation are parts.
 //   - secrets.go, programs.go: the keyring with the sources of secrets.
 //   - store.go: the hosts of the store, and the choices of schedules.
 //   - vars.go, data.go, defaults.go: variables, layers of data, parameters of kinds.
-//   - inputs.go, findings.go: what was read, and what was found; all parts stand on these two.
+//   - inputs.go, findings.go: the files and facts that were read, and the findings; all parts stand on these two.
 //
 // # Keys of a document
 //

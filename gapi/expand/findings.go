@@ -36,7 +36,7 @@ func (f *findings) errorf(pos schema.Pos, format string, args ...any) {
 	f.once(schema.Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
 }
 
-// pairs returns the pairs of a map; null is an empty one. For any other node it reports what must be a map.
+// pairs returns the pairs of a map; null is an empty one. For any other node the message is a finding.
 func (f *findings) pairs(n *schema.Node, what string) []schema.Pair {
 	switch n.Kind {
 	case schema.NodeMap:

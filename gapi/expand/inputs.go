@@ -25,7 +25,7 @@ type inputs struct {
 	all     bool                 // all facts were read
 }
 
-// newInputs returns inputs of which nothing was read.
+// newInputs returns empty inputs.
 func newInputs(o *Options) *inputs {
 	return &inputs{reader: o.Read, parse: o.Parse, docs: map[string]*Document{}, facts: map[string]bool{}}
 }

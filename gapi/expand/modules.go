@@ -39,8 +39,8 @@ type Instance struct {
 // # Laws
 //
 //   - An instance sees the outputs of those before it. Its name is unique in its graph.
-//   - An instance with a fault has no outputs. The fault is told once: an expression that reads them is no second one.
-//   - An instance that its condition leaves out has neither resources nor outputs, and is no fault.
+//   - An instance with a fault has no outputs. The fault is told once: an expression that reads them adds none.
+//   - An instance that its condition leaves out has neither resources nor outputs, without a finding.
 type instances []*Instance
 
 // Instances returns the modules that a graph uses, each followed by the modules that it uses itself. It is called after Start.

@@ -52,7 +52,7 @@ var shown = []string{"name", "meta", "before", "depend", "notify", "listen", "re
 //
 // # Laws
 //
-//   - The sources are asked in their order, and the first one that has the secret answers.
+//   - The sources are asked in their order, and the first source with the secret answers.
 //   - A file is read once, and a program runs once for each question. No error has a part of a clear text.
 //   - A test's secrets take the place of all sources.
 type keyring struct {
@@ -162,7 +162,7 @@ type keylessError struct{ error }
 // Unwrap gives the reason, so that callers find it by its type.
 func (e *keylessError) Unwrap() error { return e.error }
 
-// unreadError tells that a file of secrets can't be read, which was reported. So the graph lacks what depends on it.
+// unreadError tells that a file of secrets can't be read, which was reported. So the graph is not whole.
 type unreadError struct{ file string }
 
 // Error names the file.

@@ -66,7 +66,7 @@ var errNotLoaded = errors.New("what an expression with sent values reads must be
 // that is not known.
 type senders func(kind string) *schema.Type
 
-// sent declares the function of this name. The values are those that l has while a formula is computed.
+// sent declares the function of this name. While a formula is computed, l has the values.
 func (s senders) sent(l *late) *expr.Sent {
 	return &expr.Sent{
 		TypeOf: func(text string) expr.Type {

@@ -40,7 +40,7 @@ func (k scheduleKey) String() string { return k.topic + "\x00" + k.name }
 // allHosts is the topic of a schedule that does not name one.
 const allHosts = "all"
 
-// newStore returns a store of which nothing was read.
+// newStore returns a store before its first question.
 func newStore(o *Options) *store {
 	return &store{ask: o.Hosts, schedule: o.Scheduled, hostname: o.Hostname}
 }

@@ -48,7 +48,7 @@ func (g *Graph) template(args []any) (any, error) {
 	return text, err
 }
 
-// templates are those that one graph has parsed, and the calls in them. Both are made once in each computation, since a loop comes by again
+// templates are the parsed templates of one graph, and the calls in them. Both are made once in each computation, since a loop comes by again
 // and again. The zero value has none.
 type templates struct {
 	parsed map[string]*texts.Template // by path
