@@ -105,6 +105,9 @@ func (d *differ) decl(name string, o, n *Decl) {
 			d.add(Compatible, name, n.Pos, "%s is %v now", a.word, a.is)
 		}
 	}
+	if o.Batch != n.Batch {
+		d.add(Compatible, name, n.Pos, "a batch had %d calls at most, and has %d", o.Batch, n.Batch)
+	}
 	if o.Kind == DeclConst && o.Of == nil && o.Value != n.Value {
 		d.add(Breaking, name, n.Pos, "its value was %v, and is %v", o.Value, n.Value)
 	}

@@ -107,6 +107,7 @@ func (r *reader) embedded(field *ast.Field) {
 	inner := r.c.byObject[named.Obj()]
 	switch st, ok := named.Underlying().(*types.Struct); {
 	case r.c.refused[named.Obj()]:
+	case named.Underlying() == types.Typ[types.Invalid]: // Go has refused it
 	case !ok || inner == nil:
 		r.fail(EBadType, at, name, "only markers and structs are embedded; give the field a name")
 	case r.c.hasMarker(st):

@@ -60,15 +60,17 @@ func items(text string) []string {
 	if text == "" {
 		return nil
 	}
-	head, pattern, found := strings.Cut(","+text, ",regex=")
 	var list []string
-	if head != "" {
-		list = strings.Split(head[1:], ",")
+	for {
+		if strings.HasPrefix(strings.TrimSpace(text), "regex=") {
+			return append(list, text)
+		}
+		item, rest, more := strings.Cut(text, ",")
+		if list = append(list, item); !more {
+			return list
+		}
+		text = rest
 	}
-	if found {
-		list = append(list, "regex="+pattern)
-	}
-	return list
 }
 
 // item reads one option.
@@ -243,6 +245,9 @@ func (f *Field) setDefault(text string) *fault {
 	default:
 		return faultf(EDefault, "only an optional bool, float64, string or enum of a resource has a default; remove it")
 	}
+	if found := schema.Check(f.Shape.Type, f.Default); found.Err() != nil {
+		return faultf(EDefault, "the property refuses its own default %q: %s", text, found[0].Message)
+	}
 	return nil
 }
 
@@ -254,7 +259,7 @@ func (r *reader) abilities(field *ast.Field, at token.Pos, name string) {
 	}
 	given := map[string]bool{}
 	for _, item := range items(text) {
-		word, value, _ := strings.Cut(strings.TrimSpace(item), "=")
+		word, value, valued := strings.Cut(strings.TrimSpace(item), "=")
 		switch {
 		case given[word]:
 			r.fail(ETagDuplicate, at, name, "the option %s is there twice; leave one", word)
@@ -264,7 +269,7 @@ func (r *reader) abilities(field *ast.Field, at token.Pos, name string) {
 				r.fail(ETagSyntax, at, name, "batch needs the greatest number of calls at once, such as batch=20")
 			}
 			r.decl.Batch = int(n)
-		case value != "" || !r.decl.able(word):
+		case valued || !r.decl.able(word):
 			r.fail(ETagUnknown, at, name, "the option %q of a resource is not known; the options are createBeforeDelete, watch, list, refresh and batch=N", item)
 		}
 		given[word] = true
