@@ -35,7 +35,7 @@ func newDataExplain(a *app) *cobra.Command {
 		Use:   "explain KEY [FILE|FOLDER]",
 		Short: "Say where a value of data comes from",
 		Long: `Explain says which files of data have a key, the most exact first, how their values are
-merged, and which value comes of that. It computes the paths of the files with the facts of
+merged, and which value comes of that. A path such as users.ann names a key in a map. It computes the paths of the files with the facts of
 this machine; --facts takes those of another one. It touches nothing.`,
 		Example: `  mgmt data explain users graph.yaml
   mgmt data explain users graph.yaml --facts web1.yaml -o json`,
@@ -85,7 +85,11 @@ var hows = map[string]string{
 // explainedText writes the sources of a key for people: a line for each file, and the value at the end.
 func explainedText(key string, d yaml.DataOf) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", key, hows[d.How])
+	how := hows[d.How]
+	if top, _, below := strings.Cut(key, "."); below && d.How == "first" {
+		how = "the first file that has " + top + " counts, with all below it"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", key, how)
 	for _, s := range d.Sources {
 		switch {
 		case s.Missing:

@@ -71,6 +71,11 @@ func TestDataExplain(t *testing.T) {
 			"  DIR/common.yaml:2:1: { \"a\": { \"b\": \"x\", \"id\": 2 } }\n= { \"a\": { \"b\": \"x\", \"id\": 1 } }\n"},
 		{[]string{"port"}, exitOK, "port: the first file that has it counts\n  DIR/far.yaml: without the key\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml:1:1: 80\n  DIR/common.yaml:1:1: 90\n= 80\n"},
 		{[]string{"port", "-o", "json"}, exitOK, "\"line\": 1,\n      \"missing\": false,\n      \"value\": 80\n"},
+		{[]string{"users.a.id"}, exitOK, "users.a.id: maps are merged, and the first file that has a key of them counts\n  DIR/far.yaml:1:13: 1\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml: without the key\n" +
+			"  DIR/common.yaml:2:13: 2\n= 1\n"},
+		{[]string{"users.a.ib"}, exitUsage, "the data of the graph have no key \"users.a.ib\" (did you mean \"users.a.b\"?)"},
+		{[]string{"usrs.a"}, exitUsage, "the data of the graph have no key \"usrs.a\" (did you mean \"users\"?)"},
+		{[]string{"port.x"}, exitUsage, "the data of the graph have no key \"port.x\""},
 		{[]string{"prot"}, exitUsage, "the data of the graph have no key \"prot\" (did you mean \"port\"?)"},
 	} {
 		out, code := cli(t, "", append(append([]string{"data", "explain"}, c.args...), args...)...)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -45,27 +46,69 @@ type Source struct {
 // DataKeys returns the keys of the data, in order. It is called after Start.
 func (g *Graph) DataKeys() []string { return sortedKeys(g.names["data"].(map[string]any)) }
 
-// ExplainData returns what each layer says of a key, the most exact first, how the layers are merged there, and the value that comes of it.
-// It is called after Start. Modules have data of their own, which are not asked.
-func (g *Graph) ExplainData(key string) (sources []Source, how string, value any) {
-	sources, how = g.data.explain(key, g.found)
-	return sources, how, g.names["data"].(map[string]any)[key]
+// ExplainData returns the value of a key in each layer, the most exact first, how the layers are merged, and the value of the data. A key in a map
+// is named by its path, as in users.ann.shell. ok is false for a key that the data do not have. It is called after Start. Modules have data of
+// their own, which are not asked.
+func (g *Graph) ExplainData(key string) (sources []Source, how string, value any, ok bool) {
+	all := g.names["data"].(map[string]any)
+	path := []string{key}
+	if _, whole := all[key]; !whole {
+		path = strings.Split(key, ".")
+	}
+	sources, how = g.data.explain(path, g.found)
+	value = all
+	for _, name := range path {
+		m, _ := value.(map[string]any)
+		if value, ok = m[name]; !ok {
+			return sources, how, nil, false
+		}
+	}
+	return sources, how, value, true
 }
 
-// explain returns the value of a key in each layer, and how the layers are merged there.
-func (d *data) explain(key string, found *findings) (sources []Source, how string) {
+// explain returns the value at a path of keys in each layer, and how the layers are merged there.
+func (d *data) explain(path []string, found *findings) (sources []Source, how string) {
 	for _, l := range d.read {
 		s := Source{Path: l.path, Missing: l.root == nil}
-		if l.root != nil && l.root.Kind == schema.NodeMap {
-			for _, p := range l.root.Pairs {
-				if p.Key == key {
-					s.Pos, s.Value = p.Pos, found.literal(p.Value, "a file of data")
-				}
-			}
+		if p := pairAt(l.root, path); p != nil {
+			s.Pos, s.Value = p.Pos, found.literal(p.Value, "a file of data")
 		}
 		sources = append(sources, s)
 	}
-	return sources, cmp.Or(d.merge[key], merges[0])
+	return sources, cmp.Or(d.merge[path[0]], merges[0])
+}
+
+// pairAt returns the pair at a path of keys, nil for none.
+func pairAt(n *schema.Node, path []string) (at *schema.Pair) {
+	for _, name := range path {
+		if n == nil || n.Kind != schema.NodeMap {
+			return nil
+		}
+		i := slices.IndexFunc(n.Pairs, func(p schema.Pair) bool { return p.Key == name })
+		if i < 0 {
+			return nil
+		}
+		at = &n.Pairs[i]
+		n = at.Value
+	}
+	return at
+}
+
+// NearData returns the key of the data that was probably meant, empty for none. The key is a path, as for ExplainData.
+func (g *Graph) NearData(key string) string {
+	prefix, m := "", g.names["data"].(map[string]any)
+	for {
+		name, rest, deeper := strings.Cut(key, ".")
+		below, isMap := m[name].(map[string]any)
+		if deeper && isMap {
+			prefix, m, key = prefix+name+".", below, rest
+			continue
+		}
+		if near := schema.Nearest(name, sortedKeys(m)); near != "" {
+			return prefix + near
+		}
+		return ""
+	}
 }
 
 // merges are the ways in which a key of several layers becomes one value.

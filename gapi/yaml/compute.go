@@ -211,13 +211,14 @@ type DataOf struct {
 	Value   any
 }
 
-// ExplainData reads the data of the graph at a path as New does, and says where one key has its value from. It is called by a verb.
+// ExplainData reads the data of the graph at a path as New does, and says where one key, or a path of keys such as users.ann, has its value from. It is called by a verb.
 func ExplainData(path string, o Options, stdin io.Reader, key string) (d DataOf, found schema.Diagnostics) {
 	g, x := started(path, o, stdin)
-	d.Sources, d.How, d.Value = x.ExplainData(key)
+	var ok bool
+	d.Sources, d.How, d.Value, ok = x.ExplainData(key)
 	found = g.all(x)
-	if keys := x.DataKeys(); !slices.Contains(keys, key) {
-		found = append(found, schema.Diagnostic{Message: "the data of the graph have no key " + strconv.Quote(key), Suggestion: schema.Nearest(key, keys)})
+	if !ok {
+		found = append(found, schema.Diagnostic{Message: "the data of the graph have no key " + strconv.Quote(key), Suggestion: x.NearData(key)})
 	}
 	return d, found
 }

@@ -69,7 +69,7 @@ func (n Names) Modules() []expand.Used { return n.graph.Used() }
 
 // DataAt returns the places that have a key of the data, the most exact layer first.
 func (n Names) DataAt(key string) (at []schema.Pos) {
-	sources, _, _ := n.graph.ExplainData(key)
+	sources, _, _, _ := n.graph.ExplainData(key)
 	for _, s := range sources {
 		at = append(at, s.Pos)
 	}
