@@ -25,7 +25,7 @@ func TestDataMergesLayers(t *testing.T) {
 	if !reflect.DeepEqual(values, want) {
 		t.Errorf("%v, want %v", values, want)
 	}
-	sources, how := d.explain("own", f)
+	sources, how := d.explain([]string{"own"}, f)
 	if how != "first" || len(sources) != 3 || sources[0].Value != nil || !sources[1].Missing || sources[2].Value != true {
 		t.Errorf("explained as %s: %+v", how, sources)
 	}
