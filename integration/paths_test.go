@@ -109,6 +109,7 @@ func TestFindingA3OneWalker(t *testing.T) {
 // pathsElsewhere are the functions outside of resources that go by a path, by the reason why no other user gains by it.
 var pathsElsewhere = map[string][]string{
 	"/proc, /sys, /run and /dev: only root can alter the path": {
+		"gapi/fetch/source.go terminate",
 		"engine/host/command.go pipes",
 		"engine/host/costly.go inService",
 		"engine/host/enclosure.go close",
@@ -179,6 +180,8 @@ var pathsElsewhere = map[string][]string{
 		"engine/statedir/statedir.go open",
 		"gapi/typescript/types.go compile",
 		"gapi/fetch/source.go fromGit",
+		"gapi/fetch/source.go isFull",
+		"gapi/fetch/source.go plainFiles",
 		"engine/plugin/listening.go chown",
 		"engine/plugin/listening.go lockFolder",
 		"engine/plugin/listening.go socketFolder",
@@ -248,7 +251,6 @@ var pathsElsewhere = map[string][]string{
 		"cmd/resource_args.go file",
 		"cmd/testing.go testFiles",
 		"engine/deploy/key.go ReadKey",
-		"gapi/fetch/source.go fromArchive",
 	},
 	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
 		"cmd/deploykey.go makeKey",

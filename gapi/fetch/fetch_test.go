@@ -5,17 +5,22 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/gapi/fetch"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -271,6 +276,8 @@ func TestLock(t *testing.T) {
 		{"- {folder: m, git: \"https://token@h/x\"" + tail, "has a password or a token"},
 		{"- {folder: m, git: \"https://u:p%zz@h/x\"" + tail, "has a password"},
 		{"- {folder: m, git: \"ssh://u:p@h/x\"" + tail, "has a password"},
+		{"- {folder: m, git: \"https://h/x?private_token=y\"" + tail, "\"private_token\" in its query"},
+		{"- {folder: m, archive: \"https://h/x.tar?a=b&X-Amz-Signature=y\", sha256: \"" + digest + "\"" + tail[strings.Index(tail, ", digest"):], "\"X-Amz-Signature\" in its query"},
 		{"- {folder: m, git: \"data://x\"" + tail, "git takes"},
 		{"- {folder: m, git: https://h/x, ref: --upload-pack=x" + tail, "neither a branch nor a tag"},
 		{"- {folder: m, git: https://h/x, path: ../y" + tail, "no folder of the source"},
@@ -336,4 +343,101 @@ func FuzzLock(f *testing.F) {
 			t.Errorf("%v %v: %s", ds, more, l.Text())
 		}
 	})
+}
+
+// repository makes a repository of git with some files, and returns its folder.
+func repository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q", "--template=", "."}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first"}} {
+		c := exec.Command("git", args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// storeOf returns the store of a new folder, which takes every module.
+func storeOf(t *testing.T) *fetch.Store {
+	return &fetch.Store{Dir: t.TempDir(), Lock: &fetch.Lock{}, Judge: func(string, []byte) (string, error) { return "m", nil }}
+}
+
+// TestPlainFiles: a module from git has the bytes of the commit, whatever the attributes of its repository say. The text that git puts in the
+// place of $Format$ has words of another length with each version of git, and line ends follow the settings of a person.
+func TestPlainFiles(t *testing.T) {
+	files := map[string]string{
+		".gitattributes": "version export-subst\nunix text eol=crlf\nid ident\n", "version": "$Format:%h %d$\n", "unix": "a\nb\n", "id": "$Id$\n", "module.yaml": "module: m\n",
+	}
+	s := storeOf(t)
+	e, err := s.Get(t.Context(), fetch.Order{Source: repository(t, files)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(s.Dir, e.Folder, name)); name != ".gitattributes" && (err != nil || string(got) != want) {
+			t.Errorf("%s is %q, and not %q: %v", name, got, want, err)
+		}
+	}
+}
+
+// TestLargeRepository: a repository that takes too much of the disk is an error that says so, and nothing is left of it.
+func TestLargeRepository(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	noise := make([]byte, 1<<20)
+	rand.NewChaCha8([32]byte{1}).Read(noise)
+	s := storeOf(t)
+	s.MaxPack = 100 << 10
+	_, err := s.Get(t.Context(), fetch.Order{Source: repository(t, map[string]string{"noise": string(noise), "module.yaml": "module: m\n"})})
+	if err == nil || !strings.Contains(err.Error(), "of the disk") {
+		t.Errorf("the error is %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "mgmt-module-*")); err != nil || len(left) > 0 {
+		t.Errorf("there are %q: %v", left, err)
+	}
+}
+
+// TestFetchEnds: a fetch whose server does not answer ends with its context, and leaves neither a folder nor a process.
+func TestFetchEnds(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	asked, ended := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done() // the program on the other side has gone
+		close(ended)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if _, err := storeOf(t).Get(ctx, fetch.Order{Source: server.URL + "/x"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Error("a child of git goes on")
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "mgmt-module-*")); err != nil || len(left) > 0 {
+		t.Errorf("there are %q: %v", left, err)
+	}
+}
+
+// TestArchiveOfAPipe: a pipe in the place of a local archive is refused at once, as is a device.
+func TestArchiveOfAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "x.tar")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, "/dev/zero"} {
+		if _, err := storeOf(t).Get(t.Context(), fetch.Order{Source: path, SHA256: strings.Repeat("0", 64)}); err == nil || !strings.Contains(err.Error(), "neither a file nor a folder") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 }

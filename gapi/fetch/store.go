@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,15 @@ type Store struct {
 	// Judge reads the file module.yaml of a module, and returns its name. A module that it refuses is not written.
 	Judge func(file string, src []byte) (name string, err error)
 
+	// MaxPack is how many bytes of the disk the fetch of a repository may take; 0 for DefaultMaxPack.
+	MaxPack int64
+
 	// Force has folders replaced and removed though a person has altered them.
 	Force bool
 }
+
+// DefaultMaxPack is the default of Store.MaxPack.
+const DefaultMaxPack = 1 << 30
 
 // Order is what a person asks for.
 type Order struct {
@@ -132,7 +139,7 @@ func (s *Store) repository(ctx context.Context, o Order) (string, *builder, erro
 			return "", nil, err
 		}
 	}
-	commit, b, err := fromGit(ctx, address, o.Rev)
+	commit, b, err := fromGit(ctx, address, o.Rev, cmp.Or(s.MaxPack, DefaultMaxPack))
 	if err != nil {
 		err = fmt.Errorf("%s: %w", o.Source, err)
 	}
