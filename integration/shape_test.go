@@ -38,11 +38,11 @@ type checked struct {
 func (c *checked) fileOf(pos token.Pos) string { return filepath.Base(c.fset.Position(pos).Filename) }
 
 // checkTypes reads the types of the packages that a pattern names.
-func checkTypes(t *testing.T, pattern string) map[string]*checked {
+func checkTypes(t *testing.T, patterns ...string) map[string]*checked {
 	t.Helper()
-	exports := exportsOf(t, pattern)
+	exports := exportsOf(t, patterns...)
 	all := map[string]*checked{}
-	for _, p := range goList(t, pattern) {
+	for _, p := range goList(t, patterns...) {
 		c := &checked{fset: token.NewFileSet(), info: &types.Info{Uses: map[*ast.Ident]types.Object{}}}
 		names, err := filepath.Glob(filepath.Join("..", p.ImportPath, "*.go"))
 		if err != nil {
@@ -73,9 +73,9 @@ func checkTypes(t *testing.T, pattern string) map[string]*checked {
 }
 
 // exportsOf returns the files with the types of all packages that a pattern depends on.
-func exportsOf(t *testing.T, pattern string) map[string]string {
+func exportsOf(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", pattern)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, patterns...)...)
 	cmd.Dir = ".."
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -131,11 +131,11 @@ func partOf(f *types.Var, of *types.Named) *types.Named {
 	return part
 }
 
-// TestShapeOfTheEngine: no struct of the engine has too many fields, and no receiver too
+// TestShapeOfTheEngine: no struct of the engine and of the frontends has too many fields, and no receiver too
 // many methods.
 func TestShapeOfTheEngine(t *testing.T) {
-	all := checkTypes(t, "./engine/...")
-	if len(all) < 2 || all["engine/reactor"] == nil {
+	all := checkTypes(t, "./engine/...", "./gapi/...")
+	if len(all) < 2 || all["engine/reactor"] == nil || all["gapi/expand"] == nil {
 		t.Fatalf("only %d packages were found", len(all))
 	}
 	mostFields, mostMethods := 0, 0
@@ -188,10 +188,17 @@ func orderOf(t *testing.T, dir string) map[string]int {
 	return order
 }
 
-// TestCallersStandAboveCallees: doc.go names every file of the reactor, and a call goes down in
+// TestCallersStandAboveCallees: doc.go names every file of the package, and a call goes down in
 // that order, with few exceptions.
 func TestCallersStandAboveCallees(t *testing.T) {
-	const dir = "engine/reactor"
+	for _, dir := range []string{"engine/reactor", "gapi/expand"} {
+		t.Run(dir, func(t *testing.T) { callersAbove(t, dir) })
+	}
+}
+
+// callersAbove counts the calls of one package that go down and up.
+func callersAbove(t *testing.T, dir string) {
+	t.Helper()
 	order := orderOf(t, filepath.Join("..", dir))
 	c := checkTypes(t, "./"+dir)[dir]
 	calls, up := 0, 0

@@ -3,7 +3,6 @@ package expand
 import (
 	"cmp"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -140,18 +139,6 @@ func (d *data) declare(doc *Document, n *schema.Node, found *findings) {
 			found.once(schema.Diagnostic{Pos: p.Pos, Message: "unknown key \"" + p.Key + "\" in data", Suggestion: schema.Nearest(p.Key, []string{"files", "merge"})})
 		}
 	}
-}
-
-// pathOfLayer computes the path of a layer, which may name facts and variables. ok is false for one with a fault.
-func (g *Graph) pathOfLayer(l layer) (path string, ok bool) {
-	n, ok := g.top().needed(l.path, "a path of data.files")
-	if !ok {
-		return "", false
-	}
-	if filepath.IsAbs(n.Text) {
-		return n.Text, true
-	}
-	return filepath.Join(l.doc.Dir, n.Text), true
 }
 
 // load reads the layers and merges them. ok is false where the path of a layer has a fault, or its file can't be read.

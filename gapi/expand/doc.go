@@ -21,21 +21,23 @@
 //   - After Expand, the inputs are known: facts by name and files by path. Equal inputs give equal trees.
 //   - Nothing here watches, or looks at a clock. Files are read by Options.Read alone.
 //
-// # Parts
+// # Files
 //
 // A Graph is one graph or one module. The value common is shared with its modules, and each concern is a part behind one field. A part takes its
 // inputs as arguments, answers in data, and knows no Graph. The files stand in the order of their calls:
 //
-//   - expand.go, describe.go, names.go: the way through a computation, and the questions of callers.
+//   - doc.go, describe.go, names.go, expand.go: the questions of callers, and the way through a computation.
 //   - modules.go: the instances of a graph, their inputs and outputs.
 //   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of earlier results.
-//   - sent.go: formulas, which are computed after the graph was loaded; senders and late are their parts.
-//   - frame.go, taint.go, place.go: an expression at its place, and the marks of secrets.
-//   - functions.go, template.go, formats.go: the functions of expressions; templates and notation are parts.
+//   - sent.go: formulas, which are computed after the graph was loaded.
+//   - taint.go, frame.go: the marks of secrets, and an expression at its place.
+//   - functions.go, template.go, formats.go, semver.go: the functions of expressions; templates and notation are parts.
 //   - secrets.go, programs.go: the keyring with the sources of secrets.
 //   - store.go: the hosts of the store, and the choices of schedules.
+//   - late.go: the values, files and secrets of formulas.
 //   - vars.go, data.go, defaults.go: variables, layers of data, parameters of kinds.
-//   - inputs.go, findings.go: the files and facts that were read, and the findings; all parts stand on these two.
+//   - inputs.go, findings.go, place.go, words.go: files and facts that were read, findings, places, and the words of messages. All parts stand on
+//     them.
 //
 // # Keys of a document
 //

@@ -1,8 +1,8 @@
 package expand
 
 import (
-	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -331,23 +331,14 @@ func factsType() expr.Type {
 	return expr.OfSchema("facts", t)
 }
 
-// top is the frame of everything that is in no loop.
-func (g *Graph) top() *frame { return &frame{g, g.scope, g.names} }
-
-// errorf adds an error.
-func (g *Graph) errorf(pos schema.Pos, format string, args ...any) {
-	g.add(schema.Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
-}
-
-// add adds a finding once: a loop comes by the same place again and again.
-func (g *Graph) add(d schema.Diagnostic) {
-	if g.noting != nil {
-		g.noting.passing = true
+// pathOfLayer computes the path of a layer, which may name facts and variables. ok is false for one with a fault.
+func (g *Graph) pathOfLayer(l layer) (path string, ok bool) {
+	n, ok := g.top().needed(l.path, "a path of data.files")
+	if !ok {
+		return "", false
 	}
-	g.found.once(d)
-}
-
-// pairs returns the pairs of a map; null is an empty one.
-func (g *Graph) pairs(n *schema.Node, what string) []schema.Pair {
-	return g.found.pairs(n, what)
+	if filepath.IsAbs(n.Text) {
+		return n.Text, true
+	}
+	return filepath.Join(l.doc.Dir, n.Text), true
 }

@@ -59,3 +59,21 @@ func (f *findings) literal(n *schema.Node, what string) (v any) {
 	}
 	return unescaped(v)
 }
+
+// errorf adds an error.
+func (g *Graph) errorf(pos schema.Pos, format string, args ...any) {
+	g.add(schema.Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
+}
+
+// add adds a finding once: a loop comes by the same place again and again.
+func (g *Graph) add(d schema.Diagnostic) {
+	if g.noting != nil {
+		g.noting.passing = true
+	}
+	g.found.once(d)
+}
+
+// pairs returns the pairs of a map; null is an empty one.
+func (g *Graph) pairs(n *schema.Node, what string) []schema.Pair {
+	return g.found.pairs(n, what)
+}

@@ -356,3 +356,6 @@ func nodeOf(v any, pos schema.Pos) *schema.Node {
 	}
 	return n
 }
+
+// top is the frame of everything that is in no loop.
+func (g *Graph) top() *frame { return &frame{g, g.scope, g.names} }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -184,4 +185,36 @@ func (g *Graph) Eval(name, dir, src string) (v any, ok bool) {
 		return nil, false
 	}
 	return v, err == nil
+}
+
+// scheduled is the function of expressions.
+func (g *Graph) scheduled(args []any) (any, error) {
+	key, err := keyOfSchedule(args)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := g.store.choice(key, g.late.over)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]any, len(chosen))
+	for i, host := range chosen {
+		list[i] = host
+	}
+	b, err := json.Marshal(list)
+	g.late.noteRead("scheduled "+key.String(), b)
+	return list, err
+}
+
+// isScheduled reports whether an expression is a call of scheduled alone. As a condition it asks whether this machine is chosen.
+func isScheduled(p *expr.Program) bool { return p != nil && p.IsCallOf("scheduled") }
+
+// chosen computes a condition that is a call of scheduled alone: whether this machine is one of the hosts.
+func (f *frame) chosen(n *schema.Node, t *text) (wanted, ok bool) {
+	v, wrong := f.value(n, t)
+	if wrong != nil {
+		return false, false
+	}
+	list, _ := v.([]any)
+	return slices.Contains(list, any(f.g.store.self(f.g.ownFacts()))), true
 }

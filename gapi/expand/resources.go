@@ -273,21 +273,3 @@ func turnsOfList(l []any) (turns []turnOf) {
 	}
 	return turns
 }
-
-// describe names a value for a message.
-func describe(n *schema.Node) string {
-	switch n.Kind {
-	case schema.NodeNull:
-		return "nothing"
-	case schema.NodeList:
-		return "a list"
-	case schema.NodeMap:
-		return "a map"
-	case schema.NodeString:
-		return fmt.Sprintf("the text %q", n.Text)
-	}
-	return n.Text
-}
-
-// sortedKeys makes the order of a map the same in each run.
-func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

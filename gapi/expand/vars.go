@@ -63,17 +63,6 @@ func (vs variables) declare(n *schema.Node, found *findings) {
 	}
 }
 
-// isName reports whether an expression can name it behind a dot.
-func isName(s string) bool {
-	// A digit may not come first.
-	for i, r := range s {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != "" && !slices.Contains([]string{"in", "true", "false", "null"}, s) // words of CEL
-}
-
 // isDeclaration reports whether the value of a variable is a declaration, with a type or a default.
 func isDeclaration(n *schema.Node) bool {
 	return n.Kind == schema.NodeMap && (n.Get("type") != nil || n.Get("default") != nil) &&
@@ -116,81 +105,6 @@ func (f *findings) variable(p schema.Pair) *variable {
 		v.value = value
 	} else {
 		f.errorf(def.Pos, "the default of %s must be %s, not %s", p.Key, v.word, wordOf(v.value))
-	}
-	return v
-}
-
-// wordOf names the type of a value.
-func wordOf(v any) string {
-	switch v.(type) {
-	case string:
-		return "text"
-	case bool:
-		return "bool"
-	case int64, uint64:
-		return "int"
-	case float64:
-		return "float"
-	case []any:
-		return "list"
-	case map[string]any:
-		return "map"
-	}
-	return "any"
-}
-
-// fit returns a value as one of a type, and whether it is one.
-func fit(word string, v any) (any, bool) {
-	n, isInt := v.(int64)
-	switch {
-	case word == "any" || word == wordOf(v):
-		return v, true
-	case word == "float" && isInt:
-		return float64(n), true
-	}
-	return v, false
-}
-
-// find returns the first text that fits, nil for none.
-func find(n *schema.Node, fits func(string) bool) *schema.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == schema.NodeString && fits(n.Text) {
-		return n
-	}
-	for _, i := range n.Items {
-		if at := find(i, fits); at != nil {
-			return at
-		}
-	}
-	for _, p := range n.Pairs {
-		if at := find(p.Value, fits); at != nil {
-			return at
-		}
-	}
-	return nil
-}
-
-// hasSource reports whether a text has an expression, also one without an end.
-func hasSource(text string) bool {
-	pieces, fault := expr.Split(text)
-	return fault != nil || slices.ContainsFunc(pieces, func(p expr.Piece) bool { return p.Source })
-}
-
-// unescaped returns a value whose texts have no expressions, with the characters that their escapes stand for.
-func unescaped(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.ReplaceAll(v, expr.Escaped, expr.Open)
-	case []any:
-		for i := range v {
-			v[i] = unescaped(v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = unescaped(v[key])
-		}
 	}
 	return v
 }
