@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 )
 
 // newAPIWatch makes the verb that follows changes.
-// It asks for lines of JSON, and each line is a message.
-// It ends with the daemon, and names the revision to go on from.
+// It outlives the daemon: it waits for the next one, and goes on where it was.
 func newAPIWatch(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var since int64
@@ -26,7 +26,10 @@ func newAPIWatch(a *app) *cobra.Command {
 		Use: "watch [TABLE]", Short: "Show the objects, and their changes as they come", Args: cobra.MaximumNArgs(1),
 		Long: `Watch shows the objects of a table, or of all, and then each change as it comes.
 With --since it shows only the changes after that revision. Where the
-store no longer knows so old a revision, it says relist and shows all objects.`,
+store no longer knows so old a revision, it says relist and shows all objects.
+
+Watch outlives the daemon: it waits until a daemon answers again, and then goes
+on with the first change that it has not shown.`,
 		Example: "  mgmt api watch file\n  mgmt api watch --since 4711 -o json",
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
@@ -47,42 +50,24 @@ store no longer knows so old a revision, it says relist and shows all objects.`,
 	return cmd
 }
 
-// watch writes the changes until the daemon ends, or the user does.
-// It counts a revision as shown when a later one has come, since several changes may have one revision.
+// watch writes the changes until the user ends it. A loss of the daemon is told on the other stream, once.
 func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
-	last := int64(0) // every revision up to it was shown whole
-	behind := int64(0)
-	for c, err := range api.Lines[api.Change](ctx, f.client(), api.Request{Method: http.MethodGet, Path: "/v1/api:watch", Query: query}) {
-		if ctx.Err() != nil {
-			return nil
+	tell := func(err error) {
+		if err == nil {
+			fmt.Fprintln(f.app.err, "the daemon is back, and the watch goes on")
+			return
 		}
+		fmt.Fprintf(f.app.err, "the daemon has ended, and the watch waits for it: %s\n", visible(err.Error()))
+	}
+	for c, err := range f.client().Watch(ctx, query, engine.SystemClock{}, tell) {
 		if err == nil {
 			err = f.change(c)
 		}
 		if err != nil {
-			return goOn(err, last)
-		}
-		switch {
-		case c.Action == "bookmark" || c.Action == "synced":
-			last, behind = c.Revision, c.Revision
-		case c.Revision > behind: // the one before is whole
-			last, behind = max(last, behind), c.Revision
+			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	return goOn(errors.New("the daemon has ended"), last)
-}
-
-// goOn adds how to go on to an error of a watch, as the verb events does.
-// The daemon keeps no place for a reader, so the number is all that it needs.
-// Without a revision that was shown whole there is no way but the beginning.
-func goOn(err error, last int64) error {
-	if last == 0 {
-		return err
-	}
-	return fmt.Errorf("%w; to go on later: --since %d", err, last)
+	return nil
 }
 
 // change writes one change on a line.

@@ -19,6 +19,7 @@ const (
 	UnknownIndex  Code = "unknown_index"
 	UnknownField  Code = "unknown_field"
 	UnknownEvent  Code = "unknown_event"
+	UnknownCall   Code = "unknown_operation"
 	Registration  Code = "registration"
 	Cycle         Code = "cycle"
 	Validation    Code = "validation"

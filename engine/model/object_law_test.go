@@ -168,7 +168,7 @@ func TestOperationsOfLists(t *testing.T) {
 		{"rename", map[string]any{"value": "y"}, "validation label"},
 		{"rename", map[string]any{"label": "y", "more": 1}, "unknown_field more"},
 		{"rename", nil, "validation label"},
-		{"renmae", map[string]any{"label": "y"}, "unknown_field renmae"},
+		{"renmae", map[string]any{"label": "y"}, "unknown_operation renmae"},
 		{"tag", map[string]any{"value": "c"}, "x [a b c] p q"},
 		{"tag", map[string]any{"value": "b"}, "same"},
 		{"tag", map[string]any{"value": []any{"b"}}, "validation tags[0]"},

@@ -10,12 +10,12 @@ import (
 )
 
 // Do applies an operation of the model in memory. The stored object changes at Update. Every argument needs its name,
-// and an unknown one is an UnknownField.
+// and an unknown one is an UnknownField. An unknown operation is an UnknownCall.
 func (o *Object) Do(operation string, args map[string]any) (*Object, error) {
 	op, ok := o.model.operations[operation]
 	if !ok {
 		names := slices.Sorted(maps.Keys(o.model.operations))
-		e := o.model.fault(UnknownField, o.id, operation, "there is no operation %q; the operations are: %s", operation, strings.Join(names, ", "))
+		e := o.model.fault(UnknownCall, o.id, operation, "there is no operation %q; the operations are: %s", operation, strings.Join(names, ", "))
 		e.Suggestion = schema.Nearest(operation, names)
 		return nil, e
 	}

@@ -16,6 +16,7 @@ import (
 var statuses = map[model.Code]int{
 	model.UnknownModel:  http.StatusNotFound,
 	model.NotFound:      http.StatusNotFound,
+	model.UnknownCall:   http.StatusNotFound,
 	model.UnknownIndex:  http.StatusBadRequest,
 	model.UnknownField:  http.StatusUnprocessableEntity,
 	model.Validation:    http.StatusUnprocessableEntity,
