@@ -1,6 +1,8 @@
 package yaml
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
@@ -21,32 +24,33 @@ import (
 //     with a text stands for all files whose path begins so.
 //
 // A missing file is no fault here, since another condition may rule it out. The graph that the caller builds of the files tells the ones that
-// this machine lacks.
+// this machine lacks. A file that is there and can't be taken is an error: the hosts that need it would miss it.
 type closure struct {
 	g    *loading
 	seen map[string]bool // the files that were taken, and the folders of modules, by cleaned path
+	any  bool            // the files in hand fit a name that is an expression as a whole, so they may be others than the graph's
 }
 
 // document takes the files that a document names. Its relative paths begin at a folder.
 func (c *closure) document(dir string, root *schema.Node) {
 	for _, item := range itemsOf(root.Get("use")) {
 		if n := item.Get("module"); n != nil && n.Text != "" {
-			c.module(at(dir, n.Text))
+			c.module(at(dir, n.Text), n.Pos)
 		}
 	}
 	for _, item := range itemsOf(root.Get("data").Get("files")) {
-		c.pattern(dir, item.Text)
+		c.pattern(dir, item)
 	}
 	for _, item := range itemsOf(root.Get("secrets")) {
 		for _, p := range item.Pairs {
 			if p.Value.Kind == schema.NodeString {
-				c.file(at(dir, p.Value.Text))
+				c.file(at(dir, p.Value.Text), p.Value.Pos)
 			}
 		}
 	}
 	for _, item := range itemsOf(root.Get("include")) {
 		if expr.Has(item.Text) {
-			for _, path := range c.pattern(dir, item.Text) {
+			for _, path := range c.pattern(dir, item) {
 				c.included(path)
 			}
 		}
@@ -83,7 +87,7 @@ func (c *closure) included(path string) {
 }
 
 // module takes the folder of a module, and the files that the module names.
-func (c *closure) module(dir string) {
+func (c *closure) module(dir string, from schema.Pos) {
 	if c.seen[dir+"/"] {
 		return // also a module that uses itself
 	}
@@ -91,11 +95,12 @@ func (c *closure) module(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // a folder that can't be read is missing on the hosts, and told there
+			c.refuse(path, from, err)
+			return nil
 		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && !strings.HasPrefix(d.Name(), "."):
-			c.file(path)
+			c.file(path, from)
 		}
 		return nil
 	})
@@ -103,28 +108,41 @@ func (c *closure) module(dir string) {
 }
 
 // file takes a file, once. Of a template, the files are taken that it names.
-func (c *closure) file(path string) {
+func (c *closure) file(path string, from schema.Pos) {
 	path = filepath.Clean(path)
-	if c.seen[path] || c.g.files >= maxFiles {
+	if c.seen[path] {
 		return
 	}
 	c.seen[path] = true
-	c.g.files++
+	if c.g.files++; c.g.files > maxFiles {
+		if c.g.files == maxFiles+1 {
+			c.refuse(path, from, fmt.Errorf("the graph has more than %d files", maxFiles))
+		}
+		return
+	}
 	src, err := c.g.regular(path)
 	if err != nil {
+		c.refuse(path, from, err)
 		return
 	}
 	c.g.taken(path, src)
 	if strings.Contains(string(src), "{{") {
 		for _, m := range calledInTemplate.FindAllStringSubmatch(string(src), -1) {
-			c.file(at(filepath.Dir(path), m[2]))
+			c.file(at(filepath.Dir(path), m[2]), schema.Pos{File: path})
 		}
 	}
 }
 
+// refuse reports a file that is there and can't be taken, at the place that names it.
+func (c *closure) refuse(path string, from schema.Pos, err error) {
+	if !c.any && !errors.Is(err, fs.ErrNotExist) {
+		c.g.errs.Errorf(from, "can't take %s along: %v", path, gapi.WithoutPath(err))
+	}
+}
+
 // pattern takes the files of a path in which an expression stands for any text, and returns them.
-func (c *closure) pattern(dir, text string) []string {
-	pieces, fault := expr.Split(text)
+func (c *closure) pattern(dir string, n *schema.Node) []string {
+	pieces, fault := expr.Split(n.Text)
 	if fault != nil {
 		return nil
 	}
@@ -136,11 +154,11 @@ func (c *closure) pattern(dir, text string) []string {
 		}
 		b.WriteString(escapeGlob(p.Text))
 	}
-	return c.glob(dir, b.String())
+	return c.glob(dir, b.String(), n.Pos)
 }
 
 // glob takes the files that a pattern matches, and returns them.
-func (c *closure) glob(dir, pattern string) []string {
+func (c *closure) glob(dir, pattern string, from schema.Pos) []string {
 	if !filepath.IsAbs(pattern) {
 		pattern = filepath.Join(escapeGlob(dir), pattern)
 	}
@@ -148,9 +166,11 @@ func (c *closure) glob(dir, pattern string) []string {
 	if err != nil {
 		return nil
 	}
+	c.any = filepath.Base(pattern) == "*"
+	defer func() { c.any = false }()
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			c.file(path)
+			c.file(path, from)
 		}
 	}
 	return paths
@@ -174,9 +194,9 @@ func (c *closure) expressions(dir string, n *schema.Node) {
 			name := m[1] + m[2]
 			switch {
 			case m[3] == "":
-				c.file(at(dir, name))
+				c.file(at(dir, name), n.Pos)
 			case name != "":
-				c.glob(dir, escapeGlob(name)+"*")
+				c.glob(dir, escapeGlob(name)+"*", n.Pos)
 			}
 		}
 	}
