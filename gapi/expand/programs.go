@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ func (k *keyring) askProgram(v *vault, name string) (text string, there bool, er
 		return k.askEach(v, name)
 	}
 	if v.root == nil {
-		src, err := k.printed(v, name)
+		src, err := k.once(v, v, "", name)
 		if err != nil {
 			return "", true, err
 		}
@@ -70,7 +71,7 @@ func (k *keyring) askEach(v *vault, name string) (text string, there bool, err e
 	for _, arg := range v.argv {
 		each.argv = append(each.argv, strings.ReplaceAll(arg, placeholder, name))
 	}
-	src, err := k.printed(&each, name)
+	src, err := k.once(v, &each, name, name)
 	if err != nil {
 		return "", true, err
 	}
@@ -81,6 +82,26 @@ func (k *keyring) askEach(v *vault, name string) (text string, there bool, err e
 	return v.values[name], true, nil
 }
 
+// once runs the program of a source, unless it has failed before under this key. A program may take its time before it fails, and a graph may ask
+// for many secrets.
+func (k *keyring) once(v, run *vault, key, name string) (src []byte, err error) {
+	err = v.failed[key]
+	if err == nil {
+		src, err = k.printed(run, name)
+	}
+	if err == nil {
+		return src, nil
+	}
+	if v.failed == nil {
+		v.failed = map[string]error{}
+	}
+	v.failed[key] = err
+	if _, keyless := errors.AsType[*keylessError](err); keyless {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%s: the secret %s can't be read: %w", v.pos, name, err)
+}
+
 // printed runs the program of a source.
 func (k *keyring) printed(v *vault, name string) (src []byte, err error) {
 	var stdin []byte
@@ -88,7 +109,7 @@ func (k *keyring) printed(v *vault, name string) (src []byte, err error) {
 	if v.sops {
 		// The file goes in by standard input: in a deploy it is no file of this machine.
 		if stdin, err = k.inputs.read(v.file); err != nil {
-			return nil, fmt.Errorf("%s: can't read %s: %w", v.pos, v.file, withoutPath(err))
+			return nil, fmt.Errorf("can't read %s: %w", v.file, withoutPath(err))
 		}
 		kind := sopsTypes[filepath.Ext(v.file)]
 		if kind == "" {
@@ -99,12 +120,10 @@ func (k *keyring) printed(v *vault, name string) (src []byte, err error) {
 	if k.opts.Program == nil {
 		return nil, &keylessError{fmt.Errorf("the secret %s can't be read: it comes from %s, which only mgmt run runs", name, v.program())}
 	}
-	src, err = k.opts.Program(dir, stdin, argv...)
-	if err != nil {
-		return nil, fmt.Errorf("%s: the secret %s can't be read: %w", v.pos, name, err)
+	if src, err = k.opts.Program(dir, stdin, argv...); err == nil {
+		k.inputs.printed(src)
 	}
-	k.inputs.printed(src)
-	return src, nil
+	return src, err
 }
 
 // program names the program of a source in messages.

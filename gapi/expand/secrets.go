@@ -42,6 +42,7 @@ type vault struct {
 	argv   []string          // a program that prints secrets; nil for another source
 	dir    string            // where argv runs
 	values map[string]string // of a command that prints one secret, by name
+	failed map[string]error  // of a program: by name, or for all secrets together by the empty name
 	root   *schema.Node      // the content of file, nil where it could not be read
 }
 

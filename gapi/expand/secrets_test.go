@@ -64,6 +64,23 @@ func TestKeyringForEachSecret(t *testing.T) {
 	}
 }
 
+func TestKeyringFailsOnce(t *testing.T) {
+	for sources, want := range map[string]int{`[{"command": ["all"]}]`: 1, `[{"command": ["pass", "{}"]}]`: 2, `[{"sops": "s.json"}]`: 1} {
+		runs := 0
+		o := optionsOf(&shelf{files: map[string]string{"dir/s.json": "{}"}})
+		o.Program = func(string, []byte, ...string) ([]byte, error) { runs++; return nil, errors.New("no connection") }
+		k := ringOf(t, o, sources)
+		for _, name := range []string{"a", "b", "a", "b"} {
+			if _, err := k.find(name); err == nil || !strings.Contains(err.Error(), "the secret "+name+" can't be read: no connection") {
+				t.Errorf("%s: %s gives %v", sources, name, err)
+			}
+		}
+		if runs != want {
+			t.Errorf("%s: the program has run %d times, and not %d", sources, runs, want)
+		}
+	}
+}
+
 func TestKeyringWithoutIdentity(t *testing.T) {
 	o := optionsOf(&shelf{files: map[string]string{"dir/age": `{"a": "ENC[1]"}`}})
 	for _, sources := range []string{`[{"age": "age"}]`, `[{"credentials": true}]`, `[{"command": ["all"]}]`} {
