@@ -38,6 +38,9 @@ func (b *Board) Take(c Change) (differs bool) {
 // Facts returns the facts of each host, as engine.Facts.Map names them. The map is the caller's; its values must not be altered.
 func (b *Board) Facts() map[string]map[string]any { return maps.Clone(b.facts) }
 
+// exact is the bound up to which each whole number is a float64, too.
+const exact = 1 << 53
+
 // factsOf reads the facts of a record. All numbers among facts are whole ones, which JSON does not tell.
 func factsOf(kv engine.KV) map[string]any {
 	var m Member
@@ -45,7 +48,7 @@ func factsOf(kv engine.KV) map[string]any {
 		return map[string]any{}
 	}
 	for key, v := range m.Facts {
-		if f, ok := v.(float64); ok && f == math.Trunc(f) {
+		if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) <= exact {
 			m.Facts[key] = int64(f)
 		}
 	}
