@@ -49,6 +49,7 @@ type stir struct {
 
 // It returns when the graph has converged. The reactor is bare, with neither a file nor a
 // journal.
+// newStir starts a graph of n probes.
 func newStir(n int) *stir {
 	s := &stir{r: newReactor(), probes: make([]*probe, n), enough: make(chan struct{}, 1)}
 	g := graph.New[*engine.Vertex]("events")
@@ -86,6 +87,7 @@ func (s *stir) rounds(count, atOnce int) (used time.Duration, allocs float64) {
 	var times []time.Duration
 	var made []float64
 	for range 9 {
+		// Each round begins without garbage of the one before, whose collection it would pay.
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

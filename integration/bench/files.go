@@ -55,6 +55,7 @@ func replace(path, text string) {
 }
 
 // It blocks until the file system of dir has everything on its disk.
+// syncFS leaves no dirty page to the next measurement.
 func syncFS(dir string) {
 	f, err := os.Open(dir)
 	must(err)
@@ -84,6 +85,7 @@ func coldConverge(b *bench, n, perDir, pairs int) result {
 }
 
 // It has no limit in time: it must end with right files, and with one inotify instance.
+// manyFiles is a graph whose folders alone would use up the inotify instances of a user, if each took one.
 func manyFiles(b *bench) result {
 	const n, perDir = 100_000, 1000
 	decls := files(b.dir, n, perDir)

@@ -20,6 +20,7 @@ import (
 // deployHost starts one host that takes the deploys for all, and reports how they stand.
 // It is done when its report is in the store.
 func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Public) {
+	// Each host has a connection of its own to the store, and all share one counter of its traffic.
 	own := f.store.join()
 	world := &counted{own, &f.traffic}
 	front := deployed.New(deployed.Options{
@@ -43,6 +44,7 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 		World: world, Host: name, Fronts: []*deployed.Frontend{front}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler),
 		Stand: func(context.Context) (deployed.Stand, error) { return deployed.Stand{Rests: rests.Load()}, nil },
 	}
+	// The reporter is complete before the engine starts, because the observer calls it.
 	report.Init()
 	f.all.Go(func() { must(e.Run(ctx, front)); must(own.Close()) })
 	f.all.Go(func() { report.Run(ctx) })
@@ -58,6 +60,7 @@ func (f *fleet) order(value int) deploy.Order {
 	for i := range fleetObjects {
 		fmt.Fprintf(&text, "  - {name: v%d, any: \"%d\"}\n", i, value)
 	}
+	// The bundle is what mgmt deploy sends: the files, by their names, and a digest that is signed.
 	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text.String())}}}
 	content, digest, err := b.Encode()
 	must(err)
@@ -67,6 +70,7 @@ func (f *fleet) order(value int) deploy.Order {
 // deploy leads one deploy to its end: every host has taken it over and has converged.
 func (f *fleet) deploy(key deploy.Key, value int, live []string) {
 	ctx, store := context.Background(), deploy.Store{World: f.operator}
+	// Begin writes the signed order. The hosts take it over by themselves; the leader only watches the reports.
 	lead, err := store.Begin(ctx, key, f.order(value))
 	must(err)
 	// The verb deploy looks less often. A long pause here would be most of the time that is measured.
@@ -79,6 +83,7 @@ func (f *fleet) deploy(key deploy.Key, value int, live []string) {
 		_, err = lead.Step(ctx, live, reports, nil)
 		must(err)
 	}
+	// Failed hosts would make the figure that of another work, so they end the row.
 	if lead.Rollout.State != deploy.Done {
 		panic("the deploy ends as " + string(lead.Rollout.State))
 	}
@@ -87,6 +92,7 @@ func (f *fleet) deploy(key deploy.Key, value int, live []string) {
 // fleetDeployed measures the second deploy: the first one brings the graph to hosts that have none.
 func fleetDeployed(in func(*bench) *fleetStore) func(*bench) result {
 	return func(b *bench) result {
+		// The store is opened by the row, so a row without etcd on the machine says so and fails nothing.
 		store := in(b)
 		if store == nil {
 			return result{Figure: noEtcd}
@@ -105,9 +111,11 @@ func fleetDeployed(in func(*bench) *fleetStore) func(*bench) result {
 			live = append(live, fmt.Sprint("host", i))
 			f.deployHost(ctx, live[i], key.Public())
 		}
+		// One goroutine of this process leads, and the hosts run in it too: the figure is about messages and not about processors.
 		// All hosts start and take the first deploy over. That work is not measured.
 		f.deploy(key, 0, live)
 		time.Sleep(time.Second) // the hosts write their own states soon after their reports
+		// The runs tell that every host has applied every object, and no object twice.
 		before, runs := f.traffic.now(), f.runs.Load()
 		begin := time.Now()
 		f.deploy(key, 1, live)

@@ -18,6 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
+// graphRows are graphs of noops, so the figures have the work of the engine and none of a kind.
+// The rows of the scheduler alone come from the benchmarks of its package.
 func graphRows() []row {
 	const clock = "graph in Go handed to the reactor, to converged"
 	return []row{
@@ -41,6 +43,8 @@ func plain(n int) *engine.Graph {
 	return g
 }
 
+// addTo adds a resource by the number i, which is its name. No frontend has part in it:
+// the graph goes to the reactor as it is.
 func addTo(g *engine.Graph, kind string, i int, res engine.Res) {
 	res.SetKind(kind)
 	res.SetName(strconv.Itoa(i))
@@ -48,6 +52,8 @@ func addTo(g *engine.Graph, kind string, i int, res engine.Res) {
 	must(err)
 }
 
+// chain is the worst graph for a scheduler: no two vertices may run at once, so the time is
+// the latency of one vertex times n.
 func chain(n int) func() *engine.Graph {
 	return func() *engine.Graph {
 		g := plain(n)
@@ -61,6 +67,7 @@ func chain(n int) func() *engine.Graph {
 // layers makes each vertex depend on some of the layer above; width means all.
 func layers(depth, width, edges int) func() *engine.Graph {
 	return func() *engine.Graph {
+		// The seed is fixed, so every run has the same edges.
 		rng := rand.New(rand.NewPCG(7, 7))
 		g := plain(depth * width)
 		for i := width; i < depth*width; i++ {
@@ -84,6 +91,8 @@ type bare struct {
 	close  func()
 }
 
+// newReactor starts a reactor with everything in memory. The caller closes it, which waits for its goroutines.
+// The channel has room for many convergences, since the loop of the reactor must not wait for a reader.
 func newReactor() *bare {
 	h, err := host.New(context.Background(), host.Options{})
 	must(err)
@@ -107,6 +116,7 @@ func newReactor() *bare {
 	return b
 }
 
+// Making the graph is not measured, and each round has a reactor of its own.
 // converge takes the median of nine.
 func converge(make func() *engine.Graph, limit time.Duration) result {
 	var took []time.Duration
@@ -136,6 +146,7 @@ func (p *probe) Init(i *engine.Init) error { p.init = i; return nil }
 func (p *probe) Cleanup() error            { return nil }
 func (p *probe) Cmp(engine.Res) error      { return nil }
 
+// Watch passes on each event that the test sends, without delay.
 func (p *probe) Watch(ctx context.Context) error {
 	p.init.Running()
 	for {
@@ -148,6 +159,7 @@ func (p *probe) Watch(ctx context.Context) error {
 	}
 }
 
+// CheckApply tells the time of its run through ran, and changes nothing.
 func (p *probe) CheckApply(context.Context, bool) (bool, error) {
 	p.ran()
 	return true, nil
@@ -160,6 +172,7 @@ type holder struct {
 	hold bool
 }
 
+// CheckApply blocks as a slow command does, until held is closed or the run ends.
 func (h *holder) CheckApply(ctx context.Context, _ bool) (bool, error) {
 	if h.hold {
 		select {
@@ -173,6 +186,8 @@ func (h *holder) CheckApply(ctx context.Context, _ bool) (bool, error) {
 // heldRoot measures events on leaves beside a root that runs for long.
 func heldRoot(b *bench) result {
 	const leaves = 2000
+	// The odd leaves do not depend on the root, so their events must not wait for it. Each round also
+	// wakes a leaf below the root, which has to wait: the queue of such leaves must cost the others nothing.
 	hold := 10 * time.Second
 	if b.quick {
 		hold = time.Second
@@ -202,6 +217,7 @@ func heldRoot(b *bench) result {
 			must(g.Connect(graph.Edge{From: 0, To: i + 1}))
 		}
 	}
+	// The first convergence runs every vertex once. From then on the root is held.
 	r := newReactor()
 	must(r.Swap(context.Background(), g))
 	<-r.rested

@@ -15,6 +15,7 @@ import (
 
 // A notify edge is the case in which the journal must write before the work goes on, see
 // package journal.
+// journalRows measure the records that a run waits for.
 func journalRows() []row {
 	return []row{{
 		"cold converge of 10,000 files that notify, with the journal", library, "graph in Go handed to Run, to converged; the other of each pair keeps its records in memory",
@@ -41,6 +42,7 @@ func notifyingFiles(b *bench) result {
 
 // The one noop gets all refreshes, which the engine merges. The folder is removed at the
 // end.
+// convergeNotifying returns the time until n files and the notified vertex have converged, and removes what it made.
 func convergeNotifying(dir string, n int, o mgmt.Options) time.Duration {
 	decls := files(dir, n, n)
 	g := &gapi.Declared{Name: "bench", Resources: append(decls, static.Declare("noop", "told", aloneNoop()))}
@@ -49,6 +51,7 @@ func convergeNotifying(dir string, n int, o mgmt.Options) time.Duration {
 			From: schema.Ref{Kind: d.Kind, Name: d.Name}, To: schema.Ref{Kind: "noop", Name: "told"}, Notify: true,
 		})
 	}
+	// The edges are made before the clock starts.
 	begin := time.Now()
 	r := start(static.New(g), o)
 	took := r.rest().Sub(begin)

@@ -30,6 +30,7 @@ func largeRows() []row {
 
 // The scheduler has no clock of its own; its benchmark reports the percentiles as
 // figures.
+// heldEvents reads the row of 64 held vertices. An event elsewhere must cost the same as on a quiet graph.
 func heldEvents(*bench) result {
 	f := schedBench("Held$")["Held"]
 	p50, p99 := f.time("p50-ns"), f.time("p99-ns")
@@ -41,6 +42,7 @@ func heldEvents(*bench) result {
 
 // The time may vary with the caches of the processor. The number of runs and of edges
 // looked at may not vary at all.
+// quietEvents compares a graph of a million with one of a thousand: an event costs its vertex, not the graph.
 func quietEvents(*bench) result {
 	all := schedBench("Quiet$")
 	small, large := all["Quiet/1000"], all["Quiet/1000000"]
@@ -58,6 +60,7 @@ func quietEvents(*bench) result {
 
 // The graph is dropped before memory is read, since the reactor keeps only its own form
 // of it. KiB are 1,024 bytes.
+// millionNoops measures the memory of a vertex in the reactor, without a frontend.
 func millionNoops(*bench) result {
 	const n = 1_000_000
 	give()
@@ -76,6 +79,7 @@ func millionNoops(*bench) result {
 
 // The files ask for their folders by path, so autoedge has as many edges to find. A
 // thousand noops become one group.
+// transforms measures the two automatic steps between a checked graph and the one that runs. Nothing is applied.
 func transforms(b *bench) result {
 	decls := files(b.dir, 100_000, 100)
 	for i := range 100 { // each managed folder is asked for by its files
@@ -109,6 +113,8 @@ func noopsIn(n int) []gapi.Declaration {
 // swapLarge changes one file of a hundred thousand, many times: while the collector of
 // garbage runs, which is in a third of them, it takes twice as long.
 func swapLarge(b *bench) result {
+	// The frontend hands over the whole graph each time, as a program without Upsert does. The counters belong to the loop of the
+	// reactor, and are read when it is at rest.
 	const n, perDir = 100_000, 1000
 	graphs := make(chan *gapi.Declared)
 	var others, runs int
@@ -144,6 +150,7 @@ func swapLarge(b *bench) result {
 		changed = "file[" + path + "]"
 		begin := time.Now()
 		graphs <- g
+		// The end is the content on the disk, and no report of the engine.
 		for {
 			if got, err := os.ReadFile(path); err == nil && string(got) == text {
 				break

@@ -102,6 +102,7 @@ func rows() []row {
 	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), typescriptRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows(), modelRows(), objectRows(), expressionRows(), fleetRows())
 }
 
+// main parses the flags and does one of the tasks: a row, all rows, a comparison, or the other end of a row.
 func main() {
 	var (
 		dir      = flag.String("dir", defaultDir(), "where to work")

@@ -11,6 +11,7 @@ import (
 )
 
 // At rest means converged and watched: no CPU may be used, since nothing happens.
+// memoryRows measure the cost of a resource that has nothing to do.
 func memoryRows() []row {
 	const clock = "resident memory above the empty process, and CPU, a minute after convergence"
 	return []row{
@@ -31,6 +32,7 @@ func memoryRows() []row {
 func atRest(b *bench, limitKiB float64, make func() []gapi.Declaration) result {
 	give()
 	empty := rss()
+	// The declarations are let go below, since a frontend that follows no input keeps none either. The resources stay with the engine.
 	decls := make()
 	n := len(decls)
 	r := start(graphOf(decls), mgmt.Options{})
@@ -56,6 +58,7 @@ func atRest(b *bench, limitKiB float64, make func() []gapi.Declaration) result {
 
 // Figures of memory are taken behind it, so that they show live data and not the
 // collector's habits.
+// give collects garbage, and gives free pages back to the system.
 func give() {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -69,6 +69,7 @@ func runObjects(w engine.World, n int) (nb *model.NB, r *running) {
 }
 
 // The objects are written, and the garbage of that is collected, before the clock starts.
+// coldObjects measures a start with the store in memory.
 func coldObjects(*bench) result {
 	w := memory.New()
 	storeObjects(w, 100_000)

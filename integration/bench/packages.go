@@ -16,6 +16,7 @@ import (
 )
 
 // It is about the number of packages in one role of a server.
+// packages is the number of packages that become due at once.
 const packages = 20
 
 // packageTime is what a transaction of the package manager takes that is made up.
@@ -39,6 +40,7 @@ type shelf struct {
 }
 
 // Looks counts how often the kinds ask: one reading must serve all twenty.
+// list answers with what is installed, and counts the question.
 func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,16 +49,19 @@ func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, er
 }
 
 // No name is provided by another package here.
+// provided answers that packages have no other names.
 func (s *shelf) provided(context.Context, backends.NamesArgs) (map[string][]string, error) {
 	return map[string][]string{}, nil
 }
 
 // The lists of packages are always fresh, so refreshing costs no time.
+// refresh answers that the lists are new.
 func (s *shelf) refresh(context.Context, virtual.Nothing) (backends.Refreshed, error) {
 	return backends.Refreshed{Fetched: true}, nil
 }
 
 // It holds the lock while it sleeps, as a real one keeps its database locked.
+// install is one transaction. It takes the same time for one package as for twenty, so only their number counts.
 func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,6 +77,7 @@ func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[strin
 
 // Each run registers a backend under a name of its own, since a catalog takes a name
 // once. Exactly one transaction is right, with all twenty in it.
+// packagesInstalled counts the transactions of a graph of packages that are all missing.
 func packagesInstalled(*bench) result {
 	s := &shelf{installed: map[string]string{}}
 	name := fmt.Sprintf("shelf%p", s) // of each run

@@ -111,6 +111,7 @@ type number struct {
 	unit  string
 }
 
+// String writes a number as a row prints it, so the columns of a comparison read like the figures.
 func (n number) String() string {
 	if n.unit == "ns" {
 		return round(time.Duration(n.value))

@@ -17,6 +17,8 @@ import (
 // the garbage of the process, which a busy machine alters little.
 // Upsert changes a part at the cost of the part, so its limits hardly grow with the
 // graph.
+// partRows compare the two ways of a change: the whole graph again, and the changed part alone.
+// Both must cost less than what a user notices.
 func partRows() []row {
 	const clock = "processor time and garbage of the process, for the graph handed over to the swap in effect"
 	return []row{
@@ -65,6 +67,7 @@ func changeOne(n int, whole bool, most time.Duration, garbage uint64) result {
 	var waste uint64
 	for i := range rounds {
 		d := oneChanged(n, i, whole) // not counted: where it comes from is its own business
+		// ReadMemStats stops the program for a moment, so it stands outside of the measured time.
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		begin := cpu()

@@ -9,6 +9,7 @@ import (
 )
 
 // These rows need bin/mgmt, built as a release is.
+// programRows measure the program as a user has it: a process is started for each figure.
 func programRows() []row {
 	return []row{
 		{"mgmt run of one file", program, "the process is started, to its end after converging", "50ms", runOne},
@@ -17,6 +18,7 @@ func programRows() []row {
 }
 
 // Each round has a folder of its own, so none finds its file right already.
+// runOne measures the whole life of a short run, with the start of the process.
 func runOne(b *bench) result {
 	// The times of all rounds count, and the median is told: the first one reads the program from the disk.
 	var took []time.Duration
@@ -40,6 +42,7 @@ func runOne(b *bench) result {
 }
 
 // The limit is in MB of 1,000,000 bytes, as a download shows it.
+// binarySize reads the size of the program file.
 func binarySize(b *bench) result {
 	st, err := os.Stat(b.binary)
 	must(err)

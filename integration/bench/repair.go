@@ -20,6 +20,7 @@ import (
 )
 
 // All of them are in one folder, so that one inotify watch serves them.
+// watched is the number of files that the engine and the floor guard.
 const watched = 1000
 
 // damage are the ways to change a file from outside.
@@ -39,6 +40,7 @@ var damage = []struct {
 
 // A repair is the whole way: the event of the kernel, the queue, CheckApply, and a new
 // file under the name. None may be lost, which is why each try waits for its content.
+// repairRows compare the engine with a floor: a small program that does the same with inotify alone.
 func repairRows() []row {
 	var list []row
 	for i, d := range damage {
@@ -103,6 +105,7 @@ func guardFor(dir string, until io.Reader) {
 
 // A file whose content is right was mended by itself a moment ago. The name of the
 // temporary file is random, since both workers may have the same path.
+// mend is the repair of the floor: it looks at a file, and puts the right content in its place by a rename.
 func mend(path string) {
 	var i int
 	if _, err := fmt.Sscanf(filepath.Base(path), "f%06d", &i); err != nil {
@@ -168,6 +171,7 @@ func actOutside(dir, what string) {
 }
 
 // The seed is that of the kind, so both sides get the same files in the same order.
+// tries damages n random files, one after the other, and returns the time until each is right.
 func tries(dir string, kind, n int) []time.Duration {
 	rng := rand.New(rand.NewPCG(1, uint64(kind)))
 	var took []time.Duration
@@ -184,6 +188,7 @@ func tries(dir string, kind, n int) []time.Duration {
 
 // Floor and engine alternate five times, with a fresh folder each. The median is held to
 // 1.5 times the floor, the slowest hundredth to 5 ms.
+// repair is the row of one kind of damage.
 func repair(b *bench, kind int) result {
 	const rounds = 5
 	what := fmt.Sprintf("%d:%d", kind, watched/rounds)
@@ -211,6 +216,7 @@ func repair(b *bench, kind int) result {
 
 // A thousand events arrive faster than one repair takes, so this is about the queue and
 // not about delay.
+// repairAll is the row of many changes at once.
 func repairAll(b *bench) result {
 	const rounds = 9
 	var got, floor []time.Duration
@@ -263,6 +269,7 @@ func slowestRepair(b *bench) result {
 }
 
 // The clock runs from the first write, and the writer competes with the repairs.
+// corruptAll overwrites all files, and returns the time until the last one is right.
 func corruptAll(dir string) time.Duration {
 	begin := time.Now()
 	for i := range watched {

@@ -16,9 +16,11 @@ import (
 )
 
 // A machine has fewer services; five hundred show the cost of each.
+// services is the number of services that the made-up systemd runs.
 const services = 500
 
 // systemd is made up, by package systemdtest: no service of this machine is touched.
+// serviceRows are about the watch of services over the bus.
 func serviceRows() []row {
 	return []row{
 		{"500 services watched", library, "heap and stacks in use after convergence, above those with one service; the made-up systemd is in the process too", "5 MB, one connection", servicesAtRest},
@@ -38,6 +40,7 @@ func (*fakeTest) Fatal(args ...any)  { panic(fmt.Sprint(args...)) }
 func (*fakeTest) Skip(args ...any)   { panic(fmt.Sprint(args...)) }
 func (t *fakeTest) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
 
+// end runs the cleanups in the opposite order, as the package testing does.
 func (t *fakeTest) end() {
 	for _, f := range slices.Backward(t.cleanups) {
 		f()
@@ -57,9 +60,11 @@ func fakeSystemd(t *fakeTest) *systemdtest.Manager {
 }
 
 // Three digits keep the names in the order of their numbers.
+// serviceName is the name of service i.
 func serviceName(i int) string { return fmt.Sprintf("bench-%03d", i) }
 
 // The backend is named, since detection would look at the real machine.
+// serviceGraph declares n services that run and start at boot.
 func serviceGraph(n int) gapi.Frontend {
 	decls := make([]gapi.Declaration, n)
 	for i := range decls {
@@ -72,6 +77,7 @@ func serviceGraph(n int) gapi.Frontend {
 
 // The memory of the made-up systemd counts too, so one service is subtracted from all of
 // them. All share one connection to the bus.
+// servicesAtRest measures the memory of watched services.
 func servicesAtRest(b *bench) result {
 	t := &fakeTest{}
 	defer t.end()
@@ -87,6 +93,7 @@ func servicesAtRest(b *bench) result {
 }
 
 // Both are in bytes: heap and stacks in use, and resident memory.
+// footprint is the memory of the process.
 type footprint struct{ used, resident int64 }
 
 // servicesMemory returns the memory while n services are watched, and how many
@@ -107,6 +114,7 @@ func servicesMemory(b *bench, m *systemdtest.Manager, n int) (now footprint, con
 
 // It ends at the call and not at the running service, since a start takes as long as the
 // service likes. A signal that is lost ends the row after ten seconds.
+// serviceRepair measures the time from a stopped service to the call that starts it.
 func serviceRepair(*bench) result {
 	t := &fakeTest{}
 	defer t.end()

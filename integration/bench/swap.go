@@ -18,6 +18,7 @@ import (
 
 // A person edits the file of a running daemon: the changed file must be right soon, and
 // no other resource may be checked again.
+// swapRows are edits of a graph file that a running engine follows.
 func swapRows() []row {
 	return []row{
 		{"one of 10,000 changed in the graph file", library, "before the graph file is renamed over, to the new content on disk", "250ms, no other CheckApply", swapOne},
@@ -27,6 +28,7 @@ func swapRows() []row {
 }
 
 // It is large enough that a cost for each resource shows in the figure.
+// inFile is the number of resources in the file.
 const inFile = 10_000
 
 // graphFile writes a graph of files, the one numbered odd with other content.
@@ -80,6 +82,7 @@ func swapping(b *bench) (r *running, runs func() []string) {
 
 // The clock covers reading, parsing, the comparison of 10,000 resources and the write.
 // The median of nine is held to 250 ms.
+// swapOne edits another file of the graph each round, so that no cache of one path serves all rounds.
 func swapOne(b *bench) result {
 	r, runs := swapping(b)
 	var took []time.Duration
@@ -114,6 +117,7 @@ func swapOne(b *bench) result {
 
 // A comment changes the bytes and not the graph: an engine that compared files would run
 // all.
+// swapNone replaces the graph file by one with the same meaning. No resource may be checked.
 func swapNone(b *bench) result {
 	r, runs := swapping(b)
 	// Another comment makes it another file with the same graph.
@@ -136,6 +140,7 @@ func swapNone(b *bench) result {
 }
 
 // It shows how much of swapOne is the parser. It has no limit.
+// readYAML measures the frontend alone: parsing, decoding and positions.
 func readYAML(b *bench) result {
 	must(os.MkdirAll(b.dir, 0o755))
 	path := graphFile(b.dir, -1, "")

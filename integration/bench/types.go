@@ -40,8 +40,11 @@ type shop struct {
 }
 
 // All of them come from one Get, when the provider can list.
+// thingsEach is the number of things. It is the size of a large type of a real provider, such as rules of a firewall.
 const thingsEach = 10_000
 
+// newShop fills a shop with things that are as they should be. Its channels have no room: each news and each
+// Set meets its reader, so no change is counted twice.
 func newShop() *shop {
 	s := &shop{news: make(chan provider.Name), set: make(chan time.Time)}
 	for i := range thingsEach {
@@ -50,15 +53,18 @@ func newShop() *shop {
 	return s
 }
 
+// thingName is the title of a thing. Set reads the number from it.
 func thingName(i int) string { return fmt.Sprintf("thing %d", i) }
 
 // This is the right state of a thing, and the graph declares the same.
+// thing is the record of a thing.
 func thing(i int) provider.Record {
 	return provider.Record{"ensure": "present", "name": thingName(i), "size": int64(i), "text": "as it should be", "tags": []any{"a", "b"}}
 }
 
 // Without a filter of names it yields all things. The lock is held while the reader runs,
 // so a reader must not call the shop.
+// Get counts how often the provider is read.
 func (s *shop) Get(_ context.Context, _ *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		s.mu.Lock()
@@ -74,6 +80,7 @@ func (s *shop) Get(_ context.Context, _ *provider.Runtime, f provider.Filter) it
 
 // It tells the time on a channel that only thingChanged reads: the row things never has a
 // change.
+// Set puts things right, and notes how many Gets came before it.
 func (s *shop) Set(_ context.Context, _ *provider.Runtime, changes []provider.Change) error {
 	s.mu.Lock()
 	s.sets += len(changes)
@@ -90,6 +97,7 @@ func (s *shop) Set(_ context.Context, _ *provider.Runtime, changes []provider.Ch
 }
 
 // Armed is called before the first wait, as the contract of Watch asks.
+// Watch passes on the news of changes from the outside, by name.
 func (s *shop) Watch(ctx context.Context, _ *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	armed()
 	for {
@@ -114,6 +122,7 @@ func (s *shop) spoil(i int) int {
 }
 
 // Its attributes have one of each common type. Pattern and Enum make checking cost time.
+// thingType is the type that all rows use; the row sets its features.
 var thingType = provider.Definition{
 	Name: "thing", Doc: "A thing in a shop.",
 	Attributes: []provider.Attribute{
@@ -131,6 +140,8 @@ func openShop(features provider.Features) (*shop, *running, time.Time) {
 	s := newShop()
 	d := thingType
 	d.Features = features
+	// The features say whether the engine may ask for a few names, or always gets the whole list.
+	// With a filter the answer to one change is one record.
 	kind, err := provider.New(d, func() provider.Provider { return s })
 	must(err)
 	kinds, err := engine.DefaultRegistry().With(kind.Name(), kind.New)
@@ -147,6 +158,7 @@ func openShop(features provider.Features) (*shop, *running, time.Time) {
 }
 
 // A Get for each thing would be ten thousand; exactly one is right.
+// things measures a start: every thing is read and right, and nothing is set.
 func things(*bench) result {
 	var took []time.Duration
 	gets := 0
@@ -162,6 +174,7 @@ func things(*bench) result {
 
 // It runs once for a provider that lists all, and once for one with a filter of names.
 // Each change costs one Get to see it and one Set.
+// thingChanged measures the repair of one thing, from the news of it to the Set.
 func thingChanged(*bench) result {
 	var text string
 	ok := true
@@ -193,6 +206,7 @@ func thingChanged(*bench) result {
 
 // The check of a right value must not allocate, since each value of each resource passes
 // it.
+// checkValue measures one check of the slowest scalar type. The value is right, as nearly all values are.
 func checkValue(*bench) result {
 	var slowest time.Duration
 	var allocs int64

@@ -17,6 +17,7 @@ import (
 )
 
 // A file of so many lines shows a kind that reads it once for each user.
+// usersEach is the number of users in the databases.
 const usersEach = 1000
 
 // userRows are about the databases of users.
@@ -52,9 +53,11 @@ func userGraph(root string) (decls []gapi.Declaration) {
 
 // An inotify watch of ours counts opens by name, whoever opens. Its queue holds 16,384
 // events by default, far more than are right.
+// usersChecked counts how often each database is opened while all users are checked.
 func usersChecked(b *bench) result {
 	root := filepath.Join(b.dir, "users")
 	decls := userGraph(root)
+	// The watch is set before the run, and does not block: the events wait in its queue until the run is over.
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	must(err)
 	defer unix.Close(fd)
