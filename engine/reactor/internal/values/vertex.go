@@ -156,11 +156,11 @@ func (v *Vertex) Last() Sent {
 	return v.last
 }
 
-// Offer notes the value for a wire, if it is another one.
+// Offer notes the value for a wire, if it is another one, or has become a secret.
 func (v *Vertex) Offer(i int, sent Sent) {
 	w := &v.recv[i]
 	val, ok := sent[w.key(sent)]
-	if !ok || !w.waiting && w.have && schema.Equal(w.value.V, val.V) {
+	if !ok || !w.waiting && w.have && schema.Equal(w.value.V, val.V) && (w.value.Secret || !val.Secret) {
 		return
 	}
 	w.waiting, w.next = true, val
