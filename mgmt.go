@@ -159,7 +159,7 @@ func (o *Options) bound(kinds *engine.Registry, backends *virtual.Catalog) (*eng
 		return kinds, nil
 	}
 	from := cmp.Or(backends, virtual.DefaultCatalog())
-	facts := (&host.FactReader{Roles: o.Roles}).Facts
+	facts := (&host.FactReader{Roles: o.Roles, Hostname: o.Hostname}).Facts
 	if o.Host != nil {
 		facts = o.Host.Facts
 	}

@@ -42,7 +42,7 @@ const DefaultLease = 15 * time.Second
 // safe for use by several goroutines.
 type Options struct {
 	Program, Version string
-	Hostname         string   // of this machine; asked of the system when empty
+	Hostname         string   // of this machine, in the store, for resources and as a fact, unless Host is given; asked of the system when empty
 	Roles            []string // the purposes of the machine, as its user says: the fact roles
 
 	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil

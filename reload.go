@@ -111,7 +111,7 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 		}
 		if err == nil {
 			g, ds := gapi.Build(kinds, d)
-			machine := host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles}).Facts())
+			machine := host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles, Hostname: e.config.opt.Hostname}).Facts())
 			if e.config.opt.Host != nil {
 				machine = machineOf(e.config.opt.Host)
 			}

@@ -13,11 +13,11 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// roleRes tells of the roles that its host has.
+// roleRes tells the facts of its host.
 type roleRes struct {
 	traits.Base
 	init *engine.Init
-	tell chan<- []string
+	tell chan<- engine.Facts
 }
 
 func (r *roleRes) Default() engine.Res          { return &roleRes{tell: r.tell} }
@@ -33,18 +33,18 @@ func (r *roleRes) Watch(ctx context.Context) error {
 }
 
 func (r *roleRes) CheckApply(context.Context, bool) (bool, error) {
-	r.tell <- r.init.Host.Facts().Roles
+	r.tell <- r.init.Host.Facts()
 	return true, nil
 }
 
-// TestRoles: the roles of the options are a fact for every resource.
+// TestRoles: the roles and the name of the options are facts for every resource.
 func TestRoles(t *testing.T) {
-	told := make(chan []string, 1)
+	told := make(chan engine.Facts, 1)
 	reg := engine.NewRegistry()
 	if err := reg.Register("role", func() engine.Res { return &roleRes{tell: told} }); err != nil {
 		t.Fatal(err)
 	}
-	e, err := mgmt.New(mgmt.Options{Registry: reg, Roles: []string{"web"}, ConvergedExit: true, ConvergedTimeout: time.Millisecond})
+	e, err := mgmt.New(mgmt.Options{Registry: reg, Roles: []string{"web"}, Hostname: "w2", ConvergedExit: true, ConvergedTimeout: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestRoles(t *testing.T) {
 	if err := e.Run(t.Context(), static.New(d)); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-told; !slices.Equal(got, []string{"web"}) {
-		t.Errorf("roles %v", got)
+	if got := <-told; !slices.Equal(got.Roles, []string{"web"}) || got.Hostname != "w2" {
+		t.Errorf("roles %v of %q", got.Roles, got.Hostname)
 	}
 }

@@ -102,7 +102,7 @@ func (s *session) openHost(ctx context.Context) error {
 	if s.host = o.Host; s.host != nil {
 		return nil
 	}
-	h, err := host.New(ctx, host.Options{Logger: o.Logger, Roles: o.Roles, Ledger: s.state.Ledger()})
+	h, err := host.New(ctx, host.Options{Logger: o.Logger, Roles: o.Roles, Hostname: o.Hostname, Ledger: s.state.Ledger()})
 	if err == nil {
 		s.host = h
 		s.closers = append(s.closers, h.Close)

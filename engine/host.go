@@ -166,7 +166,7 @@ type Process interface {
 // Facts are what is known of the machine: read from its files when it is asked for,
 // never from a network or by running a program. An unknown fact is empty.
 type Facts struct {
-	Hostname  string   `yaml:"hostname" doc:"The name of the machine, as the kernel has it."`
+	Hostname  string   `yaml:"hostname" doc:"The name of the machine, as the kernel has it, or as --hostname of the daemon says."`
 	FQDN      string   `yaml:"fqdn" doc:"The name with its domain, from /etc/hosts; the hostname if that does not say."`
 	Addresses []string `yaml:"addresses" doc:"The IP addresses of its links, but for link-local ones, sorted."`
 

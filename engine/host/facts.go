@@ -37,7 +37,10 @@ type machine struct {
 // that leads out of the root is not followed. A machine below another root has no addresses and no
 // processors; its hostname is that of its /etc/hostname. roles are the user's own words for the
 // machine's purposes.
-func ReadFacts(root string, roles []string) (engine.Facts, error) {
+func ReadFacts(root string, roles []string) (engine.Facts, error) { return readFacts(root, "", roles) }
+
+// readFacts is ReadFacts with the name that the user gives to the machine; empty for its own.
+func readFacts(root, name string, roles []string) (engine.Facts, error) {
 	m := machine{arch: runtime.GOARCH, roles: roles}
 	if root == "/" {
 		hostname, err := os.Hostname()
@@ -51,6 +54,7 @@ func ReadFacts(root string, roles []string) (engine.Facts, error) {
 		return engine.Facts{}, err
 	}
 	defer dir.Close()
+	m.hostname = cmp.Or(name, m.hostname)
 	return factsOf(files{dir}, m), nil
 }
 

@@ -17,6 +17,9 @@ import (
 type FactReader struct {
 	Root  string   // where the files of the machine are; "/" when empty
 	Roles []string // what the user says of the machine
+	// Hostname is the name that the user gives to the machine: the fact hostname, and the host part of fqdn. Empty for its own name,
+	// which is followed.
+	Hostname string
 
 	mu    sync.Mutex
 	state factState // of what is known; its zero value is nothing
@@ -70,7 +73,7 @@ func (r *FactReader) read(addressesToo bool) engine.Facts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state != now {
-		if f, err := ReadFacts(r.root(), r.Roles); err == nil {
+		if f, err := readFacts(r.root(), r.Hostname, r.Roles); err == nil {
 			r.facts, r.state = f, now
 		}
 	}

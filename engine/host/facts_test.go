@@ -245,6 +245,34 @@ func TestFactReader(t *testing.T) {
 	}
 }
 
+// TestFactsOfANamedMachine: the name that the user gives counts in the fact hostname, and finds the domain in /etc/hosts. All else is
+// that of the machine, and is followed.
+func TestFactsOfANamedMachine(t *testing.T) {
+	files := map[string]string{"etc/hostname": "box\n", "etc/hosts": "192.0.2.1 box.example.org box\n192.0.2.2 w2.example.com w2\n", "etc/os-release": "ID=debian\nVERSION_ID=12\n"}
+	root := rootWith(t, files)
+	r := &FactReader{Root: root, Hostname: "w2"}
+	if f := r.Facts(); f.Hostname != "w2" || f.FQDN != "w2.example.com" || f.OS != "Debian" {
+		t.Errorf("%+v", f)
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc/os-release"), []byte("ID=alpine\nVERSION_ID=3.20.1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Facts(); f.Hostname != "w2" || f.OS != "Alpine" {
+		t.Errorf("after a change: %+v", f)
+	}
+	if f := (&FactReader{Root: root}).Facts(); f.Hostname != "box" || f.FQDN != "box.example.org" {
+		t.Errorf("without a name: %+v", f)
+	}
+	h, err := New(t.Context(), Options{Hostname: "w2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if got := h.Facts().Hostname; got != "w2" {
+		t.Errorf("the host has the name %s", got)
+	}
+}
+
 func TestHasProgram(t *testing.T) {
 	for name, want := range map[string]bool{"sh": true, "there is no such program": false} {
 		if HasProgram(name) != want {

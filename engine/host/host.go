@@ -23,6 +23,8 @@ type Options struct {
 	BusAddresses map[engine.BusKind]string
 	// Roles are what the machine is for, as its user says: the fact roles.
 	Roles []string
+	// Hostname is the name that the user gives to the machine, as FactReader.Hostname; empty for its own.
+	Hostname string
 
 	// Ledger is a file, made where it is missing, with the commands that run. The Host after a
 	// killed Host reads it, and ends those commands or lets them finish (see engine.Command.Cost).
@@ -85,7 +87,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{log: o.Logger, clock: o.Clock, hub: newHub(o.Clock, o.Logger, o.open, o.PollInterval), service: inService, groups: groupRoots}
-	h.facts.Roles, h.feed.host = slices.Clone(o.Roles), h
+	h.facts.Roles, h.facts.Hostname, h.feed.host = slices.Clone(o.Roles), o.Hostname, h
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.buses = newBuses(h, o)
 	if o.Ledger != "" {

@@ -36,7 +36,7 @@ func (g *loading) computed() *expand.Graph {
 	if g.graph == nil {
 		facts := g.opts.Facts
 		if facts == nil {
-			facts = func() map[string]any { return (&host.FactReader{}).Facts().Map() }
+			facts = func() map[string]any { return (&host.FactReader{Hostname: g.opts.Hostname}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
 			Facts: facts, Hosts: g.opts.Hosts, Scheduled: g.opts.Scheduled, Hostname: g.opts.Hostname, Kind: g.kindType, NoKind: g.noKind, Sends: g.sendsType, Vars: g.opts.Vars, VarFiles: g.opts.VarFiles, Parse: Document, Read: g.input, Branch: g.opts.Branch,
