@@ -298,7 +298,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/safepath/trust.go accessList",
 		"gapi/source.go Open",
 		"gapi/source.go ReadDir",
-		"engine/host/facts.go ReadFacts",
+		"engine/host/facts.go readFacts",
 	},
 }
 
