@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
 // reach is a store that remembers whether its last answer came. A daemon always has questions on their way, since it follows the
@@ -21,10 +22,10 @@ type reach struct {
 	why  error
 }
 
-// note takes the outcome of a question over. Only an error of the class engine.ErrUnavailable says that the store is away: a store
-// that refuses answers. The end of a question by its caller says nothing.
+// note takes the outcome of a question over. The store is away with an error of the class engine.ErrUnavailable, and where one side
+// does not accept the other side's certificate. A store that refuses one question answers. The end of a question by its caller says nothing.
 func (r *reach) note(ctx context.Context, err error) {
-	away := errors.Is(err, engine.ErrUnavailable)
+	away := errors.Is(err, engine.ErrUnavailable) || errors.Is(err, etcd.ErrCertificate)
 	if !away && (ctx.Err() != nil || errors.Is(err, engine.ErrClosed)) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
 // answering is a World whose every answer is an error.
@@ -71,11 +72,14 @@ func TestReach(t *testing.T) {
 		step(other, time.Unix(101, 0), other)
 		step(engine.ErrClosed, time.Unix(101, 0), other)
 		step(engine.ErrRefused, time.Time{}, nil)
-		step(away, time.Unix(105, 0), away)
+		expired := fmt.Errorf("%w: %w", engine.ErrRefused, etcd.ErrCertificate)
+		step(expired, time.Unix(105, 0), expired)
+		step(engine.ErrRefused, time.Time{}, nil)
+		step(away, time.Unix(107, 0), away)
 		step(nil, time.Time{}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		step(away, time.Unix(107, 0), away)
+		step(away, time.Unix(109, 0), away)
 		a.err = context.Canceled
 		question(ctx, r)
 		if since, _ := r.Lost(); since.IsZero() {
@@ -91,6 +95,10 @@ func TestStatusOfLostStore(t *testing.T) {
 	text := (&statusFlags{}).text(st, style{}, now)
 	if want := "the store has been out of reach for 1m30s, and the last state goes on: no \\x1b[31mserver\n"; !strings.Contains(text, want) {
 		t.Errorf("%q lacks %q", text, want)
+	}
+	st.StoreLost.Refused = true
+	if text := (&statusFlags{}).text(st, style{}, now); !strings.Contains(text, "the store has refused this host for 1m30s, and") {
+		t.Errorf("a refusal: %q", text)
 	}
 	before := unhurried(st)
 	st.StoreLost = nil

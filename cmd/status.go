@@ -298,7 +298,11 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 		fmt.Fprintf(&b, "%s %s\n", s.paint(yellow, "a newer graph waits for what has to be brought about before it leaves:"), visible(strings.Join(st.Awaits, ", ")))
 	}
 	if lost := st.StoreLost; lost != nil {
-		fmt.Fprintf(&b, "%s has been out of reach for %s, and the last state goes on: %s\n", s.paint(yellow, "the store"), roundTime(now.Sub(lost.Since)), visible(lost.Error))
+		how := "has been out of reach"
+		if lost.Refused {
+			how = "has refused this host"
+		}
+		fmt.Fprintf(&b, "%s %s for %s, and the last state goes on: %s\n", s.paint(yellow, "the store"), how, roundTime(now.Sub(lost.Since)), visible(lost.Error))
 	}
 	shown, more := 0, 0
 	var all *control.Pause

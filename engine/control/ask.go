@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -114,7 +115,7 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	}
 	if s.opt.Lost != nil {
 		if since, why := s.opt.Lost(); why != nil {
-			out.StoreLost = &StoreLost{since, why.Error()}
+			out.StoreLost = &StoreLost{Since: since, Error: why.Error(), Refused: errors.Is(why, engine.ErrRefused)}
 		}
 	}
 	out.Generation, out.ExitCode = rest.Generation, out.Code()

@@ -37,10 +37,12 @@ type Status struct {
 	Absent    []AbsentPause  `json:"absent,omitempty"`     // paused, and not in the graph
 }
 
-// StoreLost says that the store of several hosts does not answer. The daemon goes on with its last state, and catches up later.
+// StoreLost says that the store of several hosts does not answer, or refuses this host. The daemon goes on with its last state, and catches up later.
 type StoreLost struct {
 	Since time.Time `json:"since"`
 	Error string    `json:"error"`
+	// Refused says that the store answers, and refuses this host.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Resource is how one vertex stands.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -39,6 +40,17 @@ func (t *teller) tell(err error) {
 			t.say(err)
 		}
 	}
+}
+
+// WarnLost logs that the store cannot be used, and what goes on meanwhile. A store that refuses this host is told apart from one that
+// is out of reach: the operator has to give rights to the one, and to mend the way to the other.
+func WarnLost(log *slog.Logger, err error, meanwhile string, args ...any) {
+	args = append(args, slog.String("meanwhile", meanwhile), slog.Any("error", err))
+	if errors.Is(err, engine.ErrRefused) {
+		log.Warn("the store refuses this host: mgmt hosts allow gives a host its rights", args...)
+		return
+	}
+	log.Warn("the store is out of reach", args...)
 }
 
 // callTime is how long the store may take for one answer. errSlow says that it took longer.

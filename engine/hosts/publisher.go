@@ -50,7 +50,7 @@ func NewPublisher(o PublisherOptions) *Publisher {
 		if err == nil {
 			o.Log.Info("the store is back: this host publishes again")
 		} else {
-			o.Log.Warn("the store is out of reach: other hosts see nothing new of this one", slog.Any("error", err))
+			WarnLost(o.Log, err, "other hosts see nothing new of this one")
 		}
 	}}, o.Lease)
 	p.keeper.OnRefused(func(key string, why error) {

@@ -79,7 +79,7 @@ func (h *Holder) Place(ctx context.Context, topic, name string, count int) (rele
 		if err == nil {
 			log.Info("the store is back: this host waits for its place again")
 		} else {
-			log.Warn("the store is out of reach: nothing that needs a place of this semaphore is altered", slog.Any("error", err))
+			WarnLost(log, err, "nothing that needs a place of this semaphore is altered")
 		}
 	}}
 	held, err := store.Acquire(ctx, h.Lease, Semaphore{Topic: topic, Name: name, Count: count}, h.Host)

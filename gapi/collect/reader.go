@@ -125,7 +125,7 @@ func (c *Reader) tell(err error) {
 		return
 	}
 	if c.lost++; c.lost == 1 {
-		c.o.Log.Warn("the store is out of reach: what other hosts exported last goes on to count", slog.Any("error", err))
+		hosts.WarnLost(c.o.Log, err, "what other hosts exported last goes on to count")
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *store) stir() {
 func (s *store) follow(prefix, what string, take func(hosts.Change) bool) {
 	from := hosts.Store{World: s.env.World, Clock: s.clock, Tell: func(err error) {
 		if err != nil {
-			s.env.Log().Warn("the store is out of reach: expressions go on with what was read of it last", "of", what, "error", err)
+			hosts.WarnLost(s.env.Log(), err, "expressions go on with what was read of it last", "of", what)
 		}
 	}}
 	s.group.Go(func() {

@@ -95,7 +95,7 @@ func (x *Res) Watch(ctx context.Context) error {
 	s := hosts.Store{World: x.init.World, Clock: engine.ClockOf(x.init.Host), Tell: func(err error) {
 		running()
 		if err != nil {
-			x.init.Log.Warn("the store is out of reach: the last known value goes on to count", "error", err)
+			hosts.WarnLost(x.init.Log, err, "the last known value goes on to count")
 		}
 		x.init.Event()
 	}}

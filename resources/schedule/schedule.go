@@ -96,7 +96,7 @@ func (x *Res) Watch(ctx context.Context) error {
 	tell := func(err error) {
 		running()
 		if err != nil {
-			x.init.Log.Warn("the store is out of reach: the hosts that were chosen last go on to count", "error", err)
+			hosts.WarnLost(x.init.Log, err, "the hosts that were chosen last go on to count")
 		}
 		x.init.Event()
 	}
