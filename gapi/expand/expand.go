@@ -2,7 +2,6 @@ package expand
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -337,8 +336,5 @@ func (g *Graph) pathOfLayer(l layer) (path string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	if filepath.IsAbs(n.Text) {
-		return n.Text, true
-	}
-	return filepath.Join(l.doc.Dir, n.Text), true
+	return within(l.doc.Dir, n.Text), true
 }

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -59,10 +58,7 @@ func (g *Graph) readFile(args []any) (any, error) {
 
 // relative returns a path as it is read: the folder is that of the scalar that is computed now.
 func (g *Graph) relative(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(g.dir, path)
+	return within(g.dir, path)
 }
 
 // readText reads a file of text, once in each computation.

@@ -158,10 +158,7 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 func (g *Graph) turnOfUse(f *frame, d *Document, n *schema.Node) {
 	wanted, decided := f.condition(n.Get(whenKey))
 	folder := n.Get("module")
-	dir := folder.Text
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(d.Dir, dir)
-	}
+	dir := within(d.Dir, folder.Text)
 	i := &Instance{Name: filepath.Base(dir), pos: n.Pos, told: folder.Pos, leftOut: decided && !wanted}
 	if doc := g.module(dir, folder.Pos); doc != nil {
 		if name := doc.Root.Get("module"); name != nil {

@@ -75,18 +75,8 @@ func (k *keyring) declare(d *Document, n *schema.Node) {
 			continue
 		}
 		switch p := item.Pairs[0]; {
-		case p.Key == "age" && p.Value.Kind == schema.NodeString && p.Value.Text != "":
-			path := p.Value.Text
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(d.Dir, path)
-			}
-			k.sources = append(k.sources, vault{pos: p.Value.Pos, file: path})
-		case p.Key == "sops" && p.Value.Kind == schema.NodeString && p.Value.Text != "":
-			path := p.Value.Text
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(d.Dir, path)
-			}
-			k.sources = append(k.sources, vault{pos: p.Value.Pos, file: path, sops: true})
+		case (p.Key == "age" || p.Key == "sops") && p.Value.Kind == schema.NodeString && p.Value.Text != "":
+			k.sources = append(k.sources, vault{pos: p.Value.Pos, file: within(d.Dir, p.Value.Text), sops: p.Key == "sops"})
 		case p.Key == "command" && p.Value.Kind == schema.NodeList && len(p.Value.Items) > 0:
 			v := vault{pos: p.Value.Pos, dir: d.Dir}
 			for _, n := range p.Value.Items {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -125,4 +126,12 @@ func fit(word string, v any) (any, bool) {
 		return float64(n), true
 	}
 	return v, false
+}
+
+// within returns a path of a file in a folder: a relative path belongs to the folder of its file.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
