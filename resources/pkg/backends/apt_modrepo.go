@@ -46,6 +46,7 @@ func (a *apt) eachEntry(do func(path string, at int, e aptEntry)) error {
 }
 
 // disabled adds the switched-off repositories to the used ones.
+// Apt does not print them, so they are read from the files. A repository that is used in another file counts as used.
 func (a *apt) disabled(all map[string]aptRepo) error {
 	return a.eachEntry(func(path string, at int, e aptEntry) {
 		set := e.set()
@@ -69,6 +70,7 @@ func (a *apt) disabled(all map[string]aptRepo) error {
 
 // modRepo makes an entry, or alters all entries that name the repository, wherever they stand. An
 // entry that names others, too, is taken apart: they stay as they are.
+// Its components that stand in no entry get one together, in a file of their own.
 func (a *apt) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, error) {
 	ask, err := parseAptRepo(args.Repo)
 	if err != nil {
@@ -84,6 +86,7 @@ func (a *apt) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, err
 	if err != nil {
 		return virtual.Nothing{}, err
 	}
+	// An entry keeps its state where the parameter is nil.
 	alter := func(e aptEntry, hit aptSet) string {
 		on := e.enabled()
 		if args.Enabled != nil {
@@ -120,6 +123,7 @@ func (a *apt) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error)
 
 // editSources has alter make the text of the matching entries anew, in all files. A file that then
 // is empty goes, unless it is sources.list itself.
+// All files are tried; the error names each file that could not be written.
 func (a *apt) editSources(ask aptSet, alter func(e aptEntry, hit aptSet) string) error {
 	files, err := a.sourceFiles()
 	if err != nil {
@@ -135,6 +139,7 @@ func (a *apt) editSources(ask aptSet, alter func(e aptEntry, hit aptSet) string)
 }
 
 // alterPieces returns a text in which alter has made anew what of the entries is asked for.
+// Entries that stay as they are keep their bytes: blanks, comments and order.
 func alterPieces(pieces []aptPiece, ask aptSet, alter func(e aptEntry, hit aptSet) string) string {
 	var out strings.Builder
 	gone := false
@@ -188,6 +193,7 @@ func withoutComments(text string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "#") }), "")
 }
 
+// unsafeInName are runs of characters that apt ignores a file for, if its name has them.
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9.-]+`)
 
 // sourceName returns the name of a file for a repository, as in example.com_debian_stable.
@@ -197,6 +203,7 @@ func sourceName(set aptSet) string {
 }
 
 // addSource adds a stanza to the file of a repository.
+// The new entry has the form of a stanza, which each apt since version 1.1 reads. An entry that is in the file stays in front of it.
 func (a *apt) addSource(set aptSet, args ModRepoArgs) error {
 	s := stanza{[]string{"Types: " + set.types[0] + "\n", "URIs: " + set.uris[0] + "\n", "Suites: " + set.suites[0] + "\n"}}
 	if set.comps[0] != "" {

@@ -58,7 +58,7 @@ exit "$status"`
 // contents reads the Contents lists, which have a line for each path: the path, and behind a blank the packages that
 // have it, each behind its section. They are large, so the lines are chosen before they are read. The machine has
 // them where apt-file is installed, or apt is told to fetch them.
-// Names are quoted for grep. No list is no error: then nothing is known.
+// Names are quoted for grep. A missing list gives no error: then nothing is known.
 func (a *apt) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err

@@ -14,11 +14,13 @@ import (
 
 // listRepos reads two pages: which repositories are in use, and where each is.
 func (d *dnf) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
+	// The cache is enough (-C): no address is asked, so the answer comes without a network.
 	base := []string{"dnf", "-q", "-C", "--setopt=color=never"}
 	states, err := d.lines(ctx, nil, append(base[:4:4], "repolist", "--all")...)
 	if err != nil {
 		return nil, err
 	}
+	// The state is the last word of a line, since names of repositories have blanks.
 	all := map[string]Repo{}
 	for _, line := range states {
 		f := strings.Fields(line)
@@ -29,6 +31,7 @@ func (d *dnf) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo
 	if len(all) == 0 {
 		return all, nil
 	}
+	// The first address of a repository counts. A list of mirrors is one, too.
 	pages, err := d.lines(ctx, nil, append(base[:4:4], "repoinfo", "--all")...)
 	id := ""
 	for _, line := range pages {
@@ -162,6 +165,7 @@ func digit(b bool) string {
 }
 
 // delRepo removes the section of a repository, and a file that then is empty.
+// A repository that is not there is right already. The file of dnf itself stays, also when it is empty.
 func (d *dnf) delRepo(_ context.Context, args RepoArgs) (virtual.Nothing, error) {
 	if err := errors.Join(checkRepo(args.Repo), notMain(args.Repo)); err != nil {
 		return virtual.Nothing{}, err

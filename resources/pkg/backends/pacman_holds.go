@@ -12,9 +12,11 @@ import (
 )
 
 // ignorePkg is the setting in which pacman is told what to keep; its values are names and patterns.
+// Pacman has no command for this: the setting in its file is the only way.
 const ignorePkg = "IgnorePkg"
 
 // hold adds names to the setting. A missing package is an error. A held package stays in it once.
+// The names are added in their order, so equal calls write equal files.
 func (p *pacman) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := present(ctx, p.listInstalled, args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -35,6 +37,7 @@ func (p *pacman) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, er
 
 // unhold takes names out of the setting. A name that pacman keeps all the same, by a pattern or in
 // a file that is included, is an error.
+// Pacman itself says afterwards whether a name is still kept, since it alone reads all files.
 func (p *pacman) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := checkNames(args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -88,6 +91,7 @@ func (p *pacman) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, er
 
 // heldBack returns which of the names are installed and held, and the others. Pacman itself only
 // asks before it alters a named package, and is told yes.
+// A name that is not installed is free: there is no version to keep.
 func (p *pacman) heldBack(ctx context.Context, names []string) (held, free []string, err error) {
 	all, err := p.listHolds(ctx, virtual.Nothing{})
 	if err != nil || len(all) == 0 {
@@ -111,6 +115,7 @@ func (p *pacman) upgradeFree(ctx context.Context, names []string) ([]string, err
 	if err != nil || len(held) == 0 {
 		return free, err
 	}
+	// Only a held package with a newer version keeps an upgrade from its end. The others are as new as they may be.
 	newer, err := p.pairs(ctx, append([]string{"pacman", "-Qu"}, held...)...)
 	if err == nil && len(newer) > 0 {
 		err = &HeldError{sortedKeys(newer)}
@@ -126,6 +131,7 @@ func (p *pacman) keepHeld(ctx context.Context, pkgs map[string]string) (map[stri
 		return pkgs, err
 	}
 	have, err := p.listInstalled(ctx, NamesArgs{held})
+	// An empty version means any: the installed one will do.
 	refused := slices.DeleteFunc(held, func(n string) bool { return pkgs[n] == "" || pkgs[n] == have[n] })
 	if len(refused) > 0 {
 		err = errors.Join(err, &HeldError{refused})

@@ -20,6 +20,8 @@ const pacmanOptions = "options"
 
 // listRepos reads the configuration as pacman understands it; a section that is commented out is a
 // repository that is not used.
+// pacman-conf prints the settings that count, with those of included files. It does not know sections that are commented out, so
+// these come from the text of the file.
 func (p *pacman) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	lines, err := p.lines(ctx, nil, "pacman-conf")
 	if err != nil {
@@ -60,6 +62,8 @@ type asleep struct {
 	server   string
 }
 
+// These find the head and the settings of a section that is commented out, as the packagers of pacman write it: with one sign,
+// and at most one blank.
 var (
 	sleepHead    = lazyregexp.New(`^#\s?\[([^\]]+)\]\s*$`)
 	sleepSetting = lazyregexp.New(`^#\s?(Server|CacheServer|Include|SigLevel|Usage)\s*=\s*(.*)$`)
@@ -98,6 +102,7 @@ func sleeping(text string) map[string]asleep {
 
 // wake takes the signs away from a section that is commented out, and reports whether there was one.
 // Only the lines of that section change.
+// Pacman has no switch for a repository. A comment sign is how its users switch one off, so modRepo does the same.
 func wake(text, repo string) (string, bool) {
 	s, is := sleeping(text)[repo]
 	if !is {
@@ -161,6 +166,7 @@ func (p *pacman) modRepo(ctx context.Context, args pacmanModRepo) (virtual.Nothi
 		return virtual.Nothing{}, err
 	}
 	return virtual.Nothing{}, p.editConf(ctx, args.Repo, func(old string) (string, error) {
+		// A section that is used counts more than one of the same name that is commented out.
 		text, woken := wake(old, args.Repo)
 		if inifile.Parse(old, inifile.Usual).Has(args.Repo) {
 			text, woken = old, false
@@ -182,6 +188,7 @@ func (p *pacman) modRepo(ctx context.Context, args pacmanModRepo) (virtual.Nothi
 
 // pacmanSection makes a section as it should be.
 // An address replaces an included list of mirrors, which would else count, too.
+// A parameter that is nil leaves its setting as it is.
 func pacmanSection(f *inifile.File, args pacmanModRepo) error {
 	var errs []error
 	set := func(name, value string) {
@@ -207,6 +214,7 @@ func (p *pacman) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, e
 		return virtual.Nothing{}, err
 	}
 	return virtual.Nothing{}, p.editConf(ctx, args.Repo, func(text string) (string, error) {
+		// There may be several sections of one name, and all of them go: a rest would come back with the next modRepo.
 		for woken := true; woken; {
 			f := inifile.Parse(text, inifile.Usual)
 			f.RemoveSection(args.Repo)
@@ -218,6 +226,7 @@ func (p *pacman) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, e
 
 // editConf edits what pacman.conf says of a repository.
 // change may be called twice, if another process writes the file meanwhile.
+// Its error names the file, and nothing is written then.
 func (p *pacman) editConf(ctx context.Context, repo string, change func(string) (string, error)) error {
 	return editConfig(p.at(pacmanConf), false, func(old string) (string, error) {
 		if err := p.checkRepository(ctx, repo, old); err != nil {

@@ -61,6 +61,7 @@ func attrOf(e xml.StartElement, name string) string {
 }
 
 // listRepos returns the repositories by their aliases. Passwords in addresses are left out.
+// A zypper without any repository ends with an exit status of its own. Here the answer is then an empty list.
 func (z *zypper) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	lines, err := z.lines(ctx, []int{zypperNoRepos}, append(zypperQuiet[:4:4], "--xmlout", "repos")...)
 	if err != nil {
@@ -79,6 +80,7 @@ func (z *zypper) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 }
 
 // oneRepo returns one of the repositories of a list.
+// The package managers have no cheaper question for one repository than for all.
 func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (map[string]Repo, error), name string) (Repo, error) {
 	all, err := list(ctx, virtual.Nothing{})
 	if err != nil {
@@ -98,6 +100,7 @@ func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothi
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
 	}
+	// Zypper has no command that alters the address of a repository.
 	now, err := z.getRepo(ctx, RepoArgs{args.Repo})
 	there := err == nil
 	switch {
@@ -121,6 +124,7 @@ func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothi
 }
 
 // flags returns the options by which zypper makes or alters a repository, used or not.
+// A repository that is made is used, unless the parameter says no. A parameter that is nil leaves its setting.
 func (a *zypperModRepo) flags(there, enabled bool) (flags []string) {
 	want := enabled || !there
 	if a.Enabled != nil {
@@ -183,6 +187,7 @@ func (z *zypper) lock(ctx context.Context, verb string, args RemoveArgs) (virtua
 }
 
 // listHolds returns the names and patterns of all locks, sorted.
+// A lock of zypper may be a pattern; it stands here as it is written.
 func (z *zypper) listHolds(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	all, err := z.search(ctx, nil, "locks")
 	return append([]string{}, sortedKeys(all)...), err
