@@ -46,6 +46,7 @@ type LockedError struct {
 	Holder string // who, as far as the package manager says; or empty
 }
 
+// Error names the user of the package manager, and the time that was waited.
 func (e *LockedError) Error() string {
 	who := e.Holder
 	if who == "" {
@@ -72,6 +73,7 @@ func (e *ToolError) Error() string {
 // HeldError says that the wanted state would alter packages that hold keeps. Nothing was altered.
 type HeldError struct{ Names []string }
 
+// Error names the held packages, and the way out.
 func (e *HeldError) Error() string {
 	return "held at the version that they have (end that by unhold): " + strings.Join(e.Names, ", ")
 }

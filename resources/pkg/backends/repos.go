@@ -39,6 +39,7 @@ type apkModRepo struct {
 	Enabled *bool   `yaml:"enabled"`
 }
 
+// repoRule is the form of the name of a repository: no blank, and nothing that a package manager could read as an option.
 var repoRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
 
 // checkRepo refuses any text but the name of a repository to make or remove: a text that could be
