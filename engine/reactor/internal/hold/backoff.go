@@ -91,7 +91,7 @@ func (b Backoff) delay(m *engine.MetaParams, tried int32) time.Duration {
 func (b Backoff) within(s span, tried int32) time.Duration {
 	d := s.first
 	for i := int32(0); i < tried && d < s.most; i++ {
-		d *= 2
+		d += min(d, s.most-d) // twice as long, without an overflow
 	}
 	d = min(d, s.most)
 	return d - time.Duration(b.Rand(int64(d/2)+1))
