@@ -164,3 +164,27 @@ func TestKeptEntriesWake(t *testing.T) {
 		}
 	})
 }
+
+// TestIncludeWakes: a fact and a file that only the key include reads make a new graph when they change.
+func TestIncludeWakes(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "g.yaml", `{include: ["${{ facts.hostname }}-${{ read('r') }}.yaml"], resources: {}}`)
+	write(t, dir, "r", "a")
+	for _, name := range []string{"w1-a", "w2-a", "w2-b"} {
+		write(t, dir, name+".yaml", "comment: "+name+"\n")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		host := &factHost{fakeHost: &fakeHost{}, facts: engine.Facts{Hostname: "w1"}}
+		f := followEnv(t, path, gapi.Env{Host: host})
+		f.host = host.fakeHost
+		defer func() { f.stop(); <-f.done }()
+		f.expect("w1-a")
+		if !host.change(func(facts *engine.Facts) { facts.Hostname = "w2" }) {
+			t.Error("the facts are not watched")
+		}
+		f.expect("w2-a")
+		write(t, dir, "r", "b")
+		host.touch()
+		f.expect("w2-b")
+	})
+}
