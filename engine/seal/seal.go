@@ -112,24 +112,36 @@ func New() (Identity, error) {
 	return Identity{id}, err
 }
 
-// Open reads the identity of a file, and makes the file where there is none. Its owner alone can read it.
+// Open reads the identity of a file, and makes the file where there is none. Its owner alone can read it. Of several programs that make it at
+// the same time one does, and all have that identity.
 func Open(path string) (Identity, error) {
-	text, err := read(path)
+	i, err := parse(path)
 	if !errors.Is(err, fs.ErrNotExist) {
-		if err != nil {
-			return Identity{}, err
-		}
-		id, err := age.ParseX25519Identity(strings.TrimSpace(text))
-		if err != nil {
-			return Identity{}, fmt.Errorf("%s has no identity of age: restore it, or remove it and write all secrets for this host again", path)
-		}
-		return Identity{id}, nil
-	}
-	i, err := New()
-	if err != nil {
 		return i, err
 	}
-	return i, write(path, i.id.String()+"\n")
+	if i, err = New(); err != nil {
+		return i, err
+	}
+	switch err := write(path, i.id.String()+"\n"); {
+	case errors.Is(err, fs.ErrExist):
+		return parse(path)
+	case err != nil:
+		return Identity{}, err
+	}
+	return i, nil
+}
+
+// parse reads a file that has an identity and nothing else.
+func parse(path string) (Identity, error) {
+	text, err := read(path)
+	if err != nil {
+		return Identity{}, err
+	}
+	id, err := age.ParseX25519Identity(strings.TrimSpace(text))
+	if err != nil {
+		return Identity{}, fmt.Errorf("%s has no identity of age: restore it, or remove it and write all secrets for this host again", path)
+	}
+	return Identity{id}, nil
 }
 
 // Load reads the identity of a file, which may be one of age-keygen with its comments. Its owner alone may read the file, and a missing one is an
