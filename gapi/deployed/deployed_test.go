@@ -668,3 +668,54 @@ func TestFollowsAView(t *testing.T) {
 		t.Errorf("%q, closed %d times", got, closed)
 	}
 }
+
+// TestRefusedUntilTheViewChanges: a deploy whose graph does not fit what the store answers is refused, and takes effect when the store
+// answers otherwise. No graph has to be in effect before it, and none has to come after it.
+func TestRefusedUntilTheViewChanges(t *testing.T) {
+	for _, before := range []string{"", "old"} {
+		r := newRig(t)
+		if before != "" {
+			r.put(before)
+		}
+		wake, fits := make(chan struct{}, 1), false
+		f := deployed.New(deployed.Options{
+			World: r.world, Host: "h", Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{r.key.Public()} },
+			Open: func(_ context.Context, env gapi.Env) deployed.View {
+				return deployed.View{Wake: wake, Close: func() {}, Load: func(b *deploy.Bundle) gapi.Reading {
+					if string(b.Files[0].Data) == "new" && !fits {
+						b.Files[0].Data = []byte("unreadable")
+					}
+					return load(b, env)
+				}}
+			},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		put := before != ""
+		var got []string
+		if !put {
+			r.put("new")
+		}
+		for d, err := range f.Graphs(ctx, gapi.Env{Host: &factHost{wake: make(chan struct{}, 1)}}) {
+			if err != nil { // it is refused: from now on the store answers otherwise
+				got, fits = append(got, "refused"), true
+				wake <- struct{}{}
+				continue
+			}
+			if len(d.Resources) > 0 { // else it is the first graph of a host without a deploy
+				d.Done(gapi.Outcome{})
+				got = append(got, d.Resources[0].Name)
+				if d.Resources[0].Name == "new" {
+					break
+				}
+				if put {
+					put = false
+					r.put("new")
+				}
+			}
+		}
+		if want := strings.Fields(before + " refused new"); !slices.Equal(got, want) {
+			t.Errorf("after %q: %q, want %q: %v", before, got, want, ctx.Err())
+		}
+	}
+}

@@ -182,7 +182,11 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 			r.fresh = true
 			more, asked = r.expand(ok), false
 		case <-r.view.Wake:
-			more, asked = r.expand(true), false
+			if more, asked = true, r.refusedDue(); asked {
+				more, retry = r.advance(ctx, nil)
+			} else {
+				more = r.expand(true)
+			}
 		case n := <-news:
 			if !n.lost && n.err == nil {
 				r.follows(n.rollout)
@@ -399,6 +403,11 @@ func (r *reader) expand(ok bool) (more bool) {
 	}
 	t.kept = was.kept
 	return r.try(t)
+}
+
+// refusedDue reports whether the deploy that is due was refused as a graph. Such a deploy may be good with another answer of the store.
+func (r *reader) refusedDue() bool {
+	return r.due != 0 && r.due != r.number() && !r.other && r.standing.Refused == r.due && r.standing.Code == deploy.Code(deploy.ErrGraph)
 }
 
 // try yields a new deploy. It is pending until the engine has judged it.
