@@ -18,6 +18,10 @@
 //     deploy, hand it to another topic, or bring back an older one.
 //   - A number is used once and grows. To go back is a new deploy with the files of an old one.
 //   - A rollout is not signed: a user of the store can hold a deploy back, or let it go, and no more.
+//   - One operator leads a rollout at a time, without a lease and without an election: each step compares the revision that the operator
+//     has read, so one transaction decides both who leads and what goes. An operator who stalls and returns writes nothing, and gets
+//     ErrTaken. Under an election, such an operator could write between the end of the lease and the news of it. A killed operator
+//     holds nothing up: the next one goes on at once, from the rollout in the store.
 //   - A Bundle has one encoding, so equal files have one digest.
 //   - No function of this package reads a clock. A private key is never part of an error or a text.
 package deploy
