@@ -99,9 +99,9 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	o := deploy.Order{Topic: f.topic, By: operator(), Time: engine.SystemClock{}.Now(), Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
 	var key deploy.Key
 	if f.backTo > 0 {
-		key, err = f.old(ctx, s, &o)
+		key, err = f.old(ctx, world, &o)
 	} else {
-		err = f.bundle(&o, args)
+		err = f.bundle(ctx, world, &o, args)
 	}
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (f *deployFlags) key() (deploy.Key, error) {
 
 // bundle reads the graphs with all that they include, and checks what the hosts will get.
 // The check reads the bundle as a host decodes it, and no file, so a lack of a host is found here.
-func (f *deployFlags) bundle(o *deploy.Order, args []string) error {
+func (f *deployFlags) bundle(ctx context.Context, w engine.World, o *deploy.Order, args []string) error {
 	b, err := f.collect(args)
 	if err != nil {
 		return f.diagnose(err)
@@ -215,7 +215,7 @@ func (f *deployFlags) bundle(o *deploy.Order, args []string) error {
 	if b, err = deploy.Decode(o.Content); err != nil {
 		return err
 	}
-	return f.validate(b)
+	return f.validate(ctx, w, b)
 }
 
 // diagnose writes findings, each with its place.
@@ -229,11 +229,13 @@ func (f *deployFlags) diagnose(err error) error {
 }
 
 // validate builds the graph of a bundle as a host does. Secrets are unknown here, and each host reads them with its own identity.
-// Whether a backend can do it is for each host to say.
-func (f *deployFlags) validate(b *deploy.Bundle) error {
+// Its expressions see the other hosts and the schedules of the store. Whether a backend can do it is for each host to say.
+func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
 	o := f.input.limits(f.app)
 	o.Blind = true // the hosts have identities for the secrets, and the operator may have none
-	d, err := loadBundle(b, o, gapi.Env{}).Result()
+	view := openView(ctx, w, o, gapi.Env{})
+	defer view.Close()
+	d, err := view.Load(b).Result()
 	if err != nil {
 		return f.diagnose(err)
 	}
@@ -306,7 +308,8 @@ func commonFolder(files map[string][]byte) (base string) {
 
 // old takes the content of an earlier deploy, and returns the key that signs it again. Anyone who can write to the store
 // can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
-func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) (deploy.Key, error) {
+func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
+	s := deploy.Store{World: w}
 	key, trusted, err := f.trusted()
 	if err != nil {
 		return key, err
@@ -335,7 +338,7 @@ func (f *deployFlags) old(ctx context.Context, s deploy.Store, o *deploy.Order) 
 		return key, err
 	}
 	o.Graphs = b.Graphs
-	return key, f.validate(b)
+	return key, f.validate(ctx, w, b)
 }
 
 // trusted returns the key that signs, and the keys that may have signed an earlier deploy. A dry run signs nothing: without a key

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -112,4 +113,21 @@ func TestDeploysFollowTheStore(t *testing.T) {
 	says("4 w2")
 	put(hosts.ScheduleKey("all", "b", "w1"), `{"strategy":"alpha","count":1}`)
 	says("4 w1")
+}
+
+// TestDeploySeesTheStore: the check of a deploy sees the hosts that the store has, and refuses a host that it does not have.
+func TestDeploySeesTheStore(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: hosts.MemberKey("w2"), Value: []byte(`{"name":"w2","facts":{"cpus":2}}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, good := range map[string]bool{"w2": true, "w3": false} {
+		var out strings.Builder
+		f := &deployFlags{app: &app{out: &out, err: &out}}
+		b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(`{comment: "${{ string(hosts['` + name + `'].cpus) }}", resources: {}}`)}}}
+		if err := f.validate(t.Context(), w, b); (err == nil) != good {
+			t.Errorf("%s: %v: %s", name, err, &out)
+		}
+	}
 }
