@@ -441,3 +441,29 @@ func TestArchiveOfAPipe(t *testing.T) {
 		}
 	}
 }
+
+// TestLockFileIsRegular: a pipe, a device or a huge file in the place of the lock file is refused at once.
+func TestLockFileIsRegular(t *testing.T) {
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		pipe:        "it is neither a file nor a folder",
+		"/dev/zero": "it is neither a file nor a folder",
+		huge:        "too big: a lock file",
+		dir:         "it is a folder",
+	} {
+		s := &fetch.Store{Dir: dir}
+		if err := s.Read(path, yaml.Document); err == nil || !strings.Contains(err.Error(), path+": "+want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

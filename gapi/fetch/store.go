@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
@@ -251,15 +252,24 @@ func (s *Store) Remove(folder string) (err error) {
 	return root.RemoveAll(folder)
 }
 
-// Read reads the lock file of a store with a parser of YAML. A missing file is an empty lock.
+// maxLock bounds a lock file in bytes. An entry takes less than 1 KiB.
+const maxLock = 16 << 20
+
+// Read reads the lock file of a store with a parser of YAML. A missing file is an empty lock. A pipe, a device and a larger file than maxLock are
+// refused.
 func (s *Store) Read(name string, parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)) error {
-	src, err := os.ReadFile(name)
+	f, _, err := gapi.Source{}.OpenRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Lock = &Lock{}
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, gapi.WithoutPath(err))
+	}
+	defer f.Close()
+	src, err := gapi.ReadBounded(f, maxLock, "too big: a lock file")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	n, ds := parse(name, src)
 	if ds.Err() != nil {
