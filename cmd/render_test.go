@@ -51,6 +51,24 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestExplainReceived: a value that another resource sends is no default, so the verb names the sender, and the place of the reference.
+func TestExplainReceived(t *testing.T) {
+	dir := writeAll(t, map[string]string{
+		"g.yaml": "resources:\n  exec: [{name: e, cmd: /bin/echo, args: [x]}]\n  file:\n  - {name: /a, content: \"<${{ sent('exec[e].stdout') }}>\"}\n" +
+			"  - {name: /b, recv: {content: \"exec[e].stdout\"}}\n  - {name: /c}\n",
+	})
+	for key, want := range map[string]string{
+		"file[/a].content": "file[/a].content is known when the graph runs: exec[e].stdout sends it\nfrom " + dir + "/g.yaml:4:36\n  - {name: /a, content: \"<${{ sent('exec[e].stdout') }}>\"}\n",
+		"file[/b].content": "file[/b].content is known when the graph runs: exec[e].stdout sends it\nfrom " + dir + "/g.yaml:5:23\n",
+		"file[/c].content": "file[/c].content is not given",
+	} {
+		out, code := cli(t, "", "render", dir+"/g.yaml", "--explain", key)
+		if code != exitOK || !strings.HasPrefix(out, want) {
+			t.Errorf("%s: code %d, %q, want %q", key, code, out, want)
+		}
+	}
+}
+
 // TestDataExplain: the verb names each file that may have a key, what it says, and the value that comes of it.
 func TestDataExplain(t *testing.T) {
 	dir := writeAll(t, map[string]string{

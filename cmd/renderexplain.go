@@ -35,6 +35,9 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 		}
 		n = n.Get(key)
 	}
+	if n == nil && f.explainReceived(a, r, ref.Key) {
+		return nil
+	}
 	if n == nil {
 		fmt.Fprintf(a.out, "%s is not given: the default of the kind counts, which mgmt doc %s shows\n", visible(f.explained), ref.Kind)
 		fmt.Fprintf(a.out, "the resource is declared at %s\n", r.Pos)
@@ -56,6 +59,22 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 		fmt.Fprintf(a.out, "  %s\n", visible(line))
 	}
 	return nil
+}
+
+// explainReceived writes the senders of a value that the resource receives, and the line of the source. It returns false where nothing sends one.
+func (f *renderFlags) explainReceived(a *app, r *gapi.Declaration, key string) bool {
+	found := false
+	for _, w := range r.Recv {
+		if w.Field != key && !strings.HasPrefix(key, w.Field+".") && !strings.HasPrefix(w.Field, key+".") {
+			continue
+		}
+		found = true
+		fmt.Fprintf(a.out, "%s is known when the graph runs: %s sends it\nfrom %s\n", visible(f.explained), visible(w.From.String()), w.Pos)
+		if line := sourceLine(a.source(), w.Pos); line != "" {
+			fmt.Fprintf(a.out, "  %s\n", visible(line))
+		}
+	}
+	return found
 }
 
 // marked reports whether a parameter is marked by the metaparameter secret, as one is that was made from a secret.
