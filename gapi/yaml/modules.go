@@ -80,7 +80,7 @@ func (p *part) meant(r schema.Ref, pos schema.Pos, modules map[*expand.Graph][]s
 	return modules[i.Graph]
 }
 
-// Module reads what the module in a folder says of itself.
+// Module reads the description of the module in a folder.
 func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	path := filepath.Join(dir, expand.ModuleFile)
 	g := &loading{loader: newFiles(path, o, nil), left: o.maxBytes()}

@@ -45,7 +45,7 @@ func NamesOf(path string, o Options) Names {
 	return Names{x, dir}
 }
 
-// Members returns what may follow a path of names, such as facts or module.front: the names with their types. An empty path has
+// Members returns the names that may follow a path of names, such as facts or module.front: the names with their types. An empty path has
 // the names that an expression may begin with. It is empty for a path that is unknown, or of any type.
 func (n Names) Members(path ...string) []expr.Member { return n.graph.Members(path) }
 

@@ -145,7 +145,8 @@ func oneFactOfTenThousand(b *bench) result {
 	return result{Figure: fmt.Sprintf("%s, alone: %t", round(each), alone), OK: alone && each <= 10*time.Millisecond}
 }
 
-// sentValue compares a parameter that is computed of a sent value with one that receives the value as it is.
+// sentValue compares two receivers of the same value: an expression computes the parameter of the first, and
+// recv gives the second the value as it is.
 // Both graphs run in this process with stores of their own, and take turns. A value that does not arrive
 // ends the row. Each pair of graphs gets fewer than 1,000 values, and then a new pair begins.
 func sentValue(b *bench) result {
@@ -168,7 +169,7 @@ func sentValue(b *bench) result {
 	return result{Figure: round(got), Floor: round(floor), OK: got <= floor+5*time.Microsecond}
 }
 
-// relay is a graph whose resource value[v] gets what is written to a store.
+// relay is a graph whose resource value[v] gets each value that is written to a store.
 type relay struct {
 	r     *running
 	world engine.World
@@ -177,6 +178,7 @@ type relay struct {
 }
 
 // newRelay returns when the graph is at rest.
+// The store has a value before the graph starts: a kv without one fails. The caller closes the engine.
 func newRelay(b *bench, name, receiver string) *relay {
 	l := &relay{world: memory.New(), ran: make(chan struct{}, 1024)}
 	l.write()
@@ -195,13 +197,16 @@ func newRelay(b *bench, name, receiver string) *relay {
 	return l
 }
 
-// write writes the next value.
+// write writes the next value. Values differ, since an equal one would wake no receiver.
+// The store belongs to the relay alone, so an error ends the row.
 func (l *relay) write() {
 	l.next++
 	_, _, err := l.world.Txn(context.Background(), nil, []engine.Op{{Key: hosts.KVKey(hosts.All, "k"), Value: []byte(strconv.Itoa(l.next))}})
 	must(err)
 }
 
+// The blocks are short, so both graphs of a pair meet the same neighbours. An engine at rest costs nothing meanwhile.
+//
 // block returns the processor time of one value, the mean of a number of them.
 func (l *relay) block(count int) time.Duration {
 	begin := cpu()
@@ -219,7 +224,9 @@ func (l *relay) block(count int) time.Duration {
 	return (cpu() - begin) / time.Duration(count)
 }
 
-// startOfExpressions adds up what the runtime tells of the packages that a program without expressions would not need.
+// startOfExpressions adds up the initialization of the packages that a program without expressions would not need.
+// The runtime gives times of a clock on the wall, which another process can lengthen. So the median of nine counts.
+// The bytes are those of the heap, and the code is not among them.
 func startOfExpressions(b *bench) result {
 	var took []time.Duration
 	var sizes []int
@@ -230,6 +237,7 @@ func startOfExpressions(b *bench) result {
 		if err != nil {
 			return result{Err: fmt.Sprintf("%v: %s", err, out)}
 		}
+		// A line of the runtime has milliseconds and bytes.
 		var all float64
 		size := 0
 		for line := range strings.Lines(string(out)) {
