@@ -88,7 +88,7 @@ func marked(r *gapi.Declaration, param string) bool {
 	})
 }
 
-// sourceLine returns a line of a source with an expression in it, and no text for another one: a value that stands there as it is may be a secret.
+// sourceLine returns a line of a source with an expression in it. It returns no text for another line, as a value there may be a secret.
 func sourceLine(from gapi.Source, pos schema.Pos) string {
 	f, _, err := from.OpenRegular(pos.File)
 	if err != nil {
