@@ -114,9 +114,8 @@ func fromGit(ctx context.Context, address, rev string, most int64) (commit strin
 	return commit, b, b.tar(bytes.NewReader(text))
 }
 
-// plainFiles has git archive give the files of a commit as they are, whatever the repository says of them. Otherwise line ends, and the text in
-// the place of $Format$, would depend on the version and the settings of git, and the digest of a module with them. A filter would run a
-// program.
+// plainFiles has git archive give the files of a commit as they are, whatever the repository says of them. Otherwise the digest of a
+// module would depend on the version and the settings of git, by its line ends and the text in the place of $Format$. A filter would run a program.
 func plainFiles(dir string) error {
 	info := filepath.Join(dir, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {
