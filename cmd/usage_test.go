@@ -82,6 +82,7 @@ func TestUsageSays(t *testing.T) {
 // TestFindingD6MissingGraph: a word that names a file, behind a flag that may have a value, is a graph that is
 // not there.
 func TestFindingD6MissingGraph(t *testing.T) {
+	t.Setenv("MGMT_PREFIX", t.TempDir()) // run locks its state before it reads the graph
 	for _, args := range []string{"run --noop nowhere.yaml", "run nowhere.yaml --noop", "run --noop=all ./nowhere", "run --prometheus nowhere.json", "plan nowhere"} {
 		var out bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: &out, err: &out}
