@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 		return err
 	}
 	// Findings about the graph count, too: a variable may have the wrong value.
-	v, ds := yaml.Eval(f.input.yaml, o, a.in, src)
+	v, ds := yaml.Eval(f.input.yaml, o, a.in, unmarked(src))
 	printDiagnostics(a.err, a.program(), ds)
 	if ds.Err() != nil {
 		return withCode(exitUsage, nil)
@@ -72,4 +73,15 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 	}
 	_, err = fmt.Fprintln(a.out, text)
 	return err
+}
+
+// unmarked returns an expression without the marks that are around it in a graph, from which people copy it. Blanks take their place, so that a
+// finding has the column of what was written.
+func unmarked(src string) string {
+	inner, begins := strings.CutPrefix(strings.TrimSpace(src), expr.Open)
+	inner, ends := strings.CutSuffix(inner, "}}")
+	if !begins || !ends || strings.Contains(inner, expr.Open) {
+		return src
+	}
+	return strings.Repeat(" ", strings.Index(src, expr.Open)+len(expr.Open)) + inner
 }
