@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +45,16 @@ type machine struct {
 	a      *Answer
 	vm     *sobek.Runtime
 	frames []sobek.StackFrame
-	plain  *sobek.Object           // what plain objects inherit from
-	lost   map[*sobek.Promise]bool // promises that were rejected, and that nothing handles
+	plain  *sobek.Object                // what plain objects inherit from
+	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
+	count  int                          // of all rejections
+}
+
+// rejection is a promise that was rejected: how many were before it, its reason, and the calls that led to it.
+type rejection struct {
+	number int
+	reason sobek.Value
+	stack  []sobek.StackFrame
 }
 
 // run interprets a script until it ends, or the context does. An interrupt takes effect between two instructions of the
@@ -55,7 +65,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	if !mapped(script) {
 		m.vm.SetParserOptions(parser.WithDisableSourceMaps)
 	}
-	m.lost, m.plain = map[*sobek.Promise]bool{}, m.vm.NewObject().Prototype()
+	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
 	m.vm.SetTimeSource(func() time.Time {
 		panic(m.vm.NewTypeError("a graph has no clock: the same files have to make the same graph; give the time with --var NAME=VALUE"))
@@ -63,13 +73,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	m.vm.SetRandSource(func() float64 {
 		panic(m.vm.NewTypeError("a graph has no random numbers: the same files have to make the same graph; give a value with --var NAME=VALUE"))
 	})
-	m.vm.SetPromiseRejectionTracker(func(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
-		if op == sobek.PromiseRejectionReject {
-			m.lost[p] = true
-		} else {
-			delete(m.lost, p)
-		}
-	})
+	m.vm.SetPromiseRejectionTracker(m.track)
 	err := m.offer()
 	if err == nil {
 		_, err = m.vm.RunScript("program.js", script)
@@ -77,9 +81,29 @@ func (m *machine) run(ctx context.Context, script string) {
 	if err != nil {
 		m.failed(err)
 	}
-	for p := range m.lost {
-		m.thrown(p.Result(), nil)
+	for _, r := range slices.SortedFunc(maps.Values(m.lost), func(a, b rejection) int { return a.number - b.number }) {
+		m.thrown(r.reason, m.origin(r))
 	}
+}
+
+// track keeps the promises that were rejected, until something handles them.
+func (m *machine) track(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
+	if op == sobek.PromiseRejectionHandle {
+		delete(m.lost, p)
+		return
+	}
+	m.count++
+	m.lost[p] = rejection{m.count, p.Result(), m.vm.CaptureCallStack(0, nil)}
+}
+
+// origin is where the reason of a rejection was made, for an error; else where the promise was rejected.
+func (m *machine) origin(r rejection) []sobek.StackFrame {
+	if e, ok := r.reason.(*sobek.Object); ok && e.ClassName() == "Error" {
+		if made := m.vm.Try(func() { panic(e) }); made != nil && m.trace(made.Stack()).Line > 0 {
+			return made.Stack()
+		}
+	}
+	return r.stack
 }
 
 // mapped reports whether a script has a map to its sources. A script without code has an empty map, which the interpreter
