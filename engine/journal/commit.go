@@ -82,28 +82,20 @@ type queue struct {
 	wake   chan struct{} // capacity 1
 }
 
-// add lets a request wait. It wakes the goroutine of the journal for the first one,
-// unless the caller is about to take a group itself.
-func (q *queue) add(r *request, takes bool) error {
+func (q *queue) add(r *request) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return ErrClosed
 	}
 	q.list = append(q.list, r)
-	if len(q.list) == 1 && !takes {
-		nudge(q.wake)
+	if len(q.list) == 1 {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
 	}
 	return nil
-}
-
-// pass wakes the goroutine of the journal if somebody waits.
-func (q *queue) pass() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.list) > 0 {
-		nudge(q.wake)
-	}
 }
 
 // remove takes out one whose group has not begun.
@@ -161,12 +153,7 @@ func (j *Journal) submit(ctx context.Context, writes []engine.Write, size int, o
 	r := requests.Get().(*request)
 	defer r.release()
 	r.writes, r.size, r.own = writes, size, own
-	takes := j.turn.TryLock()
-	err := j.queue.add(r, takes)
-	if takes {
-		j.lead(err == nil)
-	}
-	if err != nil {
+	if err := j.queue.add(r); err != nil {
 		return err
 	}
 	select {
@@ -180,47 +167,19 @@ func (j *Journal) submit(ctx context.Context, writes []engine.Write, size int, o
 	}
 }
 
-// lead gives the turn back, after the next group where the caller waits in the
-// queue. Two hand-overs between goroutines take longer than a commit to memory, so
-// the first caller commits for all. What it leaves is for the goroutine of the
-// journal: no caller works for those that come later.
-func (j *Journal) lead(waits bool) {
-	if waits {
-		j.next()
-	}
-	j.turn.Unlock()
-	j.queue.pass()
-}
-
-// next commits the next group. It returns false if there is none. The turn is held.
-func (j *Journal) next() bool {
-	// Whoever can run now may have something to commit too. A group of one
-	// costs as much as one of many; where no other goroutine runs, this costs
-	// nothing.
-	runtime.Gosched()
-	j.group = j.queue.take(j.group)
-	if len(j.group) == 0 {
-		return false
-	}
-	j.commit(j.group)
-	clear(j.group)
-	return true
-}
-
-// turns takes the turn for the next group.
-func (j *Journal) turns() bool {
-	j.turn.Lock()
-	defer j.turn.Unlock()
-	return j.next()
-}
-
-// run is the goroutine that commits what no caller commits itself. It ends when the
-// queue is closed and empty.
+// run is the goroutine that commits. It ends when the queue is closed and empty.
 func (j *Journal) run() {
 	defer close(j.done)
+	var group []*request
 	for stopped := false; ; {
+		// Whoever can run now may have something to commit too. A group of one
+		// costs as much as one of many; where no other goroutine runs, this costs
+		// nothing.
+		runtime.Gosched()
+		group = j.queue.take(group)
 		switch {
-		case j.turns():
+		case len(group) > 0:
+			j.commit(group)
 			continue
 		case stopped:
 			return

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
@@ -60,37 +59,11 @@ func (j *Journal) hold(t *testing.T) *request {
 	t.Helper()
 	r := &request{done: make(chan error, 1), writes: []engine.Write{{Table: "t", Key: "held", Value: []byte{1}}}}
 	j.mu.Lock()
-	if err := j.queue.add(r, false); err != nil {
+	if err := j.queue.add(r); err != nil {
 		t.Fatal(err)
 	}
 	j.waiting(0)
 	return r
-}
-
-// TestCommitAlone: a Commit that finds nobody at work needs no other goroutine.
-func TestCommitAlone(t *testing.T) {
-	j, err := Open(filepath.Join(t.TempDir(), "j"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	close(j.stop)
-	<-j.done
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for _, key := range []string{"a", "b"} {
-		if err := j.Commit(ctx, []engine.Write{{Table: "t", Key: key, Value: []byte{1}}}); err != nil {
-			t.Errorf("without the goroutine of the journal: %v", err)
-		}
-	}
-	if keys := j.keys(t); keys != "a b " {
-		t.Errorf("it has %q", keys)
-	}
-	if err := j.history.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := j.file.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestCommitContext: a context ends a Commit whose group has not begun, and no

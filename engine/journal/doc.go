@@ -63,9 +63,8 @@
 //
 // # How it works
 //
-// One goroutine at a time commits: a caller that finds nobody at work does it
-// itself, and the journal's own goroutine does what came meanwhile. Before a goroutine
-// takes a group it lets everybody else run who can, since a transaction costs the same for one and for many: for 16 callers that
+// One goroutine commits. Before it takes a group it lets everybody else run who
+// can, since a transaction costs the same for one and for many: for 16 callers that
 // is a quarter of the CPU time. bbolt syncs twice for a transaction, the pages and
 // then the page that makes them valid. Its list of free pages is kept in the file:
 // without that, bbolt looks for them in a goroutine of its own, where a damaged

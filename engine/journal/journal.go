@@ -70,19 +70,15 @@ func (o Options) withDefaults() Options {
 }
 
 // Journal is an engine.Store in one file, which belongs to it alone. Two
-// goroutines are its own until Close: one commits what waits while a caller commits,
-// one writes the history.
+// goroutines are its own until Close: one commits, one writes the history.
 type Journal struct {
 	open    opener
 	history *History
 	queue   queue
-
-	turn  sync.Mutex // held by the goroutine that commits, before j.mu
-	batch batch
-	group []*request
-	lost  *boltfile.File // whose name is gone, and that was told
+	batch   batch // of the goroutine that commits
 
 	mu   sync.RWMutex   // held for writing while file is replaced
+	lost *boltfile.File // whose name is gone, and that was told; of the goroutine that commits
 	file *boltfile.File // nil where the last one is gone and none could be made yet
 
 	stop, done chan struct{}
