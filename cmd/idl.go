@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"go/scanner"
 	"io/fs"
 	"maps"
 	"os"
@@ -478,7 +479,7 @@ func (a *app) formatIDL(dir string, check bool) error {
 		usual, err := format.Source(text)
 		switch {
 		case err != nil:
-			wrong = append(wrong, fmt.Errorf("%s: %w", filepath.Join(dir, name), err))
+			wrong = append(wrong, faultsOf(filepath.Join(dir, name), err))
 		case !bytes.Equal(text, usual):
 			files[name] = usual
 		}
@@ -499,4 +500,18 @@ func (a *app) formatIDL(dir string, check bool) error {
 		return withCode(exitChange, nil)
 	}
 	return nil
+}
+
+// faultsOf gives each fault of a file the place where it is: file, line and column.
+func faultsOf(file string, err error) error {
+	list, ok := errors.AsType[scanner.ErrorList](err)
+	if !ok {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	var all []error
+	for _, e := range list {
+		e.Pos.Filename = file
+		all = append(all, e)
+	}
+	return errors.Join(all...)
 }

@@ -78,6 +78,11 @@ func TestIDLVerbs(t *testing.T) {
 	}
 	run(2, "a.go", "fmt", "--check", defs)
 	run(0, "a.go", "fmt", defs)
+	write("net/c.go", "package net\ntype C struct {\n")
+	run(1, filepath.Join(defs, "net/c.go")+":2:17: expected '}'", "fmt", defs)
+	if err := os.Remove(filepath.Join(defs, "net/c.go")); err != nil {
+		t.Fatal(err)
+	}
 	write("net/a.go", "package net\n\nimport \"github.com/reactivegraph/mgmt/idl\"\n\ntype A struct {\n\tidl.NamedResource\n\tSize float64\n\tMore float64\n}\n")
 	run(4, "breaking    net.A.more: the property is new, and required", "diff", old, defs)
 	run(4, `"level": "breaking"`, "diff", defs, old, "-o", "json", "--package=x")
