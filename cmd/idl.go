@@ -502,7 +502,7 @@ func (a *app) formatIDL(dir string, check bool) error {
 	return nil
 }
 
-// faultsOf gives each fault of a file the place where it is: file, line and column.
+// faultsOf gives each fault of a file its file, line and column.
 func faultsOf(file string, err error) error {
 	list, ok := errors.AsType[scanner.ErrorList](err)
 	if !ok {

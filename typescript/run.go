@@ -86,7 +86,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	}
 }
 
-// track keeps the promises that were rejected, until something handles them.
+// track keeps each rejected promise until a handler takes it.
 func (m *machine) track(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
 	if op == sobek.PromiseRejectionHandle {
 		delete(m.lost, p)
@@ -96,7 +96,7 @@ func (m *machine) track(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
 	m.lost[p] = rejection{m.count, p.Result(), m.vm.CaptureCallStack(0, nil)}
 }
 
-// origin is where the reason of a rejection was made, for an error; else where the promise was rejected.
+// origin returns the calls that made the error of a rejection. Another reason has the calls that rejected the promise.
 func (m *machine) origin(r rejection) []sobek.StackFrame {
 	if e, ok := r.reason.(*sobek.Object); ok && e.ClassName() == "Error" {
 		if made := m.vm.Try(func() { panic(e) }); made != nil && m.trace(made.Stack()).Line > 0 {
