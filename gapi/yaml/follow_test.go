@@ -153,14 +153,15 @@ func (f *follower) apply(d *gapi.Declared) {
 
 // declarationText is everything that a declaration says, with its places.
 func declarationText(d *gapi.Declaration) string {
-	s := fmt.Sprintln(d.Kind, d.Name, d.Pos, d.NamePos, d.Unread, len(d.Hidden), nodeText(d.Value), nodeText(d.Meta))
+	var s strings.Builder
+	s.WriteString(fmt.Sprintln(d.Kind, d.Name, d.Pos, d.NamePos, d.Unread, len(d.Hidden), nodeText(d.Value), nodeText(d.Meta)))
 	for _, r := range d.Recv {
-		s += fmt.Sprintln(r.Field, r.From, r.Pos)
+		s.WriteString(fmt.Sprintln(r.Field, r.From, r.Pos))
 		if r.Formula != nil {
-			s += r.Formula.Sum
+			s.WriteString(r.Formula.Sum)
 		}
 	}
-	return s + fmt.Sprintln(d.Before, d.Depend, d.Notify, d.Listen)
+	return s.String() + fmt.Sprintln(d.Before, d.Depend, d.Notify, d.Listen)
 }
 
 // nodeText is a tree with its places.
@@ -168,14 +169,15 @@ func nodeText(n *schema.Node) string {
 	if n == nil {
 		return "-"
 	}
-	s := fmt.Sprint(n.Kind, n.Pos, n.Text)
+	var s strings.Builder
+	s.WriteString(fmt.Sprint(n.Kind, n.Pos, n.Text))
 	for _, i := range n.Items {
-		s += " [" + nodeText(i) + "]"
+		s.WriteString(" [" + nodeText(i) + "]")
 	}
 	for _, p := range n.Pairs {
-		s += " " + p.Key + ":" + nodeText(p.Value)
+		s.WriteString(" " + p.Key + ":" + nodeText(p.Value))
 	}
-	return s
+	return s.String()
 }
 
 // expect waits until the frontend rests, and compares what it yielded since the

@@ -173,9 +173,10 @@ func (f failing) Open(name string) (fs.File, error) {
 // TestWholeFolders: what is about several files, or about none. Each line of want is in a finding of its own.
 func TestWholeFolders(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	many := "type S0 struct{ A string }\n"
+	var many strings.Builder
+	many.WriteString("type S0 struct{ A string }\n")
 	for i := range 17 {
-		many += fmt.Sprintf("type S%d struct{ A, B S%d }\n", i+1, i)
+		many.WriteString(fmt.Sprintf("type S%d struct{ A, B S%d }\n", i+1, i))
 	}
 	for name, c := range map[string]struct {
 		root fs.FS
@@ -190,7 +191,7 @@ func TestWholeFolders(t *testing.T) {
 		"an index":         {fstest.MapFS{"m/index.go": file("package m\n")}, idl.Options{Package: "demo"}, []string{"m/index.go:1:1: index.ts is the list of what the module exports; give the file another name [E_FILE_CONFLICT]"}},
 		"a broken disk":    {failing{fstest.MapFS{"m/a.go": file("package m\n"), "m/b.go": file("package m\nvar X = 1\n")}, "m/a.go"}, idl.Options{Package: "demo"}, []string{"the disk is on fire [E_FILE]"}},
 		"another's enum":   {fstest.MapFS{"a/a.go": file("package a\ntype E string\nconst X E = \"x\"\n"), "b/b.go": file("package b\nimport \"demo/idl/a\"\nconst Y a.E = \"y\"\n")}, idl.Options{Package: "demo"}, []string{"b/b.go:3:7: Y: E is an enum of another package, which has all its constants [E_ENUM_FOREIGN]"}},
-		"too many parts":   {fstest.MapFS{"m/a.go": file("package m\n" + many)}, idl.Options{Package: "demo"}, []string{"S16: the definitions have more than 200000 properties"}},
+		"too many parts":   {fstest.MapFS{"m/a.go": file("package m\n" + many.String())}, idl.Options{Package: "demo"}, []string{"S16: the definitions have more than 200000 properties"}},
 		"two packages":     {fstest.MapFS{"m/a.go": file("package m\n"), "m/b.go": file("package n\n")}, idl.Options{Package: "demo"}, []string{"m/b.go:1:9: the package is n here, and m in m/a.go; a folder has one package [E_GO]"}},
 		"a circle": {fstest.MapFS{"a/a.go": file("package a\nimport \"demo/idl/b\"\ntype A struct{ X b.B }\n"), "b/b.go": file("package b\nimport \"demo/idl/a\"\ntype B struct{ X []a.A }\n")}, idl.Options{Package: "demo"},
 			[]string{"b/b.go:2:8: demo/idl/a imports itself over demo/idl/b; move the types that both use to a module of their own [E_GO]"}},
