@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-sourcemap/sourcemap"
 	"github.com/grafana/sobek"
 	"github.com/grafana/sobek/parser"
 )
@@ -45,6 +46,7 @@ type machine struct {
 	a      *Answer
 	vm     *sobek.Runtime
 	frames []sobek.StackFrame
+	script string
 	plain  *sobek.Object                // what plain objects inherit from
 	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
 	count  int                          // of all rejections
@@ -65,6 +67,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	if !mapped(script) {
 		m.vm.SetParserOptions(parser.WithDisableSourceMaps)
 	}
+	m.script = script
 	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
 	m.vm.SetTimeSource(func() time.Time {
@@ -109,12 +112,18 @@ func (m *machine) origin(r rejection) []sobek.StackFrame {
 // mapped reports whether a script has a map to its sources. A script without code has an empty map, which the interpreter
 // refuses.
 func mapped(script string) bool {
+	text, ok := mapOf(script)
+	return ok && !bytes.Contains(text, []byte(`"mappings": ""`))
+}
+
+// mapOf returns the map to the sources of a script.
+func mapOf(script string) (text []byte, ok bool) {
 	_, encoded, ok := strings.Cut(script, "//# sourceMappingURL=data:application/json;base64,")
 	if !ok {
-		return false
+		return nil, false
 	}
 	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
-	return err == nil && !bytes.Contains(text, []byte(`"mappings": ""`))
+	return text, err == nil
 }
 
 // offer gives the script the calls of sdk/host.ts, and console. The script has no other way out.
@@ -271,6 +280,9 @@ func (m *machine) failed(err error) {
 	}
 	if cut, ok := errors.AsType[*sobek.InterruptedError](err); ok {
 		p := m.trace(cut.Stack())
+		if p.Line == 0 {
+			p.Place = m.begin()
+		}
 		p.Message = fmt.Sprint(cut.Value())
 		m.a.Problems = append(m.a.Problems, p)
 		return
@@ -280,6 +292,31 @@ func (m *machine) failed(err error) {
 		return
 	}
 	m.a.Problems = append(m.a.Problems, Problem{Message: err.Error()})
+}
+
+// begin is the place of the first code of the author's own files. The interpreter keeps no place for a loop without a body, so a stack
+// has none where nothing has run before such a loop.
+func (m *machine) begin() Place {
+	text, ok := mapOf(m.script)
+	if !ok {
+		return Place{File: m.r.Main}
+	}
+	places, err := sourcemap.Parse("", text)
+	if err != nil {
+		return Place{File: m.r.Main}
+	}
+	line := 0
+	for code := range strings.Lines(m.script) {
+		line++
+		for col := range len(code) {
+			name, _, at, column, ok := places.Source(line, col)
+			file := absolute(m.r.Root, name)
+			if _, own := m.a.Files[file]; ok && own {
+				return Place{File: file, Line: at, Col: column + 1}
+			}
+		}
+	}
+	return Place{File: m.r.Main}
 }
 
 // thrown reports a value that was thrown, and where.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"github.com/reactivegraph/mgmt/typescript"
@@ -41,6 +42,9 @@ func run() error {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), maxTime, fmt.Errorf("the program has not ended within %s", maxTime))
 	defer cancel()
+	ctx, full := context.WithCancelCause(ctx)
+	defer full(nil)
+	go guard(ctx, full, maxMemory/5*4)
 	out := os.NewFile(3, "the answer")
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
@@ -52,4 +56,23 @@ func run() error {
 		return err
 	}
 	return out.Close()
+}
+
+// guard ends a program whose values take more than so many bytes, between two steps of it, so that the answer has its place. A single step that
+// takes too much still ends the process. It returns when ctx ends.
+func guard(ctx context.Context, full context.CancelCauseFunc, most uint64) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	used := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if metrics.Read(used); used[0].Value.Uint64() > most {
+			full(fmt.Errorf("the program uses more than %d MiB of memory: a loop may add to a list or a text without an end", maxMemory>>20))
+			return
+		}
+	}
 }
