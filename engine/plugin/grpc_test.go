@@ -39,7 +39,7 @@ func TestOverGRPC(t *testing.T) {
 		"Life": TestLife, "ReplaceFirst": TestReplaceFirst, "Secrets": TestSecrets, "Check": TestCheck, "Refresh": TestRefresh, "Watch": TestWatch,
 		"Broken": TestBroken, "Stop": TestStop, "InterruptedReplacement": TestInterruptedReplacement, "Refused": TestRefused, "Restart": TestRestart,
 		"Deaf": TestDeaf, "WatchEnds": TestWatchEnds, "RestartAgain": TestRestartAgain, "Kit": TestKit, "Batch": TestBatch, "NoOrphan": TestNoOrphan, "Kill": TestKill,
-		"SettingsHidden": TestSettingsHidden,
+		"SettingsHidden": TestSettingsHidden, "User": TestUser,
 	} {
 		t.Run(name, test)
 	}
