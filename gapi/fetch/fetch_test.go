@@ -344,9 +344,18 @@ func FuzzLock(f *testing.F) {
 	})
 }
 
+// needsGit skips a test on a machine without git, which mgmt itself does not need either.
+func needsGit(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+}
+
 // repository makes a repository of git with some files, and returns its folder.
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
+	needsGit(t)
 	dir := t.TempDir()
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -405,6 +414,7 @@ func TestLargeRepository(t *testing.T) {
 
 // TestFetchEnds: a fetch whose server does not answer ends with its context, and leaves neither a folder nor a process.
 func TestFetchEnds(t *testing.T) {
+	needsGit(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	asked, ended := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
