@@ -18,7 +18,7 @@ import (
 // The limits of one program. mgmt adds a longer time limit of its own, for the case that this one fails.
 const (
 	maxTime   = 30 * time.Second
-	maxMemory = 512 << 20
+	maxMemory = 512 << 20 // of its values; the process ends at twice that, for one step that takes too much
 )
 
 // main ends with code 0 when there is an answer. The answer may say that the program is wrong.
@@ -33,7 +33,7 @@ func main() {
 func run() error {
 	time.Local = time.UTC // a program is told no time zone
 	debug.SetMemoryLimit(maxMemory / 4 * 3)
-	if err := limitMemory(maxMemory); err != nil {
+	if err := limitMemory(2 * maxMemory); err != nil {
 		return fmt.Errorf("the memory can't be limited: %w", err)
 	}
 	var r typescript.Request
@@ -44,7 +44,7 @@ func run() error {
 	defer cancel()
 	ctx, full := context.WithCancelCause(ctx)
 	defer full(nil)
-	go guard(ctx, full, maxMemory/5*4)
+	go guard(ctx, full, maxMemory)
 	out := os.NewFile(3, "the answer")
 	w := bufio.NewWriter(out)
 	enc := json.NewEncoder(w)
@@ -58,8 +58,8 @@ func run() error {
 	return out.Close()
 }
 
-// guard ends a program whose values take more than so many bytes, between two steps of it, so that the answer has its place. A single step that
-// takes too much still ends the process. It returns when ctx ends.
+// guard ends a program whose values take more than so many bytes. It does so between two steps of the program, so that the answer has the
+// place. It returns when ctx ends.
 func guard(ctx context.Context, full context.CancelCauseFunc, most uint64) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
