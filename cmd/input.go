@@ -294,7 +294,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 }
 
 // declared reads the graph once.
-// A frontend yields one graph for each reading; the first one is taken.
+// A frontend yields one graph for each reading; the first one is taken, as a whole.
 func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	i.once = true
 	front, err := i.frontend(a)
@@ -304,7 +304,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	a.noMachine()
 	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in}
 	for d, err := range front.Graphs(ctx, env) {
-		return d, err
+		return d.Complete(), err
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err

@@ -58,7 +58,6 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	d = d.Complete()
 	if f.explained != "" {
 		return f.explain(a, d)
 	}

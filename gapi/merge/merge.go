@@ -66,6 +66,7 @@ type input struct {
 	ended bool
 	first bool            // it has yielded
 	ids   map[string]bool // the ids of its last graph; nil for not asked
+	edges bool            // that graph has edges that are declared by themselves
 }
 
 // turn is what a frontend yields, or its end.
@@ -170,10 +171,12 @@ func (m *merger) apart(from *input, p *gapi.Part) bool {
 		switch {
 		case in == from || d == nil:
 			continue
-		case d.Part != nil, len(d.Edges) > 0 && len(p.Removed) > 0: // an edge may lead to a removed resource
-			return false
 		case in.ids == nil:
-			in.ids = d.IDs()
+			whole := d.Complete()
+			in.ids, in.edges = whole.IDs(), len(whole.Edges) > 0
+		}
+		if in.edges && len(p.Removed) > 0 { // an edge may lead to a removed resource
+			return false
 		}
 		if slices.ContainsFunc(p.Removed, func(id string) bool { return in.ids[id] }) ||
 			slices.ContainsFunc(p.Resources, func(r gapi.Declaration) bool { return in.ids[r.ID()] }) {

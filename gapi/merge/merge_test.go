@@ -201,6 +201,13 @@ func part(whole *gapi.Declared, changed []string, removed ...string) *gapi.Decla
 	return &gapi.Declared{Part: &gapi.Part{Resources: graph("", changed...).Resources, Removed: removed, Whole: func() *gapi.Declared { return whole }}}
 }
 
+// first is the first graph of a frontend that yields parts.
+func first(whole *gapi.Declared) *gapi.Declared {
+	d := part(whole, nil)
+	d.Name, d.Part.All = whole.Name, true
+	return d
+}
+
 // TestParts: a part stays a part of the whole, unless it is about something that another frontend names.
 func TestParts(t *testing.T) {
 	for _, c := range []struct {
@@ -210,6 +217,9 @@ func TestParts(t *testing.T) {
 		all   bool
 	}{
 		{"apart", graph("first", "a1"), part(graph("", "b1", "b2"), []string{"b2"}), false},
+		{"two of parts", first(graph("first", "a1")), part(graph("", "b1", "b2"), []string{"b2"}), false},
+		{"a clash of two of parts", first(graph("first", "a1", "b2")), part(graph("", "b1", "b2"), []string{"b2"}), true},
+		{"an edge of another part", first(&gapi.Declared{Name: "first", Edges: make([]gapi.EdgeDecl, 1)}), part(graph(""), nil, "noop[b1]"), true},
 		{"a removal", graph("first", "a1"), part(graph(""), nil, "noop[b1]"), false},
 		{"a clash", graph("first", "a1"), part(graph("", "b1", "a1"), []string{"a1"}), true},
 		{"a removal of the other's", graph("first", "a1"), part(graph(""), nil, "noop[a1]"), true},
@@ -217,13 +227,13 @@ func TestParts(t *testing.T) {
 		{"not all is known", &gapi.Declared{Name: "first", Partial: true}, part(graph("", "b2"), []string{"b2"}), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t)
+			r, other := newRig(t), c.other.Complete()
 			begin := part(graph("", "b1"), nil)
 			begin.Part.All = true
 			r.a.steps <- step{d: c.other}
 			r.b.steps <- step{d: begin}
 			d, _, _ := r.next()
-			if d.Part == nil || !d.Part.All || names(d.Complete()) != names(c.other)+strings.Repeat(",", min(1, len(c.other.Resources)))+"b1" {
+			if d.Part == nil || !d.Part.All || names(d.Complete()) != names(other)+strings.Repeat(",", min(1, len(other.Resources)))+"b1" {
 				t.Fatalf("the first whole is %+v", d)
 			}
 			r.b.steps <- step{d: c.next}
@@ -231,8 +241,8 @@ func TestParts(t *testing.T) {
 			if d.Part == nil || d.Part.All != c.all || d.Name != "first" {
 				t.Errorf("the part is %+v", d)
 			}
-			want := len(c.other.Resources) + len(c.next.Part.Whole().Resources)
-			if whole := d.Complete(); len(whole.Resources) != want || len(whole.Edges) != len(c.other.Edges) {
+			want := len(other.Resources) + len(c.next.Part.Whole().Resources)
+			if whole := d.Complete(); len(whole.Resources) != want || len(whole.Edges) != len(other.Edges) {
 				t.Errorf("the whole has %d resources and not %d", len(whole.Resources), want)
 			}
 			r.reload <- struct{}{}

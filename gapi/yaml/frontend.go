@@ -121,7 +121,10 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 			o.Hosts, o.Scheduled, in.Wake = s.hosts, s.scheduled, s.wake
 		}
 		files := newFiles(f.path, o, env.Stdin)
-		files.memory, files.sequence, files.items = &expand.Memory{}, &sequence{}, map[string]*readItems{}
+		if !env.NoWatch { // else nothing follows that could be a part
+			files.sequence = &sequence{}
+		}
+		files.memory, files.items = &expand.Memory{}, map[string]*readItems{}
 		in.Read = func(ctx context.Context, again bool) gapi.Reading {
 			files.again = again
 			return files.load(ctx).reading()

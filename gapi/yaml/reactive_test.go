@@ -188,3 +188,13 @@ func TestIncludeWakes(t *testing.T) {
 		f.expect("w2-b")
 	})
 }
+
+// TestOneReadingIsWhole: a caller that does not follow the files gets a graph that computes as a whole, with its findings.
+func TestOneReadingIsWhole(t *testing.T) {
+	path := write(t, t.TempDir(), "g.yaml", "resources: {noop: [{name: \"${{ 'a' + 'b' }}\"}, {name: \"${{ none }}\"}]}\n")
+	for d, err := range yaml.New(path, yaml.Options{}).Graphs(t.Context(), gapi.Env{NoWatch: true}) {
+		if err != nil || d.Part != nil || len(d.Resources) != 1 || d.Problems.Err() == nil {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+}
