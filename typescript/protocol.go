@@ -13,6 +13,17 @@ type Request struct {
 	Root    string            `json:"root"`    // the folder with all files that may be imported; absolute
 	Modules map[string]string `json:"modules"` // the sources of the module mgmt, by the names of their imports
 	Inputs  json.RawMessage   `json:"inputs"`  // an object
+	Traced  bool              `json:"traced"`  // standard error gets lines with TracePrefix
+}
+
+// TracePrefix begins each line of a trace at standard error. mgmt asks for a trace when a process has died of its memory limit
+// without an answer: the last line has the place of the statement that took too much.
+const TracePrefix = "mgmt-ts-trace: "
+
+// Trace is the rest of a line, as JSON.
+type Trace struct {
+	Files map[string]string `json:"files,omitempty"` // as in Answer, on the first line
+	At    Place             `json:"at,omitzero"`     // of the statement that runs next
 }
 
 // Answer is the graph of a program, and its faults. It is written as one JSON document.

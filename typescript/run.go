@@ -15,7 +15,6 @@ import (
 
 	"github.com/go-sourcemap/sourcemap"
 	"github.com/grafana/sobek"
-	"github.com/grafana/sobek/parser"
 )
 
 // maxCalls bounds how deep calls are nested.
@@ -50,6 +49,14 @@ type machine struct {
 	plain  *sobek.Object                // what plain objects inherit from
 	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
 	count  int                          // of all rejections
+	threw  thrown                       // by the last throw
+	step   Place                        // of the last statement of a traced script
+}
+
+// thrown is a value and the calls that led to its throw, innermost first.
+type thrown struct {
+	value sobek.Value
+	stack []sobek.StackFrame
 }
 
 // rejection is a promise that was rejected: how many were before it, its reason, and the calls that led to it.
@@ -64,9 +71,6 @@ type rejection struct {
 func (m *machine) run(ctx context.Context, script string) {
 	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(context.Cause(ctx)) })
 	defer stop()
-	if !mapped(script) {
-		m.vm.SetParserOptions(parser.WithDisableSourceMaps)
-	}
 	m.script = script
 	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
@@ -77,16 +81,28 @@ func (m *machine) run(ctx context.Context, script string) {
 		panic(m.vm.NewTypeError("a graph has no random numbers: the same files have to make the same graph; give a value with --var NAME=VALUE"))
 	})
 	m.vm.SetPromiseRejectionTracker(m.track)
-	err := m.offer()
-	if err == nil {
-		_, err = m.vm.RunScript("program.js", script)
+	if m.r.Traced {
+		m.tell(Trace{Files: m.a.Files})
 	}
-	if err != nil {
+	if err := m.interpret(script); err != nil {
 		m.failed(err)
 	}
 	for _, r := range slices.SortedFunc(maps.Values(m.lost), func(a, b rejection) int { return a.number - b.number }) {
 		m.thrown(r.reason, m.origin(r))
 	}
+}
+
+// interpret runs a script from beginning to end.
+func (m *machine) interpret(script string) error {
+	if err := errors.Join(m.offer(), m.offerMarks()); err != nil {
+		return err
+	}
+	p, err := m.compile(script)
+	if err != nil {
+		return err
+	}
+	_, err = m.vm.RunProgram(p)
+	return err
 }
 
 // track keeps each rejected promise until a handler takes it.
@@ -96,10 +112,15 @@ func (m *machine) track(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
 		return
 	}
 	m.count++
-	m.lost[p] = rejection{m.count, p.Result(), m.vm.CaptureCallStack(0, nil)}
+	stack := m.vm.CaptureCallStack(0, nil)
+	if m.trace(stack).Line == 0 && m.threw.value != nil && m.threw.value.SameAs(p.Result()) {
+		stack = m.threw.stack
+	}
+	m.lost[p] = rejection{m.count, p.Result(), stack}
 }
 
-// origin returns the calls that made the error of a rejection. Another reason has the calls that rejected the promise.
+// origin returns the calls that made the error of a rejection. Another reason has the calls that rejected the promise, or that
+// threw it.
 func (m *machine) origin(r rejection) []sobek.StackFrame {
 	if e, ok := r.reason.(*sobek.Object); ok && e.ClassName() == "Error" {
 		if made := m.vm.Try(func() { panic(e) }); made != nil && m.trace(made.Stack()).Line > 0 {

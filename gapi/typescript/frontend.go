@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -100,8 +99,6 @@ type reader struct {
 	opts *Options
 	env  gapi.Env
 	kept kept
-
-	dying bool // the helper has run out of memory
 }
 
 // kept is an answer with the state of its sources.
@@ -234,32 +231,46 @@ func (r *reader) readFile(path string) ([]byte, error) {
 	return text, errors.Join(err, f.Close())
 }
 
-// ask runs the helper, and returns its answer.
+// ask runs the helper, and returns its answer. A helper that has no memory left dies without an answer. It is asked again then, for
+// the place.
 func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry, inputs map[string]json.RawMessage) ([]byte, error) {
-	helper, err := r.helper()
-	if err != nil {
-		return nil, err
-	}
 	modules, err := Sources(kinds, false)
 	if err != nil {
 		return nil, err
 	}
-	r.dying = false
-	question := program.Line(map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": modules, "inputs": inputs})
-	c := program.Call{
-		Name: "the program", Timeout: maxTime,
-		Command: engine.Command{
-			// The answer comes by descriptor 3, so that standard output is left to the program.
-			Argv: []string{"/bin/sh", "-c", `exec "$0" 3>&1 1>&2`, helper}, Dir: filepath.Dir(main), Stdin: question, MaxOutput: maxAnswer,
-			Stderr: func(line []byte) { r.said(string(line)) }, Alone: true,
-		},
+	question := map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": modules, "inputs": inputs}
+	d := &death{said: r.said}
+	text, err := r.call(ctx, main, question, d.line)
+	if _, ended := errors.AsType[*program.Failure](err); !ended || !d.dying {
+		return text, err
+	}
+	question["traced"] = true
+	d = &death{}
+	if _, err := r.call(ctx, main, question, d.line); ctx.Err() != nil {
+		return nil, err
+	}
+	return d.answer()
+}
+
+// call runs the helper once, and returns its answer.
+func (r *reader) call(ctx context.Context, main string, question any, stderr func(line []byte)) ([]byte, error) {
+	helper, err := r.helper()
+	if err != nil {
+		return nil, err
 	}
 	run, err := r.runner()
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.Do(ctx, run)
-	return text, r.explained(err)
+	c := program.Call{
+		Name: "the program", Timeout: maxTime,
+		Command: engine.Command{
+			// The answer comes by descriptor 3, so that standard output is left to the program.
+			Argv: []string{"/bin/sh", "-c", `exec "$0" 3>&1 1>&2`, helper}, Dir: filepath.Dir(main), Stdin: program.Line(question), MaxOutput: maxAnswer,
+			Stderr: stderr, Alone: true,
+		},
+	}
+	return c.Do(ctx, run)
 }
 
 // runner returns how programs are run: by the engine where there is one.
@@ -281,11 +292,8 @@ func (r *reader) helper() (string, error) {
 	return Find()
 }
 
-// said passes on what the program says. The last words of an interpreter without memory are many, and help no author.
+// said passes on what the program says.
 func (r *reader) said(line string) {
-	if r.dying = r.dying || strings.HasPrefix(line, "runtime: out of memory") || strings.HasPrefix(line, "fatal error: "); r.dying {
-		return
-	}
 	if r.opts.Said != nil {
 		r.opts.Said(line)
 		return
@@ -360,12 +368,4 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// explained says what the end of the helper means to the author of a program.
-func (r *reader) explained(err error) error {
-	if _, ok := errors.AsType[*program.Failure](err); ok && r.dying {
-		return errors.New("the program uses more than 512 MiB of memory: a loop may add to a list or a text without an end")
-	}
-	return err
 }

@@ -26,6 +26,7 @@ type stage struct {
 	answer string // of mgmt-ts; DIR in it is the folder
 	end    error  // of mgmt-ts
 	dies   *engine.Result
+	trace  string // what mgmt-ts writes before it dies, when it is asked for a trace
 	types  string // what tsc writes
 	code   int    // with which tsc ends
 
@@ -69,6 +70,11 @@ func (s *stage) run(_ context.Context, c engine.Command) (*engine.Result, error)
 	}
 	s.asked = append(s.asked, question)
 	if s.dies != nil {
+		if question["traced"] == true {
+			for line := range strings.Lines(strings.ReplaceAll(s.trace, "DIR", s.dir)) {
+				c.Stderr([]byte("mgmt-ts-trace: " + strings.TrimSpace(line)))
+			}
+		}
 		for line := range strings.Lines(string(s.dies.Stderr)) {
 			c.Stderr([]byte(strings.TrimSpace(line)))
 		}
@@ -167,6 +173,10 @@ func TestBadAnswers(t *testing.T) {
 		"memory": {func(s *stage) {
 			s.dies = &engine.Result{ExitCode: 2, Stderr: []byte("fatal error: out of memory\ngoroutine 1:\n")}
 		}, "main.ts: the program uses more than 512 MiB of memory"},
+		"memory, with a trace": {func(s *stage) {
+			s.dies = &engine.Result{ExitCode: 2, Stderr: []byte("fatal error: out of memory\n")}
+			s.trace = `{"files":{"DIR/lib/a.ts":"00"}}` + "\n" + `{"at":{"file":"DIR/main.ts","line":1,"col":1}}` + "\n" + `{"at":{"file":"DIR/lib/a.ts","line":4,"col":3}}` + "\nhello\n" + `{"at":{"file":"DIR/li`
+		}, "lib/a.ts:4:3: the program uses more than 512 MiB of memory"},
 		"not run":   {func(s *stage) { s.opts.Run = nil }, "main.ts: a program in TypeScript can't be run here"},
 		"no file":   {func(s *stage) { _ = os.Remove(filepath.Join(s.dir, "main.ts")) }, "main.ts: no such file or directory"},
 		"a folder":  {func(s *stage) { p := filepath.Join(s.dir, "main.ts"); _ = os.Remove(p); _ = os.Mkdir(p, 0o700) }, "main.ts: it is a folder"},
