@@ -84,6 +84,25 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// TestTwice: resources of one kind and name have the calls that led to each, since a function makes both at one place.
+func TestTwice(t *testing.T) {
+	a := build(t, map[string]string{
+		"main.ts": "import { note } from \"./lib.ts\";\nnote(\"a\");\nnote(\"b\");\nfunction again(): void {\n  note(\"a\");\n}\nagain();\n",
+		"lib.ts":  "import { make } from \"mgmt\";\nexport const note = (name: string): void => {\n  make(name, {});\n};\n",
+	})
+	var got []string
+	for _, r := range a.Resources {
+		calls := r.Name
+		for _, at := range r.Calls {
+			calls += fmt.Sprintf(" %s:%d:%d", filepath.Base(at.File), at.Line, at.Col)
+		}
+		got = append(got, calls)
+	}
+	if want := "a main.ts:2:6, b, a main.ts:5:8 main.ts:7:7"; strings.Join(got, ", ") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
 // TestHostile: what a program does wrong is a problem with its place, and nothing else happens.
 func TestHostile(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{

@@ -1,6 +1,10 @@
 package typescript
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/grafana/sobek"
+)
 
 // Version is the version of the requests and answers. mgmt and mgmt-ts are of one release, and of one version.
 const Version = 1
@@ -48,8 +52,10 @@ type Resource struct {
 	Depend []string          `json:"depend,omitempty"`
 	Notify []string          `json:"notify,omitempty"`
 	Listen []string          `json:"listen,omitempty"`
+	Calls  []Place           `json:"calls,omitempty"` // if another one has the same kind and name: the calls that led to it, innermost first
 
-	number int // its place in Answer.Resources
+	number int                // its place in Answer.Resources
+	frames []sobek.StackFrame // when it was made
 }
 
 // Received is one value that a resource receives.

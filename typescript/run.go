@@ -46,6 +46,7 @@ type machine struct {
 	vm     *sobek.Runtime
 	frames []sobek.StackFrame
 	script string
+	made   map[string]*Resource         // the first of each kind and name
 	plain  *sobek.Object                // what plain objects inherit from
 	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
 	count  int                          // of all rejections
@@ -72,6 +73,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(context.Cause(ctx)) })
 	defer stop()
 	m.script = script
+	m.made = map[string]*Resource{}
 	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
 	m.vm.SetTimeSource(func() time.Time {
@@ -200,11 +202,34 @@ func (m *machine) add(call sobek.FunctionCall) sobek.Value {
 	r := &Resource{Kind: call.Argument(0).String(), Name: call.Argument(1).String(), number: len(m.a.Resources)}
 	r.At = m.place(int(call.Argument(2).ToInteger()) + 2)
 	m.a.Resources = append(m.a.Resources, r)
+	m.twice(r)
 	if v := call.Argument(1); !sobek.IsString(v) {
 		m.wrong(r, "V_TYPE", "name", "a name is text, not "+v.String())
 	}
 	r.Value = m.encode(r, call.Argument(3), "")
 	return m.vm.ToValue(r.number)
+}
+
+// twice gives a resource its calls if another one has the same kind and name, and the other one, too. Both may be made at one place.
+func (m *machine) twice(r *Resource) {
+	r.frames = slices.Clone(m.frames)
+	id := r.Kind + "[" + r.Name + "]"
+	first, ok := m.made[id]
+	if !ok {
+		m.made[id] = r
+		return
+	}
+	for _, r := range []*Resource{first, r} {
+		r.Calls = m.trace(r.frames).callers(r.At)
+	}
+}
+
+// callers returns the calls that led to a place where a resource was made.
+func (p Problem) callers(at Place) []Place {
+	if i := slices.Index(p.Calls, at); i >= 0 {
+		return p.Calls[i+1:]
+	}
+	return p.Calls
 }
 
 // place is where the call was made that is so many frames away, or the nearest frame around that is in a file.

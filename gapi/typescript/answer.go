@@ -47,7 +47,11 @@ type resource struct {
 	Depend []string          `json:"depend"`
 	Notify []string          `json:"notify"`
 	Listen []string          `json:"listen"`
+	Calls  []place           `json:"calls"` // of a resource that another one has the kind and the name of
 }
+
+// id is the kind and the name of a resource.
+func (r *resource) id() string { return r.Kind + "[" + r.Name + "]" }
 
 // received is the wiring of an output to a parameter.
 type received struct {
@@ -117,6 +121,7 @@ func (a *answer) declared(path, main string, most int, types schema.Diagnostics)
 			wrong[*p.Number] = true
 		}
 	}
+	made := map[string]*resource{}
 	r.d.Resources = make([]gapi.Declaration, 0, len(a.Resources))
 	for i := range a.Resources {
 		if i == most {
@@ -124,6 +129,11 @@ func (a *answer) declared(path, main string, most int, types schema.Diagnostics)
 			r.d.Partial = true
 			break
 		}
+		if first, ok := made[a.Resources[i].id()]; ok {
+			r.twice(first, &a.Resources[i])
+			continue
+		}
+		made[a.Resources[i].id()] = &a.Resources[i]
 		r.resource(&a.Resources[i], wrong[i])
 	}
 	r.d.Problems = r.found.All()
@@ -151,9 +161,23 @@ func (r *reading) problem(p problem) {
 	} else if p.Resource == "" {
 		r.d.Partial = true
 	}
-	for _, at := range p.Calls {
-		d.Related = append(d.Related, schema.Related{Pos: r.pos(at), Message: "called from here"})
+	d.Related = r.calls(p.Calls)
+	r.found.Add(d)
+}
+
+// calls are the calls that led to a place, innermost first.
+func (r *reading) calls(list []place) (related []schema.Related) {
+	for _, at := range list {
+		related = append(related, schema.Related{Pos: r.pos(at), Message: "called from here"})
 	}
+	return related
+}
+
+// twice reports a resource whose kind and name another one has. A function makes both at one place, so each has its calls.
+func (r *reading) twice(first, second *resource) {
+	d := schema.Diagnostic{Pos: r.pos(second.At), Resource: second.id(), Message: second.id() + " is declared twice", Related: r.calls(second.Calls)}
+	d.Related = append(d.Related, schema.Related{Pos: r.pos(first.At), Message: "first declared here"})
+	d.Related = append(d.Related, r.calls(first.Calls)...)
 	r.found.Add(d)
 }
 

@@ -158,6 +158,23 @@ func TestAsNamed(t *testing.T) {
 	}
 }
 
+// TestTwice: two resources of one kind and name have the calls that led to each.
+func TestTwice(t *testing.T) {
+	s := newStage(t)
+	calls := func(line int) string {
+		return strings.Replace(aFile, `"value"`, fmt.Sprintf(`"calls":[{"file":"DIR/main.ts","line":%d,"col":1}],"value"`, line), 1)
+	}
+	s.answer = answerOf(calls(2)+","+calls(5), "")
+	d, err := s.read()
+	if err != nil || len(d.Resources) != 1 {
+		t.Fatalf("%v, %d resources", err, len(d.Resources))
+	}
+	want := "DIR/lib/a.ts:3:5: file[/a] is declared twice\n    DIR/main.ts:5:1: called from here\n    DIR/lib/a.ts:3:5: first declared here\n    DIR/main.ts:2:1: called from here"
+	if got := strings.ReplaceAll(d.Problems.Error(), s.dir, "DIR"); got != want {
+		t.Errorf("found %s\nwant %s", got, want)
+	}
+}
+
 // TestBadAnswers: whatever mgmt-ts does, its user reads one sentence at the program.
 func TestBadAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
