@@ -34,9 +34,17 @@ resources:
 // tested runs the tests of a text on a graph, and returns the failures, one a line.
 func tested(t *testing.T, graph, tests string) (string, *scenario.Coverage) {
 	t.Helper()
+	return testedAmong(t, map[string]string{"web.yaml": graph}, tests)
+}
+
+// testedAmong runs the tests of a text in a folder of files, and returns the failures, one a line.
+func testedAmong(t *testing.T, files map[string]string, tests string) (string, *scenario.Coverage) {
+	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(graph), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	n, ds := yaml.Document("t_test.yaml", []byte(tests))
 	if ds.Err() != nil {
@@ -54,6 +62,22 @@ func tested(t *testing.T, graph, tests string) (string, *scenario.Coverage) {
 		}
 	}
 	return strings.Join(lines, "\n"), cover
+}
+
+// wrong is a test with a fault: the text that follows the name of the test, and what its failures say.
+type wrong struct{ name, test, want string }
+
+// checkWrong runs each wrong test alone. A want that begins with = has no other failure.
+func checkWrong(t *testing.T, files map[string]string, graph string, cases []wrong) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := testedAmong(t, files, "graph: "+graph+"\ntests:\n- name: x\n  "+c.test+"\n")
+			if whole, is := strings.CutPrefix(c.want, "="); !strings.Contains(got, whole) || is && got != whole {
+				t.Errorf("%s\n\nwant %s", got, c.want)
+			}
+		})
+	}
 }
 
 // TestStory: a fresh machine, drift, an outage that ends, and all that a step can expect.
@@ -94,7 +118,7 @@ tests:
 
 // TestWrong: each wrong expectation has its place and both values.
 func TestWrong(t *testing.T) {
-	for _, c := range []struct{ name, test, want string }{
+	checkWrong(t, map[string]string{"web.yaml": web}, "web.yaml", []wrong{
 		{"content", `steps: [{expect: {file: [{name: /etc/motd, content: "w1\nhas\n"}]}}]`,
 			"file[/etc/motd]: content differs\n    - w1\n    + host runs 0 sites\n    - has"},
 		{"place", `steps: [{expect: {file: [{name: /etc/motd, content: "x"}]}}]`, "t_test.yaml:4:55: file[/etc/motd]"},
@@ -111,15 +135,7 @@ func TestWrong(t *testing.T) {
 		{"no steps, and a failure", "vars: {sites: {a: {enabled: true, port: 1}}}", `t_test.yaml:3:3: exec[check] has failed`},
 		{"variable", "vars: {site: 1}\n  steps: [{}]", `the graph has no variable "site"`},
 		{"fact", "facts: {hostnam: x}\n  steps: [{}]", `unknown key "hostnam"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, _ := tested(t, web, "graph: web.yaml\ntests:\n- name: x\n  "+c.test+"\n")
-			// A case with = has no other failure.
-			if whole, is := strings.CutPrefix(c.want, "="); !strings.Contains(got, whole) || is && got != whole {
-				t.Errorf("%s\n\nwant %s", got, c.want)
-			}
-		})
-	}
+	})
 }
 
 // TestSent: a parameter is made of what other resources send, in front of the receiver, and made again when one of them sends another value.
