@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
 	"github.com/reactivegraph/mgmt/gapi/merge"
@@ -87,7 +88,7 @@ func keysOf(name string, from gapi.Source, files []string) (keys []deploy.Public
 	for _, path := range files {
 		more, err := publicKeys(from, path)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", name, path, gapi.WithoutPath(err)))
+			errs = append(errs, fmt.Errorf("%s: %s: %w", name, path, safepath.WithoutPath(err)))
 		}
 		keys = append(keys, more...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -67,7 +68,7 @@ func anys(words []string) func(yield func(any) bool) {
 func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 	var found schema.Findings
 	fail := func(err error) (virtual.System, schema.Diagnostics) {
-		found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
+		found.Errorf(schema.Pos{File: path}, "%v", safepath.WithoutPath(err))
 		return virtual.System{}, found.All()
 	}
 	f, err := a.source().Open(path)

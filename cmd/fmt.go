@@ -12,6 +12,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -192,7 +193,7 @@ func readInput(a *app, path string) ([]byte, error) {
 func readNamed(a *app, path string) ([]byte, error) {
 	src, err := readInput(a, path)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", path, gapi.WithoutPath(err))
+		err = fmt.Errorf("%s: %w", path, safepath.WithoutPath(err))
 	}
 	return src, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/plugin"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -137,7 +138,7 @@ func (a *app) leaveOut(ds schema.Diagnostics) schema.Diagnostics {
 func (a *app) readFile(path string) ([]byte, error) {
 	f, size, err := a.source().OpenRegular(path)
 	if err != nil {
-		return nil, gapi.WithoutPath(err)
+		return nil, safepath.WithoutPath(err)
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, size+1))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,14 +84,6 @@ func ReadBounded(r io.Reader, most int64, tooBig string) ([]byte, error) {
 		err = fmt.Errorf("%s may have %d bytes", tooBig, most)
 	}
 	return src, err
-}
-
-// WithoutPath returns an error without the path, for a caller that shows the path as the place.
-func WithoutPath(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
 }
 
 // ReadDir lists a folder, by name.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -41,7 +42,7 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 	f.Exists = true
 	var found schema.Findings
 	if f.Err = err; err != nil {
-		found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
+		found.Errorf(schema.Pos{File: path}, "%v", safepath.WithoutPath(err))
 		return f, found.All()
 	}
 	root, ds := yaml.Document(path, src)

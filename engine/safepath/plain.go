@@ -2,6 +2,7 @@ package safepath
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -44,4 +45,12 @@ func plainWrite(path string, content []byte, perm uint32) error {
 // plainAppend is OpenAppend of such a program.
 func plainAppend(path string, perm uint32) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NOCTTY, os.FileMode(perm))
+}
+
+// WithoutPath returns an error without the path, for a caller that shows the path as the place.
+func WithoutPath(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }

@@ -99,12 +99,8 @@ func SetWritten(v any, path string, value any) error {
 
 // untype has a tree read as one of a file, with its texts in quotes.
 func (n *Node) untype() {
-	n.typed, n.Quoted = false, n.Kind == NodeString
-	for _, item := range n.Items {
-		item.untype()
-	}
-	for _, p := range n.Pairs {
-		p.Value.untype()
+	for at := range n.All() {
+		at.typed, at.Quoted = false, at.Kind == NodeString
 	}
 }
 

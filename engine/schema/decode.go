@@ -321,7 +321,7 @@ func (d *decoder) unknown(t *Type, p *Pair) {
 		within = " in " + formatPath(d.path)
 	}
 	d.path = append(d.path, seg{key: p.Key})
-	d.add(Error, p.Pos, near, fmt.Sprintf("unknown key %q%s", shorten(p.Key), within))
+	d.add(Error, p.Pos, near, fmt.Sprintf("unknown key %q%s", Shorten(p.Key), within))
 	d.path = d.path[:len(d.path)-1]
 }
 

@@ -49,7 +49,7 @@ func bareDuration(s, unit string) (time.Duration, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	u := int64(units[unit])
 	if err != nil || u == 0 || n > math.MaxInt64/u || n < -math.MaxInt64/u {
-		return 0, fmt.Errorf("%s%s is too long a time", shorten(s), unit)
+		return 0, fmt.Errorf("%s%s is too long a time", Shorten(s), unit)
 	}
 	return time.Duration(n * u), nil
 }
@@ -74,11 +74,11 @@ func daysDuration(s, days, rest string) (time.Duration, error) {
 		more = -more
 	}
 	if d > math.MaxInt64/24 || d < math.MinInt64/24 {
-		return 0, fmt.Errorf("%s is too long a time", shorten(s))
+		return 0, fmt.Errorf("%s is too long a time", Shorten(s))
 	}
 	sum := d*24 + more
 	if more > 0 && sum < d*24 || more < 0 && sum > d*24 {
-		return 0, fmt.Errorf("%s is too long a time", shorten(s))
+		return 0, fmt.Errorf("%s is too long a time", Shorten(s))
 	}
 	return sum, nil
 }
@@ -88,7 +88,7 @@ func badDuration(s string, err error) error {
 	if err != nil && len(s) < maxUnitWidth && wellFormed(s) {
 		return fmt.Errorf("%s is too long a time", s)
 	}
-	return fmt.Errorf("%q is not a length of time, write it as 500ms, 10s, 1h30m or 2d", shorten(s))
+	return fmt.Errorf("%q is not a length of time, write it as 500ms, 10s, 1h30m or 2d", Shorten(s))
 }
 
 // wellFormed reports whether s is numbers followed by known units, days first.
@@ -128,20 +128,4 @@ func isInt(s string) bool {
 		s = s[1:]
 	}
 	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// shortLen bounds how much of a value a message quotes.
-const shortLen = 40
-
-func shorten(s string) string {
-	if len(s) <= shortLen {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n++; n > shortLen {
-			return s[:i] + "..."
-		}
-	}
-	return s
 }

@@ -50,7 +50,7 @@ func octal(s string) (bits uint32, ok bool, err error) {
 	}
 	n, err := strconv.ParseUint(digits, 8, 32)
 	if err != nil || n > modeBits || len(digits) < 3 && n != 0 || len(digits) > 5 {
-		return 0, false, fmt.Errorf("%q is not a mode: an octal mode has three or four digits from 0 to 7, such as \"0644\"%s", shorten(s), decimalHint(s))
+		return 0, false, fmt.Errorf("%q is not a mode: an octal mode has three or four digits from 0 to 7, such as \"0644\"%s", Shorten(s), decimalHint(s))
 	}
 	return uint32(n), true, nil
 }
@@ -182,7 +182,7 @@ func actions(s string) ([]action, error) {
 	for clause := range strings.SplitSeq(s, ",") {
 		var err error
 		if acts, err = parseClause(acts, clause); err != nil {
-			return nil, fmt.Errorf("%q is not a mode: %w", shorten(s), err)
+			return nil, fmt.Errorf("%q is not a mode: %w", Shorten(s), err)
 		}
 	}
 	return acts, nil

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 )
@@ -157,3 +159,61 @@ func (n *Node) conceal(segs []seg) *Node {
 }
 
 func rest(segs []seg) []seg { return segs[min(1, len(segs)):] }
+
+// All yields n and all nodes below it, each before those that it holds, in the order of the source. A nil Node yields none.
+func (n *Node) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { n.all(yield) }
+}
+
+// all reports whether the reader goes on.
+func (n *Node) all(yield func(*Node) bool) bool {
+	if n == nil {
+		return true
+	}
+	if !yield(n) {
+		return false
+	}
+	for _, item := range n.Items {
+		if !item.all(yield) {
+			return false
+		}
+	}
+	for i := range n.Pairs {
+		if !n.Pairs[i].Value.all(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Describe names the value for a message: "nothing", "a list", "a map", or the scalar itself, cut to a bounded length.
+func (n *Node) Describe() string {
+	switch n.Kind {
+	case NodeNull:
+		return "nothing"
+	case NodeList:
+		return "a list"
+	case NodeMap:
+		return "a map"
+	case NodeString:
+		return fmt.Sprintf("the text %q", Shorten(n.Text))
+	case NodeBool, NodeInt, NodeFloat:
+		return Shorten(n.Text)
+	}
+	return "something unknown"
+}
+
+// Shorten cuts a text for a message, to 40 characters.
+func Shorten(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			return s[:i] + "..."
+		}
+	}
+	return s
+}

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -23,5 +24,48 @@ func TestNodeAt(t *testing.T) {
 	}
 	if got := (*schema.Node)(nil).At("a.b[0]"); got != nil {
 		t.Errorf("below nothing: %v", got)
+	}
+}
+
+// TestNodeAll: each node comes once, before those that it holds, until the reader stops.
+func TestNodeAll(t *testing.T) {
+	node := func(text string) *schema.Node { return &schema.Node{Kind: schema.NodeString, Text: text} }
+	list := &schema.Node{Kind: schema.NodeList, Text: "list", Items: []*schema.Node{node("a"), nil, node("b")}}
+	root := &schema.Node{Kind: schema.NodeMap, Text: "root", Pairs: []schema.Pair{{Key: "l", Value: list}, {Key: "n"}, {Key: "c", Value: node("c")}}}
+	for stop, want := range map[string]string{"": "root list a b c ", "root": "root ", "list": "root list ", "b": "root list a b ", "c": "root list a b c "} {
+		got := ""
+		for n := range root.All() {
+			if got += n.Text + " "; n.Text == stop {
+				break
+			}
+		}
+		if got != want {
+			t.Errorf("until %q: %q, not %q", stop, got, want)
+		}
+	}
+	for n := range (*schema.Node)(nil).All() {
+		t.Errorf("below nothing: %v", n)
+	}
+}
+
+// TestDescribe: a message names each value in a bounded length.
+func TestDescribe(t *testing.T) {
+	long := strings.Repeat("é", 41)
+	for _, c := range []struct {
+		node schema.Node
+		want string
+	}{
+		{schema.Node{Kind: schema.NodeNull}, "nothing"},
+		{schema.Node{Kind: schema.NodeList}, "a list"},
+		{schema.Node{Kind: schema.NodeMap}, "a map"},
+		{schema.Node{Kind: schema.NodeInt, Text: "7"}, "7"},
+		{schema.Node{Kind: schema.NodeString, Text: "a\nb"}, `the text "a\nb"`},
+		{schema.Node{Kind: schema.NodeString, Text: long[2:]}, `the text "` + long[2:] + `"`},
+		{schema.Node{Kind: schema.NodeString, Text: long}, `the text "` + long[2:] + `..."`},
+		{schema.Node{Kind: 99}, "something unknown"},
+	} {
+		if got := c.node.Describe(); got != c.want {
+			t.Errorf("%s, not %s", got, c.want)
+		}
 	}
 }

@@ -40,25 +40,16 @@ func (d *decoder) mismatch(t *Type, n *Node, hint string) {
 
 // found describes what a Node holds, for a message; a secret's text is not shown.
 func (n *Node) found(secret bool) string {
-	switch n.Kind {
-	case NodeNull:
+	hidden := secret || n.hidden != nil
+	switch {
+	case n.Kind == NodeNull:
 		return "null"
-	case NodeList:
-		return "a list"
-	case NodeMap:
-		return "a map"
-	case NodeString:
-		if n.hidden != nil || secret {
-			return "that text"
-		}
-		return fmt.Sprintf("the text %q", shorten(n.Text))
-	case NodeBool, NodeInt, NodeFloat:
-		if secret {
-			return "that"
-		}
-		return shorten(n.Text)
+	case hidden && n.Kind == NodeString:
+		return "that text"
+	case secret && (n.Kind == NodeBool || n.Kind == NodeInt || n.Kind == NodeFloat):
+		return "that"
 	}
-	return "something unknown"
+	return n.Describe()
 }
 
 // took reports whether n may be read as text in the notation of kind: text that was
@@ -129,7 +120,7 @@ func (d *decoder) notInEnum(t *Type, n *Node) {
 	}
 	found := n.found(t.Secret)
 	if n.Kind == NodeString && n.hidden == nil {
-		found = strconv.Quote(shorten(n.Text))
+		found = strconv.Quote(Shorten(n.Text))
 	}
 	d.add(Error, n.Pos, near, fmt.Sprintf("%s must be %s, not %s", d.name(), t, found))
 }
@@ -195,7 +186,7 @@ func (d *decoder) bounded(t *Type, n *Node, v int64, below string) bool {
 	case within(t, v):
 		return true
 	case v < 0 && t.Min != nil && *t.Min == 0:
-		d.add(Error, n.Pos, "", fmt.Sprintf("%s is %s, it must not be %s", d.name(), shorten(n.Text), below))
+		d.add(Error, n.Pos, "", fmt.Sprintf("%s is %s, it must not be %s", d.name(), Shorten(n.Text), below))
 	default:
 		d.mismatch(t, n, "")
 	}

@@ -17,7 +17,7 @@ const sizeUnits = "kMGTPE"
 // ParseSize reads 512, 64k, 1.5G, 10MiB. The result must be a whole number of
 // bytes that fits 63 bits; a sign is allowed, a fraction of a byte is not.
 func ParseSize(s string) (Size, error) {
-	bad := fmt.Errorf("%q is not a size, write it as 512, 64k, 1.5G or 10MiB", shorten(s))
+	bad := fmt.Errorf("%q is not a size, write it as 512, 64k, 1.5G or 10MiB", Shorten(s))
 	digits := len(s) - len(strings.TrimLeft(s, "+-0123456789."))
 	if len(s) > maxUnitWidth || !decimal(s[:digits]) {
 		return 0, bad

@@ -184,7 +184,7 @@ func (g *Graph) Enter(d *Document) {
 // were entered.
 func (g *Graph) Include(d *Document) *schema.Node {
 	n := d.Root.Get("include")
-	if n == nil || find(n, expr.Has) == nil {
+	if firstText(n, expr.Has) == nil {
 		return n
 	}
 	// Variables of documents that come later are not known yet, so this is a computation of its own. Its findings about other documents are told

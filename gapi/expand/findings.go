@@ -50,7 +50,7 @@ func (f *findings) pairs(n *schema.Node, what string) []schema.Pair {
 
 // literal returns the value of a node that has no expressions. The escape of their beginning is one there, too.
 func (f *findings) literal(n *schema.Node, what string) (v any) {
-	if at := find(n, hasSource); at != nil {
+	if at := firstText(n, hasSource); at != nil {
 		f.errorf(at.Pos, "%s takes no expression: expressions stand in resources, include, defaults and data.files; for the characters ${{ write $${{", what)
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -73,7 +74,7 @@ func (g *Graph) readText(path string) (string, error) {
 	src, err := g.inputs.read(path)
 	g.late.noteRead(path, src)
 	if err != nil {
-		return "", fmt.Errorf("can't read %s: %w", path, withoutPath(err))
+		return "", fmt.Errorf("can't read %s: %w", path, safepath.WithoutPath(err))
 	}
 	return textOf(path, src)
 }

@@ -2,8 +2,11 @@ package expand
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -63,10 +66,10 @@ func (in *inputs) known(path string) (src []byte, ok bool) {
 func (in *inputs) document(path string, from schema.Pos, optional bool, found *findings) (root *schema.Node, ok bool) {
 	src, err := in.read(path)
 	if err != nil {
-		if optional && isMissing(err) {
+		if optional && errors.Is(err, fs.ErrNotExist) {
 			return nil, true
 		}
-		found.once(schema.Diagnostic{Pos: from, Message: fmt.Sprintf("can't read %s: %v", path, withoutPath(err))})
+		found.once(schema.Diagnostic{Pos: from, Message: fmt.Sprintf("can't read %s: %v", path, safepath.WithoutPath(err))})
 		return nil, false
 	}
 	in.docs[path] = &Document{File: path, Src: src}

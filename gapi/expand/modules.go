@@ -115,7 +115,7 @@ func (g *Graph) nameModules(declared map[string]expr.Type) {
 // use makes the instances of one entry: one, or one for each turn of a loop.
 func (g *Graph) use(d *Document, n *schema.Node) {
 	if n.Kind != schema.NodeMap {
-		g.errorf(n.Pos, "an entry of use is a map with the key module, not %s", describe(n))
+		g.errorf(n.Pos, "an entry of use is a map with the key module, not %s", n.Describe())
 		return
 	}
 	// Unknown keys are told with everything else: a wrong one may stand for any of these.

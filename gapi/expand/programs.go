@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -109,7 +110,7 @@ func (k *keyring) printed(v *vault, name string) (src []byte, err error) {
 	if v.sops {
 		// The file goes in by standard input: in a deploy it is no file of this machine.
 		if stdin, err = k.inputs.read(v.file); err != nil {
-			return nil, fmt.Errorf("can't read %s: %w", v.file, withoutPath(err))
+			return nil, fmt.Errorf("can't read %s: %w", v.file, safepath.WithoutPath(err))
 		}
 		kind := sopsTypes[filepath.Ext(v.file)]
 		if kind == "" {

@@ -160,7 +160,7 @@ func (f *frame) condition(n *schema.Node) (wanted, ok bool) {
 		if !expr.Has(n.Text) {
 			hint = "; write a condition as ${{ ... }}"
 		}
-		f.g.errorf(n.Pos, "when must be true or false, not %s%s", describe(v), hint)
+		f.g.errorf(n.Pos, "when must be true or false, not %s%s", v.Describe(), hint)
 		return false, false
 	}
 	wanted = strings.EqualFold(v.Text, "true")
@@ -232,7 +232,7 @@ func (f *frame) turns(n *schema.Node) (turns []turnOf, each expr.Type, ok bool) 
 	}
 	_, value, loops := over.Elem()
 	if v.Kind != schema.NodeList && v.Kind != schema.NodeMap || !loops {
-		f.g.errorf(n.Pos, "for_each takes a list or a map, not %s", describe(v))
+		f.g.errorf(n.Pos, "for_each takes a list or a map, not %s", v.Describe())
 		return nil, each, false
 	}
 	var all any

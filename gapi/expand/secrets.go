@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -228,10 +230,10 @@ func (k *keyring) credential(name string) (text string, there bool, err error) {
 	path := filepath.Join(k.opts.Credentials, name)
 	src, err := k.inputs.read(path)
 	switch {
-	case isMissing(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil
 	case err != nil:
-		return "", true, fmt.Errorf("can't read the credential %s: %w", name, withoutPath(err))
+		return "", true, fmt.Errorf("can't read the credential %s: %w", name, safepath.WithoutPath(err))
 	}
 	return strings.TrimSuffix(string(src), "\n"), true, nil
 }

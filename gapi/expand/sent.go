@@ -140,11 +140,14 @@ func (f *frame) refuseSent(n *schema.Node, key string) {
 }
 
 // sentIn calls do for each call of sent in the expressions of a tree.
-func (f *frame) sentIn(n *schema.Node, do func(n *schema.Node, t *text, p *piece, c expr.SentCall)) {
-	if n.Kind == schema.NodeString {
+func (f *frame) sentIn(tree *schema.Node, do func(n *schema.Node, t *text, p *piece, c expr.SentCall)) {
+	for n := range tree.All() {
+		if n.Kind != schema.NodeString {
+			continue
+		}
 		t := f.compile(n)
 		if t == nil || t.wrong != nil {
-			return
+			continue
 		}
 		for i := range t.pieces {
 			if p := &t.pieces[i]; p.run != nil {
@@ -153,12 +156,6 @@ func (f *frame) sentIn(n *schema.Node, do func(n *schema.Node, t *text, p *piece
 				}
 			}
 		}
-	}
-	for _, item := range n.Items {
-		f.sentIn(item, do)
-	}
-	for _, p := range n.Pairs {
-		f.sentIn(p.Value, do)
 	}
 }
 
@@ -252,25 +249,24 @@ type formula struct {
 }
 
 // take compiles the scalars of a tree. The compiled ones of the graph are not kept for so long.
-func (x *formula) take(n *schema.Node) {
-	if n.Kind == schema.NodeString {
-		if t := x.f.compile(n); t != nil {
-			own := *t
-			own.pieces = slices.Clone(t.pieces)
-			for i := range own.pieces {
-				own.pieces[i].pos = x.f.g.place(n, own.pieces[i].at+leading(own.pieces[i].src))
-			}
-			x.texts[n] = &own
-			if doc := x.f.g.inputs.docs[n.Pos.File]; doc != nil {
-				x.dirs[n] = doc.Dir
-			}
+func (x *formula) take(tree *schema.Node) {
+	for n := range tree.All() {
+		if n.Kind != schema.NodeString {
+			continue
 		}
-	}
-	for _, item := range n.Items {
-		x.take(item)
-	}
-	for _, p := range n.Pairs {
-		x.take(p.Value)
+		t := x.f.compile(n)
+		if t == nil {
+			continue
+		}
+		own := *t
+		own.pieces = slices.Clone(t.pieces)
+		for i := range own.pieces {
+			own.pieces[i].pos = x.f.g.place(n, own.pieces[i].at+leading(own.pieces[i].src))
+		}
+		x.texts[n] = &own
+		if doc := x.f.g.inputs.docs[n.Pos.File]; doc != nil {
+			x.dirs[n] = doc.Dir
+		}
 	}
 }
 

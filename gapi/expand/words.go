@@ -1,9 +1,6 @@
 package expand
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,34 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// describe names a value for a message.
-func describe(n *schema.Node) string {
-	switch n.Kind {
-	case schema.NodeNull:
-		return "nothing"
-	case schema.NodeList:
-		return "a list"
-	case schema.NodeMap:
-		return "a map"
-	case schema.NodeString:
-		return fmt.Sprintf("the text %q", n.Text)
-	}
-	return n.Text
-}
-
 // sortedKeys makes the order of a map the same in each run.
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
-
-// isMissing reports whether a file is not there.
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-// withoutPath returns an error without the path: the message has it already.
-func withoutPath(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		return pe.Err
-	}
-	return err
-}
 
 // isName reports whether an expression can name it behind a dot.
 func isName(s string) bool {
@@ -53,21 +24,10 @@ func isName(s string) bool {
 	return s != "" && !slices.Contains([]string{"in", "true", "false", "null"}, s) // words of CEL
 }
 
-// find returns the first text that fits, nil for none.
-func find(n *schema.Node, fits func(string) bool) *schema.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == schema.NodeString && fits(n.Text) {
-		return n
-	}
-	for _, i := range n.Items {
-		if at := find(i, fits); at != nil {
-			return at
-		}
-	}
-	for _, p := range n.Pairs {
-		if at := find(p.Value, fits); at != nil {
+// firstText returns the first text of a value that fits, nil for none.
+func firstText(n *schema.Node, fits func(string) bool) *schema.Node {
+	for at := range n.All() {
+		if at.Kind == schema.NodeString && fits(at.Text) {
 			return at
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -264,7 +265,7 @@ func (s *Store) Read(name string, parse func(file string, src []byte) (*schema.N
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, gapi.WithoutPath(err))
+		return fmt.Errorf("%s: %w", name, safepath.WithoutPath(err))
 	}
 	defer f.Close()
 	src, err := gapi.ReadBounded(f, maxLock, "too big: a lock file")

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -103,7 +104,7 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 		r.Paths = []string{abs}
 	}
 	if err != nil {
-		err = gapi.WithoutPath(err)
+		err = safepath.WithoutPath(err)
 		r.State = "error " + err.Error()
 		bad := schema.Diagnostics{{Pos: schema.Pos{File: name}, Message: err.Error()}}
 		if errors.Is(err, errTooBig) {

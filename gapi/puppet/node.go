@@ -98,36 +98,16 @@ func jsonText(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// describe names a value in a message.
+// describe names a value in a message, in the words of Puppet.
 func describe(n *schema.Node) string {
-	switch n.Kind {
-	case schema.NodeNull:
-		return "nothing"
-	case schema.NodeList:
-		return "a list"
-	case schema.NodeMap:
+	if n.Kind == schema.NodeMap {
 		return "a hash"
-	case schema.NodeString:
-		return "the text " + quote(n.Text)
-	default:
-		return shorten(n.Text)
 	}
+	return n.Describe()
 }
 
 // quote shows a text in a message, cut to a bounded length.
-func quote(s string) string { return strconv.Quote(shorten(s)) }
-
-// shorten cuts a text for a message.
-func shorten(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
-}
+func quote(s string) string { return strconv.Quote(schema.Shorten(s)) }
 
 // oneOf lists words for a message.
 func oneOf(words []string) string {

@@ -114,7 +114,7 @@ func (x *index) find(ref string) (*resource, error) {
 	if r := x.by[id]; r != nil {
 		return r, nil
 	}
-	err = fmt.Errorf("%s is not in the catalog", shorten(ref))
+	err = fmt.Errorf("%s is not in the catalog", schema.Shorten(ref))
 	if near := x.nearest(ref); near != "" {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}

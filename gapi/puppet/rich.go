@@ -75,7 +75,7 @@ func (r *richReader) rich(typ, v *schema.Node) *schema.Node {
 	case "LocalRef":
 		r.foreign = "a reference to another part of the value (LocalRef) is not supported"
 	default:
-		r.foreign = fmt.Sprintf("a value of the type %s has no meaning here", shorten(typ.Text))
+		r.foreign = fmt.Sprintf("a value of the type %s has no meaning here", schema.Shorten(typ.Text))
 	}
 	return &schema.Node{Pos: r.at}
 }

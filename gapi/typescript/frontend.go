@@ -19,6 +19,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/program"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -119,7 +120,7 @@ func (r *reader) read(ctx context.Context) gapi.Reading {
 	info, err := os.Stat(main)
 	switch {
 	case err != nil:
-		return r.refused(main, gapi.WithoutPath(err))
+		return r.refused(main, safepath.WithoutPath(err))
 	case info.IsDir():
 		return r.refused(main, gapi.ErrFolder)
 	case !info.Mode().IsRegular():
@@ -194,7 +195,7 @@ func (r *reader) inputs() (map[string]json.RawMessage, schema.Diagnostics) {
 			text, err = r.readFile(whole)
 		}
 		if err != nil {
-			found.Errorf(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
+			found.Errorf(schema.Pos{File: path}, "%v", safepath.WithoutPath(err))
 			continue
 		}
 		n, ds := r.opts.Parse(path, text)
@@ -309,7 +310,7 @@ func (r *reader) guarded(a *answer) error {
 	for _, path := range a.files() {
 		text, err := r.readFile(path)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, gapi.WithoutPath(err))
+			return fmt.Errorf("%s: %w", path, safepath.WithoutPath(err))
 		}
 		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != a.sums[path] {
 			return fmt.Errorf("%s has changed while the program was read", path)

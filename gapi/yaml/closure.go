@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 )
 
@@ -136,7 +136,7 @@ func (c *closure) file(path string, from schema.Pos) {
 // refuse reports a file that is there and can't be taken, at the place that names it.
 func (c *closure) refuse(path string, from schema.Pos, err error) {
 	if !c.any && !errors.Is(err, fs.ErrNotExist) {
-		c.g.errs.Errorf(from, "can't take %s along: %v", path, gapi.WithoutPath(err))
+		c.g.errs.Errorf(from, "can't take %s along: %v", path, safepath.WithoutPath(err))
 	}
 }
 
@@ -188,8 +188,11 @@ var (
 )
 
 // expressions takes the files that expressions name.
-func (c *closure) expressions(dir string, n *schema.Node) {
-	if n.Kind == schema.NodeString && expr.Has(n.Text) {
+func (c *closure) expressions(dir string, root *schema.Node) {
+	for n := range root.All() {
+		if n.Kind != schema.NodeString || !expr.Has(n.Text) {
+			continue
+		}
 		for _, m := range called.FindAllStringSubmatch(n.Text, -1) {
 			name := m[1] + m[2]
 			switch {
@@ -199,11 +202,5 @@ func (c *closure) expressions(dir string, n *schema.Node) {
 				c.glob(dir, escapeGlob(name)+"*", n.Pos)
 			}
 		}
-	}
-	for _, item := range n.Items {
-		c.expressions(dir, item)
-	}
-	for _, p := range n.Pairs {
-		c.expressions(dir, p.Value)
 	}
 }

@@ -19,7 +19,7 @@ var collectKeys = []string{"kind", "name", "pattern", "from", "set", "comment"}
 // collect reads one item.
 func (p *part) collect(n *schema.Node) {
 	if n.Kind != schema.NodeMap {
-		p.errorf(n.Pos, "an item of collect is a map with a kind, not %s", describe(n))
+		p.errorf(n.Pos, "an item of collect is a map with a kind, not %s", n.Describe())
 		return
 	}
 	c := gapi.CollectDecl{Pos: n.Pos}

@@ -230,7 +230,7 @@ func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
 		return
 	}
 	c.diags.Add(schema.Diagnostic{
-		Pos: p.Pos, Message: fmt.Sprintf("the key %q is given twice", shorten(p.Key)),
+		Pos: p.Pos, Message: fmt.Sprintf("the key %q is given twice", schema.Shorten(p.Key)),
 		Related: []schema.Related{{Pos: first.Pos, Message: "first given here"}},
 	})
 }
@@ -387,7 +387,7 @@ func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 		fits = slices.Contains([]string{"", "~", "null"}, strings.ToLower(n.Value))
 	}
 	if !fits {
-		c.errorf(n, "%q does not fit its tag %s", shorten(n.Value), n.Tag)
+		c.errorf(n, "%q does not fit its tag %s", schema.Shorten(n.Value), n.Tag)
 		s.Kind = schema.NodeNull
 	}
 }
@@ -398,13 +398,4 @@ func isInt(text string) bool {
 	_, err := strconv.ParseInt(text, 0, 64)
 	_, errU := strconv.ParseUint(strings.TrimPrefix(text, "+"), 0, 64)
 	return err == nil || errU == nil
-}
-
-// shorten cuts a text for a message.
-func shorten(s string) string {
-	const most = 40
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
 }

@@ -108,7 +108,7 @@ func (p *part) errorf(pos schema.Pos, format string, args ...any) {
 // unknown reports a key that is none of those known.
 func (p *part) unknown(pair schema.Pair, where string, known ...string) {
 	p.found.Add(schema.Diagnostic{
-		Pos: pair.Pos, Message: fmt.Sprintf("unknown key %q%s", shorten(pair.Key), where),
+		Pos: pair.Pos, Message: fmt.Sprintf("unknown key %q%s", schema.Shorten(pair.Key), where),
 		Suggestion: schema.Nearest(pair.Key, known),
 	})
 }
@@ -127,7 +127,7 @@ func (p *part) document(root *schema.Node) {
 		return
 	}
 	if root.Kind != schema.NodeMap {
-		p.errorf(root.Pos, "a graph is a map with the key resources, not %s", describe(root))
+		p.errorf(root.Pos, "a graph is a map with the key resources, not %s", root.Describe())
 		p.unreadable = true
 		return
 	}
@@ -159,11 +159,11 @@ func (p *part) document(root *schema.Node) {
 func (p *part) foreign(pair schema.Pair) {
 	const where = " at the top of a graph"
 	if w := words.Top(pair.Key); w != nil {
-		p.errorf(pair.Pos, "unknown key %q%s: %s", shorten(pair.Key), where, w.Note)
+		p.errorf(pair.Pos, "unknown key %q%s: %s", schema.Shorten(pair.Key), where, w.Note)
 		return
 	}
 	if state := saltState(pair.Value); state != "" {
-		p.errorf(pair.Pos, "unknown key %q%s: a state of Salt is a resource, below resources: %s: [{name: ...}]", shorten(pair.Key), where, state)
+		p.errorf(pair.Pos, "unknown key %q%s: a state of Salt is a resource, below resources: %s: [{name: ...}]", schema.Shorten(pair.Key), where, state)
 		return
 	}
 	p.unknown(pair, where, topKeys...)
@@ -199,7 +199,7 @@ func saltState(n *schema.Node) string {
 func (p *part) text(n *schema.Node, what string) string {
 	switch n.Kind {
 	case schema.NodeList, schema.NodeMap:
-		p.errorf(n.Pos, "%s must be text, not %s", what, describe(n))
+		p.errorf(n.Pos, "%s must be text, not %s", what, n.Describe())
 	case schema.NodeNull:
 		hint := ""
 		if n.Text != "" {
@@ -227,7 +227,7 @@ func (p *part) boolean(n *schema.Node, what string) (yes bool) {
 		if n.Quoted {
 			hint = "; leave out the quotes"
 		}
-		p.errorf(n.Pos, "%s must be true or false, not %s%s", what, describe(n), hint)
+		p.errorf(n.Pos, "%s must be true or false, not %s%s", what, n.Describe(), hint)
 	}
 	return yes
 }
@@ -239,7 +239,7 @@ func (p *part) listOf(n *schema.Node, what string) []*schema.Node {
 		return n.Items
 	case schema.NodeNull:
 	default:
-		p.errorf(n.Pos, "%s, not %s", what, describe(n))
+		p.errorf(n.Pos, "%s, not %s", what, n.Describe())
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (p *part) mapOf(n *schema.Node, what string) []schema.Pair {
 		return n.Pairs
 	case schema.NodeNull:
 	default:
-		p.errorf(n.Pos, "%s, not %s", what, describe(n))
+		p.errorf(n.Pos, "%s, not %s", what, n.Describe())
 	}
 	return nil
 }
@@ -264,7 +264,7 @@ func (p *part) includeList(n *schema.Node) {
 	}
 	for _, item := range items {
 		if item.Kind != schema.NodeString || item.Text == "" {
-			p.errorf(item.Pos, "include takes paths, not %s", describe(item))
+			p.errorf(item.Pos, "include takes paths, not %s", item.Describe())
 			continue
 		}
 		p.includes = append(p.includes, include{item.Text, item.Pos})
@@ -284,20 +284,5 @@ func (p *part) kindMap(n *schema.Node) {
 		for _, item := range items {
 			p.resource(pair, item)
 		}
-	}
-}
-
-func describe(n *schema.Node) string {
-	switch n.Kind {
-	case schema.NodeNull:
-		return "nothing"
-	case schema.NodeList:
-		return "a list"
-	case schema.NodeMap:
-		return "a map"
-	case schema.NodeString:
-		return fmt.Sprintf("the text %q", shorten(n.Text))
-	default:
-		return shorten(n.Text)
 	}
 }

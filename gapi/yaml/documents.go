@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -16,7 +17,7 @@ import (
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 	entries, err := o.Source.ReadDir(dir)
 	if err != nil {
-		return nil, one(schema.Pos{File: dir}, "%v", gapi.WithoutPath(err))
+		return nil, one(schema.Pos{File: dir}, "%v", safepath.WithoutPath(err))
 	}
 	g := &loading{loader: newFiles(dir, o, nil), ctx: context.Background(), left: o.maxBytes()}
 	var nodes []*schema.Node
@@ -44,7 +45,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 func (g *loading) document(path string, o Options) (*schema.Node, schema.Diagnostics) {
 	src, err := g.regular(path)
 	if err != nil {
-		return nil, one(schema.Pos{File: path}, "%v", gapi.WithoutPath(err))
+		return nil, one(schema.Pos{File: path}, "%v", safepath.WithoutPath(err))
 	}
 	n, ds := parse(path, src)
 	if n == nil && len(ds) == 1 && ds[0].Message == emptyGraph {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -161,7 +162,7 @@ func nameOf(path string) string {
 
 // fail reports something that can't be read, at the place that asks for it.
 func (g *loading) fail(path string, from schema.Pos, err error) {
-	err = gapi.WithoutPath(err)
+	err = safepath.WithoutPath(err)
 	if placed, ok := errors.AsType[*placedError](err); ok {
 		g.mark("error", path, placed.offset)
 		d := placed.in(path)

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -86,7 +87,7 @@ func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	g := &loading{loader: newFiles(path, o, nil), left: o.maxBytes()}
 	src, err := g.regular(path)
 	if err != nil {
-		return expand.Description{}, schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: gapi.WithoutPath(err).Error()}}
+		return expand.Description{}, schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: safepath.WithoutPath(err).Error()}}
 	}
 	return ModuleText(path, src)
 }

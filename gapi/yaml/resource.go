@@ -20,7 +20,7 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 		return
 	}
 	if n.Kind != schema.NodeMap {
-		p.errorf(n.Pos, "a resource is a map that begins with \"name:\", not %s", describe(n))
+		p.errorf(n.Pos, "a resource is a map that begins with \"name:\", not %s", n.Describe())
 		return
 	}
 	d := gapi.Declaration{Kind: kind.Key, KindPos: kind.Pos, Pos: n.Pos}
@@ -143,7 +143,7 @@ func (p *part) ref(n *schema.Node, keyed bool) (schema.Ref, bool) {
 		form += ".key"
 	}
 	if n.Kind != schema.NodeString {
-		p.errorf(n.Pos, "a reference is text such as %q, not %s%s", form, describe(n), flowHint(n))
+		p.errorf(n.Pos, "a reference is text such as %q, not %s%s", form, n.Describe(), flowHint(n))
 		return schema.Ref{}, false
 	}
 	r, err := schema.ParseRef(n.Text)
@@ -179,7 +179,7 @@ func (p *part) expect(edges int) { p.edges = slices.Grow(p.edges, edges) }
 // edge reads one item of the edges, and keeps nothing of the node.
 func (p *part) edge(n *schema.Node) {
 	if n.Kind != schema.NodeMap {
-		p.errorf(n.Pos, "an edge is a map with from and to, not %s", describe(n))
+		p.errorf(n.Pos, "an edge is a map with from and to, not %s", n.Describe())
 		return
 	}
 	p.edges = append(p.edges, p.ends(n))
