@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
@@ -54,7 +55,8 @@ func publicOf(key ed25519.PublicKey) Public {
 }
 
 // WriteKey writes a new private key, that only its owner can read, and its public half with the ending .pub.
-// A file that is there is never replaced: a lost key is lost for ever. No file is written where one of the two is there.
+// A file that is there is never replaced: a lost key is lost for ever. No file is written where one of the two is there, and
+// none is left where one of the two cannot be written.
 func WriteKey(path string, k Key) error {
 	private, err := x509.MarshalPKCS8PrivateKey(k.private)
 	if err != nil {
@@ -66,7 +68,10 @@ func WriteKey(path string, k Key) error {
 	if err := create(path, 0o600, &pem.Block{Type: privateBlock, Bytes: private}); err != nil {
 		return err
 	}
-	return WritePublic(path+".pub", k.Public())
+	if err := WritePublic(path+".pub", k.Public()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 // WritePublic writes the public half of a key. A file that is there is never replaced.
@@ -82,7 +87,7 @@ func there(path string) error {
 	return fmt.Errorf("%s is there already, and a key is never replaced: name another file, or move it away", path)
 }
 
-// create writes a file that is not there yet.
+// create writes a file that is not there yet. A part of it is never left: it would be in the way of the next try.
 func create(path string, mode fs.FileMode, block *pem.Block) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
@@ -91,7 +96,10 @@ func create(path string, mode fs.FileMode, block *pem.Block) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(pem.Encode(f, block), f.Sync(), f.Close())
+	if err := errors.Join(pem.Encode(f, block), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 // maxKeyFile bounds a file with a key, in bytes.
@@ -130,8 +138,10 @@ func ReadKey(path string) (Key, error) {
 // ErrOpenKey tells that others than its owner can read a file with a private key.
 var ErrOpenKey = errors.New("other users can read this private key")
 
-// ReadPublic reads the public keys in a text, one block after the other.
+// ReadPublic reads the public keys in a text, one block after the other. Text between them is passed over. A damaged block is
+// an error, since a host that lacks one of its keys would refuse deploys.
 func ReadPublic(text []byte) (keys []Public, err error) {
+	begun := bytes.Count(text, []byte("-----BEGIN "))
 	for {
 		block, rest := pem.Decode(text)
 		if block == nil {
@@ -146,6 +156,9 @@ func ReadPublic(text []byte) (keys []Public, err error) {
 			return nil, errors.New("it has a block that is no public ed25519 key, as mgmt deploy keygen writes it")
 		}
 		keys, text = append(keys, publicOf(public)), rest
+	}
+	if len(keys) < begun {
+		return nil, fmt.Errorf("one of its %d keys is damaged: copy it again from the file that mgmt deploy keygen wrote", begun)
 	}
 	if len(keys) == 0 {
 		return nil, errors.New("it has no public key, as mgmt deploy keygen writes it")
