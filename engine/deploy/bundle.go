@@ -34,6 +34,11 @@ const MaxBundle = 64 << 20
 // that are wrong.
 func (b *Bundle) Encode() (content []byte, digest string, err error) {
 	sorted.Func(b.Files, func(x, y File) int { return strings.Compare(x.Name, y.Name) })
+	for i, f := range b.Files {
+		if f.Data == nil { // JSON would tell it from an empty slice
+			b.Files[i].Data = []byte{}
+		}
+	}
 	if err := b.check(); err != nil {
 		return nil, "", err
 	}
