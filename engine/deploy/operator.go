@@ -36,13 +36,19 @@ type Lead struct {
 }
 
 // Begin writes a deploy, and returns its rollout. Where the same content is under way or has stopped, that goes on. The
-// error is of ErrBusy where another content is under way, or another operator was faster.
+// error is of ErrBusy where another content is under way, or another operator was faster. It is of ErrRecord where the rollout
+// cannot be read; an order that takes over replaces such a rollout.
 func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 	if _, err := ParseBatch(o.Batch); err != nil {
 		return nil, err
 	}
 	now, revision, err := s.rollout(ctx, o.Topic)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrRecord) && o.Takeover:
+		now = Rollout{State: Done} // the hosts keep their graphs until their turn comes
+	case errors.Is(err, ErrRecord):
+		return nil, fmt.Errorf("%w; replace it with --take-over", err)
+	case err != nil:
 		return nil, err
 	}
 	if now.Number > 0 && now.State != Done {
@@ -57,6 +63,9 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 	last, err := s.highest(ctx, o.Topic, now.Number)
 	if err != nil {
 		return nil, err
+	}
+	if last >= maxNumber {
+		return nil, fmt.Errorf("%w: the topic %s has one with the number %d, and no number is left: take another topic, or delete that record", ErrRecord, o.Topic, last)
 	}
 	m := Manifest{Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC()}
 	if m.Parts, err = s.PutContent(ctx, o.Topic, o.Digest, o.Content); err != nil {

@@ -106,7 +106,7 @@ func (r Record) Verify(trusted []Public, topic string, number int64) (m Manifest
 		return m, fmt.Errorf("%w: %.60q, and not %q", ErrTopic, m.Topic, topic)
 	case m.Number != number:
 		return m, fmt.Errorf("%w: it was signed as number %d, and stands at %d", ErrSignature, m.Number, number)
-	case m.Number < 1 || m.Size < 0 || m.Size > MaxBundle || m.Parts < 1 || m.Parts > MaxBundle/1024:
+	case m.Number < 1 || m.Number > maxNumber || m.Size < 0 || m.Size > MaxBundle || m.Parts < 1 || m.Parts > MaxBundle/1024:
 		return m, fmt.Errorf("%w: a figure in it cannot be", ErrRecord)
 	}
 	return m, nil

@@ -45,6 +45,9 @@ func ReadRollout(value []byte) (r Rollout, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return r, fmt.Errorf("%w: the rollout: %w", ErrRecord, err)
 	}
+	if r.Number < 0 || r.Number > maxNumber {
+		return r, fmt.Errorf("%w: the rollout has the number %d", ErrRecord, r.Number)
+	}
 	return r, nil
 }
 

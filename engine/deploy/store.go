@@ -31,6 +31,9 @@ func Large() []string { return []string{tableContents} }
 
 func below(topic string) string { return tableDeploys + url.PathEscape(topic) + "/" }
 
+// maxNumber is the highest number of a deploy. Up to it, the keys of records are in the order of their numbers.
+const maxNumber = 999_999_999_999
+
 func recordKey(topic string, number int64) string {
 	return fmt.Sprintf("%srecord/%012d", below(topic), number)
 }
@@ -133,7 +136,7 @@ func (s Store) Get(ctx context.Context, topic string, number int64) (Record, err
 }
 
 // History returns the deploys of a topic, or of all topics where that is empty, the oldest first. A record that cannot be read
-// hides no other.
+// hides no other. A key that recordKey does not make is of no deploy, and is left out.
 func (s Store) History(ctx context.Context, topic string) (list []Stored, err error) {
 	prefix := tableDeploys
 	if topic != "" {
@@ -147,7 +150,10 @@ func (s Store) History(ctx context.Context, topic string) (list []Stored, err er
 		}
 		st := Stored{Revision: kv.Revision}
 		name, _ := url.PathUnescape(parts[0])
-		number, _ := strconv.ParseInt(parts[2], 10, 64)
+		number, bad := strconv.ParseInt(parts[2], 10, 64)
+		if bad != nil || number < 1 || number > maxNumber || recordKey(name, number) != kv.Key {
+			continue
+		}
 		if st.Err = json.Unmarshal(kv.Value, &st.Record); st.Err == nil {
 			st.Manifest, st.Err = st.Record.Read()
 		}
@@ -172,8 +178,20 @@ func (s Store) Topics(ctx context.Context) (topics []string, err error) {
 // pageSize is how many keys one question asks for.
 const pageSize = 500
 
-// list returns all keys below a prefix, at one revision.
+// lists is how often a list begins again because the store has forgotten its revision.
+const lists = 3
+
+// list returns all keys below a prefix, at one revision. It begins again where the store has forgotten that revision.
 func (s Store) list(ctx context.Context, prefix string) (all []engine.KV, err error) {
+	for range lists {
+		if all, err = s.listOnce(ctx, prefix); !errors.Is(err, engine.ErrCompacted) {
+			break
+		}
+	}
+	return all, err
+}
+
+func (s Store) listOnce(ctx context.Context, prefix string) (all []engine.KV, err error) {
 	o := engine.ListOptions{Limit: pageSize}
 	for {
 		p, err := s.World.List(ctx, prefix, o)
