@@ -262,7 +262,7 @@ func (t *Target) equal(o *Target) bool {
 }
 
 // revealed returns the connection info with the present content of the files of secrets, and its
-// secrets.
+// secrets. A content that does not fit the type of its attribute is an error, which shows nothing of it.
 func (t *Target) revealed(read func(path string) (string, error)) (Record, *secrets.Texts, error) {
 	info, hidden := Record{}, &secrets.Texts{}
 	for name, v := range t.info {
@@ -272,7 +272,9 @@ func (t *Target) revealed(read func(path string) (string, error)) (Record, *secr
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", name, err)
 			}
-			v = a.secretOf(strings.TrimSuffix(text, "\n"))
+			if v, err = a.typ.Lift(name, schema.NewSecret(strings.TrimSuffix(text, "\n"))); err != nil {
+				return nil, nil, fmt.Errorf("%w, in %s", err, f.path)
+			}
 		}
 		if s, ok := v.(puppettype.Sensitive); ok {
 			hidden.Learn(s, true)

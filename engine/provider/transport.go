@@ -52,8 +52,8 @@ type Line struct {
 	Host   engine.Host // this machine
 }
 
-// Connect connects to a target. info has the attributes of the definition, defaults included, sensitive ones
-// as puppettype.Sensitive. The caller closes the result.
+// Connect connects to a target. info has the attributes of the definition, defaults included. A sensitive text is a
+// schema.Secret in it, and any other sensitive value a puppettype.Sensitive. The caller closes the result.
 type Connect func(ctx context.Context, l *Line, info Record) (Transport, error)
 
 // transport is a definition that was checked, with its function to connect.
