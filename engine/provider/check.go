@@ -48,6 +48,7 @@ type places map[string]schema.Pos
 // checker is one check of a definition.
 type checker struct {
 	*Definition
+	what   string // type or transport
 	at     places
 	allow  string   // a name that is reserved otherwise
 	all    []string // the names of the attributes
@@ -64,7 +65,7 @@ const (
 )
 
 func (d *Definition) check(at places, allow string) schema.Diagnostics {
-	c := &checker{Definition: d, at: at, allow: allow}
+	c := &checker{Definition: d, what: "type", at: at, allow: allow}
 	c.kind()
 	if n := len(d.Attributes); n > maxAttributes {
 		c.errorf("attributes", "%s has %d attributes, at most %d are allowed", c.subject(), n, maxAttributes)
@@ -131,7 +132,7 @@ func (c *checker) undocumented(path, subject string) {
 // subject names the type for a message.
 func (c *checker) subject() string {
 	if c.Name == "" {
-		return "the type"
+		return "the " + c.what
 	}
 	return shorten(c.Name)
 }
@@ -146,9 +147,9 @@ const wordRule = "a lower case letter, and then at most 63 lower case letters, d
 func (c *checker) kind() {
 	switch {
 	case c.Name == "":
-		c.errorf("name", "the type has no name")
+		c.errorf("name", "the %s has no name", c.what)
 	case !word().MatchString(c.Name):
-		c.errorf("name", "the type %q has a name that is none: it is %s", shorten(c.Name), wordRule)
+		c.errorf("name", "the %s %q has a name that is none: it is %s", c.what, shorten(c.Name), wordRule)
 	}
 	if c.Doc == "" {
 		c.undocumented("docs", c.subject())

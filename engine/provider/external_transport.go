@@ -46,6 +46,10 @@ const connectionKey = "connection_info"
 func DecodeTransport(n *schema.Node) (*TransportDefinition, *ExternalTransport, schema.Diagnostics) {
 	d := &decoder{def: &Definition{}, src: &Source{}, at: places{}}
 	x := &ExternalTransport{}
+	if n == nil || n.Kind != schema.NodeMap {
+		d.errorf(n, "", "a transport is a map with the keys name, docs and %s, not %s", connectionKey, shape(n))
+		return &TransportDefinition{}, x, d.found.All()
+	}
 	d.def.Pos = n.Pos
 	d.fields(n, "", "a transport", []key{
 		{[]string{"name"}, func(d *decoder, n *schema.Node, path string) { d.def.Name = d.text(n, path) }},
@@ -78,13 +82,20 @@ type externalLink struct {
 // externalCommander is a transport with a command named command.
 type externalCommander struct{ *externalLink }
 
+// named returns the function that connects for the transport of a name.
+func (x *ExternalTransport) named(name string) Connect {
+	return func(ctx context.Context, l *Line, info Record) (Transport, error) {
+		return x.connect(ctx, name, l, info)
+	}
+}
+
 // connect verifies the target.
-func (x *ExternalTransport) connect(ctx context.Context, l *Line, info Record) (Transport, error) {
+func (x *ExternalTransport) connect(ctx context.Context, name string, l *Line, info Record) (Transport, error) {
 	connection := make(map[string]any, len(info))
 	for name, v := range info {
 		connection[name] = wire(v)
 	}
-	head := map[string]any{"target": l.Target, "connection": connection}
+	head := map[string]any{"target": l.Target, transportKey: name, "connection": connection}
 	if !strictjson.IsText(head) {
 		return nil, errors.New("its connection info is no UTF-8, which JSON has no form for")
 	}

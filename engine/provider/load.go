@@ -49,7 +49,7 @@ func LoadAll(r *engine.Registry, ts *Transports, nodes []*schema.Node, ps Provid
 		def, by, ds := DecodeTransport(n)
 		found.Add(ds...)
 		if ds.Err() == nil {
-			t, err := newTransport(*def, by.connect, by.Command == nil)
+			t, err := newTransport(*def, by.named(def.Name), by.Command == nil)
 			if err == nil {
 				err = ts.add(def.Name, func() *transport { return t })
 			}

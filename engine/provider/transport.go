@@ -190,7 +190,7 @@ func (d *TransportDefinition) Check() schema.Diagnostics { return d.check(nil) }
 
 func (d *TransportDefinition) check(at places) schema.Diagnostics {
 	t := d.asType()
-	c := &checker{Definition: &t, at: at}
+	c := &checker{Definition: &t, what: "transport", at: at}
 	c.kind()
 	if n := len(d.ConnectionInfo); n > maxAttributes {
 		c.errorf("connection_info", "%s has %d attributes, at most %d are allowed", c.subject(), n, maxAttributes)
