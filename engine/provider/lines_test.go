@@ -330,6 +330,7 @@ func TestLineDoesNotConnect(t *testing.T) {
 func TestLineHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOffice(t, plainTargets)
+		defer o.crew("rec", "x").end() // its pauses last as long as it has a user
 		o.board.connect = func(ctx context.Context, _ provider.Record) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -445,6 +446,22 @@ func TestLineIsLost(t *testing.T) {
 		o.board.want(t, "connect w 1.2:22")
 		wantLog(t, o.stock, "get", "set x", "get")
 	})
+}
+
+// TestLineIsLostForAll: with the target all that was read of it counts no more, though only one thing was set.
+func TestLineIsLostForAll(t *testing.T) {
+	o := newOffice(t, plainTargets)
+	c := o.crew("rec", "x=2", "y=1")
+	defer c.end()
+	o.stock.set = func(rt *provider.Runtime, changes []provider.Change) error { return errors.New("the line is dead") }
+	o.board.verify = func(context.Context) error { return errors.New("no answer") }
+	c.sh.Begin()
+	defer c.sh.End()
+	wantOuts(t, c.check(true, c.res[1]), "ok")
+	wantOuts(t, c.check(true, c.res[0]), "was lost")
+	wantLog(t, o.stock, "get", "set x")
+	wantOuts(t, c.check(true, c.res[1]), "ok")
+	wantLog(t, o.stock, "get")
 }
 
 // TestLineIsLostInALook: a look that fails since the target is gone says so, without a resource that was set.
