@@ -167,8 +167,36 @@ func number(v any) (float64, bool) {
 		return float64(r.Int()), true
 	case r.CanUint():
 		return float64(r.Uint()), true
+	case r.CanFloat():
+		return number(r.Float())
 	}
 	return 0, false
+}
+
+// counted returns a value with each json.Number in it as the number that it writes. To schema.Equal it is a text.
+func counted(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if n, err := v.Float64(); err == nil {
+			return n
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = counted(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = counted(item)
+		}
+		return out
+	}
+	return v
 }
 
 // object judges a map or a struct, and reports whether the type takes any.
@@ -247,12 +275,12 @@ type Change struct {
 	Action   string   // none, update or replace
 }
 
-// Compare says what it means that a resource with old properties gets new ones. Lists are ordered. Outputs, and keys that the
-// type does not have, count nothing.
+// Compare says what it means that a resource with old properties gets new ones. Lists are ordered. Numbers are
+// compared by value, in each form that Go has for them. Outputs, and keys that the type does not have, count nothing.
 func Compare(t *schema.Type, old, wanted map[string]any) Change {
 	c := Change{Action: "none"}
 	for _, f := range t.Resolved().Fields {
-		if f.Role == schema.RoleReadOnly || schema.Equal(old[f.Key], wanted[f.Key]) {
+		if f.Role == schema.RoleReadOnly || schema.Equal(counted(old[f.Key]), counted(wanted[f.Key])) {
 			continue
 		}
 		c.Changed = append(c.Changed, f.Key)
