@@ -20,6 +20,7 @@ import (
 	"filippo.io/age"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // Errors of this package, for errors.Is.
@@ -211,10 +212,9 @@ func Publish(ctx context.Context, w engine.World, r Recipient) error {
 	return err
 }
 
-// Readers returns the recipients of the hosts of a topic, sorted; an empty topic is that of all hosts. A record that cannot be
-// read is left out: its host publishes another one at its next start.
-func Readers(ctx context.Context, w engine.World, topic string) ([]string, error) {
-	var list []string
+// Hosts returns the records of all hosts, sorted by their names. A record that cannot be read, and one whose recipient is none of age, is
+// left out: it must keep no secret from the other hosts, and its host publishes another one at its next start.
+func Hosts(ctx context.Context, w engine.World) (list []Recipient, err error) {
 	for o := (engine.ListOptions{Limit: 500}); ; {
 		p, err := w.List(ctx, Prefix, o)
 		if err != nil {
@@ -222,15 +222,30 @@ func Readers(ctx context.Context, w engine.World, topic string) ([]string, error
 		}
 		for _, kv := range p.KVs {
 			var r Recipient
-			if json.Unmarshal(kv.Value, &r) == nil && kv.Key == Prefix+url.PathEscape(r.Host) && slices.Contains(r.Topics, cmp.Or(topic, "all")) {
-				list = append(list, r.Recipient)
+			if json.Unmarshal(kv.Value, &r) != nil || kv.Key != Prefix+url.PathEscape(r.Host) {
+				continue
+			}
+			if _, err := age.ParseX25519Recipient(r.Recipient); err == nil {
+				list = append(list, r)
 			}
 		}
 		if !p.More || len(p.KVs) == 0 {
-			break
+			sorted.Func(list, func(a, b Recipient) int { return strings.Compare(a.Host, b.Host) })
+			return list, nil
 		}
 		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
 	}
+}
+
+// Readers returns the recipients of the hosts of a topic, sorted; an empty topic is that of all hosts. It leaves out what Hosts does.
+func Readers(ctx context.Context, w engine.World, topic string) ([]string, error) {
+	all, err := Hosts(ctx, w)
+	var list []string
+	for _, r := range all {
+		if slices.Contains(r.Topics, cmp.Or(topic, "all")) {
+			list = append(list, r.Recipient)
+		}
+	}
 	slices.Sort(list)
-	return slices.Compact(list), nil
+	return slices.Compact(list), err
 }

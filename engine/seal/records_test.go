@@ -1,0 +1,35 @@
+package seal_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
+)
+
+// TestBadRecordsHideNoReader: the record of one host, damaged or with a word that is no recipient, keeps no secret from the
+// other hosts.
+func TestBadRecordsHideNoReader(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	good := newIdentity(t).Recipient()
+	all := []string{"all"}
+	for _, r := range []seal.Recipient{{Host: "good", Recipient: good, Topics: all}, {Host: "word", Recipient: "age1nothing", Topics: all}, {Host: "empty", Topics: all}} {
+		if err := seal.Publish(t.Context(), w, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ops := []engine.Op{{Key: seal.Prefix + "torn", Value: []byte(`{"host":`)}, {Key: seal.Prefix + "other", Value: fmt.Appendf(nil, `{"host":"good","recipient":%q,"topics":["all"]}`, newIdentity(t).Recipient())}}
+	if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
+		t.Fatal(err)
+	}
+	to, err := seal.Readers(t.Context(), w, "all")
+	if err != nil || fmt.Sprint(to) != fmt.Sprint([]string{good}) {
+		t.Errorf("the readers are %v, %v", to, err)
+	}
+	if _, err := seal.Seal(to, canary); err != nil {
+		t.Error(err)
+	}
+}
