@@ -1,8 +1,11 @@
 package api
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -187,25 +190,140 @@ func merged(old, patch *schema.Node) *schema.Node {
 // not stored.
 func (op *operation) unredacted(o, was *model.Object) (*model.Object, error) {
 	for _, key := range o.Mask() {
-		switch text := o.Get(key).(type) {
-		case schema.Secret:
-			if text.Reveal() != schema.Redacted {
-				continue
-			}
-		default:
-			if text != any(schema.Redacted) || !o.Hidden(key) && (was == nil || !was.Hidden(key)) {
-				continue
-			}
+		given := o.Get(key)
+		if !isShown(given) {
+			continue
 		}
-		if was == nil || was.Get(key) == nil {
-			return nil, op.fault(key, key+" is what an answer shows in the place of a secret: write the secret itself")
+		var before any
+		if was != nil {
+			before = was.Get(key)
 		}
-		var err error
-		if o, err = o.With(key, was.Get(key)); err != nil {
+		v, err := op.shown(key, given, before)
+		if given == any(schema.Redacted) && (o.Hidden(key) || was != nil && was.Hidden(key)) {
+			v, err = before, op.stored(key, before)
+		}
+		if err == nil {
+			o, err = o.With(key, v)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return o, nil
+}
+
+// isShown reports whether a value has a part that an answer shows in the place of a secret.
+func isShown(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return v == schema.Redacted
+	case schema.Secret:
+		return v.Reveal() == schema.Redacted
+	case map[string]any:
+		for _, item := range v {
+			if isShown(item) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, isShown)
+	}
+	return false
+}
+
+// shown returns a value with the stored secret in the place of each one that is written as an answer shows it.
+func (op *operation) shown(path string, v, was any) (any, error) {
+	switch v := v.(type) {
+	case schema.Secret:
+		if v.Reveal() != schema.Redacted {
+			return v, nil
+		}
+		return was, op.stored(path, was)
+	case map[string]any:
+		old, _ := was.(map[string]any)
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			var err error
+			if out[key], err = op.shown(path+"."+key, item, old[key]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		old, _ := was.([]any)
+		out := make([]any, len(v))
+		for i, before := range counterparts(v, old) {
+			var err error
+			if out[i], err = op.shown(fmt.Sprintf("%s[%d]", path, i), v[i], before); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+// stored is the fault of a secret that is written as an answer shows it, where none is stored.
+func (op *operation) stored(path string, was any) error {
+	if was != nil {
+		return nil
+	}
+	return op.fault(path, path+" is what an answer shows in the place of a secret: write the secret itself")
+}
+
+// counterparts returns the stored item that each item of a list stands for, nil for none. That is the one that looks the same in an answer, where it
+// is the only one. The others keep their places if the list is as long as it was: an item that may stand for several secrets stands for none.
+func counterparts(list, was []any) []any {
+	at := map[string]int{} // by the look of a stored item: its place, -1 for several
+	for i, item := range was {
+		look := look(item)
+		if _, twice := at[look]; twice {
+			i = -1
+		}
+		at[look] = i
+	}
+	out, taken := make([]any, len(list)), make([]bool, len(was))
+	for i, item := range list {
+		if j, ok := at[look(item)]; ok && j >= 0 {
+			out[i], taken[j] = was[j], true
+		}
+	}
+	for i := range list {
+		if out[i] == nil && len(list) == len(was) && !taken[i] {
+			out[i] = was[i]
+		}
+	}
+	return out
+}
+
+// look returns a value as an answer shows it.
+func look(v any) string {
+	text, err := json.Marshal(redacted(v))
+	if err != nil {
+		return "" // it looks like no other
+	}
+	return string(text)
+}
+
+// redacted returns a value as an answer shows it, for a comparison.
+func redacted(v any) any {
+	switch v := v.(type) {
+	case schema.Secret:
+		return schema.Redacted
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, item := range v {
+			out[key] = redacted(item)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = redacted(item)
+		}
+		return out
+	}
+	return v
 }
 
 // call applies an operation of the model.
