@@ -1,0 +1,106 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestAdmitHost: a host that joins later can read neither the secrets of the objects nor those of the deploys that are there. An operator
+// with the identity of an older host gives them to it by one verb, and the hosts trust what the operator has signed again.
+func TestAdmitHost(t *testing.T) {
+	p := newProtectedStore(t, map[string]string{"web1": "web", "web2": "web"})
+	for _, host := range []string{"web1", "web2"} {
+		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
+	}
+	p.good("deploy", "keygen", p.path("deploy.key"))
+	_, end := p.start("web1", "web")
+	p.write("site.yaml", "secrets: [{age: secrets.yaml}]\nresources: {file: [{name: \""+p.dir+"/of-${{ facts.hostname }}\", content: \"${{ secret('token') }}\"}]}\n")
+	deploy := p.as("root", "deploy", p.path("site.yaml"), "--to=group:web", "--sign="+p.path("deploy.key"), "--patience=60s")
+
+	// A deploy says which hosts its secrets are not for, with the recipient to add.
+	nobody := "age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z"
+	p.write("token.txt", "the token\n")
+	p.write("secrets.yaml", "# kept\nrecipients: ["+nobody+"]\ntoken: \""+p.sealed("the token", nobody)+"\"\n")
+	var recipient string
+	if !eventually(patience, func() bool {
+		out, err := p.mgmt(append(deploy, "--dry-run")...)
+		found := regexp.MustCompile(`web1 can read no value of secrets.yaml.*(age1[0-9a-z]+)`).FindStringSubmatch(out)
+		if err == nil && found != nil {
+			recipient = found[1]
+		}
+		return recipient != ""
+	}) {
+		t.Fatal(p.mgmt(append(deploy, "--dry-run")...))
+	}
+	p.write("secrets.yaml", "# kept\nrecipients: ["+recipient+"]\ntoken: \""+p.sealed("the token", recipient)+"\"\n")
+	if out := p.good(deploy...); !strings.Contains(out, "1 host converged") || strings.Contains(out, "can read no value") {
+		t.Fatal(out)
+	}
+	object := p.path("object")
+	p.good(p.as("root", "api", "create", "file", object, "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web")...)
+	p.good(p.as("root", "api", "create", "noop", "plain", "topic=group:web")...)
+	status := func(host, text string) {
+		t.Helper()
+		want := regexp.MustCompile(`(?s)"` + host + `": *\{[^}]*` + text)
+		if !eventually(patience, func() bool {
+			out, err := p.mgmt(p.as("root", "api", "get", "file", object, "--status", "-o", "json")...)
+			return err == nil && want.MatchString(out)
+		}) {
+			t.Fatal(p.mgmt(p.as("root", "api", "get", "file", object, "--status", "-o", "json")...))
+		}
+	}
+	status("web1", `"state": *"ok"`)
+
+	p.start("web2", "web")
+	status("web2", "encrypted to other hosts")
+	if !eventually(patience, func() bool { return strings.Contains(p.good(p.as("root", "deploys")...), "bad_graph") }) {
+		t.Fatal(p.good(p.as("root", "deploys")...))
+	}
+
+	admit := func(host, identity string, args ...string) []string {
+		return p.as("root", append([]string{"hosts", "admit", host, "--identity=" + p.path(identity), "--sign=" + p.path("deploy.key"), "--patience=60s"}, args...)...)
+	}
+	if out, err := p.mgmt(admit("web3", "state-web1/age.key")...); err == nil || !strings.Contains(out, "the host web3 has published no key") {
+		t.Error(err, out)
+	}
+	for _, args := range [][]string{nil, {"--dry-run"}} { // web2 cannot give itself what it cannot read
+		if out, err := p.mgmt(admit("web2", "state-web2/age.key", args...)...); err == nil || !strings.Contains(out, "file["+object+"]") || !strings.Contains(out, "secrets.yaml") || !strings.Contains(out, "stay as they are") {
+			t.Error(err, out)
+		}
+	}
+	if out := p.good(admit("web2", "state-web1/age.key", "--dry-run")...); !strings.Contains(out, "1 object") || !strings.Contains(out, "deploy 1 to group:web") {
+		t.Error(out)
+	}
+	if out := p.good(p.as("root", "api", "get", "file", object)...); !strings.Contains(out, "version  1") {
+		t.Error("a dry run writes:", out)
+	}
+	if out := p.good(admit("web2", "state-web1/age.key")...); !strings.Contains(out, "1 object") || !strings.Contains(out, "deploy 2 to group:web is done: 2 hosts converged") || strings.Contains(out, "the token") {
+		t.Error(out)
+	}
+	status("web2", `"state": *"ok"`)
+	for _, name := range []string{"of-web1", "of-web2"} {
+		if got, err := os.ReadFile(p.path(name)); err != nil || string(got) != "the token" {
+			t.Errorf("%s has %q, %v", name, got, err)
+		}
+	}
+	// Both are now equal: the newer host admits the older one, and there is nothing left to do for the deploy.
+	end()
+	if out := p.good(admit("web1", "state-web2/age.key")...); !strings.Contains(out, "1 object") || strings.Contains(out, "deploy 3") {
+		t.Error(out)
+	}
+}
+
+// sealed encrypts a text as an operator does.
+func (p *protectedStore) sealed(text, to string) string {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), p.program, "secret", "encrypt", "--to="+to)
+	cmd.Stdin = strings.NewReader(text)
+	out, err := cmd.Output()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
