@@ -23,11 +23,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// deployFlags are those of the verbs deploy and deploys.
-// A store is opened at the first question, and closed at the end of the verb.
-// Each verb has one of its own.
-// deployFlags are the flags of deploy. A deploy goes to one topic, and is either made of a graph or
-// is that of an earlier number.
+// deployFlags are the flags of deploy. Other verbs about deploys use some of them. A deploy goes to one topic, and is either made of a graph or
+// is that of an earlier number. A store is opened at the first question, and closed at the end of the verb.
 type deployFlags struct {
 	remote
 	app   *app
@@ -78,11 +75,17 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
-	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
-	fl.StringArrayVar(&f.trust, "trust", nil, "with --back-to, the `file` with a public key that may have signed the earlier deploy, beside your own; repeatable")
-	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
+	f.signFlags(cmd, "with --back-to, the")
 	cmd.AddCommand(newKeygen(a))
 	return cmd
+}
+
+// signFlags adds the flags of the verbs that sign a deploy and lead it.
+func (f *deployFlags) signFlags(cmd *cobra.Command, trust string) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+	fl.StringArrayVar(&f.trust, "trust", nil, trust+" `file` with a public key that may have signed the earlier deploy, beside your own; repeatable")
+	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
 }
 
 // run checks all before it writes anything.
@@ -105,6 +108,9 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := f.tellUnread(ctx, s, o.Content); err != nil {
+		return explained(err)
 	}
 	if f.dry {
 		return f.preview(ctx, s, o)
@@ -306,39 +312,47 @@ func commonFolder(files map[string][]byte) (base string) {
 	return base
 }
 
-// old takes the content of an earlier deploy, and returns the key that signs it again. Anyone who can write to the store
-// can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
+// old takes the content of an earlier deploy, and returns the key that signs it again.
 func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
-	s := deploy.Store{World: w}
-	key, trusted, err := f.trusted()
-	if err != nil {
-		return key, err
-	}
-	record, err := s.Get(ctx, f.topic, f.backTo)
-	if err != nil {
-		return key, explained(err)
-	}
-	m, err := record.Read()
-	if len(trusted) > 0 {
-		m, err = record.Verify(trusted, f.topic, f.backTo)
-	}
-	if errors.Is(err, deploy.ErrUntrusted) {
-		return key, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
-			"if you know that key, name the file with its public half by --trust", f.backTo, f.topic, record.Key)
-	}
-	if err != nil {
-		return key, fmt.Errorf("deploy %d to %s is not signed again: %w", f.backTo, f.topic, err)
-	}
-	if o.Content, err = s.Content(ctx, m); err != nil {
-		return key, explained(err)
-	}
-	o.Digest = m.Digest
-	b, err := deploy.Decode(o.Content)
+	key, b, err := f.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
 	if err != nil {
 		return key, err
 	}
 	o.Graphs = b.Graphs
+	if o.Content, o.Digest, err = b.Encode(); err != nil {
+		return key, err
+	}
 	return key, f.validate(ctx, w, b)
+}
+
+// earlier reads the files of an earlier deploy, and the key that signs them again. Anyone who can write to the store
+// can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
+func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string, number int64) (key deploy.Key, b *deploy.Bundle, err error) {
+	key, trusted, err := f.trusted()
+	if err != nil {
+		return key, nil, err
+	}
+	record, err := s.Get(ctx, topic, number)
+	if err != nil {
+		return key, nil, explained(err)
+	}
+	m, err := record.Read()
+	if len(trusted) > 0 {
+		m, err = record.Verify(trusted, topic, number)
+	}
+	if errors.Is(err, deploy.ErrUntrusted) {
+		return key, nil, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
+			"if you know that key, name the file with its public half by --trust", number, topic, record.Key)
+	}
+	if err != nil {
+		return key, nil, fmt.Errorf("deploy %d to %s is not signed again: %w", number, topic, err)
+	}
+	content, err := s.Content(ctx, m)
+	if err != nil {
+		return key, nil, explained(err)
+	}
+	b, err = deploy.Decode(content)
+	return key, b, err
 }
 
 // trusted returns the key that signs, and the keys that may have signed an earlier deploy. A dry run signs nothing: without a key

@@ -35,7 +35,8 @@ type deploys struct {
 }
 
 // openDeploys makes the frontends of the topics. The keys are read at the start, and by renew.
-func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, log *slog.Logger) (*deploys, error) {
+// sealed returns the recipient of this host.
+func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, sealed func() string, log *slog.Logger) (*deploys, error) {
 	d := &deploys{read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }}
 	trusted, err := d.read()
 	if err != nil || len(trusted) == 0 {
@@ -55,7 +56,7 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 			Open:    func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, w, o, env) },
 		}))
 	}
-	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Clock: engine.SystemClock{}, Log: log}
+	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
 	d.reporter.Init()
 	return d, nil
 }

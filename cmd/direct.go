@@ -47,10 +47,14 @@ func (d *direct) flags(cmd *cobra.Command) {
 // The flags of the certificates are the same for both, since an operator has one certificate.
 func (d *direct) objectFlags(cmd *cobra.Command) {
 	d.serverFlags(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&d.models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
-	_ = cmd.MarkFlagDirname("models")
+	d.modelsFlag(cmd)
 	exclude(cmd, "server", "models")
+}
+
+// modelsFlag adds the flag of the models of a store.
+func (d *direct) modelsFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
+	_ = cmd.MarkFlagDirname("models")
 }
 
 // serverFlags adds the flags of flags, and the address of another daemon.

@@ -224,7 +224,9 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	svc.Configure(&opts)
 	deployed := f.input.limits(a)
 	f.input.secrets(&deployed)
-	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, deployed, p.logger)
+	deployed.Unseal = o.secrets.decrypts(deployed.Unseal)
+	sealed := func() string { return o.secrets.recipient(f.input.identity) }
+	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, deployed, sealed, p.logger)
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,44 @@ func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
 	return native.Declaration(clear)
 }
 
+// decrypts returns a function that tries the identity of the settings first, and then that of this host. So an operator can encrypt the secrets
+// of a deploy to the recipient that a host has told. A new host then needs no identity that a person has made for it. other is nil where the settings
+// name no identity. The returned function may be called by many goroutines, and reads a file at its first call. Its error is that of other, where there is one.
+func (s *sealing) decrypts(other func(string) (string, error)) func(string) (string, error) {
+	return func(text string) (string, error) {
+		var first error
+		if other != nil {
+			clear, err := other(text)
+			if err == nil {
+				return clear, nil
+			}
+			first = err
+		}
+		own, err := s.identity()
+		if err != nil {
+			return "", cmp.Or(first, err)
+		}
+		clear, err := own.Unseal(text)
+		if err != nil {
+			return "", cmp.Or(first, err)
+		}
+		return clear, nil
+	}
+}
+
+// recipient returns the recipient for the secrets of deploys: that of the identity of the settings, where they name one, and else that of this host.
+// It is empty while the file with the identity cannot be read, as when a disk is full: the next report of the host has it then.
+func (s *sealing) recipient(named string) string {
+	id, err := s.identity()
+	if named != "" {
+		id, err = seal.Load(named)
+	}
+	if err != nil {
+		return ""
+	}
+	return id.Recipient()
+}
+
 // publishWait is the time between two tries to publish.
 const publishWait = 5 * time.Second
 

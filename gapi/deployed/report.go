@@ -27,7 +27,7 @@ type Reporter struct {
 	World  engine.World
 	Host   string
 	Fronts []*Frontend
-	Sealed string // the recipient of this host's secrets
+	Sealed func() string // returns the recipient that secrets for this host are encrypted to, empty while that is not known; nil for none
 	Stand  func(context.Context) (Stand, error)
 	Clock  engine.Clock
 	Log    *slog.Logger
@@ -109,7 +109,10 @@ func (r *Reporter) write(ctx context.Context) error {
 	if err != nil {
 		stand = Stand{} // the engine begins or ends
 	}
-	report := deploy.Report{Host: r.Host, Deploys: map[string]deploy.Standing{}, Sealed: r.Sealed}
+	report := deploy.Report{Host: r.Host, Deploys: map[string]deploy.Standing{}}
+	if r.Sealed != nil {
+		report.Sealed = r.Sealed()
+	}
 	for i, f := range r.Fronts {
 		report.Topics = append(report.Topics, f.o.Topic)
 		report.Deploys[f.o.Topic] = f.stands(before[i], stand)

@@ -1,8 +1,7 @@
 package yaml
 
 import (
-	"bytes"
-	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -27,19 +26,60 @@ func MapTexts(src []byte, each func(key, text string) (string, error)) ([]byte, 
 	if ds.Err() != nil {
 		return nil, ds
 	}
-	var buf bytes.Buffer
-	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
+	text, err := dumped(doc)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(d.Dump(doc), d.Close()); err != nil {
-		return nil, err
-	}
-	again, err := document(buf.Bytes())
+	out := []byte(text)
+	again, err := document(out)
 	if err != nil {
 		return nil, err
 	}
-	return arranged(src, doc, buf.Bytes(), again), nil
+	return arranged(src, doc, out, again), nil
+}
+
+// AppendTexts returns a document with more texts in the list at a key of its map. Keys, comments and the order stay, as with MapTexts. A document
+// without such a list is an error. It is called by the verb that gives files of secrets to a new host.
+func AppendTexts(src []byte, key string, more ...string) ([]byte, error) {
+	doc, err := document(src)
+	if err != nil {
+		return nil, err
+	}
+	list := listAt(doc, key)
+	if list == nil {
+		return nil, fmt.Errorf("there is no list %s", key)
+	}
+	for _, text := range more {
+		list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text})
+	}
+	text, err := dumped(doc)
+	if err != nil {
+		return nil, err
+	}
+	out := []byte(text)
+	again, err := document(out)
+	if err != nil {
+		return nil, err
+	}
+	list.Content = list.Content[:len(list.Content)-len(more)] // the trees need one shape, and the new texts have no lines in src
+	if at := listAt(again, key); at != nil {
+		at.Content = at.Content[:len(list.Content)]
+	}
+	return arranged(src, doc, out, again), nil
+}
+
+// listAt returns the list at a key of the map that a document is, nil for none.
+func listAt(doc *yaml.Node, key string) *yaml.Node {
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil
+	}
+	pairs := doc.Content[0].Content
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i].Value == key && pairs[i+1].Kind == yaml.SequenceNode {
+			return pairs[i+1]
+		}
+	}
+	return nil
 }
 
 // mapTexts is MapTexts below a node. The loader has bounded the levels, so the recursion is bounded, too. An alias is left alone: its anchor is seen once.

@@ -186,8 +186,8 @@ func merged(old, patch *schema.Node) *schema.Node {
 	return &n
 }
 
-// unredacted puts the stored secrets in the place of those that an answer has redacted, and refuses those that are
-// not stored.
+// unredacted puts the stored secrets in the place of the texts by which an answer has redacted them. Without that, a reader who
+// sends an answer back would overwrite each secret with such a text. A text for which no secret is stored is refused, with its place.
 func (op *operation) unredacted(o, was *model.Object) (*model.Object, error) {
 	for _, key := range o.Mask() {
 		given := o.Get(key)
@@ -213,6 +213,7 @@ func (op *operation) unredacted(o, was *model.Object) (*model.Object, error) {
 }
 
 // isShown reports whether a value has a part that an answer shows in the place of a secret.
+// Most values have none, so they are not copied.
 func isShown(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -231,7 +232,8 @@ func isShown(v any) bool {
 	return false
 }
 
-// shown returns a value with the stored secret in the place of each one that is written as an answer shows it.
+// shown returns a value with the stored secrets in the place of the texts that an answer shows for them. was is the stored value at the same path,
+// nil for none. The maps and lists of the result are new, and belong to the caller; was stays as it is.
 func (op *operation) shown(path string, v, was any) (any, error) {
 	switch v := v.(type) {
 	case schema.Secret:
@@ -263,7 +265,8 @@ func (op *operation) shown(path string, v, was any) (any, error) {
 	return v, nil
 }
 
-// stored is the fault of a secret that is written as an answer shows it, where none is stored.
+// stored is an error unless a secret is stored. It is
+// the fault of a secret that is written as an answer shows it, where none is stored.
 func (op *operation) stored(path string, was any) error {
 	if was != nil {
 		return nil
@@ -271,8 +274,9 @@ func (op *operation) stored(path string, was any) error {
 	return op.fault(path, path+" is what an answer shows in the place of a secret: write the secret itself")
 }
 
-// counterparts returns the stored item that each item of a list stands for, nil for none. That is the one that looks the same in an answer, where it
-// is the only one. The others keep their places if the list is as long as it was: an item that may stand for several secrets stands for none.
+// counterparts returns the stored item that each item of a list stands for, nil for none. An item stands for the only stored item that looks the
+// same in an answer. Items without such a partner keep their places if the list is as long as before. An item that could stand for
+// several secrets of a shorter list stands for none: a guess could give a secret to the wrong account. The time is linear, since a list may fill a body.
 func counterparts(list, was []any) []any {
 	at := map[string]int{} // by the look of a stored item: its place, -1 for several
 	for i, item := range was {
@@ -296,7 +300,8 @@ func counterparts(list, was []any) []any {
 	return out
 }
 
-// look returns a value as an answer shows it.
+// look returns a value as an answer shows it, as a key for counterparts.
+// Equal values have equal texts, since the keys of maps are sorted in JSON.
 func look(v any) string {
 	text, err := json.Marshal(redacted(v))
 	if err != nil {
@@ -305,7 +310,7 @@ func look(v any) string {
 	return string(text)
 }
 
-// redacted returns a value as an answer shows it, for a comparison.
+// redacted returns a value as an answer shows it, for a comparison. The result shares the parts of v that are neither maps nor lists.
 func redacted(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:

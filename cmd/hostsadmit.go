@@ -1,0 +1,313 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+)
+
+// admitFlags are those of the verb hosts admit. Deploys are signed and led as deploy does it.
+//
+// Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text into a file
+// with a recipient of their own, and have the operator decrypt it for them.
+type admitFlags struct {
+	deployFlags
+	identity string
+	unseal   func(string) (string, error)
+	faults   []error // of secrets that stay as they are
+}
+
+// newHostsAdmit makes the verb that gives the secrets of a store to new hosts.
+// The daemons cannot do that: a host may not write objects, and no host has the key that signs deploys.
+func newHostsAdmit(a *app) *cobra.Command {
+	f := &admitFlags{deployFlags: deployFlags{app: a, failed: 1, patience: seconds(10 * time.Minute)}}
+	cmd := &cobra.Command{
+		Use: "admit NAME...", Short: "Give new hosts the secrets that are encrypted to older ones", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Admit encrypts secrets of a store in etcd again, so that the hosts NAME can read them, too: those of the
+objects of their topics, to all hosts that read the topic now, and those of the deploys in effect, to their lists of
+recipients and these hosts. Such a deploy is signed again, gets a new number, and goes to all hosts of its topic.
+
+A secret is decrypted by the identity of --identity: that of a person whom its list of recipients names, or of an
+older host of the topic, which is age.key in the state folder of that host. What this identity cannot read stays as it
+is, and admit says so. It may be repeated. Start mgmt on a new host once before: it then tells the store its key.`,
+		Example: `  mgmt hosts admit web3 --identity /var/lib/mgmt/age.key --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.closing(f.admit(cmd.Context(), args))
+		},
+	}
+	f.store.flags(cmd)
+	f.store.modelsFlag(cmd)
+	_ = cmd.MarkFlagRequired("world")
+	a.guardFlag(cmd)
+	bind(cmd, "identity", place{&f.identity})
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be encrypted again, and write nothing")
+	f.signFlags(cmd, "the")
+	return cmd
+}
+
+// admit gives the hosts the secrets of objects, and then those of deploys, since these wait for the hosts.
+// A fault of one object or topic stops no other object or topic: all faults are told in the end.
+func (f *admitFlags) admit(ctx context.Context, names []string) error {
+	f.unseal = func(text string) (string, error) {
+		clear, err := identityOf(f.identity)(text)
+		if errors.Is(err, seal.ErrNotForUs) {
+			err = errors.New("this identity does not read it")
+		}
+		return clear, err
+	}
+	w, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	topics, err := topicsOf(ctx, w, names)
+	if err != nil {
+		return err
+	}
+	if err := f.objects(ctx, w, topics); err != nil {
+		return explained(err)
+	}
+	if err := f.deploys(ctx, deploy.Store{World: w}, names); err != nil {
+		return explained(err)
+	}
+	if len(f.faults) == 0 {
+		return nil
+	}
+	return errors.Join(append(f.faults, errors.New("these secrets stay as they are: admit the host again, with an identity that reads them"))...)
+}
+
+// topicsOf returns the topics that some hosts read, as they have told it themselves. The store decides which of them a host can read.
+// The list is sorted. A host that has no key in the store cannot be admitted, so all such are told.
+func topicsOf(ctx context.Context, w engine.World, names []string) (topics []string, err error) {
+	all, err := seal.Hosts(ctx, w)
+	if err != nil {
+		return nil, explained(err)
+	}
+	var errs []error
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(r seal.Recipient) bool { return r.Host == name })
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("the host %s has published no key: start mgmt there once with this store", cell(name)))
+			continue
+		}
+		topics = append(topics, all[i].Topics...)
+	}
+	slices.Sort(topics)
+	return slices.Compact(topics), errors.Join(errs...)
+}
+
+// objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own: an
+// interrupted call has done a part, and the next call does the rest.
+func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
+	f.app.modelsFolder = f.store.models
+	if err := f.app.loadModels().Err(); err != nil {
+		return err
+	}
+	nb := f.app.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
+	n, err := nb.Reseal(ctx, topics, f.unseal, f.dry)
+	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		f.faults = append(f.faults, err)
+	}
+	verb := "encrypted"
+	if f.dry {
+		verb = "would encrypt"
+	}
+	_, err = fmt.Fprintf(f.app.out, "%s again, for the hosts that read them now: the secrets of %s\n", verb, plural(n, "object"))
+	return err
+}
+
+// deploys encrypts the files of the deploys in effect again, topic by topic. A host without a report takes no deploys, and needs none of their
+// secrets. It blocks until the hosts of each changed topic have converged.
+func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string) error {
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return err
+	}
+	recipients := map[string][]string{} // of the new hosts, by topic
+	var topics []string
+	for _, r := range reports {
+		if !slices.Contains(names, r.Host) || r.Sealed == "" {
+			continue
+		}
+		for _, topic := range r.Topics {
+			topics = append(topics, topic)
+			recipients[topic] = append(recipients[topic], r.Sealed)
+		}
+	}
+	slices.Sort(topics)
+	for _, topic := range slices.Compact(topics) {
+		if err := f.again(ctx, s, topic, recipients[topic]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again deploys the files of a topic anew, with its secrets for more recipients. A deploy that is not done is left to its operator.
+func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, more []string) error {
+	r, err := s.Rollout(ctx, topic)
+	if err != nil || r.Number == 0 || !lacks(ctx, s, topic, r.Number, more) {
+		return err
+	}
+	key, b, err := f.earlier(ctx, s, topic, r.Number)
+	if err != nil {
+		f.faults = append(f.faults, err)
+		return nil
+	}
+	files, err := f.rekeyed(b, more)
+	what := fmt.Sprintf("deploy %d to %s", r.Number, cell(topic))
+	switch {
+	case err != nil:
+		f.faults = append(f.faults, fmt.Errorf("%s: %w", what, err))
+		return nil
+	case len(files) == 0:
+		return nil
+	case r.State != deploy.Done:
+		f.faults = append(f.faults, fmt.Errorf("%s is %s, and stays as it is: end it first", what, r.State))
+		return nil
+	case f.dry:
+		_, err := fmt.Fprintf(f.app.out, "would sign %s again, with new texts of %s\n", what, cells(files))
+		return err
+	}
+	o := deploy.Order{Topic: topic, Graphs: b.Graphs, By: operator(), Time: engine.SystemClock{}.Now(), MaxFailed: f.failed}
+	if o.Content, o.Digest, err = b.Encode(); err != nil {
+		return err
+	}
+	lead, err := s.Begin(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	f.topic = topic
+	return f.lead(ctx, s, lead)
+}
+
+// lacks reports whether a deploy has a file of secrets that lacks one of the recipients. It checks no signature and decrypts nothing. So
+// the deploy of another operator needs no trust where it needs no change. An unreadable deploy counts as lacking: the caller then tells the reason.
+func lacks(ctx context.Context, s deploy.Store, topic string, number int64, more []string) bool {
+	record, err := s.Get(ctx, topic, number)
+	if err != nil {
+		return true
+	}
+	m, err := record.Read()
+	if err != nil {
+		return true
+	}
+	content, err := s.Content(ctx, m)
+	if err != nil {
+		return true
+	}
+	b, err := deploy.Decode(content)
+	if err != nil {
+		return true
+	}
+	for _, recipients := range vaultsOf(b) {
+		if len(missing(more, recipients)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// missing returns the recipients that a list lacks. The slice is a new one.
+func missing(more, list []string) []string {
+	return slices.DeleteFunc(slices.Clone(more), func(r string) bool { return slices.Contains(list, r) })
+}
+
+// rekeyed encrypts the files of a bundle that lack one of the recipients, and returns their names. With an error no file is altered.
+// Texts in the clear stay as they are: an operator who has put one there sees it in the sources, and a deploy that
+// differs from its sources in more than the recipients would surprise them.
+func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, err error) {
+	texts := map[string][]byte{}
+	var errs []error
+	for name, recipients := range vaultsOf(b) {
+		lacking := missing(more, recipients)
+		if len(lacking) == 0 {
+			continue
+		}
+		text, err := yaml.AppendTexts(b.Map()[name], recipientsKey, lacking...)
+		if err == nil {
+			text, err = yaml.MapTexts(text, func(_, text string) (string, error) {
+				clear, err := f.unseal(text)
+				if err != nil || !seal.Is(text) {
+					return text, err
+				}
+				return seal.Seal(append(lacking, recipients...), clear)
+			})
+		}
+		texts[name], names = text, append(names, name)
+		errs = append(errs, inFile(name, err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for i := range b.Files {
+		if text, ok := texts[b.Files[i].Name]; ok {
+			b.Files[i].Data = text
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// vaultsOf returns the recipients of the files of secrets in a bundle, by their names. A file whose values are encrypted, and that does
+// not say to whom, is none: its operator encrypts it again.
+func vaultsOf(b *deploy.Bundle) map[string][]string {
+	vaults := map[string][]string{}
+	for _, file := range b.Files {
+		if !bytes.Contains(file.Data, []byte("ENC[age,")) {
+			continue
+		}
+		if list, err := recipientsOf(file.Name, file.Data); err == nil && len(list) > 0 {
+			vaults[file.Name] = list
+		}
+	}
+	return vaults
+}
+
+// mostUnread bounds how many hosts tellUnread names for a file.
+const mostUnread = 10
+
+// tellUnread says which hosts of the topic no value of a file of secrets is encrypted to. The deploy goes on, since a host may use no value of the file.
+func (f *deployFlags) tellUnread(ctx context.Context, s deploy.Store, content []byte) error {
+	b, err := deploy.Decode(content)
+	if err != nil {
+		return err
+	}
+	vaults := vaultsOf(b)
+	if len(vaults) == 0 {
+		return nil
+	}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return err
+	}
+	for _, file := range b.Files {
+		recipients, ok := vaults[file.Name]
+		n := 0
+		for _, r := range reports {
+			if !ok || r.Sealed == "" || !slices.Contains(r.Topics, f.topic) || slices.Contains(recipients, r.Sealed) {
+				continue
+			}
+			if n++; n <= mostUnread {
+				fmt.Fprintf(f.app.err, "%s can read no value of %s: if it needs one, add its recipient to the list and encrypt the file again by mgmt secret rekey: %s\n", cell(r.Host), cell(file.Name), cell(r.Sealed))
+			}
+		}
+		if n > mostUnread {
+			fmt.Fprintf(f.app.err, "%s can read no value of %s, too\n", plural(n-mostUnread, "further host"), cell(file.Name))
+		}
+	}
+	return nil
+}
