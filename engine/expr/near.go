@@ -16,13 +16,14 @@ func (p *Program) missing(id int64, err error, names map[string]any) (at int64, 
 	if lacks == nil {
 		return 0, ""
 	}
+	value := p.parts(names)
 	ast.PostOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if e.ID() != id {
 			return
 		}
 		for e != nil && at == 0 {
 			of, key := selection(e)
-			m, isMap := valueAt(of, names).(map[string]any)
+			m, isMap := value(of).(map[string]any)
 			if _, there := m[lacks[1]]; isMap && !there && (key == nil || key == lacks[1]) {
 				at, near = e.ID(), schema.Nearest(lacks[1], sortedKeys(m))
 			}
@@ -32,32 +33,44 @@ func (p *Program) missing(id int64, err error, names map[string]any) (at int64, 
 	return at, near
 }
 
-// Values that are asked for when they are read are asked for again here, after an error alone. A map that a function has made is not found, and
-// the error has no suggestion then.
-//
-// valueAt returns the value of a name, or of a path of keys behind one. It is nil for any other expression.
-func valueAt(e ast.Expr, names map[string]any) any {
-	if e == nil {
-		return nil
+// parts computes the expression again, and returns a function for the values of its parts. It is called after an error alone. The value is nil of a
+// part that was not computed, and of one that is no plain value.
+func (p *Program) parts(names map[string]any) func(ast.Expr) any {
+	run, err := p.again()
+	if err != nil {
+		return func(ast.Expr) any { return nil }
 	}
-	if e.Kind() == ast.IdentKind {
-		v := names[e.AsIdent()]
-		if later, ok := v.(func() any); ok {
-			return later()
+	_, details, _ := run.Eval(names) // the error is known
+	// A loop gives a name of the scope another meaning, and has another value for it in each round. So names of loops have no value here, and
+	// the fault goes without a suggestion.
+	local := map[string]bool{}
+	ast.PostOrderVisit(p.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind {
+			local[e.AsComprehension().IterVar()], local[e.AsComprehension().IterVar2()] = true, true
 		}
-		return v
-	}
-	of, key := selection(e)
-	switch v := valueAt(of, names).(type) {
-	case map[string]any:
-		name, _ := key.(string)
-		return v[name]
-	case []any:
-		if i, ok := key.(int64); ok && i >= 0 && i < int64(len(v)) {
-			return v[i]
+	}))
+	return func(e ast.Expr) any {
+		if e == nil || details == nil {
+			return nil
 		}
+		if e.Kind() == ast.IdentKind && !local[e.AsIdent()] {
+			if v, named := names[e.AsIdent()]; named {
+				if later, ok := v.(func() any); ok {
+					return later()
+				}
+				return v
+			}
+		}
+		v, known := details.State().Value(e.ID())
+		if !known {
+			return nil
+		}
+		plain, err := plainOf(v)
+		if err != nil {
+			return nil
+		}
+		return plain
 	}
-	return nil
 }
 
 // selection returns the operand of a selection, and the key if that is known. It is nil for any other expression.

@@ -18,6 +18,7 @@ type Program struct {
 	src   string
 	ast   *ast.AST
 	run   cel.Program
+	again func() (cel.Program, error) // the program once more, which notes the value of each part
 	out   Type
 	reads []Input
 	sent  []SentCall
@@ -47,11 +48,15 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	run, err := s.env.Program(checked, append(limits(a), ordered(a)...)...)
+	opts := append(limits(a), ordered(a)...)
+	run, err := s.env.Program(checked, opts...)
 	if err != nil {
 		return nil, []Fault{{Message: err.Error()}}
 	}
-	return &Program{src, a, run, fromCEL(checked.OutputType()), readsOf(a, s.names), sent}, nil
+	again := func() (cel.Program, error) {
+		return s.env.Program(checked, append(slices.Clip(opts), cel.EvalOptions(cel.OptTrackState))...)
+	}
+	return &Program{src, a, run, again, fromCEL(checked.OutputType()), readsOf(a, s.names), sent}, nil
 }
 
 // Type returns the type of the values that the expression has.

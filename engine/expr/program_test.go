@@ -173,6 +173,76 @@ func TestWith(t *testing.T) {
 	}
 }
 
+// TestWithNothing: a scope without names may get some, and a scope may get none.
+func TestWithNothing(t *testing.T) {
+	s, err := expr.NewScope(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = s.With(nil); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = s.With(map[string]expr.Type{"n": expr.Int}); err != nil {
+		t.Fatal(err)
+	}
+	p, faults := s.Compile("n + 1")
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	if got, err := p.Eval(map[string]any{"n": int64(1)}); got != int64(2) || err != nil {
+		t.Error(got, err)
+	}
+}
+
+// TestNearKeys: a key that a map lacks is found, and the key that was meant, wherever the map is from. A key is not said to be missing in a map that has it.
+func TestNearKeys(t *testing.T) {
+	s, err := scope(t).With(map[string]expr.Type{"late": {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	names := map[string]any{"facts": values["facts"], "vars": values["vars"], "data": map[string]any{"users": map[string]any{"anna": map[string]any{"shell": "sh"}}, "list": []any{map[string]any{"port": int64(1)}}},
+		"late": func() any { asked++; return map[string]any{"color": "red"} }}
+	for src, want := range map[string]string{
+		"data.users.anna.shel":                                  `15: there is no key "shel" (shell)`,
+		"data.user.anna":                                        `4: there is no key "user" (users)`,
+		"data['user']['anna']":                                  `4: there is no key "user" (users)`,
+		"data.list[0].prot":                                     `12: there is no key "prot" (port)`,
+		"late.colour":                                           `4: there is no key "colour" (color)`,
+		"{'a': {'shell': 1}}.a.shel":                            `21: there is no key "shel" (shell)`,
+		"[{'shell': 1}][0].shel":                                `17: there is no key "shel" (shell)`,
+		"[{'use': 1}].map(data, data.user)":                     `27: there is no key "user"`, // data is another one here
+		"data.?users.value().ana":                               `19: there is no key "ana" (anna)`,
+		"data.users.transformMap(k, v, v.shell).ana":            `38: there is no key "ana" (anna)`,
+		"data.users.transformList(k, v, {k: v})[0].ana":         `41: there is no key "ana" (anna)`,
+		"[{'a': 1}].map(m, m.b)":                                `19: there is no key "b"`,
+		"[{'shell': 1}, {'shel': 2}, {'x': 1}].map(m, m.shell)": `46: there is no key "shell"`,
+	} {
+		p, faults := s.Compile(src)
+		if faults != nil {
+			t.Errorf("%s: %v", src, faults)
+			continue
+		}
+		_, err := p.Eval(names)
+		f, ok := errors.AsType[*expr.Fault](err)
+		if !ok {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		message, _, _ := strings.Cut(f.Message, ";")
+		got := fmt.Sprintf("%d: %s", f.At, message)
+		if f.Suggestion != "" {
+			got += " (" + f.Suggestion + ")"
+		}
+		if got != want {
+			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
+		}
+	}
+	if asked > 3 { // for the value, for the parts of it, and for the keys
+		t.Errorf("the late name was asked %d times", asked)
+	}
+}
+
 func TestAsText(t *testing.T) {
 	for want, v := range map[string]any{"a": "a", "true": true, "1": int64(1), "2": uint64(2), "1.5": 1.5, "3": 3.0} {
 		if got, err := expr.AsText(v); got != want || err != nil {

@@ -68,7 +68,8 @@ func (s *Scope) With(names map[string]Type) (*Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := maps.Clone(s.names)
+	all := make(map[string]Type, len(s.names)+len(names))
+	maps.Copy(all, s.names)
 	maps.Copy(all, names)
 	return &Scope{env, all, s.sent}, nil
 }
