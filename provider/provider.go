@@ -27,7 +27,7 @@ type Bag = protocol.Bag
 type Failure = protocol.Failure
 
 // Resource serves one type, with bags. Typed makes one of an Ops; so is a generated TProvider. A Resource may also be
-// a BagWatcher or a BagLister.
+// a BagWatcher, a BagLister or a BagBatcher.
 type Resource interface {
 	Check(ctx context.Context, r *protocol.CheckRequest) (*protocol.CheckReply, error)
 	Diff(ctx context.Context, r *protocol.DiffRequest) (*protocol.DiffReply, error)

@@ -122,12 +122,21 @@ func (s *server) callOne(ctx context.Context, method string, params json.RawMess
 // with decodes the parameters of a call.
 func with[R any](params json.RawMessage, f func(*R) (any, error)) (any, error) {
 	r := new(R)
-	if len(params) > 0 {
-		if err := json.Unmarshal(params, r); err != nil {
-			return nil, protocol.Errorf(protocol.CodeInvalid, "the parameters are wrong: %v", err)
-		}
+	if err := readParams(params, r); err != nil {
+		return nil, err
 	}
 	return f(r)
+}
+
+// readParams fills a request from the parameters of a call. Without parameters, and with a nil request, it does nothing.
+func readParams(params json.RawMessage, r any) error {
+	if len(params) == 0 || r == nil {
+		return nil
+	}
+	if err := json.Unmarshal(params, r); err != nil {
+		return protocol.Errorf(protocol.CodeInvalid, "the parameters are wrong: %v", err)
+	}
+	return nil
 }
 
 // on finds the resource of a call too.

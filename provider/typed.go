@@ -7,9 +7,15 @@ import (
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
-// Typed returns a Resource that gives an Ops its properties as structs. It is a BagWatcher or a BagLister where the Ops
-// is a Watcher or a Lister.
-func Typed[T any](ops Ops[T]) Resource { return &typed[T]{ops} }
+// Typed returns a Resource that gives an Ops its properties as structs. It is a BagWatcher, a BagLister or a
+// BagBatcher where the Ops is a Watcher, a Lister or a Batcher.
+func Typed[T any](ops Ops[T]) Resource {
+	t := &typed[T]{ops}
+	if b, ok := ops.(Batcher[T]); ok {
+		return &batching[T]{t, b}
+	}
+	return t
+}
 
 type typed[T any] struct{ ops Ops[T] }
 
@@ -76,6 +82,11 @@ func (t *typed[T]) Create(ctx context.Context, r *protocol.CreateRequest) (*prot
 	if err != nil {
 		return nil, err
 	}
+	return created(c, out)
+}
+
+// created is the answer of a creation.
+func created[T any](c *Call, out *T) (*protocol.CreateReply, error) {
 	props, err := made(out, "Create")
 	return &protocol.CreateReply{ID: c.ID, Properties: props, Private: c.Private}, err
 }
@@ -87,8 +98,16 @@ func (t *typed[T]) Get(ctx context.Context, r *protocol.GetRequest) (*protocol.G
 	}
 	c := callOf(r.Subject)
 	out, err := t.ops.Get(ctx, c, in)
-	if err != nil || out == nil {
+	if err != nil {
 		return &protocol.GetReply{}, err
+	}
+	return found(c, out)
+}
+
+// found is the answer of a get; nil is that of a thing that is not there.
+func found[T any](c *Call, out *T) (*protocol.GetReply, error) {
+	if out == nil {
+		return &protocol.GetReply{}, nil
 	}
 	props, err := protocol.BagOf(out)
 	return &protocol.GetReply{Found: true, ID: c.ID, Properties: props, Private: c.Private}, err
@@ -109,6 +128,11 @@ func (t *typed[T]) Update(ctx context.Context, r *protocol.UpdateRequest) (*prot
 	if err != nil {
 		return nil, err
 	}
+	return updated(c, out)
+}
+
+// updated is the answer of an update.
+func updated[T any](c *Call, out *T) (*protocol.UpdateReply, error) {
 	props, err := made(out, "Update")
 	return &protocol.UpdateReply{Properties: props, Private: c.Private}, err
 }

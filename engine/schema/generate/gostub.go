@@ -264,6 +264,9 @@ type %[1]sProviderOps interface {
 	if d.List {
 		fmt.Fprintf(&w.b, "\t%s.Lister[%s]\n", lib, d.Lower())
 	}
+	if d.Batch > 0 {
+		fmt.Fprintf(&w.b, "\t%s.Batcher[%s]\n", lib, d.Lower())
+	}
 	w.b.WriteString("}\n")
 }
 
@@ -323,6 +326,14 @@ func (p *%[1]sProvider) Watch(ctx %[2]s, r *%[3]s.WatchRequest, running, changed
 // List has the author find all things of the type.
 func (p *%[1]sProvider) List(ctx %[2]s, r *%[3]s.ListRequest) (*%[3]s.ListReply, error) {
 	return p.Resource.(%[4]s.BagLister).List(ctx, r)
+}
+`, d.Name, ctx, w.use("protocol", sdk+"/protocol"), lib)
+	}
+	if d.Batch > 0 {
+		fmt.Fprintf(&w.b, `
+// Batch has the author do several calls as one.
+func (p *%[1]sProvider) Batch(ctx %[2]s, calls []%[3]s.Call) []%[3]s.Outcome {
+	return p.Resource.(%[4]s.BagBatcher).Batch(ctx, calls)
 }
 `, d.Name, ctx, w.use("protocol", sdk+"/protocol"), lib)
 	}
