@@ -239,6 +239,41 @@ func (f *idlFlags) build(ctx context.Context, a *app, dir string) error {
 	return nil
 }
 
+// apart refuses outputs in Go below the folder of the definitions: the next build would read them as definitions.
+func apart(dir string, outputs []idlOutput) error {
+	var wrong []error
+	for _, o := range outputs {
+		goes := slices.ContainsFunc(o.files.Names(), func(name string) bool { return path.Ext(name) == ".go" })
+		if goes && liesIn(o.dir, dir) {
+			wrong = append(wrong, fmt.Errorf("the output folder %s lies in the folder of the definitions, %s, and the next build would read its .go files as definitions: name a folder beside it, such as --out-provider=%s",
+				o.dir, filepath.Clean(dir), filepath.Join(dir, "..", "provider")))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// liesIn reports whether a path is a folder, or is below it. Links count as the folders that they lead to, and the path need not be there.
+func liesIn(at, dir string) bool {
+	folder, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	up, err := filepath.Abs(at)
+	for err == nil {
+		if real, lost := filepath.EvalSymlinks(up); lost == nil {
+			up = real
+		}
+		if info, lost := os.Stat(up); lost == nil && os.SameFile(info, folder) {
+			return true
+		}
+		if up == filepath.Dir(up) {
+			return false
+		}
+		up = filepath.Dir(up)
+	}
+	return false
+}
+
 // all compiles, and generates all outputs. Nothing is written yet. Findings are printed
 // at once, each on a line with its place.
 func (f *idlFlags) all(ctx context.Context, a *app, dir string) ([]idlOutput, error) {
@@ -246,7 +281,8 @@ func (f *idlFlags) all(ctx context.Context, a *app, dir string) ([]idlOutput, er
 	if err != nil {
 		return nil, a.findings(dir, err)
 	}
-	return f.outputs(p)
+	outputs, err := f.outputs(p)
+	return outputs, cmp.Or(err, apart(dir, outputs))
 }
 
 // findings prints the faults of definitions, and returns the error that is left to say.

@@ -63,6 +63,24 @@ func TestIDLVerbs(t *testing.T) {
 	run(0, "## my-pack:net:a", "docs", defs)
 	run(1, "give --out-pack", "build", defs)
 	run(1, "there is no target", "build", defs, "--out=pyton=x")
+	before := idlTree(t, dir)
+	if err := os.Symlink(defs, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{defs, filepath.Join(defs, "net"), filepath.Join(defs, "gen", "deep"), filepath.Join(dir, "link", "new"), filepath.Join(defs, "..", "idl", "x")} {
+		run(1, "lies in the folder of the definitions", "build", defs, "--out-provider="+in)
+		run(1, "name a folder beside it, such as --out-provider="+stubs, "build", defs, "--out=go="+in)
+	}
+	if err := os.Remove(filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if after := idlTree(t, dir); after != before {
+		t.Error("a refused folder was written to")
+	}
+	run(0, "wrote", "build", defs, "--out=markdown="+filepath.Join(defs, "docs"))
+	if err := os.RemoveAll(filepath.Join(defs, "docs")); err != nil {
+		t.Fatal(err)
+	}
 	run(0, "", "diff", defs, defs)
 	run(0, "", "fmt", "--check", defs)
 
@@ -71,7 +89,7 @@ func TestIDLVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("net/a.go", "package net\nimport \"github.com/reactivegraph/mgmt/idl\"\ntype A struct {\n idl.NamedResource\n Size float64\n More int\n}\nfunc F() {}\n")
-	before := idlTree(t, dir)
+	before = idlTree(t, dir)
 	run(1, filepath.Join(defs, "net/a.go")+":6:2: A.More: int is not supported; numbers are float64 [E_BAD_PRIMITIVE]", append([]string{"build", defs}, outs...)...)
 	if after := idlTree(t, dir); after != before {
 		t.Error("something was written in spite of an error")

@@ -261,6 +261,7 @@ var pathsElsewhere = map[string][]string{
 		"cmd/idl.go compile",
 		"cmd/idl.go formatIDL",
 		"cmd/idl.go importedAs",
+		"cmd/idl.go liesIn",
 		"cmd/init.go init",
 		"cmd/init.go mayWrite",
 		"cmd/reference.go newReference",

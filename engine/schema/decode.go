@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Decode fills the target of into, usually a struct, from a Node, in place. A field
@@ -239,6 +240,9 @@ func (d *decoder) mapping(t *Type, n *Node, rv reflect.Value) {
 	fresh := reflect.MakeMapWithSize(rt, len(n.Pairs))
 	for i := range n.Pairs {
 		p := &n.Pairs[i]
+		if !d.knows(t, p) {
+			continue
+		}
 		elem := reflect.New(rt.Elem()).Elem()
 		d.path = append(d.path, seg{key: p.Key})
 		d.value(t.Elem, at(p.Value, n), elem)
@@ -246,6 +250,15 @@ func (d *decoder) mapping(t *Type, n *Node, rv reflect.Value) {
 		fresh.SetMapIndex(reflect.ValueOf(p.Key).Convert(rt.Key()), elem)
 	}
 	rv.Set(fresh)
+}
+
+// knows reports whether a map takes a key, and else reports the key.
+func (d *decoder) knows(t *Type, p *Pair) bool {
+	if len(t.Enum) == 0 || slices.Contains(t.Enum, p.Key) {
+		return true
+	}
+	d.unknown(p, Nearest(p.Key, t.Enum))
+	return false
 }
 
 // inner decodes a struct inside of itself, which alone may nest without an end.
@@ -293,7 +306,13 @@ func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	f := t.Field(p.Key)
 	switch {
 	case f == nil, f.Key != p.Key && f.Alias != p.Key:
-		d.unknown(t, p)
+		near := ""
+		if f != nil {
+			near = f.Key
+		} else {
+			near = Nearest(p.Key, t.Keys())
+		}
+		d.unknown(p, near)
 		return nil
 	case !seen.add(t.place(f)):
 		d.path = append(d.path, seg{key: p.Key})
@@ -309,13 +328,7 @@ func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	return f
 }
 
-func (d *decoder) unknown(t *Type, p *Pair) {
-	near := ""
-	if f := t.Field(p.Key); f != nil {
-		near = f.Key
-	} else {
-		near = Nearest(p.Key, t.Keys())
-	}
+func (d *decoder) unknown(p *Pair, near string) {
 	within := ""
 	if len(d.path) > 0 {
 		within = " in " + formatPath(d.path)

@@ -65,8 +65,9 @@ func (t *Type) one() string {
 		}
 	case KindList, KindMap:
 		if t.Elem.Kind != KindAny {
-			return oneOf[t.Kind] + " of " + t.Elem.many() + t.bounds()
+			return oneOf[t.Kind] + " of " + t.Elem.many() + t.bounds() + t.onlyKeys()
 		}
+		return oneOf[t.Kind] + t.bounds() + t.onlyKeys()
 	case KindStruct:
 		if keys := t.Keys(); len(keys) > maxKeysShown {
 			return "a map with the keys " + strings.Join(keys[:maxKeysShown], ", ") + " ..."
@@ -75,6 +76,14 @@ func (t *Type) one() string {
 		}
 	}
 	return oneOf[t.Kind] + t.bounds()
+}
+
+// onlyKeys names the keys that a map takes, beginning with a space; nothing where it takes every one.
+func (t *Type) onlyKeys() string {
+	if len(t.Enum) == 0 {
+		return ""
+	}
+	return " with the keys " + strings.Join(t.Enum, ", ")
 }
 
 func (t *Type) oneText() string {
@@ -101,7 +110,7 @@ func (t *Type) many() string {
 	switch {
 	case t.Format != "":
 		return Formats[t.Format].Many
-	case len(t.Enum) > 0:
+	case len(t.Enum) > 0 && t.Kind != KindMap:
 		return strings.Join(t.Enum, ", ")
 	case t.Secret:
 		return "secret text"

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -129,13 +130,15 @@ func (t *Type) step(s seg) (*Type, *Field, error) {
 	switch {
 	case t.Kind == KindAny:
 		return anyType, nil, nil
+	case !s.list && t.Kind == KindMap && len(t.Enum) > 0 && !slices.Contains(t.Enum, s.key):
+		return nil, nil, unknownKey(s.key, t.Enum)
 	case s.list && t.Kind == KindList, !s.list && t.Kind == KindMap:
 		return t.Elem, nil, nil
 	case !s.list && t.Kind == KindStruct:
 		if f := t.Field(s.key); f != nil {
 			return f.Type, f, nil
 		}
-		return nil, nil, t.unknownKey(s.key)
+		return nil, nil, unknownKey(s.key, t.Keys())
 	case s.list:
 		return nil, nil, fmt.Errorf("[%d] needs a list, this is %s", s.index, t)
 	default:
@@ -143,8 +146,8 @@ func (t *Type) step(s seg) (*Type, *Field, error) {
 	}
 }
 
-func (t *Type) unknownKey(key string) error {
-	if near := Nearest(key, t.Keys()); near != "" {
+func unknownKey(key string, known []string) error {
+	if near := Nearest(key, known); near != "" {
 		return fmt.Errorf("unknown key %q (did you mean %q?)", key, near)
 	}
 	return fmt.Errorf("unknown key %q", key)

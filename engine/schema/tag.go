@@ -141,7 +141,7 @@ func (t *Type) setEnum(arg string) error {
 }
 
 func (t *Type) checkEnum() error {
-	if len(t.Enum) > 0 && (t.Kind != KindString || t.Secret) {
+	if len(t.Enum) > 0 && t.Kind != KindMap && (t.Kind != KindString || t.Secret) {
 		bare := *t
 		bare.Enum = nil
 		return fmt.Errorf("enum is for text, not for %s", &bare)

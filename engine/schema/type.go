@@ -37,7 +37,7 @@ type Type struct {
 	Doc      string   // Markdown, may be empty
 	Secret   bool     // with KindString: never shown; with KindAny: no text in it is
 	Optional bool     // the Go side is a pointer: null and absence are kept apart from the zero value
-	Enum     []string // with KindString: the only values, in the order in which they are shown
+	Enum     []string // with KindString: the only values, with KindMap: the only keys; in the order in which they are shown
 	Pattern  string   // with KindString: a regular expression that matches some part of the text; see CheckPattern
 	Format   string   // with KindString: a notation of Formats, such as ip; empty for any text
 	Target   string   // with KindRef: the kind of the resource that is named; empty for any

@@ -127,6 +127,9 @@ func (d *decoder) plainMap(t *Type, n *Node) (any, bool) {
 	}
 	out := make(map[string]any, len(n.Pairs))
 	for _, p := range n.Pairs {
+		if !d.knows(t, &p) {
+			continue
+		}
 		d.path = append(d.path, seg{key: p.Key})
 		out[p.Key], _ = d.plain(t.Elem, at(p.Value, n))
 		d.path = d.path[:len(d.path)-1]

@@ -182,17 +182,22 @@ func (p *pack) doc(indent, text string) {
 	p.b.WriteString(indent + " */\n")
 }
 
+// words is the type of the texts of an enum.
+func words(enum []string) string {
+	list := make([]string, len(enum))
+	for i, w := range enum {
+		list[i] = quote(w)
+	}
+	return strings.Join(list, " | ")
+}
+
 // script is a type in TypeScript. What code of the kind reads may be anything.
 func script(t *schema.Type) string {
 	switch {
 	case t.Opaque, t.Link != nil:
 		return "unknown"
-	case len(t.Enum) > 0:
-		words := make([]string, len(t.Enum))
-		for i, w := range t.Enum {
-			words[i] = quote(w)
-		}
-		return strings.Join(words, " | ")
+	case len(t.Enum) > 0 && t.Kind != schema.KindMap:
+		return words(t.Enum)
 	}
 	switch t.Kind {
 	case schema.KindBool:
@@ -210,6 +215,9 @@ func script(t *schema.Type) string {
 	case schema.KindList:
 		return "readonly (" + script(t.Elem) + ")[]"
 	case schema.KindMap:
+		if len(t.Enum) > 0 {
+			return "{ readonly [key in " + words(t.Enum) + "]?: " + script(t.Elem) + " }"
+		}
 		return "{ readonly [key: string]: " + script(t.Elem) + " }"
 	case schema.KindStruct:
 		return structure(t)

@@ -2,6 +2,7 @@ package plugintest
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/provider/protocol"
@@ -45,7 +46,7 @@ func sampleOf(t *schema.Type, name string) any {
 	case schema.KindList:
 		return []any{sampleOf(t.Elem, name)}
 	case schema.KindMap:
-		return map[string]any{"key": sampleOf(t.Elem, name)}
+		return map[string]any{append(slices.Clip(t.Enum), "key")[0]: sampleOf(t.Elem, name)}
 	case schema.KindStruct:
 		return map[string]any(sample(t, name))
 	}

@@ -207,6 +207,10 @@ func (c *checker) object(t *schema.Type, v map[string]any, path string) bool {
 	case schema.KindMap:
 		c.length(t, len(v), path)
 		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if len(t.Enum) > 0 && !slices.Contains(t.Enum, key) {
+				c.add(Unknown, join(path, key), "there is no such key%s", meant(key, t.Enum))
+				continue
+			}
 			c.value(t.Elem, v[key], join(path, key))
 		}
 	default:

@@ -83,6 +83,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestKeysOfAMap: a map with an enum has no other keys, and the key that was meant is said.
+func TestKeysOfAMap(t *testing.T) {
+	typ := &schema.Type{Kind: schema.KindStruct, Fields: []*schema.Field{{Key: "ports", Type: &schema.Type{
+		Kind: schema.KindMap, Enum: []string{"tcp", "udp"}, Elem: &schema.Type{Kind: schema.KindFloat},
+	}}}}
+	if got := bag.Check(typ, bagOf(t, `{"ports": {"tcp": 1}}`)); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+	got := bag.Check(typ, bagOf(t, `{"ports": {"tpc": 1, "udp": "x"}}`))
+	if len(got) != 2 || got[0].Class != bag.Unknown || got[0].Path != "ports.tpc" || !strings.Contains(got[0].Message, "did you mean tcp?") || got[1].Path != "ports.udp" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestPending: a property whose value comes later is not missing, at the top alone.
 func TestPending(t *testing.T) {
 	if got := bag.Check(typeOf[thing](t), bagOf(t, `{}`), "name"); len(got) > 0 {

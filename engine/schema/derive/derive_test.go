@@ -268,3 +268,15 @@ func TestTextFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfAMap: the schema of a map whose keys are an enum takes no other keys, and the name of the type says them.
+func TestKeysOfAMap(t *testing.T) {
+	typ := &schema.Type{Kind: schema.KindMap, Enum: []string{"tcp", "udp"}, Elem: &schema.Type{Kind: schema.KindBool}}
+	text, err := derive.JSONSchema(typ)
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(text)), ""), `"propertyNames":{"enum":["tcp","udp"]}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if name := derive.TypeName(typ); name != "map of boolean by tcp | udp" {
+		t.Errorf("its name is %q", name)
+	}
+}

@@ -40,6 +40,7 @@ type rule struct {
 	MaxItems      *int64      `json:"maxItems,omitempty"`
 	MinProperties *int64      `json:"minProperties,omitempty"`
 	MaxProperties *int64      `json:"maxProperties,omitempty"`
+	Names         *rule       `json:"propertyNames,omitempty"`
 	Items         *rule       `json:"items,omitempty"`
 	Properties    rules       `json:"properties,omitempty"`
 	Additional    any         `json:"additionalProperties,omitempty"` // false or *rule
@@ -208,6 +209,12 @@ func (w *ruler) rule(t *schema.Type) *rule {
 	case schema.KindMap:
 		r.Type, r.Additional = []string{"object", "null"}, w.rule(t.Elem)
 		r.MinProperties, r.MaxProperties = t.Min, t.Max
+		if len(t.Enum) > 0 {
+			r.Names = &rule{}
+			for _, word := range t.Enum {
+				r.Names.Enum = append(r.Names.Enum, word)
+			}
+		}
 	case schema.KindStruct:
 		w.structure(r, t)
 	}

@@ -209,7 +209,7 @@ var kindNames = map[schema.Kind]string{
 func TypeName(t *schema.Type) string {
 	s := kindNames[t.Kind]
 	switch {
-	case len(t.Enum) > 0:
+	case len(t.Enum) > 0 && t.Kind != schema.KindMap:
 		return strings.Join(t.Enum, " | ")
 	case t.Format != "":
 		s = t.Format
@@ -223,6 +223,9 @@ func TypeName(t *schema.Type) string {
 		s = fmt.Sprintf("duration (%s)", t.Unit)
 	case t.Elem != nil:
 		s += " of " + TypeName(t.Elem)
+	}
+	if len(t.Enum) > 0 {
+		s += " by " + strings.Join(t.Enum, " | ")
 	}
 	if t.Pattern != "" {
 		s += " like `" + t.Pattern + "`"

@@ -52,7 +52,20 @@ func Diff(before, after *Package) []Change {
 			d.add(Compatible, nameOf(n), n.Pos, "it is new")
 		}
 	}
+	d.packages(before, after)
 	return d.found
+}
+
+// packages compares the names of the packages. The stubs of a module are a package of that name in Go, together with the
+// files of their author.
+func (d *differ) packages(before, after *Package) {
+	for _, o := range before.Modules {
+		for _, n := range after.Modules {
+			if o.Dir == n.Dir && o.Name != n.Name {
+				d.add(Breaking, strings.ReplaceAll(n.Dir, "/", "."), schema.Pos{File: n.Files[0].Path}, "its package in Go was %s, and is %s", o.Name, n.Name)
+			}
+		}
+	}
 }
 
 // nameOf is the name of a declaration within its package. Its file is none of it: a type may

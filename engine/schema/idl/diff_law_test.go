@@ -45,6 +45,26 @@ func diffText(t *testing.T, before, after string) string {
 	return strings.Join(got, "\n")
 }
 
+// TestDiffOfPackages: another name of a package in Go breaks the files of the provider, and nothing else of the definitions tells it.
+func TestDiffOfPackages(t *testing.T) {
+	before := "package m\ntype S struct{ A string }\n"
+	if got, want := diffText(t, before, strings.Replace(before, "package m", "package other", 1)), "breaking m: its package in Go was m, and is other"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestMapKeysOfAnEnum: the schema of a map whose keys are an enum takes no other keys.
+func TestMapKeysOfAnEnum(t *testing.T) {
+	p, found := compile(head + "type R struct {\n\tidl.Resource\n\tA map[E]float64\n\tB map[string]E\n}\ntype E string\nconst (\n\tX E = \"x\"\n\tY E = \"y\"\n)\n")
+	if p == nil {
+		t.Fatal(found)
+	}
+	typ := p.Resources()[0].Type
+	if a, b := typ.Field("a").Type, typ.Field("b").Type; fmt.Sprint(a.Enum, a.EnumNames, b.Enum, b.Elem.Enum) != "[x y] [X Y] [] [x y]" {
+		t.Errorf("%v", typ)
+	}
+}
+
 // TestDiffBothWays: each pair is compared there and back. Where one way breaks nothing, the other one
 // mostly does, and a package does not differ from itself.
 func TestDiffBothWays(t *testing.T) {

@@ -103,14 +103,22 @@ func (l *lowering) shape(s *Shape) *schema.Type {
 		t.Target = s.Decl.TypeKind()
 	case t.Kind == schema.KindString && s.Decl != nil:
 		t.Name, t.Doc = s.Decl.Name, s.Decl.Doc
-		for _, v := range s.Decl.Values {
-			t.Enum = append(t.Enum, v.Value.(string))
-			t.EnumNames = append(t.EnumNames, v.Name)
-		}
+		t.Enum, t.EnumNames = valuesOf(s.Decl)
 	case s.Elem != nil:
 		t.Elem = l.shape(s.Elem)
+		if s.Keys != nil {
+			t.Enum, t.EnumNames = valuesOf(s.Keys)
+		}
 	}
 	return &t
+}
+
+// valuesOf returns the values of an enum, and what Go calls them.
+func valuesOf(d *Decl) (values, names []string) {
+	for _, v := range d.Values {
+		values, names = append(values, v.Value.(string)), append(names, v.Name)
+	}
+	return values, names
 }
 
 // Flat makes a word of the path of a folder, for names of imports: a/b-c gives a_b_c.

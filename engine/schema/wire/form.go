@@ -29,7 +29,7 @@ type part struct {
 	Optional bool     `yaml:"optional" json:"optional,omitempty" doc:"Null is a value too, and is not the same as the zero value."`
 	Secret   bool     `yaml:"secret" json:"secret,omitempty" doc:"Of a string: it is never shown."`
 	Opaque   bool     `yaml:"opaque" json:"opaque,omitempty" doc:"Code of the kind reads the value. It may take other shapes than this one, and may refuse this one."`
-	Enum     []string `yaml:"enum" json:"enum,omitempty" doc:"Of a string: the only values, in the order in which they are shown."`
+	Enum     []string `yaml:"enum" json:"enum,omitempty" doc:"Of a string: the only values; of a map: the only keys. They are in the order in which they are shown."`
 	Names    []string `yaml:"names" json:"names,omitempty" doc:"What programs call the values of enum, one name for each."`
 	Pattern  string   `yaml:"pattern" json:"pattern,omitempty" doc:"Of a string: a regular expression that matches some part of it. Go and JavaScript read it alike."`
 	Format   string   `yaml:"format" json:"format,omitempty" doc:"Of a string: its notation, one of cidr, email, ip, mac, portrange, semver, uri."`
