@@ -2,7 +2,6 @@ package generate
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -20,7 +19,7 @@ func python(p *idl.Package, _ Options) (Files, error) {
 	for _, m := range p.Modules {
 		out[pyPath(path.Join(m.Dir, "__init__"))+".pyi"] = []byte(header("# ", m.Dir))
 		for _, f := range m.Files {
-			w, at := pyStub{f: f}, pyPath(swap(f.Path, ""))+".pyi"
+			w, at := newPyStub(f), pyPath(swap(f.Path, ""))+".pyi"
 			if _, twice := out[at]; twice {
 				return nil, fmt.Errorf("two files of definitions have the module %s of Python, %s among them; give one another name", at, f.Path)
 			}
@@ -32,21 +31,42 @@ func python(p *idl.Package, _ Options) (Files, error) {
 
 // pyStub writes one file.
 type pyStub struct {
-	f *idl.File
-	b strings.Builder
+	f     *idl.File
+	names map[*idl.File]string // of the files that it imports
+	b     strings.Builder
+}
+
+// newPyStub chooses the names of the imports of a file. Two paths that give the same word, such as a/b and a_b, get different
+// names.
+func newPyStub(f *idl.File) *pyStub {
+	w, taken := &pyStub{f: f, names: map[*idl.File]string{}}, map[string]bool{}
+	var imported []*idl.File
+	for d := range uses(f) {
+		if d.File != f && d.Kind != idl.DeclResource {
+			imported = append(imported, d.File)
+		}
+	}
+	slices.SortFunc(imported, func(a, b *idl.File) int { return strings.Compare(a.Path, b.Path) })
+	for _, file := range slices.Compact(imported) {
+		name := "_" + idl.Flat(swap(file.Path, ""))
+		for taken[name] {
+			name += "_"
+		}
+		w.names[file], taken[name] = name, true
+	}
+	return w
 }
 
 // file writes the imports and all declarations in the order of the source. Names of other modules have their module
 // before them, so no name clashes.
 func (w *pyStub) file() string {
 	w.b.WriteString(header("# ", w.f.Path) + "from typing import Any, Final, Literal, NotRequired, Required, TypedDict\n")
-	from := map[string]bool{}
-	for d := range uses(w.f) {
-		if d.File != w.f && d.Kind != idl.DeclResource {
-			from[w.importOf(d)] = true
-		}
+	var imports []string
+	for file := range w.names {
+		imports = append(imports, w.importOf(file))
 	}
-	for _, line := range slices.Sorted(maps.Keys(from)) {
+	slices.Sort(imports)
+	for _, line := range imports {
 		w.b.WriteString(line + "\n")
 	}
 	for _, d := range w.f.Decls {
@@ -69,17 +89,14 @@ func (w *pyStub) file() string {
 	return w.b.String()
 }
 
-// alias is the name of the module of a file, as this one imports it.
-func alias(f *idl.File) string { return "_" + idl.Flat(swap(f.Path, "")) }
-
-// importOf is the import of the file of a declaration, relative to this one.
-func (w *pyStub) importOf(d *idl.Decl) string {
+// importOf is the import of another file, relative to this one.
+func (w *pyStub) importOf(file *idl.File) string {
 	dots := "."
 	if w.f.Module.Dir != "." {
 		dots += strings.Repeat(".", strings.Count(w.f.Module.Dir, "/")+1)
 	}
-	dir, base := path.Split(pyPath(swap(d.File.Path, "")))
-	return fmt.Sprintf("from %s%s import %s as %s", dots, strings.ReplaceAll(strings.Trim(dir, "/"), "/", "."), base, alias(d.File))
+	dir, base := path.Split(pyPath(swap(file.Path, "")))
+	return fmt.Sprintf("from %s%s import %s as %s", dots, strings.ReplaceAll(strings.Trim(dir, "/"), "/", "."), base, w.names[file])
 }
 
 // dict writes a struct or a resource. A dict in the form of a call takes every text as a key.
@@ -116,7 +133,7 @@ func (w *pyStub) shape(s *idl.Shape) string {
 	case s.Decl != nil && s.Decl.File == w.f:
 		return `"` + pyName(s.Decl.Name) + `"`
 	case s.Decl != nil:
-		return `"` + alias(s.Decl.File) + "." + pyName(s.Decl.Name) + `"`
+		return `"` + w.names[s.Decl.File] + "." + pyName(s.Decl.Name) + `"`
 	case t.Kind == schema.KindList:
 		return "list[" + w.shape(s.Elem) + "]"
 	case t.Kind == schema.KindMap:
