@@ -368,6 +368,13 @@ func TestCompileLogs(t *testing.T) {
 		`level=INFO msg="resources run together" resources=3 groups=1 in_all=6 vertices=4`,
 		`level=WARN msg=skipped step=autoedge reason="AutoEdges panicked: oh" resource=thing[d]`,
 		`level=INFO msg="edge left out" step=autoedge reason="thing[e] wants file[/x], but thing[e] comes before thing[f] already"`)
+	for kind, level := range map[string]string{transform.Skipped: "WARN", transform.NotReversed: "WARN", transform.EdgeLeftOut: "INFO", transform.NotGrouped: "INFO"} {
+		b.Reset()
+		n := transform.Notes{List: []transform.Note{{Kind: kind, Step: "s", Reason: "r"}}}
+		if n.Log(t.Context(), log); b.String() != fmt.Sprintf("level=%s msg=%q step=s reason=r\n", level, kind) && b.String() != fmt.Sprintf("level=%s msg=%s step=s reason=r\n", level, kind) {
+			t.Errorf("%s: %s", kind, b.String())
+		}
+	}
 	b.Reset()
 	if c, err = transform.Compile(t.Context(), build(t, nil, "a b"), transform.Options{}); err != nil {
 		t.Fatal(err)
@@ -405,6 +412,9 @@ func TestCompileFails(t *testing.T) {
 		if got := strings.Join(names, " "); got != o.want {
 			t.Errorf("the steps are %q, want %q", got, o.want)
 		}
+	}
+	if c, err := transform.Compile(t.Context(), g, transform.Options{NoAutoGroup: true}); err != nil || c.Grouped != c.Base || c.Grouped.Len() != 2 {
+		t.Errorf("without groups there are %q: %v", groups(c.Grouped), err)
 	}
 	if got := transform.Default(); len(got) != 2 {
 		t.Errorf("there are %d steps by default", len(got))
