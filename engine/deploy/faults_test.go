@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -325,6 +326,36 @@ func TestBeginWhilePruned(t *testing.T) {
 		}
 		if !pruned {
 			break
+		}
+	}
+}
+
+// TestStoppedWithoutContent: where a part of a stopped deploy is lost or altered, the same command writes it again under a new number. Under the
+// old one, each host would refuse the deploy again, and nothing that the operator can do would mend it.
+func TestStoppedWithoutContent(t *testing.T) {
+	for name, op := range map[string]engine.Op{"lost": {Delete: true}, "altered": {Value: []byte("x")}} {
+		for _, takeOver := range []bool{false, true} {
+			s, k := newStore(t), newKey(t)
+			o := order(t, "all", "one")
+			l, err := s.Begin(t.Context(), k, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Takeover = takeOver; !takeOver {
+				r := l.Rollout
+				r.State = deploy.Stopped
+				write(t, s, deploy.RolloutKey("all"), r)
+			}
+			op.Key = "contents/all/" + url.PathEscape(o.Digest) + "/000000"
+			if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+				t.Fatal(err)
+			}
+			if l, err = s.Begin(t.Context(), k, o); err != nil || l.Manifest.Number != 2 || l.Resumed {
+				t.Fatalf("%s: the deploy is %+v, %v", name, l, err)
+			}
+			if content, err := s.Content(t.Context(), l.Manifest); err != nil || !bytes.Equal(content, o.Content) {
+				t.Errorf("%s: the files are %q, %v", name, content, err)
+			}
 		}
 	}
 }

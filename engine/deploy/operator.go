@@ -131,7 +131,7 @@ func (s Store) write(ctx context.Context, key Key, m Manifest, r Rollout, revisi
 }
 
 // resume goes on with a rollout of the same content; it returns nil where a new number is due. That is so where the content
-// is another one, and where the record is missing or damaged. A rollout that has stopped, or is taken over, goes on only under
+// is another one, and where the record or a part of the files is missing or damaged. A rollout that has stopped, or is taken over, goes on only under
 // this operator's signature: the hosts may have refused the other key.
 func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revision int64) (*Lead, error) {
 	record, err := s.Get(ctx, o.Topic, now.Number)
@@ -147,6 +147,11 @@ func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revisi
 	}
 	if err != nil || m.Digest != o.Digest || m.BackTo != o.BackTo {
 		return nil, nil
+	}
+	if _, err := s.Content(ctx, m); errors.Is(err, ErrContent) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
 	l := &Lead{Manifest: m, Rollout: now, Resumed: true, store: s, revision: revision}
 	r := now
