@@ -176,7 +176,12 @@ func written(ctx context.Context) context.Context {
 
 // model returns the model of the path.
 func (a *API) model(r *http.Request) (*model.Model, error) {
-	m, err := a.nb.Registry().Model(r.PathValue("table"))
+	return a.table(r.PathValue("table"))
+}
+
+// table returns the model of a table, which is named by the table or by the model.
+func (a *API) table(name string) (*model.Model, error) {
+	m, err := a.nb.Registry().Model(name)
 	if err == nil && !m.FirstClass() {
 		err = &model.Error{Code: model.UnknownModel, Table: m.Name(), Message: "its objects are parts of others, and have no table"}
 	}

@@ -76,11 +76,13 @@ func (a *API) feed(r *http.Request) (*feed, error) {
 	query := r.URL.Query()
 	if text := query.Get("table"); text != "" {
 		for name := range strings.SplitSeq(text, ",") {
-			m, err := a.nb.Registry().Model(name)
+			m, err := a.table(name)
 			if err != nil {
-				return nil, problem(err)
+				return nil, err
 			}
-			f.want.Models = append(f.want.Models, m)
+			if !slices.Contains(f.want.Models, m) {
+				f.want.Models = append(f.want.Models, m)
+			}
 		}
 	}
 	if query.Has("topic") {

@@ -457,3 +457,18 @@ func TestWatchTopics(t *testing.T) {
 	r.want(t, 201, "POST", ports, `{"id": "2", "mac": "m", "topic": "host:a"}`)
 	s.want("create", "2")
 }
+
+// TestWatchNamesATableTwice: a table that is named twice, also by the name of its model, is told once. A model without a table is refused, as
+// it is in a path.
+func TestWatchNamesATableTwice(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	r.want(t, 201, "POST", ports, `{"id": "1", "mac": "m"}`)
+	s := r.watch(t, "?table=port,Port,port", "")
+	s.want("object", "1")
+	s.want("synced", "")
+	for _, table := range []string{"Address", "port,Address"} {
+		if got := r.want(t, 404, "GET", "/v1/api:watch?table="+table, "").problem(t); got.Code != "unknown_model" {
+			t.Errorf("%s: %+v", table, got)
+		}
+	}
+}
