@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -112,6 +113,9 @@ func (j *judge) faults(changes []model.Altered) error {
 		if err != nil {
 			errs = append(errs, undeclared(c.Now, err))
 			continue
+		}
+		if err := hosts.CheckTopic(c.Now.Topic()); err != nil && (c.Was == nil || c.Was.Topic() != c.Now.Topic()) {
+			errs = append(errs, fault(c.Now, "topic", err.Error(), "")) // no host would ever read it
 		}
 		id := idOf(c.Now)
 		objects[id] = c.Now

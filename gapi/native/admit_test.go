@@ -163,3 +163,63 @@ func TestAdmitStoreLost(t *testing.T) {
 		t.Errorf("the lost store was asked %d times", n)
 	}
 }
+
+// TestAdmitTopics: a topic that no host can have is refused, since the object would wait for ever and nobody would learn of it. An object that has
+// such a topic already can be altered and deleted, and data that is no resource has topics of its own.
+func TestAdmitTopics(t *testing.T) {
+	kinds := engine.NewRegistry()
+	if err := kinds.Register("locked", func() engine.Res { return &locked{} }); err != nil {
+		t.Fatal(err)
+	}
+	w := memory.New()
+	defer w.Close()
+	reg := model.NewRegistry(kinds)
+	plain, err := model.Define(model.Spec{Name: "Plain", Table: "plain", Fields: []model.Field{{Key: "topic", Type: &schema.Type{Kind: schema.KindString}}}})
+	if err == nil {
+		err = reg.Add(plain)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := func(_ context.Context, _ string, clear schema.Secret) (string, error) { return "sealed:" + clear.Reveal(), nil }
+	is := func(text string) bool { return strings.HasPrefix(text, "sealed:") }
+	admission := &native.Admission{Kinds: func() *engine.Registry { return kinds }, Sealed: is, Topics: []string{"", "all"}}
+	nb := model.Open(w, reg, model.Options{Seal: seal, Sealed: is, Admit: admission.Admit})
+	m, err := reg.Model("locked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(m *model.Model, id, topic string, nb *model.NB) error {
+		fields := map[string]any{"id": id, "topic": topic}
+		if m != plain {
+			fields["key"] = "k"
+		}
+		o, err := m.New(fields)
+		if err == nil {
+			_, err = nb.Create(t.Context(), o, model.Write{})
+		}
+		return err
+	}
+	for topic, good := range map[string]bool{"": true, "all": true, "host:a": true, "group:web": true, "host:a/b:c": true, "nonsense": false, "host:": false, "group:": false, "grp:web": false, "All": false, " all": false} {
+		err := create(m, "of "+topic, topic, nb)
+		if fault := model.Faults(err); good != (err == nil) || !good && (len(fault) != 1 || fault[0].Code != model.Validation || fault[0].Field != "topic") {
+			t.Errorf("the topic %q: %v", topic, err)
+		}
+		if err := create(plain, "of "+topic, topic, nb); err != nil {
+			t.Errorf("data of the topic %q: %v", topic, err)
+		}
+	}
+	if err := create(m, "old", "old words", model.Open(w, reg, model.Options{Seal: seal, Sealed: is})); err != nil {
+		t.Fatal(err)
+	}
+	o, err := m.New(map[string]any{"id": "old", "note": "more"})
+	if err == nil {
+		_, err = nb.Update(t.Context(), o, model.Write{})
+	}
+	if err == nil {
+		_, err = nb.Delete(t.Context(), m, "old", model.Write{})
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
