@@ -35,7 +35,7 @@ func (w Walker) output(path string) (Place, error) {
 // keeps its owner and its mode, without setuid and setgid; a new one has perm, less the umask. With
 // exact set, every one is the daemon's, with perm whatever the umask is. A link that leads nowhere
 // is replaced. A device or a pipe is written to; a pipe without a reader is an error. Nothing is
-// synced.
+// synced. The content comes when owner and mode are set, so no other user reads what they forbid.
 func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) error {
 	if unix.Portable {
 		return plainWrite(path, content, perm)
@@ -50,15 +50,20 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 		return p.put(p.Name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0, content)
 	}
 	temp := "." + hex.EncodeToString(randomBytes()) + ".tmp"
-	if err := p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm, content, func(fd int) error {
-		if exact {
+	keeps := !p.Missing && kind == unix.S_IFREG && !exact
+	at := perm
+	if keeps || exact {
+		at = 0o600 // until it has its own: whoever opens it before that may read on
+	}
+	if err := p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, at, content, func(fd int) error {
+		switch {
+		case exact:
 			return unix.Fchmod(fd, perm)
+		case keeps:
+			_ = unix.Fchown(fd, int(p.Stat.Uid), int(p.Stat.Gid)) // only root may give it away
+			return unix.Fchmod(fd, p.Stat.Mode&0o777)
 		}
-		if p.Missing || kind != unix.S_IFREG {
-			return nil
-		}
-		_ = unix.Fchown(fd, int(p.Stat.Uid), int(p.Stat.Gid)) // only root may give it away
-		return unix.Fchmod(fd, p.Stat.Mode&0o777)
+		return nil
 	}); err != nil {
 		return errors.Join(err, p.Remove(temp))
 	}
@@ -71,7 +76,8 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 
 // OpenAppend opens a file to append to it, by the rules for links of this package, and makes it
 // where it is missing. A file with a second name in a folder that other users can write is refused:
-// they could have made the one of a file that is none of theirs. The file is the caller's.
+// they could have made the one of a file that is none of theirs. A pipe without a reader is an error; with a reader, writing
+// waits for it. The file is the caller's.
 func (w Walker) OpenAppend(path string, perm uint32) (*os.File, error) {
 	if unix.Portable {
 		return plainAppend(path, perm)
@@ -81,7 +87,7 @@ func (w Walker) OpenAppend(path string, perm uint32) (*os.File, error) {
 		return nil, err
 	}
 	defer p.Close()
-	fd, err := p.Openat(p.Name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOCTTY|unix.O_NOFOLLOW, perm)
+	fd, err := p.Openat(p.Name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, perm)
 	if err != nil {
 		return nil, pathError("open", p.Path(p.Name), err)
 	}
@@ -97,21 +103,24 @@ func (w Walker) OpenAppend(path string, perm uint32) (*os.File, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
+	_ = unix.SetNonblock(fd, false)
 	return os.NewFile(uintptr(fd), w.shown(path)), nil
 }
 
-// put opens a name, has it prepared, and writes to it.
+// put opens a name, has it prepared, and then writes to it.
 func (f Folder) put(name string, flags int, perm uint32, content []byte, prepare ...func(fd int) error) error {
 	fd, err := f.Openat(name, flags, perm)
 	if err != nil {
 		return pathError("open", f.Path(name), err)
 	}
 	file := os.NewFile(uintptr(fd), f.Path(name))
-	_, err = file.Write(content)
 	for _, do := range prepare {
 		if err == nil {
 			err = do(fd)
 		}
+	}
+	if err == nil {
+		_, err = file.Write(content)
 	}
 	return errors.Join(err, file.Close())
 }
