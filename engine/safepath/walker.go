@@ -1,6 +1,7 @@
 package safepath
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,7 +65,7 @@ func (w Walker) ForOwner(uid int) Walker {
 func (w Walker) Folder(path string) (Folder, error) {
 	fd, err := w.fast(path, unix.O_PATH|unix.O_DIRECTORY)
 	if err == nil {
-		return Folder{fd: fd, path: w.shown(path)}, nil
+		return Folder{fd: fd, path: w.shown(cmp.Or(strings.TrimRight(path, "/"), "/"))}, nil
 	}
 	if !toWalk(err) {
 		return Folder{}, pathError("open", w.shown(path), err)
@@ -316,6 +317,6 @@ func short(path string) string {
 	if len(path) <= shownPath {
 		return path
 	}
-	const half = shownPath/2 - 2
+	const half = (shownPath - len("/.../")) / 2
 	return strings.ToValidUTF8(path[:half], "") + "/.../" + strings.ToValidUTF8(path[len(path)-half:], "")
 }
