@@ -23,6 +23,7 @@ type kindset struct {
 	aimed   step  // with the targets too
 
 	live *atomic.Pointer[plugin.Set] // the providers that were read last, for the desk of a daemon; nil for another verb
+	ask  *atomic.Pointer[func()]     // has a daemon read all again, where a provider has another schema; holds nil for another verb
 }
 
 // step is a set of kinds.

@@ -40,9 +40,17 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	if err != nil {
 		ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
 	}
-	s := &a.sets.plugged
+	if a.sets.ask == nil {
+		a.sets.ask = &atomic.Pointer[func()]{}
+	}
+	s, again := &a.sets.plugged, a.sets.ask
+	changed := func() {
+		if ask := again.Load(); ask != nil {
+			(*ask)()
+		}
+	}
 	set, found := plugin.Load(nodes, plugin.Options{
-		ReadFile: a.readFile, Trust: a.trust, Attach: attach, Program: a.program(), Version: currentVersion().Version, Before: s.plugins,
+		ReadFile: a.readFile, Trust: a.trust, Attach: attach, Program: a.program(), Version: currentVersion().Version, Before: s.plugins, Changed: changed,
 	})
 	if ds = a.leaveOut(append(ds, found...)); ds.Err() != nil {
 		return ds
@@ -64,6 +72,16 @@ func (a *app) loadPlugins() schema.Diagnostics {
 func (a *app) tellPlugins(set *plugin.Set) {
 	if a.sets.live != nil {
 		a.sets.live.Store(set)
+	}
+}
+
+// A schema file may lie outside of the folder that a daemon follows, and an upgrade may bring it after the program. The providers say so,
+// from their goroutines, when they start a program of another schema. They were loaded before the engine, and so before the channel of reloads.
+//
+// followSchemas has the graph read again when a provider has another schema file.
+func (a *app) followSchemas(reload chan<- struct{}) {
+	if a.sets.ask != nil {
+		a.sets.ask.Store(new(func() { ask(reload) }))
 	}
 }
 

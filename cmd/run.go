@@ -219,6 +219,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	trim := newTrimmer()
 	reload := make(chan struct{}, 1)
+	a.followSchemas(reload)
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)

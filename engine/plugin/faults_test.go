@@ -3,6 +3,7 @@ package plugin_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -198,5 +199,44 @@ func TestTrust(t *testing.T) {
 	}
 	if now := b.things(); len(now) != 0 {
 		t.Errorf("there are %v", now)
+	}
+}
+
+// TestMixedReleases: a program of another release than its schema file is refused after a few starts, since an upgrade may be between its files. When
+// the schema file has another text, the owner of the set is told, and the resources of the set wait for their end.
+func TestMixedReleases(t *testing.T) {
+	b := newBench(t, "", plugin.Options{})
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(b.dir, "schema.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(toySchema + "\n")
+	told := make(chan struct{}, 100)
+	b.set = b.loadSet(fmt.Sprintf(`, "env": {%q: %q}`, toyFolder, b.dir), plugin.Options{LongestPause: 10 * time.Millisecond, Changed: func() { told <- struct{}{} }})
+	b.kinds = newKinds(t, b.set)
+	r := b.res("toy:index:thing", "a", map[string]any{"color": "red"})
+	_, err := r.CheckApply(t.Context(), true)
+	if err == nil || !strings.Contains(err.Error(), "install the schema file of this program") || b.set.Plugins()[0].Status().Phase != plugin.Broken {
+		t.Errorf("%v, %+v", err, b.set.Plugins()[0].Status())
+	}
+	if len(told) > 0 {
+		t.Error("the file is as it was loaded, and another text was told")
+	}
+	write(toySchema)
+	<-told
+	waits, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer end()
+	if _, err := r.CheckApply(waits, true); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it does not wait for the next graph: %v", err)
+	}
+	next := b.loadSet(fmt.Sprintf(`, "env": {%q: %q}`, toyFolder, b.dir), plugin.Options{Before: b.set})
+	if next.Equal(b.set) {
+		t.Fatal("the set is the one of before")
+	}
+	b.set, b.kinds = next, newKinds(t, next)
+	if _, err := b.res("toy:index:thing", "a", map[string]any{"color": "red"}).CheckApply(t.Context(), true); err != nil || b.made() != 1 {
+		t.Errorf("%v, %d things", err, b.made())
 	}
 }

@@ -48,6 +48,19 @@ func (r *running) stop(ctx context.Context) {
 // errRefused marks an error that another start cannot mend: the program has to be another one.
 var errRefused = errors.New("refused")
 
+// errMixed marks a program and a schema file of different releases. An upgrade may be between its files, so this is no refusal yet.
+var errMixed = errors.New("refused")
+
+// renewed reports whether the schema file has another text than the one that was loaded, and has the owner of the Set told then.
+func (p *Plugin) renewed() bool {
+	text, err := p.opt.ReadFile(p.Schema)
+	if err != nil || protocol.HashOf(text) == p.hash || p.opt.Changed == nil {
+		return false
+	}
+	p.opt.Changed()
+	return true
+}
+
 // launch starts a process, and greets it. A process that does not answer as it should is ended again.
 func (s *session) launch(ctx context.Context) (*running, error) {
 	r, err := s.connect(ctx)
@@ -211,7 +224,7 @@ func (s *session) greet(ctx context.Context, r *running) error {
 		return fmt.Errorf("the provider %s is %w: the program says that it is %q", p.Name, errRefused, h.Name)
 	case h.SchemaHash != p.hash:
 		return fmt.Errorf("the provider %s is %w: its schema (version %s) has the hash %.12s, and %s has %.12s (version %s); install the schema file of this program",
-			p.Name, errRefused, h.Version, h.SchemaHash, p.Schema, p.hash, p.Version())
+			p.Name, errMixed, h.Version, h.SchemaHash, p.Schema, p.hash, p.Version())
 	}
 	if h := r.hello; h.Version != p.Version() {
 		s.logger().Warn("the program has another version than its schema file", "version", h.Version, "schema", p.Version())

@@ -178,6 +178,12 @@ func (s *session) run() {
 			pauses = 0
 			continue
 		}
+		if errors.Is(err, errMixed) && s.plugin.renewed() { // resources of the next graph come, and the end of these ones
+			s.set(Backoff, nil, err)
+			s.pause(pauses)
+			pauses++
+			continue
+		}
 		if r != nil && s.clock.Now().Sub(began) >= healthyTime {
 			pauses = 0
 		}
@@ -302,7 +308,7 @@ func (s *session) fail(err error, pauses int) {
 func (s *session) brokenError(err error) error {
 	p := s.plugin
 	text := fmt.Sprintf("the provider %s is broken: ", p.Name)
-	if errors.Is(err, errRefused) {
+	if errors.Is(err, errRefused) || errors.Is(err, errMixed) {
 		return err
 	}
 	text += cmp.Or(strings.TrimPrefix(fmt.Sprint(err), "the provider "+p.Name+" "), "it has ended")

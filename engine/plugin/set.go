@@ -29,6 +29,10 @@ type Options struct {
 	Program, Version string
 	// Before has the plugins of an earlier Load: one whose files are the same is taken over, with its kinds and its process.
 	Before *Set
+	// Changed is called where a program has another schema than the one that was loaded, and the schema file has another text now, too.
+	// Another Load takes the new one over. The function is called on a goroutine of the provider, at each such start, and must not
+	// block. Nothing is told when nil.
+	Changed func()
 	// Breaks is how many ends in two minutes make a provider broken; 5 when 0.
 	Breaks int
 	// LongestPause bounds the pause before a start; 30 s when 0.
