@@ -51,6 +51,11 @@ func TestNestedSecretsComeBack(t *testing.T) {
 			}
 		}
 	}
+	r.want(t, 204, "PATCH", "/v1/api/account/a", `{"login":{"user":"alone"},"env":{"B":"five"}}`)
+	raw, err := r.world.Get(t.Context(), "m//account/a")
+	if want := `"env":{"A":"sealed:FOUR","B":"sealed:FIVE"}`; err != nil || !strings.Contains(string(raw.Value), want) || !strings.Contains(string(raw.Value), `"login":{"key":"sealed:ONE","user":"alone"}`) {
+		t.Errorf("a patch of their neighbours leaves %s, %v", raw.Value, err)
+	}
 	for _, body := range []string{`{"id":"b","login":{"key":"(secret)"}}`, `{"id":"b","keys":["(secret)"]}`, `{"id":"b","env":{"A":"(secret)"}}`} {
 		if got := r.ask(t, "POST", "/v1/api/account", body); got.status != 422 || !strings.Contains(got.body, "what an answer shows in the place of a secret") {
 			t.Errorf("%s: %v", body, got)
