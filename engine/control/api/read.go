@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -51,7 +52,7 @@ func versionOf(o *model.Object) string {
 }
 
 // getStatus answers with the records that hosts have written about an object. They are JSON of the hosts, and are handed on
-// as they are.
+// as they are. One that no host of this program writes is told in their place, so that it hides no other.
 func (a *API) getStatus(_ http.ResponseWriter, r *http.Request) (any, error) {
 	m, err := a.model(r)
 	if err != nil {
@@ -68,8 +69,36 @@ func (a *API) getStatus(_ http.ResponseWriter, r *http.Request) (any, error) {
 	out := make(map[string]json.RawMessage, len(statuses))
 	for host, text := range statuses {
 		out[host] = text
+		if s := stateOf(text); s.State == unread {
+			if out[host], err = json.Marshal(s); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return out, nil
+}
+
+// unread is the state of an object on a host whose status cannot be read.
+const unread = "unreadable"
+
+// hostState is what the API needs to know of the status that a host has written.
+type hostState struct {
+	Revision int64  `json:"revision"`
+	State    string `json:"state"`
+	Error    string `json:"error"`
+}
+
+// stateOf reads a status. One that cannot be read has a state of its own, with the reason.
+func stateOf(text []byte) hostState {
+	var s *hostState
+	err := json.Unmarshal(text, &s)
+	if err == nil && s == nil {
+		err = errors.New("it is null")
+	}
+	if err != nil {
+		return hostState{State: unread, Error: "the status of this host cannot be read: " + err.Error()}
+	}
+	return *s
 }
 
 // maxPage bounds how many objects a list with limit has.

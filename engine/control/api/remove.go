@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -157,15 +155,9 @@ func (a *API) waiting(r *http.Request, o *model.Object) (*Removal, error) {
 	}
 	left := &Removal{Revision: o.Revision(), Waiting: []RemovalHost{}}
 	for host, text := range statuses {
-		var s struct {
-			Revision     int64
-			State, Error string
-		}
-		if err := json.Unmarshal(text, &s); err != nil {
-			return nil, errors.Join(errors.New("the status of "+host+" cannot be read"), err)
-		}
+		s := stateOf(text)
 		if s.Revision < o.Revision() || s.State != "ok" {
-			if s.Revision < o.Revision() {
+			if s.Revision < o.Revision() && s.State != unread {
 				s.State, s.Error = "old", "" // the form before is in effect there
 			}
 			left.Waiting = append(left.Waiting, RemovalHost{Host: host, State: s.State, Error: s.Error})

@@ -118,3 +118,25 @@ func TestRemoveByItsWord(t *testing.T) {
 	r.want(t, 204, "DELETE", "/v1/api/package/a?remove=1", "")
 	r.want(t, 404, "GET", "/v1/api/package/a", "")
 }
+
+// TestUnreadableStatus: a status that a host has written wrongly hides neither the statuses of the other hosts nor the object. A removal waits for that
+// host by name.
+func TestUnreadableStatus(t *testing.T) {
+	m := lamp(t)
+	for _, bad := range []string{`{"state":`, ``, `"ok"`, `[1]`, `null`, `{"state":7}`, `{"revision":"x"}`} {
+		r := newRig(t, api.Options{}, m)
+		r.want(t, 201, "POST", "/v1/api/lamp", `{"id": "a", "state": "on"}`)
+		r.want(t, 202, "DELETE", "/v1/api/lamp/a?remove=1", "")
+		r.tell(t, m, "good", "a", r.revision(t, m, "a"), "ok", "")
+		r.put(t, "s/bad/lamp/a", bad)
+		var all map[string]struct{ State, Error string }
+		got := r.want(t, 200, "GET", "/v1/api/lamp/a/status", "")
+		if err := json.Unmarshal([]byte(got.body), &all); err != nil || all["good"].State != "ok" || all["bad"].State != "unreadable" || all["bad"].Error == "" {
+			t.Errorf("%s: %v: %s", bad, err, got.body)
+		}
+		var left api.Removal
+		if err := json.Unmarshal([]byte(r.want(t, 202, "DELETE", "/v1/api/lamp/a?remove=1", "").body), &left); err != nil || len(left.Waiting) != 1 || left.Waiting[0].Host != "bad" || left.Waiting[0].State != "unreadable" {
+			t.Errorf("%s: %v: %+v", bad, err, left)
+		}
+	}
+}
