@@ -26,7 +26,7 @@ import (
 // Errors of this package, for errors.Is.
 var (
 	// ErrNotForUs tells that a text was sealed to other hosts.
-	ErrNotForUs = errors.New("it is encrypted to other hosts: write it again, so that it is encrypted to this one, too")
+	ErrNotForUs = errors.New("it is encrypted to other hosts: write it again, or give it to this one by mgmt hosts admit")
 	// ErrNoReader tells that no host of a topic has published a recipient.
 	ErrNoReader = errors.New("no host of this topic has published a key to encrypt it to: start mgmt there once, and write it again")
 	// ErrOpenIdentity tells that other users can read the file with the identity.

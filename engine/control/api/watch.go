@@ -125,12 +125,13 @@ type feed struct {
 // run fills the queue until the context ends.
 func (f *feed) run(ctx context.Context) error {
 	for {
+		var err error
 		if !f.goesOn {
-			if err := f.list(ctx); err != nil {
-				return err
-			}
+			err = f.list(ctx)
 		}
-		err := f.watch(ctx)
+		if err == nil {
+			err = f.watch(ctx)
+		}
 		if !errors.Is(err, engine.ErrCompacted) {
 			return err
 		}
