@@ -293,6 +293,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	return b, nil
 }
 
+// under returns the name of a file in a bundle: its path below the base, with slashes on every system.
 func under(base, path string) string {
 	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, base), string(filepath.Separator)))
 }

@@ -99,6 +99,7 @@ func keysOf(name string, from gapi.Source, files []string) (keys []deploy.Public
 // maxPublic bounds a file with public keys, in bytes.
 const maxPublic = 1 << 20
 
+// publicKeys reads the keys in one file. A pipe or a device in its place is refused, and so is a file beyond the bound.
 func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
 	f, _, err := from.OpenRegular(path)
 	if err != nil {

@@ -54,6 +54,7 @@ func bare(s string) string {
 	return quote(s)
 }
 
+// quote writes a text so that it stays on one line of the log.
 func quote(s string) string { return strconv.Quote(s) }
 
 // line returns a whole line of the log.

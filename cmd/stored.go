@@ -132,6 +132,7 @@ func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
 	return states, nil
 }
 
+// stateOf returns the state of a resource in the form that is stored. The text of its error goes along.
 func stateOf(resource string, s mgmt.Status) native.State {
 	state := native.State{Resource: resource, State: s.State.String(), BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if s.Err != nil {

@@ -87,7 +87,7 @@ type Place struct {
 	Folder
 	Name    string
 	Missing bool        // nothing has the name
-	Stat    unix.Stat_t // of what has the name
+	Stat    unix.Stat_t // of the thing that has the name
 }
 
 func (f Folder) place(name string) (Place, error) {

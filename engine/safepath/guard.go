@@ -30,7 +30,7 @@ func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 	k.guard = &w
 	f, name, err := k.to()
 	if err != nil {
-		if k.writable != "" && !errors.Is(err, ErrRefused) { // what is missing could be made by others
+		if k.writable != "" && !errors.Is(err, ErrRefused) { // another user could make the missing thing
 			return nil, k.unguarded()
 		}
 		return nil, err

@@ -17,7 +17,7 @@ var ErrRefused = errors.New("the path is in the hands of another user")
 // RefusedError is an ErrRefused with its sentence.
 type RefusedError struct {
 	Element string // the path of the link or the folder that is the reason
-	UID     int    // who owns it
+	UID     int    // its owner
 	text    string
 }
 

@@ -30,7 +30,7 @@ type walk struct {
 
 	guard    *Walker // whom OpenGuarded trusts; nil for another walk
 	writable string  // another user who could lead the path elsewhere; empty for none
-	mend     string  // what to do about it
+	mend     string  // how to shut that user out
 	owner    int     // of the folder that it is about
 }
 
@@ -281,7 +281,7 @@ func (k *walk) owned() error {
 	return nil
 }
 
-// readlink returns what an open link says.
+// readlink returns the target of an open link.
 func readlink(fd int) (string, error) {
 	for size := 256; ; size *= 4 {
 		buf := make([]byte, size)

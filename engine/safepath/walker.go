@@ -16,7 +16,7 @@ import (
 type Walker struct {
 	root   int    // descriptor of the folder where paths begin; AT_FDCWD for "/"
 	prefix string // path of root, for messages; empty for "/"
-	self   User   // who the daemon is
+	self   User   // the user of the daemon
 	owner  *User  // whom the resource names as owner; nil for none
 	caller *User  // whom OpenGuarded trusts beside root and self; nil for none
 	lookup bool   // the groups of owner are not known yet
@@ -116,7 +116,7 @@ func (w Walker) Place(path string) (Place, error) {
 		err = k.notBehind(f.Path(name), p.Stat.Uid)
 	}
 	if err == nil && !p.Missing && p.Stat.Mode&unix.S_IFMT == unix.S_IFLNK {
-		err = pathError("open", f.Path(name), errChanged) // it was no link a moment ago
+		err = pathError("open", f.Path(name), errChanged) // a moment ago it was another thing
 	}
 	if err != nil {
 		f.Close()
@@ -194,7 +194,7 @@ func (w Walker) Stat(path string) (unix.Stat_t, error) {
 // reading are the flags with which opening a file never blocks or has an effect.
 const reading = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
 
-// ErrNotRegular says that something is no plain file.
+// ErrNotRegular tells that a thing of another type has the path of a plain file.
 var ErrNotRegular = errors.New("not a plain file: remove it, or name another path")
 
 func regular(fd int, path string) (int, unix.Stat_t, error) {

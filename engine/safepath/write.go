@@ -35,7 +35,7 @@ func (w Walker) output(path string) (Place, error) {
 // keeps its owner and its mode, without setuid and setgid; a new one has perm, less the umask. With
 // exact set, every one is the daemon's, with perm whatever the umask is. A link that leads nowhere
 // is replaced. A device or a pipe is written to; a pipe without a reader is an error. Nothing is
-// synced. The content comes when owner and mode are set, so no other user reads what they forbid.
+// synced. Owner and mode are set before the content comes, so no other user gets to read it.
 func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) error {
 	if unix.Portable {
 		return plainWrite(path, content, perm)

@@ -161,13 +161,13 @@ type asking struct {
 
 	surveyed map[int32]engine.Surveyed // by vertex: what else it is
 
-	things []thing          // what the vertices are
+	things []thing          // the UIDs of the vertices
 	wanted []wish           // in the order of askers; each pair once for each asker
 	found  []bool           // for Test, made once
 	budget int              // how many UIDs without a hash may still be compared
 	mine   map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
 
-	is, asked rows[uint32] // by who describes itself and asks, in order: see answers
+	is, asked rows[uint32] // a row for each vertex that describes itself or asks, in order: see answers
 	answered  rows[answer]
 	loose     []loose
 	names     map[string]bool // the ids that were asked for; nil to note none

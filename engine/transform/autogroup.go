@@ -67,7 +67,7 @@ type bucket struct {
 type group struct {
 	owner   int32
 	members []int32
-	meta    *engine.MetaParams // what their metaparameters make together
+	meta    *engine.MetaParams // their metaparameters, combined
 }
 
 // candidate is a vertex that may be grouped.
@@ -143,7 +143,7 @@ const maxTried = 16
 func (s *grouping) place(c candidate, level int32) {
 	b := bucket{kind: c.res.Kind(), key: c.key, level: level, notify: s.notify(int(c.v)), meta: metaKeyOf(c.res.MetaParams())}
 	groups := s.buckets[b]
-	var by engine.Res // who has refused it last
+	var by engine.Res // the owner that refused it last
 	var why error
 	for _, gr := range groups[max(0, len(groups)-maxTried):] {
 		owner := s.g.Value(int(gr.owner)).Res.(engine.GroupableRes)

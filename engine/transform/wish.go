@@ -76,7 +76,7 @@ func (c *Change) rewired() (list []int32) {
 	return list
 }
 
-// round is one asking of a small graph, which has the askers and what they may find.
+// round is one asking of a small graph, which has the askers and all that they may find.
 type round struct {
 	one    *asking
 	places map[int32]int32 // by number: the index in the small graph

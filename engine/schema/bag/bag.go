@@ -51,12 +51,13 @@ func Check(t *schema.Type, props map[string]any, pending ...string) []Problem {
 	return c.found
 }
 
-// checker goes through one bag.
+// checker goes through one bag. It is used once, and keeps no value of the bag.
 type checker struct {
 	pending []string
 	found   []Problem
 }
 
+// add notes a problem. The text is made of the type and of keys alone, since a value may be secret.
 func (c *checker) add(class, path, format string, args ...any) {
 	c.found = append(c.found, Problem{class, path, fmt.Sprintf(format, args...)})
 }
@@ -133,7 +134,7 @@ func (c *checker) value(t *schema.Type, v any, path string) {
 	}
 }
 
-// numeric judges a number, and reports whether the type takes any. A fraction is no whole number.
+// numeric judges a number, and reports whether the type takes any. A fraction is refused as a whole number.
 func (c *checker) numeric(t *schema.Type, n float64, path string) bool {
 	var out bool
 	switch {
@@ -150,7 +151,8 @@ func (c *checker) numeric(t *schema.Type, n float64, path string) bool {
 	return true
 }
 
-// number returns a number of JSON.
+// number returns a number of JSON. Whole numbers beyond 2^53 lose digits here: a program in TypeScript has no others, and
+// both have to find the same problems.
 func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case json.Number:
