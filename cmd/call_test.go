@@ -317,7 +317,7 @@ func TestModules(t *testing.T) {
 				}
 			}
 		}
-		facts, err := host.ReadFacts("/", nil)
+		facts, err := host.ReadFacts("/", "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

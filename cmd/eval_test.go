@@ -10,9 +10,9 @@ import (
 // TestEval: the verb shows the value of an expression, or the place of its fault.
 func TestEval(t *testing.T) {
 	dir := t.TempDir()
-	graph, facts := filepath.Join(dir, "g.yaml"), filepath.Join(dir, "facts.yaml")
+	graph, facts, config := filepath.Join(dir, "g.yaml"), filepath.Join(dir, "facts.yaml"), filepath.Join(dir, "mgmt.yaml")
 	for path, src := range map[string]string{
-		graph: "vars: {a: x, n: 2}\ndata: {files: [d.yaml]}\nresources: {}\n", filepath.Join(dir, "d.yaml"): "k: [1, 2]\n", facts: "hostname: far\n",
+		graph: "vars: {a: x, n: 2}\ndata: {files: [d.yaml]}\nresources: {}\n", filepath.Join(dir, "d.yaml"): "k: [1, 2]\n", facts: "hostname: far\n", config: "hostname: w8\n",
 	} {
 		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
@@ -26,6 +26,11 @@ func TestEval(t *testing.T) {
 	}{
 		{[]string{"vars.n + 1", graph}, exitOK, "4\n"},
 		{[]string{"facts.hostname", "--facts", facts, graph}, exitOK, "far\n"},
+		{[]string{"facts.hostname", "--hostname", "w7"}, exitOK, "w7\n"},
+		{[]string{"facts.hostname", "--facts", facts, "--hostname", "w7"}, exitOK, "w7\n"},
+		{[]string{"facts.hostname", "--config", config}, exitOK, "w8\n"},
+		{[]string{"facts.hostname", "--config", config, "--facts", facts}, exitOK, "far\n"},
+		{[]string{"hosts.map(h, h)", "--config", config, "-o", "json"}, exitOK, "[\n  \"w8\"\n]\n"},
 		{[]string{"vars.a + string(vars.n)", graph}, exitOK, "x3\n"},
 		{[]string{"vars.a", graph, "--var", "a=y"}, exitOK, "y\n"},
 		{[]string{"{'b': data.k}", graph, "-o", "json"}, exitOK, "{\n  \"b\": [\n    1,\n    2\n  ]\n}\n"},
@@ -42,5 +47,28 @@ func TestEval(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.want) || code == exitOK && out != c.want {
 			t.Errorf("mgmt eval %q: code %d, %q, want %d, %q", c.args, code, out, c.code, c.want)
 		}
+	}
+}
+
+// TestNameOfTheMachine: each verb that reads a graph reads it for the name that the flag or the configuration file gives, as run does.
+func TestNameOfTheMachine(t *testing.T) {
+	dir := t.TempDir()
+	graph, config := filepath.Join(dir, "g.yaml"), filepath.Join(dir, "mgmt.yaml")
+	for path, src := range map[string]string{
+		graph: "resources:\n  print: [{name: \"p ${{ facts.hostname }}\", msg: x}]\n", config: "hostname: w8\n",
+	} {
+		if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, verb := range [][]string{{"render"}, {"graph"}, {"plan", "--all", "--prefix", dir}, {"run", "--tmp-prefix", "--converged-exit", "--socket", filepath.Join(dir, "s")}} {
+		for name, flags := range map[string][]string{"w7": {"--hostname", "w7"}, "w8": {"--config", config}} {
+			if out, _ := cli(t, "", append(append(verb, graph), flags...)...); !strings.Contains(out, "p "+name) {
+				t.Errorf("mgmt %s with %v:\n%s", verb, flags, out)
+			}
+		}
+	}
+	if out, code := cli(t, "", "facts", "hostname", "--config", config); code != exitOK || out != "w8\n" {
+		t.Errorf("mgmt facts: code %d, %q", code, out)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type factsFlags struct {
 	output   choice
 	roles    []string
+	hostname string
 	target   string
 	programs bool
 }
@@ -43,7 +44,7 @@ facts of that target, as its transport has them; then it connects to the target.
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	choose(cmd, &f.output, "output", "o", "how to write them", "text", "json", "yaml")
-	roleFlag(cmd, &f.roles)
+	factFlags(cmd, &f.roles, &f.hostname)
 	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
 	cmd.Flags().BoolVar(&f.programs, "programs", false, "list the programs too that backends look for and that are there, for mgmt validate --facts")
@@ -51,11 +52,12 @@ facts of that target, as its transport has them; then it connects to the target.
 	return cmd
 }
 
-// roleFlag adds the flag for the purposes of the machine.
-func roleFlag(cmd *cobra.Command, roles *[]string) {
+// factFlags adds the flags for the facts that the user chooses: the purposes of the machine, and its name.
+func factFlags(cmd *cobra.Command, roles *[]string, hostname *string) {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
 	list.StringArrayVar(roles, "role", nil, "")
 	bind(cmd, "role", list.Lookup("role").Value)
+	bind(cmd, "hostname", hostname)
 }
 
 // factType is the type of the facts.
@@ -95,7 +97,7 @@ func (f *factsFlags) run(ctx context.Context, a *app, names []string) error {
 			return fmt.Errorf("there is no fact %q%s; mgmt facts shows all", name, meant(name, factNames()))
 		}
 	}
-	facts, err := host.ReadFacts("/", f.roles)
+	facts, err := host.ReadFacts("/", f.hostname, f.roles)
 	if err != nil {
 		return err
 	}

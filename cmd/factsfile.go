@@ -41,8 +41,20 @@ func (a *app) readFacts() schema.Diagnostics {
 	if given, ok := a.flags["role"]; ok && given.Source == config.SourceFlag {
 		m.Facts["roles"] = slices.Collect(anys(a.roles))
 	}
+	if given, ok := a.flags["hostname"]; ok && given.Source == config.SourceFlag {
+		m.Facts["hostname"] = a.hostname
+	}
 	a.machine = &m
 	return ds
+}
+
+// storeName is the name that the user gives to the machine; empty where the facts have it. A setting of this machine does not hold
+// for the machine of a file of facts.
+func (a *app) storeName() string {
+	if a.machine != nil {
+		return ""
+	}
+	return a.hostname
 }
 
 // noMachine notes the checks that are left out where no graph could run on this machine, and no

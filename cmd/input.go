@@ -270,7 +270,7 @@ func (i *input) catalogOnly(a *app) error {
 // They hold for graphs from elsewhere, too.
 func (i *input) limits(a *app) yaml.Options {
 	return yaml.Options{
-		MaxResources: int(i.most), MaxBytes: int64(i.size),
+		MaxResources: int(i.most), MaxBytes: int64(i.size), Hostname: a.storeName(),
 		Facts: func() map[string]any { return a.system()(nil).Facts },
 	}
 }
@@ -302,7 +302,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 		return nil, err
 	}
 	a.noMachine()
-	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in}
+	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in, Hostname: a.storeName()}
 	for d, err := range front.Graphs(ctx, env) {
 		return d.Complete(), err
 	}

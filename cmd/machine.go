@@ -19,11 +19,11 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// machineFlags adds the flags for facts that the program does not know by itself: the purpose
+// machineFlags adds the flags for facts that the program does not know by itself: the purpose and the name
 // of the machine, and the backends that are programs. They count before the verb runs, and
 // before its arguments are completed.
 func (a *app) machineFlags(cmd *cobra.Command) {
-	roleFlag(cmd, &a.roles)
+	factFlags(cmd, &a.roles, &a.hostname)
 	bind(cmd, "backends", place{&a.backends})
 	_ = cmd.MarkFlagDirname("backends")
 	a.before(cmd, a.bindMachine)
@@ -60,7 +60,7 @@ func (a *app) system() virtual.SystemFunc {
 	if a.machine != nil {
 		return func(virtual.Facts) virtual.System { return *a.machine }
 	}
-	return virtual.LocalSystem((&host.FactReader{Roles: a.roles}).Facts)
+	return virtual.LocalSystem((&host.FactReader{Roles: a.roles, Hostname: a.hostname}).Facts)
 }
 
 // build makes a declared graph, and judges it for the machine.
@@ -73,7 +73,7 @@ func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 // the graph is for another one.
 func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Options, n *transform.Notes) (_ *engine.Graph, err error) {
 	if a.machine == nil && !unix.Portable {
-		h, err := host.New(ctx, host.Options{Roles: a.roles})
+		h, err := host.New(ctx, host.Options{Roles: a.roles, Hostname: a.hostname})
 		if err != nil {
 			return nil, err
 		}
@@ -87,14 +87,14 @@ func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Option
 // the place of messages.
 func (a *app) options(log *slog.Logger) mgmt.Options {
 	return mgmt.Options{
-		Registry: a.kinds(), Roles: a.roles, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,
+		Registry: a.kinds(), Roles: a.roles, Hostname: a.hostname, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,
 	}
 }
 
-// bindMachine has the kinds choose among all backends, and by the roles. It is the first step of the kinds.
+// bindMachine has the kinds choose among all backends, and by the roles and the name of the machine. It is the first step of the kinds.
 func (a *app) bindMachine() schema.Diagnostics {
 	a.begin()
-	if a.backends == "" && len(a.roles) == 0 && a.machine == nil {
+	if a.backends == "" && a.hostname == "" && len(a.roles) == 0 && a.machine == nil {
 		return nil
 	}
 	nodes, ds := a.backendFiles()

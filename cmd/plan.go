@@ -15,14 +15,13 @@ import (
 // It has no flags for brakes and no socket: a plan alters nothing and answers no
 // request.
 type planFlags struct {
-	input    input
-	steps    transforms
-	state    state
-	output   choice
-	color    choice
-	hostname string
-	debug    bool
-	all      bool
+	input  input
+	steps  transforms
+	state  state
+	output choice
+	color  choice
+	debug  bool
+	all    bool
 }
 
 // newPlan makes the verb plan.
@@ -52,7 +51,6 @@ something failed or is blocked, and 6 for both.`,
 	f.state.prefixFlag(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
-	bind(cmd, "hostname", &f.hostname)
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	colorFlag(cmd, &f.color)
@@ -81,7 +79,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	defer p.close()
 	opts := a.options(p.logger)
 	f.steps.set(&opts)
-	opts.Hostname, opts.StateDir, opts.Debug = f.hostname, dir, f.debug
+	opts.StateDir, opts.Debug = dir, f.debug
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }
 	e, err := mgmt.New(opts)
 	if err != nil {

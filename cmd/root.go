@@ -51,6 +51,7 @@ type app struct {
 	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil
 	sets      kindset          // how they were made
 	roles     []string         // the purposes of the machine
+	hostname  string           // the name that the user gives to the machine; empty for its own
 	machine   *virtual.System  // another machine to check for; nil for this one
 	factsFile string           // where its facts are
 

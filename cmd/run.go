@@ -36,7 +36,6 @@ type runFlags struct {
 	remote  listenFlags
 	trusted []string // files with the keys whose deploys this host takes
 
-	hostname   string
 	noop       string
 	noWatch    bool
 	parallel   int
@@ -86,7 +85,6 @@ it.`,
 	bind(cmd, "api_write_group", &f.writers)
 	f.remote.flags(cmd)
 	bind(cmd, "trusted_keys", &f.trusted)
-	bind(cmd, "hostname", &f.hostname)
 	bind(cmd, "noop", &f.noop)
 	bind(cmd, "no_watch", &f.noWatch)
 	bind(cmd, "parallel", &f.parallel)
@@ -133,7 +131,7 @@ func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.brakes.set(o)
 	o.Input = f.input.lasting()
-	o.Hostname, o.Debug, o.NoWatch, o.Strict = f.hostname, f.log.debug, f.noWatch, true
+	o.Debug, o.NoWatch, o.Strict = f.log.debug, f.noWatch, true
 	o.Parallel, o.Sema = f.parallel, f.sema
 	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
 }
@@ -166,7 +164,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	p := f.log.presenter(a)
 	defer p.close()
 	folder.tell(p.logger)
-	world, err := f.world.open(ctx, folder.dir, cmp.Or(f.hostname, hostname()), p.logger)
+	world, err := f.world.open(ctx, folder.dir, cmp.Or(a.hostname, hostname()), p.logger)
 	if err != nil {
 		return err
 	}
@@ -181,9 +179,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	secrets := newSealing(world, folder.dir, f.hostname, a.roles)
+	secrets := newSealing(world, folder.dir, a.hostname, a.roles)
 	var running atomic.Pointer[mgmt.Engine]
-	nb := a.objectsOf(world, f.hostname, secrets, &running, p.logger)
+	nb := a.objectsOf(world, a.hostname, secrets, &running, p.logger)
 	desk, err := f.openDesk(ctx, folder, nb, &running, p.logger)
 	if err != nil {
 		return err
@@ -227,11 +225,11 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	f.input.secrets(&deployed)
 	deployed.Unseal = o.secrets.decrypts(deployed.Unseal)
 	sealed := func() string { return o.secrets.recipient(f.input.identity) }
-	signed, err := openDeploys(a, world, folder.dir, f.hostname, f.trusted, deployed, sealed, p.logger)
+	signed, err := openDeploys(a, world, folder.dir, a.hostname, f.trusted, deployed, sealed, p.logger)
 	if err != nil {
 		return err
 	}
-	stored := openObjects(o.nb, f.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
+	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept

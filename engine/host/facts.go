@@ -35,12 +35,9 @@ type machine struct {
 
 // ReadFacts reads the facts of the machine whose files are below a root, "/" for this one. A link
 // that leads out of the root is not followed. A machine below another root has no addresses and no
-// processors; its hostname is that of its /etc/hostname. roles are the user's own words for the
-// machine's purposes.
-func ReadFacts(root string, roles []string) (engine.Facts, error) { return readFacts(root, "", roles) }
-
-// readFacts is ReadFacts with the name that the user gives to the machine; empty for its own.
-func readFacts(root, name string, roles []string) (engine.Facts, error) {
+// processors; its hostname is that of its /etc/hostname. name is the name that the user gives to the
+// machine, empty for its own. roles are the user's own words for the machine's purposes.
+func ReadFacts(root, name string, roles []string) (engine.Facts, error) {
 	m := machine{arch: runtime.GOARCH, roles: roles}
 	if root == "/" {
 		hostname, err := os.Hostname()

@@ -73,7 +73,7 @@ func (r *FactReader) read(addressesToo bool) engine.Facts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.state != now {
-		if f, err := readFacts(r.root(), r.Hostname, r.Roles); err == nil {
+		if f, err := ReadFacts(r.root(), r.Hostname, r.Roles); err == nil {
 			r.facts, r.state = f, now
 		}
 	}

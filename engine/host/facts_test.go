@@ -140,7 +140,7 @@ func TestFactsOfRoots(t *testing.T) {
 		{"a folder where a file should be", map[string]string{"etc/os-release/": "", "proc/meminfo/": "", "proc/1/comm/": ""}, map[string]any{"os": "", "memory": int64(0), "init": "unknown"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := ReadFacts(rootWith(t, c.content), []string{"web"})
+			f, err := ReadFacts(rootWith(t, c.content), "", []string{"web"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestFactsOfRoots(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadFacts(filepath.Join(t.TempDir(), "none"), nil); err == nil {
+	if _, err := ReadFacts(filepath.Join(t.TempDir(), "none"), "", nil); err == nil {
 		t.Error("a root that is not there has facts")
 	}
 }
@@ -186,7 +186,7 @@ func TestFactsOfThisMachine(t *testing.T) {
 	for try := 0; try < 5 || try < 100 && took > soon; try++ { // others may use the machine meanwhile
 		start := time.Now()
 		var err error
-		if f, err = ReadFacts("/", nil); err != nil {
+		if f, err = ReadFacts("/", "", nil); err != nil {
 			t.Fatal(err)
 		}
 		took = min(took, time.Since(start))
@@ -283,7 +283,7 @@ func TestHasProgram(t *testing.T) {
 
 func BenchmarkReadFacts(b *testing.B) {
 	for b.Loop() {
-		if _, err := ReadFacts("/", nil); err != nil {
+		if _, err := ReadFacts("/", "", nil); err != nil {
 			b.Fatal(err)
 		}
 	}
