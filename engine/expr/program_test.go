@@ -87,7 +87,7 @@ func TestFaults(t *testing.T) {
 		"'ä' + siz(vars.sites)": `6: there is no "siz" here (size)`,
 		"1 + 'x'":               `2: + can't be applied to (int, text)`,
 		"vars.n.x":              `6: int has no fields`,
-		"vars.n +":              `8: this is no expression: mismatched input the end; for the characters ${{ write $${{`,
+		"vars.n +":              `8: this is no expression: a value is missing between + and the end; for the characters ${{ write $${{`,
 		"facts.cpu + vars.m":    `6: facts has no "cpu" (cpus); 17: vars has no "m"`,
 		"twice(1)":              `0: twice can't be applied to (int)`,
 		"facts['hostname']":     `5: [...] is for lists and maps: of facts write facts.NAME`,

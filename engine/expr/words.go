@@ -22,7 +22,6 @@ var (
 	noOverload = lazyregexp.New(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
 	noSelect   = lazyregexp.New(`^type '(.*)' does not support field selection`)
 	noKey      = lazyregexp.New(`no such key: (.*)$`)
-	mismatched = lazyregexp.New(`^Syntax error: (.*?)( expecting .*)?$`)
 )
 
 // escapeHint helps the author of a text that was never meant as an expression.
@@ -49,20 +48,17 @@ func nameOf(t *cel.Type) string {
 	return strings.TrimPrefix(t.String(), "mgmt.")
 }
 
-// syntax returns the faults of an expression that could not be parsed.
-func (s *Scope) syntax(src string, issues *cel.Issues) (all []Fault) {
-	for _, e := range issues.Errors() {
-		m := e.Message
-		if found := mismatched.FindStringSubmatch(m); found != nil {
-			m = strings.ReplaceAll(found[1], "'<EOF>'", "the end")
-		}
-		m = "this is no expression: " + m + escapeHint
-		all = append(all, Fault{At: offset(src, e.Location.Line(), e.Location.Column()), Message: m})
+// syntax returns the fault of an expression that could not be parsed: the first one, since the others follow from it. A bound of
+// the parser is said as it says it.
+func (s *Scope) syntax(src string, issues *cel.Issues) []Fault {
+	e := issues.Errors()[0]
+	at, why := offset(src, e.Location.Line(), e.Location.Column()), e.Message
+	if word, ok := strings.CutPrefix(why, "reserved identifier: "); ok {
+		why = cmp.Or(foreign(token{text: word}), word+" is a reserved word")
+	} else if strings.HasPrefix(why, "Syntax error: ") {
+		why = misplaced(src, at)
 	}
-	if len(all) > 1 { // the others follow from the first
-		all = all[:1]
-	}
-	return all
+	return []Fault{{At: at, Message: "this is no expression: " + why + escapeHint}}
 }
 
 // faults returns the faults of an expression that could be parsed.

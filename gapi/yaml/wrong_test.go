@@ -74,7 +74,7 @@ var wrongCases = []computedCase{
 	},
 	{
 		name: "no expression", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ if x }}\"\n",
-		want: "g.yaml:4:19: this is no expression: reserved identifier: if; for the characters ${{ write $${{",
+		want: "g.yaml:4:19: this is no expression: if is not of this language: write CONDITION ? VALUE : OTHER; for the characters ${{ write $${{",
 	},
 	{
 		name: "an unknown function", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ lenght(facts.roles) }}\"\n",
