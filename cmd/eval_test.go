@@ -72,3 +72,15 @@ func TestNameOfTheMachine(t *testing.T) {
 		t.Errorf("mgmt facts: code %d, %q", code, out)
 	}
 }
+
+// TestValidateShell: validate warns of a command that needs a shell, at its place, and says how to write it.
+func TestValidateShell(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.yaml")
+	if err := os.WriteFile(path, []byte("resources:\n  exec:\n  - name: stamp\n    cmd: date > /tmp/stamp\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := cli(t, "", "validate", path)
+	if want := path + `:4:10: warning: cmd: without a shell, ">" is an argument of the program; write shell: /bin/sh, or the word in quotes`; code != exitOK || !strings.Contains(out, want) {
+		t.Errorf("code %d, %s", code, out)
+	}
+}

@@ -111,6 +111,14 @@ type ExposingRes interface {
 	Exposes(params []string) (path string, mode schema.Mode)
 }
 
+// LintedRes warns of parameters that are valid and seldom meant so. It is asked when a graph is loaded, after Validate
+// has found nothing, and before Init.
+type LintedRes interface {
+	// Lint returns the warnings, each with the Path of a parameter and a Message that says what to write instead; nil for
+	// none. It only computes.
+	Lint() schema.Diagnostics
+}
+
 // GroupableRes can run others of its kind as its members: one owner remains in
 // the graph, and runs its members through Init.Child.
 type GroupableRes interface {

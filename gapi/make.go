@@ -224,8 +224,34 @@ func (b *builder) validate(it *item) {
 	if b.declared(it) != nil && b.same(int(it.vertex)) {
 		return
 	}
-	for _, err := range flatten(lifecycle.Validate(it.res, it.coming())) {
+	faults := flatten(lifecycle.Validate(it.res, it.coming()))
+	for _, err := range faults {
 		b.invalid(it, err)
+	}
+	if len(faults) == 0 {
+		b.lint(it)
+	}
+}
+
+// lint warns of what a valid resource seldom means. A panic of the resource is an error of it.
+func (b *builder) lint(it *item) {
+	r, ok := engine.As[engine.LintedRes](it.res)
+	if !ok {
+		return
+	}
+	var found schema.Diagnostics
+	if err := engine.Guard("Lint", func() error { found = r.Lint(); return nil }); err != nil {
+		b.errorf(it, it.Pos, "%v", err)
+	}
+	for _, d := range found {
+		if it.receives(d.Path) {
+			continue
+		}
+		d.Severity, d.Resource, d.Pos = schema.Warning, it.id, it.Pos
+		if n := it.Value.Get(topKey(d.Path)); n != nil {
+			d.Pos = it.Value.At(d.Path).Pos
+		}
+		b.add(d)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // abilityTypes are the interfaces of the abilities.
 var abilityTypes = []string{
-	"RefreshableRes", "SendableRes", "RecvableRes", "EdgeableRes", "SurveyedRes", "LeavingRes", "ClashingRes", "ExposingRes", "GroupableRes",
+	"RefreshableRes", "SendableRes", "RecvableRes", "EdgeableRes", "SurveyedRes", "LeavingRes", "ClashingRes", "ExposingRes", "LintedRes", "GroupableRes",
 	"Batcher", "ReversibleRes", "UndoingRes", "Readable", "Listable", "TextRes", "SharedRes", "OverlappingRes", "UnwatchedRes", "CollectableRes",
 	"VirtualRes", "DescribedRes",
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -24,6 +26,7 @@ var (
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.OverlappingRes = (*Res)(nil)
 	_ engine.DescribedRes   = (*Res)(nil)
+	_ engine.LintedRes      = (*Res)(nil)
 )
 
 // defaultGrace is how long a command has between SIGTERM and SIGKILL when it has
@@ -131,6 +134,20 @@ func (x *Res) Validate() error {
 	errs = append(errs, x.validatePaths()...)
 	errs = append(errs, x.validateRest()...)
 	return errors.Join(errs...)
+}
+
+// Lint warns of each command that needs a shell and has none: its program would get the signs of a shell as arguments.
+func (x *Res) Lint() (found schema.Diagnostics) {
+	for _, c := range x.commands() {
+		if c.shell != "" || len(c.args) > 0 {
+			continue
+		}
+		if word := command.Operator(c.line); word != "" {
+			found = append(found, schema.Diagnostic{Path: c.what, Message: fmt.Sprintf(
+				"%s: without a shell, %q is an argument of the program; write %sshell: /bin/sh, or the word in quotes", c.what, word, strings.TrimSuffix(c.what, "cmd"))})
+		}
+	}
+	return found
 }
 
 // Relative paths are refused, for there is no folder that they could be relative to.

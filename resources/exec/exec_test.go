@@ -883,3 +883,25 @@ func TestExecKeepsInMemoryWhatCannotBeSaved(t *testing.T) {
 		t.Errorf("sent %+v", f.Sent())
 	}
 }
+
+// TestExecLint: each command that needs a shell and has none warns, at its own parameter. Arguments and quotes are meant as they are.
+func TestExecLint(t *testing.T) {
+	for _, tt := range []struct {
+		res  Res
+		want string
+	}{
+		{Res{Cmd: "date > x"}, `cmd: without a shell, ">" is an argument of the program; write shell: /bin/sh, or the word in quotes`},
+		{Res{Cmd: "true", IfCmd: "a | b", IfShell: "/bin/sh", NIfCmd: "a && b"}, `nifcmd: without a shell, "&&" is an argument of the program; write nifshell: /bin/sh, or the word in quotes`},
+		{Res{Cmd: "date > x", Shell: "/bin/sh"}, ""},
+		{Res{Cmd: "/opt/a > b", Args: []string{"|"}}, ""},
+		{Res{Cmd: "expr 3 '>' 2"}, ""},
+	} {
+		var got []string
+		for _, d := range tt.res.Lint() {
+			got = append(got, d.Message)
+		}
+		if strings.Join(got, "\n") != tt.want {
+			t.Errorf("%+v:\n got %q\nwant %q", tt.res, got, tt.want)
+		}
+	}
+}

@@ -17,7 +17,7 @@ func (x *Res) Doc() string {
 ## What is run
 
 Without ` + "`shell`" + ` and ` + "`args`" + `, ` + "`cmd`" + ` is split into words as a shell does, quotes and backslashes included, and nothing else is
-expanded: no variables, no wildcards, no pipes. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
+expanded: no variables, no wildcards, no pipes. A word such as ` + "`>`" + ` without quotes is an argument there, and a warning says so. With ` + "`args`" + `, ` + "`cmd`" + ` is the program alone. With ` + "`shell`" + `, that shell runs ` + "`cmd`" + `.
 
 The things that the commands need come first by themselves, where the graph manages them: the programs, the folders that they
 run in, files that are watched or that an argument names, the user and the group.

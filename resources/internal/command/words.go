@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -16,25 +17,56 @@ var (
 // quotes a backslash escapes only a double quote, a backslash, a dollar sign, a backquote and a
 // newline; elsewhere it escapes every character. A backslash before a newline joins the lines.
 func Words(s string) ([]string, error) {
+	words, _, err := split(s)
+	return words, err
+}
+
+// Operator returns the first word of a command that means something to a shell alone: a pipe, a redirection, or the end of a
+// command. Empty means that there is none. A word with a quote or a backslash is meant as it is.
+func Operator(s string) string {
+	_, plain, err := split(s)
+	if i := slices.IndexFunc(plain, isOperator); err == nil && i >= 0 {
+		return plain[i]
+	}
+	return ""
+}
+
+// isOperator reports whether a shell takes a word for more than text. A shell would take >=1.2 for a redirection too, and programs
+// take it for a version.
+func isOperator(word string) bool {
+	switch word {
+	case "|", "||", "|&", "&", "&&", "<", "<<", "<<<":
+		return true
+	}
+	to := strings.TrimLeft(word, "0123456789&")
+	file := strings.TrimLeft(to, ">")
+	redirects := file != to && (file == "" || strings.ContainsRune("/&.", rune(file[0])))
+	return redirects || strings.HasSuffix(word, ";")
+}
+
+// split returns the words of a command, and those of them that have neither a quote nor a backslash.
+func split(s string) (words, plain []string, err error) {
 	var sp splitter
 	for i := 0; i < len(s); i++ {
 		n, err := sp.next(s[i], s[i+1:])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		i += n
 	}
 	if sp.quote != 0 {
-		return nil, errQuote
+		return nil, nil, errQuote
 	}
 	sp.end()
-	return sp.words, nil
+	return sp.words, sp.plain, nil
 }
 
 type splitter struct {
 	words  []string
+	plain  []string // those without a quote or a backslash
 	word   strings.Builder
 	inWord bool
+	quoted bool // the word has a quote or a backslash
 	quote  byte // the quote that is open, or 0
 }
 
@@ -50,7 +82,7 @@ func (sp *splitter) next(c byte, rest string) (int, error) {
 	case sp.quote != 0:
 		sp.put(c)
 	case c == '\'' || c == '"':
-		sp.quote, sp.inWord = c, true
+		sp.quote, sp.inWord, sp.quoted = c, true, true
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 		sp.end()
 	default:
@@ -60,6 +92,7 @@ func (sp *splitter) next(c byte, rest string) (int, error) {
 }
 
 func (sp *splitter) escape(rest string) (int, error) {
+	sp.quoted = true
 	switch {
 	case rest == "" && sp.quote != 0:
 		return 0, errQuote
@@ -83,7 +116,10 @@ func (sp *splitter) put(c byte) {
 func (sp *splitter) end() {
 	if sp.inWord {
 		sp.words = append(sp.words, sp.word.String())
+		if !sp.quoted {
+			sp.plain = append(sp.plain, sp.word.String())
+		}
 	}
 	sp.word.Reset()
-	sp.inWord = false
+	sp.inWord, sp.quoted = false, false
 }

@@ -86,3 +86,17 @@ func TestSplitWordsAsShell(t *testing.T) {
 		}
 	})
 }
+
+// TestOperator: a word that only a shell understands is found, unless it is quoted.
+func TestOperator(t *testing.T) {
+	for in, want := range map[string]string{
+		"date > /tmp/x": ">", "date >> x": ">>", "a | b": "|", "a && b": "&&", "a || b": "||", "a ; b": ";", "a; b": "a;", "a &": "&", "a < b": "<",
+		"a 2>&1": "2>&1", "a 2>/dev/null": "2>/dev/null", "a >/dev/null": ">/dev/null", "a &>x.log": "", "a &> x": "&>", "a << E": "<<",
+		`a '>' b`: "", `expr 3 \> 2`: "", `find . -exec rm {} \;`: "", `find . -exec rm {} ';'`: "", `a "|" b`: "",
+		"pip install x >=1.2": "", "a b>c": "", "awk '{ print > 2; }'": "", "a 'b": "", "": "", "true": "", "http://x/?a=1&b=2": "",
+	} {
+		if got := Operator(in); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
