@@ -34,6 +34,9 @@ Read-only values and secrets are left out; a comment says so. For a kind with
 several backends, --backend names the backend that looks; the graph asks for it,
 too.
 
+A named thing that is not there is declared as absent, or left out where the kind has no word
+for that, and standard error has a note.
+
 It ends with code 0 when all was written, 4 when something could not be seen, or
 not enough of it for a graph that loads: standard error says what, and the graph
 has the rest.`,
@@ -68,6 +71,9 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 			s.failed(err)
 			return nil
 		}
+		if len(names) > 0 {
+			f.missing(a, seen.Shown)
+		}
 		none = false
 		return out.Add(seen.Shown)
 	})
@@ -75,6 +81,23 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 		err = out.Close()
 	}
 	return s.end(err)
+}
+
+// missing notes that there is no such thing. A graph that says so removes the thing later, which a slip in a name must not do without a word.
+func (f *importFlags) missing(a *app, shown gapi.Shown) {
+	graph := ""
+	k, err := a.lookKind(shown.Kind)
+	if err == nil && shown.Absent {
+		graph = "it is left out"
+	} else if err == nil {
+		key, value := k.Type.Absence()
+		if slices.ContainsFunc(shown.Attrs, func(at gapi.ShownAttr) bool { return key != "" && at.Key == key && at.Value == value }) {
+			graph = "the graph has it with " + key + ": " + value
+		}
+	}
+	if graph != "" {
+		fmt.Fprintf(a.err, "%s: note: %s is not there: %s\n", a.program(), visible(schema.Ref{Kind: shown.Kind, Name: shown.Name}.String()), graph)
+	}
 }
 
 // loads reads the text of a thing again before it is written. The error names

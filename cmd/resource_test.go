@@ -533,7 +533,9 @@ func TestImport(t *testing.T) {
   - name: b
 `
 	resourceSays(t, reg, "", 0, want, "", "import", "coin")
-	resourceSays(t, reg, "", 0, "  # coin \"c\" is absent\nresources:\n  coin:\n  # secret, and left out of the next one: pin\n  - name: b\n", "", "import", "coin", "c", "b")
+	resourceSays(t, reg, "", 0, "  # coin \"c\" is absent\nresources:\n  coin:\n  # secret, and left out of the next one: pin\n  - name: b\n", "mgmt: note: coin[c] is not there: it is left out\n", "import", "coin", "c", "b")
+	resourceSays(t, engine.DefaultRegistry(), "", 0, "*", "mgmt: note: file[/tmp/mgmt-none-such] is not there: the graph has it with state: absent\n", "import", "file", "/tmp/mgmt-none-such")
+	resourceSays(t, engine.DefaultRegistry(), "", 0, "*", "", "import", "file", t.TempDir())
 	c.bad = "$a"
 	resourceSays(t, reg, "", 4, "resources:\n  coin:\n  # secret, and left out of the next one: pin\n  - name: b\n", "it is broken", "import", "coin")
 	resourceSays(t, reg, "", 1, "", "name one", "import", "talker")

@@ -158,6 +158,26 @@ func (t *Type) place(f *Field) int {
 	return slices.Index(t.Fields, f)
 }
 
+// Absence returns the parameter of a kind by which a thing is taken away, and the value for that. Both are empty for a kind
+// that takes nothing away.
+func (t *Type) Absence() (key, value string) {
+	if t == nil {
+		return "", ""
+	}
+	t = t.linked()
+	for _, f := range t.Fields {
+		if f.Absent != "" {
+			return f.Key, f.Absent
+		}
+	}
+	for _, key := range []string{"state", "ensure"} {
+		if f := t.Field(key); f != nil && slices.Contains(f.Type.Enum, "absent") {
+			return f.Key, "absent"
+		}
+	}
+	return "", ""
+}
+
 // index fills the lookup by key. It is called once, before t is shared.
 func (t *Type) index() {
 	t.byKey = make(map[string]*Field, 2*len(t.Fields))
