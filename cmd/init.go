@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -104,7 +103,7 @@ func (a *app) init(path string, force bool) error {
 	if err != nil {
 		return err
 	}
-	test := strings.TrimSuffix(path, filepath.Ext(path)) + yaml.TestSuffix
+	test := yaml.TestsOf(path)
 	files := []newFile{
 		{path, fmt.Appendf(nil, firstGraph, path)},
 		{test, fmt.Appendf(nil, firstTest, test, filepath.Base(path))},

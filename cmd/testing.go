@@ -121,6 +121,9 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 		return nil, err
 	}
 	n, ds := yaml.Document(path, src)
+	if ds.Err() == nil && (yaml.IsGraph(n) || yaml.IsModule(n)) {
+		return nil, untested(path, n)
+	}
 	if n == nil && ds.Err() == nil {
 		ds = schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: "the file is empty: it needs the keys graph and tests"}}
 	}
@@ -133,6 +136,18 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 		return nil, withCode(exitUsage, errors.New(ds.Summary()))
 	}
 	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}}, cover), nil
+}
+
+// untested is the error of a graph or a module in the place of its tests. It names the file with the tests.
+func untested(graph string, root *schema.Node) error {
+	if dir := filepath.Dir(graph); yaml.IsModule(root) {
+		return fmt.Errorf("%s is a module, not a file of tests: mgmt test %s runs the tests in its folder", graph, dir)
+	}
+	tests := yaml.TestsOf(graph)
+	if _, err := os.Stat(tests); err != nil {
+		return fmt.Errorf("%s is a graph, not a file of tests: write its tests into %s, then mgmt test %[2]s runs them", graph, tests)
+	}
+	return fmt.Errorf("%s is a graph, not a file of tests: its tests are run by mgmt test %s", graph, tests)
 }
 
 // write writes the outcome in the chosen form. With -o json, the coverage is always part of it.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 type validateFlags struct {
@@ -31,11 +33,15 @@ another one. Its file has facts by their names, as mgmt facts --programs -o yaml
 each may be left out, and os_family and init are often enough. Without the key programs, every program
 is taken to be there.
 
+FILE may be the file of a module, or FOLDER that of one. Its description is checked, and its resources where each input
+has a default. A reference that leads out of the module is no fault.
+
 --models checks a folder of models, too; their faults come with those of the graph. Where the command line has --models
 and no graph, the models are checked alone.`,
 		Example: `  mgmt validate graph.yaml
   mgmt validate graph.yaml --format=github   # in a workflow
   mgmt validate graph.yaml --facts web1.yaml # can that machine do it?
+  mgmt validate modules/nginx                # a module
   mgmt validate --models models              # the models alone
   generate | mgmt validate - --format=json`,
 		Args: graphArgs,
@@ -57,6 +63,9 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 		return f.models(a, models)
 	}
 	f.input.blind = true // a graph is judged and shown without its secrets
+	if dir := yaml.ModuleAt(f.input.yaml, yaml.Options{Source: a.source()}); dir != "" {
+		return f.module(a, dir, models)
+	}
 	g, ds, err := f.input.build(ctx, a)
 	if err != nil {
 		return errors.Join(models.Err(), err)
@@ -72,6 +81,54 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 		fmt.Fprintf(a.out, "ok: %s, %s\n", plural(g.Len(), "resource"), plural(g.EdgeCount(), "edge"))
 	}
 	return nil
+}
+
+// module judges a module: its description, and its resources where each of its inputs has a default. Without the inputs nobody can say
+// what its resources are, so its tests do the rest.
+func (f *validateFlags) module(a *app, dir string, ds schema.Diagnostics) error {
+	o, err := f.input.options(a)
+	if err != nil {
+		return err
+	}
+	o.Vars, o.VarFiles, o.Registry = nil, nil, a.kinds // they do not reach into a module
+	m, found := yaml.Module(dir, o)
+	open := ""
+	if found.Err() == nil {
+		if i := slices.IndexFunc(m.Inputs.Fields, func(in *schema.Field) bool { return in.Required }); i >= 0 {
+			open = m.Inputs.Fields[i].Key
+		}
+	}
+	resources := ""
+	if found.Err() == nil && open == "" {
+		var n int
+		n, found = a.moduleResources(dir, o)
+		resources = ", " + plural(n, "resource")
+	}
+	if err := f.write(a, append(ds, found...)); err != nil {
+		return err
+	}
+	if err := errors.Join(ds.Err(), found.Err()); err != nil {
+		return withCode(exitUsage, errors.New(append(ds, found...).Summary()))
+	}
+	if f.format.word != "text" {
+		return nil
+	}
+	fmt.Fprintf(a.out, "ok: module %s, %s, %s%s\n", m.Name, plural(len(m.Inputs.Fields), "input"), plural(len(m.Outputs.Fields), "output"), resources)
+	if open != "" {
+		fmt.Fprintf(a.err, "%s: note: the input %s has no default, so the resources were not checked: tests give inputs, see mgmt test %s\n", a.program(), open, dir)
+	}
+	return nil
+}
+
+// moduleResources judges the resources of a module that needs no inputs, and counts them.
+func (a *app) moduleResources(dir string, o yaml.Options) (int, schema.Diagnostics) {
+	d, err := yaml.ModuleAlone(dir, o)
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
+		return 0, ds
+	}
+	d.Thorough = true
+	_, ds := a.build(d)
+	return len(d.Resources), ds
 }
 
 // modelsAlone reports whether the command line names models and no graph. A graph of the configuration does not count: who

@@ -25,6 +25,7 @@ type Test struct {
 	Facts     map[string]any      `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
 	Vars      map[string]any      `yaml:"vars"`
 	Inputs    map[string]any      `yaml:"inputs" doc:"The inputs of the module that the graph names."`
+	Resources map[string]any      `yaml:"resources" doc:"The resources of the graph around the module, to which its references lead."`
 	Secrets   map[string]string   `yaml:"secrets"`
 	Hosts     map[string]any      `yaml:"hosts" doc:"The facts of other hosts of the store, by their names. They differ from those of a plain machine, too."`
 	Scheduled map[string][]string `yaml:"scheduled" doc:"The hosts that each schedule has chosen, by its name."`

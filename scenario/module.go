@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -24,12 +25,14 @@ func (r *run) ofModule() bool { return filepath.Base(r.graph) == expand.ModuleFi
 
 // wrongInputs reports the values of a test that its graph can't take.
 func (r *run) wrongInputs() bool {
-	inputs, vars := r.test.node.Get("inputs"), r.test.node.Get("vars")
+	inputs, vars, around := r.test.node.Get("inputs"), r.test.node.Get("vars"), r.test.node.Get("resources")
 	switch {
 	case r.ofModule() && vars != nil:
 		r.failf(vars.Pos, "variables from outside do not reach into a module: write inputs")
 	case !r.ofModule() && inputs != nil:
 		r.failf(inputs.Pos, "only a module has inputs: write vars for a graph, or graph: %s", expand.ModuleFile)
+	case !r.ofModule() && around != nil:
+		r.failf(around.Pos, "a graph has its own resources: only the test of a module gives those around it")
 	default:
 		return false
 	}
@@ -57,8 +60,24 @@ func (r *run) useModule() ([]byte, error) {
 			fmt.Fprintf(&b, "\n%s: %s", key, value)
 		}
 	}
-	b.WriteString("}}]}\n")
+	b.WriteString("}}]")
+	if r.test.Resources != nil {
+		list, err := json.Marshal(r.test.Resources)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, ",\n%q: %s", "resources", list)
+	}
+	b.WriteString("}\n")
 	return b.Bytes(), nil
+}
+
+// hinted adds to a finding about a reference that leads out of a module how the test gives what is there.
+func (r *run) hinted(message string) string {
+	if filepath.Base(r.graph) == moduleGraph && strings.HasSuffix(message, " is not in the graph") {
+		return message + ": the key resources of the test gives what is around the module"
+	}
+	return message
 }
 
 // placed returns a place in the test for one in the graph that uses its module, and any other place as it is.
@@ -66,9 +85,15 @@ func (r *run) placed(pos schema.Pos) schema.Pos {
 	if filepath.Base(pos.File) != moduleGraph {
 		return pos
 	}
-	inputs, at := r.test.node.Get("inputs"), int(pos.Line)-2 // the first line has no input
-	if inputs == nil || at < 0 || at >= len(inputs.Pairs) {
-		return r.test.node.Pos
+	at := int(pos.Line) - 2 // the first line has no input
+	if inputs := r.test.node.Get("inputs"); inputs != nil {
+		if at >= 0 && at < len(inputs.Pairs) {
+			return inputs.Pairs[at].Value.Pos
+		}
+		at -= len(inputs.Pairs)
 	}
-	return inputs.Pairs[at].Value.Pos
+	if around := r.test.node.Get("resources"); around != nil && at == 0 {
+		return around.Pos
+	}
+	return r.test.node.Pos
 }

@@ -52,3 +52,19 @@ func TestModuleWrong(t *testing.T) {
 		{"no module", "inputs: {domain: a}\n  steps: [{}]", `t_test.yaml:4:11: only a module has inputs`},
 	})
 }
+
+// TestAroundAModule: the test of a module gives the resources to which its references lead. A missing one is a failure that says so.
+func TestAroundAModule(t *testing.T) {
+	files := map[string]string{"module.yaml": "module: site\nresources:\n  file: [{name: /site, depend: [\"pkg[nginx]\"]}]\n"}
+	got, _ := testedAmong(t, files, "graph: module.yaml\ntests:\n- name: t\n  resources: {pkg: [{name: nginx}]}\n  steps: [{expect: {order: [\"pkg[nginx]\", \"file[/site]\"]}}]\n")
+	if got != "" {
+		t.Error(got)
+	}
+	const missing = "module.yaml:3:33: depend: pkg[nginx] is not in the graph: the key resources of the test gives what is around the module"
+	checkWrong(t, files, "module.yaml", []wrong{
+		{"another", "resources: {pkg: [{name: apache}]}", "=" + missing},
+		{"none", "inputs: {}", "=" + missing},
+		{"no name", "resources: {pkg: [{nam: nginx}]}", "=" + missing + "\nt_test.yaml:4:14: this pkg has no name"},
+	})
+	checkWrong(t, site, "g.yaml", []wrong{{"no module", "resources: {}", "=t_test.yaml:4:14: a graph has its own resources: only the test of a module gives those around it"}})
+}

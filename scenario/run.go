@@ -95,7 +95,7 @@ func (r *run) failf(pos schema.Pos, format string, args ...any) {
 func (r *run) found(ds schema.Diagnostics) bool {
 	for _, d := range ds {
 		if d.Severity == schema.Error {
-			text := d.Message
+			text := r.hinted(d.Message)
 			if d.Suggestion != "" {
 				text += fmt.Sprintf(" (did you mean %q?)", d.Suggestion)
 			}

@@ -79,6 +79,11 @@ func read(file string, src []byte, marks int) *part {
 		return p
 	}
 	p.root = root
+	if said := mistaken(file, root); said != "" {
+		p.errorf(root.Pos, "%s", said)
+		p.problems, p.unreadable = append(bad, p.found.All()...), true
+		return p
+	}
 	if root.Kind == schema.NodeMap && computes(src, root) {
 		p.doc = &expand.Document{File: file, Src: src, Root: root}
 		p.problems = bad

@@ -81,11 +81,15 @@ func (p *part) meant(r schema.Ref, pos schema.Pos, modules map[*expand.Graph][]s
 	return modules[i.Graph]
 }
 
+// newLoading returns a loading that reads single files.
+func newLoading(path string, o Options) *loading {
+	return &loading{loader: newFiles(path, o, nil), left: o.maxBytes()}
+}
+
 // Module reads the description of the module in a folder.
 func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	path := filepath.Join(dir, expand.ModuleFile)
-	g := &loading{loader: newFiles(path, o, nil), left: o.maxBytes()}
-	src, err := g.regular(path)
+	src, err := newLoading(path, o).regular(path)
 	if err != nil {
 		return expand.Description{}, schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: safepath.WithoutPath(err).Error()}}
 	}

@@ -1,0 +1,76 @@
+package yaml
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/expand"
+)
+
+// IsModule reports whether a document is that of a module. No graph has the key module at its top.
+func IsModule(root *schema.Node) bool {
+	name := root.Get("module")
+	return name != nil && name.Kind == schema.NodeString
+}
+
+// IsGraph reports whether a document is a graph and neither a module nor a file of tests.
+func IsGraph(root *schema.Node) bool {
+	return root != nil && isGraph(root) && !IsModule(root) && root.Get("tests") == nil
+}
+
+// TestsOf returns the name of the file with the tests of a graph. It is next to the graph.
+func TestsOf(graph string) string {
+	return strings.TrimSuffix(graph, filepath.Ext(graph)) + TestSuffix
+}
+
+// mistaken says what a document is that was read as a graph and is a module or a file of tests; empty for any other one. A list of its
+// unknown keys would help its author less.
+func mistaken(file string, root *schema.Node) string {
+	tests := root.Get("tests")
+	switch {
+	case IsModule(root):
+		dir := filepath.Dir(file)
+		return "this is a module, not a graph: a graph takes it with use: [{module: FOLDER}]; mgmt validate " + dir + " checks it, and mgmt test " + dir + " runs its tests"
+	case tests != nil && tests.Kind == schema.NodeList && root.Get("resources") == nil:
+		return "this is a file of tests, not a graph: mgmt test " + file + " runs it"
+	}
+	return ""
+}
+
+// aloneFile is the name of the graph that uses a module and nothing else. It is only in memory.
+const aloneFile = "use of the module"
+
+// ModuleAlone reads the module in a folder as a graph that uses it alone, with the defaults of its inputs. A reference that leads out of the module
+// is no fault there. The error is that of Load.
+func ModuleAlone(dir string, o Options) (*gapi.Declared, error) {
+	path := filepath.Join(dir, aloneFile)
+	o.Overlay = func(name string) ([]byte, bool) { return []byte("use: [{module: .}]\n"), name == path }
+	d, err := Load(path, o, nil)
+	if d != nil {
+		d.Partial = true
+	}
+	return d, err
+}
+
+// ModuleAt returns the folder of the module that a path names: the folder itself, or its module.yaml. It is empty for every other path, and for
+// one that can't be read.
+func ModuleAt(path string, o Options) string {
+	if path == "" || path == "-" {
+		return ""
+	}
+	dir := path
+	if filepath.Base(path) == expand.ModuleFile {
+		dir = filepath.Dir(path)
+	}
+	file := filepath.Join(dir, expand.ModuleFile)
+	src, err := newLoading(file, o).regular(file)
+	if err != nil {
+		return ""
+	}
+	if root, ds := Document(file, src); ds.Err() != nil || root == nil || !IsModule(root) {
+		return ""
+	}
+	return dir
+}
