@@ -52,7 +52,8 @@ facts of that target, as its transport has them; then it connects to the target.
 	return cmd
 }
 
-// factFlags adds the flags for the facts that the user chooses: the purposes of the machine, and its name.
+// factFlags adds the flags for the facts that the user chooses: the purposes of the machine, and its name. Each verb
+// that reads a graph has both, so that all verbs see the same machine as the daemon does.
 func factFlags(cmd *cobra.Command, roles *[]string, hostname *string) {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
 	list.StringArrayVar(roles, "role", nil, "")

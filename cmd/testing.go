@@ -139,6 +139,8 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 }
 
 // untested is the error of a graph or a module in the place of its tests. It names the file with the tests.
+// Such a file is no fault of its author: the verb was given the wrong one of two names, and the list of its unknown
+// keys would hide that. The tests are not run in its place, since a script has to name what it tests.
 func untested(graph string, root *schema.Node) error {
 	if dir := filepath.Dir(graph); yaml.IsModule(root) {
 		return fmt.Errorf("%s is a module, not a file of tests: mgmt test %s runs the tests in its folder", graph, dir)

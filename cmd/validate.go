@@ -83,8 +83,10 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// module judges a module: its description, and its resources where each of its inputs has a default. Without the inputs nobody can say
-// what its resources are, so its tests do the rest.
+// module judges a module: its description, and its resources where each of its inputs has a default. Without its inputs the resources are
+// not known, so its tests do the rest.
+// The findings are written like those of a graph, with the same exit codes and in the same forms. A note goes to standard error, where no
+// program reads it for a finding.
 func (f *validateFlags) module(a *app, dir string, ds schema.Diagnostics) error {
 	o, err := f.input.options(a)
 	if err != nil {
@@ -120,7 +122,8 @@ func (f *validateFlags) module(a *app, dir string, ds schema.Diagnostics) error 
 	return nil
 }
 
-// moduleResources judges the resources of a module that needs no inputs, and counts them.
+// moduleResources judges the resources of a module that needs no inputs, and counts them. It asks for all notes, as
+// the judgement of a graph does.
 func (a *app) moduleResources(dir string, o yaml.Options) (int, schema.Diagnostics) {
 	d, err := yaml.ModuleAlone(dir, o)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {

@@ -250,6 +250,7 @@ var pathsElsewhere = map[string][]string{
 		"cmd/pluginverb.go plugin",
 		"cmd/resource_args.go file",
 		"cmd/testing.go testFiles",
+		"cmd/testing.go untested",
 		"engine/deploy/key.go ReadKey",
 	},
 	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
@@ -297,7 +298,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/safepath/trust.go accessList",
 		"gapi/source.go Open",
 		"gapi/source.go ReadDir",
-		"engine/host/facts.go readFacts",
+		"engine/host/facts.go ReadFacts",
 	},
 }
 

@@ -72,7 +72,7 @@ func (r *run) useModule() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hinted adds to a finding about a reference that leads out of a module how the test gives what is there.
+// hinted adds the key of the test to a finding about a reference that leads out of a module.
 func (r *run) hinted(message string) string {
 	if filepath.Base(r.graph) == moduleGraph && strings.HasSuffix(message, " is not in the graph") {
 		return message + ": the key resources of the test gives what is around the module"

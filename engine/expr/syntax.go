@@ -94,7 +94,7 @@ type around struct {
 	open         []token
 }
 
-// surroundings returns what is around a place, which counts bytes.
+// surroundings finds the tokens around a place, which counts bytes.
 func surroundings(src string, at int) (a around) {
 	for _, t := range tokens(src) {
 		if t.end() > at {
@@ -112,8 +112,8 @@ func surroundings(src string, at int) (a around) {
 	return a
 }
 
-// misplaced says why an expression does not go on at a place, which counts characters. The parser names only what it would take
-// there, in its own words.
+// misplaced says why an expression does not go on at a place, which counts characters. The parser has only its own
+// words for that.
 func misplaced(src string, at int) string {
 	a := surroundings(src, bytesOf(src, at))
 	switch {

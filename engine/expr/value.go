@@ -55,7 +55,7 @@ func plainOf(v value) (any, error) {
 	return nil, fmt.Errorf("%s is no value of a graph", v.Type().TypeName())
 }
 
-// plainList returns a list, which may be one that the library computes on demand.
+// plainList returns a list, which the library may compute on demand.
 func plainList(l traits.Lister) (any, error) {
 	list := []any{}
 	for it := l.Iterator(); it.HasNext() == types.True; {

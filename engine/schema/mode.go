@@ -84,7 +84,7 @@ func (m Mode) Lint() string {
 	return ""
 }
 
-// Validate returns what is wrong with the notation, or nil.
+// Validate returns the fault of the notation, or nil.
 func (m Mode) Validate() error {
 	_, err := ParseMode(string(m))
 	return err
@@ -213,7 +213,7 @@ func parseClause(acts []action, clause string) ([]action, error) {
 	return acts, nil
 }
 
-// operand reads what stands right of the operator.
+// operand reads the letters right of the operator.
 func (a *action) operand(s string) error {
 	if len(s) == 1 {
 		if _, ok := classShift[s[0]]; ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// LoadFiles reads a graph from files in memory, of which one is the graph and the others are those that it includes. Nothing is
+// LoadFiles reads a graph from files in memory: the graph and its includes. Nothing is
 // read from the disk. Names are relative paths, and the findings have them. The error is that of Load. It is called for graphs that
 // come from another machine, so no finding shows a content.
 func LoadFiles(graph string, files map[string][]byte, o Options) (*gapi.Declared, error) {

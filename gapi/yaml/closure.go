@@ -23,7 +23,7 @@ import (
 //   - a template or a file that an expression names by a text is taken, whether the expression is reached here or not. A name that begins
 //     with a text stands for all files whose path begins so.
 //
-// A missing file is no fault here, since another condition may rule it out. The graph that the caller builds of the files tells the ones that
+// A missing file may be right, since another condition may rule it out. The graph that the caller builds of the files tells the ones that
 // this machine lacks. A file that is there and can't be taken is an error: the hosts that need it would miss it.
 type closure struct {
 	g    *loading

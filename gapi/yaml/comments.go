@@ -54,7 +54,7 @@ func hide(text []string, n *yaml.Node) {
 // properties are the tag and the anchor before a scalar.
 var properties = lazyregexp.New(`^(?:[!&]\S*\s+)*`)
 
-// hideQuoted replaces what is between quotes.
+// hideQuoted replaces the text between quotes.
 func hideQuoted(text []string, n *yaml.Node) {
 	i := n.Line - 1
 	at := offset(text[i], n.Column-1)

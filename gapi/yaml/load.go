@@ -185,7 +185,7 @@ func (g *loading) mark(what, path string, detail any) {
 	g.state = fmt.Appendf(g.state, "%s %q %v\n", what, path, detail)
 }
 
-// path reads what was named by the user or an include.
+// path reads a path that the user or an include has named.
 func (g *loading) path(path string, from schema.Pos) {
 	if path == "-" && from.IsZero() {
 		g.stream("stdin", g.stdin)
@@ -295,7 +295,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 
 const maxFiles = 10_000
 
-// file reads one regular file and what it includes.
+// file reads one regular file and its includes.
 func (g *loading) file(path string, from schema.Pos) {
 	if !g.first(path, from) {
 		return

@@ -25,8 +25,8 @@ func TestsOf(graph string) string {
 	return strings.TrimSuffix(graph, filepath.Ext(graph)) + TestSuffix
 }
 
-// mistaken says what a document is that was read as a graph and is a module or a file of tests; empty for any other one. A list of its
-// unknown keys would help its author less.
+// mistaken returns the fault of a module or a file of tests in the place of a graph; empty for any other document. A list of its unknown
+// keys would help its author less.
 func mistaken(file string, root *schema.Node) string {
 	tests := root.Get("tests")
 	switch {
@@ -42,8 +42,8 @@ func mistaken(file string, root *schema.Node) string {
 // aloneFile is the name of the graph that uses a module and nothing else. It is only in memory.
 const aloneFile = "use of the module"
 
-// ModuleAlone reads the module in a folder as a graph that uses it alone, with the defaults of its inputs. A reference that leads out of the module
-// is no fault there. The error is that of Load.
+// ModuleAlone reads the module in a folder as a graph that uses it alone, with the defaults of its inputs. It may refer
+// to resources outside the module. The error is that of Load.
 func ModuleAlone(dir string, o Options) (*gapi.Declared, error) {
 	path := filepath.Join(dir, aloneFile)
 	o.Overlay = func(name string) ([]byte, bool) { return []byte("use: [{module: .}]\n"), name == path }
@@ -54,8 +54,8 @@ func ModuleAlone(dir string, o Options) (*gapi.Declared, error) {
 	return d, err
 }
 
-// ModuleAt returns the folder of the module that a path names: the folder itself, or its module.yaml. It is empty for every other path, and for
-// one that can't be read.
+// ModuleAt returns the folder of the module that a path names: the folder itself, or its module.yaml. It is empty for every other path, and
+// where the file can't be read.
 func ModuleAt(path string, o Options) string {
 	if path == "" || path == "-" {
 		return ""

@@ -96,7 +96,7 @@ func one(pos schema.Pos, format string, args ...any) schema.Diagnostics {
 	return ds
 }
 
-// prescan refuses what the parser would not bear or not place.
+// prescan refuses texts that the parser would not bear or not place.
 func prescan(file string, src []byte, most int) schema.Diagnostics {
 	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(src, []byte(bom)) {

@@ -37,7 +37,7 @@ const noAnchor = "no anchor &"
 
 const tabWords = "a tab can't indent, use spaces"
 
-// syntaxError turns what the parser says into a finding.
+// syntaxError turns the words of the parser into a finding.
 func syntaxError(file string, src []byte, err error) schema.Diagnostic {
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {

@@ -136,7 +136,9 @@ func (x *Res) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Lint warns of each command that needs a shell and has none: its program would get the signs of a shell as arguments.
+// Lint warns of each command that needs a shell and has none: its program would get the signs of a shell as
+// arguments. Arguments of their own are meant as they are. Only the first word is
+// told, since the others have the same remedy. A received command has no text here, and so no warning.
 func (x *Res) Lint() (found schema.Diagnostics) {
 	for _, c := range x.commands() {
 		if c.shell != "" || len(c.args) > 0 {
