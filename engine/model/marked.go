@@ -11,7 +11,7 @@ import (
 // the whole parameter: more is hidden than asked for, and never less.
 func isMarked(fields map[string]any, f *Field) bool {
 	if f.Key == "meta" || f.Key == "id" || f.Key == "topic" {
-		return false // without these nobody could find the object
+		return false // the API finds objects by these
 	}
 	meta, _ := fields["meta"].(map[string]any)
 	var names []string

@@ -11,7 +11,7 @@ import (
 
 // Interest says which changes are wanted.
 type Interest struct {
-	Models []*Model // nil is every model of the registry, now and later, but for those that are ReadOnly
+	Models []*Model // nil is every model of the registry, now and later, without the ReadOnly models
 	Topics []string // nil is every topic; "" is an object without a topic
 }
 

@@ -64,7 +64,7 @@ func Seal(recipients []string, clear string) (string, error) {
 	return begin + base64.StdEncoding.EncodeToString(out.Bytes()) + end, err
 }
 
-// Identity reads what is sealed to one host. Make it with New or Open.
+// Identity reads the texts that are sealed to one host. Make it with New or Open.
 type Identity struct{ id *age.X25519Identity }
 
 // String hides the identity.
@@ -73,7 +73,7 @@ func (i Identity) String() string { return "identity of " + i.Recipient() }
 // GoString hides the identity.
 func (i Identity) GoString() string { return i.String() }
 
-// Recipient returns what others seal to. It is no secret.
+// Recipient returns the public half, to which others seal texts.
 func (i Identity) Recipient() string {
 	if i.id == nil {
 		return ""

@@ -52,7 +52,7 @@ func versionOf(o *model.Object) string {
 }
 
 // getStatus answers with the records that hosts have written about an object. They are JSON of the hosts, and are handed on
-// as they are. One that no host of this program writes is told in their place, so that it hides no other.
+// as they are. The place of an unreadable record has its fault, so the other records are told all the same.
 func (a *API) getStatus(_ http.ResponseWriter, r *http.Request) (any, error) {
 	m, err := a.model(r)
 	if err != nil {
@@ -88,7 +88,7 @@ type hostState struct {
 	Error    string `json:"error"`
 }
 
-// stateOf reads a status. One that cannot be read has a state of its own, with the reason.
+// stateOf reads a status. An unreadable status has a state of its own, with the reason.
 func stateOf(text []byte) hostState {
 	var s *hostState
 	err := json.Unmarshal(text, &s)

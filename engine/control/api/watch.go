@@ -28,7 +28,7 @@ type Change struct {
 	Error    string          `json:"error,omitempty"`  // why the object cannot be read
 }
 
-// The actions beside changes of an object.
+// The actions that are no changes of an object.
 const (
 	present  = "object"   // an object that there is, before synced
 	synced   = "synced"   // all objects were told; an object that a reader knows and that was not told is gone
