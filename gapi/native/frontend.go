@@ -359,17 +359,22 @@ func (p *pump) run(ctx context.Context) {
 	}
 	wait, warned := firstWait, false
 	for ctx.Err() == nil {
+		listed := false
 		err := p.follow(ctx, func() {
+			listed = true
 			if warned {
 				p.env.Log().Info("the store of objects is back, and its objects are taken over again")
 			}
 			wait, warned = firstWait, false
 		})
 		switch {
-		case errors.Is(err, engine.ErrCompacted), errors.Is(err, errOthers) && ctx.Err() == nil:
-			continue
 		case ctx.Err() != nil, errors.Is(err, engine.ErrClosed):
 			return
+		case errors.Is(err, errOthers):
+			continue
+		case errors.Is(err, engine.ErrCompacted) && listed: // the store is there; a list of all at each turn would keep it busy
+			p.sleep(ctx, firstWait)
+			continue
 		}
 		if !warned {
 			warned = true
