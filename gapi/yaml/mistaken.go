@@ -15,10 +15,13 @@ func IsModule(root *schema.Node) bool {
 	return name != nil && name.Kind == schema.NodeString
 }
 
-// IsGraph reports whether a document is a graph and neither a module nor a file of tests.
+// IsGraph reports whether a document declares something, and is neither a module nor a file of tests. Both may have the keys graph and comment.
 func IsGraph(root *schema.Node) bool {
-	return root != nil && isGraph(root) && !IsModule(root) && root.Get("tests") == nil
+	return root != nil && declares(root) && !IsModule(root) && root.Get("tests") == nil
 }
+
+// declares recognises a graph by the keys that a file of tests never has.
+var declares = gapi.HasKey("resources", "include", "use", "edges", "collect")
 
 // TestsOf returns the name of the file with the tests of a graph. It is next to the graph.
 func TestsOf(graph string) string {
