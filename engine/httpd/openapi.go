@@ -155,10 +155,14 @@ func (p *Param) describe() object {
 	out := object{"name": p.Name, "in": place, "description": p.Doc, "required": p.Path || p.Need}
 	if p.List {
 		s = object{"type": "array", "items": s}
-		out["style"], out["explode"] = "form", false
+		out["style"] = "form"
 	}
 	out["schema"] = s
-	return without(out)
+	out = without(out)
+	if p.List {
+		out["explode"] = false // it says something: without it a client repeats the parameter
+	}
+	return out
 }
 
 // id names the operation: the method and the words of the pattern.
