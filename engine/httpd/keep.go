@@ -86,7 +86,7 @@ func (s *Socket) change(next *bound) error {
 	return old.Close()
 }
 
-// inode returns the number of what is at a path.
+// inode returns the inode number of the file at a path.
 func inode(path string) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {

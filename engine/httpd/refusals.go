@@ -28,7 +28,7 @@ func (r *refusals) add(now time.Time) (others int, tell bool) {
 	return others, true
 }
 
-// end tells of those that were not told of.
+// end logs how many there were since the last line.
 func (r *refusals) end(log *slog.Logger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *Server) fail(w *writer, err error) {
 	write(w, p.Status, ProblemType, body)
 }
 
-// reply writes what a handler has returned.
+// reply writes the result of a handler.
 func (s *Server) reply(w *writer, r *http.Request, doc any) error {
 	if doc == nil {
 		return nil
@@ -100,7 +100,7 @@ func write(w http.ResponseWriter, status int, kind string, body []byte) {
 		h.Set("Cache-Control", "no-cache")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // who has gone needs no answer
+	_, _ = w.Write(body) // a client that has gone needs no answer
 }
 
 func encode(doc any) ([]byte, error) {

@@ -31,7 +31,7 @@ type Route struct {
 	Errors   []int // statuses of errors beside those that every route has
 
 	Lasting func(url.Values) bool // whether such a request may last; nil for never
-	Public  bool                  // callers that nobody knows may ask, too
+	Public  bool                  // unknown callers may ask, too
 	Serve   Handler
 }
 

@@ -29,7 +29,7 @@ type Server struct {
 	refused refusals
 }
 
-// init sets what may be left out.
+// init sets the defaults of empty fields.
 func (s *Server) init() {
 	s.once.Do(func() {
 		s.Limits = s.Limits.or()
@@ -81,7 +81,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// server returns what answers on l.
+// server returns the http.Server that answers on l.
 func (s *Server) server(ctx context.Context, l net.Listener, open *conns) *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

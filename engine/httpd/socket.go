@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// InUseError says that somebody else listens on the socket.
+// InUseError says that another program listens on the socket.
 type InUseError struct{ Path string }
 
 func (e *InUseError) Error() string { return "another program listens on " + e.Path }
@@ -159,7 +159,7 @@ func lock(ctx context.Context, dir *os.File, clock engine.Clock) error {
 	}
 }
 
-// clear removes a socket on which nobody listens.
+// clear removes a socket without a listener.
 func clear(ctx context.Context, path string, o SocketOptions) error {
 	info, err := os.Lstat(path)
 	switch {

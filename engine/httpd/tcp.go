@@ -12,7 +12,7 @@ type RemoteError struct{ Addr string }
 func (e *RemoteError) Error() string { return "other machines could reach " + e.Addr }
 
 // ListenTCP listens without encryption: callers are unknown, and reach only Public
-// routes. Unless remote is true, an address beside loopback is a *RemoteError.
+// routes. Unless remote is true, an address other than loopback is a *RemoteError.
 func ListenTCP(addr string, remote bool) (*Plain, error) {
 	a, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {

@@ -25,11 +25,11 @@ import (
 // those of that program on the target. Without it, the commands of a type run on this machine, and get the first line too, before
 // their own lines.
 type ExternalTransport struct {
-	Verify  []string // nil to take every target as one that can be used
+	Verify  []string // nil if every target counts as usable
 	Facts   []string // nil for no facts
 	Command []string // nil for types whose commands connect by themselves
 
-	Env     map[string]string // what their environment has beside PATH
+	Env     map[string]string // variables of their environment, in addition to PATH
 	Timeout time.Duration     // of verify and facts; 0 for DefaultTimeout
 }
 

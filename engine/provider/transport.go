@@ -181,7 +181,7 @@ func (d *TransportDefinition) asType() Definition {
 	return t
 }
 
-// transportKey is what a target has beside its connection info.
+// transportKey is the key of a target that is no connection info.
 const transportKey = "transport"
 
 // Check returns all that is wrong with a definition: its name and those of its attributes are words, each attribute has
