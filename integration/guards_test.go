@@ -15,6 +15,7 @@ var recovering = map[string]string{
 	"engine/internal/boltfile.caught":   "a fault of a mapped page is damage of the file, and no fault of a resource",
 	"engine/internal/boltfile.Update":   "a panic of bbolt tells whether its locks are still held",
 	"engine/internal/boltfile.View":     "a panic of bbolt tells whether its locks are still held",
+	"engine/internal/boltfile.begin":    "bbolt panics with its locks held over bad pages, and nothing may ask it after that",
 	"engine/internal/boltfile.rollback": "bbolt panics again over a damaged page",
 	"engine/provider.within":            "it ends a context of the log, and panics again with the same value",
 	"engine/safepath.guard":             "it carries a panic to the goroutine of the caller",

@@ -82,3 +82,27 @@ func TestWatchIsCutByCompaction(t *testing.T) {
 		t.Error("nothing was cut:", cut)
 	}
 }
+
+// damaged is a World whose file is damaged, or that is out of reach.
+type damaged struct {
+	engine.World
+	lasts bool
+}
+
+type fault struct{ lasts bool }
+
+func (fault) Error() string   { return "a person has to look" }
+func (f fault) Lasting() bool { return f.lasts }
+func (w *damaged) Get(context.Context, string) (engine.KV, error) {
+	return engine.KV{}, fmt.Errorf("%w: %w", engine.ErrUnavailable, fault{w.lasts})
+}
+
+// TestLastingFault: a caller is told to try again only where that may help.
+func TestLastingFault(t *testing.T) {
+	for lasts, hint := range map[bool]string{true: "", false: "try again later"} {
+		r := newRigOn(t, &damaged{memory.New(), lasts}, api.Options{}, port(t))
+		if p := r.want(t, 503, "GET", ports+"/1", "").problem(t); p.Hint != hint || !strings.Contains(p.Detail, "a person has to look") {
+			t.Errorf("lasts %t: %+v", lasts, p)
+		}
+	}
+}

@@ -93,6 +93,9 @@ func findingOf(f *model.Error) httpd.Finding {
 	return out
 }
 
+// lasting is an error of a store that no later try ends, such as a damaged file.
+type lasting interface{ Lasting() bool }
+
 // storeProblem returns the answer to an error of the store itself.
 // A limit is the caller's fault and has the figure. A store that cannot be reached is not: the caller may try again.
 func storeProblem(err error) error {
@@ -105,7 +108,11 @@ func storeProblem(err error) error {
 	case errors.Is(err, engine.ErrRefused):
 		return &httpd.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Cause: err}
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrClosed):
-		return &httpd.Problem{Status: http.StatusServiceUnavailable, Detail: err.Error(), Hint: "try again later", Cause: err}
+		p := &httpd.Problem{Status: http.StatusServiceUnavailable, Detail: err.Error(), Hint: "try again later", Cause: err}
+		if l := lasting(nil); errors.As(err, &l) && l.Lasting() {
+			p.Hint = "" // the error itself says what a person has to do
+		}
+		return p
 	}
 	return err
 }

@@ -1,12 +1,15 @@
 package boltfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"go.etcd.io/bbolt"
@@ -54,9 +57,13 @@ func Damaged(format string, args ...any) error { return &Damage{fmt.Sprintf(form
 type File struct {
 	DB *bbolt.DB
 	f  *os.File
-	// stuck: bbolt has panicked with a lock in its hands, so closing it would wait
-	// for ever. Its map is then left to the end of the process.
-	stuck bool
+	// stuck is not nil where bbolt has panicked with a lock in its hands. Whatever
+	// asks it then, also to close, would wait for ever: so nothing asks it any more,
+	// and its map is left to the end of the process.
+	stuck atomic.Pointer[Damage]
+	// The mutexes keep callers from waiting within bbolt while it panics: one
+	// transaction begins at a time, and one Update runs.
+	writing, beginning sync.Mutex
 }
 
 // Stat tells of the file that is open, which need not be that of its path any more.
@@ -106,7 +113,7 @@ func boltOptions(f *os.File, maxSize int64) *bbolt.Options {
 
 // Close lets go of the file. No transaction may be open.
 func (f *File) Close() error {
-	if f.stuck {
+	if f.stuck.Load() != nil {
 		// The map keeps the file open, and so the lock.
 		return errors.Join(unix.Flock(int(f.f.Fd()), unix.LOCK_UN), f.f.Close())
 	}
@@ -116,10 +123,12 @@ func (f *File) Close() error {
 // Update runs do in a transaction and makes its work durable. Where do reports
 // that there was nothing to do, nothing is written. A panic is damage.
 func (f *File) Update(do func(*bbolt.Tx) (dirty bool, err error)) (err error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var tx *bbolt.Tx
 	defer func() { err = f.end(tx, recover(), err) }()
-	if tx, err = f.DB.Begin(true); err != nil {
+	if tx, err = f.begin(true); err != nil {
 		return err
 	}
 	if dirty, err := do(tx); err != nil || !dirty {
@@ -130,33 +139,49 @@ func (f *File) Update(do func(*bbolt.Tx) (dirty bool, err error)) (err error) {
 
 // View runs do in a transaction that reads. A panic is damage.
 func (f *File) View(do func(*bbolt.Tx) error) (err error) {
-	// bbolt panics over bad meta pages with its locks held, which would stop all
-	// others too.
-	if _, err := ReadMeta(f.f); err != nil {
-		return err
-	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var tx *bbolt.Tx
 	defer func() { err = f.end(tx, recover(), err) }()
-	if tx, err = f.DB.Begin(false); err != nil {
+	if tx, err = f.begin(false); err != nil {
 		return err
 	}
 	return do(tx)
 }
 
+// begin begins a transaction. bbolt panics over bad meta pages with its locks
+// held, so they are read before.
+func (f *File) begin(writable bool) (tx *bbolt.Tx, err error) {
+	f.beginning.Lock()
+	defer f.beginning.Unlock()
+	if d := f.stuck.Load(); d != nil {
+		return nil, d
+	}
+	if _, err := ReadMeta(f.f); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			d := &Damage{p}
+			f.stuck.Store(d)
+			err = d
+		}
+	}()
+	return f.DB.Begin(writable)
+}
+
 // end rolls back an open transaction and turns a panic into an error.
 func (f *File) end(tx *bbolt.Tx, panicked any, err error) error {
-	if tx == nil && panicked != nil {
-		f.stuck = true
+	if panicked != nil {
+		err = &Damage{panicked}
 	}
 	if tx != nil && tx.DB() != nil && !rollback(tx) {
-		f.stuck = true
-	}
-	if panicked != nil {
-		return &Damage{panicked}
+		f.stuck.CompareAndSwap(nil, &Damage{cmp.Or(err, errRollback)})
 	}
 	return err
 }
+
+// errRollback tells that bbolt could not give its locks back.
+var errRollback = errors.New("a transaction cannot be taken back")
 
 func rollback(tx *bbolt.Tx) (ok bool) {
 	defer func() { ok = recover() == nil }()

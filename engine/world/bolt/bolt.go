@@ -60,6 +60,9 @@ func (e *DamageError) Error() string {
 		"move the file away, start mgmt, and restore a dump by `mgmt api apply -f DUMP`", e.Path, e.Cause)
 }
 
+// Lasting says that no later try helps: a person has to look at the file.
+func (*DamageError) Lasting() bool { return true }
+
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
@@ -229,7 +232,9 @@ func (t *table) named(err error) error {
 		return nil
 	case errors.Is(err, berrors.ErrDatabaseNotOpen):
 		return engine.ErrClosed
-	case boltfile.IsDamage(err), errors.Is(boltfile.Classify(err), boltfile.ErrFull), errors.Is(boltfile.Classify(err), boltfile.ErrUnwritable),
+	case boltfile.IsDamage(err):
+		return fmt.Errorf("%w: %w", engine.ErrUnavailable, &DamageError{t.place.Path, err})
+	case errors.Is(boltfile.Classify(err), boltfile.ErrFull), errors.Is(boltfile.Classify(err), boltfile.ErrUnwritable),
 		errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)):
 		return unavailable(t.place.Path, boltfile.Classify(err))
 	}

@@ -286,3 +286,42 @@ func TestAnyKey(t *testing.T) {
 		}
 	}
 }
+
+// TestDamagedWhileInUse: another program has emptied the file of a store that is open. Each call says what is wrong and how to go on, and Close returns though
+// a lease has keys in the file.
+func TestDamagedWhileInUse(t *testing.T) {
+	path := file(t)
+	w, err := bolt.Open(path, bolt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := w.Lease(t.Context(), time.Hour)
+	if err == nil {
+		_, _, err = w.Txn(t.Context(), nil, []engine.Op{{Key: "mine", Lease: l}})
+	}
+	if err == nil {
+		err = os.Truncate(path, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, _, write := w.Txn(t.Context(), nil, []engine.Op{{Key: "k"}})
+		_, read := w.Get(t.Context(), "mine")
+		for _, err := range []error{write, read} {
+			if damage := (*bolt.DamageError)(nil); !errors.As(err, &damage) || !damage.Lasting() || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore a dump") {
+				t.Error(err)
+			}
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.Close() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close does not end")
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Error("the file was replaced:", info, err)
+	}
+}
