@@ -206,6 +206,15 @@ type SharedRes interface {
 	Shared() (key string, open func(context.Context, Host) (Shared, error))
 }
 
+// RootedRes opens every path by safepath.Of its Host, and touches nothing else but what its Init offers. So a simulated
+// machine runs it in a folder.
+type RootedRes interface {
+	Res
+	// Rooted returns the paths that it writes, and the keys of parameters that need more of a machine than a folder, such as an
+	// owner. It only computes.
+	Rooted() (writes, beside []string)
+}
+
 // OverlappingRes promises that Init and Cleanup touch neither the system nor
 // VarDir, so that a new one may be made while the old one of its name still
 // runs.

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"reflect"
 	"slices"
@@ -59,7 +61,11 @@ func (r *run) unforeseen(n *schema.Node, statuses []mgmt.Status) {
 	}
 	for _, st := range statuses {
 		if st.Rest == engine.StateFailed {
-			r.failf(pos, "%s has failed: %v", st.Resource, st.Err)
+			hint := ""
+			if errors.Is(st.Err, fs.ErrNotExist) {
+				hint = "; a file that the graph does not make stands under machine, such as {file: [{name: /etc/app.conf, content: a}]}"
+			}
+			r.failf(pos, "%s has failed: %v%s", st.Resource, st.Err, hint)
 		}
 	}
 }

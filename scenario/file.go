@@ -39,10 +39,11 @@ type Test struct {
 
 // Command is the outcome of a command that an exec runs. Each run of the command has the same one.
 type Command struct {
-	Cmd    string `yaml:"cmd" mgmt:"required"`
-	Exit   int    `yaml:"exit"`
-	Output string `yaml:"output"`
-	Stderr string `yaml:"stderr"`
+	Cmd    string            `yaml:"cmd" mgmt:"required"`
+	Exit   int               `yaml:"exit"`
+	Output string            `yaml:"output"`
+	Stderr string            `yaml:"stderr"`
+	Files  map[string]string `yaml:"files" doc:"The contents of files that the command writes, by their paths."`
 }
 
 // Step alters the machine, and has the expectations for the moment when the graph is at rest again.

@@ -10,7 +10,7 @@ secrets: [{age: none.yaml}]
 resources:
   file:
   - {name: "/sites/${{ module.name }}", content: "${{ module.inputs.domain }}:${{ module.inputs.port }}"}
-  - {name: /low, when: "${{ module.inputs.port < 1024 }}"}
+  - {name: /low, state: exists, when: "${{ module.inputs.port < 1024 }}"}
   - {name: /key, content: "${{ secret('key') }}"}
 `
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ type Failure struct {
 }
 
 // own are the kinds that touch nothing but their engine.Init, so they run their own code on a simulated machine, too.
-var own = []string{"exec", "kv", "noop", "password", "print", "schedule", "test", "timer", "value"}
+var own = []string{"kv", "noop", "password", "print", "schedule", "test", "timer", "value"}
 
 // Run runs the tests of one file, one after the other. It blocks until the last one has ended. cover may be nil.
 func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) []Result {
@@ -112,10 +113,17 @@ func (r *run) whole(ctx context.Context) {
 	world := memory.New()
 	defer world.Close()
 	r.world = &store{World: world, pending: map[string]bool{}}
-	host, ok := r.prepare(ctx)
+	root, remove, err := folder()
+	if err != nil {
+		r.failf(r.test.node.Pos, "the machine can't have files: %v", err)
+		return
+	}
+	defer remove()
+	host, ok := r.prepare(ctx, root)
 	if !ok {
 		return
 	}
+	defer host.Close()
 	// The first step acts before the graph starts.
 	if !r.act(ctx, &r.test.Steps[0]) {
 		return
@@ -158,17 +166,33 @@ func (r *run) report(err error) {
 	}
 }
 
+// folder makes the folder that is the root of the machine, and returns how it is removed.
+func folder() (path string, remove func(), err error) {
+	path, err = os.MkdirTemp("", "mgmt-test-")
+	return path, func() { _ = os.RemoveAll(path) }, err // a folder that stays is one of the temporary ones
+}
+
 // prepare makes the machine of the test, with its facts, its things and its clock. It reports whether the test could be read.
-func (r *run) prepare(ctx context.Context) (*simulate.Host, bool) {
+func (r *run) prepare(ctx context.Context, root string) (_ *simulate.Folder, ok bool) {
 	r.machine, r.clock = simulate.NewMachine(), simulate.NewClock()
 	r.machine.Allow(r.reaches)
 	facts, ds := r.test.facts()
 	bad := r.found(ds)
 	bad = r.wrongInputs() || bad
-	host := simulate.NewHost()
+	host, err := simulate.NewFolder(simulate.NewHost(), root)
+	if err != nil {
+		r.failf(r.test.node.Pos, "the machine can't have files: %v", err)
+		return nil, false
+	}
+	defer func() {
+		if !ok {
+			_ = host.Close()
+		}
+	}()
 	host.SetClock(r.clock)
 	host.SetFacts(facts)
 	host.SetCommand(r.command)
+	r.machine.Use(host)
 	kinds, err := r.machine.Kinds(r.opts.Kinds, own...)
 	if err != nil {
 		r.failf(r.test.node.Pos, "%v", err)
@@ -187,7 +211,7 @@ func (r *run) prepare(ctx context.Context) (*simulate.Host, bool) {
 }
 
 // start starts the engine on the machine. The graph is read once: files of this machine are not followed.
-func (r *run) start(ctx context.Context, host *simulate.Host) error {
+func (r *run) start(ctx context.Context, host *simulate.Folder) error {
 	loaded := func() { r.once.Do(func() { close(r.loaded) }) }
 	e, err := mgmt.New(mgmt.Options{
 		Registry: r.kinds, World: r.world, Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
@@ -249,13 +273,18 @@ func (r *run) refused() bool {
 
 // command is the outcome of a command, by the script of the test. A line of a shell is compared without the shell, and a command with quotes as the
 // graph has it. It is called by the engine on any goroutine.
-func (r *run) command(_ context.Context, c engine.Command) (*engine.Result, error) {
+func (r *run) command(ctx context.Context, c engine.Command) (*engine.Result, error) {
 	line := strings.Join(c.Argv, " ")
 	if len(c.Argv) > 2 && c.Argv[1] == "-c" && isShell(c.Argv[0]) {
 		line = c.Argv[2]
 	}
 	for _, s := range r.test.Commands {
 		if s.Cmd == line || unquoted(s.Cmd) == line {
+			for _, path := range slices.Sorted(maps.Keys(s.Files)) {
+				if err := r.machine.Place(ctx, schema.Ref{Kind: "file", Name: path}, map[string]any{"content": s.Files[path]}); err != nil {
+					return nil, fmt.Errorf("the command %q of the test: %w", s.Cmd, err)
+				}
+			}
 			for _, l := range strings.SplitAfter(s.Output, "\n") {
 				if c.Stdout != nil && l != "" {
 					c.Stdout([]byte(strings.TrimSuffix(l, "\n")))

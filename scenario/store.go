@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // # The store of a test
@@ -24,7 +25,9 @@ const storedKind = "kv"
 // put gives a thing parameters, as something else than the engine would do it.
 func (r *run) put(ctx context.Context, th thing) {
 	if th.kind != storedKind {
-		r.machine.Put(th.id, th.set)
+		if err := r.machine.Place(ctx, th.ref(), th.set); err != nil {
+			r.failf(th.pos, "%s: %v", th.id, err)
+		}
 		return
 	}
 	op := engine.Op{Key: th.storeKey(), Delete: th.set["state"] == "absent"}
@@ -97,13 +100,20 @@ func idleReader(list []mgmt.Status) bool {
 // state returns the parameters of a thing as they are now, and whether it is there.
 func (r *run) state(ctx context.Context, th thing) (map[string]any, bool) {
 	if th.kind != storedKind {
-		return r.machine.Thing(th.id)
+		is, err := r.machine.Find(ctx, th.ref(), th.set)
+		if err != nil {
+			r.failf(th.pos, "%s: %v", th.id, err)
+		}
+		return is, is != nil
 	}
 	kv, err := r.world.Get(ctx, th.storeKey())
 	is := maps.Clone(th.set)
 	is["value"], is["state"] = string(kv.Value), "exists"
 	return is, err == nil
 }
+
+// ref returns the kind and the name.
+func (th *thing) ref() schema.Ref { return schema.Ref{Kind: th.kind, Name: th.name} }
 
 // storeKey returns the key of a kv in the store.
 func (th *thing) storeKey() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // vertexHost is a vertex's handle on the machine. A run that waits in it gives its slot back
@@ -14,6 +15,7 @@ var (
 	_ engine.Host       = (*vertexHost)(nil)
 	_ engine.SharedHost = (*vertexHost)(nil)
 	_ engine.ClockHost  = (*vertexHost)(nil)
+	_ safepath.Host     = (*vertexHost)(nil)
 )
 
 // Watch implements engine.Host.
@@ -52,6 +54,9 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 
 // Clock implements engine.ClockHost.
 func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
+
+// Paths implements safepath.Host.
+func (h *vertexHost) Paths() safepath.Walker { return safepath.Of(h.r.opt.Host) }
 
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {

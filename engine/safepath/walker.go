@@ -29,12 +29,29 @@ func System() Walker {
 	return Walker{root: unix.AT_FDCWD, self: User{UID: os.Geteuid(), GID: os.Getegid()}}
 }
 
+// Host is a machine whose paths begin in a folder of its own, such as a simulated one.
+type Host interface {
+	// Paths returns the Walker of all paths of the machine. It may be called at any time, and does not block.
+	Paths() Walker
+}
+
+// Of returns the Walker of a machine: that of a Host, and System for any other value, nil too.
+func Of(machine any) Walker {
+	if h, ok := machine.(Host); ok {
+		return h.Paths()
+	}
+	return System()
+}
+
 // In returns a Walker whose paths begin in another folder, as on a simulated machine.
 // The descriptor stays the caller's, and has to be open for as long as the Walker is
 // used. prefix is the path of that folder, for messages.
 func In(root int, prefix string, self User) Walker {
 	return Walker{root: root, prefix: strings.TrimRight(prefix, "/"), self: self}
 }
+
+// System reports whether paths begin at "/" of this machine.
+func (w Walker) System() bool { return w.root == unix.AT_FDCWD }
 
 // Self returns the user that the daemon is.
 func (w Walker) Self() User { return w.self }
@@ -207,6 +224,27 @@ func regular(fd int, path string) (int, unix.Stat_t, error) {
 		return -1, st, pathError("open", path, err)
 	}
 	return fd, st, nil
+}
+
+// Behind looks at what a path leads to, by whatever links are in it. It is for a caller who only asks whether something is there or
+// has changed. Links of a machine in a folder are followed by the rules of the package, so that none leads out of it.
+func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
+	if w.root != unix.AT_FDCWD {
+		return w.Stat(path)
+	}
+	err = retry(func() error { return unix.Stat(path, &st) })
+	return st, pathError("stat", path, err)
+}
+
+// Glance looks at a path by whatever links are in it, and not behind a link in the last place. It is for a caller who compares
+// with an earlier look, and for nothing else: another user may have made the path lead anywhere.
+func (w Walker) Glance(path string) (st unix.Stat_t, err error) {
+	at := path
+	if w.root != unix.AT_FDCWD {
+		at = "./" + strings.TrimLeft(path, "/")
+	}
+	err = retry(func() error { return unix.Fstatat(w.root, at, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return st, pathError("lstat", w.shown(path), err)
 }
 
 // fast opens a path that has no link in it, by one call.

@@ -6,11 +6,17 @@
 // a registry by simulated ones. They derive from the types and the methods of the kinds, so a new kind is simulated without
 // code of its own.
 //
+// A Folder is the file system of a machine: its paths begin in a folder of this machine (safepath.Of). Kinds that need nothing
+// else (engine.RootedRes) run their own code there, so that a test sees the content that several of them make.
+//
 // # Laws of this package
 //
-//   - Nothing outside the process is touched: no file, no program, no network.
+//   - Nothing outside the process is touched but the folder of the machine: no other file, no program, no network. No link
+//     leads out of the folder.
 //   - A simulated resource decodes, validates, compares and names its edges by the code of its kind. Only its look at the
 //     machine and its work there are simulated.
+//   - A resource in the folder has its parameters beside simulated, such as an owner: the process may lack the rights, and the
+//     users of the machine are simulated, too. Missing folders above its paths are made, as packages do it.
 //   - A parameter that the graph does not set leaves the thing as it is.
 //   - It starts no goroutine and reads no clock. All methods are safe for concurrent use.
 package simulate

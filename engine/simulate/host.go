@@ -51,12 +51,30 @@ func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions)
 	if h.watchErr != nil {
 		return nil, h.watchErr
 	}
-	s := &sub{options: o}
+	return h.watch(ctx, paths, o, nil), nil
+}
+
+// follow is Watch for one who is asked before each wake-up, under the lock of the host.
+func (h *Host) follow(ctx context.Context, paths []string, o engine.WatchOptions, woken func() bool) (engine.Subscription, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchErr != nil {
+		return nil, h.watchErr
+	}
+	return h.watch(ctx, paths, o, woken), nil
+}
+
+// watch subscribes to paths. The lock is held.
+func (h *Host) watch(ctx context.Context, paths []string, o engine.WatchOptions, woken func() bool) *sub {
+	s := &sub{options: o, woken: woken}
 	for _, p := range paths {
 		s.paths = append(s.paths, filepath.Clean(p))
 	}
 	h.subscribe(s).stop = context.AfterFunc(ctx, s.Close)
-	return s, nil
+	return s
 }
 
 // FailWatch has the next calls of Watch return err; nil for none.
@@ -99,7 +117,7 @@ func (h *Host) wake(c engine.Cause, which func(*sub) bool) int {
 	defer h.mu.Unlock()
 	n := 0
 	for _, s := range h.subs {
-		if which(s) {
+		if which(s) && (s.woken == nil || s.woken()) {
 			n++
 			s.add(c)
 		}
@@ -208,7 +226,8 @@ type sub struct {
 	host    *Host
 	paths   []string
 	options engine.WatchOptions
-	facts   bool // to changes of facts, and not of paths
+	facts   bool        // to changes of facts, and not of paths
+	woken   func() bool // is asked before each wake-up, if it is not nil
 	wake    chan struct{}
 	cause   engine.Cause
 	stop    func() bool

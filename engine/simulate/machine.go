@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,8 @@ type Machine struct {
 	running map[string]*res           // by id: the resources whose Watch runs
 	pending map[string]bool           // the ids that were woken, and have not looked since
 	allow   func(kind string, set map[string]any) error
+	folder  *Folder          // nil for a machine without files
+	kinds   *engine.Registry // the real ones
 }
 
 // NewMachine returns a machine without things.
@@ -29,7 +32,38 @@ func NewMachine() *Machine {
 // resource. Call it before the machine is used.
 func (m *Machine) Allow(f func(kind string, set map[string]any) error) { m.allow = f }
 
-// Thing returns a copy of the parameters of a thing, false where the machine has no such thing.
+// Use gives the machine the files of a folder. Call it before Kinds. The folder stays the caller's, and has to be open for as long
+// as the machine is used.
+func (m *Machine) Use(f *Folder) { m.folder = f }
+
+// Find returns the parameters of a thing as they are now, nil where there is no such thing. A thing in the folder is read there, as
+// its kind reads it; the parameters that are given steer the look. Any other thing is that of Thing. The error is that of the
+// look.
+func (m *Machine) Find(ctx context.Context, ref schema.Ref, given map[string]any) (map[string]any, error) {
+	known, _ := m.Thing(ref.ID())
+	if !m.isRooted(ref.Kind) {
+		return known, nil
+	}
+	is, err := m.found(ctx, ref, given)
+	if is == nil {
+		return nil, err
+	}
+	return m.merged(ref.Kind, known, is)
+}
+
+// Place alters a thing as somebody else would do it. A thing in the folder is altered there by the code of its kind, whose error
+// it returns, and the resources that watch its paths are woken. For any other thing it is Put.
+func (m *Machine) Place(ctx context.Context, ref schema.Ref, set map[string]any) error {
+	if m.isRooted(ref.Kind) {
+		if err := m.place(ctx, ref, set); err != nil {
+			return err
+		}
+	}
+	m.Put(ref.ID(), set)
+	return nil
+}
+
+// Thing returns a copy of the parameters that the machine has of a thing, false where it has no such thing.
 func (m *Machine) Thing(id string) (map[string]any, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,9 +160,11 @@ func (m *Machine) wake(id string) {
 }
 
 // Kinds returns a registry with the same kinds, all of them simulated but for those of the given names. Those run their own
-// code, and so must touch nothing but engine.Init.
+// code, and so must touch nothing but engine.Init. With a folder (Use), kinds that state it run their own code there
+// (engine.RootedRes).
 func (m *Machine) Kinds(kinds *engine.Registry, own ...string) (*engine.Registry, error) {
 	all := kinds.Clone()
+	m.kinds = kinds
 	for _, name := range kinds.Kinds() {
 		if slices.Contains(own, name) {
 			continue
@@ -138,12 +174,18 @@ func (m *Machine) Kinds(kinds *engine.Registry, own ...string) (*engine.Registry
 			return nil, err
 		}
 		info := &info{name: name, machine: m, abilities: simulated(k.Abilities)}
+		inFolder := m.isRooted(name)
+		info.abilities.Shared = inFolder && k.Abilities.Shared
 		made := func() engine.Res {
 			inner, err := kinds.New(name)
 			if err != nil {
 				panic(err) // it was there a moment ago
 			}
-			return &res{Res: inner, info: info}
+			r := &res{Res: inner, info: info}
+			if inFolder {
+				return newRooted(r)
+			}
+			return r
 		}
 		if all, err = all.With(name, made); err != nil {
 			return nil, err

@@ -138,7 +138,10 @@ func (r *res) Leaving() bool {
 
 // Clashes asks the kind about two of its resources.
 func (r *res) Clashes(other engine.Res) error {
-	if o, ok := other.(*res); ok {
+	switch o := other.(type) {
+	case *res:
+		other = o.Res
+	case *rooted:
 		other = o.Res
 	}
 	return ability[engine.ClashingRes](r).Clashes(other)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
@@ -193,7 +194,7 @@ func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t, err := textfile.At(r.File, 0o644)
+	t, err := textfile.By(safepath.Of(r.init.Host), r.File, 0o644)
 	if err != nil {
 		return false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -33,7 +34,7 @@ func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := textfile.At(r.File, 0)
+	t, err := textfile.By(safepath.Of(r.init.Host), r.File, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +104,11 @@ func (r *Line) Leaving() bool { return r.absent() }
 // UIDs names the file that it is in.
 func (r *Line) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.File))}
+}
+
+// Rooted says that a folder is enough for all but the command.
+func (r *Line) Rooted() (writes, beside []string) {
+	return []string{path.Clean(r.File)}, []string{"validate"}
 }
 
 // AutoEdges wants the file of that name, and the edges of every file.

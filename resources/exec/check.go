@@ -17,8 +17,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 )
 
@@ -118,7 +119,7 @@ func (x *Res) wanted(stamp string) bool {
 // fails the resource.
 func (x *Res) allowed(ctx context.Context) (bool, error) {
 	if x.Creates != "" {
-		if there, err := exists(x.Creates); there || err != nil {
+		if there, err := x.exists(x.Creates); there || err != nil {
 			return false, err
 		}
 	}
@@ -162,8 +163,8 @@ func printed(out []byte, want string) bool {
 // exists follows links, and takes a file where a folder should be for absence. A
 // link to nowhere does not exist then. Other errors, such as a folder that may not
 // be entered, are returned: they say nothing about the file.
-func exists(path string) (bool, error) {
-	switch _, err := os.Stat(path); {
+func (x *Res) exists(path string) (bool, error) {
+	switch _, err := safepath.Of(x.init.Host).Behind(path); {
 	case err == nil:
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -180,29 +181,42 @@ func exists(path string) (bool, error) {
 // a stamp, so its coming is a change.
 func (x *Res) stamp() string {
 	var b strings.Builder
+	w := safepath.Of(x.init.Host)
 	for _, p := range x.WatchFiles {
-		stampOf(&b, p)
-		entries, err := os.ReadDir(p)
+		stampOf(&b, w, p)
+		names, err := namesIn(w, p)
 		if err != nil {
 			continue // it is no folder, or stampOf has told
 		}
 		h := fnv.New64a()
-		for _, e := range entries {
-			_, _ = io.WriteString(h, e.Name()+"\x00")
-			stampOf(h, filepath.Join(p, e.Name()))
+		for _, name := range names {
+			_, _ = io.WriteString(h, name+"\x00")
+			stampOf(h, w, filepath.Join(p, name))
 		}
 		fmt.Fprintf(&b, "%x;", h.Sum64())
 	}
 	return b.String()
 }
 
-func stampOf(w io.Writer, path string) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		fmt.Fprintf(w, "%v;", err)
+// namesIn returns the names in a folder, sorted.
+func namesIn(w safepath.Walker, path string) (names []string, err error) {
+	if !w.System() {
+		return atomicfile.AtBy(w, path).Names()
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+func stampOf(b io.Writer, w safepath.Walker, path string) {
+	st, err := w.Behind(path)
+	if err != nil {
+		fmt.Fprintf(b, "%v;", err)
 		return
 	}
-	fmt.Fprintf(w, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
+	fmt.Fprintf(b, "%d %d %d %d.%d;", st.Dev, st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
 // readMtimes reads the modification times of the files of mtimes, links followed. A
@@ -210,11 +224,11 @@ func stampOf(w io.Writer, path string) {
 func (x *Res) readMtimes() (map[string]time.Time, error) {
 	times := make(map[string]time.Time, len(x.Mtimes))
 	for _, p := range x.Mtimes {
-		info, err := os.Stat(p)
+		st, err := safepath.Of(x.init.Host).Behind(p)
 		if err != nil {
 			return nil, fmt.Errorf("mtimes: %w", err)
 		}
-		times[p] = info.ModTime()
+		times[p] = time.Unix(0, st.Mtim.Nano())
 	}
 	return times, nil
 }

@@ -76,3 +76,6 @@ func unique(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
+
+// Rooted says that a folder is enough for all but the commands, which are those of the host.
+func (*Res) Rooted() (writes, beside []string) { return nil, nil }

@@ -147,7 +147,7 @@ func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 		}
 	}
 	if x.Creates != "" {
-		switch there, err := exists(x.Creates); {
+		switch there, err := x.exists(x.Creates); {
 		case err != nil:
 			return nil, err
 		case !there:

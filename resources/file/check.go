@@ -156,7 +156,7 @@ func (c *run) unchanged() bool {
 	}
 	// One look at the path decides. A file system whose clock is too coarse for that was never
 	// remembered.
-	if st, err := atomicfile.Glance(cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
+	if st, err := atomicfile.Glance(safepath.Of(c.res.init.Host), cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
 		return false
 	}
 	if s.inputs == nil {
@@ -199,7 +199,7 @@ func (c *run) settled(at string, st atomicfile.Stat) bool {
 
 // paths returns the Walker for every path of the resource: as the owner, if that is another user,
 // where it has to go by a link of that user.
-func (c *run) paths() safepath.Walker { return safepath.System().ForOwner(c.uid) }
+func (c *run) paths() safepath.Walker { return safepath.Of(c.res.init.Host).ForOwner(c.uid) }
 
 // node opens the folder of the path, and keeps it open until close. A link in the last
 // place is not followed. Where the folder is missing each use looks for it anew.

@@ -19,6 +19,11 @@ func (r *Res) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
 }
 
+// Rooted says that a folder is enough for all but owners, labels and commands.
+func (r *Res) Rooted() (writes, beside []string) {
+	return []string{path.Clean(r.filePath())}, []string{"owner", "group", "selinux", "validate"}
+}
+
 // AutoEdges wants the nearest managed folder above the path, the source of the content, the names
 // in the content of a unit, the owner and the group. It wants the package that has the path, or its
 // folder in /etc; and to come before the service that it configures.

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
@@ -101,7 +102,7 @@ func (r *Res) asLeft(at string) bool {
 	if left == nil {
 		return false
 	}
-	now, err := atomicfile.Glance(at)
+	now, err := atomicfile.Glance(safepath.Of(r.init.Host), at)
 	return err == nil && now == *left
 }
 

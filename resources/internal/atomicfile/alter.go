@@ -68,11 +68,11 @@ func (d Dir) Symlink(name, target string, uid, gid int) error {
 // Flush writes everything that the file system of a folder holds in memory to its
 // disk, and waits for it. For a folder that is gone by now, or that a link of another user leads to, the nearest one above
 // it stands: that it has gone is what is to be on the disk.
-func Flush(path string) error {
-	d, err := OpenDir(path)
+func Flush(w safepath.Walker, path string) error {
+	d, err := AtBy(w, path).Hold()
 	for at := filepath.Clean(path); lost(err) && at != filepath.Dir(at); {
 		at = filepath.Dir(at)
-		d, err = OpenDir(at)
+		d, err = AtBy(w, at).Hold()
 	}
 	if err != nil {
 		return err

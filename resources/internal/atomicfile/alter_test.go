@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 func TestRemove(t *testing.T) {
@@ -141,10 +143,10 @@ func TestSettled(t *testing.T) {
 
 func TestFlush(t *testing.T) {
 	dir := t.TempDir()
-	must(t, Flush(dir))
-	must(t, Flush(dir+"/missing/below/")) // stands for what is above it
+	must(t, Flush(safepath.System(), dir))
+	must(t, Flush(safepath.System(), dir+"/missing/below/")) // stands for what is above it
 	must(t, os.WriteFile(dir+"/file", nil, 0o600))
-	if err := Flush(dir + "/file"); err == nil {
+	if err := Flush(safepath.System(), dir+"/file"); err == nil {
 		t.Error("a file was flushed as a folder")
 	}
 }

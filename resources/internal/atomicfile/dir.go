@@ -148,12 +148,9 @@ func FollowBy(w safepath.Walker, path string) (Stat, error) {
 
 // Glance looks at a path by whatever links are in it. It tells whether a file that was
 // reached by a Walker before is still there, by an equal Stat, and nothing else.
-func Glance(path string) (Stat, error) {
-	var st unix.Stat_t
-	if err := retry(func() error { return unix.Lstat(path, &st) }); err != nil {
-		return Stat{}, pathError("lstat", path, err)
-	}
-	return FromSys(&st), nil
+func Glance(w safepath.Walker, path string) (Stat, error) {
+	st, err := w.Glance(path)
+	return FromSys(&st), err
 }
 
 // Names returns the names in the folder, sorted.

@@ -18,5 +18,5 @@ import (
 
 // With is the Shared of such a kind.
 func With() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
-	return "file", func(_ context.Context, h engine.Host) (engine.Shared, error) { return New(engine.ClockOf(h)), nil }
+	return "file", func(_ context.Context, h engine.Host) (engine.Shared, error) { return New(h), nil }
 }

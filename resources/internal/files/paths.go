@@ -53,14 +53,14 @@ func CheckText(what, p string) error {
 // ParentOf returns, where nothing is altered, the error that making a file in a
 // missing folder would have.
 func ParentOf(init *engine.Init, p string) error {
-	dir, _ := At(safepath.System(), p)
+	dir, _ := At(safepath.Of(init.Host), p)
 	_, err := dir.Self()
 	return ExplainParent(init, p, err)
 }
 
 // ExplainParent adds a way out to the error of making a file in a missing folder.
 func ExplainParent(init *engine.Init, p string, err error) error {
-	w := safepath.System()
+	w := safepath.Of(init.Host)
 	dir, name := At(w, p)
 	return NoParent(Of(init), w.ForOwner(0), dir.Path(name), err)
 }

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -34,14 +35,19 @@ type Shared struct {
 	made    map[string]*made            // by folder, between Begin and End
 	untold  error                       // of the last flush that failed with nobody left to tell
 	clock   engine.Clock
+	paths   safepath.Walker
+	away    bool        // the paths are not those of this machine
 	stop    func() bool // keeps the next flush from coming; nil where none is to come
 	flushes sync.WaitGroup
 }
 
-// New returns what the files of a graph have in common. Its clock is that of the machine when nil.
-func New(clock engine.Clock) *Shared {
+// New returns what the files of a graph have in common on a host; nil stands for this machine.
+func New(h engine.Host) *Shared {
+	_, away := h.(safepath.Host)
 	return &Shared{
-		clock:   engine.ClockOr(clock),
+		clock:   engine.ClockOf(h),
+		paths:   safepath.Of(h),
+		away:    away,
 		managed: map[string]int{},
 		secret:  map[string]bool{},
 		modes:   map[string]int{},
@@ -84,7 +90,7 @@ func (s *Shared) WroteAt(p string, by *engine.Init) {
 	if s == nil {
 		return
 	}
-	if st, err := atomicfile.Follow(path.Dir(p)); err == nil {
+	if st, err := atomicfile.FollowBy(s.paths, path.Dir(p)); err == nil {
 		s.Wrote(st.Dev, path.Dir(p), by)
 	}
 }
@@ -216,7 +222,7 @@ func (s *Shared) FlushAtRest() {
 	todo := s.takeDirty()
 	s.mu.Unlock()
 	defer s.flushes.Done()
-	flushAll(todo, s.tell)
+	s.flushAll(todo, s.tell)
 }
 
 // tell tells of a failure by the log of the file that was written, or keeps it
@@ -242,7 +248,7 @@ func (s *Shared) Close() error {
 	todo := s.takeDirty()
 	s.mu.Unlock()
 	var errs []error
-	flushAll(todo, func(_ dirtyPlace, err error) { errs = append(errs, err) })
+	s.flushAll(todo, func(_ dirtyPlace, err error) { errs = append(errs, err) })
 	s.flushes.Wait()
 	return errors.Join(append(errs, s.untold)...)
 }
@@ -263,18 +269,18 @@ func (s *Shared) takeDirty() map[uint64]dirtyPlace {
 	return todo
 }
 
-func flushAll(todo map[uint64]dirtyPlace, failed func(dirtyPlace, error)) {
+func (s *Shared) flushAll(todo map[uint64]dirtyPlace, failed func(dirtyPlace, error)) {
 	for _, d := range todo {
-		if err := atomicfile.Flush(d.dir); err != nil {
+		if err := atomicfile.Flush(s.paths, d.dir); err != nil {
 			failed(d, fmt.Errorf("what was written may not be on the disk yet: %w", err))
 		}
 	}
 }
 
 // Wrote notes that the file system of a file was written to. It may be called on
-// nil, as all that follow.
+// nil, as all that follow. A folder that stands for a machine is not worth a flush.
 func (s *Shared) Wrote(dev uint64, dir string, by *engine.Init) {
-	if s == nil {
+	if s == nil || s.away {
 		return
 	}
 	s.mu.Lock()
@@ -284,10 +290,13 @@ func (s *Shared) Wrote(dev uint64, dir string, by *engine.Init) {
 	}
 }
 
-// Clock returns the precision of a device's timestamps; path is on it.
+// Clock returns the precision of a device's timestamps; path is on it. It is not told of a folder that stands for a machine.
 func (s *Shared) Clock(dev uint64, path string) atomicfile.Clock {
 	if s == nil {
 		return atomicfile.ClockOf(path)
+	}
+	if s.away {
+		return atomicfile.ClockUntold
 	}
 	s.mu.Lock()
 	c, ok := s.clocks[dev]

@@ -64,6 +64,14 @@ func In(dir atomicfile.Dir, name string, mode int) File {
 	return File{Dir: dir, Name: name, Real: dir.Path(name), Mode: mode, UID: -1, GID: -1}
 }
 
+// walker opens the folders of the path. A file in a held folder has none of its own.
+func (t File) walker() safepath.Walker {
+	if t.path == "" {
+		return safepath.System()
+	}
+	return t.by
+}
+
 // hold opens the folder, in which everything is done until release is called.
 func (t File) hold() (held File, release func(), err error) {
 	if t.path == "" {
@@ -142,7 +150,7 @@ func (t File) editOnce(change func(old string) (string, error)) error {
 		if cerr != nil || text == "" {
 			return cerr
 		}
-		return files.NoParent(nil, safepath.System(), t.path, err)
+		return files.NoParent(nil, t.by, t.path, err)
 	}
 	if err != nil {
 		return err
@@ -153,7 +161,7 @@ func (t File) editOnce(change func(old string) (string, error)) error {
 	if refused != nil {
 		return refused
 	}
-	return files.NoParent(nil, safepath.System(), h.Dir.Path(h.Name), err)
+	return files.NoParent(nil, t.walker(), h.Dir.Path(h.Name), err)
 }
 
 func Text(path string) (string, error) {

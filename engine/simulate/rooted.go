@@ -1,0 +1,346 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// rooted is a resource whose own code runs in the folder of the machine. The parameters that need more than a folder are simulated
+// as those of any other kind. The embedded resource is the declared one. It is never initialised; work is.
+type rooted struct {
+	*res
+	work   engine.Res // without the parameters beside
+	beside []string
+}
+
+var _ engine.SharedRes = (*rooted)(nil)
+
+// newRooted returns the rooted resource for a declared one.
+func newRooted(r *res) *rooted {
+	_, beside := ability[engine.RootedRes](r).Rooted()
+	return &rooted{res: r, beside: beside}
+}
+
+// Default returns one with the defaults of the kind.
+func (r *rooted) Default() engine.Res { return newRooted(r.res.Default().(*res)) }
+
+// Cmp compares as the kind does.
+func (r *rooted) Cmp(o engine.Res) error {
+	other, ok := o.(*rooted)
+	if !ok {
+		return fmt.Errorf("a %T is not in a folder", o)
+	}
+	return r.Res.Cmp(other.Res)
+}
+
+// Shared is that of the kind.
+func (r *rooted) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
+	return ability[engine.SharedRes](r.res).Shared()
+}
+
+// SetRecv tells both resources, since the one that works may ask for its senders.
+func (r *rooted) SetRecv(sent map[string]*engine.Send) {
+	r.res.SetRecv(sent)
+	if able, ok := engine.As[engine.RecvableRes](r.work); r.work != nil && ok {
+		able.SetRecv(sent)
+	}
+}
+
+// Init initialises the resource that works.
+func (r *rooted) Init(init *engine.Init) error {
+	work, err := r.machine.kinds.New(r.name)
+	if err != nil {
+		return err
+	}
+	work.SetName(r.Name())
+	r.init, r.work = init, work
+	if able, ok := engine.As[engine.RecvableRes](r.Res); ok {
+		r.SetRecv(able.Recv())
+	}
+	if err := r.carry(); err != nil {
+		return err
+	}
+	own := *init
+	own.Host = &handle{init.Host, r}
+	return work.Init(&own)
+}
+
+// Cleanup ends what Init has begun.
+func (r *rooted) Cleanup() error { return r.work.Cleanup() }
+
+// Watch is that of the kind, on the folder.
+func (r *rooted) Watch(ctx context.Context) error {
+	m, id := r.machine, r.String()
+	m.mu.Lock()
+	m.running[id] = r.res
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.running[id] == r.res {
+			delete(m.running, id)
+		}
+	}()
+	return r.work.Watch(ctx)
+}
+
+// carry gives the working resource the parameters of the declared one, which may have received some. It alters only what
+// differs: Watch reads the other ones meanwhile.
+func (r *rooted) carry() error {
+	have, err := parameters(r.work)
+	if err != nil {
+		return err
+	}
+	want, err := parameters(r.Res)
+	if err != nil {
+		return err
+	}
+	t, _ := r.Params()
+	for _, f := range t.Fields {
+		v, given := want[f.Key]
+		if !given || f.Role > schema.RoleInit || slices.Contains(r.beside, f.Key) || schema.Equal(have[f.Key], v) {
+			continue
+		}
+		if err := schema.Set(r.work, f.Key, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parameters returns the values of all parameters.
+func parameters(r engine.Res) (map[string]any, error) {
+	all, err := schema.EncodeAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return all.(map[string]any), nil
+}
+
+// CheckApply runs the kind's own code in the folder, and simulates the parameters beside.
+func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
+	m, id := r.machine, r.String()
+	m.mu.Lock()
+	delete(m.pending, id)
+	wanted, err := r.wanted()
+	var refused error
+	if err == nil {
+		refused = m.refuses(r.name, id, wanted)
+	}
+	m.mu.Unlock()
+	if err = errors.Join(err, r.carry()); err != nil {
+		return false, err
+	}
+	writes, err := m.above(r.work)
+	if err != nil {
+		return false, err
+	}
+	ok, err := r.work.CheckApply(ctx, apply && refused == nil)
+	if err != nil {
+		return false, err
+	}
+	same := r.others(id, wanted, apply && refused == nil && err == nil)
+	if ok && same {
+		return true, nil
+	}
+	if apply && refused == nil {
+		m.touch(writes)
+	}
+	return false, refused
+}
+
+// others compares the parameters beside with those of the thing, reports the differences, and takes them over with apply. All
+// other parameters are taken over, too, for a test that asks what the graph has set.
+func (r *rooted) others(id string, wanted map[string]any, apply bool) (same bool) {
+	m := r.machine
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	same = true
+	for _, key := range r.beside {
+		v, given := wanted[key]
+		if given && !schema.Equal(m.things[id][key], v) {
+			same = false
+			r.init.Change(engine.Change{Field: key, From: m.things[id][key], To: v})
+		}
+	}
+	if apply {
+		m.put(id, wanted)
+	}
+	return same
+}
+
+// above makes the folders above the paths that a resource writes, and returns the paths.
+func (m *Machine) above(r engine.Res) (writes []string, err error) {
+	able, _ := engine.As[engine.RootedRes](r)
+	writes, _ = able.Rooted()
+	for _, p := range writes {
+		if err := m.folder.MakeAbove(p); err != nil {
+			return nil, err
+		}
+	}
+	return writes, nil
+}
+
+// touch wakes the resources that watch the paths.
+func (m *Machine) touch(paths []string) {
+	for _, p := range paths {
+		m.folder.Touch(p)
+	}
+}
+
+// isRooted reports whether things of a kind are in the folder.
+func (m *Machine) isRooted(kind string) bool {
+	if m.folder == nil || m.kinds == nil {
+		return false
+	}
+	r, err := m.kinds.New(kind)
+	if err != nil {
+		return false
+	}
+	_, ok := engine.As[engine.RootedRes](r)
+	return ok
+}
+
+// thing makes and initialises a resource of the real kind for a thing, with the parameters that are set. Those which identify the
+// thing come from the graph where they are not set.
+func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) {
+	r, err := m.kinds.New(ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	r.SetName(ref.Name)
+	t, err := schema.TypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	able, _ := engine.As[engine.RootedRes](r)
+	_, beside := able.Rooted()
+	declared := m.declared(ref.ID())
+	for _, f := range t.Fields {
+		v, given := set[f.Key]
+		if !given && f.Role == schema.RoleIdentity {
+			v, given = declared[f.Key]
+		}
+		if !given || slices.Contains(beside, f.Key) {
+			continue
+		}
+		if err := schema.Set(r, f.Key, v); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	return r, r.Init(&engine.Init{
+		Running: func() {}, Event: func() {}, Busy: func() func() { return func() {} }, Refresh: func() bool { return false },
+		Receives: func() bool { return false }, Send: func(any) error { return nil }, Recv: func() map[string]*engine.Send { return nil },
+		Change: func(engine.Change) {}, Logf: func(string, ...any) {}, Host: m.folder,
+	})
+}
+
+// declared returns the parameters of the resource of the graph that has an id; nil where none runs.
+func (m *Machine) declared(id string) map[string]any {
+	m.mu.Lock()
+	r := m.running[id]
+	m.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	all, err := parameters(r.Res)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+// place makes a thing in the folder what the parameters say, as somebody else would do it.
+func (m *Machine) place(ctx context.Context, ref schema.Ref, set map[string]any) error {
+	return engine.Guard("CheckApply", func() error {
+		r, err := m.thing(ref, there(m.kinds, ref.Kind, set))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
+		writes, err := m.above(r)
+		if err != nil {
+			return err
+		}
+		if _, err := r.CheckApply(ctx, true); err != nil {
+			return err
+		}
+		m.touch(writes)
+		return nil
+	})
+}
+
+// there returns parameters with a state that says that the thing is there, unless they say more.
+func there(kinds *engine.Registry, kind string, set map[string]any) map[string]any {
+	k, err := kinds.Kind(kind)
+	if err != nil {
+		return set
+	}
+	f := k.Type.Field("state")
+	if _, given := set["state"]; given || f == nil || len(f.Type.Enum) == 0 {
+		return set
+	}
+	all := map[string]any{"state": f.Type.Enum[0]}
+	for key, v := range set {
+		all[key] = v
+	}
+	return all
+}
+
+// found reads a thing in the folder. It returns nil where the thing is not there.
+func (m *Machine) found(ctx context.Context, ref schema.Ref, set map[string]any) (is map[string]any, err error) {
+	err = engine.Guard("Read", func() error {
+		r, err := m.thing(ref, set)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
+		able, ok := engine.As[engine.Readable](r)
+		if !ok {
+			return nil
+		}
+		got, err := able.Read(ctx)
+		if err != nil || got == nil {
+			return err
+		}
+		if l, ok := engine.As[engine.LeavingRes](got); ok && l.Leaving() {
+			return nil
+		}
+		is, err = parameters(got)
+		return err
+	})
+	return is, err
+}
+
+// merged puts the state of a thing in the folder above the parameters that are known of it.
+func (m *Machine) merged(kind string, known, is map[string]any) (map[string]any, error) {
+	r, err := m.kinds.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	t, err := schema.TypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	able, _ := engine.As[engine.RootedRes](r)
+	_, beside := able.Rooted()
+	all := map[string]any{}
+	for _, f := range t.Fields {
+		from := known
+		if f.Role == schema.RoleState && !slices.Contains(beside, f.Key) {
+			from = is
+		}
+		if v, ok := from[f.Key]; ok {
+			all[f.Key] = v
+		}
+	}
+	return all, nil
+}
