@@ -45,6 +45,7 @@ func (r *removals) Set(s string) (err error) {
 // budget is the value of --max-changes.
 type budget struct{ mgmt.Budget }
 
+// Type implements pflag.Value; help shows it.
 func (b *budget) Type() string { return "count/time" }
 
 // Set implements pflag.Value.
@@ -56,6 +57,7 @@ func (b *budget) Set(s string) (err error) {
 // flapping is the value of --flapping.
 type flapping struct{ mgmt.Flapping }
 
+// Type implements pflag.Value; help shows it.
 func (f *flapping) Type() string { return "count/time" }
 
 // Set implements pflag.Value.

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
+// configFlags are the flags of config.
 type configFlags struct {
 	output  choice
 	format  choice

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// docFlags are the flags of doc.
 type docFlags struct{ output choice }
 
 // newDoc makes the verb doc. Its pages come from the types, as the reference does, so they

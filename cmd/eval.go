@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// evalFlags are the flags of eval. The expression is an argument, so it must have no secret in it.
 type evalFlags struct {
 	input  input
 	output choice

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// fmtFlags are the flags of fmt.
 type fmtFlags struct {
 	write, diff, list, check bool
 }

@@ -52,6 +52,7 @@ type moduleJSON struct {
 	Refused  string        `json:"refused,omitempty"`
 }
 
+// backendJSON is a backend in the output of interface; its keys are part of the interface of the program.
 type backendJSON struct {
 	Backend  string            `json:"backend"`
 	Doc      string            `json:"doc,omitempty"`
@@ -148,6 +149,7 @@ type functionJSON struct {
 	Differs   []differenceJSON `json:"differences,omitempty"`
 }
 
+// paramJSON is a parameter of a function.
 type paramJSON struct {
 	Name     string            `json:"name"`
 	Kind     virtual.ParamKind `json:"kind"`
@@ -157,6 +159,7 @@ type paramJSON struct {
 	Default  any               `json:"default,omitempty"`
 }
 
+// differenceJSON is a difference between a function of a backend and its declaration.
 type differenceJSON struct {
 	Kind     string `json:"kind"`
 	Severity string `json:"severity"`

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/scenario"
 )
 
+// lspFlags are the flags of lsp.
 type lspFlags struct{ input input }
 
 // newLSP makes the verb lsp. It has the flags of validate, since it tells the same findings.

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
+// resumeFlags are the flags of resume.
 type resumeFlags struct{ remote }
 
 // newResume makes the verb resume.

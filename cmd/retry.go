@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
+// retryFlags are the flags of retry.
 type retryFlags struct{ remote }
 
 // newRetry makes the verb retry.

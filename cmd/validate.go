@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// validateFlags are the flags of validate.
 type validateFlags struct {
 	input  input
 	format choice

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+// whyFlags are the flags of why.
 type whyFlags struct {
 	remote
 	color choice

@@ -212,7 +212,7 @@ type RootedRes interface {
 	Res
 	// Rooted returns the paths that it writes, and the keys of parameters that need more of a machine than a folder, such as an
 	// owner. It only computes.
-	Rooted() (writes, beside []string)
+	Rooted() (writes, apart []string)
 }
 
 // OverlappingRes promises that Init and Cleanup touch neither the system nor

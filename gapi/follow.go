@@ -85,7 +85,7 @@ func (in *Input) readOnce(ctx context.Context, env Env) (*Declared, error) {
 
 var errReadOnce = errors.New("the graph comes from a pipe or the like, which can't be read again; name a file to be able to reload")
 
-// onDemand yields what read gives whenever somebody asks.
+// onDemand yields the result of read at each question.
 func onDemand(ctx context.Context, env Env, yield func(*Declared, error) bool, read func() (*Declared, error)) {
 	for env.Reload != nil {
 		select {

@@ -66,7 +66,7 @@ func (e Env) before(ctx context.Context) error {
 	return e.Before(ctx)
 }
 
-// Log returns the logger, one that discards if there is none.
+// Log returns the logger; without one, a logger that discards.
 func (e Env) Log() *slog.Logger {
 	if e.Logger == nil {
 		return slog.New(slog.DiscardHandler)

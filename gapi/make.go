@@ -255,7 +255,7 @@ func (b *builder) lint(it *item) {
 	}
 }
 
-// coming returns what the resource will receive.
+// coming returns the values that the resource will receive.
 func (it *item) coming() map[string]*engine.Send {
 	if len(it.wires) == 0 {
 		return nil

@@ -78,7 +78,7 @@ func (p patient) Read(b []byte) (int, error) {
 			continue
 		}
 		n, err := p.f.Read(b)
-		if !errors.Is(err, unix.EAGAIN) { // somebody else has read it
+		if !errors.Is(err, unix.EAGAIN) { // another reader has read it
 			return n, err
 		}
 	}

@@ -16,7 +16,7 @@ const (
 	ended   wake = iota // the context or the subscription is over
 	idle                // nothing happened in time
 	touched             // a file may have changed
-	asked               // somebody wants the files to be read at once
+	asked               // a caller wants the files to be read at once
 )
 
 // watcher is the subscription to all files of an input, and to the facts that it reads.

@@ -56,7 +56,7 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
 
 // Paths implements safepath.Host.
-func (h *vertexHost) Paths() safepath.Walker { return safepath.Of(h.r.opt.Host) }
+func (h *vertexHost) Paths() safepath.Walker { return h.r.opt.paths }
 
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {

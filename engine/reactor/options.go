@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // Noop says what a graph may alter.
@@ -79,6 +80,8 @@ type Options struct {
 	// Sweep is how often every vertex is looked at without an event, spread over
 	// the time; an hour when 0, never when negative.
 	Sweep time.Duration
+
+	paths safepath.Walker // of Host
 }
 
 func (o Options) complete() (Options, error) {
@@ -93,6 +96,7 @@ func (o Options) complete() (Options, error) {
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
 	o.HeartbeatEvery = cmp.Or(o.HeartbeatEvery, time.Second)
 	o.Clock = engine.ClockOr(o.Clock)
+	o.paths = safepath.Of(o.Host)
 	if o.Wall == nil {
 		o.Wall = o.Clock.Now
 	}

@@ -226,7 +226,7 @@ func regular(fd int, path string) (int, unix.Stat_t, error) {
 	return fd, st, nil
 }
 
-// Behind looks at what a path leads to, by whatever links are in it. It is for a caller who only asks whether something is there or
+// Behind looks at the target of a path, by whatever links are in it. It is for a caller who asks whether a thing is there or
 // has changed. Links of a machine in a folder are followed by the rules of the package, so that none leads out of it.
 func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
 	if w.root != unix.AT_FDCWD {

@@ -15,8 +15,8 @@
 //     leads out of the folder.
 //   - A simulated resource decodes, validates, compares and names its edges by the code of its kind. Only its look at the
 //     machine and its work there are simulated.
-//   - A resource in the folder has its parameters beside simulated, such as an owner: the process may lack the rights, and the
-//     users of the machine are simulated, too. Missing folders above its paths are made, as packages do it.
+//   - A resource in the folder has some simulated parameters, such as an owner: the process may lack the rights. Missing folders
+//     above its paths are made, as packages do it.
 //   - A parameter that the graph does not set leaves the thing as it is.
 //   - It starts no goroutine and reads no clock. All methods are safe for concurrent use.
 package simulate

@@ -43,7 +43,7 @@ func (f *Folder) Paths() safepath.Walker {
 func (f *Folder) MakeAbove(p string) error {
 	above := path.Dir(p)
 	if _, err := f.Paths().Stat(above); !errors.Is(err, unix.ENOENT) {
-		return nil // what is wrong is said by the kind
+		return nil // the kind reports any other fault
 	}
 	parent, name, err := f.Paths().Parent(above)
 	if errors.Is(err, unix.ENOENT) {

@@ -51,8 +51,8 @@ func (m *Machine) Find(ctx context.Context, ref schema.Ref, given map[string]any
 	return m.merged(ref.Kind, known, is)
 }
 
-// Place alters a thing as somebody else would do it. A thing in the folder is altered there by the code of its kind, whose error
-// it returns, and the resources that watch its paths are woken. For any other thing it is Put.
+// Place alters a thing as another program would do. In the folder it runs the code of the kind, returns its error, and wakes the
+// resources that watch the paths. For any other thing it is Put.
 func (m *Machine) Place(ctx context.Context, ref schema.Ref, set map[string]any) error {
 	if m.isRooted(ref.Kind) {
 		if err := m.place(ctx, ref, set); err != nil {

@@ -14,16 +14,16 @@ import (
 // as those of any other kind. The embedded resource is the declared one. It is never initialised; work is.
 type rooted struct {
 	*res
-	work   engine.Res // without the parameters beside
-	beside []string
+	work  engine.Res // without the parameters in apart
+	apart []string   // keys of the parameters that need more than a folder
 }
 
 var _ engine.SharedRes = (*rooted)(nil)
 
 // newRooted returns the rooted resource for a declared one.
 func newRooted(r *res) *rooted {
-	_, beside := ability[engine.RootedRes](r).Rooted()
-	return &rooted{res: r, beside: beside}
+	_, apart := ability[engine.RootedRes](r).Rooted()
+	return &rooted{res: r, apart: apart}
 }
 
 // Default returns one with the defaults of the kind.
@@ -43,7 +43,7 @@ func (r *rooted) Shared() (string, func(context.Context, engine.Host) (engine.Sh
 	return ability[engine.SharedRes](r.res).Shared()
 }
 
-// SetRecv tells both resources, since the one that works may ask for its senders.
+// SetRecv tells both resources: the working resource may ask for its senders, too.
 func (r *rooted) SetRecv(sent map[string]*engine.Send) {
 	r.res.SetRecv(sent)
 	if able, ok := engine.As[engine.RecvableRes](r.work); r.work != nil && ok {
@@ -89,8 +89,8 @@ func (r *rooted) Watch(ctx context.Context) error {
 	return r.work.Watch(ctx)
 }
 
-// carry gives the working resource the parameters of the declared one, which may have received some. It alters only what
-// differs: Watch reads the other ones meanwhile.
+// carry gives the working resource the parameters of the declared one, which may have received some. It leaves equal
+// parameters alone, since Watch may read them meanwhile.
 func (r *rooted) carry() error {
 	have, err := parameters(r.work)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *rooted) carry() error {
 	t, _ := r.Params()
 	for _, f := range t.Fields {
 		v, given := want[f.Key]
-		if !given || f.Role > schema.RoleInit || slices.Contains(r.beside, f.Key) || schema.Equal(have[f.Key], v) {
+		if !given || f.Role > schema.RoleInit || slices.Contains(r.apart, f.Key) || schema.Equal(have[f.Key], v) {
 			continue
 		}
 		if err := schema.Set(r.work, f.Key, v); err != nil {
@@ -122,7 +122,7 @@ func parameters(r engine.Res) (map[string]any, error) {
 	return all.(map[string]any), nil
 }
 
-// CheckApply runs the kind's own code in the folder, and simulates the parameters beside.
+// CheckApply runs the kind's own code in the folder, and simulates the parameters that need more.
 func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m, id := r.machine, r.String()
 	m.mu.Lock()
@@ -154,14 +154,14 @@ func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	return false, refused
 }
 
-// others compares the parameters beside with those of the thing, reports the differences, and takes them over with apply. All
-// other parameters are taken over, too, for a test that asks what the graph has set.
+// others compares the simulated parameters with those of the thing, and reports the differences. With apply, the thing gets all
+// parameters: a test may ask for them.
 func (r *rooted) others(id string, wanted map[string]any, apply bool) (same bool) {
 	m := r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	same = true
-	for _, key := range r.beside {
+	for _, key := range r.apart {
 		v, given := wanted[key]
 		if given && !schema.Equal(m.things[id][key], v) {
 			same = false
@@ -219,14 +219,14 @@ func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) 
 		return nil, err
 	}
 	able, _ := engine.As[engine.RootedRes](r)
-	_, beside := able.Rooted()
+	_, apart := able.Rooted()
 	declared := m.declared(ref.ID())
 	for _, f := range t.Fields {
 		v, given := set[f.Key]
 		if !given && f.Role == schema.RoleIdentity {
 			v, given = declared[f.Key]
 		}
-		if !given || slices.Contains(beside, f.Key) {
+		if !given || slices.Contains(apart, f.Key) {
 			continue
 		}
 		if err := schema.Set(r, f.Key, v); err != nil {
@@ -258,7 +258,7 @@ func (m *Machine) declared(id string) map[string]any {
 	return all
 }
 
-// place makes a thing in the folder what the parameters say, as somebody else would do it.
+// place gives a thing in the folder its parameters, as another program would do.
 func (m *Machine) place(ctx context.Context, ref schema.Ref, set map[string]any) error {
 	return engine.Guard("CheckApply", func() error {
 		r, err := m.thing(ref, there(m.kinds, ref.Kind, set))
@@ -331,11 +331,11 @@ func (m *Machine) merged(kind string, known, is map[string]any) (map[string]any,
 		return nil, err
 	}
 	able, _ := engine.As[engine.RootedRes](r)
-	_, beside := able.Rooted()
+	_, apart := able.Rooted()
 	all := map[string]any{}
 	for _, f := range t.Fields {
 		from := known
-		if f.Role == schema.RoleState && !slices.Contains(beside, f.Key) {
+		if f.Role == schema.RoleState && !slices.Contains(apart, f.Key) {
 			from = is
 		}
 		if v, ok := from[f.Key]; ok {

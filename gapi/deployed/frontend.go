@@ -248,7 +248,7 @@ func (r *reader) current() *taken {
 // advance takes the deploy over that is due. retry says that the store could not be asked.
 func (r *reader) advance(ctx context.Context, bad error) (more, retry bool) {
 	if bad == nil && !r.other && (r.due == 0 || r.due == r.number()) {
-		if r.due != 0 { // what was refused is not wanted any more
+		if r.due != 0 { // the refused graph is not wanted any more
 			r.note(func(s *deploy.Standing) {
 				if s.Refused != 0 { // else the error is that of a held one
 					s.Refused, s.Code, s.Error = 0, "", ""

@@ -114,7 +114,7 @@ func fromJSON(args []any) (any, error) {
 	return numbers(v)
 }
 
-// fromBase64 decodes a text. Bytes that are no text could not stand in a graph.
+// fromBase64 decodes a text. Bytes outside of UTF-8 could not stand in a graph.
 func fromBase64(args []any) (any, error) {
 	raw, err := base64.StdEncoding.DecodeString(args[0].(string))
 	switch {

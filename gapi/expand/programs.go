@@ -135,5 +135,5 @@ func (v *vault) program() string {
 	return "the command " + v.argv[0]
 }
 
-// Outputs returns the checksums of what programs have printed, in the order in which they ran. Equal inputs have equal ones.
+// Outputs returns the checksums of the outputs of programs, in the order in which they ran. Equal inputs have equal ones.
 func (g *Graph) Outputs() [][32]byte { return g.inputs.outputs }

@@ -128,7 +128,7 @@ var (
 	plainSent = regexp.MustCompile(`\bsent\(\s*(?:'[^']*'|"[^"]*")\s*\)`)
 )
 
-// writtenIn returns the places of a file that name a resource. A file that is no YAML has none.
+// writtenIn returns the places of a file that name a resource. A file outside of YAML has none.
 func writtenIn(path string, t *text, r schema.Ref) []written {
 	if !strings.Contains(t.src, r.Name) {
 		return nil // most files do not name most resources

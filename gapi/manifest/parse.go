@@ -107,7 +107,7 @@ func (p *parser) want(mark, where string) {
 	}
 }
 
-// found names what comes next, for a message.
+// found names the next token, for a message.
 func (p *parser) found() string {
 	r := p.peek()
 	switch {

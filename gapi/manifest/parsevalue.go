@@ -163,7 +163,7 @@ func (p *parser) double() string {
 
 var unescaped = map[rune]rune{'n': '\n', 't': '\t', 'r': '\r', 's': ' ', '"': '"', '\'': '\'', '\\': '\\', '$': '$'}
 
-// escape reads what follows a backslash.
+// escape reads the rest of an escape, behind its backslash.
 func (p *parser) escape(b *strings.Builder, pos schema.Pos) {
 	r := p.next()
 	if c, ok := unescaped[r]; ok {

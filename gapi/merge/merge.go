@@ -22,7 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// New returns a frontend that yields what the frontends declare together. A resource that two of them declare is an
+// New returns a frontend that yields the common graph of the frontends. A resource that two of them declare is an
 // error of Build, which names both places.
 func New(list ...gapi.Frontend) gapi.Frontend {
 	if len(list) == 1 {
@@ -60,7 +60,7 @@ func (f frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Decl
 type input struct {
 	at     int
 	judged chan struct{} // one token for each turn
-	reload chan struct{} // nil where nobody asks
+	reload chan struct{} // nil without a question
 
 	// These fields are the merger's.
 	ended bool

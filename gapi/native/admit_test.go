@@ -181,7 +181,9 @@ func TestAdmitTopics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seal := func(_ context.Context, _ string, clear schema.Secret) (string, error) { return "sealed:" + clear.Reveal(), nil }
+	seal := func(_ context.Context, _ string, clear schema.Secret) (string, error) {
+		return "sealed:" + clear.Reveal(), nil
+	}
 	is := func(text string) bool { return strings.HasPrefix(text, "sealed:") }
 	admission := &native.Admission{Kinds: func() *engine.Registry { return kinds }, Sealed: is, Topics: []string{"", "all"}}
 	nb := model.Open(w, reg, model.Options{Seal: seal, Sealed: is, Admit: admission.Admit})

@@ -92,7 +92,7 @@ func (rs *relations) automatic() (soft []relation, known []relation) {
 	return soft, known
 }
 
-// wanted returns what a rule finds for a resource.
+// wanted returns the finds of a rule for a resource.
 func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
 	for _, text := range r.texts(a.attr) {
 		names := []string{text}

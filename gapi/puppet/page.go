@@ -66,7 +66,7 @@ func pageType(b *strings.Builder, r Row) {
 	}
 }
 
-// becomes says in a word or two what an attribute becomes.
+// becomes is the new form of an attribute in a word or two.
 func becomes(r Row) string {
 	switch {
 	case r.How == string(ignored), r.How == string(refused):

@@ -89,7 +89,7 @@ func relate(cat *catalog, x *index) *relations {
 	return rs
 }
 
-// contain notes what contains what.
+// contain notes the members of each container.
 // Only classes, defined types and stages hold others; any other edge of this sort is a
 // fault of the catalog.
 func (rs *relations) contain() {

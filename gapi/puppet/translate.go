@@ -157,7 +157,7 @@ func (t *translation) parameters() {
 	}
 }
 
-// row does what a row of the table says.
+// row carries a row of the table out.
 func (t *translation) row(a *attribute, p *param) {
 	switch {
 	case a.do != nil:

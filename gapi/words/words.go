@@ -39,7 +39,7 @@ func (w *Word) Func() string {
 	return name
 }
 
-// Name returns our word without what comes with it.
+// Name returns our word alone.
 func (w *Word) Name() string {
 	name, _, _ := strings.Cut(w.Ours, " ")
 	return name

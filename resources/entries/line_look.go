@@ -107,7 +107,7 @@ func (r *Line) UIDs() []engine.ResUID {
 }
 
 // Rooted says that a folder is enough for all but the command.
-func (r *Line) Rooted() (writes, beside []string) {
+func (r *Line) Rooted() (writes, apart []string) {
 	return []string{path.Clean(r.File)}, []string{"validate"}
 }
 

@@ -78,4 +78,4 @@ func unique(list []string) []string {
 }
 
 // Rooted says that a folder is enough for all but the commands, which are those of the host.
-func (*Res) Rooted() (writes, beside []string) { return nil, nil }
+func (*Res) Rooted() (writes, apart []string) { return nil, nil }

@@ -20,7 +20,7 @@ func (r *Res) UIDs() []engine.ResUID {
 }
 
 // Rooted says that a folder is enough for all but owners, labels and commands.
-func (r *Res) Rooted() (writes, beside []string) {
+func (r *Res) Rooted() (writes, apart []string) {
 	return []string{path.Clean(r.filePath())}, []string{"owner", "group", "selinux", "validate"}
 }
 
