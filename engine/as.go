@@ -21,19 +21,23 @@ type StatingRes interface {
 // It may be called on any goroutine, and on a nil r.
 func As[T any](r Res) (T, bool) {
 	t, ok := r.(T)
-	if !ok {
-		return t, false
-	}
-	if s, states := r.(StatingRes); states && !stated[T](s.Abilities()) {
+	if ok && !holds(r, (*T)(nil)) {
 		var none T
 		return none, false
 	}
-	return t, true
+	return t, ok
 }
 
-// stated reports whether stated abilities have that of an interface. What none of them stands for is not stated.
-func stated[T any](a Abilities) bool {
-	switch any((*T)(nil)).(type) {
+// holds reports whether a resource that has the methods of an interface has that ability too. The pointer to the interface
+// names it, so that this code is there once, and not once for each interface.
+func holds(r Res, ability any) bool {
+	s, states := r.(StatingRes)
+	return !states || stated(s.Abilities(), ability)
+}
+
+// stated reports whether stated abilities have that of an interface. An interface that none of them stands for is not stated.
+func stated(a Abilities, ability any) bool {
+	switch ability.(type) {
 	case *RefreshableRes:
 		return a.Refreshable
 	case *SendableRes:

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +21,15 @@ type Registry struct {
 }
 
 type kind struct {
-	make func() Res
-	over bool // it stands in the place of one of the registry below
-	once sync.Once
-	info Kind
-	err  error
+	make  func() Res
+	model func() Res // of make, the same each time: its Default makes the others
+	over  bool       // it stands in the place of one of the registry below
+	once  sync.Once
+	info  Kind
+	err   error
 }
+
+func newKind(make func() Res) *kind { return &kind{make: make, model: sync.OnceValue(make)} }
 
 // Kind is what a registry knows of one kind.
 type Kind struct {
@@ -33,6 +37,10 @@ type Kind struct {
 	Type      *schema.Type // with the defaults of Default
 	Doc       string       // Markdown, may be empty
 	Abilities Abilities
+
+	// Meta are the metaparameters of a new resource, if those of others may be lent to it (MetaLender); else nil. They
+	// are not altered.
+	Meta *MetaParams
 }
 
 var defaultRegistry = NewRegistry()
@@ -53,7 +61,8 @@ func RegisterResource(name string, make func() Res) {
 func NewRegistry() *Registry { return &Registry{kinds: map[string]*kind{}} }
 
 // Register adds a kind: its name in lower case, and a function that makes an
-// empty resource and has no side effects.
+// empty resource and has no side effects. It is called for the first resource, whose Default makes the others, or for each one
+// where Default returns nil.
 func (r *Registry) Register(name string, make func() Res) error {
 	switch {
 	case name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "[]. \t\n"):
@@ -66,7 +75,9 @@ func (r *Registry) Register(name string, make func() Res) error {
 	if _, ok := r.kinds[name]; ok {
 		return fmt.Errorf("kind %q is registered already", name)
 	}
-	r.kinds[name] = &kind{make: make, over: r.below != nil && r.below.Has(name)}
+	k := newKind(make)
+	k.over = r.below != nil && r.below.Has(name)
+	r.kinds[name] = k
 	return nil
 }
 
@@ -134,13 +145,17 @@ func (r *Registry) New(name string) (Res, error) {
 }
 
 func (k *kind) new(name string) Res {
-	res := k.make()
-	if d := res.Default(); d != nil {
-		res = d
+	model := k.model()
+	res := model.Default()
+	if res == nil || isSame(res, model) {
+		res = k.make()
 	}
 	res.SetKind(name)
 	return res
 }
+
+// isSame reports whether both are the same resource.
+func isSame(a, b Res) bool { return reflect.TypeOf(a).Comparable() && a == b }
 
 // Kind describes a kind. The error says what is wrong with its struct.
 func (r *Registry) Kind(name string) (Kind, error) {
@@ -173,7 +188,7 @@ func (k *kind) look(name string) (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	info := Kind{Name: name, Type: t, Abilities: a}
+	info := Kind{Name: name, Type: t, Abilities: a, Meta: lends(k.new(name))}
 	if d, ok := As[DescribedRes](res); ok {
 		info.Doc = d.Doc()
 	}
@@ -191,7 +206,7 @@ func (r *Registry) find(name string) (*kind, error) {
 func (r *Registry) Clone() *Registry {
 	c := NewRegistry()
 	for name, k := range r.all() {
-		c.kinds[name] = &kind{make: k.make}
+		c.kinds[name] = newKind(k.make)
 	}
 	return c
 }

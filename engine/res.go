@@ -187,5 +187,43 @@ func CmpFields(a, b Res) error {
 }
 
 // MetaSharer is a Res whose metaparameters may be those of other resources too, from Init on. The engine
-// gives it equal ones, which nobody alters any more. A Res that embeds traits.Base is one.
+// gives it equal ones, which stay as they are. A Res that embeds traits.Base is one.
 type MetaSharer interface{ ShareMetaParams(*MetaParams) }
+
+// MetaLender is a MetaSharer that may borrow the metaparameters of others before Init, too. LendMetaParams lends it some,
+// which are never altered: MetaParams then returns a copy, which is its own from there on. LentMetaParams returns the
+// borrowed ones, nil where it has its own. A Res that embeds traits.Base is one.
+type MetaLender interface {
+	MetaSharer
+	LendMetaParams(*MetaParams)
+	LentMetaParams() *MetaParams
+}
+
+// MetaOf returns the metaparameters of a resource for reading, at no cost where they are borrowed.
+func MetaOf(r Res) *MetaParams {
+	if l, ok := r.(MetaLender); ok {
+		if m := l.LentMetaParams(); m != nil {
+			return m
+		}
+	}
+	return r.MetaParams()
+}
+
+// lends returns the default metaparameters of a new resource, if others may be lent to such a one; else nil. A kind with a
+// MetaParams of its own may do something else with them.
+func lends(r Res) *MetaParams {
+	l, ok := r.(MetaLender)
+	if !ok {
+		return nil
+	}
+	defaults := *r.MetaParams()
+	probe := &MetaParams{Backend: "probe"}
+	l.LendMetaParams(probe)
+	if own := l.LentMetaParams(); own != probe {
+		return nil
+	}
+	if own := r.MetaParams(); own == nil || own == probe || !own.Equal(probe) || r.MetaParams() != own {
+		return nil
+	}
+	return &defaults
+}

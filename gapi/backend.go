@@ -32,7 +32,7 @@ func RefuseBackend(r engine.Res, name string) *schema.Diagnostic {
 
 // checkBackend refuses a metaparameter that can't be, at its place.
 func (b *builder) checkBackend(it *item) {
-	d := RefuseBackend(it.res, it.res.MetaParams().Backend)
+	d := RefuseBackend(it.res, engine.MetaOf(it.res).Backend)
 	if d == nil {
 		return
 	}

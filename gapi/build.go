@@ -156,7 +156,10 @@ type builder struct {
 	links    []link
 	ahead    []int32 // see lookAhead
 	hows     []how
-	key      []byte // of find, made once
+	key      []byte                // of find, made once
+	blank    schema.Node           // of valueOf
+	meta     engine.MetaParams     // of lend
+	lent     [4]*engine.MetaParams // the last ones
 	guess    guesser
 
 	like *drafted // an earlier graph with the same ids, and after recall the same references, nil for none
@@ -354,7 +357,7 @@ func (b *builder) vertexOf(it *item) {
 	v := &b.vertices[it.vertex]
 	v.Res, v.Recv, v.Pos = it.res, it.wires, it.Pos
 	if it.marks {
-		v.Alter(func(s *engine.Special) { s.Secret, s.Hidden = it.res.MetaParams().Secret, it.Hidden })
+		v.Alter(func(s *engine.Special) { s.Secret, s.Hidden = engine.MetaOf(it.res).Secret, it.Hidden })
 	}
 	if it.Collected {
 		v.Alter(func(s *engine.Special) { s.Collected = true })

@@ -55,7 +55,7 @@ func (b *builder) sum(u engine.ResUID, hash string) uint64 {
 
 // alters reports whether the item does something to what it is.
 func (it *item) alters() bool {
-	m := it.res.MetaParams()
+	m := engine.MetaOf(it.res)
 	return !m.Hidden && (m.Noop == nil || !*m.Noop)
 }
 

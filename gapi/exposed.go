@@ -73,7 +73,7 @@ func (b *builder) secretParams(it *item, tainted map[*item]bool) []string {
 		return nil
 	}
 	keys := map[string]bool{}
-	for _, path := range it.res.MetaParams().Secret {
+	for _, path := range engine.MetaOf(it.res).Secret {
 		keys[topKey(path)] = true
 	}
 	for _, w := range it.wires {

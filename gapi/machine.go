@@ -31,7 +31,7 @@ func CheckMachine(g *engine.Graph, ds schema.Diagnostics, m engine.Machine, same
 // lacksOf asks all resources of a graph.
 func lacksOf(g *engine.Graph, m engine.Machine, same func(i int) bool) (all schema.Diagnostics) {
 	for i, v := range g.All() {
-		if v == nil || same != nil && same(i) || v.Res.MetaParams().Hidden { // nil stands for a running one, of a part
+		if v == nil || same != nil && same(i) || engine.MetaOf(v.Res).Hidden { // nil stands for a running one, of a part
 			continue
 		}
 		for _, err := range flatten(lifecycle.CheckMachine(v.Res, m)) {

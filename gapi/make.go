@@ -28,7 +28,7 @@ func (b *builder) make(it *item) {
 		b.checkName(it)
 		b.checkReverse(it)
 		b.checkRetry(it)
-		it.marks = len(it.res.MetaParams().Secret) > 0
+		it.marks = len(engine.MetaOf(it.res).Secret) > 0
 		b.checkSecret(it)
 		b.checkBackend(it)
 	}
@@ -38,26 +38,45 @@ func (b *builder) make(it *item) {
 // its methods.
 func (b *builder) fill(it *item) error {
 	if b.made(it) { // it may run, so only a copy of its metaparameters is judged
-		meta := *it.Res.MetaParams()
+		meta := *engine.MetaOf(it.Res)
 		b.decodeMeta(it, &meta)
 		it.res = it.Res
 		return nil
 	}
-	res, err := lifecycle.Make(b.reg, lifecycle.Wanted{Kind: it.kind, Name: it.name, Ready: it.Res}, func(res engine.Res) error {
+	want := lifecycle.Wanted{Kind: it.kind, Name: it.name, Ready: it.Res, Borrows: it.Res == nil && it.info.Meta != nil}
+	res, err := lifecycle.Make(b.reg, want, func(res engine.Res) error {
 		b.decode(it, res)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	b.decodeMeta(it, res.MetaParams())
+	if want.Borrows {
+		res.(engine.MetaLender).LendMetaParams(b.lend(it)) // the kind was tried
+	} else {
+		b.decodeMeta(it, res.MetaParams())
+	}
 	it.res = res
 	return nil
 }
 
+// lend makes the metaparameters of an item, in common with another one that has equal ones: most of a graph do.
+func (b *builder) lend(it *item) *engine.MetaParams {
+	b.meta = *it.info.Meta
+	b.decodeMeta(it, &b.meta)
+	for _, m := range b.lent {
+		if m != nil && m.Equal(&b.meta) {
+			return m
+		}
+	}
+	copy(b.lent[1:], b.lent[:]) // the oldest one falls out
+	b.lent[0] = new(b.meta)
+	return b.lent[0]
+}
+
 // decode fills the parameters. A required one may be missing if it is received.
 func (b *builder) decode(it *item, res engine.Res) {
-	value := it.value()
+	value := b.valueOf(it)
 	if value == nil || it.Wrong {
 		return
 	}
@@ -108,12 +127,13 @@ func (it *item) mayLack(value *schema.Node, path string) bool {
 	return slices.ContainsFunc(it.Recv, func(r RecvDecl) bool { return it.info.Type.Field(topKey(r.Field)) == f })
 }
 
-// value returns the node to decode: the name is added where the kind has a field
-// for it, a comment is dropped where it has none.
-func (it *item) value() *schema.Node {
+// valueOf returns the node to decode: the name is added where the kind has a field
+// for it, a comment is dropped where it has none. The node serves until the next call.
+func (b *builder) valueOf(it *item) *schema.Node {
 	n := it.Value
 	if n == nil && it.Res == nil {
-		n = &schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
+		b.blank = schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
+		n = &b.blank
 	}
 	comment := !it.info.commented && n.Get("comment") != nil
 	if n != nil && n.Kind != schema.NodeMap || !it.info.named && !comment {
@@ -145,9 +165,11 @@ var metaPairs = map[string]string{"delaymax": "delay", "limit": "burst", "burst"
 func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	var unread map[string]bool
 	if it.Meta != nil {
-		unread = map[string]bool{}
 		for _, d := range engine.DecodeMeta(it.Meta, meta) {
 			if d.Severity == schema.Error {
+				if unread == nil {
+					unread = map[string]bool{}
+				}
 				unread[topKey(d.Path)] = true
 			}
 			b.addMeta(it, d)
@@ -210,7 +232,7 @@ func (b *builder) checkName(it *item) {
 	if strings.ContainsRune(it.name, 0) {
 		b.errorf(it, it.namePos(), "the name %s holds a NUL character", quote(it.name))
 	}
-	if strings.HasPrefix(it.name, "$") && !it.res.MetaParams().Dollar {
+	if strings.HasPrefix(it.name, "$") && !engine.MetaOf(it.res).Dollar {
 		b.errorf(it, it.namePos(), "the name %s begins with a dollar sign, allow it with meta: {dollar: true} if it is no forgotten variable", quote(it.name))
 	}
 }
@@ -218,7 +240,7 @@ func (b *builder) checkName(it *item) {
 // validate asks the resource, unless it is hidden, its value could not be read, or an equal
 // one runs.
 func (b *builder) validate(it *item) {
-	if it.res == nil || it.bad || it.runs || it.res.MetaParams().Hidden {
+	if it.res == nil || it.bad || it.runs || engine.MetaOf(it.res).Hidden {
 		return
 	}
 	if b.declared(it) != nil && b.same(int(it.vertex)) {

@@ -3,6 +3,7 @@ package gapi
 import (
 	"fmt"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -26,7 +27,7 @@ func (it *item) marked() (paths []string) {
 // checkSecret refuses marks of parameters that are not there, or that others can see
 // whatever mgmt does.
 func (b *builder) checkSecret(it *item) {
-	for i, path := range it.res.MetaParams().Secret {
+	for i, path := range engine.MetaOf(it.res).Secret {
 		at := fmt.Sprintf("secret[%d]", i)
 		d := schema.Diagnostic{Pos: posOf(it.Meta.At(at), it.Pos), Path: at}
 		f := it.info.Type.Field(topKey(path))
@@ -51,7 +52,7 @@ func (b *builder) checkSecret(it *item) {
 // unsaid returns a message of a resource without the texts that are marked as secrets.
 func (it *item) unsaid(message string) string {
 	var hidden secrets.Texts
-	for _, path := range it.res.MetaParams().Secret {
+	for _, path := range engine.MetaOf(it.res).Secret {
 		if v, err := schema.Get(it.res, path); err == nil {
 			hidden.Learn(v, true)
 		}

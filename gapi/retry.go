@@ -8,7 +8,7 @@ import (
 // checkRetry warns of endless retries with nothing between them: each failure is a line
 // of the log, and there are hundreds a second.
 func (b *builder) checkRetry(it *item) {
-	m := it.res.MetaParams()
+	m := engine.MetaOf(it.res)
 	if m.Retry != engine.RetryForever || m.Delay > 0 || m.Limit > 0 || it.bad {
 		return
 	}

@@ -107,7 +107,7 @@ func (b *builder) sent(it, sender *item, r RecvDecl) (*schema.Type, string) {
 	case sends == nil:
 		b.errorf(it, r.Pos, "%s sends nothing", sender.id)
 		return nil, key
-	case sender.res != nil && sender.res.MetaParams().Hidden:
+	case sender.res != nil && engine.MetaOf(sender.res).Hidden:
 		b.errorf(it, r.Pos, "%s is hidden: it never runs, so it sends nothing", sender.id)
 		return nil, key
 	}

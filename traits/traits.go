@@ -14,7 +14,7 @@ import (
 type Base struct {
 	kind, name string
 	meta       *engine.MetaParams // nil for the defaults; from Init on it may be that of many resources
-	of         *Base              // to which meta belongs: a copied resource makes metaparameters of its own
+	of         *Base              // to which meta belongs, nil if it is lent: a copied resource makes metaparameters of its own
 }
 
 // Kind returns the kind.
@@ -50,6 +50,17 @@ func (b *Base) SetMetaParams(m *engine.MetaParams) {
 // Init: of a million resources most have the same ones, which then take memory once.
 func (b *Base) ShareMetaParams(m *engine.MetaParams) { b.meta, b.of = m, b }
 
+// LendMetaParams lends it metaparameters, which it does not alter: MetaParams makes a copy of them.
+func (b *Base) LendMetaParams(m *engine.MetaParams) { b.meta, b.of = m, nil }
+
+// LentMetaParams returns the metaparameters that it has borrowed, nil if it has its own.
+func (b *Base) LentMetaParams() *engine.MetaParams {
+	if b.of != nil {
+		return nil
+	}
+	return b.meta
+}
+
 // String returns kind[name].
 func (b *Base) String() string { return b.kind + "[" + b.name + "]" }
 
@@ -72,7 +83,7 @@ func (*Sendable) Sends() any { return nil }
 // Recvable makes the parameters of a resource ones that can be received.
 type Recvable struct{ recv map[string]*engine.Send }
 
-// Recv returns what was received, by the key of the field.
+// Recv returns the received values, by the key of the field.
 func (r *Recvable) Recv() map[string]*engine.Send { return r.recv }
 
 // SetRecv is called by the engine before CheckApply.

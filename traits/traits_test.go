@@ -121,3 +121,27 @@ func TestOverwritten(t *testing.T) {
 		t.Error(a.Kind())
 	}
 }
+
+// TestMetaParamsAreLent: what is lent is read without a copy. A call of MetaParams makes one, which is the resource's own.
+func TestMetaParamsAreLent(t *testing.T) {
+	common := &engine.MetaParams{Retry: 3}
+	a, b := &all{}, &all{}
+	for _, r := range []*all{a, b} {
+		if r.LentMetaParams() != nil {
+			t.Error("a new resource has borrowed some")
+		}
+		r.LendMetaParams(common)
+		if r.LentMetaParams() != common || engine.MetaOf(r) != common {
+			t.Error("they are copied")
+		}
+	}
+	c := *a
+	a.MetaParams().Retry = 4
+	c.MetaParams().Retry = 5
+	if a.LentMetaParams() != nil || engine.MetaOf(a) != a.MetaParams() {
+		t.Error("its own ones are taken for borrowed ones")
+	}
+	if a.MetaParams().Retry != 4 || b.MetaParams().Retry != 3 || c.MetaParams().Retry != 5 || common.Retry != 3 {
+		t.Errorf("%d %d %d %d", a.MetaParams().Retry, b.MetaParams().Retry, c.MetaParams().Retry, common.Retry)
+	}
+}

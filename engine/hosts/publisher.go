@@ -179,7 +179,7 @@ func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
 
 // keys returns the keys of a vertex in the store; none where it is not exported, or cannot be.
 func (p *Publisher) keys(v *engine.Vertex) map[string][]byte {
-	if p.o.Quiet || v == nil || len(v.Res.MetaParams().Export) == 0 {
+	if p.o.Quiet || v == nil || len(engine.MetaOf(v.Res).Export) == 0 {
 		return nil
 	}
 	keys, err := ExportKeys(p.o.Host, v.Res)

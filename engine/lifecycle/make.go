@@ -12,6 +12,8 @@ import (
 type Wanted struct {
 	Kind, Name string
 	Ready      engine.Res // from a program; nil where a registry makes it
+
+	Borrows bool // it gets no metaparameters: the caller lends it some (engine.MetaLender)
 }
 
 // Make makes a resource: with the defaults of its kind, the declared parameters, its kind and its
@@ -26,7 +28,10 @@ func Make(reg *engine.Registry, w Wanted, decode func(engine.Res) error) (made e
 			return nil, err
 		}
 	}
-	meta := *res.MetaParams()
+	var meta engine.MetaParams
+	if !w.Borrows {
+		meta = *res.MetaParams()
+	}
 	if decode != nil {
 		if err := decode(res); err != nil {
 			return nil, err
@@ -34,7 +39,9 @@ func Make(reg *engine.Registry, w Wanted, decode func(engine.Res) error) (made e
 	}
 	res.SetKind(w.Kind)
 	res.SetName(w.Name)
-	setMeta(res, meta)
+	if !w.Borrows {
+		setMeta(res, meta)
+	}
 	return res, nil
 }
 

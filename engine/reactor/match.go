@@ -158,7 +158,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	if err != nil {
 		return nil, err
 	}
-	v = r.roomFor(a, decl.Res.MetaParams())
+	v = r.roomFor(a, engine.MetaOf(decl.Res))
 	r.env.Join(&v.Life, id, decl.Res)
 	v.noop, v.once = r.noopOf(v.meta), decl.Special().Once
 	v.hold.Pace = hold.NewPace(v.meta)
@@ -269,7 +269,7 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
 		return false
 	}
-	if m := d.Res.MetaParams(); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
+	if m := engine.MetaOf(d.Res); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
 		return false
 	}
 	return lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil

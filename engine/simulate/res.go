@@ -52,11 +52,11 @@ func (r *res) Params() (*schema.Type, any) {
 	return t, rv.Addr().Interface()
 }
 
-// Default returns a simulated resource with the defaults of the kind.
+// Default returns a simulated resource with the defaults of the kind, nil where the kind has none.
 func (r *res) Default() engine.Res {
 	inner := r.Res.Default()
 	if inner == nil {
-		inner = r.Res
+		return nil
 	}
 	inner.SetKind(r.name)
 	return &res{Res: inner, info: r.info}

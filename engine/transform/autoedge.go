@@ -176,7 +176,7 @@ type asking struct {
 // edgeable returns the vertices that ask, and notes which ones are found.
 func (a *asking) edgeable() (list []int32) {
 	for i, v := range a.g.All() {
-		m := v.Res.MetaParams()
+		m := engine.MetaOf(v.Res)
 		a.index.part[i] = m.AutoEdges() && !m.Hidden
 		if _, ok := engine.As[engine.EdgeableRes](v.Res); ok && a.index.part[i] {
 			list = append(list, int32(i))

@@ -119,7 +119,7 @@ func (s *grouping) alone(i int, v *engine.Vertex) fmt.Stringer {
 	case len(s.senders) > 0 && s.senders[s.g.ID(i)]:
 		return reason("a value that it sends is received")
 	}
-	if rule := keepsAlone(v.Res.MetaParams()); rule != nil {
+	if rule := keepsAlone(engine.MetaOf(v.Res)); rule != nil {
 		return rule
 	}
 	return nil
@@ -141,7 +141,7 @@ const maxTried = 16
 
 // place puts a vertex into a group that takes it, or makes it one of its own.
 func (s *grouping) place(c candidate, level int32) {
-	b := bucket{kind: c.res.Kind(), key: c.key, level: level, notify: s.notify(int(c.v)), meta: metaKeyOf(c.res.MetaParams())}
+	b := bucket{kind: c.res.Kind(), key: c.key, level: level, notify: s.notify(int(c.v)), meta: metaKeyOf(engine.MetaOf(c.res))}
 	groups := s.buckets[b]
 	var by engine.Res // the owner that refused it last
 	var why error
@@ -172,10 +172,10 @@ func (s *grouping) refusal(owner, res engine.GroupableRes) error {
 func (s *grouping) join(gr *group, v int32) {
 	if len(gr.members) == 0 {
 		s.groups = append(s.groups, gr)
-		gr.meta = s.g.Value(int(gr.owner)).Res.MetaParams()
+		gr.meta = engine.MetaOf(s.g.Value(int(gr.owner)).Res)
 	}
 	gr.members = append(gr.members, v)
-	gr.meta = mergeMeta(gr.meta, s.g.Value(int(v)).Res.MetaParams())
+	gr.meta = mergeMeta(gr.meta, engine.MetaOf(s.g.Value(int(v)).Res))
 }
 
 // notify is the same for vertices that are notified by the same ones and notify

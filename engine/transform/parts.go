@@ -221,14 +221,14 @@ func (p *Parts) index() {
 
 // takesPart reports whether a vertex takes part in automatic edges.
 func takesPart(v *engine.Vertex) bool {
-	m := v.Res.MetaParams()
+	m := engine.MetaOf(v.Res)
 	return m.AutoEdges() && !m.Hidden
 }
 
 // groupable returns 1 for a vertex that AutoGroup may look at.
 func groupable(v *engine.Vertex) int {
 	r, ok := engine.As[engine.GroupableRes](v.Res)
-	if !ok || keepsAlone(v.Res.MetaParams()) != nil {
+	if !ok || keepsAlone(engine.MetaOf(v.Res)) != nil {
 		return 0
 	}
 	key := ""

@@ -222,7 +222,7 @@ func Own(host string, d *gapi.Declared) *gapi.Declared {
 func hiddenExport(r *gapi.Declaration) bool {
 	m := engine.DefaultMetaParams()
 	if r.Res != nil {
-		c := *r.Res.MetaParams()
+		c := *engine.MetaOf(r.Res)
 		m = &c
 	}
 	engine.DecodeMeta(r.Meta, m)

@@ -253,7 +253,10 @@ func (p *part) cutEdges(x *expand.Graph) {
 // lacking returns the parameters with null for a value that is not sent. It has the place of that fault, so Build does not tell the missing
 // parameter as a second one.
 func lacking(value *schema.Node, r gapi.RecvDecl) *schema.Node {
-	out := *value
-	out.Pairs = append(slices.Clip(value.Pairs), schema.Pair{Key: r.Field, Pos: r.Pos, Value: &schema.Node{Pos: r.Pos}})
+	out := schema.Node{Kind: schema.NodeMap, Pos: r.Pos}
+	if value != nil {
+		out = *value
+	}
+	out.Pairs = append(slices.Clip(out.Pairs), schema.Pair{Key: r.Field, Pos: r.Pos, Value: &schema.Node{Pos: r.Pos}})
 	return &out
 }

@@ -256,7 +256,7 @@ func (c *converter) merge(at *yaml.Node, s *schema.Node, keys *keySet) {
 			c.merge(at.Content[i], item, keys)
 		}
 	case s.Kind == schema.NodeNull && at.Kind == yaml.AliasNode:
-		// What is wrong with the alias is reported.
+		// The fault of the alias is reported.
 	default:
 		c.errorf(at, "<< merges a map or a list of maps, by their aliases")
 	}

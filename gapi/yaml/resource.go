@@ -25,16 +25,15 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 	}
 	d := gapi.Declaration{Kind: kind.Key, KindPos: kind.Pos, Pos: n.Pos}
 	named := false
-	value := &schema.Node{Kind: schema.NodeMap, Pos: n.Pos}
 	for i, pair := range n.Pairs {
 		if pair.Key == "name" {
 			named = true
 			d.Name, d.NamePos = p.text(pair.Value, "a name"), pair.Value.Pos
 		} else if !p.reserved(&d, pair) {
-			if value.Pairs == nil {
-				value.Pairs = make([]schema.Pair, 0, len(n.Pairs)-i)
+			if d.Value == nil {
+				d.Value = &schema.Node{Kind: schema.NodeMap, Pos: n.Pos, Pairs: make([]schema.Pair, 0, len(n.Pairs)-i)}
 			}
-			value.Pairs = append(value.Pairs, pair)
+			d.Value.Pairs = append(d.Value.Pairs, pair)
 		}
 	}
 	if named && d.Name == "" {
@@ -43,12 +42,11 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 		}
 		return
 	}
-	d.Value = value
 	p.resources = append(p.resources, d)
 	if p.graph == nil {
 		return
 	}
-	// A finding has to be told by each reading, and what is sent belongs to this one.
+	// A finding has to be told by each reading, and sent values belong to this one.
 	if p.found.Errors() > errs || n.Get(expand.SentKey) != nil {
 		n = nil
 	}
@@ -57,7 +55,7 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 
 // readItems are the declarations of a file that computes, with the nodes that they were made of. The next reading takes those of equal nodes.
 type readItems struct {
-	items []*schema.Node // nil for one that is read each time
+	items []*schema.Node // nil for an item that is read each time
 	list  []gapi.Declaration
 }
 
