@@ -157,9 +157,8 @@ type builder struct {
 	ahead    []int32 // see lookAhead
 	hows     []how
 	key      []byte                // of find, made once
-	blank    schema.Node           // of valueOf
-	meta     engine.MetaParams     // of lend
-	lent     [4]*engine.MetaParams // the last ones
+	blank    schema.Node // of a resource without parameters
+	lender   lender
 	guess    guesser
 
 	like *drafted // an earlier graph with the same ids, and after recall the same references, nil for none

@@ -52,7 +52,9 @@ func (b *builder) fill(it *item) error {
 		return err
 	}
 	if want.Borrows {
-		res.(engine.MetaLender).LendMetaParams(b.lend(it)) // the kind was tried
+		b.lender.meta = *it.info.Meta
+		b.decodeMeta(it, &b.lender.meta)
+		res.(engine.MetaLender).LendMetaParams(b.lender.lend()) // the kind was tried
 	} else {
 		b.decodeMeta(it, res.MetaParams())
 	}
@@ -60,23 +62,27 @@ func (b *builder) fill(it *item) error {
 	return nil
 }
 
-// lend makes the metaparameters of an item, in common with another one that has equal ones: most of a graph do.
-func (b *builder) lend(it *item) *engine.MetaParams {
-	b.meta = *it.info.Meta
-	b.decodeMeta(it, &b.meta)
-	for _, m := range b.lent {
-		if m != nil && m.Equal(&b.meta) {
+// lender makes metaparameters in one place, and lends those that resources have in common: of a graph, most have equal ones.
+type lender struct {
+	meta engine.MetaParams     // that are made
+	last [4]*engine.MetaParams // that were lent
+}
+
+// lend returns the metaparameters that were made, in common with a resource that has equal ones.
+func (l *lender) lend() *engine.MetaParams {
+	for _, m := range l.last {
+		if m != nil && m.Equal(&l.meta) {
 			return m
 		}
 	}
-	copy(b.lent[1:], b.lent[:]) // the oldest one falls out
-	b.lent[0] = new(b.meta)
-	return b.lent[0]
+	copy(l.last[1:], l.last[:]) // the oldest one falls out
+	l.last[0] = new(l.meta)
+	return l.last[0]
 }
 
 // decode fills the parameters. A required one may be missing if it is received.
 func (b *builder) decode(it *item, res engine.Res) {
-	value := b.valueOf(it)
+	value := it.value(&b.blank)
 	if value == nil || it.Wrong {
 		return
 	}
@@ -127,13 +133,13 @@ func (it *item) mayLack(value *schema.Node, path string) bool {
 	return slices.ContainsFunc(it.Recv, func(r RecvDecl) bool { return it.info.Type.Field(topKey(r.Field)) == f })
 }
 
-// valueOf returns the node to decode: the name is added where the kind has a field
-// for it, a comment is dropped where it has none. The node serves until the next call.
-func (b *builder) valueOf(it *item) *schema.Node {
+// value returns the node to decode: the name is added where the kind has a field
+// for it, a comment is dropped where it has none. A resource without parameters has the blank one.
+func (it *item) value(blank *schema.Node) *schema.Node {
 	n := it.Value
 	if n == nil && it.Res == nil {
-		b.blank = schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
-		n = &b.blank
+		*blank = schema.Node{Kind: schema.NodeMap, Pos: it.Pos}
+		n = blank
 	}
 	comment := !it.info.commented && n.Get("comment") != nil
 	if n != nil && n.Kind != schema.NodeMap || !it.info.named && !comment {
