@@ -517,6 +517,24 @@ func TestFollowsFacts(t *testing.T) {
 	}
 }
 
+// TestRefusedUntilAFactChanges: a deploy that a host refuses for one of its facts takes effect when the fact is another one, also where
+// the host has had no deploy before, or one without facts.
+func TestRefusedUntilAFactChanges(t *testing.T) {
+	for _, before := range []string{"", "old"} {
+		r := newRig(t)
+		h := r.start("h", t.TempDir())
+		h.facts.name = " unreadable"
+		if before != "" {
+			r.put(before)
+			h.wants(before, 1, deploy.StateConverged, "")
+		}
+		number := r.put("facts").Rollout.Number
+		h.wants(before, number-1, map[bool]string{true: deploy.StateConverged, false: deploy.StateTaken}[before != ""], "bad_graph")
+		h.facts.set(" two")
+		h.wants("facts two", number, deploy.StateConverged, "")
+	}
+}
+
 // refusing is a World that lets a host read the rollouts, and no deploy.
 type refusing struct {
 	engine.World

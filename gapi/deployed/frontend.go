@@ -160,6 +160,7 @@ type reader struct {
 	facts engine.Subscription // nil while no deploy reads facts
 	fresh bool                // the graph was made after facts was armed
 	other bool                // the deploy that is due has the number of the one in effect, and other files
+	reads bool                // the last deploy that was loaded reads facts, also where it was refused
 	trial string              // the last warning that a deploy cannot be read; empty since one was read
 }
 
@@ -180,7 +181,7 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 		case _, ok := <-r.factsWake(ctx):
 			ok = ok || !r.fresh
 			r.fresh = true
-			more, asked = r.expand(ok), false
+			more, retry, asked = r.factsChanged(ctx, ok)
 		case <-r.view.Wake:
 			if more, asked = true, r.refusedDue(); asked {
 				more, retry = r.advance(ctx, nil)
@@ -335,6 +336,7 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 		return nil, err
 	}
 	reading := r.view.Load(b)
+	r.reads = reading.Facts
 	d, err := reading.Result()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
@@ -345,10 +347,10 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 	return t, nil
 }
 
-// factsWake returns the channel of changed facts while the present deploy reads some, else nil.
+// factsWake returns the channel of changed facts while the present deploy reads some, or the refused one, else nil.
 func (r *reader) factsWake(ctx context.Context) <-chan struct{} {
 	t := r.current()
-	if t == nil || !t.facts || r.env.Host == nil || r.env.NoWatch {
+	if reads := t != nil && t.facts || r.reads && r.refusedDue(); !reads || r.env.Host == nil || r.env.NoWatch {
 		return nil
 	}
 	if r.facts == nil {
@@ -381,6 +383,16 @@ func (r *reader) closeFacts() {
 	if r.facts != nil {
 		r.facts.Close()
 	}
+}
+
+// factsChanged tries a refused deploy again that reads facts, else it makes the graph of the present one anew. ok is false where the
+// host has ended the watch. retry and asked are as in run.
+func (r *reader) factsChanged(ctx context.Context, ok bool) (more, retry, asked bool) {
+	if ok && r.reads && r.refusedDue() {
+		more, retry = r.advance(ctx, nil)
+		return more, retry, true
+	}
+	return r.expand(ok), false, false
 }
 
 // expand makes the graph of the present deploy anew, with the facts and the store of this moment, and yields it where it is another one. A graph that
