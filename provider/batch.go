@@ -9,7 +9,7 @@ import (
 
 // Batcher is an Ops that does several calls as one. The IDL asks for it with batch=N at the marker of the type.
 type Batcher[T any] interface {
-	// Batch does calls about things of the type, of which none needs the result of another one. It sets the outcome of
+	// Batch does calls about things of the type. No call needs the result of another one. Batch sets the outcome of
 	// each: Result or Err. It does not block longer than its context allows.
 	Batch(ctx context.Context, calls []*BatchCall[T])
 }
@@ -93,7 +93,7 @@ func batchCall[T any](c protocol.Call) (*BatchCall[T], error) {
 	return b, err
 }
 
-// reply returns what the method would have answered.
+// reply returns the answer that the method of the name would have given.
 func (c *BatchCall[T]) reply() (any, error) {
 	switch c.Method {
 	case protocol.MethodGet:

@@ -33,8 +33,8 @@ func (p *Program) missing(id int64, err error, names map[string]any) (at int64, 
 	return at, near
 }
 
-// parts computes the expression again, and returns a function for the values of its parts. It is called after an error alone. The value is nil of a
-// part that was not computed, and of one that is no plain value.
+// parts computes the expression again, and returns a function for the values of its parts. It is called after an error alone. The value is nil
+// where a part was not computed, and where its value is not plain.
 func (p *Program) parts(names map[string]any) func(ast.Expr) any {
 	run, err := p.again()
 	if err != nil {

@@ -48,10 +48,10 @@ func (r *running) stop(ctx context.Context) {
 // errRefused marks an error that another start cannot mend: the program has to be another one.
 var errRefused = errors.New("refused")
 
-// errMixed marks a program and a schema file of different releases. An upgrade may be between its files, so this is no refusal yet.
+// errMixed marks a program and a schema file of different releases. An upgrade may be between its files, so the next start may succeed.
 var errMixed = errors.New("refused")
 
-// renewed reports whether the schema file has another text than the one that was loaded, and has the owner of the Set told then.
+// renewed reports whether the text of the schema file has changed since it was loaded. The owner of the Set is told then.
 func (p *Plugin) renewed() bool {
 	text, err := p.opt.ReadFile(p.Schema)
 	if err != nil || protocol.HashOf(text) == p.hash || p.opt.Changed == nil {

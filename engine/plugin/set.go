@@ -29,8 +29,8 @@ type Options struct {
 	Program, Version string
 	// Before has the plugins of an earlier Load: one whose files are the same is taken over, with its kinds and its process.
 	Before *Set
-	// Changed is called where a program has another schema than the one that was loaded, and the schema file has another text now, too.
-	// Another Load takes the new one over. The function is called on a goroutine of the provider, at each such start, and must not
+	// Changed is called where the schema of a program differs from the loaded one, and the schema file has changed since then, too.
+	// The next Load takes the new file over. The function is called on a goroutine of the provider, at each such start, and must not
 	// block. Nothing is told when nil.
 	Changed func()
 	// Breaks is how many ends in two minutes make a provider broken; 5 when 0.
