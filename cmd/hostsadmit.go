@@ -239,7 +239,7 @@ func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, e
 		}
 		text, err := yaml.AppendTexts(b.Map()[name], recipientsKey, lacking...)
 		if err == nil {
-			text, err = yaml.MapTexts(text, func(_, text string) (string, error) {
+			text, err = yaml.MapTexts(text, func(_ []string, text string) (string, error) {
 				clear, err := f.unseal(text)
 				if err != nil || !seal.Is(text) {
 					return text, err

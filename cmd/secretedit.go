@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,11 +28,9 @@ import (
 // say it, so edit and rekey could not know it else.
 const recipientsKey = "recipients"
 
-// ofRecipients reports whether a key is that of the list, or of one of its items.
+// ofRecipients reports whether the keys on the way to a value lead into the list.
 // Recipients are public, and the verbs read them before they have an identity.
-func ofRecipients(key string) bool {
-	return key == recipientsKey || strings.HasPrefix(key, recipientsKey+"/")
-}
+func ofRecipients(path []string) bool { return len(path) > 0 && path[0] == recipientsKey }
 
 // vaultFile is a file of secrets that a verb alters. It holds no value in the clear. The verb that opened it owns it, and
 // writes it at most once.
@@ -120,7 +119,8 @@ Nothing is written if a value of any file can't be read.`,
 			var files []*vaultFile
 			var texts [][]byte
 			var errs []error
-			for _, path := range args {
+			slices.Sort(args)
+			for _, path := range slices.Compact(args) {
 				v, text, err := a.rekeyed(path, unseal)
 				files, texts, errs = append(files, v), append(texts, text), append(errs, err)
 			}
@@ -151,8 +151,8 @@ func (a *app) rekeyed(path string, unseal func(string) (string, error)) (*vaultF
 	case len(v.recipients) == 0:
 		return nil, nil, v.noRecipients()
 	}
-	text, err := yaml.MapTexts(v.src, func(key, text string) (string, error) {
-		if ofRecipients(key) {
+	text, err := yaml.MapTexts(v.src, func(path []string, text string) (string, error) {
+		if ofRecipients(path) {
 			return text, nil
 		}
 		clear, err := unseal(text)
@@ -238,18 +238,18 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 }
 
 // editVault returns the text of a file after an edit, nil where nothing was altered. All faults of the edited text come at
-// once. The values of the file before are needed in the clear, so one that can't be read is an error before the editor starts.
+// once. The values of the file before are needed in the clear, so an unreadable value is an error before the editor starts.
 func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal func(string) (string, error)) ([]byte, error) {
-	sealed := map[string][2]string{} // by the key: the clear text, and its cipher text
+	sealed := map[string][2]string{} // by the keys on the way: the clear text, and its cipher text
 	clear := []byte(recipientsKey + ": [" + strings.Join(to, ", ") + "]\n# Write secrets below, as in:\n# db:\n#   password: text\n")
 	switch {
 	case v.src == nil && len(to) == 0:
 		return nil, fmt.Errorf("%s is a new file: name whom its values are for with --to", v.path)
 	case v.src != nil:
-		text, err := yaml.MapTexts(v.src, func(key, text string) (string, error) {
+		text, err := yaml.MapTexts(v.src, func(path []string, text string) (string, error) {
 			clear, err := unseal(text)
 			if seal.Is(text) && err == nil {
-				sealed[key] = [2]string{clear, text}
+				sealed[strings.Join(path, "\x00")] = [2]string{clear, text}
 			}
 			return clear, err
 		})
@@ -259,8 +259,12 @@ func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal f
 		clear = text
 	}
 	after, err := a.edited(ctx, filepath.Base(v.path), clear)
-	if err != nil || bytes.Equal(after, clear) {
+	if err != nil {
 		return nil, err
+	}
+	if bytes.Equal(after, clear) { // an editor with a window of its own may have returned at once
+		fmt.Fprintf(a.err, "%s stays as it was: the editor has ended without a change\n", visible(v.path))
+		return nil, nil
 	}
 	recipients, err := recipientsOf(v.path, after)
 	if err != nil {
@@ -270,27 +274,55 @@ func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal f
 		return nil, v.noRecipients()
 	}
 	anew := v.src != nil && !slices.Equal(recipients, v.recipients)
-	text, err := yaml.MapTexts(after, func(key, text string) (string, error) {
-		if was, ok := sealed[key]; ok && was[0] == text && !anew {
+	text, err := yaml.MapTexts(after, func(path []string, text string) (string, error) {
+		if was, ok := sealed[strings.Join(path, "\x00")]; ok && was[0] == text && !anew {
 			return was[1], nil
 		}
-		if ofRecipients(key) {
+		if ofRecipients(path) {
 			return text, nil
 		}
-		return seal.Seal(recipients, text)
+		clear, err := unseal(text) // a cipher text that was pasted in, perhaps for others
+		if err != nil {
+			return "", err
+		}
+		return seal.Seal(recipients, clear)
 	})
-	return text, inFile(v.path, err)
+	if err != nil {
+		return nil, inFile(v.path, err)
+	}
+	return text, v.leaks(text, sealed)
+}
+
+// tellingText is how long a line of a secret must be to be looked for: a shorter one is a part of other words.
+const tellingText = 6
+
+// leaks returns an error where a text has a secret of the file in the clear. Keys and comments stay as they are written, so a value that was
+// made a comment would else be on the disk. A line that was in the file before is no news, and passes. The errors name the secrets, and have
+// no part of them.
+func (v *vaultFile) leaks(text []byte, sealed map[string][2]string) error {
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(sealed)) {
+		for line := range strings.Lines(sealed[key][0]) {
+			line = strings.TrimSpace(line)
+			if len(line) >= tellingText && bytes.Contains(text, []byte(line)) && !bytes.Contains(v.src, []byte(line)) {
+				errs = append(errs, fmt.Errorf("%s: a comment or a key would have a part of the secret %s in the clear: remove it; the file stays as it was",
+					v.path, strings.ReplaceAll(key, "\x00", "/")))
+				break
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // edited has a person edit a text, and returns the text after that. It blocks until the editor ends, or the context, which
-// a signal ends. The folder is removed in each case but a kill -9. Then the text stays in memory until the next boot, and
-// its owner and root alone can read it.
+// a signal ends. The folder is removed in each case but a kill -9. Then the text stays in memory until the next edit of
+// that user, or the next boot. Its owner and root alone can read it.
 func (a *app) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
-	dir, err := memoryFolder()
+	dir, lock, err := memoryFolder()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir), lock.Close()) }()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		return nil, err
@@ -301,6 +333,7 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	// standard streams are those of the verb: an editor needs the terminal.
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", editor+` "$1"`, "sh", path)
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, a.in, a.out, a.err
+	c.ExtraFiles = []*os.File{lock} // an editor that outlives this process keeps its folder
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %q: %w; the file stays as it was", editor, err)
 	}
@@ -308,22 +341,72 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	if err != nil {
 		return nil, err
 	}
-	after, err = io.ReadAll(io.LimitReader(f, yaml.DefaultMaxBytes))
+	after, err = io.ReadAll(io.LimitReader(f, yaml.DefaultMaxBytes+1))
+	if len(after) > yaml.DefaultMaxBytes {
+		err = fmt.Errorf("the edited text of %s has more than %d bytes: divide it into several files; the file stays as it was", name, yaml.DefaultMaxBytes)
+	}
 	return after, errors.Join(err, f.Close())
 }
 
-// memoryFolder makes a private folder in a file system that is in memory. The first place is the folder of a logged-in user, which
-// systemd removes at the end of the session. A file system on a disk is never taken in its place: removed text can be read
-// from a disk later.
-func memoryFolder() (string, error) {
-	for _, dir := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/run"} {
+// folderPattern names the private folders. A star stands for the part that no other folder has. Every version of mgmt has this name, so that
+// each one removes what another one has left.
+const folderPattern = "mgmt-secret-*"
+
+// memoryFolder makes a private folder in a file system that is in memory, with a lock for as long as it is in use. The first place is the folder
+// of a logged-in user, which systemd removes at the end of the session. A file system on a disk is never taken in its place: removed
+// text can be read from a disk later. Folders that an edit has left which was killed are removed.
+func memoryFolder() (dir string, lock *os.File, err error) {
+	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/run"} {
 		var st unix.Statfs_t
-		if dir == "" || unix.Statfs(dir, &st) != nil || int64(st.Type) != unix.TMPFS_MAGIC {
+		if parent == "" || unix.Statfs(parent, &st) != nil || int64(st.Type) != unix.TMPFS_MAGIC || ofOther(parent) {
 			continue
 		}
-		if made, err := os.MkdirTemp(dir, "mgmt-secret-"); err == nil {
-			return made, nil
+		left, _ := filepath.Glob(filepath.Join(parent, folderPattern))
+		for _, old := range left {
+			if lock, err := lockFolder(old); err == nil {
+				_ = errors.Join(os.RemoveAll(old), lock.Close())
+			}
+		}
+		for try := 0; dir == "" && try < 3; try++ { // another edit may remove a folder that has no lock yet
+			made, err := os.MkdirTemp(parent, folderPattern)
+			if err != nil {
+				break
+			}
+			if lock, err = lockFolder(made); err == nil {
+				dir = made
+			}
 		}
 	}
-	return "", errors.New("no file system in memory is there for the text in the clear, neither in XDG_RUNTIME_DIR nor /dev/shm: mount a tmpfs at /dev/shm")
+	if dir == "" {
+		return "", nil, errors.New("no file system in memory is there for the text in the clear, neither in XDG_RUNTIME_DIR nor /dev/shm: mount a tmpfs at /dev/shm")
+	}
+	return dir, lock, nil
+}
+
+// ofOther reports whether a folder belongs to another user, and not to root. That user could put another folder in the place of a
+// private folder. The environment of root may name such a folder after sudo.
+func ofOther(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return true
+	}
+	st, ok := info.Sys().(*unix.FileStat)
+	return ok && st.Uid != 0 && int(st.Uid) != os.Geteuid()
+}
+
+// lockFolder locks a folder of this user for this process, and for each process that gets the file. It does not wait. The lock ends with the last of these
+// processes, however it ends.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if _, lost := os.Lstat(dir); err == nil && lost != nil {
+		err = lost
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

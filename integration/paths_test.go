@@ -171,7 +171,9 @@ var pathsElsewhere = map[string][]string{
 	},
 	"a new private folder of its own": {
 		"cmd/secretedit.go edited",
+		"cmd/secretedit.go lockFolder",
 		"cmd/secretedit.go memoryFolder",
+		"cmd/secretedit.go ofOther",
 		"engine/lifecycle/state.go root",
 		"engine/plugin/listening.go chown",
 		"engine/plugin/listening.go lockFolder",

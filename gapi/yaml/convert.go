@@ -368,14 +368,18 @@ func (c *converter) scalar(n *yaml.Node) *schema.Node {
 	return s
 }
 
+// binaryText returns the bytes that a scalar with the tag !!binary stands for.
+func binaryText(n *yaml.Node) (text string, fits bool) {
+	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
+	return string(raw), err == nil
+}
+
 // tagged checks the text of a scalar with an explicit tag.
 func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 	fits := true
 	switch n.Tag {
 	case "!!binary":
-		raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
-		fits = err == nil
-		s.Text = string(raw)
+		s.Text, fits = binaryText(n)
 	case "!!int":
 		fits = isInt(n.Value)
 	case "!!float":

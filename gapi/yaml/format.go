@@ -76,7 +76,19 @@ func document(src []byte) (*yaml.Node, error) {
 	if err := l.Load(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, schema.Diagnostics{syntaxError("", src, err)}
 	}
+	spellNulls(&doc)
 	return &doc, nil
+}
+
+// spellNulls spells values out that are absent in flow style, as in {a, b: }. The library would write them as empty texts.
+func spellNulls(n *yaml.Node) {
+	for i, c := range n.Content {
+		key := n.Kind == yaml.MappingNode && i%2 == 0
+		if n.Style&yaml.FlowStyle != 0 && !key && c.Kind == yaml.ScalarNode && c.Tag == "!!null" && c.Value == "" {
+			c.Value = "null"
+		}
+		spellNulls(c)
+	}
 }
 
 // arranged puts a blank line into out before each line whose node had one in

@@ -1,9 +1,12 @@
 package yaml
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -11,18 +14,18 @@ import (
 )
 
 // MapTexts returns a document in which each scalar has the text that a function returns for it. The function gets the keys on the way
-// to the scalar, with a slash between them and numbers for the items of lists, and the text. A scalar that is neither text nor
+// to the scalar, with numbers for the items of lists, and the text. It must not keep the list of keys. A scalar that is neither text nor
 // null comes as it is written. Keys, comments and the order stay; the rest has the form that Format gives it. An equal
 // text leaves the scalar as it is. The errors of the function come together, each with its place.
 //
 // It is called by the verbs that encrypt and decrypt files of secrets. It blocks on nothing but the function.
-func MapTexts(src []byte, each func(key, text string) (string, error)) ([]byte, error) {
+func MapTexts(src []byte, each func(path []string, text string) (string, error)) ([]byte, error) {
 	doc, err := document(src)
 	if err != nil {
 		return nil, err
 	}
 	var ds schema.Diagnostics
-	mapTexts(doc, "", each, &ds)
+	mapTexts(doc, nil, each, &ds)
 	if ds.Err() != nil {
 		return nil, ds
 	}
@@ -83,44 +86,61 @@ func listAt(doc *yaml.Node, key string) *yaml.Node {
 }
 
 // mapTexts is MapTexts below a node. The loader has bounded the levels, so the recursion is bounded, too. An alias is left alone: its anchor is seen once.
-func mapTexts(n *yaml.Node, key string, each func(key, text string) (string, error), ds *schema.Diagnostics) {
-	below := func(word string) string {
-		if key == "" {
-			return word
-		}
-		return key + "/" + word
-	}
+func mapTexts(n *yaml.Node, path []string, each func(path []string, text string) (string, error), ds *schema.Diagnostics) {
 	switch n.Kind {
 	case yaml.DocumentNode:
 		for _, c := range n.Content {
-			mapTexts(c, key, each, ds)
+			mapTexts(c, path, each, ds)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			mapTexts(n.Content[i+1], below(n.Content[i].Value), each, ds)
+			mapTexts(n.Content[i+1], append(path, n.Content[i].Value), each, ds)
 		}
 	case yaml.SequenceNode:
 		for i, c := range n.Content {
-			mapTexts(c, below(strconv.Itoa(i)), each, ds)
+			mapTexts(c, append(path, strconv.Itoa(i)), each, ds)
 		}
 	case yaml.ScalarNode:
-		if n.Tag == "!!null" {
-			return
-		}
-		switch text, err := each(key, n.Value); {
-		case err != nil:
-			*ds = append(*ds, schema.Diagnostic{Pos: schema.Pos{Line: int32(n.Line), Col: int32(n.Column)}, Message: err.Error()})
-		case text != n.Value:
-			rewrite(n, text)
-		}
+		mapText(n, path, each, ds)
 	}
 }
 
-// rewrite gives a scalar another text. The tag becomes that of text, since a cipher text is no number, and a decrypted one has to be
-// text for the function secret. The quotes are double, which stand in flow style, too. Several lines are easiest to edit in a block.
+// mapText is MapTexts of one scalar.
+func mapText(n *yaml.Node, path []string, each func(path []string, text string) (string, error), ds *schema.Diagnostics) {
+	text, fits := n.Value, true
+	switch n.Tag {
+	case "!!null":
+		return
+	case "!!binary":
+		text, fits = binaryText(n)
+	}
+	var now string
+	err := fmt.Errorf("%q does not fit its tag %s", schema.Shorten(n.Value), n.Tag)
+	if fits {
+		now, err = each(path, text)
+	}
+	switch {
+	case err != nil:
+		*ds = append(*ds, schema.Diagnostic{Pos: schema.Pos{Line: int32(n.Line), Col: int32(n.Column)}, Message: err.Error()})
+	case now != text:
+		rewrite(n, now)
+	}
+}
+
+// rewrite gives a scalar another text. The tag becomes that of text: the function secret
+// gives nothing else. The quotes are double, which stand in flow style, too. Several lines are easiest to edit in a block. Bytes that are
+// not UTF-8 have a notation of their own.
 func rewrite(n *yaml.Node, text string) {
 	n.Value, n.Tag, n.Style = text, "!!str", yaml.DoubleQuotedStyle
-	if strings.Contains(strings.TrimRight(text, "\n"), "\n") {
+	switch {
+	case !utf8.ValidString(text):
+		n.Value, n.Tag, n.Style = base64.StdEncoding.EncodeToString([]byte(text)), "!!binary", yaml.TaggedStyle
+	case strings.Contains(strings.TrimRight(text, "\n"), "\n") && !strings.ContainsFunc(text, needsQuotes):
 		n.Style = yaml.LiteralStyle
 	}
+}
+
+// needsQuotes reports whether a block would alter a character: YAML has other ends of lines beside \n.
+func needsQuotes(r rune) bool {
+	return r != '\n' && r != '\t' && r != ' ' && (unicode.IsSpace(r) || unicode.IsControl(r) || r == '\ufeff')
 }
