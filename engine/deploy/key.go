@@ -62,9 +62,6 @@ func WriteKey(path string, k Key) error {
 	if err != nil {
 		return errors.New("the key cannot be encoded")
 	}
-	if _, err := os.Lstat(path + ".pub"); err == nil {
-		return there(path + ".pub")
-	}
 	if err := create(path, 0o600, &pem.Block{Type: privateBlock, Bytes: private}); err != nil {
 		return err
 	}

@@ -125,6 +125,49 @@ func TestStepOfMembers(t *testing.T) {
 	want(false, deploy.Done)
 }
 
+// TestSameAgain: a rollout that is done is not resumed, even with the same files: hosts may have changed their graph since. One that is
+// under way is resumed by the same order alone: to go back to a number is another deploy.
+func TestSameAgain(t *testing.T) {
+	s, k := newStore(t), newKey(t)
+	begin := func(o deploy.Order, number int64, resumed bool) *deploy.Lead {
+		t.Helper()
+		l, err := s.Begin(t.Context(), k, o)
+		if err != nil || l.Manifest.Number != number || l.Resumed != resumed {
+			t.Fatalf("the deploy is %+v: %v", l, err)
+		}
+		return l
+	}
+	o := order(t, "all", "one")
+	step(t, begin(o, 1, false))
+	begin(o, 2, false)
+	again := o
+	again.By, again.Batch, again.MaxFailed = "you@there", "10%", 7
+	l := begin(again, 2, true)
+	if r, err := s.Rollout(t.Context(), "all"); err != nil || r.By != "you@there" || r.Batch != "10%" || r.MaxFailed != 7 || r.Base != 1 {
+		t.Errorf("the resumed rollout is %+v: %v", r, err)
+	}
+	back := o
+	back.BackTo = 1
+	if _, err := s.Begin(t.Context(), k, back); !errors.Is(err, deploy.ErrBusy) || !strings.Contains(err.Error(), "number 2 by you@there") || !strings.Contains(err.Error(), "--take-over") {
+		t.Errorf("another order begins: %v", err)
+	}
+	step(t, l)
+	if l := begin(back, 3, false); l.Manifest.BackTo != 1 || l.Rollout.Base != 2 {
+		t.Errorf("the deploy that goes back is %+v", l)
+	}
+}
+
+// TestReportsOfFarNumbers: a host may be ahead of a new store by a million numbers, and by no more.
+func TestReportsOfFarNumbers(t *testing.T) {
+	for far, want := range map[int64]int64{1_000_000: 1_000_001, 1_000_001: 1, -5: 1} {
+		s := newStore(t)
+		write(t, s, deploy.ReportKey("h"), deploy.Report{Host: "h", Deploys: map[string]deploy.Standing{"all": {Number: far}}})
+		if l, err := s.Begin(t.Context(), newKey(t), order(t, "all", "one")); err != nil || l.Manifest.Number != want {
+			t.Errorf("with a report of %d the deploy is %+v: %v", far, l, err)
+		}
+	}
+}
+
 // TestBadOrder: an order with a batch that cannot be read writes nothing, and a rollout with such a batch is told by each step.
 func TestBadOrder(t *testing.T) {
 	s, k := newStore(t), newKey(t)
