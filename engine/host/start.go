@@ -58,6 +58,7 @@ func (p *kept) run() {
 	defer p.r.close()
 	_ = p.r.wait(p.life)
 	p.res = p.r.result()
+	p.res.Stdout, p.res.Stderr, p.res.Output, p.res.Truncated = nil, nil, nil, false // its lines were given out
 }
 
 // Pid implements engine.Process.
@@ -69,8 +70,16 @@ func (p *kept) Done() <-chan struct{} { return p.done }
 // Result implements engine.Process.
 func (p *kept) Result() *engine.Result { <-p.done; return p.res }
 
-// Limit implements engine.Process.
-func (p *kept) Limit(memory uint64) error { return unix.LimitData(p.r.proc.Pid, memory) }
+// Limit implements engine.Process. Of a process that has ended it is os.ErrProcessDone: its number may be another's.
+func (p *kept) Limit(memory uint64) error {
+	cs := &p.r.host.commands
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if _, runs := cs.running[p.r.proc]; !runs {
+		return os.ErrProcessDone
+	}
+	return unix.LimitData(p.r.proc.Pid, memory)
+}
 
 // Stop implements engine.Process.
 func (p *kept) Stop(ctx context.Context) {
