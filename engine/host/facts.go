@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // factFiles are the files and folders whose change may change a fact.
@@ -58,13 +59,16 @@ func ReadFacts(root, name string, roles []string) (engine.Facts, error) {
 // files are those below a root.
 type files struct{ root *os.Root }
 
-// text reads the beginning of a file; nothing if it cannot be read.
+// text reads the beginning of a plain file; nothing if it cannot be read. It never waits for the writer of a pipe.
 func (f files) text(path string) string {
-	file, err := f.root.Open(strings.TrimPrefix(path, "/"))
+	file, err := f.root.OpenFile(strings.TrimPrefix(path, "/"), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
+	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
 	buf := make([]byte, 64<<10)
 	n, _ := file.Read(buf)
 	return string(bytes.TrimRight(buf[:n], "\x00\n\t "))

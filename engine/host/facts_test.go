@@ -312,3 +312,63 @@ func TestFactsProcessors(t *testing.T) {
 		t.Errorf("%d processors, and it may use one", f.CPUs)
 	}
 }
+
+// TestFactsNeverWait: a pipe or a device in the place of a file holds up nothing, and tells nothing.
+func TestFactsNeverWait(t *testing.T) {
+	root := rootWith(t, map[string]string{"etc/hostname": "web\n"})
+	for _, path := range []string{"etc/os-release", "etc/hosts", "proc/meminfo", "run/systemd/container"} {
+		full := filepath.Join(root, path)
+		must(t, os.MkdirAll(filepath.Dir(full), 0o755))
+		must(t, unix.Mkfifo(full, 0o644))
+	}
+	held, err := os.OpenFile(filepath.Join(root, "etc/hosts"), os.O_RDWR, 0) // a writer that says nothing
+	must(t, err)
+	defer held.Close()
+	done := make(chan engine.Facts, 1)
+	go func() {
+		f, _ := ReadFacts(root, nil)
+		done <- f
+	}()
+	select {
+	case f := <-done:
+		if f.Hostname != "web" || f.FQDN != "web" || f.OS != "" || f.Memory != 0 || f.Virtual != "physical" {
+			t.Errorf("%+v", f)
+		}
+	case <-time.After(patience):
+		t.Error("the facts wait for a writer")
+		for _, path := range []string{"etc/os-release", "proc/meminfo", "run/systemd/container"} {
+			if f, err := os.OpenFile(filepath.Join(root, path), os.O_WRONLY|unix.O_NONBLOCK, 0); err == nil {
+				f.Close()
+			}
+		}
+	}
+}
+
+// TestMakersOfMachines: the firmware tells what runs the machine, and the more exact word counts.
+func TestMakersOfMachines(t *testing.T) {
+	for said, want := range map[[3]string]string{
+		{"QEMU", "Standard PC (Q35 + ICH9, 2009)", "SeaBIOS"}:                        "qemu",
+		{"Red Hat", "KVM", "SeaBIOS"}:                                                "kvm",
+		{"OpenStack Foundation", "OpenStack Nova", ""}:                               "kvm",
+		{"Amazon EC2", "t3.micro", "Amazon EC2"}:                                     "amazon",
+		{"VMware, Inc.", "VMware Virtual Platform", "Phoenix Technologies LTD"}:      "vmware",
+		{"Microsoft Corporation", "Virtual Machine", "American Megatrends Inc."}:     "microsoft",
+		{"Microsoft Corporation", "Surface Laptop", "Microsoft Corporation"}:         "physical",
+		{"Google", "Google Compute Engine", "Google"}:                                "google",
+		{"Parallels International GmbH.", "Parallels Virtual Platform", "Parallels"}: "parallels",
+		{"Xen", "HVM domU", "Xen"}:                                                   "xen",
+		{"FreeBSD", "BHYVE", "BHYVE"}:                                                "bhyve",
+		{"Apple Inc.", "Apple Virtualization Generic Platform", "Apple Inc."}:        "apple",
+		{"Dell Inc.", "PowerEdge R650", "Dell Inc."}:                                 "physical",
+	} {
+		const dmi = "sys/class/dmi/id/"
+		root := rootWith(t, map[string]string{dmi + "sys_vendor": said[0] + "\n", dmi + "product_name": said[1] + "\n", dmi + "bios_vendor": said[2] + "\n"})
+		if f, err := ReadFacts(root, nil); err != nil || f.Virtual != want {
+			t.Errorf("%q is %s, want %s: %v", said, f.Virtual, want, err)
+		}
+	}
+	root := rootWith(t, map[string]string{"sys/hypervisor/type": "xen\n", "sys/class/dmi/id/sys_vendor": "Amazon EC2\n"})
+	if f, err := ReadFacts(root, nil); err != nil || f.Virtual != "xen" {
+		t.Errorf("what the kernel says is %s: %v", f.Virtual, err)
+	}
+}
