@@ -253,11 +253,11 @@ func credential(c *engine.Command) (*unix.Credential, error) {
 // become fills in the user with its groups.
 func become(c *engine.Command, cred *unix.Credential) error {
 	u, err := user.Lookup(c.User)
-	if err != nil {
+	uid, perr := strconv.ParseUint(c.User, 10, 32)
+	if err != nil && perr == nil { // the library would cut a larger number, perhaps to that of root
 		u, err = user.LookupId(c.User)
 	}
 	if err != nil {
-		uid, perr := strconv.ParseUint(c.User, 10, 32)
 		switch {
 		case perr != nil:
 			return problem(c, err, "there is no user %q", c.User)
@@ -267,8 +267,7 @@ func become(c *engine.Command, cred *unix.Credential) error {
 		cred.Uid, cred.NoSetGroups = uint32(uid), false
 		return nil
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
+	if uid, err = strconv.ParseUint(u.Uid, 10, 32); err != nil {
 		return problem(c, err, "user %q has no number", c.User)
 	}
 	gid, err := strconv.ParseUint(u.Gid, 10, 32)
