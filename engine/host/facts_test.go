@@ -326,7 +326,7 @@ func TestFactsNeverWait(t *testing.T) {
 	defer held.Close()
 	done := make(chan engine.Facts, 1)
 	go func() {
-		f, _ := ReadFacts(root, nil)
+		f, _ := ReadFacts(root, "", nil)
 		done <- f
 	}()
 	select {
@@ -363,12 +363,12 @@ func TestMakersOfMachines(t *testing.T) {
 	} {
 		const dmi = "sys/class/dmi/id/"
 		root := rootWith(t, map[string]string{dmi + "sys_vendor": said[0] + "\n", dmi + "product_name": said[1] + "\n", dmi + "bios_vendor": said[2] + "\n"})
-		if f, err := ReadFacts(root, nil); err != nil || f.Virtual != want {
+		if f, err := ReadFacts(root, "", nil); err != nil || f.Virtual != want {
 			t.Errorf("%q is %s, want %s: %v", said, f.Virtual, want, err)
 		}
 	}
 	root := rootWith(t, map[string]string{"sys/hypervisor/type": "xen\n", "sys/class/dmi/id/sys_vendor": "Amazon EC2\n"})
-	if f, err := ReadFacts(root, nil); err != nil || f.Virtual != "xen" {
+	if f, err := ReadFacts(root, "", nil); err != nil || f.Virtual != "xen" {
 		t.Errorf("what the kernel says is %s: %v", f.Virtual, err)
 	}
 }
