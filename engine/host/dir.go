@@ -15,7 +15,7 @@ type dir struct {
 	path  string // by which it was given to the watcher; free of symbolic links
 	nodes []*node
 	armed bool           // the watcher has it
-	sigs  map[string]sig // while it is polled: what was last seen there
+	sigs  map[string]sig // while it is polled: the last state that was seen there
 }
 
 // A watcher is what the hub needs of fsnotify. Add and Remove are called on the hub's goroutine

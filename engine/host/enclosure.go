@@ -69,7 +69,7 @@ func makeGroup(root, name string) *os.File {
 	return nil
 }
 
-// members returns the processes in the enclosure, of those that can be seen.
+// members returns the processes in the enclosure, as far as they can be seen.
 func (e *enclosure) members(all map[int]proc) (pids []int) {
 	if e == nil {
 		return nil
@@ -102,7 +102,7 @@ const (
 	removalWait = 10 * time.Millisecond
 )
 
-// close removes what the enclosure needed. Its processes have been killed.
+// close removes the control group of the enclosure. Its processes have been killed.
 func (e *enclosure) close(clock engine.Clock) {
 	if e == nil || e.dir == nil {
 		return

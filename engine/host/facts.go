@@ -25,7 +25,7 @@ var factFiles = [...]string{
 // see FactReader.Paths.
 func FactPaths() []string { return slices.Clone(factFiles[:]) }
 
-// machine is what is known of a machine beside its files.
+// machine has the facts of a machine that are in none of its files.
 type machine struct {
 	hostname  string
 	addresses []netip.Addr

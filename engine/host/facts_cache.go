@@ -16,13 +16,13 @@ import (
 // machine. It is safe for concurrent use.
 type FactReader struct {
 	Root  string   // where the files of the machine are; "/" when empty
-	Roles []string // what the user says of the machine
+	Roles []string // the purposes of the machine, as the user says
 	// Hostname is the name that the user gives to the machine: the fact hostname, and the host part of fqdn. Empty for its own name,
 	// which is followed.
 	Hostname string
 
 	mu    sync.Mutex
-	state factState // of what is known; its zero value is nothing
+	state factState // of the facts; its zero value is before the first reading
 	facts engine.Facts
 }
 

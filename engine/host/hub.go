@@ -34,7 +34,7 @@ type hub struct {
 	log   *slog.Logger
 	open  func() (watcher, error)
 	clock engine.Clock
-	every time.Duration // how often to poll what cannot be watched
+	every time.Duration // the time between two looks at folders that cannot be watched
 
 	calls    chan func()   // to run on the hub's goroutine
 	poke     chan struct{} // wakes the goroutine: the inbox has something

@@ -358,7 +358,7 @@ func (h *Host) adopt(path string) {
 	}
 	h.ledger = l
 	for _, e := range finishing {
-		l.add(e) // for good: who looks finds that it has ended
+		l.add(e) // for good: a later look finds that it has ended
 	}
 }
 

@@ -16,7 +16,7 @@ type LimitError struct {
 	Sysctl string // its name, such as fs.inotify.max_user_watches
 	Value  string // its present value, or empty if it could not be read
 	Held   int64  // watches that we hold
-	Err    error  // what the kernel said
+	Err    error  // the error of the kernel
 }
 
 func (e *LimitError) Error() string {

@@ -17,7 +17,7 @@ const (
 	readSize  = 32 << 10
 	maxLine   = 64 << 10 // longer lines are given in pieces
 	maxOutput = 1 << 20  // kept of each stream, if the command does not say
-	pipeSize  = 64 << 10 // what a pipe may still hold when its writer has ended
+	pipeSize  = 64 << 10 // the room of a pipe, which may be full when its writer has ended
 )
 
 // An output collects the output of a command. Its lock also keeps the callbacks of the two streams

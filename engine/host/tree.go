@@ -16,8 +16,8 @@ type node struct {
 	back map[*node]struct{} // the symbolic links that lead here
 
 	names map[string]*entry // the subscriptions that ask for a name in here; "" for the node itself, "/" only
-	any   *entry            // who asks for every name in here
-	deep  *entry            // who asks for everything below
+	any   *entry            // subscriptions to every name in here
+	deep  *entry            // subscriptions to everything below
 
 	todo   []string // names to inspect
 	sifted bool     // todo has only names that a listing has shown to be links, folders or special files

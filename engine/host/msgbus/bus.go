@@ -34,7 +34,7 @@ type bus struct {
 	clock   engine.Clock
 	spawn   func(func()) bool // on a goroutine that the Host waits for
 
-	dialing sync.Mutex    // held by who connects for the first time
+	dialing sync.Mutex    // held during the first connection
 	calls   chan struct{} // of capacity maxCalls: one for each call that waits for its answer
 
 	mu    sync.Mutex
