@@ -35,7 +35,7 @@ var risen = map[string]float64{
 	"resources/archived":                15.0,
 	"resources/cron":                    15.0,
 	"resources/download":                15.0,
-	"resources/entries":                 10.0,
+	"resources/entries":                 15.0,
 	"resources/exec":                    15.0,
 	"resources/file":                    15.0,
 	"resources/hostname":                15.0,

@@ -12,19 +12,26 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
 
+// The definition is parsed when the kind is first used, and not at the start of every program.
 func init() {
 	provided.Register("apt_key", func() (*provider.Kind, error) { return aptKeyKind(newAptKeys) })
 }
 
+// aptKeyKind makes the kind with another provider in tests. The function make is called for each
+// transaction, so that a provider needs no locks.
 func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
 	return provider.New(aptKeyDefinition(), make)
 }
 
 // Files and formats are those of apt-secure(8) and sources.list(5).
+// aptKeyDefinition has the two attributes that are the name first: id and keyring. Everything that
+// gpg tells about a key is read-only, so a graph can test it but not ask for it.
 func aptKeyDefinition() provider.Definition {
+	// A parameter says how to get a key. It is not compared with the machine.
 	parameter := func(name, typ, doc string) provider.Attribute {
 		return provider.Attribute{Name: name, Type: typ, Role: provider.Parameter, Doc: doc}
 	}
+	// A read-only attribute is filled in by Get alone.
 	told := func(name, typ, doc string) provider.Attribute {
 		return provider.Attribute{Name: name, Type: typ, Role: provider.ReadOnly, Doc: doc}
 	}
@@ -74,13 +81,17 @@ The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/a
 
 // aptKeyName is what a Name of a key holds.
 // An empty keyring means any file of the folders.
+// The id is in the form of Canonicalize. It is comparable, and serves as the key of maps.
 type aptKeyName struct{ id, keyring string }
 
+// aptKeyNameOf takes the values in the order of the definition: first id, then keyring.
 func aptKeyNameOf(n provider.Name) aptKeyName {
 	v := n.Values()
 	return aptKeyName{v[0], v[1]}
 }
 
+// record has the namevars and a title that the title patterns read back as the same name. Without
+// more attributes it says for which resource an error is.
 func (n aptKeyName) record() provider.Record {
 	title := n.id
 	if n.keyring != "" {
@@ -91,6 +102,7 @@ func (n aptKeyName) record() provider.Record {
 
 // Canonicalize writes ids in upper case and without 0x.
 // Two spellings of one fingerprint would else be two resources.
+// It computes only. The engine calls it for the declared values and for the answers of Get.
 func (*aptKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records []provider.Record) ([]provider.Record, error) {
 	for _, r := range records {
 		r["id"] = keyring.Canonical(provided.Str(r, "id"))
@@ -107,6 +119,9 @@ type held struct {
 
 // Get reads each file once, and asks gpg once for all keys that were found.
 // An error is that of one name and does not keep the others from being yielded.
+//
+// An error of gpg ends the whole answer: without its facts no key could be described. Names
+// with an error come before the keys, which are in the order of the filter or of the folders.
 func (a *aptKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		found, errs := a.gather(rt, f)
@@ -129,6 +144,8 @@ func (a *aptKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filt
 }
 
 // sighting is a key that was found, by the name by which it was asked for.
+// The name keeps the short id of the declaration, while the key has its whole fingerprint. So Get
+// can answer with the same name, as the engine needs it to find the resource.
 type sighting struct {
 	aptKeyName
 	held
@@ -136,6 +153,8 @@ type sighting struct {
 
 // gather looks for the keys that the filter asks for. The errors are those of single names.
 // All folders are read at most once, and only if a name without a keyring is asked for.
+// A key without a fingerprint is of another version than 4. It can not be named, so it is left out
+// of the list of all keys.
 func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, map[aptKeyName]error) {
 	var found []sighting
 	if f.All {
@@ -150,6 +169,8 @@ func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, m
 	var all []held
 	for _, name := range f.Names {
 		n := aptKeyNameOf(name)
+		// A named keyring is read for its own name. The folders are read for the first name
+		// without one.
 		among, err := all, error(nil)
 		switch {
 		case n.keyring != "":
@@ -172,6 +193,7 @@ func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, m
 }
 
 // eachOnce leaves each key out that is a second time in its file.
+// A file with one key twice is legal: the program cat makes such a file of two exports.
 func eachOnce(list []sighting) []sighting {
 	seen := map[aptKeyName]bool{}
 	var out []sighting
@@ -188,6 +210,8 @@ func eachOnce(list []sighting) []sighting {
 // on purpose.
 // A short id of 8 digits can be forged in minutes, so two keys with one id are an error
 // and not a choice.
+// It returns the first key that fits, in the order of the list, and false if none does. The same
+// key may be in several files.
 func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
 	for _, h := range list {
 		switch {
@@ -202,6 +226,8 @@ func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
 }
 
 // full is the record of a key.
+// Dates are in the form of RFC 3339 without the time of day. A key that never expires has no
+// expiry.
 func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 	r := s.record()
 	r["ensure"], r["fingerprint"], r["file"] = provided.Present, s.key.Fingerprint, s.file
@@ -218,11 +244,15 @@ func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 }
 
 // Files says in which file the key is, if one is said.
+// A file in one of the watched folders needs no second watch, but it does no harm.
 func (a *aptKeys) Files(wanted provider.Record) []string {
 	return provided.Elsewhere(provided.Str(wanted, "keyring"))
 }
 
 // Watch watches the folders.
+// The contents of the folders matter too, since gpg may add a key to a file in place. Other
+// keyrings are looked at once a minute. It blocks until ctx ends; one goroutine of the engine runs
+// it.
 func (a *aptKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return provided.WatchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
 }

@@ -19,12 +19,16 @@ import (
 )
 
 // aptKeys is the provider of apt_key.
+// It is made for one transaction and used by one goroutine at a time. All fields are constant
+// after newAptKeys; tests set others.
 type aptKeys struct {
 	folders []string // where keyrings are; new ones are made in the first
 	gpg     string   // the program
 	client  *http.Client
 }
 
+// sources.list(5) recommends the first folder for keys of the administrator. Keys
+// in the second are trusted for every source. The third belongs to packages of the distribution.
 func newAptKeys() provider.Provider {
 	return &aptKeys{
 		folders: []string{"/etc/apt/keyrings", "/etc/apt/trusted.gpg.d", "/usr/share/keyrings"},
@@ -34,6 +38,8 @@ func newAptKeys() provider.Provider {
 
 // held returns all keys of all files in the folders. It warns of files in another format.
 // Other suffixes are ignored by apt too, see apt-secure(8).
+// One unreadable file must not hide the keys of all others, so it costs a warning and not an
+// error. The answer is never nil, by which gather knows that the folders were read.
 func (a *aptKeys) held(rt *provider.Runtime) []held {
 	all := []held{}
 	for _, folder := range a.folders {
@@ -54,6 +60,8 @@ func (a *aptKeys) held(rt *provider.Runtime) []held {
 
 // readRing returns the keys of a file; a missing one has none.
 // Both forms are read: binary, and text with BEGIN and END lines.
+// The size is bounded by textfile.MaxText. A file that holds a secret key is an error, since it
+// was put there by mistake.
 func readRing(path string) ([]held, error) {
 	t, err := textfile.At(path, 0o644)
 	if err != nil {
@@ -78,6 +86,8 @@ func readRing(path string) ([]held, error) {
 // removed again: otherwise it would make one for us.
 // gpg reads the keys from standard input and has no keyring, so nothing of the user's own
 // is touched.
+// The output is bounded, and kept out of the log. ReadOnly lets gpg run under noop too. One
+// question for all keys costs one process, where a question for each key would start hundreds.
 func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sighting) (map[string]keyring.Facts, error) {
 	if len(found) == 0 {
 		return nil, nil
@@ -108,6 +118,7 @@ func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sight
 
 // Set makes each change on its own.
 // A key from the net may take up to a minute, and a failure concerns its resource alone.
+// It never returns an error itself, since each change has an outcome of its own in the log.
 func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for _, c := range changes {
 		refused := provided.Refusals{}
@@ -124,6 +135,7 @@ func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provi
 
 // remove takes a key out of its file, or of all files.
 // Without a keyring it goes from every file that has it; the errors of all are told.
+// A file with other keys alone is left as it is.
 func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
 	files := []string{n.keyring}
 	if n.keyring == "" {
@@ -144,6 +156,8 @@ func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
 
 // add puts a key into its file.
 // A key of the same id in that file is replaced, as when its time was extended.
+// A named keyring decides about the form, by its suffix: .asc is text with armor, as apt reads it
+// since version 1.4. The default file is binary.
 func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record) error {
 	key, err := a.obtain(ctx, n.id, should)
 	if err != nil {
@@ -158,6 +172,8 @@ func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record)
 
 // makeFolder makes one of the folders of apt that is missing; others are not ours to
 // make.
+// Old versions of apt have no /etc/apt/keyrings. A missing folder elsewhere is the work of a file
+// resource, which also knows its mode. A folder that exists already is fine.
 func (a *aptKeys) makeFolder(path string) error {
 	if !slices.Contains(a.folders, path) {
 		return nil
@@ -170,6 +186,8 @@ func (a *aptKeys) makeFolder(path string) error {
 
 // editRing replaces the content of a file. A file without a key is removed, since apt does not like
 // it.
+// Mode 0644 is for a new file: the user _apt, which verifies the sources, has to read it. A change
+// by another program during the edit makes textfile call the function again with the new text.
 func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
 	t, err := textfile.At(path, 0o644)
 	if err != nil {
@@ -193,6 +211,8 @@ func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
 	return t.Remove()
 }
 
+// sameRing compares the keys and not their form. So a file is not rewritten only because its armor
+// has other headers or another length of lines.
 func sameRing(a, b keyring.Ring) bool {
 	return string(a.Bytes(false)) == string(b.Bytes(false))
 }

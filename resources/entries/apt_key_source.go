@@ -17,13 +17,17 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
-// maxKey bounds what is taken from the net.
+// maxKey bounds the answer of a server.
+// The unit is bytes. The largest keyrings of distributions have less than one MiB.
 const maxKey = 4 << 20
 
 // keyTimeout bounds how long that may take.
+// It covers the whole request: connecting, all redirects and the body.
 const keyTimeout = time.Minute
 
 // It never goes from https to http, where the key could be exchanged on the way.
+// keyClient follows at most four redirects. It uses the proxy of the environment, as
+// http.DefaultTransport does.
 func keyClient() *http.Client {
 	return &http.Client{Timeout: keyTimeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {
@@ -38,6 +42,8 @@ func keyClient() *http.Client {
 
 // obtain gets the key of an id from where the resource says.
 // The fingerprint is computed from the key itself, so the source need not be trusted.
+// The source may hold other keys too; they are left out of the result. An error names the source,
+// and the fingerprints that were found there, so that a wrong id is seen at once.
 func (a *aptKeys) obtain(ctx context.Context, id string, should provider.Record) (keyring.Key, error) {
 	from, data, err := a.fetch(ctx, id, should)
 	if err != nil {
@@ -60,6 +66,7 @@ func (a *aptKeys) obtain(ctx context.Context, id string, should provider.Record)
 }
 
 // prints are the fingerprints of keys.
+// prints is empty for an empty ring. It is for messages only.
 func prints(ring keyring.Ring) string {
 	list := make([]string, len(ring))
 	for i, k := range ring {
@@ -70,6 +77,8 @@ func prints(ring keyring.Ring) string {
 
 // fetch returns the text that holds the key, and a word for its source.
 // Exactly one of content, source and server is allowed.
+// A path on this machine may come with a short id, since the administrator has put the file there.
+// An answer from the net may not: an attacker could make a key with the same short id.
 func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) (from string, data []byte, err error) {
 	content, source, server := provided.Str(should, "content"), provided.Str(should, "source"), provided.Str(should, "server")
 	given := 0
@@ -104,6 +113,8 @@ func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) 
 // lookup is the address of a key on a key server.
 // The path and the port 11371 are those of the draft of the HTTP keyserver protocol
 // (HKP).
+// A server without a scheme is asked by https. An hkp server without a port gets the usual one, as
+// gpg does it. The option mr asks for an answer to be read by a machine.
 func lookup(server, id string) string {
 	u := url.URL{Scheme: "https", Host: server, Path: "/pks/lookup", RawQuery: "op=get&options=mr&search=0x" + id}
 	if scheme, host, ok := strings.Cut(server, "://"); ok {
@@ -120,6 +131,8 @@ func lookup(server, id string) string {
 
 // download returns the content at an address, and the address without a password.
 // It reads one byte more than the bound, to tell a longer answer from one of that length.
+// Any status but 200 is an error. A password in the address is not shown in an error; it is sent
+// only to the server. The caller needs no Close: the body is read and closed here.
 func (a *aptKeys) download(ctx context.Context, address string) (from string, data []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

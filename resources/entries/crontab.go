@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textpart"
 )
 
+// This kind is for crontab(1); the kind cron is for timers of systemd.
 func init() {
 	provided.Register("crontab", func() (*provider.Kind, error) { return crontabKind(newCrontabs) })
 }
@@ -29,6 +30,8 @@ func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
 }
 
 // Fields and words are those of crontab(5).
+// crontabDefinition has one attribute for each of the five times, with the bounds that package
+// crontab knows.
 func crontabDefinition() provider.Definition {
 	attributes := []provider.Attribute{
 		{Name: "job", Type: `Pattern[/\A[^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?\z/]`, Role: provider.Namevar, Doc: "The name of the job: the comment above it."},
@@ -75,11 +78,15 @@ const timeType = "Optional[Variant[Integer[0, 59], String[1], Array[Variant[Inte
 
 // crontabSpools are where the crontabs lie. They are watched, and tell who has one;
 // they are read and written by the command only.
+// Only root, and the group of the program, may list them on most machines. Elsewhere changes are
+// seen by looking once a minute.
 func crontabSpools() []string { return []string{"/var/spool/cron/crontabs", "/var/spool/cron"} }
 
 // crontabs is the provider of crontab.
 // The program is run for each user; only the spools are read directly, for the names of
 // users.
+// It lives for one transaction. It keeps no text between two calls, since another program may edit
+// a crontab at any time.
 type crontabs struct {
 	program string
 	spools  []string
@@ -91,10 +98,13 @@ func newCrontabs() provider.Provider {
 }
 
 // table is a crontab: that of a user, or a file.
+// A target comes before a user: with both, the file is edited and the user only names the
+// resource.
 type table struct{ user, target string }
 
 // crontabName is what a Name of a job holds.
 // After Canonicalize the user is never empty.
+// The names of jobs are compared as they are written, with upper and lower case.
 type crontabName struct {
 	job string
 	table
@@ -105,6 +115,7 @@ func crontabNameOf(n provider.Name) crontabName {
 	return crontabName{v[0], table{v[1], v[2]}}
 }
 
+// record has the namevars, and a title that the first title pattern reads back.
 func (n crontabName) record() provider.Record {
 	title := n.job + " of " + n.user
 	if n.target != "" {
@@ -132,6 +143,8 @@ func (c *crontabs) Canonicalize(_ context.Context, _ *provider.Runtime, records 
 }
 
 // A special word such as daily stands in place of all five times.
+// canonicalTimes returns an error for a time that cron would refuse, before anything is written. A
+// number and the same number as text are one time.
 func canonicalTimes(r provider.Record) error {
 	if s := provided.Str(r, "special"); s != "" {
 		special, err := crontab.Special(s)
@@ -160,6 +173,8 @@ func canonicalTimes(r provider.Record) error {
 	return nil
 }
 
+// canonicalEnvironment gives each setting the form NAME=value, without blanks around the sign. The
+// order is kept, since cron lets the last one of a name count.
 func canonicalEnvironment(r provider.Record) error {
 	if !provided.Manages(r, "environment") {
 		return nil
@@ -176,6 +191,8 @@ func canonicalEnvironment(r provider.Record) error {
 }
 
 // Get asks for each crontab once.
+// An error concerns all jobs of its crontab, and is told once for each name. The next name asks
+// again, since only a text that was read is kept.
 func (c *crontabs) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		if f.All {
@@ -204,6 +221,8 @@ func (c *crontabs) Get(ctx context.Context, rt *provider.Runtime, f provider.Fil
 
 // all yields the jobs of all crontabs.
 // Several jobs of one name are one record.
+// An error of one crontab ends the list. Without all crontabs an answer would be wrong: a job that
+// is missing in it counts as absent.
 func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(provider.Record, error) bool) {
 	for _, u := range c.users() {
 		file, err := c.load(ctx, rt, table{user: u})
@@ -225,6 +244,7 @@ func (c *crontabs) all(ctx context.Context, rt *provider.Runtime, yield func(pro
 // users are those who have a crontab, as far as we may know: we at least.
 // Debian keeps the files in /var/spool/cron/crontabs, others in /var/spool/cron. Names
 // with tmp. are crontab(1)'s own, while a user edits.
+// A spool that can't be listed is left out, since an ordinary user may not read it.
 func (c *crontabs) users() []string {
 	users := []string{c.self()}
 	for _, spool := range c.spools {
@@ -271,6 +291,8 @@ func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*c
 // ask has the command read a crontab, with all its bytes.
 // "no crontab for" is the one answer that means an empty crontab. Every other failure
 // must not be taken for it, since an edit would then drop all jobs.
+// It runs without a shell. A text above textfile.MaxText is an error and never cut, for the same
+// reason.
 func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (*crontab.File, error) {
 	res, err := rt.Host.Command(ctx, engine.Command{Argv: append([]string{c.program}, c.args(user, "-l")...), MaxOutput: textfile.MaxText})
 	if errors.Is(err, exec.ErrNotFound) {
@@ -292,6 +314,8 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 }
 
 // findJob returns the record of a name.
+// A special word stands for all five times, so a record has one or the other. False means that no
+// job has the name.
 func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, j := range f.Find(n.job) {
@@ -328,6 +352,11 @@ func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []prov
 
 // edit has the command replace a crontab.
 // An unchanged text is not written.
+// The text goes through standard input, so no copy of it lies in a folder for temporary files.
+// crontab(1) checks the text, and keeps the old one if it finds an error.
+//
+// Between the reading and the writing another program may write: crontab(1) has no lock for that.
+// Its change would then be lost.
 func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, group []provider.Change, refused provided.Refusals) error {
 	f, err := c.ask(ctx, rt, user)
 	if err != nil {
@@ -345,6 +374,8 @@ func (c *crontabs) edit(ctx context.Context, rt *provider.Runtime, user string, 
 
 // putJob makes one change.
 // Attributes that are not given stay as they are in the file.
+// It changes the parsed text in memory only. Put of package crontab refuses a job that lacks a
+// command.
 func putJob(f *crontab.File, c provider.Change) error {
 	n := crontabNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {
@@ -370,6 +401,7 @@ func putJob(f *crontab.File, c provider.Change) error {
 }
 
 // timesOf gives a job the times that it shall have. A time ends a special one.
+// A new job without times runs each minute, as five stars mean in crontab(5).
 func timesOf(j *crontab.Job, should provider.Record) {
 	if provided.Str(should, "special") != "" {
 		j.Times = [5]string{}
@@ -401,6 +433,8 @@ func (c *crontabs) Confined(wanted provider.Record, attribute string) bool {
 }
 
 // Watch watches the folders of the crontabs.
+// It blocks until ctx ends. crontab(1) replaces the file of a user, so the contents of the folder
+// are watched and not single files.
 func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
 	return provided.WatchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
 }

@@ -20,6 +20,7 @@ import (
 
 func init() { provided.Register("host", func() (*provider.Kind, error) { return hostKind(hostsPath) }) }
 
+// hostsPath is the file of hosts(5), which the resolver asks before DNS on most machines.
 const hostsPath = "/etc/hosts"
 
 // hostKind is the kind host, whose lines are in this file if nothing else is said.
@@ -28,6 +29,7 @@ func hostKind(file string) (*provider.Kind, error) {
 }
 
 // The form of a line is that of hosts(5).
+// hostDefinition keeps the order of the namevars that hostNameOf expects.
 func hostDefinition() provider.Definition {
 	return provider.Definition{
 		Name: "host",
@@ -67,6 +69,7 @@ compared, and written, in lower case.`,
 const hostNamePattern = `/\A[!-"$-~]+\z/`
 
 // hosts is the provider of host.
+// Each call reads the file again. The path is that of a test, or hostsPath.
 type hosts struct{ file string }
 
 // hostName is what a Name of a host holds.
@@ -89,6 +92,7 @@ func (n hostName) fam() hostsfile.Family {
 	return hostsfile.Any
 }
 
+// title is a text that the title patterns read back as the same name.
 func (n hostName) title() string {
 	t := n.host
 	if n.family != "" {
@@ -100,6 +104,7 @@ func (n hostName) title() string {
 	return t
 }
 
+// record is also the answer for a name whose file could not be read, together with the error.
 func (n hostName) record() provider.Record {
 	return provider.Record{"title": n.title(), "hostname": n.host, "family": n.family, "target": n.target}
 }
@@ -119,6 +124,8 @@ func (h *hosts) Canonicalize(_ context.Context, _ *provider.Runtime, records []p
 }
 
 // An address is written in the short form of RFC 5952, so two spellings are one value.
+// canonicalize alters the record. Names are compared without regard to case, by RFC 4343; so lower
+// case is the one form. A family that contradicts the address is an error of the declaration.
 func (h *hosts) canonicalize(r provider.Record) error {
 	r["hostname"] = strings.ToLower(provided.Str(r, "hostname"))
 	if provided.Manages(r, "host_aliases") {
@@ -148,6 +155,8 @@ func (h *hosts) canonicalize(r provider.Record) error {
 	return nil
 }
 
+// familyOf is the word of the attribute family for the address of an entry. An IPv4 address that
+// is mapped into IPv6 counts as IPv6.
 func familyOf(e hostsfile.Entry) string {
 	if e.Family() == hostsfile.IPv4 {
 		return "ipv4"
@@ -203,6 +212,8 @@ func (h *hosts) all(yield func(provider.Record, error) bool) {
 }
 
 // It keeps the file for the other names of the same call.
+// load reads the file of a target once for each call of Get. A missing file is an empty one, since
+// Put can make it.
 func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfile.File, error) {
 	if f := files[target]; f != nil {
 		return f, nil
@@ -241,6 +252,8 @@ func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
 }
 
 // Set edits each file once.
+// A new file has mode 0644: every user's programs have to find names. A refused change does not
+// keep the others of the file from being made.
 func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for target, group := range provided.Groups(changes, func(c provider.Change) string { return hostNameOf(c.Name).target }) {
 		t, err := textfile.At(h.path(target), 0o644)
@@ -252,6 +265,7 @@ func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.
 // put makes one change.
 // Without an address and a family a name with lines of both families is an error: either
 // line could be meant.
+// Attributes that the resource does not manage keep the value of the first line that is found.
 func (h *hosts) put(f *hostsfile.File, c provider.Change) error {
 	n := hostNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {

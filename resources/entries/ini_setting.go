@@ -23,6 +23,8 @@ func iniKind() (*provider.Kind, error) {
 }
 
 // Settings can not be listed, since every file may have some.
+// iniDefinition makes the dialect a part of the name. Otherwise two resources could read one line
+// in two ways, and both would believe that it is theirs.
 func iniDefinition() provider.Definition {
 	return provider.Definition{
 		Name: "ini_setting",
@@ -71,6 +73,7 @@ type iniFile struct {
 	check string // validate, where it is edited
 }
 
+// iniSeen is a parsed text, and the look at its file by which a later change is noticed.
 type iniSeen struct {
 	stat atomicfile.Stat
 	text *inifile.File
@@ -79,6 +82,7 @@ type iniSeen struct {
 // iniName is what a Name of an ini_setting holds.
 type iniName struct{ path, section, setting, separator, prefix, suffix string }
 
+// iniNameOf expects the values in the order of the definition.
 func iniNameOf(n provider.Name) iniName {
 	v := n.Values()
 	return iniName{v[0], v[1], v[2], v[3], v[4], v[5]}
@@ -104,6 +108,7 @@ func (n iniName) record() provider.Record {
 }
 
 // Get is not called: settings can't be listed.
+// The feature Find makes the engine ask for one name at a time.
 func (iniSettings) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(func(provider.Record, error) bool) {}
 }
@@ -131,6 +136,8 @@ func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.
 
 // load reads a file, unless it is as it was.
 // A file counts as unchanged when size, times and number of its inode are the same.
+// A missing file is not remembered. A parsed text is shared between calls of Find, which only read
+// it; Set parses its own.
 func (i iniSettings) load(of iniFile) (*inifile.File, error) {
 	t, err := textfile.At(of.path, 0)
 	if err != nil {
@@ -172,6 +179,7 @@ func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Na
 }
 
 // Set edits each file once for each dialect.
+// Two dialects of one file make two writes, each with a check by the validator.
 func (i iniSettings) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	clear(i.seen) // two writes may fall into one tick of the file's clock
 	for of, group := range provided.Groups(changes, func(c provider.Change) iniFile {
@@ -196,6 +204,7 @@ func (iniSettings) Files(wanted provider.Record) []string {
 
 // iniMode is the mode of a file that is made.
 // Mode 0600 is for a file that gets a secret, 0644 for any other.
+// A resource that only removes does not make a file private.
 func iniMode(changes []provider.Change) int {
 	for _, c := range changes {
 		if c.Should["ensure"] != provided.Absent && (provided.Manages(c.Should, "secret") || slices.Contains(c.Secret, "value")) {
@@ -206,6 +215,7 @@ func iniMode(changes []provider.Change) int {
 }
 
 // iniPut makes one change.
+// An error leaves the text as it was, for the other changes of the group.
 func iniPut(f *inifile.File, c provider.Change) error {
 	n := iniNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {

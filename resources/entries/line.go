@@ -38,6 +38,7 @@ var (
 )
 
 // The states of a line.
+// An empty state means the first of them.
 const (
 	Exists = "exists"
 	Absent = "absent"
@@ -80,6 +81,7 @@ const lineMark = "{mark}"
 // Default returns a line whose file is made when it is missing.
 func (r *Line) Default() engine.Res { return &Line{Create: true} }
 
+// absent is the one place that knows the default of the state.
 func (r *Line) absent() bool { return r.State == Absent }
 
 // list returns the lines of the content.
@@ -121,6 +123,8 @@ func (r *Line) Validate() error {
 	return errors.Join(append(errs, r.validateMarker()...)...)
 }
 
+// validateMarker keeps a block recognisable: with a mark inside of the content, the next edit
+// would end the block too early.
 func (r *Line) validateMarker() []error {
 	if r.Marker == "" {
 		return nil
@@ -134,6 +138,7 @@ func (r *Line) validateMarker() []error {
 }
 
 // Both are empty without a marker.
+// marks returns the two lines around a block, without their ends.
 func (r *Line) marks() (begin, end string) {
 	if r.Marker == "" {
 		return "", ""
@@ -164,6 +169,8 @@ func (r *Line) edit() (*textlines.Edit, error) {
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
+// A line that is to be absent does not count as managing the file: a folder that is
+// purged may remove it.
 func (r *Line) Init(init *engine.Init) error {
 	r.init = init
 	managed := ""
@@ -179,6 +186,7 @@ func (r *Line) Collects() bool { return r.ValidateCmd == "" }
 
 // Watch waits for changes of the file.
 // It blocks until ctx ends.
+// One goroutine of the engine runs it. It reports by the handle that Init was given.
 func (r *Line) Watch(ctx context.Context) error {
 	return watches.Paths(ctx, r.init, []string{r.File}, engine.WatchOptions{})
 }
@@ -186,6 +194,8 @@ func (r *Line) Watch(ctx context.Context) error {
 // CheckApply edits the file. Those who edit it at the same time wait for each other.
 // With apply it holds the lock of the file until it is written. The edit is done twice:
 // first to tell the change, then on the text at the time of the write.
+// It returns true if the text is right already. Without apply the missing folder of a file is an
+// error too, since the write would fail there.
 func (r *Line) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -247,8 +257,10 @@ func (r *Line) reportFile(t *textfile.File) {
 	r.init.Change(engine.Change{Field: "file", To: fmt.Sprintf("made with mode %s, owner %s", files.Octal(uint32(t.Mode)), owner)})
 }
 
-// report reports what is to be changed.
+// report reports the change to the engine.
 // A secret, or text of a file that others may not read, is hidden in the change.
+// One change describes the whole edit. Removed lines are joined, so a reader sees a text as in the
+// file.
 func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Result) {
 	c := engine.Change{Field: "content"}
 	if len(got.Removed) > 0 {
@@ -290,4 +302,5 @@ func (r *Line) secret() bool {
 }
 
 // Cmp compares the parameters.
+// It ignores state that Init made.
 func (r *Line) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }

@@ -18,8 +18,10 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// Read returns the text in the file in the place of the line: the block, the last line that
-// matches, or the content if it is there.
+// Read returns the text that the file has now in the place of the line. It is the block, the
+// last line that matches, or the content if it is there.
+// It needs Init first, and alters nothing. A missing file is read as an empty text, so the answer
+// is an absent line.
 func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,6 +60,7 @@ func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 // Reversed returns the resource that undoes it: a replaced line comes back, an added line goes.
 // Where removed lines stood is not kept.
 // An error says why it can not be undone; the engine shows it as a warning.
+// The look before the change is nil where the engine has none.
 func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &Line{File: r.File, Marker: r.Marker, Content: r.Content}
 	undo.SetKind(r.Kind())
@@ -87,9 +90,9 @@ func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
-// own returns the pattern for the line that it has put in the place of another one: its match, if
-// that goes on matching, so that an edit of the graph that was not made yet does no harm; else the
-// line itself.
+// own returns the pattern for the line that it has put in the place of another one. It is
+// the match, if the new line matches too. So an edit of the graph that was not made yet does
+// no harm. Otherwise it is the line itself.
 func (r *Line) own() string {
 	line := strings.Join(r.list(), "")
 	if re, err := regexp.Compile(r.Match); err == nil && re.MatchString(line) {
@@ -99,6 +102,7 @@ func (r *Line) own() string {
 }
 
 // Leaving reports whether the line is to be absent.
+// Automatic edges between two such resources have the opposite direction.
 func (r *Line) Leaving() bool { return r.absent() }
 
 // UIDs names the file that it is in.
@@ -112,6 +116,7 @@ func (r *Line) Rooted() (writes, apart []string) {
 }
 
 // AutoEdges wants the file of that name, and the edges of every file.
+// The folder and the package of the file come by Written.
 func (r *Line) AutoEdges() (engine.AutoEdge, error) {
 	w := edges.New(r)
 	w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.File))
@@ -144,6 +149,8 @@ func (r *Line) Clashes(other engine.Res) error {
 	return nil
 }
 
+// WritesPart marks a kind that leaves the rest of its file alone. So several lines may be in
+// one file.
 func (*Line) WritesPart() {}
 
 // removes reports whether it removes, by match, a line that the other one wants.
@@ -214,6 +221,7 @@ come back: where they stood is not kept.`
 var _ engine.ExposingRes = (*Line)(nil)
 
 // Exposes says that the content is in the file.
+// The mode is unknown to a line, so it is empty; a file resource may say it.
 func (r *Line) Exposes(params []string) (string, schema.Mode) {
 	if !slices.Contains(params, "content") || r.absent() {
 		return "", ""

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
 
+// Tests make the kind with a file of users of their own.
 func init() {
 	provided.Register("ssh_authorized_key", func() (*provider.Kind, error) { return sshKeyKind(accounts{passwdPath}) })
 }
@@ -26,6 +27,8 @@ func sshKeyKind(a accounts) (*provider.Kind, error) {
 }
 
 // The form of a line is that of sshd(8), in its part about authorized_keys.
+// sshKeyDefinition lists short types too, such as ed25519 of ssh-keygen(1).
+// Canonicalize writes them in full.
 func sshKeyDefinition() provider.Definition {
 	types := authkeys.Types()
 	for i, t := range types {
@@ -81,6 +84,7 @@ func sshKeyNameOf(n provider.Name) sshKeyName {
 	return sshKeyName{v[0], v[1], v[2]}
 }
 
+// record has the namevars, and a title that the title patterns read back.
 func (n sshKeyName) record() provider.Record {
 	title := n.comment + " for " + n.user
 	if n.target != "" {
@@ -105,6 +109,8 @@ func (s *sshKeys) Canonicalize(_ context.Context, _ *provider.Runtime, records [
 type keyFile struct{ user, target string }
 
 // Get reads each file once.
+// An error concerns the keys of its file alone. A yield that returns false ends the call: the
+// engine wants no more.
 func (s *sshKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		if f.All {
@@ -184,6 +190,8 @@ func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
 }
 
 // findKey returns the record of a name.
+// If several lines have the name and differ, the attributes that differ have no value. So Set
+// makes one line of them.
 func findKey(f *authkeys.File, n sshKeyName) (provider.Record, bool) {
 	var found []provider.Record
 	for _, k := range f.Find(n.comment) {
@@ -209,6 +217,8 @@ func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provide
 }
 
 // A failure to open concerns all changes of that file.
+// edit holds the folder open from the check of its owner to the write. It closes the folder
+// itself.
 func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change) {
 	u, err := s.accounts.find(at.user)
 	if err != nil {
@@ -253,7 +263,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 		if err != nil {
 			return err
 		}
-		armed = func() { changed() } // what has changed meanwhile was not seen
+		armed = func() { changed() } // a change between the two watches was not seen
 	}
 	return nil
 }
@@ -261,7 +271,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 // paths are the files of all users, and the database of users.
 func (s *sshKeys) paths() []string {
 	paths := []string{s.accounts.passwd}
-	users, _ := s.accounts.all() // what can't be read now is read when it changes
+	users, _ := s.accounts.all() // a file that can't be read now is read when it changes
 	for _, u := range users {
 		if filepath.IsAbs(u.home) {
 			paths = append(paths, filepath.Join(u.home, sshFolder, sshFile))
@@ -272,6 +282,8 @@ func (s *sshKeys) paths() []string {
 }
 
 // putKey makes one change.
+// The options of the first line stay if the resource does not manage them. Put refuses a key whose
+// type inside is not the type before it.
 func putKey(f *authkeys.File, c provider.Change) error {
 	n := sshKeyNameOf(c.Name)
 	if c.Should["ensure"] == provided.Absent {

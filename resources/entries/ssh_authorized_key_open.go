@@ -13,12 +13,15 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
 )
 
+// The path is the default of AuthorizedKeysFile in sshd_config(5). A server with another path
+// needs the attribute target.
 const (
 	sshFolder = ".ssh"
 	sshFile   = "authorized_keys"
 )
 
 // keysDir is a folder that is held open, with the file of keys in it.
+// The caller of openKeys owns it and has to close it.
 type keysDir struct {
 	dir  atomicfile.Dir
 	file textfile.File
@@ -26,11 +29,14 @@ type keysDir struct {
 
 func (k *keysDir) close() { k.dir.Close() }
 
-// openKeys opens the folder of a user's keys. A user can put anything below his home at any moment:
-// so the folder is looked at only when it is open, and all later steps are done in that one folder.
+// openKeys opens the folder of a user's keys. A user can put anything below his home at any moment.
+// So the folder is looked at only when it is open, and all later steps are done in it.
 // It must be his, or, for a target elsewhere, root's or our own.
 //
 // A missing folder is nil, or, if make is set, an error or made in his home.
+//
+// The rules are those of StrictModes in sshd_config(5): sshd ignores a file that other users can
+// write.
 func openKeys(u account, target string, make bool) (*keysDir, error) {
 	w := safepath.System().ForOwner(u.uid)
 	if target != "" {
@@ -82,6 +88,8 @@ func freshKeys(w safepath.Walker, u account) (*keysDir, error) {
 }
 
 // makeKeysDir makes the folder in a home.
+// The folder is made as our own and given away afterwards. If another one is there by then, the
+// error is ErrChanged, and the next try looks again.
 func makeKeysDir(home atomicfile.Dir, u account) (atomicfile.Dir, error) {
 	if st, err := home.Self(); err != nil || int(st.UID) != u.uid {
 		return atomicfile.Dir{}, errors.Join(notHis(home.Path(""), u), err)
@@ -127,6 +135,8 @@ func targetPlace(w safepath.Walker, u account, target string) (atomicfile.Dir, s
 }
 
 // holdKeys checks an open folder, which it closes with an error.
+// The owner of an existing file is checked at each read and write, since it can be exchanged in
+// between.
 func holdKeys(dir atomicfile.Dir, name string, u account, ours func(owner int) bool) (*keysDir, error) {
 	st, err := dir.Self()
 	switch {
@@ -151,10 +161,13 @@ func holdKeys(dir atomicfile.Dir, name string, u account, ours func(owner int) b
 	return k, nil
 }
 
+// notHis names the way out: nothing is given to the user by mgmt itself, since the file may be a
+// trap.
 func notHis(path string, u account) error {
 	return fmt.Errorf("%s does not belong to %s: nothing is read or written there for him, chown it first", path, u.name)
 }
 
+// isUnknownUser tells a missing user from a question that failed, also in a wrapped error.
 func isUnknownUser(err error) bool {
 	_, ok := errors.AsType[user.UnknownUserError](err)
 	return ok
