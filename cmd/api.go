@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -475,7 +476,7 @@ func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.Raw
 			for _, k := range known {
 				names = append(names, k.Name)
 			}
-			errs = append(errs, fmt.Errorf("there is no %q%s", key, meant(key, names)))
+			errs = append(errs, fmt.Errorf("there is no %q%s", key, cmp.Or(meant(key, names), "; write "+strings.Join(names, ", "))))
 			continue
 		}
 		value, err := f.field(known[i], form, rest)

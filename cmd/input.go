@@ -113,7 +113,7 @@ func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "max_graph_size", &i.size)
 }
 
-// graphArgs takes the argument of a verb that takes a graph as the value of --yaml. One behind
+// graphArgs takes the argument of a verb that takes a graph as the value of --yaml, or of --ts. One behind
 // a flag that needs no value may have been meant for that.
 // The word after a flag such as --noop is an argument and not its value; the error says
 // so when no such file exists.
@@ -141,12 +141,16 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 	case name == "":
 		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
 	}
+	// No graph in YAML has a name such as main.ts.
+	if filepath.Ext(name) == ".ts" && cmd.Flags().Lookup("ts") != nil {
+		return cmd.Flags().Set("ts", name)
+	}
 	return cmd.Flags().Set("yaml", name)
 }
 
 // looksLikeFile reports whether a word is hardly anything but the name of a graph.
 func looksLikeFile(word string) bool {
-	return word == "-" || strings.Contains(word, "/") || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(word))
+	return word == "-" || strings.Contains(word, "/") || slices.Contains([]string{".yaml", ".yml", ".json", ".ts"}, filepath.Ext(word))
 }
 
 // valueMeant returns the error of an argument that was meant as the value of a flag that needs none.

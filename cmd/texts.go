@@ -81,6 +81,8 @@ func wayOut(program string, d schema.Diagnostic) string {
 	case d.Suggestion != "":
 	case strings.HasSuffix(d.Message, " at the top of a graph"):
 		return "; kinds of resources stand below the key resources"
+	case strings.HasPrefix(d.Message, "unknown resource kind ") && strings.Count(kind, ":") == 2 && strings.HasSuffix(d.Message, `"`): // as in aws:ec2:vpc
+		return "; a provider has such a kind: --plugins names the folder of its descriptor"
 	case strings.HasPrefix(d.Message, "unknown resource kind "):
 		return "; " + program + " doc lists the kinds"
 	case strings.HasPrefix(d.Message, "unknown key ") && strings.HasPrefix(d.Path, "meta."):

@@ -135,3 +135,13 @@ func TestKnownVerbs(t *testing.T) {
 		}
 	}
 }
+
+// TestProgramAsArgument: a program is named as a graph is, by its name alone. Every other name is that of a graph in YAML.
+func TestProgramAsArgument(t *testing.T) {
+	for name, flag := range map[string]string{"main.ts": "ts", "a/main.ts": "ts", "graph.yaml": "yaml", "folder": "yaml", "-": "yaml"} {
+		cmd := newValidate(&app{})
+		if err := graphArgs(cmd, []string{name}); err != nil || cmd.Flags().Lookup(flag).Value.String() != name {
+			t.Errorf("%s: %v, --%s is %q", name, err, flag, cmd.Flags().Lookup(flag).Value)
+		}
+	}
+}
