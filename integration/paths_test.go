@@ -111,6 +111,8 @@ var pathsElsewhere = map[string][]string{
 		"engine/host/enclosure.go close",
 		"engine/host/enclosure.go makeGroup",
 		"engine/host/enclosure.go members",
+		"engine/host/enclosure.go ownGroup",
+		"engine/host/enclosure.go sweepGroups",
 		"engine/host/facts_kernel.go openKernelFacts",
 		"engine/host/ledger.go groupOf",
 		"engine/host/ledger.go head",

@@ -189,6 +189,13 @@ func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv 
 	if !r.c.Alone {
 		return start(ctx, clock, path, argv, attr)
 	}
+	r.host.swept.Do(func() {
+		for _, root := range r.host.groups {
+			if own := ownGroup(root); own != "" {
+				sweepGroups(own, clock.Now())
+			}
+		}
+	})
 	r.fence = enclose(r.host.groups, attr)
 	p, err := start(ctx, clock, path, argv, attr)
 	if r.fence.dir == nil || !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EOPNOTSUPP) && !errors.Is(err, syscall.EBUSY) {

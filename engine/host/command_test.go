@@ -555,6 +555,39 @@ func TestFindingD7AloneSession(t *testing.T) {
 	}
 }
 
+// TestSweepGroups: the empty groups of processes that have ended go. A new group, a group of a running process, a group with
+// something in it and any other folder stay.
+func TestSweepGroups(t *testing.T) {
+	ended := exec.Command("true")
+	must(t, ended.Run())
+	dead, now := ended.Process.Pid, time.Now()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		age  time.Duration
+		full bool
+		goes bool
+	}{
+		fmt.Sprintf("mgmt-%d-OLD", dead):        {age: time.Hour, goes: true},
+		fmt.Sprintf("mgmt-%d-NEW", dead):        {age: time.Second},
+		fmt.Sprintf("mgmt-%d-FULL", dead):       {age: time.Hour, full: true},
+		fmt.Sprintf("mgmt-%d-OWN", os.Getpid()): {age: time.Hour},
+		fmt.Sprintf("other-%d-OLD", dead):       {age: time.Hour},
+		"mgmt-x-OLD":                            {age: time.Hour},
+		"mgmt--1-OLD":                           {age: time.Hour},
+	} {
+		at := filepath.Join(dir, name)
+		must(t, os.Mkdir(at, 0o700))
+		if c.full {
+			must(t, os.Mkdir(filepath.Join(at, "below"), 0o700))
+		}
+		must(t, os.Chtimes(at, now, now.Add(-c.age)))
+		sweepGroups(dir, now)
+		if _, err := os.Stat(at); os.IsNotExist(err) != c.goes {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestASlowReaderLosesNothing(t *testing.T) {
 	h := newHost(t, Options{})
 	c := sh("seq 1 2000")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,11 +41,11 @@ func enclose(roots []string, attr *os.ProcAttr) *enclosure {
 	return &enclosure{mark: []byte(mark)}
 }
 
-// makeGroup makes a control group below that of this process; nil where it may not, or where there are none.
-func makeGroup(root, name string) *os.File {
+// ownGroup returns the folder of the control group of this process; empty where there is none below a root.
+func ownGroup(root string) string {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return nil
+		return ""
 	}
 	for line := range strings.Lines(string(text)) {
 		own, ok := strings.CutPrefix(strings.TrimSpace(line), "0::")
@@ -53,20 +54,49 @@ func makeGroup(root, name string) *os.File {
 		}
 		path := filepath.Join(root, own)
 		if _, err := os.Stat(filepath.Join(path, "cgroup.procs")); err != nil {
-			return nil
+			return ""
 		}
-		path = filepath.Join(path, name)
-		if os.Mkdir(path, 0o700) != nil {
-			return nil
-		}
-		dir, err := os.Open(path)
-		if err != nil {
-			_ = os.Remove(path)
-			return nil
-		}
-		return dir
+		return path
 	}
-	return nil
+	return ""
+}
+
+// makeGroup makes a control group below that of this process; nil where it may not, or where there are none.
+func makeGroup(root, name string) *os.File {
+	path := ownGroup(root)
+	if path == "" {
+		return nil
+	}
+	path = filepath.Join(path, name)
+	if os.Mkdir(path, 0o700) != nil {
+		return nil
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		_ = os.Remove(path)
+		return nil
+	}
+	return dir
+}
+
+// groupAge is how old an empty control group has to be before sweepGroups removes it. A process of another namespace has a number that
+// can't be asked for here, and starts a command in its new group within moments.
+const groupAge = time.Minute
+
+// sweepGroups removes the empty control groups of killed daemons. They have no process, but a name in the folder. The kernel refuses to
+// remove a group that has a process, so no command is hurt.
+func sweepGroups(folder string, now time.Time) {
+	left, _ := filepath.Glob(filepath.Join(folder, "mgmt-*-*")) // the pattern is right
+	for _, path := range left {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "mgmt-"), "-")
+		pid, err := strconv.Atoi(number)
+		if err != nil || pid <= 0 || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			continue
+		}
+		if info, err := os.Lstat(path); err == nil && info.IsDir() && now.Sub(info.ModTime()) > groupAge {
+			_ = os.Remove(path) // another daemon may have been faster
+		}
+	}
 }
 
 // members returns the processes in the enclosure, as far as they can be seen.

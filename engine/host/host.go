@@ -57,6 +57,7 @@ type Host struct {
 	forks    forks
 	service  func() bool                // see inService
 	groups   []string                   // see groupRoots
+	swept    sync.Once                  // of groups, before the first command in one
 	buses    map[engine.BusKind]LazyBus // nil where the program links none
 }
 
