@@ -122,7 +122,7 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 		defer resp.Body.Close()
 		dec := json.NewDecoder(resp.Body)
 		dec.UseNumber()
-		if _, err = dec.Token(); err == nil {
+		if err = begin(dec); err == nil {
 			for dec.More() {
 				var o Object
 				if err = dec.Decode(&o); err != nil {
@@ -137,9 +137,18 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 			_, err = dec.Token() // the end of the list: without it, the answer was cut between two objects
 		}
 		if err != nil {
-			yield(nil, fmt.Errorf("the list ends too early: %w", err))
+			yield(nil, fmt.Errorf("the list cannot be read to its end: %w", err))
 		}
 	}
+}
+
+// begin reads the begin of a list. A document of another form is an error, and no empty list.
+func begin(dec *json.Decoder) error {
+	t, err := dec.Token()
+	if err == nil && t != json.Delim('[') {
+		err = errors.New("it is no list")
+	}
+	return err
 }
 
 // Lines yields the values of an answer that has one in each line, as those of a dump or a watch. An error is the last.
