@@ -37,7 +37,7 @@ func newDeploys(a *app) *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use:   "deploys",
-		Short: "List the deploys, and what the hosts have of them",
+		Short: "List the deploys, and the deploy that each host has",
 		Long: `Deploys lists the deploys in the store, the oldest first, and then the hosts with the deploy
 that each of them has in effect, and why it has refused one. The state is that of the
 newest deploy of a topic: running, stopped or done.

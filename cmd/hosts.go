@@ -54,7 +54,7 @@ where a graph has not come to rest yet.`,
 	f.store.serverFlags(cmd)
 	exclude(cmd, "world", "socket")
 	exclude(cmd, "server", "socket")
-	cmd.AddCommand(newHostsAllow(a), newHostsProtect(a), newHostsAdmit(a))
+	cmd.AddCommand(newHostsAllow(a), newHostsProtect(a), newHostsAdmit(a), newHostsRemove(a))
 	return cmd
 }
 

@@ -39,8 +39,8 @@ objects of their topics, to all hosts that read the topic now, and those of the 
 recipients and these hosts. Such a deploy is signed again, gets a new number, and goes to all hosts of its topic.
 
 A secret is decrypted by the identity of --identity: that of a person whom its list of recipients names, or of an
-older host of the topic, which is age.key in the state folder of that host. What this identity cannot read stays as it
-is, and admit says so. It may be repeated. Start mgmt on a new host once before: it then tells the store its key.`,
+older host of the topic, which is age.key in the state folder of that host. Secrets that this identity cannot read stay
+as they are, and admit names them. It may be repeated. Start mgmt on a new host once before: it then tells the store its key.`,
 		Example: `  mgmt hosts admit web3 --identity /var/lib/mgmt/age.key --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.closing(f.admit(cmd.Context(), args))

@@ -49,14 +49,14 @@ func newHostsAllow(a *app) *cobra.Command {
 	var roles, exportTo []string
 	cmd := &cobra.Command{
 		Use: "allow NAME", Short: "Give a host its rights in a store in etcd", Args: exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Allow makes the user NAME of the store, and gives it the rights of the host of that name: to read what is for
+		Long: `Allow makes the user NAME of the store, and gives it the rights of the host of that name: to read the keys for
 this host, and to write its own status, its own exports, and the shared values of its topics. NAME is the common
 name of the host's certificate. A repeated call takes earlier rights away. Ask with the certificate of root.`,
 		Example: `  mgmt hosts allow web1.example.org --role web --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
 	}
 	f.verb(a, cmd, "the `file` with the password of the host, for a host without a certificate", func(ctx context.Context, w *etcd.World, args []string) error {
 		password, err := f.newPassword(args[0])
-		if err != nil {
+		if err := errors.Join(checkHost(args[0]), err); err != nil {
 			return err
 		}
 		var topics []string

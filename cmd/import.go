@@ -84,7 +84,7 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 }
 
 // missing notes that there is no such thing. A graph that says so removes the thing later, which a slip in a name must not do without a word.
-// A list of all things has none that are missing, so this is for named ones. The note is no failure: a graph may be meant to keep a
+// A list of all things has none that are missing, so this is for named ones. The verb has not failed: a graph may be meant to keep a
 // thing away.
 func (f *importFlags) missing(a *app, shown gapi.Shown) {
 	graph := ""

@@ -91,6 +91,26 @@ func TestAdmitHost(t *testing.T) {
 	if out := p.good(admit("web1", "state-web2/age.key")...); !strings.Contains(out, "1 object") || strings.Contains(out, "deploy 3") {
 		t.Error(out)
 	}
+
+	// A host that has left gets no later secret, no removal waits for it, and the store does not know it any more.
+	if out, err := p.mgmt(p.as("root", "hosts", "remove", "web1", "web9", "root")...); err == nil || !strings.Contains(out, "web1 is removed, with ") || !strings.Contains(out, "nothing of a host web9") || !strings.Contains(out, "root is the operator") {
+		t.Error(err, out)
+	}
+	if out, err := p.mgmt(p.as("root", "hosts", "allow", "root")...); err == nil || !strings.Contains(out, "root is the operator") {
+		t.Error(err, out)
+	}
+	if out, err := p.mgmt(p.as("web1", "hosts")...); err == nil || !strings.Contains(out, "permission denied") && !strings.Contains(out, "user name not found") {
+		t.Errorf("a removed host asks the store: %v\n%s", err, out)
+	}
+	if out := p.good(p.as("root", "api", "get", "file", object, "--status", "-o", "json")...); strings.Contains(out, "web1") {
+		t.Error("a status is left:", out)
+	}
+	p.good(p.as("root", "api", "create", "file", object+"2", "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web")...)
+	if out, err := p.mgmt(admit("web2", "state-web1/age.key", "--dry-run")...); err == nil || !strings.Contains(out, "file["+object+"2]") {
+		t.Error("the key of a removed host reads a later secret:", err, out)
+	}
+	p.good(p.as("root", "hosts", "allow", "web1", "--role=web")...)
+	p.good(p.as("web1", "hosts")...)
 }
 
 // sealed encrypts a text as an operator does.

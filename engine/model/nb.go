@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strconv"
 
@@ -376,6 +377,26 @@ func (nb *NB) PutStatus(ctx context.Context, host string, all ...StatusOf) error
 		}
 	}
 	return nil
+}
+
+// DropStatuses deletes all statuses of a host that has left, also those of tables that the registry does not have, and returns how many there
+// were. After an error some may be deleted.
+func (nb *NB) DropStatuses(ctx context.Context, host string) (dropped int, err error) {
+	prefix := nb.keys.statuses() + url.PathEscape(host) + "/"
+	for {
+		page, err := nb.world.List(ctx, prefix, engine.ListOptions{Limit: max(1, nb.world.Limits().Ops)})
+		if err != nil || len(page.KVs) == 0 {
+			return dropped, err
+		}
+		ops := make([]engine.Op, len(page.KVs))
+		for i, kv := range page.KVs {
+			ops[i] = engine.Op{Key: kv.Key, Delete: true}
+		}
+		if _, _, err := nb.world.Txn(ctx, nil, ops); err != nil {
+			return dropped, err
+		}
+		dropped += len(ops)
+	}
 }
 
 // putStatuses writes one transaction, or two halves where that is too large.

@@ -202,13 +202,16 @@ type Recipient struct {
 // Prefix is that of the keys of recipients.
 const Prefix = "recipients/"
 
+// Key is the key of the record of a host.
+func Key(host string) string { return Prefix + url.PathEscape(host) }
+
 // Publish writes the record of a host.
 func Publish(ctx context.Context, w engine.World, r Recipient) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	_, _, err = w.Txn(ctx, nil, []engine.Op{{Key: Prefix + url.PathEscape(r.Host), Value: text}})
+	_, _, err = w.Txn(ctx, nil, []engine.Op{{Key: Key(r.Host), Value: text}})
 	return err
 }
 
@@ -222,7 +225,7 @@ func Hosts(ctx context.Context, w engine.World) (list []Recipient, err error) {
 		}
 		for _, kv := range p.KVs {
 			var r Recipient
-			if json.Unmarshal(kv.Value, &r) != nil || kv.Key != Prefix+url.PathEscape(r.Host) {
+			if json.Unmarshal(kv.Value, &r) != nil || kv.Key != Key(r.Host) {
 				continue
 			}
 			if _, err := age.ParseX25519Recipient(r.Recipient); err == nil {

@@ -173,3 +173,33 @@ func TestResealMeetsAWriter(t *testing.T) {
 		t.Error("it came back:", err)
 	}
 }
+
+// TestDropStatuses: all statuses of one host go, more than a transaction holds, also those of unknown tables, and none of a host whose name begins alike.
+func TestDropStatuses(t *testing.T) {
+	w, m, reg := memory.New(), vaultModel(t), model.NewRegistry(nil)
+	defer w.Close()
+	if err := reg.Add(m); err != nil {
+		t.Fatal(err)
+	}
+	nb := model.Open(w, reg, model.Options{})
+	for host, n := range map[string]int{"a/b": 300, "a/bc": 2, "a": 1} {
+		var all []model.StatusOf
+		for i := range n {
+			all = append(all, model.StatusOf{Model: m, ID: fmt.Sprint(i), JSON: []byte("{}")})
+		}
+		if err := nb.PutStatus(t.Context(), host, all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "s/a%2Fb/strange/x", Value: []byte("{}")}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{301, 0} {
+		if n, err := nb.DropStatuses(t.Context(), "a/b"); n != want || err != nil {
+			t.Errorf("%d are dropped, not %d: %v", n, want, err)
+		}
+	}
+	if page, err := w.List(t.Context(), "s/", engine.ListOptions{}); err != nil || len(page.KVs) != 3 {
+		t.Errorf("%d are left: %v", len(page.KVs), err)
+	}
+}

@@ -48,6 +48,22 @@ func (w *World) Allow(ctx context.Context, user, password string, grants ...Gran
 	})
 }
 
+// Forbid takes a user and the role of the user's name away, with all their rights. It reports whether there was one of them. An operator calls it
+// for a host that has left, as root.
+func (w *World) Forbid(ctx context.Context, user string) (was bool, err error) {
+	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+		_, err := c.UserDelete(ctx, user)
+		was = was || err == nil
+		if err := passed(err, rpctypes.ErrUserNotFound); err != nil {
+			return err
+		}
+		_, err = c.RoleDelete(ctx, user)
+		was = was || err == nil
+		return passed(err, rpctypes.ErrRoleNotFound)
+	})
+	return was, err
+}
+
 // haveUser makes a user, or gives it another password.
 func haveUser(ctx context.Context, c *clientv3.Client, user, password string) error {
 	_, err := c.UserAddWithOptions(ctx, user, password, &clientv3.UserAddOptions{NoPassword: password == ""})

@@ -25,3 +25,6 @@ func (w *World) Protect(context.Context, string) error { return engine.ErrRefuse
 
 // Allow refuses as Open does.
 func (w *World) Allow(context.Context, string, string, ...Grant) error { return engine.ErrRefused }
+
+// Forbid refuses as Open does.
+func (w *World) Forbid(context.Context, string) (bool, error) { return false, engine.ErrRefused }
