@@ -54,13 +54,18 @@ type protobuf struct {
 
 // message writes a struct: first the structs inside it, then its fields. The inner messages are named after the keys that
 // hold them, and not after types of Go: a key is a part of the contract, and the name of a type is not.
-// Two keys whose numbers are equal are an error. With the few keys of a struct that hardly ever happens.
+// Two keys whose numbers are equal are an error. With the few keys of a struct that hardly ever happens. Two keys that differ in
+// signs only are an error too, since the messages and the fields of a message share their names.
 func (w *protobuf) message(name string, t *schema.Type, indent string) error {
 	fmt.Fprintf(w.b, "%smessage %s {\n", indent, name)
-	numbers := map[uint32]string{}
+	numbers, taken := map[uint32]string{}, map[string]string{}
 	for _, f := range t.Fields {
 		if s := structIn(f.Type); s != nil && s.Link == nil && !s.Opaque {
 			inner := messageName(f.Key)
+			if other, ok := taken[inner]; ok {
+				return sameName(other, f.Key, inner)
+			}
+			taken[inner] = f.Key
 			w.names[s] = strings.Join(append(w.path, inner), ".")
 			w.path = append(w.path, inner)
 			if err := w.message(inner, s, indent+"  "); err != nil {
@@ -75,11 +80,23 @@ func (w *protobuf) message(name string, t *schema.Type, indent string) error {
 			return fmt.Errorf("the keys %s and %s have one number: give one of them another name", other, f.Key)
 		}
 		numbers[n] = f.Key
+		field := fieldName(f.Key)
+		if taken[field] == f.Key {
+			field += "_" // the message that the field holds has its name
+		}
+		if other, ok := taken[field]; ok {
+			return sameName(other, f.Key, field)
+		}
+		taken[field] = f.Key
 		protoDoc(w.b, indent+"  ", DocText(f))
-		fmt.Fprintf(w.b, "%s  %s %s = %d [json_name = %q];\n", indent, w.labelled(f), fieldName(f.Key), n, f.Key)
+		fmt.Fprintf(w.b, "%s  %s %s = %d [json_name = %q];\n", indent, w.labelled(f), field, n, f.Key)
 	}
 	fmt.Fprintf(w.b, "%s}\n", indent)
 	return nil
+}
+
+func sameName(one, other, name string) error {
+	return fmt.Errorf("the keys %s and %s have one name in protobuf, %s: give one of them another name", one, other, name)
 }
 
 // structIn is the struct that a field holds, by itself, in a list or in a map; nil for none.
