@@ -45,7 +45,7 @@ var risen = map[string]float64{
 	"resources/net":                     15.0,
 	"resources/password":                15.0,
 	"resources/pkg":                     15.0,
-	"resources/pkg/backends":            13.1,
+	"resources/pkg/backends":            15.0,
 	"resources/ssh":                     15.0,
 	"resources/ssh/sshtest":             15.0,
 	"resources/svc":                     15.0,

@@ -14,6 +14,7 @@ import (
 
 // Apk is the backend for Alpine. A version that is wanted is kept in its world, so that
 // no upgrade replaces it; it knows no recommended packages.
+// The version is written into /etc/apk/world by apk itself, as name=version; see apk-world(5).
 var Apk = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("apk", newApk,
 		virtual.Func("list_installed", (*apk).listInstalled),
@@ -55,7 +56,9 @@ func newApk(_ context.Context, env virtual.Env) (*apk, error) {
 }
 
 // judgeApk turns a failed run into an error with the reason, by the words that apk prints. It
-// returns nil where the words are unknown; the caller then shows them as they are.
+// returns nil where the words are unknown; the caller then shows them as they are. The exit status
+// of apk does not tell its failures apart, so the words decide. The lock comes first: a locked apk
+// also prints later errors.
 func judgeApk(r *engine.Result) error {
 	if has(r, "Unable to lock database") {
 		return &LockedError{Tool: "apk"}
@@ -93,6 +96,7 @@ func splitApk(s string) (name, version string, ok bool) {
 
 // table reads lines that begin with name-version; the newest of each counts, which
 // apk prints last.
+// The parameter ok has the exit statuses besides 0 that are a success.
 func (a *apk) table(ctx context.Context, ok []int, argv ...string) (map[string]string, error) {
 	lines, err := a.lines(ctx, ok, argv...)
 	out := map[string]string{}
@@ -121,6 +125,7 @@ func (a *apk) listInstalled(ctx context.Context, args NamesArgs) (map[string]str
 }
 
 // provided returns the installed packages that answer to a name, virtual ones included.
+// apk info -e fails for a name without a package, which counts as an empty answer.
 func (a *apk) provided(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	return each(args.Names, CheckName, func(name string) ([]string, error) { return a.asked(ctx, "apk", "info", "-e", name) })
 }
@@ -157,6 +162,7 @@ func (a *apk) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 }
 
 // run makes a transaction. It fetches packages while it writes.
+// With --no-progress the output has whole lines, by which judgeApk finds a reason.
 func (a *apk) run(ctx context.Context, args ...string) error {
 	return a.transact(ctx, nil, append([]string{"apk", "--no-progress"}, args...)...)
 }
@@ -229,6 +235,7 @@ func (a *apk) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change,
 }
 
 // versionCmp reads one of the signs that apk compares by.
+// apk has rules of its own for suffixes such as _rc1, so they are not written here again.
 func (a *apk) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err
@@ -267,6 +274,8 @@ func (a *apk) owner(ctx context.Context, args PathsArgs) (map[string]string, err
 }
 
 // fileList asks with -q, which leaves the headings out; the paths have no slash before them.
+// Without names it asks about every installed package in turn, which takes seconds on a large
+// machine.
 func (a *apk) fileList(ctx context.Context, args NamesArgs) (map[string][]string, error) {
 	names := args.Names
 	if len(names) == 0 {

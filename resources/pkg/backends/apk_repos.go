@@ -11,6 +11,7 @@ import (
 )
 
 // Where apk has its repositories, one to a line.
+// The format is that of apk-repositories(5).
 const (
 	apkRepos     = "/etc/apk/repositories"
 	apkRepoParts = "/etc/apk/repositories.d"
@@ -19,7 +20,8 @@ const (
 // apkLine is a repository: perhaps commented out, perhaps with a tag, and its address or the path of a folder.
 var apkLine = lazyregexp.New(`^(\s*(?:#\s*)?)(@\S+\s+)?([a-z][a-z0-9+.-]*:\S+|/\S+)\s*$`)
 
-// apkRepo reads a line.
+// apkRepo reads a line. A comment of several words does not match, so prose never becomes a
+// repository. A tag is left out of the address: it restricts which packages apk takes from there.
 func apkRepo(line string) (address string, off, ok bool) {
 	m := apkLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	if m == nil {
@@ -36,6 +38,7 @@ func (a *apk) repoFiles() ([]string, error) {
 
 // listRepos returns the repositories, each under its address. Repositories that are commented out
 // are not used.
+// An address that stands in several lines counts as used if one of them is used.
 func (a *apk) listRepos(_ context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	files, err := a.repoFiles()
 	if err != nil {
@@ -63,6 +66,8 @@ func (a *apk) getRepo(ctx context.Context, args RepoArgs) (Repo, error) {
 }
 
 // checkApkRepo refuses any text but the name of a repository of apk.
+// The error shows no password. A name with a tag is refused too, since the address alone is the
+// name.
 func checkApkRepo(name string) error {
 	if address, off, ok := apkRepo(name); !ok || off || address != name {
 		return fmt.Errorf("%q is no repository of apk: write its address, or the path of a folder", withoutPassword(name))

@@ -14,7 +14,7 @@ import (
 )
 
 // Apt is the backend for Debian and its descendants: apt-get changes, dpkg-query and apt-cache
-// look.
+// look. The program apt is not used: apt(8) promises no stable output.
 var Apt = sync.OnceValue(func() *virtual.Backend {
 	b := virtual.Native("apt", newApt,
 		virtual.Func("list_installed", (*apt).listInstalled),
@@ -54,6 +54,8 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 const dpkgStatus = "/var/lib/dpkg/status"
 
 // It has no other state than these facts, so any number of goroutines may ask at once.
+// apt is made once for each machine. Without the fact osarch every architecture counts as the own
+// one.
 type apt struct {
 	tools
 	arch string // of the machine
@@ -62,6 +64,8 @@ type apt struct {
 
 // The variables of the environment keep packages from asking: their scripts take the defaults, and
 // keep altered configuration files.
+// newApt reads facts only. debconf(7) describes the first variable, ucf(1) the last one. Those of
+// needrestart list services and restart none.
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
@@ -166,6 +170,7 @@ func (a *apt) table(all []dpkg, which func(dpkg) bool) map[string]string {
 }
 
 // short leaves out the names with an architecture that are there without one.
+// It alters the table that it is given, and returns it.
 func short(table map[string]string) map[string]string {
 	maps.DeleteFunc(table, func(name, version string) bool {
 		plain, _, long := strings.Cut(name, ":")
@@ -191,6 +196,8 @@ func (a *apt) listRemoved(ctx context.Context, args NamesArgs) (map[string]strin
 }
 
 // list returns the versions of the packages that which chooses, by the names of the question.
+// A package that is in the table under its plain name and with its architecture is there for both
+// questions.
 func (a *apt) list(ctx context.Context, names []string, which func(dpkg) bool) (map[string]string, error) {
 	if err := checkApt(names); err != nil {
 		return nil, err
@@ -231,6 +238,7 @@ func (a *apt) provided(ctx context.Context, args NamesArgs) (map[string][]string
 }
 
 // infoInstalled prefers the package of the machine's architecture where several have the name.
+// The summary is the first line of the description.
 func (a *apt) infoInstalled(ctx context.Context, args NamesArgs) (map[string]Info, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -273,8 +281,9 @@ func (a *apt) asked(all map[string]string, names []string) map[string]string {
 	return out
 }
 
-// candidates reads what apt-cache policy prints: a package that it does not know at all
-// is not there, one without a candidate is not in the result.
+// candidates reads the page of apt-cache policy. An unknown package is not on that page. A package
+// without a candidate is not in the result. A candidate is the version that apt-get would install,
+// by apt_preferences(5).
 func candidates(lines []string) map[string]string {
 	out, name := map[string]string{}, ""
 	for _, line := range lines {
@@ -385,6 +394,7 @@ func (a *apt) fileList(ctx context.Context, args NamesArgs) (map[string][]string
 }
 
 // mark is hold and unhold, by the verb of apt-mark. Names that apt does not know are an error.
+// A mark is kept in the database of dpkg, so it waits for the lock as an installation does.
 func (a *apt) mark(ctx context.Context, verb string, names []string) (virtual.Nothing, error) {
 	if err := checkApt(names); err != nil {
 		return virtual.Nothing{}, err

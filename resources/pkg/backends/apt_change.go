@@ -10,7 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// get is the start of an apt-get that asks nothing.
+// get is the start of an apt-get that asks nothing. The two options of dpkg take the default for
+// an altered configuration file, and keep the file where there is none; see dpkg(1). By Use-Pty=0
+// dpkg writes to the pipe itself.
 var get = []string{
 	"apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0",
 	"-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold",
@@ -36,6 +38,7 @@ func (a *apt) bring(ctx context.Context, args ...string) error {
 }
 
 // refused reports whether apt-get refuses to go on because dpkg was killed.
+// The text has the command that apt recommends, and mend runs it.
 func refused(err error) bool {
 	e, ok := errors.AsType[*ToolError](err)
 	return ok && strings.Contains(e.Text, "dpkg --configure -a")
@@ -65,6 +68,8 @@ func (a *apt) refresh(ctx context.Context, want bool) error {
 
 // install checks names and versions, and that apt knows the names, before it alters anything. Its
 // result has the packages that have changed, dependencies included.
+// A wish for recommended packages goes over apt.conf(5), in both directions. An untrusted
+// repository is an error, unless the parameter allows it.
 func (a *apt) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	names := sortedKeys(args.Pkgs)
 	if err := errors.Join(checkApt(names), checkVersions(args.Pkgs)); err != nil {
@@ -116,6 +121,7 @@ func (a *apt) purge(ctx context.Context, args RemoveArgs) (map[string]Change, er
 }
 
 // away is remove and purge, by the verb of apt-get. Names that are not installed are right already.
+// A package that is half installed counts as there, since apt-get remove can take it away.
 func (a *apt) away(ctx context.Context, verb string, args RemoveArgs) (map[string]Change, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -138,7 +144,8 @@ func (a *apt) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Cha
 }
 
 // upgrade brings named packages, or all, to their newest version. For all it may add and remove
-// packages, as dist-upgrade does.
+// packages, as dist-upgrade does. With --only-upgrade apt-get installs no named package that is
+// missing; see apt-get(8).
 func (a *apt) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, a.listInstalled, args.Names); err != nil {
 		return nil, err

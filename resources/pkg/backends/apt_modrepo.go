@@ -13,12 +13,14 @@ import (
 )
 
 // Where apt has its sources.
+// The formats are the two of sources.list(5): one line for each entry, and stanzas of fields.
 const (
 	aptSources     = "/etc/apt/sources.list"
 	aptSourceParts = "/etc/apt/sources.list.d"
 )
 
 // sourceFiles returns the files that name repositories, sorted.
+// The main file comes first. It may be missing, as it does on newer machines.
 func (a *apt) sourceFiles() ([]string, error) {
 	parts, err := partsIn(a.at(aptSourceParts), ".list", ".sources")
 	return append([]string{a.at(aptSources)}, parts...), err
@@ -71,6 +73,8 @@ func (a *apt) disabled(all map[string]aptRepo) error {
 // modRepo makes an entry, or alters all entries that name the repository, wherever they stand. An
 // entry that names others, too, is taken apart: they stay as they are.
 // Its components that stand in no entry get one together, in a file of their own.
+// A repository is named as in a line: the address, the release, and perhaps components. Nothing is
+// fetched: the lists come with the next refresh_db.
 func (a *apt) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, error) {
 	ask, err := parseAptRepo(args.Repo)
 	if err != nil {
@@ -101,6 +105,7 @@ func (a *apt) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, err
 }
 
 // missing returns the components of a repository that no entry has.
+// An entry that is switched off has them too.
 func (a *apt) missing(ask aptSet) (aptSet, error) {
 	left := slices.Clone(ask.comps)
 	err := a.eachEntry(func(_ string, _ int, e aptEntry) {
@@ -197,6 +202,7 @@ func withoutComments(text string) string {
 var unsafeInName = lazyregexp.New(`[^A-Za-z0-9.-]+`)
 
 // sourceName returns the name of a file for a repository, as in example.com_debian_stable.
+// Two repositories may get one name; addSource then puts both into that file.
 func sourceName(set aptSet) string {
 	_, address, _ := strings.Cut(plainAddress(set.uris[0]), ":")
 	return strings.Trim(unsafeInName.ReplaceAllString(address+"_"+set.suites[0], "_"), "_.")

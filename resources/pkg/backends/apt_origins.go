@@ -50,6 +50,7 @@ func (a *apt) origins(ctx context.Context, args OriginsArgs) (map[string]Origin,
 }
 
 // originOf says what a repository means. A place is such as "http://mirror.example/debian bookworm/main".
+// Without the name of the distribution nothing counts as looked after.
 func (a *apt) originOf(place, vendor string) Origin {
 	_, dist, _ := strings.Cut(place, " ")
 	component := dist[strings.LastIndexByte(dist, '/')+1:]
@@ -71,6 +72,8 @@ func aptPlace(line string) (place string, ok bool) {
 }
 
 // aptVendors returns who publishes each repository, as apt-cache policy without names tells.
+// The line with the release stands below that of the repository. The field o is the Origin of the
+// Release file.
 func aptVendors(lines []string) map[string]string {
 	out, place := map[string]string{}, ""
 	for _, line := range lines {
@@ -88,6 +91,8 @@ func aptVendors(lines []string) map[string]string {
 }
 
 // aptPlaces returns the repositories that have each version of a package.
+// The key is a pair of the name and a version. The levels of the page differ by their indent: none
+// for a name, five for a version, eight and more for a repository.
 func aptPlaces(lines []string) map[[2]string][]string {
 	out := map[[2]string][]string{}
 	var at [2]string

@@ -22,6 +22,7 @@ var aptTargets = []string{"apt-get", "indextargets", "--no-release-info", "--for
 
 // listRepos returns the repositories: the used ones as apt says, and the switched-off ones as its
 // files say. Each is named as in a line of sources.list: where it is, the release, the component.
+// It reads configuration only, and no network is needed.
 func (a *apt) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]aptRepo, error) {
 	lines, err := a.lines(ctx, nil, aptTargets...)
 	if err != nil {
@@ -54,8 +55,8 @@ func (a *apt) getRepo(ctx context.Context, args RepoArgs) (aptRepo, error) {
 	return repo, nil
 }
 
-// withoutPassword leaves out of an address who may read there.
-// An answer of the daemon, the log and errors show addresses only in this form.
+// withoutPassword leaves out of an address who may read there. An answer of the daemon, the log
+// and errors show addresses only in this form. It returns any other text as it is.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {

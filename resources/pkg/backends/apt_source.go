@@ -51,8 +51,8 @@ func sameSource(a, b string) bool {
 	return strings.Contains(a, ":") && strings.Contains(b, ":") && plainAddress(a) == plainAddress(b)
 }
 
-// plainAddress leaves parts out of an address that make no difference: a slash at the end, //
-// before the path of a file, and who may read.
+// plainAddress leaves parts out of an address that make no difference. They are a slash at the
+// end, // before the path of a file, and a user with a password.
 func plainAddress(s string) string {
 	s = strings.TrimSuffix(withoutPassword(s), "/")
 	return strings.Replace(s, "file:///", "file:/", 1)
@@ -242,6 +242,8 @@ func stanzaPieces(text string) []aptPiece {
 type stanza struct{ lines []string }
 
 // field returns the words of a field, and the lines that it has: from the first to before the last.
+// Names of fields are compared without regard to case, as in deb822(5). A line that begins with a
+// blank goes on with the field before.
 func (s stanza) field(name string) (words []string, from, to int) {
 	from = -1
 	for i, line := range s.lines {
@@ -262,6 +264,7 @@ func (s stanza) field(name string) (words []string, from, to int) {
 }
 
 // put returns a stanza with another value of a field; an empty one removes it. Comments in the field stay.
+// The stanza itself is not changed, since another set may still need it.
 func (s stanza) put(name, value string) stanza {
 	words, from, to := s.field(name)
 	if from >= 0 && slices.Equal(words, strings.Fields(value)) {

@@ -55,10 +55,10 @@ const readContents = `pattern=$1; shift
 { status=$({ { /usr/lib/apt/apt-helper cat-file "$@"; echo $? >&3; } | grep -E -e "$pattern" >&4; } 3>&1); } 4>&1
 exit "$status"`
 
-// contents reads the Contents lists, which have a line for each path: the path, and behind a blank the packages that
-// have it, each behind its section. They are large, so the lines are chosen before they are read. The machine has
-// them where apt-file is installed, or apt is told to fetch them.
-// Names are quoted for grep. A missing list gives no error: then nothing is known.
+// contents reads the Contents lists, which have a line for each path. Behind the path and a blank
+// stand the packages that have it, each behind its section. They are large, so the lines are
+// chosen before they are read. The machine has them where apt-file is installed, or apt is told to
+// fetch them. Names are quoted for grep. A missing list gives no error: then nothing is known.
 func (a *apt) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkApt(args.Names); err != nil {
 		return nil, err
@@ -81,6 +81,8 @@ func (a *apt) contents(ctx context.Context, args ContentsArgs) (map[string][]str
 
 // contentFiles returns the lists of the machine's architecture, and of the architectures in the
 // names.
+// The list for "all" has the packages that fit every architecture. Several repositories have a
+// list each.
 func (a *apt) contentFiles(names []string) (files []string) {
 	archs := []string{a.arch, "all"}
 	for _, name := range names {
@@ -100,6 +102,7 @@ func (a *apt) contentFiles(names []string) (files []string) {
 }
 
 // contentLines returns the paths of each package that lines of Contents lists name.
+// A path may have blanks, so the last blank of a line parts it from the packages.
 func contentLines(lines []string) map[string][]string {
 	out := map[string][]string{}
 	for _, line := range lines {
@@ -117,6 +120,7 @@ func contentLines(lines []string) map[string][]string {
 }
 
 // byAsked returns the paths of packages by the names that were asked for, perhaps with an architecture.
+// It sorts the paths in place, and a path that several lists have is there once.
 func byAsked(names []string, all map[string][]string) map[string][]string {
 	out := map[string][]string{}
 	for _, name := range names {
@@ -153,8 +157,9 @@ func withoutFolders(paths []string) []string {
 	return slices.Compact(paths)
 }
 
-// contents reads lines with a name, perhaps behind that of a repository, and a path without the first slash; that of a
-// folder ends in one.
+// contents reads lines with a name, perhaps behind that of a repository, and a path without the
+// first slash. The path of a folder ends in a slash.
+// pacman -F reads the databases that pacman -Fy has fetched; without them the answer is empty.
 func (p *pacman) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err

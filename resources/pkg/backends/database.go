@@ -23,6 +23,8 @@ var journals = map[string][]string{"apt": {dpkgUpdates}, "pacman": {pacmanLock}}
 // altered; empty if that can't be told.
 // It costs one look at each file and runs no tool. Equal stamps mean that no transaction has ended in
 // between.
+// Any goroutine may call it. It is for the machine's own files: a backend with another root has no
+// stamp.
 func Stamp(backend string) string {
 	return stampOf(slices.Concat(databases[backend], journals[backend]))
 }

@@ -57,6 +57,8 @@ func newDnf(_ context.Context, env virtual.Env) (*dnf, error) {
 
 // judgeDnf turns a failed run into an error with the reason. A name may be unknown because a
 // repository could not be reached, so both errors may come together.
+// The words are those of dnf 4 and dnf 5, in the locale C. dnf has the exit status 1 for most
+// failures.
 func judgeDnf(r *engine.Result) error {
 	if has(r, " already locked by ", "Failed to obtain the transaction lock", "Waiting for process with pid", "Failed to obtain the metadata lock", "Failed to obtain rpm transaction lock", "can't create transaction lock") {
 		e := &LockedError{Tool: "dnf"}
@@ -100,6 +102,8 @@ func (d *dnf) run(ctx context.Context, args ...string) error {
 
 // query asks about packages in the repositories, as they are known: nothing is fetched.
 // Without lists there are none.
+// -C of dnf(8) answers from the cache, even if it is too old. An epoch of 0 is left out of a
+// version.
 func (d *dnf) query(ctx context.Context, args ...string) (map[string]string, error) {
 	argv := append([]string{"dnf", "-q", "-C", "--setopt=color=never", "repoquery", "--qf", `%{name} %{epoch}:%{version}-%{release}` + "\n"}, args...)
 	lines, err := d.lines(ctx, nil, argv...)
@@ -154,6 +158,7 @@ func (d *dnf) refresh(ctx context.Context, want bool) error {
 
 // install refuses names that dnf would take for patterns, and downgrades that are not allowed, before
 // it alters anything.
+// dnf downgrades without a question if a wanted version is older, so forward looks first.
 func (d *dnf) install(ctx context.Context, args InstallArgs) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -178,6 +183,7 @@ func title(b bool) string {
 }
 
 // remove leaves dependencies, which autoremove takes, and altered configuration files.
+// By itself dnf(8) would remove unneeded dependencies too, which no other backend does.
 func (d *dnf) remove(ctx context.Context, args RemoveArgs) (map[string]Change, error) {
 	names, err := d.there(ctx, d, args.Names)
 	if err != nil || len(names) == 0 {
@@ -195,6 +201,7 @@ func (d *dnf) autoremove(ctx context.Context, _ virtual.Nothing) (map[string]Cha
 
 // upgrade brings named packages, or all, to their newest version. If nothing happened because names
 // are held, that is an error.
+// dnf ends with success in that case, so the held names are asked for afterwards.
 func (d *dnf) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, d.listInstalled, args.Names); err != nil {
 		return nil, err

@@ -32,6 +32,7 @@ func noVersionlock(err error) error {
 }
 
 // hold locks the version that is installed: dnf by itself would lock each that a repository has.
+// Packages that are held already are not named again, since dnf would add a second lock.
 func (d *dnf) hold(ctx context.Context, args RemoveArgs) (virtual.Nothing, error) {
 	if err := present(ctx, d.listInstalled, args.Names); err != nil {
 		return virtual.Nothing{}, err
@@ -120,6 +121,7 @@ func (d *dnf) kept(ctx context.Context, names []string) error {
 }
 
 // lockedName reads the name of name-epoch:version-release.arch; ! before it keeps a version out.
+// Parts are counted from the end, since a name may have hyphens and a version has none.
 func lockedName(line string) (string, bool) {
 	f := strings.Split(line, "-")
 	if len(f) < 3 || strings.ContainsAny(line, " \t!#") || !strings.Contains(f[len(f)-2], ":") {

@@ -13,6 +13,7 @@ import (
 )
 
 // listRepos reads two pages: which repositories are in use, and where each is.
+// Both pages are for people, so lines that do not fit are passed over.
 func (d *dnf) listRepos(ctx context.Context, _ virtual.Nothing) (map[string]Repo, error) {
 	// The cache is enough (-C): no address is asked, so the answer comes without a network.
 	base := []string{"dnf", "-q", "-C", "--setopt=color=never"}
@@ -90,6 +91,8 @@ func (d *dnf) repoFile(repo string) (path string, there bool, err error) {
 }
 
 // modRepo alters the section of a repository where it stands, or makes one in a file of its own. All else in the files stays.
+// Nothing is fetched. The name of the file is that of the repository, which checkRepo keeps from
+// being a path.
 func (d *dnf) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, error) {
 	if err := errors.Join(args.check(), notMain(args.Repo)); err != nil {
 		return virtual.Nothing{}, err
@@ -109,6 +112,7 @@ func (d *dnf) modRepo(_ context.Context, args ModRepoArgs) (virtual.Nothing, err
 }
 
 // notMain refuses the section of dnf's own settings.
+// dnf.conf(5) has the section main for the options of dnf.
 func notMain(repo string) error {
 	if repo == "main" {
 		return errors.New("main is no repository: it is the section for dnf itself")
@@ -119,6 +123,7 @@ func notMain(repo string) error {
 // dnfSection makes a section as it should be.
 // Settings that are right are not touched, so their comments and blanks stay. A new address replaces
 // lists of mirrors, which would else win.
+// gpgcheck is written only where it has to change: a missing one follows the section main.
 func dnfSection(f *inifile.File, path string, args ModRepoArgs) error {
 	set := func(name, value string) error {
 		return f.Set(inifile.Setting{Section: args.Repo, Name: name, Value: value})

@@ -8,6 +8,8 @@ import (
 // UnknownError says that no repository, as far as the lists of packages go, has
 // these packages or the versions of them that are wanted. Nothing was altered.
 // A later look at the repositories may find them, so the engine's retries make sense.
+// Callers find it by errors.AsType, as all errors of this file. Each stays recognisable when other
+// errors are joined with it.
 type UnknownError struct {
 	Names []string // sorted
 	Text  string   // the words of the package manager, in one line; or empty
@@ -57,6 +59,8 @@ func (e *LockedError) Error() string {
 
 // ToolError says that a tool has failed for another reason.
 // The transaction may have been made in part; interrupted tells.
+// Exit is the exit status. It has no meaning if a signal ended the tool; Text then names the
+// signal.
 type ToolError struct {
 	Tool string
 	Exit int

@@ -227,9 +227,9 @@ var (
 	versionRule = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9+._:~^-]*$`)
 )
 
-// CheckName refuses any text but the name of a package: a text that could be an option or a path,
-// or has characters that no package manager allows.
-// The error names the text. It is asked before any tool runs, so no name can become an option.
+// CheckName refuses any text but the name of a package. A text that could be an option or a path
+// is refused, as are characters that no package manager allows. The error names the text. It is
+// asked before any tool runs, so no name can become an option.
 func CheckName(name string) error { return names.CheckPackage(name) }
 
 // CheckVersion refuses any text but the version of a package.

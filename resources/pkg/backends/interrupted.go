@@ -42,7 +42,9 @@ var repairs = map[string]string{
 	"apk":    "see apk fix; mend what it names, and mgmt goes on",
 }
 
-// Advice says what a person can do about the interrupted database of a backend that could not be repaired.
+// Advice says what a person can do about the interrupted database of a backend that could not be
+// repaired. The text is one line at the end of an error: a command that shows the fault, and the
+// way out.
 func Advice(backend string) string {
 	if text := repairs[backend]; text != "" {
 		return text
@@ -56,6 +58,7 @@ const dpkgUpdates = "/var/lib/dpkg/updates"
 // interrupted asks dpkg for half-done packages, and looks for changes that it has not merged.
 // It alters nothing and takes no lock. While dpkg runs its packages are half done, too; the caller
 // asks pkglock about that.
+// dpkg --audit prints headings and, below each, the packages that it is about.
 func (a *apt) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	var what []string
 	files, _ := os.ReadDir(a.at(dpkgUpdates))
@@ -157,6 +160,7 @@ func (r *rpm) rebuild(ctx context.Context) error {
 }
 
 // interrupted looks for packages in two versions, and asks the history whether the last transaction has ended.
+// The words differ: dnf 4 has a line Return-Code, and dnf 5 a line Status.
 func (d *dnf) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	what, err := d.doubles(ctx)
 	if err != nil {
@@ -203,6 +207,8 @@ func (z *zypper) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, 
 
 // repair installs packages in two versions once more, which removes the older one, and the packages
 // that others need.
+// zypper keeps no transaction that could be made once more. verify installs dependencies that are
+// missing.
 func (z *zypper) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, z, func() error {
 		if err := z.rebuild(ctx); err != nil {
@@ -309,6 +315,7 @@ func (a *apk) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 }
 
 // repair has apk mend the broken packages.
+// apk fix installs a broken package anew in the version that it has.
 func (a *apk) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.run(ctx, "fix") })
 }

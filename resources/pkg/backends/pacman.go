@@ -69,8 +69,9 @@ func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
 	return &pacman{newTools(env, judgePacman)}, nil
 }
 
-// judgePacman turns a failed run into an error with the reason, by the words that pacman prints. It
-// returns nil where the words are unknown.
+// judgePacman turns a failed run into an error with the reason, by the words that pacman prints.
+// It returns nil where the words are unknown. pacman names no process for a lock: its lock is a
+// file, which a killed pacman leaves behind.
 func judgePacman(r *engine.Result) error {
 	if has(r, "unable to lock database") {
 		return &LockedError{"pacman", "whoever made /var/lib/pacman/db.lck (remove it if no pacman runs)"}
@@ -178,6 +179,8 @@ func (p *pacman) run(ctx context.Context, args ...string) error {
 
 // refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
 // the caller.
+// To install a package after it, without an upgrade of all, is a partial upgrade. The manual of
+// Arch advises against that, so refresh stays the wish of the caller.
 func (p *pacman) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
 	err := p.change(ctx, nil, slices.Concat(pacmanRun, []string{"-Sy"})...)
 	return Refreshed{Fetched: err == nil}, err
@@ -193,6 +196,8 @@ func (p *pacman) refresh(ctx context.Context, want bool) error {
 }
 
 // install leaves a held package as it is, unless another version of it is wanted: that is an error.
+// --needed keeps a package that is up to date from being installed again. A wanted version is
+// checked by pacman, which fails if the repositories have another one.
 func (p *pacman) install(ctx context.Context, args pacmanInstall) (map[string]Change, error) {
 	if err := errors.Join(checkNames(sortedKeys(args.Pkgs)), checkVersions(args.Pkgs)); err != nil {
 		return nil, err
@@ -218,6 +223,7 @@ func (p *pacman) purge(ctx context.Context, args RemoveArgs) (map[string]Change,
 }
 
 // away removes those of the names that are installed. Dependencies stay.
+// A package that others need is an error of pacman, and nothing is removed.
 func (p *pacman) away(ctx context.Context, flag string, wanted []string) (map[string]Change, error) {
 	names, err := p.there(ctx, p, wanted)
 	if err != nil || len(names) == 0 {
@@ -245,7 +251,8 @@ func (p *pacman) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Chan
 	return during(ctx, p, func() error { return p.run(ctx, argv...) })
 }
 
-// versionCmp asks vercmp, which is a part of pacman: its rules are not written here again.
+// versionCmp asks vercmp, which is a part of pacman: its rules are not written here again. The
+// sign of the result counts, as in vercmp(8).
 func (p *pacman) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err

@@ -60,6 +60,7 @@ func (p *pacman) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, 
 
 // editIgnored alters the list of packages that pacman is told to keep. Several lines become one.
 // Other settings, comments and their order stay. A file without a difference is not written.
+// The format is that of pacman.conf(5): words with blanks between them.
 func (p *pacman) editIgnored(change func(now []string) []string) error {
 	return editConfig(p.at(pacmanConf), false, func(old string) (string, error) {
 		f := inifile.Parse(old, inifile.Usual)

@@ -144,6 +144,7 @@ func lull(text, repo string) string {
 }
 
 // checkRepository refuses any section but a repository, and a repository of another file.
+// A section that is in no file at all passes, since modRepo may make it.
 func (p *pacman) checkRepository(ctx context.Context, repo, text string) error {
 	if repo == pacmanOptions {
 		return errors.New("options is no repository: it is the section for pacman itself")
@@ -209,6 +210,7 @@ func pacmanSection(f *inifile.File, args pacmanModRepo) error {
 }
 
 // delRepo removes the section of a repository, also if it is commented out.
+// A repository that is not there is right already. The packages from it stay installed.
 func (p *pacman) delRepo(ctx context.Context, args RepoArgs) (virtual.Nothing, error) {
 	if err := checkRepo(args.Repo); err != nil {
 		return virtual.Nothing{}, err

@@ -42,7 +42,7 @@ type apkModRepo struct {
 // repoRule is the form of the name of a repository: no blank, and nothing that a package manager could read as an option.
 var repoRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.:+@-]*$`)
 
-// checkRepo refuses any text but the name of a repository to make or remove: a text that could be
+// checkRepo refuses any text but the name of a repository to make or remove. Other texts could be
 // an option, a path or a pattern.
 func checkRepo(name string) error {
 	if !repoRule.MatchString(name) {
@@ -52,6 +52,7 @@ func checkRepo(name string) error {
 }
 
 // check refuses arguments that a tool would read as something else, and a password, which all could read in its arguments.
+// The arguments of a process are readable for all users in /proc.
 func (a *ModRepoArgs) check() error {
 	if err := errors.Join(checkRepo(a.Repo), a.checkKey()); err != nil || a.URL == nil {
 		return err
@@ -94,6 +95,7 @@ func checkMade(there bool, repo string, url *string) error {
 
 // upgradable reports whether a package can be upgraded.
 // It reads the lists that are on the machine.
+// The function list is that of the backend, and is asked without a refresh.
 func upgradable(ctx context.Context, list func(context.Context, RefreshArgs) (map[string]string, error), name string) (bool, error) {
 	if err := CheckName(name); err != nil {
 		return false, err

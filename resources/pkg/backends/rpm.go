@@ -14,6 +14,7 @@ import (
 
 // rpm is the common part of all package managers above rpm: the installed packages.
 // It has no state of its own and alters nothing; dnf and zypper do.
+// dnf and zypper embed it, so its methods are functions of both backends.
 type rpm struct{ tools }
 
 // rpmFiles are those in which rpm keeps its database, one of them for each of its
@@ -32,8 +33,9 @@ func (r *rpm) Watch(ctx context.Context, _ []string) (engine.Subscription, error
 	return r.host.Watch(ctx, rpmFiles, engine.WatchOptions{})
 }
 
-// infos reads the database, or its entries of the names; of several versions the last one.
-// It takes no lock. Keys of repositories, which rpm lists as packages, are left out.
+// infos reads the database, or its entries of the names; of several versions the last one. It
+// takes no lock. Keys of repositories, which rpm lists as packages, are left out. A name that is
+// not installed has no record, and is not an error.
 func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error) {
 	if err := checkNames(names); err != nil {
 		return nil, err
@@ -65,6 +67,7 @@ func (r *rpm) infos(ctx context.Context, names []string) (map[string]Info, error
 }
 
 // evr leaves out an epoch that is none.
+// rpm writes an epoch that is not set as 0; both mean the same in a comparison.
 func evr(s string) string { return strings.TrimPrefix(s, "0:") }
 
 // installed returns all installed packages and their versions.
@@ -93,6 +96,7 @@ var longName = lazyregexp.New(`-[0-9]|[.:]`)
 // literal refuses names that no repository has literally, though a tool would find something for
 // them.
 // Dnf would read such a name as a name with a version, and could install another package.
+// Short names without a digit behind a hyphen cost no question.
 func literal(ctx context.Context, latest func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	long := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !longName.MatchString(n) })
 	if len(long) == 0 {
@@ -178,9 +182,9 @@ func firsts(found map[string][]string) map[string]string {
 	return out
 }
 
-// versionCmp asks rpm about epoch, version and release in turn. As in dependencies,
-// the release counts only if both have one.
-// The texts are checked and quoted, since rpm evaluates them as a program.
+// versionCmp asks rpm about epoch, version and release in turn. As in dependencies, the release
+// counts only if both have one. The texts are checked and quoted, since rpm evaluates them as a
+// program. One run of rpm compares all three parts, and the first difference counts.
 func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 	if err := errors.Join(CheckVersion(args.A), CheckVersion(args.B)); err != nil {
 		return 0, err
@@ -206,6 +210,8 @@ func (r *rpm) versionCmp(ctx context.Context, args CompareArgs) (int, error) {
 
 // forward refuses versions that are older than the installed one. Dnf would make a downgrade of
 // them, and zypper nothing at all.
+// Packages without a wanted version, or not installed, pass. Each of the others costs one run of
+// rpm.
 func (r *rpm) forward(ctx context.Context, args InstallArgs) error {
 	pinned := slices.DeleteFunc(sortedKeys(args.Pkgs), func(n string) bool { return args.Pkgs[n] == "" })
 	if args.Downgrade || len(pinned) == 0 {

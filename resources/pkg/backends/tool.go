@@ -39,6 +39,8 @@ var baseEnv = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/
 
 // tools runs the tools of one package manager.
 // It is a value and has no state, so any number of goroutines may use it.
+// The backends embed it. Its methods wait for locks and know the errors, so that a backend has
+// only arguments and formats.
 type tools struct {
 	host engine.Host
 	env  []string // added to baseEnv
@@ -49,12 +51,13 @@ type tools struct {
 	judge func(*engine.Result) error
 }
 
-// newTools returns the tools of a machine.
+// newTools returns the tools of a machine. The variables vars are added to baseEnv.
 func newTools(env virtual.Env, judge func(*engine.Result) error, vars ...string) tools {
 	return tools{host: env.Host, root: env.Root, env: vars, judge: judge}
 }
 
 // at returns where a file of the machine is.
+// Only the files that mgmt reads itself are there; tools find theirs on their own.
 func (t *tools) at(path string) string { return filepath.Join(t.root, path) }
 
 // ask runs a tool that alters nothing, and returns its result whatever the exit
@@ -119,6 +122,7 @@ func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
 
 // attempt runs a tool again as long as its lock is held, for lockWait at most. Between the runs it
 // waits for the holder, and that wait ends with ctx.
+// A LockedError is returned as it is when the time is over, with the holder that was seen last.
 func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
 	clock := engine.ClockOf(t.host)
 	for since := clock.Now(); ; {
@@ -137,8 +141,9 @@ func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []strin
 	}
 }
 
-// freed waits until the lock of a package manager may be free. Where its holder is seen the kernel tells of that; else, as for a lock
-// that is not in Locks, it is to be tried again after a moment.
+// freed waits until the lock of a package manager may be free. If its holder is seen, the kernel
+// tells of the end. Otherwise, as for a lock that is not in Locks, the caller tries again after
+// lockPoll.
 func (t *tools) freed(ctx context.Context, tool string) error {
 	var locks []pkglock.Lock
 	for _, l := range pkglock.Locks() {
@@ -161,6 +166,7 @@ func (t *tools) freed(ctx context.Context, tool string) error {
 }
 
 // failure is the error of a failed run: the meaning that judge finds, or else its last words.
+// It goes by standard error and standard output, since the tools differ in where they complain.
 func (t *tools) failure(tool string, r *engine.Result) error {
 	if err := t.judge(r); err != nil {
 		return err
@@ -174,10 +180,10 @@ func (t *tools) failure(tool string, r *engine.Result) error {
 // maxComplaint is how many lines of a tool an error has.
 const maxComplaint = 6
 
-// complaint returns the lines that begin with one of the words, or have it in them if it
-// begins with a blank, or else the last ones
-// that were printed to the standard error, or else to the standard output: as one line.
-// At most maxComplaint lines are in it, and no line twice.
+// complaint returns the lines that begin with one of the words, as one line. A word that begins
+// with a blank may stand anywhere in a line. Without such lines the last lines of standard error
+// count, or else those of standard output. At most maxComplaint lines are in it, and no line
+// twice.
 func complaint(r *engine.Result, words ...string) string {
 	var said []string
 	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
@@ -210,9 +216,9 @@ func has(r *engine.Result, texts ...string) bool {
 	})
 }
 
-// between returns the text between two texts on a line that a tool has printed, each time; up to
-// the end of the line if the second is empty.
-// The result is sorted and has no text twice.
+// between returns the text between two texts on a line that a tool has printed, for each such
+// line. If the second text is empty, it is the rest of the line. The result is sorted and has no
+// text twice.
 func between(r *engine.Result, before, after string) (found []string) {
 	for _, line := range append(linesOf(r.Stderr), linesOf(r.Stdout)...) {
 		if _, rest, ok := strings.Cut(line, before); ok {
@@ -301,6 +307,8 @@ type database interface {
 
 // during runs do and returns the packages that have changed meanwhile.
 // An error of do is returned without the changes: the caller looks again in its next run.
+// Without the first look nothing is done. A change by another program meanwhile is in the result,
+// too.
 func during(ctx context.Context, db database, do func() error) (map[string]Change, error) {
 	before, err := db.installed(ctx)
 	if err != nil {
@@ -334,6 +342,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 // present refuses names of packages that are not installed, which a tool may read as something
 // else: a pattern, a group, a package to install.
 // It is asked before a transaction begins.
+// No names mean all packages, and then there is nothing to refuse.
 func present(ctx context.Context, list func(context.Context, NamesArgs) (map[string]string, error), names []string) error {
 	if len(names) == 0 {
 		return nil

@@ -52,17 +52,19 @@ func newZypper(_ context.Context, env virtual.Env) (*zypper, error) {
 }
 
 // The exit statuses of zypper that mean something to us.
+// zypper(8) lists them in its section about exit codes.
 const (
 	zypperLocked  = 7
 	zypperUnknown = 104
 )
 
-// zypperFine are those of a success that has something to say: an update is needed, a
-// reboot, a restart; a repository was skipped, a script of a package failed.
+// zypperFine are the exit statuses of a success that has something to say. An update, a reboot or
+// a restart is needed, a repository was skipped, or a script of a package failed.
 var zypperFine = []int{100, 101, 102, 103, 106}
 
 // judgeZypper turns a failed run into an error with the reason, by the exit status and by words. It
 // returns nil where both are unknown.
+// The exit status counts more than words, which depend on the release of zypper.
 func judgeZypper(r *engine.Result) error {
 	if r.ExitCode == zypperLocked || has(r, "can't create transaction lock") {
 		e := &LockedError{Tool: "zypper"}
@@ -85,6 +87,7 @@ func judgeZypper(r *engine.Result) error {
 }
 
 // run makes a transaction by a zypper that never asks, and fetches no lists by itself.
+// Options for zypper itself have to stand before its verb; global has those.
 func (z *zypper) run(ctx context.Context, global []string, args ...string) error {
 	return z.transact(ctx, zypperFine, append(append([]string{"zypper", "--non-interactive", "--no-color", "--no-refresh"}, global...), args...)...)
 }
@@ -134,6 +137,7 @@ func (z *zypper) latestVersion(ctx context.Context, args NamesArgs) (map[string]
 }
 
 // listUpgrades returns the newest version of each package that has a newer one.
+// Locked packages are not among them: zypper leaves them out itself.
 func (z *zypper) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]string, error) {
 	if err := z.refresh(ctx, args.Refresh); err != nil {
 		return nil, err
@@ -192,6 +196,7 @@ func (z *zypper) remove(ctx context.Context, args RemoveArgs) (map[string]Change
 }
 
 // upgrade brings named packages, or all, to their newest version. A missing one is an error.
+// Licences are agreed to, since no person could be asked.
 func (z *zypper) upgrade(ctx context.Context, args UpgradeArgs) (map[string]Change, error) {
 	if err := present(ctx, z.listInstalled, args.Names); err != nil {
 		return nil, err

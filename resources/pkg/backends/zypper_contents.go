@@ -11,8 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
-// zypperLists are the lists of repositories that zypper keeps as they came. Of the paths in them the first kind has those in /etc and
-// the programs, and the second all; zypper fetches the second only where it is told to.
+// zypperLists are the lists of repositories that zypper keeps as they came. The first kind has the
+// paths in /etc and of the programs, and the second all paths. zypper fetches the second only
+// where it is told to.
 var zypperLists = []string{"/var/cache/zypp/raw/*/repodata/*primary.xml*", "/var/cache/zypp/raw/*/repodata/*filelists.xml*"}
 
 // readLists prints the names and paths in lists. They are large, so the elements are chosen before they are read. Folders are left out,
@@ -37,6 +38,7 @@ var (
 
 // contents reads the lists that are there.
 // Without lists the answer is empty, and not an error.
+// Exit status 1 is that of grep which finds nothing.
 func (z *zypper) contents(ctx context.Context, args ContentsArgs) (map[string][]string, error) {
 	if err := checkNames(args.Names); err != nil {
 		return nil, err

@@ -96,6 +96,7 @@ func oneRepo(ctx context.Context, list func(context.Context, virtual.Nothing) (m
 // modRepo makes a repository, or alters the fields that differ. Another address is
 // an error with the way out.
 // The key of a repository is not a parameter here: zypper keeps keys for the whole machine.
+// The name that people see is the alias, so both are the same. Nothing is fetched.
 func (z *zypper) modRepo(ctx context.Context, args zypperModRepo) (virtual.Nothing, error) {
 	if err := (&ModRepoArgs{Repo: args.Repo, URL: args.URL}).check(); err != nil {
 		return virtual.Nothing{}, err
@@ -179,6 +180,7 @@ func (z *zypper) unhold(ctx context.Context, args RemoveArgs) (virtual.Nothing, 
 }
 
 // lock is hold and unhold, by the verb of zypper.
+// Packages need not be installed: a lock also keeps them from being installed.
 func (z *zypper) lock(ctx context.Context, verb string, args RemoveArgs) (virtual.Nothing, error) {
 	if err := checkNames(args.Names); err != nil {
 		return virtual.Nothing{}, err
