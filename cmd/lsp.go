@@ -53,9 +53,13 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	tests, err := schema.Of(&scenario.File{})
+	if err != nil {
+		return err
+	}
 	a.noMachine()
 	return lsp.Serve(ctx, a.in, a.out, lsp.Options{
-		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, Version: version(), Format: formatted(a),
+		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: formatted(a),
 		Check: func(d *gapi.Declared) schema.Diagnostics {
 			_, ds := a.build(d)
 			return ds

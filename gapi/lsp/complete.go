@@ -68,15 +68,17 @@ func (s *server) completeKey(h *place) (items []completionItem) {
 		}
 	}
 	path := h.cursor.path
-	for _, k := range keysAt(h.path, path) {
-		add(k.key, "", k.doc)
+	if yaml.IsTest(h.path) && s.o.TestFile != nil {
+		items = append(items, s.completeTestKey(h, add)...)
+	} else {
+		for _, k := range keysAt(h.path, path) {
+			add(k.key, "", k.doc)
+		}
 	}
 	kind, below, inKind := kindAt(path)
 	switch {
 	case len(path) == 1 && (path[0] == "resources" || path[0] == "defaults"):
-		for _, name := range s.o.Kinds().Kinds() {
-			items = append(items, option(name, itemClass, name+":", "", s.kindDoc(name)))
-		}
+		items = append(items, s.kinds()...)
 	case len(path) == 3 && path[0] == "use" && path[2] == "with":
 		for _, f := range s.inputs(h).Fields {
 			add(f.Key, derive.TypeName(f.Type), f.Doc)
@@ -93,6 +95,50 @@ func (s *server) completeKey(h *place) (items []completionItem) {
 		s.addFields(s.resourceType(kind, below), add)
 	}
 	return items
+}
+
+// kinds returns the names of all kinds, as keys.
+func (s *server) kinds() (items []completionItem) {
+	for _, name := range s.o.Kinds().Kinds() {
+		items = append(items, option(name, itemClass, name+":", "", s.kindDoc(name)))
+	}
+	return items
+}
+
+// completeTestKey adds the keys of a file of tests, and returns the kinds where things of them may stand. The inputs of a module and the variables
+// of a graph are those of the file that is tested.
+func (s *server) completeTestKey(h *place, add func(key, detail, doc string)) []completionItem {
+	path := h.cursor.path
+	last := ""
+	if len(path) > 0 {
+		last = path[len(path)-1]
+	}
+	switch {
+	case fits("tests - inputs", path):
+		d, _ := yaml.Module(filepath.Dir(s.tested(h.path)), s.options(s.docs))
+		if d.Inputs != nil {
+			s.addFields(d.Inputs, add)
+		}
+	case fits("tests - vars", path):
+		for _, m := range s.names(h).Members("vars") {
+			v, _ := s.names(h).Variable(m.Name)
+			add(m.Name, m.Type.String(), v.Doc)
+		}
+	case fits("tests - machine", path), fits("tests - steps - drift", path), fits("tests - steps - expect", path):
+		if last == "expect" {
+			for _, key := range expectKeys {
+				add(key, "", "Resources, as references.")
+			}
+		}
+		return s.kinds()
+	default:
+		if t := typeAt(s.o.TestFile, path); t != nil && t.Kind == schema.KindStruct {
+			for _, key := range t.Keys() {
+				add(key, derive.TypeName(t.Field(key).Type), fieldDoc(t.Field(key)))
+			}
+		}
+	}
+	return nil
 }
 
 // addFields adds the keys of a struct.

@@ -202,6 +202,7 @@ func capabilities(version string) any {
 			"referencesProvider":         true,
 			"documentSymbolProvider":     true,
 			"workspaceSymbolProvider":    true,
+			"foldingRangeProvider":       true,
 			"documentFormattingProvider": true,
 			"renameProvider":             map[string]any{"prepareProvider": true},
 			"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix"}},

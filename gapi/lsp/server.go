@@ -34,6 +34,8 @@ type Options struct {
 	Kinds func() *engine.Registry
 	Meta  *schema.Type // of the metaparameters
 
+	TestFile *schema.Type // of a file of tests, for completion; nil where those are not completed
+
 	// Check returns all findings about a graph that was read. It may be called while the others are.
 	Check func(*gapi.Declared) schema.Diagnostics
 	// Words adds hints to findings, as the command line shows them; nil for none.
@@ -291,6 +293,7 @@ var methods = map[string]func(*server, json.RawMessage) (any, error){
 	"textDocument/rename":              asked((*server).rename),
 	"textDocument/documentSymbol":      asked((*server).symbols),
 	"workspace/symbol":                 asked((*server).workspaceSymbols),
+	"textDocument/foldingRange":        asked((*server).folds),
 	"textDocument/formatting":          asked((*server).format),
 	"textDocument/codeAction":          asked((*server).actions),
 }
