@@ -247,7 +247,7 @@ func TestLists(t *testing.T) {
 		"?first=1&mac=m2":            "2",
 		"?first=1&mac=none":          "",
 		"?limit=3":                   "012",
-		"?limit=3&continue=p%252F2":  "345",
+		"?limit=3&continue=cC8y":     "345",
 		"?where.limit=7":             "7",
 		"?where.topic=host:3":        "37",
 		"?limit=2000":                "0123456789",
@@ -262,7 +262,7 @@ func TestLists(t *testing.T) {
 	}
 	var got strings.Builder
 	for token, pages := "", 0; pages == 0 || token != ""; pages++ {
-		a := r.want(t, 200, "GET", ports+"?limit=3&continue="+strings.ReplaceAll(token, "%", "%25"), "")
+		a := r.want(t, 200, "GET", ports+"?limit=3&continue="+token, "")
 		for _, o := range a.value(t).([]any) {
 			got.WriteString(strings.TrimPrefix(o.(map[string]any)["id"].(string), "p/"))
 		}
@@ -280,7 +280,7 @@ func TestContinue(t *testing.T) {
 		r.want(t, 201, "POST", ports, fmt.Sprintf(`{"id": "%d", "mac": "m"}`, i))
 	}
 	for query, want := range map[string]string{
-		"?limit=2": "1", "?limit=2&first=false": "1", "?limit=2&first=0": "1", "?limit=3": "", "?first=1": "", "?limit=2&first=true": "", "": "",
+		"?limit=2": "MQ", "?limit=2&first=false": "MQ", "?limit=2&first=0": "MQ", "?limit=3": "", "?first=1": "", "?limit=2&first=true": "", "": "",
 	} {
 		if got := r.want(t, 200, "GET", ports+query, "").header.Get("Continue"); got != want {
 			t.Errorf("%s: Continue is %q, not %q", query, got, want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -105,4 +106,37 @@ func TestLastingFault(t *testing.T) {
 			t.Errorf("lasts %t: %+v", lasts, p)
 		}
 	}
+}
+
+// TestContinueAsItCame: the header Continue may be put into the next query as it came, whatever characters the ids have. A client that escapes it gets the
+// same page.
+func TestContinueAsItCame(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	ids := []string{"50%", "a+b", "a b", "a&limit=1", "x#y", "ü/..", "%2F", "q?=;", "\"'", "."}
+	for _, id := range ids {
+		text, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want(t, 201, "POST", ports, `{"id": `+string(text)+`, "mac": "m"}`)
+	}
+	for name, write := range map[string]func(string) string{"as it came": func(s string) string { return s }, "escaped": url.QueryEscape} {
+		seen := map[string]int{}
+		token := ""
+		for range len(ids) + 1 {
+			a := r.want(t, 200, "GET", ports+"?limit=1&continue="+write(token), "")
+			for _, o := range a.value(t).([]any) {
+				seen[o.(map[string]any)["id"].(string)]++
+			}
+			if token = a.header.Get("Continue"); token == "" {
+				break
+			}
+		}
+		for _, id := range ids {
+			if seen[id] != 1 {
+				t.Errorf("%s: %q comes %d times", name, id, seen[id])
+			}
+		}
+	}
+	r.want(t, 400, "GET", ports+"?continue=%21", "")
 }

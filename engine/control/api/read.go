@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -103,6 +104,9 @@ func stateOf(text []byte) hostState {
 
 // maxPage bounds how many objects a list with limit has.
 const maxPage = 1000
+
+// pageToken writes the id after which a list goes on. Its characters mean the same in a header and in a query, so that a client needs no escapes.
+var pageToken = base64.RawURLEncoding
 
 // listParams are the parameters of a list, without the fields.
 var listParams = []httpd.Param{
@@ -233,7 +237,8 @@ func (w *wanted) paging(query url.Values) error {
 	if w.one {
 		w.page = 1
 	}
-	w.After, err = url.PathUnescape(query.Get("continue"))
+	after, err := pageToken.DecodeString(query.Get("continue"))
+	w.After = string(after)
 	if err != nil {
 		return httpd.NewProblem(http.StatusBadRequest, "continue cannot be read").WithHint("send the header Continue of the page before")
 	}
@@ -308,7 +313,7 @@ func (l *list) onePage() error {
 		page = append(page, o)
 	}
 	if more && !l.want.one {
-		l.w.Header().Set("Continue", url.PathEscape(page[len(page)-1].ID()))
+		l.w.Header().Set("Continue", pageToken.EncodeToString([]byte(page[len(page)-1].ID())))
 	}
 	for _, o := range page {
 		if err := l.add(o); err != nil {
