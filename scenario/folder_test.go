@@ -167,3 +167,85 @@ tests:
 		}
 	}
 }
+
+// TestFolderOfArchives: archives are packed, compressed and unpacked in the folder of the machine.
+func TestFolderOfArchives(t *testing.T) {
+	got, _ := tested(t, `
+graph: g
+resources:
+  file: [{name: /srv/app/}, {name: /srv/app/conf, content: "port 80\n"}, {name: /opt/}, {name: /opt/text, source: /var/text.gz}]
+  tar:
+  - {name: /var/app.tar, inputs: [/srv/app/, /etc/extra], owner: app}
+  - {name: /opt/app/, extract: /var/app.tar.gz, owner: app}
+  gzip:
+  - {name: /var/app.tar.gz, input: /var/app.tar, mode: "0600"}
+  - {name: /var/text.gz, content: "", level: 0}
+  exec: [{name: told, cmd: tell}]
+`, `
+graph: web.yaml
+tests:
+- name: a life
+  machine: {file: [{name: /etc/extra, content: "more\n"}], exec: [{name: told}]}
+  commands: [{cmd: tell}]
+  steps:
+  - expect:
+      file:
+      - {name: /opt/app/conf, content: "port 80\n"}
+      - {name: /opt/app/extra, content: "more\n"}
+      - {name: /var/app.tar.gz, mode: "0600"}
+      tar: [{name: /var/app.tar, owner: app, inputs: [/srv/app/, /etc/extra]}, {name: /opt/app/, extract: /var/app.tar.gz, owner: app}]
+      gzip: [{name: /var/app.tar.gz, mode: "0600"}, {name: /var/text.gz, content: ""}]
+      exec: [{name: told}]
+      order: ["tar[/var/app.tar]", "gzip[/var/app.tar.gz]", "tar[/opt/app/]"]
+  - drift: {file: [{name: /etc/extra, content: "less\n"}]}
+    expect: {changed: ["tar[/var/app.tar]", "gzip[/var/app.tar.gz]", "tar[/opt/app/]"], file: [{name: /opt/app/extra, content: "less\n"}]}
+  - drift: {file: [{name: /opt/app/conf, content: x}]}
+    expect: {changed: ["tar[/opt/app/]"], file: [{name: /opt/app/conf, content: "port 80\n"}]}
+`)
+	if got != "" {
+		t.Error(got)
+	}
+}
+
+// TestFolderMeta: metaparameters, received values and several resources of one path have their meaning in the folder, too.
+func TestFolderMeta(t *testing.T) {
+	got, _ := tested(t, `
+graph: g
+resources:
+  value: [{name: v, any: hello}]
+  file:
+  - {name: /noop/a, content: x, meta: {noop: true}}
+  - {name: /reverse, content: x, meta: {reverse: true}}
+  - {name: /received, content: "${{ sent('value[v].any') }}"}
+  - {name: /polled, source: /src, meta: {poll: 60s, retry: 3, delay: 5s}}
+  - {name: /etc/app.conf, mode: "0600"}
+  exec: [{name: e, cmd: run}]
+  line:
+  - {name: output, file: /output, content: "${{ sent('exec[e].output') }}"}
+  - {name: a, file: /etc/app.conf, content: a}
+  - {name: b, file: /etc/app.conf, content: b}
+  - {name: c, file: /etc/app.conf, content: c, state: absent}
+`, `
+graph: web.yaml
+tests:
+- name: a life
+  machine: {file: [{name: /etc/app.conf, content: "c\n"}]}
+  commands: [{cmd: run, output: "out"}]
+  steps:
+  - expect:
+      file:
+      - {name: /noop/a, state: absent}
+      - {name: /reverse, content: x}
+      - {name: /received, content: hello}
+      - {name: /output, content: "out\n"}
+      - {name: /etc/app.conf, mode: "0600"}
+      failed: ["file[/polled]"]
+  - {drift: {file: [{name: /src, content: b}]}, after: 2m, expect: {file: [{name: /polled, content: b}]}}
+  - {drift: {file: [{name: /received, content: x}]}, expect: {file: [{name: /received, content: hello}], changed: ["file[/received]"]}}
+  - {drift: {file: [{name: /polled, content: c}]}, after: 2m, expect: {file: [{name: /polled, content: b}], changed: ["file[/polled]"]}}
+  - {drift: {file: [{name: /etc/app.conf, content: "c\n"}]}, expect: {changed: ["line[a]", "line[b]", "line[c]"]}}
+`)
+	if got != "" {
+		t.Error(got)
+	}
+}

@@ -55,7 +55,7 @@ func TestModuleWrong(t *testing.T) {
 
 // TestAroundAModule: the test of a module gives the resources to which its references lead. A missing one is a failure that says so.
 func TestAroundAModule(t *testing.T) {
-	files := map[string]string{"module.yaml": "module: site\nresources:\n  file: [{name: /site, depend: [\"pkg[nginx]\"]}]\n"}
+	files := map[string]string{"module.yaml": "module: site\nresources:\n  file: [{name: /site, depend: [\"pkg[nginx]\"], content: a}]\n"}
 	got, _ := testedAmong(t, files, "graph: module.yaml\ntests:\n- name: t\n  resources: {pkg: [{name: nginx}]}\n  steps: [{expect: {order: [\"pkg[nginx]\", \"file[/site]\"]}}]\n")
 	if got != "" {
 		t.Error(got)

@@ -237,13 +237,18 @@ func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
 }
 
 // Glance looks at a path by whatever links are in it, and not behind a link in the last place. It is for a caller who compares
-// with an earlier look, and for nothing else: another user may have made the path lead anywhere.
+// with an earlier look, and for nothing else: another user may have made the path lead anywhere. As with Behind, no link of a
+// machine in a folder leads out of it.
 func (w Walker) Glance(path string) (st unix.Stat_t, err error) {
-	at := path
 	if w.root != unix.AT_FDCWD {
-		at = "./" + strings.TrimLeft(path, "/")
+		f, name, err := w.Parent(path)
+		if err != nil {
+			return st, err
+		}
+		defer f.Close()
+		return f.Stat(name)
 	}
-	err = retry(func() error { return unix.Fstatat(w.root, at, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	err = retry(func() error { return unix.Fstatat(w.root, path, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	return st, pathError("lstat", w.shown(path), err)
 }
 

@@ -17,6 +17,7 @@ type Machine struct {
 	things  map[string]map[string]any // by id: the parameters of a thing, as schema.EncodeAll gives them
 	faults  map[string]string         // by id: why the thing can't be altered
 	running map[string]*res           // by id: the resources whose Watch runs
+	rooted  map[string]*rooted        // by id: the resources that are between Init and Cleanup
 	pending map[string]bool           // the ids that were woken, and have not looked since
 	allow   func(kind string, set map[string]any) error
 	folder  *Folder          // nil for a machine without files
@@ -25,7 +26,9 @@ type Machine struct {
 
 // NewMachine returns a machine without things.
 func NewMachine() *Machine {
-	return &Machine{things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, pending: map[string]bool{}}
+	return &Machine{
+		things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, rooted: map[string]*rooted{}, pending: map[string]bool{},
+	}
 }
 
 // Allow has f asked before a thing is altered, with its kind and the parameters that it gets. The error fails the
@@ -41,7 +44,7 @@ func (m *Machine) Use(f *Folder) { m.folder = f }
 // look.
 func (m *Machine) Find(ctx context.Context, ref schema.Ref, given map[string]any) (map[string]any, error) {
 	known, _ := m.Thing(ref.ID())
-	if !m.isRooted(ref.Kind) {
+	if _, inFolder := m.isRooted(ref.Kind); !inFolder {
 		return known, nil
 	}
 	is, err := m.found(ctx, ref, given)
@@ -54,7 +57,7 @@ func (m *Machine) Find(ctx context.Context, ref schema.Ref, given map[string]any
 // Place alters a thing as another program would do. In the folder it runs the code of the kind, returns its error, and wakes the
 // resources that watch the paths. For any other thing it is Put.
 func (m *Machine) Place(ctx context.Context, ref schema.Ref, set map[string]any) error {
-	if m.isRooted(ref.Kind) {
+	if _, inFolder := m.isRooted(ref.Kind); inFolder {
 		if err := m.place(ctx, ref, set); err != nil {
 			return err
 		}
@@ -174,7 +177,7 @@ func (m *Machine) Kinds(kinds *engine.Registry, own ...string) (*engine.Registry
 			return nil, err
 		}
 		info := &info{name: name, machine: m, abilities: simulated(k.Abilities)}
-		inFolder := m.isRooted(name)
+		inFolder, _ := m.isRooted(name)
 		info.abilities.Shared = inFolder && k.Abilities.Shared
 		made := func() engine.Res {
 			inner, err := kinds.New(name)

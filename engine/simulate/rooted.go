@@ -16,6 +16,8 @@ type rooted struct {
 	*res
 	work  engine.Res // without the parameters in apart
 	apart []string   // keys of the parameters that need more than a folder
+
+	declared map[string]any // the parameters as carry has found them last; guarded by the lock of the machine
 }
 
 var _ engine.SharedRes = (*rooted)(nil)
@@ -65,13 +67,29 @@ func (r *rooted) Init(init *engine.Init) error {
 	if err := r.carry(); err != nil {
 		return err
 	}
+	r.machine.live(r.String(), nil, r)
 	own := *init
 	own.Host = &handle{init.Host, r}
 	return work.Init(&own)
 }
 
 // Cleanup ends what Init has begun.
-func (r *rooted) Cleanup() error { return r.work.Cleanup() }
+func (r *rooted) Cleanup() error {
+	r.machine.live(r.String(), r, nil)
+	return r.work.Cleanup()
+}
+
+// live notes which resource there is for an id: another one unless that has been replaced already.
+func (m *Machine) live(id string, old, r *rooted) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case r != nil:
+		m.rooted[id] = r
+	case m.rooted[id] == old:
+		delete(m.rooted, id)
+	}
+}
 
 // Watch is that of the kind, on the folder.
 func (r *rooted) Watch(ctx context.Context) error {
@@ -100,6 +118,9 @@ func (r *rooted) carry() error {
 	if err != nil {
 		return err
 	}
+	r.machine.mu.Lock()
+	r.declared = want
+	r.machine.mu.Unlock()
 	t, _ := r.Params()
 	for _, f := range t.Fields {
 		v, given := want[f.Key]
@@ -140,15 +161,15 @@ func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ok, err := r.work.CheckApply(ctx, apply && refused == nil)
+	apply = apply && refused == nil
+	ok, err := r.work.CheckApply(ctx, apply)
 	if err != nil {
 		return false, err
 	}
-	same := r.others(id, wanted, apply && refused == nil && err == nil)
-	if ok && same {
+	if same := r.others(id, wanted, apply); ok && same {
 		return true, nil
 	}
-	if apply && refused == nil {
+	if apply {
 		m.touch(writes)
 	}
 	return false, refused
@@ -193,22 +214,43 @@ func (m *Machine) touch(paths []string) {
 	}
 }
 
-// isRooted reports whether things of a kind are in the folder.
-func (m *Machine) isRooted(kind string) bool {
+// isRooted reports whether a kind runs its own code in the folder, and whether its things are in the folder: those of an exec are
+// nowhere.
+func (m *Machine) isRooted(kind string) (code, things bool) {
 	if m.folder == nil || m.kinds == nil {
-		return false
+		return false, false
 	}
 	r, err := m.kinds.New(kind)
 	if err != nil {
-		return false
+		return false, false
 	}
-	_, ok := engine.As[engine.RootedRes](r)
-	return ok
+	_, code = engine.As[engine.RootedRes](r)
+	_, read := engine.As[engine.Readable](r)
+	return code, code && read
 }
 
 // thing makes and initialises a resource of the real kind for a thing, with the parameters that are set. Those which identify the
-// thing come from the graph where they are not set.
+// thing come from the graph where they are not set, and the others too where nothing valid is set without them.
 func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) {
+	declared := m.declared(ref.ID())
+	r, err := m.bare(ref, set, declared, false)
+	if err != nil && declared != nil {
+		if whole, werr := m.bare(ref, set, declared, true); werr == nil {
+			r, err = whole, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Init(&engine.Init{
+		Running: func() {}, Event: func() {}, Busy: func() func() { return func() {} }, Refresh: func() bool { return false },
+		Receives: func() bool { return false }, Send: func(any) error { return nil }, Recv: func() map[string]*engine.Send { return nil },
+		Change: func(engine.Change) {}, Logf: func(string, ...any) {}, Host: m.folder,
+	})
+}
+
+// bare makes a valid resource of the real kind with the parameters that are set, and those of the graph.
+func (m *Machine) bare(ref schema.Ref, set, declared map[string]any, whole bool) (engine.Res, error) {
 	r, err := m.kinds.New(ref.Kind)
 	if err != nil {
 		return nil, err
@@ -220,42 +262,29 @@ func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) 
 	}
 	able, _ := engine.As[engine.RootedRes](r)
 	_, apart := able.Rooted()
-	declared := m.declared(ref.ID())
 	for _, f := range t.Fields {
 		v, given := set[f.Key]
-		if !given && f.Role == schema.RoleIdentity {
+		if !given && (f.Role == schema.RoleIdentity || whole) {
 			v, given = declared[f.Key]
 		}
-		if !given || slices.Contains(apart, f.Key) {
+		if !given || f.Role > schema.RoleInit || slices.Contains(apart, f.Key) {
 			continue
 		}
 		if err := schema.Set(r, f.Key, v); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.Validate(); err != nil {
-		return nil, err
-	}
-	return r, r.Init(&engine.Init{
-		Running: func() {}, Event: func() {}, Busy: func() func() { return func() {} }, Refresh: func() bool { return false },
-		Receives: func() bool { return false }, Send: func(any) error { return nil }, Recv: func() map[string]*engine.Send { return nil },
-		Change: func(engine.Change) {}, Logf: func(string, ...any) {}, Host: m.folder,
-	})
+	return r, r.Validate()
 }
 
-// declared returns the parameters of the resource of the graph that has an id; nil where none runs.
+// declared returns the parameters of the resource of the graph that has an id; nil where there is none.
 func (m *Machine) declared(id string) map[string]any {
 	m.mu.Lock()
-	r := m.running[id]
-	m.mu.Unlock()
-	if r == nil {
-		return nil
+	defer m.mu.Unlock()
+	if r := m.rooted[id]; r != nil {
+		return r.declared
 	}
-	all, err := parameters(r.Res)
-	if err != nil {
-		return nil
-	}
-	return all
+	return nil
 }
 
 // place gives a thing in the folder its parameters, as another program would do.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -48,10 +49,10 @@ func TestTarSuite(t *testing.T) {
 func layArchive(t *testing.T, dir string) {
 	t.Helper()
 	layInputs(t, dir)
-	entries, err := archive.Walk(t.Context(), []string{dir + "/in/"})
+	entries, err := archive.Walk(t.Context(), safepath.System(), []string{dir + "/in/"})
 	kindtest.Must(t, err)
 	var b bytes.Buffer
-	kindtest.Must(t, archive.Pack(t.Context(), &b, 0, entries))
+	kindtest.Must(t, archive.Pack(t.Context(), safepath.System(), &b, 0, entries))
 	kindtest.Must(t, os.WriteFile(dir+"/a.tar", b.Bytes(), 0o600))
 	kindtest.Must(t, os.RemoveAll(dir+"/in"))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -34,6 +35,7 @@ var (
 	_ engine.ReversibleRes  = (*Gzip)(nil)
 	_ engine.Readable       = (*Gzip)(nil)
 	_ engine.SharedRes      = (*Gzip)(nil)
+	_ engine.RootedRes      = (*Gzip)(nil)
 	_ engine.OverlappingRes = (*Gzip)(nil)
 	_ engine.DescribedRes   = (*Gzip)(nil)
 )
@@ -134,7 +136,7 @@ func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 func (r *Gzip) look() (inputs.Look, error) {
 	l := inputs.NewLooker(r.init)
 	if r.Input != "" {
-		st, err := atomicfile.Follow(r.Input)
+		st, err := atomicfile.FollowBy(safepath.Of(r.init.Host), r.Input)
 		if err != nil {
 			return inputs.Look{}, fmt.Errorf("input: %w", err)
 		}
@@ -168,7 +170,7 @@ func (r *Gzip) open() (io.ReadCloser, error) {
 	if r.Input == "" {
 		return io.NopCloser(strings.NewReader(*r.Content)), nil
 	}
-	f, _, err := atomicfile.Open(r.Input)
+	f, _, err := atomicfile.OpenBy(safepath.Of(r.init.Host), r.Input)
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
@@ -180,7 +182,7 @@ func (r *Gzip) open() (io.ReadCloser, error) {
 // in them and are those of the graph.
 // It reads the whole file for the checksum and alters nothing.
 func (r *Gzip) Read(ctx context.Context) (engine.Res, error) {
-	m, sum, err := r.made().Read(ctx, digest.SHA256())
+	m, sum, err := r.made().Read(ctx, r.init, digest.SHA256())
 	if err != nil || sum == "" {
 		return nil, err
 	}
@@ -215,6 +217,9 @@ func (r *Gzip) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 func (r *Gzip) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
+
+// Rooted says that a folder is enough for all but owners.
+func (r *Gzip) Rooted() (writes, apart []string) { return r.made().Rooted() }
 
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
 // An input that another resource makes comes first by that.

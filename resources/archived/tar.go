@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
@@ -33,6 +34,7 @@ var (
 	_ engine.ReversibleRes  = (*Tar)(nil)
 	_ engine.Readable       = (*Tar)(nil)
 	_ engine.SharedRes      = (*Tar)(nil)
+	_ engine.RootedRes      = (*Tar)(nil)
 	_ engine.OverlappingRes = (*Tar)(nil)
 	_ engine.DescribedRes   = (*Tar)(nil)
 )
@@ -138,10 +140,11 @@ func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	m := r.made()
 	m.Secret = received.Tainted(r.init, "inputs", "Inputs") || files.Of(r.init).HoldsSecret(r.below()) || files.IsCredential(r.Inputs)
+	by := safepath.Of(r.init.Host)
 	var entries []archive.Entry
 	look := func() (in inputs.Look, err error) {
 		l := inputs.NewLooker(r.init)
-		if entries, err = archive.Walk(ctx, r.Inputs); err != nil {
+		if entries, err = archive.Walk(ctx, by, r.Inputs); err != nil {
 			return in, err
 		}
 		for _, e := range entries {
@@ -149,7 +152,7 @@ func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		}
 		return l.End(), nil
 	}
-	pack := func(w io.Writer) error { return archive.Pack(ctx, w, archive.Formats[r.Format], entries) }
+	pack := func(w io.Writer) error { return archive.Pack(ctx, by, w, archive.Formats[r.Format], entries) }
 	return m.Derive(ctx, r.init, apply, r.seen, r.Format, look, pack)
 }
 
@@ -171,7 +174,7 @@ func (r *Tar) Read(ctx context.Context) (engine.Res, error) {
 	if r.Extract != "" {
 		return r.readUnpacked(ctx)
 	}
-	m, sum, err := r.made().Read(ctx, digest.SHA256())
+	m, sum, err := r.made().Read(ctx, r.init, digest.SHA256())
 	if err != nil || sum == "" {
 		return nil, err
 	}
@@ -209,6 +212,9 @@ func (r *Tar) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 func (r *Tar) UIDs() []engine.ResUID {
 	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
 }
+
+// Rooted says that a folder is enough for all but owners.
+func (r *Tar) Rooted() (writes, apart []string) { return r.made().Rooted() }
 
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
 // of every file.

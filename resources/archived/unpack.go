@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/archive"
@@ -39,14 +40,14 @@ func (r *Tar) unpacking() (*archive.Unpacking, error) {
 	files := files.Of(r.init)
 	uid, err := files.UID(r.Owner)
 	gid, gerr := files.GID(r.Group)
-	return &archive.Unpacking{To: path.Clean(r.made().Path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
+	return &archive.Unpacking{Paths: safepath.Of(r.init.Host), To: path.Clean(r.made().Path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
 }
 
 // found compares the folder with the archive.
 // The archive is read as a stream and never held in memory as a whole.
 // An archive that leads out of the folder is an error here, before anything is altered.
 func (r *Tar) found(ctx context.Context, u *archive.Unpacking) (archive.Found, error) {
-	f, _, err := atomicfile.Open(r.Extract)
+	f, _, err := atomicfile.OpenBy(safepath.Of(r.init.Host), r.Extract)
 	if err != nil {
 		return archive.Found{}, fmt.Errorf("extract: %w", err)
 	}
@@ -74,12 +75,12 @@ func (r *Tar) unpack(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	names := *r.unpacked
-	now := inputs.Seen{OK: true, Key: fmt.Sprint(*u, r.Extract), In: in, Out: r.lookUnpacked(u, names)}
+	now := inputs.Seen{OK: true, Key: fmt.Sprint(u.To, u.UID, u.GID, u.MaxSize, r.Extract), In: in, Out: r.lookUnpacked(u, names)}
 	if *r.seen == now {
 		return true, nil
 	}
 	*r.seen = inputs.Seen{}
-	_, err = atomicfile.Follow(u.To)
+	_, err = atomicfile.FollowBy(u.Paths, u.To)
 	missing := files.IsMissing(err)
 	found, err := r.found(ctx, u)
 	if err != nil {
@@ -119,11 +120,11 @@ func (r *Tar) reportUnpacked(found archive.Found, missing bool) {
 func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, differ map[string]bool) error {
 	if missing {
 		dir, name := path.Split(u.To)
-		if err := atomicfile.At(dir).Mkdir(name, files.FreshFolder); err != nil && !errors.Is(err, unix.EEXIST) {
+		if err := atomicfile.AtBy(u.Paths, dir).Mkdir(name, files.FreshFolder); err != nil && !errors.Is(err, unix.EEXIST) {
 			return files.ExplainParent(r.init, u.To, err)
 		}
 	}
-	f, _, err := atomicfile.Open(r.Extract)
+	f, _, err := atomicfile.OpenBy(safepath.Of(r.init.Host), r.Extract)
 	if err != nil {
 		return fmt.Errorf("extract: %w", err)
 	}
@@ -138,7 +139,7 @@ func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, diff
 // It fails if the archive is not there, which a later event can mend.
 // A link counts as its target.
 func (r *Tar) lookExtract() (inputs.Look, error) {
-	st, err := atomicfile.Follow(r.Extract)
+	st, err := atomicfile.FollowBy(safepath.Of(r.init.Host), r.Extract)
 	if err != nil {
 		return inputs.Look{}, fmt.Errorf("extract: %w", err)
 	}
@@ -152,7 +153,7 @@ func (r *Tar) lookExtract() (inputs.Look, error) {
 // It costs one look for each entry, and reads no content.
 func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
 	l := inputs.NewLooker(r.init)
-	dir := atomicfile.At(u.To)
+	dir := atomicfile.AtBy(u.Paths, u.To)
 	for _, name := range names {
 		st, err := dir.Lstat(name)
 		if err != nil {
@@ -171,7 +172,7 @@ func (r *Tar) readUnpacked(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := atomicfile.Follow(u.To)
+	st, err := atomicfile.FollowBy(u.Paths, u.To)
 	if files.IsMissing(err) {
 		return nil, nil
 	}

@@ -196,7 +196,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, sum, err := m.Read(ctx, d)
+	is, sum, err := m.Read(ctx, r.init, d)
 	if err != nil || sum == "" {
 		return nil, err
 	}

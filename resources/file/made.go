@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/digest"
@@ -32,6 +34,11 @@ type Made struct {
 // It does no I/O. The errors name the parameters path and mode, as the kinds call them.
 func (m Made) Validate() []error {
 	return []error{files.PlainPath("path", m.Path), m.Mode.Validate()}
+}
+
+// Rooted returns the path, and the parameters that need more of a machine than a folder; see engine.RootedRes.
+func (m Made) Rooted() (writes, apart []string) {
+	return []string{path.Clean(m.Path)}, []string{"owner", "group"}
 }
 
 // Derive makes the file of inputs, unless an earlier run has found it right and nothing has changed
@@ -66,7 +73,7 @@ func (m Made) key() string { return fmt.Sprintf("%q %q %q %q", m.Path, m.Owner, 
 // lookOut looks at the file.
 // The look follows links, since the file behind a link is the managed one.
 func (m Made) lookOut(init *engine.Init) (inputs.Look, error) {
-	st, err := atomicfile.Follow(m.Path)
+	st, err := atomicfile.FollowBy(safepath.Of(init.Host), m.Path)
 	if err != nil {
 		return inputs.Look{}, err
 	}
@@ -218,9 +225,9 @@ func (k *Making) Take(dir, name string, size int64) error {
 // Read looks at the file as it is; the checksum is empty where there is none.
 // It reads the whole file for the checksum, and asks the context as it goes. The content itself
 // is kept only up to keptMax bytes.
-func (m Made) Read(ctx context.Context, d *digest.Digest) (got Made, sum string, err error) {
+func (m Made) Read(ctx context.Context, init *engine.Init, d *digest.Digest) (got Made, sum string, err error) {
 	got = Made{Path: m.Path}
-	f, st, err := atomicfile.Open(m.Path)
+	f, st, err := atomicfile.OpenBy(safepath.Of(init.Host), m.Path)
 	if files.IsMissing(err) {
 		return got, "", nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -36,9 +37,9 @@ type Entry struct {
 
 // Walk returns the entries of the inputs, sorted by name. Of a folder whose path ends in a slash it
 // returns the contents, else the folder too, under its own name. Sockets, pipes and devices are
-// left out.
-func Walk(ctx context.Context, inputs []string) ([]Entry, error) {
-	w := &walk{ctx: ctx}
+// left out. The walker opens the paths.
+func Walk(ctx context.Context, by safepath.Walker, inputs []string) ([]Entry, error) {
+	w := &walk{ctx: ctx, by: by}
 	for _, in := range inputs {
 		if err := w.input(in); err != nil {
 			return nil, err
@@ -55,14 +56,16 @@ func Walk(ctx context.Context, inputs []string) ([]Entry, error) {
 }
 
 // walk is one call of Walk.
+// All paths go by the one walker, so that inputs of a simulated machine are those of its folder.
 type walk struct {
 	ctx     context.Context
+	by      safepath.Walker
 	entries []Entry
 }
 
 // input adds one input. A link that is an input is followed, as the user has named it.
 func (w *walk) input(in string) error {
-	st, err := atomicfile.Follow(in)
+	st, err := atomicfile.FollowBy(w.by, in)
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (w *walk) input(in string) error {
 	case !st.IsDir():
 		return fmt.Errorf("%s is a %s, and neither a file nor a folder: remove it, or name another path", in, st.Kind())
 	}
-	dir, err := atomicfile.OpenDir(path.Clean(in))
+	dir, err := atomicfile.AtBy(w.by, path.Clean(in)).Hold()
 	if err != nil {
 		return err
 	}
@@ -135,11 +138,11 @@ func (w *walk) entry(dir atomicfile.Dir, name, prefix string) error {
 	return nil
 }
 
-// Pack writes an archive.
-func Pack(ctx context.Context, to io.Writer, format tar.Format, entries []Entry) error {
+// Pack writes an archive. The walker opens the files of the entries.
+func Pack(ctx context.Context, by safepath.Walker, to io.Writer, format tar.Format, entries []Entry) error {
 	w := tar.NewWriter(to)
 	for _, e := range entries {
-		if err := pack(ctx, w, format, e); err != nil {
+		if err := pack(ctx, by, w, format, e); err != nil {
 			return fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}
@@ -147,7 +150,7 @@ func Pack(ctx context.Context, to io.Writer, format tar.Format, entries []Entry)
 }
 
 // pack writes one entry. The time is cut to the second, which every format has room for.
-func pack(ctx context.Context, w *tar.Writer, format tar.Format, e Entry) error {
+func pack(ctx context.Context, by safepath.Walker, w *tar.Writer, format tar.Format, e Entry) error {
 	h := &tar.Header{
 		Name: e.Name, Linkname: e.Link, Format: format,
 		Mode: int64(e.Stat.Perm()), Uid: int(e.Stat.UID), Gid: int(e.Stat.GID),
@@ -162,15 +165,15 @@ func pack(ctx context.Context, w *tar.Writer, format tar.Format, e Entry) error 
 		return w.WriteHeader(h)
 	}
 	h.Typeflag, h.Size = tar.TypeReg, e.Stat.Size
-	return content(ctx, w, h, e)
+	return content(ctx, by, w, h, e)
 }
 
 // errAltered says that there is no archive of this moment. The next run tries again.
 var errAltered = errors.New("it was altered while it was packed")
 
 // content writes the plain file that was looked at, wherever its path may lead to by now.
-func content(ctx context.Context, w *tar.Writer, h *tar.Header, e Entry) error {
-	f, st, err := atomicfile.Open(e.Path)
+func content(ctx context.Context, by safepath.Walker, w *tar.Writer, h *tar.Header, e Entry) error {
+	f, st, err := atomicfile.OpenBy(by, e.Path)
 	if err != nil {
 		return err
 	}

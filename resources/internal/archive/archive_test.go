@@ -15,6 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,10 +47,10 @@ func tree(t *testing.T) string {
 
 func packed(t *testing.T, format string, inputs ...string) []byte {
 	t.Helper()
-	entries, err := Walk(t.Context(), inputs)
+	entries, err := Walk(t.Context(), safepath.System(), inputs)
 	must(t, err)
 	var b bytes.Buffer
-	must(t, Pack(t.Context(), &b, Formats[format], entries))
+	must(t, Pack(t.Context(), safepath.System(), &b, Formats[format], entries))
 	return b.Bytes()
 }
 
@@ -124,7 +126,7 @@ func TestPackRefuses(t *testing.T) {
 		"is a pipe":        {dir + "/pipe"},
 		"would both be in": {dir, dir},
 	} {
-		if _, err := Walk(t.Context(), inputs); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Walk(t.Context(), safepath.System(), inputs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
@@ -138,29 +140,29 @@ func TestPackRefuses(t *testing.T) {
 		},
 	} {
 		dir := tree(t)
-		entries, err := Walk(t.Context(), []string{dir + "/b"})
+		entries, err := Walk(t.Context(), safepath.System(), []string{dir + "/b"})
 		must(t, err)
 		must(t, alter(dir+"/b"))
 		var b bytes.Buffer
-		if err := Pack(t.Context(), &b, 0, entries); err == nil || strings.Contains(b.String(), "key") {
+		if err := Pack(t.Context(), safepath.System(), &b, 0, entries); err == nil || strings.Contains(b.String(), "key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	entries, err := Walk(t.Context(), []string{dir + "/"})
+	entries, err := Walk(t.Context(), safepath.System(), []string{dir + "/"})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Pack(ctx, io.Discard, 0, entries); !errors.Is(err, context.Canceled) {
+	if err := Pack(ctx, safepath.System(), io.Discard, 0, entries); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := Walk(ctx, []string{dir + "/"}); !errors.Is(err, context.Canceled) {
+	if _, err := Walk(ctx, safepath.System(), []string{dir + "/"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	long := dir + "/" + strings.Repeat("x", 200)
 	must(t, os.WriteFile(long, nil, 0o600))
-	entries, err = Walk(t.Context(), []string{long})
+	entries, err = Walk(t.Context(), safepath.System(), []string{long})
 	must(t, err)
-	if err := Pack(t.Context(), io.Discard, Formats["ustar"], entries); err == nil {
+	if err := Pack(t.Context(), safepath.System(), io.Discard, Formats["ustar"], entries); err == nil {
 		t.Error("a name is cut")
 	}
 }

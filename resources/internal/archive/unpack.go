@@ -13,13 +13,15 @@ import (
 	"path"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
-
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // Unpacking says where an archive goes, and which of its entries.
 type Unpacking struct {
+	// Paths opens To. All below it is opened from there, by descriptors.
+	Paths safepath.Walker
 	// To has to be there. A link in To itself is followed, and none below it.
 	To       string // the folder
 	UID, GID int    // of all that is made; -1 for what the system gives
@@ -223,7 +225,7 @@ func (i item) checkTarget() error {
 // parent opens the folder that an item is in, and makes it if that is asked for. No link
 // is followed below the folder that is unpacked to.
 func (u *Unpacking) parent(i item, mkdir bool) (atomicfile.Dir, error) {
-	dir, err := atomicfile.OpenDir(u.To)
+	dir, err := atomicfile.AtBy(u.Paths, u.To).Hold()
 	if err != nil {
 		return dir, err
 	}
@@ -380,6 +382,7 @@ func (u *Unpacking) file(ctx context.Context, dir atomicfile.Dir, i item, conten
 	return err
 }
 
+// copyAll copies a content, and ends with the context.
 func copyAll(ctx context.Context, w io.Writer, r io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {

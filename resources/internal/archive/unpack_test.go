@@ -16,9 +16,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-func unpacking(to string) *Unpacking { return &Unpacking{To: to, UID: -1, GID: -1, MaxSize: 1 << 20} }
+func unpacking(to string) *Unpacking {
+	return &Unpacking{Paths: safepath.System(), To: to, UID: -1, GID: -1, MaxSize: 1 << 20}
+}
 
 // unpack checks, makes what differs, and checks again.
 func unpack(t *testing.T, u *Unpacking, data []byte) (differ string, err error) {

@@ -43,11 +43,11 @@ type Shared struct {
 
 // New returns what the files of a graph have in common on a host; nil stands for this machine.
 func New(h engine.Host) *Shared {
-	_, away := h.(safepath.Host)
+	paths := safepath.Of(h)
 	return &Shared{
 		clock:   engine.ClockOf(h),
-		paths:   safepath.Of(h),
-		away:    away,
+		paths:   paths,
+		away:    !paths.System(),
 		managed: map[string]int{},
 		secret:  map[string]bool{},
 		modes:   map[string]int{},
