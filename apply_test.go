@@ -73,9 +73,9 @@ func TestApply(t *testing.T) {
 func TestApplyReadyGraph(t *testing.T) {
 	e, ctx := applied(t, mgmt.Options{})
 	d := noops(2)
-	d.Edges = []gapi.EdgeDecl{{From: schema.Ref{Kind: "noop", Name: "n0"}, To: schema.Ref{Kind: "noop", Name: "n1"}, Notify: true}}
+	d.Edges = []gapi.EdgeDecl{{From: gapi.EdgeEnd{Kind: "noop", Name: "n0"}, To: gapi.EdgeEnd{Kind: "noop", Name: "n1"}, Notify: true}}
 	d.Resources = append(d.Resources, static.Declare("print", "p", &basic.PrintRes{Msg: "x"}))
-	d.Edges = append(d.Edges, gapi.EdgeDecl{From: schema.Ref{Kind: "noop", Name: "n0"}, To: schema.Ref{Kind: "print", Name: "p"}, Notify: true})
+	d.Edges = append(d.Edges, gapi.EdgeDecl{From: gapi.EdgeEnd{Kind: "noop", Name: "n0"}, To: gapi.EdgeEnd{Kind: "print", Name: "p"}, Notify: true})
 	g, diags := gapi.Build(engine.DefaultRegistry(), d)
 	if g == nil {
 		t.Fatal(diags)

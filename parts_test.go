@@ -166,7 +166,7 @@ func (m *declaredPieces) declare(some []string, edges [][2]string) *gapi.Declare
 		}
 	}
 	for _, ends := range edges {
-		d.Edges = append(d.Edges, gapi.EdgeDecl{From: schema.Ref{Kind: "piece", Name: ends[0]}, To: schema.Ref{Kind: "piece", Name: ends[1]}, Notify: m.edges[ends]})
+		d.Edges = append(d.Edges, gapi.EdgeDecl{From: gapi.EdgeEnd{Kind: "piece", Name: ends[0]}, To: gapi.EdgeEnd{Kind: "piece", Name: ends[1]}, Notify: m.edges[ends]})
 	}
 	return d
 }

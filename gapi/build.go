@@ -109,7 +109,10 @@ func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics)
 		same = func(int) bool { return false }
 	}
 	b.connect()
-	b.same, b.uids = same, make([][]engine.ResUID, b.g.Len())
+	b.same = same
+	if b.runs != nil || slices.ContainsFunc(b.items, (*item).clashing) {
+		b.uids = make([][]engine.ResUID, b.g.Len())
+	}
 	x.uids = b.uids
 	b.each((*builder).validate)
 	b.each((*builder).claim)
@@ -128,7 +131,12 @@ func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics)
 }
 
 // UIDs returns the UIDs of a vertex of the graph, by its index, if Check has asked for them; else nil.
-func (x *Draft) UIDs(i int) []engine.ResUID { return x.uids[i] }
+func (x *Draft) UIDs(i int) []engine.ResUID {
+	if x.uids == nil {
+		return nil
+	}
+	return x.uids[i]
+}
 
 // builder is one run of Build.
 type builder struct {
@@ -156,7 +164,7 @@ type builder struct {
 	links    []link
 	ahead    []int32 // see lookAhead
 	hows     []how
-	key      []byte                // of find, made once
+	key      []byte      // of find, made once
 	blank    schema.Node // of a resource without parameters
 	lender   lender
 	guess    guesser

@@ -53,7 +53,7 @@ func TestBuildFromGo(t *testing.T) {
 				Recv: []gapi.RecvDecl{{Field: "Parts.x", From: schema.Ref{Kind: "strange", Name: "one", Key: "Text"}}}},
 			{Kind: "plain", Name: "three", Res: &plain{}},
 		},
-		Edges: []gapi.EdgeDecl{{Name: "e", From: ref("thing", "two"), To: ref("plain", "three")}},
+		Edges: []gapi.EdgeDecl{{Name: "e", From: gapi.EdgeEnd{Kind: "thing", Name: "two"}, To: gapi.EdgeEnd{Kind: "plain", Name: "three"}}},
 	}
 	g := build(t, reg, d)
 	if g.Name != "go" || g.Len() != 3 || g.EdgeCount() != 2 {
@@ -340,7 +340,7 @@ func addEdge(t *rapid.T, d *gapi.Declared, from, to int) bool {
 		b.Listen = append(b.Listen, back...)
 		return true
 	default:
-		d.Edges = append(d.Edges, gapi.EdgeDecl{From: back[0].Ref, To: there[0].Ref, Notify: way == 5})
+		d.Edges = append(d.Edges, gapi.EdgeDecl{From: gapi.EndOf(back[0].Ref, schema.Pos{}), To: gapi.EndOf(there[0].Ref, schema.Pos{}), Notify: way == 5})
 		return way == 5
 	}
 	return false
@@ -424,7 +424,7 @@ func TestBuildManyWarnings(t *testing.T) {
 	if g == nil || len(ds) != schema.MaxFindings+1 || ds[len(ds)-1].String() != "warning: and 1999 more warnings" {
 		t.Fatalf("%v: %d findings, the last is %v", g, len(ds), ds[len(ds)-1])
 	}
-	d.Edges = []gapi.EdgeDecl{{From: ref("plain", "0"), To: ref("plain", "nobody"), Pos: at(9000, 1)}}
+	d.Edges = []gapi.EdgeDecl{{From: gapi.EdgeEnd{Kind: "plain", Name: "0"}, To: gapi.EdgeEnd{Kind: "plain", Name: "nobody"}, Pos: at(9000, 1)}}
 	g, ds = gapi.Build(registry(t, nil), d)
 	if g != nil || ds.Err() == nil || !strings.Contains(ds.Error(), "g:9000:1: to: plain[nobody] is not in the graph") {
 		t.Errorf("%v: the error is not among %d findings", g, len(ds))

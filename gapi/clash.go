@@ -22,7 +22,7 @@ type claim struct {
 // claim notes the identity of an item, if it could clash with another one.
 // A fault of UIDs is left to the automatic edges, which tell it.
 func (b *builder) claim(it *item) {
-	if it.res == nil || it.bad || it.info == nil || !it.info.Abilities.Clashing || !it.alters() || it.moves() {
+	if it.res == nil || it.bad || !it.clashing() || !it.alters() || it.moves() {
 		return
 	}
 	if b.claims == nil {
@@ -33,6 +33,9 @@ func (b *builder) claim(it *item) {
 		b.claims = b.claims[:before]
 	}
 }
+
+// clashing reports whether the item is of a kind whose things can clash.
+func (it *item) clashing() bool { return it.info != nil && it.info.Abilities.Clashing }
 
 func (b *builder) claimAll(it *item) (err error) {
 	defer engine.Caught("UIDs", &err)

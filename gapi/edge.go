@@ -137,8 +137,8 @@ func (b *builder) connect() {
 	for i := range b.d.Edges {
 		e := &b.d.Edges[i]
 		var nobody item
-		from, ok1 := b.resolve(&nobody, e.From, orPos(e.FromPos, e.Pos), "from")
-		to, ok2 := b.resolve(&nobody, e.To, orPos(e.ToPos, e.Pos), "to")
+		from, ok1 := b.resolve(&nobody, e.From.Ref(), e.PosOf(e.From), "from")
+		to, ok2 := b.resolve(&nobody, e.To.Ref(), e.PosOf(e.To), "to")
 		if ok1 && ok2 {
 			b.links = append(b.links, link{from: from, to: to, notify: e.Notify, how: ^int32(i)})
 		}
@@ -264,7 +264,7 @@ func (b *builder) joinOne(g *engine.Graph, l link) {
 	}
 	b.unheard(l)
 	// The indices are good and the ends differ: it can't fail.
-	_ = g.Connect(graph.Edge{From: int(l.from), To: int(l.to), Name: h.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: h.pos.String()})
+	_ = g.Connect(graph.Edge{From: int(l.from), To: int(l.to), Name: h.name, Notify: l.notify, Implied: l.implied, By: l.by, Pos: h.pos.File, Line: h.pos.Line, Col: h.pos.Col})
 }
 
 // unheard warns of a notification of a vertex that can't refresh.

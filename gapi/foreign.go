@@ -181,9 +181,9 @@ func (t *translator) resources(list []Declaration) []Declaration {
 // resource translates one declaration, and reports whether it is another one now.
 func (t *translator) resource(d *Declaration) bool {
 	k := t.kind(d.Kind)
-	one := &foreignRes{translator: t, d: d, k: k, id: schema.Ref{Kind: k.name, Name: d.Name}.ID()}
+	one := &foreignRes{translator: t, d: d, k: k}
 	if w := words.Named(d.Name); w != nil {
-		t.refuse(w, orPos(d.NamePos, d.Pos), one.id, "", "the name "+quote(d.Name))
+		t.refuse(w, orPos(d.NamePos, d.Pos), one.id(), "", "the name "+quote(d.Name))
 	}
 	one.refs()
 	if k.typ == nil {
@@ -207,11 +207,19 @@ func (t *translator) ref(r *schema.Ref) bool {
 	return true
 }
 
+// end translates the kind of an end, and reports whether it was another one.
+func (t *translator) end(e *EdgeEnd) bool {
+	r := e.Ref()
+	changed := t.ref(&r)
+	e.Kind, e.Name = r.Kind, r.Name
+	return changed
+}
+
 func (t *translator) edges(list []EdgeDecl) []EdgeDecl {
 	out, copied := list, false
 	for i := range list {
 		e := list[i]
-		from, to := t.ref(&e.From), t.ref(&e.To)
+		from, to := t.end(&e.From), t.end(&e.To)
 		if !from && !to {
 			continue
 		}
@@ -219,10 +227,10 @@ func (t *translator) edges(list []EdgeDecl) []EdgeDecl {
 			out, copied = slices.Clone(list), true
 		}
 		if from {
-			t.rewrite(Rewrite{Pos: e.FromPos, To: e.From.String()})
+			t.rewrite(Rewrite{Pos: e.PosOf(e.From), To: e.From.String()})
 		}
 		if to {
-			t.rewrite(Rewrite{Pos: e.ToPos, To: e.To.String()})
+			t.rewrite(Rewrite{Pos: e.PosOf(e.To), To: e.To.String()})
 		}
 		out[i] = e
 	}

@@ -20,7 +20,7 @@ func (r *foreignRes) convert(w *words.Word, p schema.Pair) []schema.Pair {
 	if to == nil {
 		return []schema.Pair{p}
 	}
-	r.note(w, p.Value.Pos, r.id, p.Key, "%s of %s as %s", p.Key, r.k.name, shapes[w.Func()])
+	r.note(w, p.Value.Pos, r.id(), p.Key, "%s of %s as %s", p.Key, r.k.name, shapes[w.Func()])
 	r.rewrite(Rewrite{Pos: p.Pos, Value: to})
 	return []schema.Pair{{Key: p.Key, Pos: p.Pos, Value: to}}
 }
@@ -36,7 +36,7 @@ func (r *foreignRes) zero(w *words.Word, p schema.Pair) []schema.Pair {
 	if p.Value.Text == "0" || p.Value.Kind == schema.NodeNull {
 		return r.drop(w, p)
 	}
-	r.refuse(w, p.Pos, r.id, p.Key, "unknown key "+quote(p.Key))
+	r.refuse(w, p.Pos, r.id(), p.Key, "unknown key "+quote(p.Key))
 	return nil
 }
 
@@ -46,12 +46,12 @@ func (r *foreignRes) trim(w *words.Word, p schema.Pair) []schema.Pair {
 	case "false":
 		return r.drop(w, p)
 	case "true":
-		r.note(w, p.Pos, r.id, p.Key, "trim of %s takes blanks away when the graph is read", r.k.name)
+		r.note(w, p.Pos, r.id(), p.Key, "trim of %s takes blanks away when the graph is read", r.k.name)
 		r.rewrite(Rewrite{Pos: p.Pos, Drop: true})
 		r.trims = true
 		return []schema.Pair{p} // until the content has been read
 	}
-	r.found.Add(schema.Diagnostic{Pos: p.Value.Pos, Resource: r.id, Path: p.Key, Message: "trim must be true or false"})
+	r.found.Add(schema.Diagnostic{Pos: p.Value.Pos, Resource: r.id(), Path: p.Key, Message: "trim must be true or false"})
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (r *foreignRes) trimmed() {
 	r.pairs = slices.Delete(r.pairs, trim, trim+1)
 	i := at("content")
 	if i < 0 || r.pairs[i].Value.Kind != schema.NodeString {
-		r.found.Add(schema.Diagnostic{Pos: pos, Resource: r.id, Path: "trim",
+		r.found.Add(schema.Diagnostic{Pos: pos, Resource: r.id(), Path: "trim",
 			Message: "trim is for a content in the graph; what is received is taken as it is, and exec has trim for what it sends"})
 		return
 	}

@@ -37,7 +37,7 @@ func (r *foreignRes) edge(w *words.Word, key string, p schema.Pair) bool {
 	for _, item := range items {
 		ref, ok := foreignRef(item)
 		if !ok {
-			r.found.Add(schema.Diagnostic{Pos: item.Pos, Resource: r.id, Path: p.Key,
+			r.found.Add(schema.Diagnostic{Pos: item.Pos, Resource: r.id(), Path: p.Key,
 				Message: quote(p.Key) + " is " + key + " here, and names resources as kind[name]"})
 			return false
 		}
@@ -121,7 +121,7 @@ func (t *translator) metaConcerns(key string) bool {
 // metaPair translates one metaparameter, and reports whether it is still there.
 func (r *foreignRes) metaPair(p schema.Pair) (schema.Pair, bool) {
 	if w := words.Value("meta."+p.Key, p.Value); w != nil {
-		r.note(w, p.Value.Pos, r.id, metaPath(p.Key), "meta: %s: %s is %s here", p.Key, shownValue(p.Value), w.Ours)
+		r.note(w, p.Value.Pos, r.id(), metaPath(p.Key), "meta: %s: %s is %s here", p.Key, shownValue(p.Value), w.Ours)
 		p.Value = scalarNode(w.Ours, p.Value.Pos)
 		r.rewrite(Rewrite{Pos: p.Pos, Value: p.Value})
 		return p, true
@@ -131,13 +131,13 @@ func (r *foreignRes) metaPair(p schema.Pair) (schema.Pair, bool) {
 	case w == nil || isMeta(p.Key):
 		return p, true
 	case w.Refused():
-		r.refuse(w, p.Pos, r.id, metaPath(p.Key), "unknown key "+quote(p.Key))
+		r.refuse(w, p.Pos, r.id(), metaPath(p.Key), "unknown key "+quote(p.Key))
 		return p, false
 	case w.Dropped():
 		r.drop(w, p)
 		return p, false
 	}
-	r.note(w, p.Pos, r.id, metaPath(p.Key), "meta: %s is %s here", p.Key, w.Ours)
+	r.note(w, p.Pos, r.id(), metaPath(p.Key), "meta: %s is %s here", p.Key, w.Ours)
 	r.rewrite(Rewrite{Pos: p.Pos, To: w.Ours})
 	p.Key = w.Ours
 	return p, true

@@ -13,11 +13,13 @@ type foreignRes struct {
 	*translator
 	d       *Declaration
 	k       *foreignKind
-	id      string
 	changed bool
 	pairs   []schema.Pair // of the value, once one of them is another one
 	trims   bool          // blanks around the content are taken away
 }
+
+// id is the id of the resource, for findings.
+func (r *foreignRes) id() string { return schema.Ref{Kind: r.k.name, Name: r.d.Name}.ID() }
 
 // params translates the parameters.
 func (r *foreignRes) params() {
@@ -83,7 +85,7 @@ func (r *foreignRes) param(p schema.Pair) []schema.Pair {
 	case w == nil:
 		return []schema.Pair{p}
 	case w.Refused():
-		r.refuse(w, p.Pos, r.id, p.Key, "unknown key "+quote(p.Key))
+		r.refuse(w, p.Pos, r.id(), p.Key, "unknown key "+quote(p.Key))
 		return nil
 	case w.Dropped():
 		return r.drop(w, p)
@@ -113,14 +115,14 @@ func (r *foreignRes) valued(w *words.Word, p schema.Pair) []schema.Pair {
 	what := p.Key + ": " + shownValue(p.Value)
 	switch {
 	case w.Refused():
-		r.refuse(w, p.Value.Pos, r.id, p.Key, what+" is not for "+r.id)
+		r.refuse(w, p.Value.Pos, r.id(), p.Key, what+" is not for "+r.id())
 		return nil
 	case w.Dropped():
 		return r.drop(w, p)
 	case w.Func() != "":
 		return r.convert(w, p)
 	}
-	r.note(w, p.Value.Pos, r.id, p.Key, "%s of %s is %s: %s here", what, r.k.name, p.Key, w.Ours)
+	r.note(w, p.Value.Pos, r.id(), p.Key, "%s of %s is %s: %s here", what, r.k.name, p.Key, w.Ours)
 	out := []schema.Pair{{Key: p.Key, Pos: p.Pos, Value: scalarNode(w.Name(), p.Value.Pos)}}
 	out = append(out, r.with(w, p.Value.Pos)...)
 	r.rewrite(Rewrite{Pos: p.Pos, Value: out[0].Value, Add: out[1:]})
@@ -140,9 +142,9 @@ func (r *foreignRes) with(w *words.Word, pos schema.Pos) []schema.Pair {
 
 func (r *foreignRes) drop(w *words.Word, p schema.Pair) []schema.Pair {
 	if w.Note == "" {
-		r.note(w, p.Pos, r.id, p.Key, "%s says nothing here", quote(p.Key))
+		r.note(w, p.Pos, r.id(), p.Key, "%s says nothing here", quote(p.Key))
 	} else {
-		r.note(w, p.Pos, r.id, p.Key, "%s is left out", quote(p.Key))
+		r.note(w, p.Pos, r.id(), p.Key, "%s is left out", quote(p.Key))
 	}
 	r.rewrite(Rewrite{Pos: p.Pos, Drop: true})
 	return nil
@@ -156,7 +158,7 @@ func (r *foreignRes) rename(w *words.Word, p schema.Pair) []schema.Pair {
 		if !r.edge(w, to, p) {
 			return nil
 		}
-		r.note(w, p.Pos, r.id, p.Key, "%s is %s here", quote(p.Key), to)
+		r.note(w, p.Pos, r.id(), p.Key, "%s is %s here", quote(p.Key), to)
 		return nil
 	}
 	f := r.k.typ.Field(to)
@@ -164,10 +166,10 @@ func (r *foreignRes) rename(w *words.Word, p schema.Pair) []schema.Pair {
 		return []schema.Pair{p} // this kind has neither
 	}
 	if r.d.Value.Get(f.Key) != nil {
-		r.found.Add(schema.Diagnostic{Pos: p.Pos, Resource: r.id, Path: p.Key, Message: quote(p.Key) + " is " + f.Key + " here, which is given too"})
+		r.found.Add(schema.Diagnostic{Pos: p.Pos, Resource: r.id(), Path: p.Key, Message: quote(p.Key) + " is " + f.Key + " here, which is given too"})
 		return nil
 	}
-	r.note(w, p.Pos, r.id, p.Key, "%s of %s is %s here", quote(p.Key), r.k.name, f.Key)
+	r.note(w, p.Pos, r.id(), p.Key, "%s of %s is %s here", quote(p.Key), r.k.name, f.Key)
 	r.rewrite(Rewrite{Pos: p.Pos, To: f.Key})
 	p.Key = f.Key
 	if w := r.value(p); w != nil {
@@ -206,7 +208,7 @@ func (r *foreignRes) absences() {
 		if a.Quiet {
 			list = &r.quiet
 		}
-		*list = append(*list, schema.Diagnostic{Severity: schema.Note, Pos: r.d.Pos, Resource: r.id, Path: keys[0],
+		*list = append(*list, schema.Diagnostic{Severity: schema.Note, Pos: r.d.Pos, Resource: r.id(), Path: keys[0],
 			Message: r.k.name + " has " + strings.Join(keys, " and ") + ": " + a.Ours + " where nothing is said: " + a.Note})
 		return true
 	})
@@ -225,7 +227,7 @@ func (r *foreignRes) recvs() {
 		if !r.native(key) {
 			if w := words.Param(r.k.name, key); w != nil && !w.Refused() && !w.Dropped() && r.k.typ.Field(w.Name()) != nil {
 				d.Field = w.Name() + strings.TrimPrefix(d.Field, key)
-				r.note(w, d.Pos, r.id, key, "%s of %s is %s here", quote(key), r.k.name, w.Name())
+				r.note(w, d.Pos, r.id(), key, "%s of %s is %s here", quote(key), r.k.name, w.Name())
 				r.rewrite(Rewrite{Pos: d.Pos, To: d.Field})
 				from = true
 			}

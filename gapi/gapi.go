@@ -225,8 +225,37 @@ type CollectDecl struct {
 
 // EdgeDecl is one edge that was declared by itself.
 type EdgeDecl struct {
-	Name                string // only shown; may be empty
-	From, To            schema.Ref
-	Pos, FromPos, ToPos schema.Pos
-	Notify              bool
+	Name     string // only shown; may be empty
+	From, To EdgeEnd
+	Pos      schema.Pos
+	Notify   bool
+}
+
+// EdgeEnd is an end of an edge that was declared by itself: a resource, and its place in the file of the edge. A large graph has
+// many, so it has neither a key nor the name of the file.
+type EdgeEnd struct {
+	Kind, Name string
+	At         Place // zero for the place of the edge
+}
+
+// Place is a place in a file that is known.
+type Place struct{ Line, Col int32 }
+
+// EndOf returns the end of an edge that a reference names, at a place in the file of the edge.
+func EndOf(r schema.Ref, pos schema.Pos) EdgeEnd {
+	return EdgeEnd{Kind: r.Kind, Name: r.Name, At: Place{pos.Line, pos.Col}}
+}
+
+// Ref returns the resource.
+func (e EdgeEnd) Ref() schema.Ref { return schema.Ref{Kind: e.Kind, Name: e.Name} }
+
+// String returns kind[name].
+func (e EdgeEnd) String() string { return e.Ref().String() }
+
+// PosOf returns the place of one of its ends.
+func (e *EdgeDecl) PosOf(end EdgeEnd) schema.Pos {
+	if end.At.Line == 0 {
+		return e.Pos
+	}
+	return schema.Pos{File: e.Pos.File, Line: end.At.Line, Col: end.At.Col}
 }

@@ -177,7 +177,7 @@ func (s *sums) add(d *Declared, items []*item) {
 		e := &d.Edges[i]
 		text = binary.NativeEndian.AppendUint64(text[:0], sum)
 		text = appendPos(appendText(text, e.Name), e.Pos)
-		text = appendRef(appendRef(text, &e.From, e.FromPos), &e.To, e.ToPos)
+		text = appendEnd(appendEnd(text, &e.From), &e.To)
 		text = strconv.AppendBool(text, e.Notify)
 		sum = maphash.Bytes(s.seed, text)
 	}
@@ -190,6 +190,11 @@ func appendText(to []byte, text string) []byte {
 
 func appendRef(to []byte, r *schema.Ref, pos schema.Pos) []byte {
 	return appendPos(appendText(appendText(appendText(to, r.Kind), r.Name), r.Key), pos)
+}
+
+func appendEnd(to []byte, e *EdgeEnd) []byte {
+	to = binary.AppendUvarint(appendText(appendText(to, e.Kind), e.Name), uint64(e.At.Line))
+	return binary.AppendUvarint(to, uint64(e.At.Col))
 }
 
 func appendPos(to []byte, p schema.Pos) []byte {

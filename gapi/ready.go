@@ -30,7 +30,7 @@ func Ready(g *engine.Graph) *Declared {
 				d.Problems = append(d.Problems, schema.Diagnostic{Severity: schema.Error, Message: "an edge of the graph: " + err.Error()})
 			}
 		}
-		d.Edges = append(d.Edges, EdgeDecl{Name: e.Name, From: from, To: to, Notify: e.Notify})
+		d.Edges = append(d.Edges, EdgeDecl{Name: e.Name, From: EndOf(from, schema.Pos{}), To: EndOf(to, schema.Pos{}), Notify: e.Notify})
 	}
 	return d
 }

@@ -52,8 +52,8 @@ func (g *Graph[V]) cytoscapeEdge(e Edge) cytoscapejs.Edge {
 	if e.Name != "" {
 		data["label"] = visible(e.Name)
 	}
-	if e.Pos != "" {
-		data["pos"] = visible(e.Pos)
+	if place := e.Place(); place != "" {
+		data["pos"] = visible(place)
 	}
 	return cytoscapejs.Edge{
 		Data: cytoscapejs.EdgeData{

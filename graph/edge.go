@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 )
 
 // Edge says that From comes before To. Both are indices of vertices.
@@ -16,9 +17,10 @@ type Edge struct {
 	// Notify says that a change made by From asks To to refresh.
 	Notify bool
 
-	// Pos is where the edge was declared, as file:line:col. It is only shown,
-	// and may be empty.
-	Pos string
+	// Pos is where the edge was declared: a file, with Line and Col in it, from 1, or any other text. It is only shown, and may be
+	// empty. Place joins the three.
+	Pos       string
+	Line, Col int32
 
 	// By is the end that has declared it, and to which it belongs. It matters where a part of a graph is changed,
 	// and is not shown.
@@ -39,6 +41,21 @@ const (
 	ByTo
 )
 
+// Place returns where the edge was declared, as file:line:col; empty where that is not known.
+func (e Edge) Place() string {
+	if e.Line == 0 {
+		return e.Pos
+	}
+	place := strconv.Itoa(int(e.Line))
+	if e.Pos != "" {
+		place = e.Pos + ":" + place
+	}
+	if e.Col != 0 {
+		place += ":" + strconv.Itoa(int(e.Col))
+	}
+	return place
+}
+
 // same reports whether two edges between the same vertices do the same.
 func (e Edge) same(o Edge) bool { return e.Notify == o.Notify && e.Implied == o.Implied }
 
@@ -50,7 +67,10 @@ type decl struct {
 }
 
 // text is what only people read in an edge.
-type text struct{ name, pos string }
+type text struct {
+	name, pos string
+	line, col int32
+}
 
 const (
 	flagNotify = 1 << iota
@@ -98,7 +118,7 @@ func (g *Graph[V]) pack(e Edge) decl {
 	case ByTo:
 		d.flags |= flagByTo
 	}
-	if t := (text{e.Name, e.Pos}); t == g.texts[len(g.texts)-1] {
+	if t := (text{e.Name, e.Pos, e.Line, e.Col}); t == g.texts[len(g.texts)-1] {
 		d.text = int32(len(g.texts) - 1) // of many edges of one name
 	} else if t != (text{}) {
 		d.text = int32(len(g.texts))
@@ -123,7 +143,7 @@ func (g *Graph[V]) unpack(d decl) Edge {
 	return Edge{
 		By:   by,
 		From: int(d.from), To: int(d.to),
-		Name: t.name, Pos: t.pos,
+		Name: t.name, Pos: t.pos, Line: t.line, Col: t.col,
 		Notify:  d.flags&flagNotify != 0,
 		Implied: d.flags&flagImplied != 0,
 	}
@@ -224,8 +244,8 @@ func merge(e, later Edge) Edge {
 	if e.Name == "" {
 		e.Name = later.Name
 	}
-	if e.Pos == "" {
-		e.Pos = later.Pos
+	if e.Pos == "" && e.Line == 0 {
+		e.Pos, e.Line, e.Col = later.Pos, later.Line, later.Col
 	}
 	e.Notify = e.Notify || later.Notify
 	return e

@@ -155,7 +155,7 @@ func TestConnectErrors(t *testing.T) {
 func TestParallelDeclarations(t *testing.T) {
 	a := graph.Edge{From: 0, To: 1, Implied: true, Name: "from recv", Pos: "g.yaml:9:1"}
 	b := graph.Edge{From: 0, To: 1, Pos: "g.yaml:2:1"}
-	c := graph.Edge{From: 0, To: 1, Name: "e1", Pos: "g.yaml:3:1", Notify: true}
+	c := graph.Edge{From: 0, To: 1, Name: "e1", Pos: "g.yaml", Line: 3, Col: 1, Notify: true}
 	tests := map[string]struct {
 		decls []graph.Edge
 		want  graph.Edge
@@ -164,7 +164,7 @@ func TestParallelDeclarations(t *testing.T) {
 		"implied twice":      {[]graph.Edge{a, a}, a},
 		"plain wins":         {[]graph.Edge{a, b}, graph.Edge{From: 0, To: 1, Name: "from recv", Pos: b.Pos}},
 		"order of the first": {[]graph.Edge{b, c}, graph.Edge{From: 0, To: 1, Name: "e1", Pos: b.Pos, Notify: true}},
-		"all":                {[]graph.Edge{a, c, b}, graph.Edge{From: 0, To: 1, Name: "e1", Pos: c.Pos, Notify: true}},
+		"all":                {[]graph.Edge{a, c, b}, graph.Edge{From: 0, To: 1, Name: "e1", Pos: c.Pos, Line: 3, Col: 1, Notify: true}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -299,5 +299,17 @@ func TestIndex(t *testing.T) {
 	}
 	if _, err := g.Add("v17", 0); !errors.Is(err, graph.ErrDuplicate) {
 		t.Errorf("adding v17 again: %v", err)
+	}
+}
+
+// TestPlaceOfAnEdge: a place is written as far as it is known.
+func TestPlaceOfAnEdge(t *testing.T) {
+	for want, e := range map[string]graph.Edge{
+		"": {}, "g.yaml": {Pos: "g.yaml"}, "g.yaml:3": {Pos: "g.yaml", Line: 3}, "g.yaml:3:5": {Pos: "g.yaml", Line: 3, Col: 5},
+		"3:5": {Line: 3, Col: 5}, "g.yaml:9:1": {Pos: "g.yaml:9:1"},
+	} {
+		if got := e.Place(); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
 	}
 }

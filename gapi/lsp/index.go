@@ -40,8 +40,11 @@ func mentions(d *gapi.Declared) (all []mention) {
 		}
 	}
 	for _, e := range d.Edges {
-		ref(e.From, e.FromPos)
-		ref(e.To, e.ToPos)
+		for _, end := range [...]gapi.EdgeEnd{e.From, e.To} {
+			if end.At.Line > 0 {
+				ref(end.Ref(), e.PosOf(end))
+			}
+		}
 	}
 	return all
 }

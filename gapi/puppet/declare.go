@@ -101,7 +101,7 @@ func (tr *translator) edge(rs *relations, e relation) gapi.EdgeDecl {
 			"a message does not count as a change, so it refreshes nothing: "+e.to.res.ref()+" only comes later"))
 	}
 	return gapi.EdgeDecl{
-		Name: e.word, From: from, To: to, Pos: e.pos, FromPos: e.pos, ToPos: e.pos,
+		Name: e.word, From: gapi.EndOf(from, e.pos), To: gapi.EndOf(to, e.pos), Pos: e.pos,
 		Notify: e.refresh && notifies && refreshes,
 	}
 }

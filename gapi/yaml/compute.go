@@ -247,7 +247,7 @@ func (p *part) cutEdges(x *expand.Graph) {
 			return true
 		})
 	}
-	p.edges = slices.DeleteFunc(p.edges, func(e gapi.EdgeDecl) bool { return gone(e.From) || gone(e.To) })
+	p.edges = slices.DeleteFunc(p.edges, func(e gapi.EdgeDecl) bool { return gone(e.From.Ref()) || gone(e.To.Ref()) })
 }
 
 // lacking returns the parameters with null for a value that is not sent. It has the place of that fault, so Build does not tell the missing

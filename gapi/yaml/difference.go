@@ -99,5 +99,5 @@ func onEdges(edges []gapi.EdgeDecl, changed []gapi.Declaration, removed []string
 	for _, id := range removed {
 		ids[id] = true
 	}
-	return slices.ContainsFunc(edges, func(e gapi.EdgeDecl) bool { return ids[e.From.ID()] || ids[e.To.ID()] })
+	return slices.ContainsFunc(edges, func(e gapi.EdgeDecl) bool { return ids[e.From.Ref().ID()] || ids[e.To.Ref().ID()] })
 }

@@ -133,8 +133,8 @@ edges:
 		"before":   {r.Before[0].Pos, at(8, 13)},
 		"listen":   {r.Listen[0].Pos, at(10, 7)},
 		"edge":     {e.Pos, at(12, 3)},
-		"from":     {e.FromPos, at(13, 9)},
-		"to":       {e.ToPos, at(14, 7)},
+		"from":     {e.PosOf(e.From), at(13, 9)},
+		"to":       {e.PosOf(e.To), at(14, 7)},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)

@@ -57,10 +57,11 @@ func (p *part) wholeModules(modules map[*expand.Graph][]schema.Ref) {
 	}
 	var edges []gapi.EdgeDecl
 	for _, e := range p.edges {
-		for _, from := range p.meant(e.From, e.FromPos, modules) {
-			for _, to := range p.meant(e.To, e.ToPos, modules) {
-				e.From, e.To = from, to
-				edges = append(edges, e)
+		for _, from := range p.meant(e.From.Ref(), e.PosOf(e.From), modules) {
+			for _, to := range p.meant(e.To.Ref(), e.PosOf(e.To), modules) {
+				one := e
+				one.From.Kind, one.From.Name, one.To.Kind, one.To.Name = from.Kind, from.Name, to.Kind, to.Name
+				edges = append(edges, one)
 			}
 		}
 	}

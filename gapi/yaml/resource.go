@@ -194,9 +194,9 @@ func (p *part) ends(n *schema.Node) gapi.EdgeDecl {
 		case "comment":
 			p.remark(pair.Value)
 		case "from":
-			e.From, e.FromPos = p.end(pair.Value), pair.Value.Pos
+			e.From = gapi.EndOf(p.end(pair.Value), pair.Value.Pos)
 		case "to":
-			e.To, e.ToPos = p.end(pair.Value), pair.Value.Pos
+			e.To = gapi.EndOf(p.end(pair.Value), pair.Value.Pos)
 		case "notify":
 			e.Notify = p.boolean(pair.Value, "notify of an edge")
 		default:

@@ -8,7 +8,6 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/journal"
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 )
@@ -48,7 +47,7 @@ func convergeNotifying(dir string, n int, o mgmt.Options) time.Duration {
 	g := &gapi.Declared{Name: "bench", Resources: append(decls, static.Declare("noop", "told", aloneNoop()))}
 	for _, d := range decls {
 		g.Edges = append(g.Edges, gapi.EdgeDecl{
-			From: schema.Ref{Kind: d.Kind, Name: d.Name}, To: schema.Ref{Kind: "noop", Name: "told"}, Notify: true,
+			From: gapi.EdgeEnd{Kind: d.Kind, Name: d.Name}, To: gapi.EdgeEnd{Kind: "noop", Name: "told"}, Notify: true,
 		})
 	}
 	// The edges are made before the clock starts.
