@@ -95,6 +95,8 @@ func (w *protobuf) message(name string, t *schema.Type, indent string) error {
 	return nil
 }
 
+// sameName is the error about two keys of one name. Another name for one of them is the way out, since no number or order could tell
+// them apart for a program.
 func sameName(one, other, name string) error {
 	return fmt.Errorf("the keys %s and %s have one name in protobuf, %s: give one of them another name", one, other, name)
 }
