@@ -361,8 +361,7 @@ func (f *Field) settleDefault(top bool) error {
 		return err
 	}
 	f.Default, err = encoder{}.value(f.Type, rv, 1)
-	f.HasDefault = f.Default != nil
-	if err != nil {
+	if f.HasDefault = f.Default != nil; err != nil || !f.HasDefault { // the zero value is what absence means anyway
 		return err
 	}
 	if err = Check(f.Type, f.Default).Err(); err != nil {

@@ -206,6 +206,41 @@ func TestBuildCopies(t *testing.T) {
 	}
 }
 
+// TestBuildZeroDefaults: a default that is the zero value of its type is the same as none, whatever the kind and its bounds.
+func TestBuildZeroDefaults(t *testing.T) {
+	for _, c := range []struct {
+		typ  schema.Type
+		zero any
+		bad  any // a default that the bounds refuse
+	}{
+		{schema.Type{Kind: schema.KindInt, Max: new(int64(9))}, 0, 10},
+		{schema.Type{Kind: schema.KindInt}, 0, "x"},
+		{schema.Type{Kind: schema.KindFloat, FloatMax: new(1.5)}, 0.0, 2},
+		{schema.Type{Kind: schema.KindBool}, false, 1},
+		{schema.Type{Kind: schema.KindString}, "", []any{}},
+		{schema.Type{Kind: schema.KindDuration}, "0s", "x"},
+		{schema.Type{Kind: schema.KindSize}, "0", "1.5"},
+		{schema.Type{Kind: schema.KindList, Elem: &schema.Type{Kind: schema.KindBool}}, []any{}, []any{1}},
+		{schema.Type{Kind: schema.KindMap, Elem: &schema.Type{Kind: schema.KindBool}}, map[string]any{}, map[string]any{"a": "x"}},
+	} {
+		of := func(value any) *schema.Type {
+			ty := c.typ
+			return &schema.Type{Kind: schema.KindStruct, Name: "t", Fields: []*schema.Field{{Key: "k", Type: &ty, Default: value, HasDefault: value != nil}}}
+		}
+		zero, err := schema.Build(of(c.zero))
+		if err != nil {
+			t.Errorf("%v of %s: %v", c.zero, &c.typ, err)
+			continue
+		}
+		if none := build(t, of(nil)); !zero.Equal(none) || zero.Field("k").HasDefault {
+			t.Errorf("%v of %s is another default than none: %v", c.zero, &c.typ, zero.Field("k").Default)
+		}
+		if _, err := schema.Build(of(c.bad)); err == nil || !strings.Contains(err.Error(), "default: ") {
+			t.Errorf("%v of %s: %v", c.bad, &c.typ, err)
+		}
+	}
+}
+
 func TestBuildDefaults(t *testing.T) {
 	given := user()
 	given.Fields[1].Default = 7
