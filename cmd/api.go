@@ -192,8 +192,7 @@ func newAPIKinds(a *app) *cobra.Command {
 			for _, x := range t.Indexes {
 				indexes = append(indexes, x.Name)
 			}
-			doc, _, _ := strings.Cut(t.Doc, ". ")
-			rows = append(rows, []string{t.Table, strings.Join(indexes, ","), oneLine(doc)})
+			rows = append(rows, []string{t.Table, strings.Join(indexes, ","), firstSentence(t.Doc)})
 		}
 		return f.rows(rows)
 	})
@@ -261,6 +260,10 @@ func newAPIGet(a *app) *cobra.Command {
 		var o api.Object
 		if _, err := f.client().Ask(ctx, q, &o); err != nil {
 			return err
+		}
+		if status && len(o) == 0 && f.output.word == "table" {
+			fmt.Fprintf(a.err, "%s: note: no host has told of it yet; the hosts of its topic do so when they have taken it over\n", a.program())
+			return nil
 		}
 		return f.object(o)
 	})
