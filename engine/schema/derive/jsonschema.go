@@ -139,6 +139,8 @@ type ruler struct {
 	defs   rules
 }
 
+// newRuler returns a ruler that has no definitions yet. Each name of a definition will begin with
+// the prefix, so that two rulers may write into one document.
 func newRuler(prefix string) *ruler { return &ruler{prefix: prefix, names: map[*schema.Type]string{}} }
 
 // link refers to the definition of what t links to, which is made when it is first asked for.
@@ -165,6 +167,7 @@ func (w *ruler) link(t *schema.Type) *rule {
 	return r
 }
 
+// has reports whether a definition has the name already: two types may share one.
 func (w *ruler) has(name string) bool {
 	return slices.ContainsFunc(w.defs, func(n named) bool { return n.name == name })
 }
