@@ -17,6 +17,7 @@ import (
 )
 
 // callFlags are the flags of call. With lax, parameters that a backend lacks are left out.
+// The verb needs no daemon: it calls the backend in its own process, with the rights of the user.
 type callFlags struct {
 	modules
 	log     logFlags
@@ -27,6 +28,7 @@ type callFlags struct {
 
 // newCall makes the verb call. Completion offers modules, functions and parameters of this
 // machine.
+// The flag output concerns the result alone. Log lines always go to standard error.
 func newCall(a *app) *cobra.Command {
 	f := &callFlags{modules: modules{a}}
 	cmd := &cobra.Command{
@@ -80,6 +82,7 @@ func (f *callFlags) completeFunction(_ *cobra.Command, args []string, _ string) 
 }
 
 // backends returns the names of the backends of the module whose function is called, or of all modules.
+// It serves the completion of --backend. The names are sorted, each once.
 func (m modules) backends(args []string) []string {
 	modules := m.app.modules().Modules()
 	if len(args) > 0 {
@@ -98,6 +101,7 @@ func (m modules) backends(args []string) []string {
 
 // run makes the call and writes its result. The exit code tells a refused call from a
 // failed one, see callCode.
+// A result that was not found gives exitFailed too, so a script need not read the output.
 func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 	module, function, ok := strings.Cut(args[0], ".")
 	if !ok || module == "" || function == "" {
@@ -171,6 +175,8 @@ func callCode(err error) int {
 }
 
 // resultJSON is the result of a call in JSON.
+// Its keys are part of the command line, and docs/reference/cli.md has them. Common is the
+// declared result, Extra the further parts of the backend.
 type resultJSON struct {
 	Module   string         `json:"module"`
 	Function string         `json:"function"`
@@ -190,6 +196,8 @@ type warningJSON struct {
 
 // write writes a result. Text is for people and may change; JSON and YAML have the same
 // keys in every version.
+// A plain text is written without quotes, for use in a script. Control characters in it are made
+// visible.
 func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	switch f.output.word {
 	case "json":
@@ -234,6 +242,8 @@ func (f *callFlags) writeYAML(module, function string, r *virtual.Result) error 
 
 // readCallArgs reads the arguments of a call. function is nil if the interface
 // does not have it: then texts are texts.
+// All faults come together, each with the name of its parameter. The first = or @ decides about
+// the form, as for the verb resource.
 func readCallArgs(a *app, function *virtual.Function, args []string) (virtual.Args, error) {
 	out := virtual.Args{Named: map[string]any{}, Extra: map[string]any{}}
 	var errs []error
@@ -267,6 +277,8 @@ func isParamName(key string) bool {
 }
 
 // placeParam returns the type of the argument at a place.
+// Places count from 0. After the declared places a list of further arguments takes all; nil means
+// that the type is not known.
 func placeParam(f *virtual.Function, n int) *schema.Type {
 	if f == nil {
 		return nil
@@ -298,6 +310,7 @@ func namedParam(f *virtual.Function, name string, extra bool) *schema.Type {
 }
 
 // callText reads a text by a type.
+// A secret in an argument is refused, since other users could read it there.
 func callText(t *schema.Type, text string) (any, error) {
 	if t == nil {
 		return text, nil
@@ -309,8 +322,9 @@ func callText(t *schema.Type, text string) (any, error) {
 	return v, ds.Err()
 }
 
-// callValue reads one argument in one of its forms: as text, as JSON, or from a file. An
-// error begins with the name of the parameter.
+// callValue reads one argument in one of its forms: as text, as JSON, or from a file. An error
+// begins with the name of the parameter. The content of a file is a secret if its type is text or
+// not known, since a backend may log its arguments.
 func callValue(a *app, t *schema.Type, name, form, rest string) (v any, err error) {
 	defer func() {
 		if err != nil {

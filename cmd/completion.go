@@ -12,6 +12,7 @@ import (
 
 // newCompletion makes the verb completion. The scripts ask the program itself for words,
 // so they need no update with it.
+// The script goes to standard output and is written to no file.
 func newCompletion(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
@@ -58,6 +59,7 @@ var bashQuotes = []struct{ at, put string }{
 }
 
 // writeBash writes the script for bash.
+// It returns an error if a new version of cobra has another script. A test finds that at once.
 func writeBash(w io.Writer, root *cobra.Command) error {
 	var buf bytes.Buffer
 	if err := root.GenBashCompletionV2(&buf, true); err != nil {

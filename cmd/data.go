@@ -11,6 +11,7 @@ import (
 )
 
 // newData makes the verb data, which has one verb below it.
+// Alone it shows its help and ends with code 0.
 func newData(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
@@ -29,6 +30,7 @@ type dataFlags struct {
 }
 
 // newDataExplain makes the verb data explain. It reads a graph as validate does, and builds none.
+// The graph file comes behind the key, so that the key is never taken for a file.
 func newDataExplain(a *app) *cobra.Command {
 	f := &dataFlags{}
 	cmd := &cobra.Command{
@@ -56,6 +58,7 @@ this machine; --facts takes those of another one. It touches nothing.`,
 }
 
 // run writes the sources of a key, or the faults of the graph.
+// Faults of the graph go to standard error, and the code is then 1.
 func (f *dataFlags) run(a *app, key string) error {
 	if f.input.yaml == "" {
 		f.input.yaml = defaultGraph
@@ -105,6 +108,7 @@ func explainedText(key string, d yaml.DataOf) string {
 }
 
 // dataValue writes a value on one line.
+// A text is in quotes, so that blanks at its ends are seen.
 func dataValue(v any) string {
 	if _, isText := v.(string); !isText {
 		if text, err := expr.AsText(v); err == nil {

@@ -21,6 +21,8 @@ import (
 )
 
 // graphFlags are the flags of graph. Only with live does it ask a daemon.
+// Without live the verb reads files alone and touches no resource. out is a path, empty or - for
+// standard output.
 type graphFlags struct {
 	input     input
 	steps     transforms
@@ -35,6 +37,7 @@ type graphFlags struct {
 }
 
 // newGraph makes the verb graph.
+// Only one of declared, explain and live is allowed: each asks for another graph.
 func newGraph(a *app) *cobra.Command {
 	f := &graphFlags{}
 	cmd := &cobra.Command{
@@ -81,6 +84,7 @@ resource as its colour.`,
 
 // run draws a graph file, or with --live the graph of the daemon. A broken graph is drawn
 // too, and the exit code tells.
+// The drawing is made in memory first. So a failure leaves the file of --out as it was.
 func (f *graphFlags) run(ctx context.Context, a *app) error {
 	if f.live && unix.Portable {
 		return linuxOnly("graph --live")
@@ -127,6 +131,8 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 
 // undoing returns the resources that have left the graph that ran here. Only who
 // wants to have it explained hears of it: a drawing is of the graph in the file.
+// An unreadable state folder costs a line on standard error, and the rest is explained all the
+// same.
 func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	if !f.explain {
 		return transform.Undoing{}, nil
@@ -144,6 +150,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 }
 
 // put writes the drawing to its destination.
+// A file is replaced as writeFile does it.
 func (f *graphFlags) put(a *app, drawing []byte) error {
 	if f.out == "" || f.out == "-" {
 		_, err := a.out.Write(drawing)
@@ -153,6 +160,8 @@ func (f *graphFlags) put(a *app, drawing []byte) error {
 }
 
 // graph returns the graph as far as it can be drawn, and its faults.
+// Faults are not an error here: they come as diagnostics, and the graph is then a sketch of its
+// declarations. The error is for a graph that could not be read at all.
 func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.Diagnostics, error) {
 	f.input.blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.declared(ctx, a)
@@ -169,7 +178,7 @@ func (f *graphFlags) graph(ctx context.Context, a *app) (*engine.Graph, schema.D
 	return g, ds, nil
 }
 
-// draw writes the graph in the chosen language.
+// draw writes the graph in the chosen language. DOT, the language of Graphviz, is the default.
 func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *engine.Graph) error {
 	o := drawOptions(g)
 	o.Reduce, o.Direction = f.reduce, f.direction.word
@@ -192,6 +201,8 @@ type notesJSON struct {
 }
 
 // writeNotes says what the transforms have done.
+// Text from the graph is made visible: a name with control characters must not move the cursor of
+// a terminal.
 func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note) error {
 	switch f.output.word {
 	case "json":
@@ -230,6 +241,7 @@ func drawOptions(g *engine.Graph) graph.DrawOptions {
 const maxLabelled = 5 // members in a label
 
 // groupLabel names the members of a group below its owner.
+// Each member has a line of its own. The number of the others stands in the last line.
 func groupLabel(owner string, members []*engine.Vertex) string {
 	label := owner
 	for k, m := range members {
@@ -242,6 +254,7 @@ func groupLabel(owner string, members []*engine.Vertex) string {
 }
 
 // drawSVG has Graphviz draw. It is the only program that the verb runs.
+// The end of ctx kills Graphviz, which may take minutes for a large graph.
 func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {
 	var in bytes.Buffer
 	if err := g.WriteDOT(&in, o); err != nil {
@@ -255,6 +268,8 @@ func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOpti
 }
 
 // svgOf has Graphviz draw a text in its language.
+// A missing program is an error with the forms that need none. Graphviz's own message is a part of
+// the error.
 func svgOf(ctx context.Context, dot []byte) ([]byte, error) {
 	path, err := exec.LookPath("dot")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
+// The names are relative to the current folder.
 const (
 	firstFile  = "graph.yaml"
 	schemaFile = "mgmt.schema.json"
@@ -46,6 +47,8 @@ resources:
     refreshonly: true # it runs for nothing else
 `
 
+// firstTest is the test of firstGraph. %[1]s stands for its own name, and %[2]s for that of the
+// graph.
 const firstTest = `# It tests the graph next to it on a simulated machine, and touches nothing:
 #
 #     mgmt test %[1]s
@@ -98,6 +101,7 @@ the graph, such as graph_test.yaml, and ` + schemaFile + ` for editors. A folder
 // a refusal leaves nothing behind.
 // The schema is that of this program with its kinds, so an editor completes exactly
 // these.
+// The files are written one by one: a full disk can leave the first of them.
 func (a *app) init(path string, force bool) error {
 	text, err := a.graphSchema()
 	if err != nil {
@@ -127,6 +131,7 @@ func (a *app) init(path string, force bool) error {
 }
 
 // newFile is a file that init or a like verb writes, if nothing else is there.
+// The path is as the user has written it, for messages.
 type newFile struct {
 	path    string
 	content []byte

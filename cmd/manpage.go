@@ -12,6 +12,8 @@ import (
 )
 
 // newManpage is what packaging/build makes the manual page with.
+// The date follows the specification of reproducible builds: seconds since 1970, in UTC. Without
+// the variable it is the present day.
 func newManpage(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "manpage",
@@ -33,7 +35,8 @@ func newManpage(a *app) *cobra.Command {
 	}
 }
 
-// manpage returns the page in the language of man(7).
+// manpage returns the page in the language of man(7). The sections are those of man-pages(7). All
+// text comes from the help, so the two can't differ.
 func manpage(root *cobra.Command, at time.Time) string {
 	var b strings.Builder
 	name := roff(root.Name())
@@ -61,6 +64,7 @@ func manpage(root *cobra.Command, at time.Time) string {
 }
 
 // manVerb writes the section of the manual about one verb, from its help.
+// Hidden flags are left out. The word in backquotes of a usage text names the argument.
 func manVerb(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, ".SS %s\n", roff(cmd.UseLine()))
 	roffText(b, cmd.Short+".")
@@ -85,6 +89,8 @@ func manVerb(b *strings.Builder, cmd *cobra.Command) {
 }
 
 // roffText writes paragraphs; indented ones keep their lines.
+// Paragraphs are parted by empty lines. An indented one is an example, and fill mode is off for
+// it.
 func roffText(b *strings.Builder, text string) {
 	for p := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(p, " ") {
@@ -97,6 +103,7 @@ func roffText(b *strings.Builder, text string) {
 
 // roff escapes special characters: backslashes, hyphens, and a dot or an apostrophe
 // at the begin of a line.
+// A plain hyphen would become a typographic one, which can't be copied into a shell.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	lines := strings.Split(text, "\n")

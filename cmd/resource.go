@@ -18,6 +18,8 @@ import (
 )
 
 // resourceFlags are the flags of resource. With noop or watch it alters nothing.
+//
+// The verb needs no daemon: it looks, or sets, in its own process with the rights of the user.
 type resourceFlags struct {
 	log     logFlags
 	output  choice
@@ -29,6 +31,7 @@ type resourceFlags struct {
 }
 
 // newResource makes the verb resource.
+// The flags that exclude each other are declared here, so that completion leaves them out too.
 func newResource(a *app) *cobra.Command {
 	f := &resourceFlags{}
 	cmd := &cobra.Command{
@@ -81,6 +84,8 @@ nothing could be done because of how it was called.`,
 }
 
 // run lists, shows, sets or follows, by the number of arguments and the flags.
+// A text of -f sets several things, an argument with parameters sets one. The declaration is read
+// before the machine is touched.
 func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 	if err := f.check(a, args); err != nil {
 		return err
@@ -125,6 +130,7 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 }
 
 // check refuses flags that mean nothing with so many arguments.
+// The errors are usage errors: nothing has been read or altered by then.
 func (f *resourceFlags) check(a *app, args []string) error {
 	switch {
 	case f.backend != "" && f.file == "" && len(args) == 0:
@@ -141,7 +147,8 @@ func (f *resourceFlags) check(a *app, args []string) error {
 	return nil
 }
 
-// lookKind returns a kind that can be looked at.
+// lookKind returns a kind that can be looked at. The case of the name does not matter. A kind that
+// is neither readable nor listable is an error, which names the other ways.
 func (a *app) lookKind(name string) (engine.Kind, error) {
 	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
@@ -171,9 +178,11 @@ func mayList(k engine.Kind) error {
 }
 
 // maxText is how much is read of a file with values to set.
+// The unit is bytes. It keeps an endless standard input from taking all memory.
 const maxText = 64 << 20
 
 // readSource reads a file by open, or standard input if path is -.
+// It closes the file that it has opened, and leaves standard input open for the next reader.
 func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byte, error) {
 	in := a.in
 	if path != "-" {
@@ -192,6 +201,9 @@ func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byt
 }
 
 // read reads the text of -f.
+// The text is checked as a graph is: if other users can write its file, root refuses it. All
+// faults are returned together, with their lines. The targets are sorted by kind, so that each
+// kind is asked once.
 func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])

@@ -17,6 +17,8 @@ import (
 
 // readTarget reads a name and parameters as they stand on a command line, and says all
 // that is wrong with them at once.
+// The caller gets a declaration as a graph would have it, so one code checks both. Secret has the
+// keys of parameters that came from files.
 func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target, error) {
 	t := mgmt.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name, Value: &schema.Node{Kind: schema.NodeMap}}}
 	if name == "" {
@@ -41,6 +43,7 @@ func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target,
 
 // dollar allows a name that begins with a dollar sign: here it can't be a forgotten
 // variable of a graph.
+// The node is the metaparameter dollar of a graph.
 func dollar(d gapi.Declaration) gapi.Declaration {
 	if strings.HasPrefix(d.Name, "$") {
 		yes := &schema.Node{Kind: schema.NodeBool, Text: "true"}
@@ -50,6 +53,8 @@ func dollar(d gapi.Declaration) gapi.Declaration {
 }
 
 // argReader reads parameters of one kind.
+// It serves one command line: given refuses a second value of a parameter, and stdin a second
+// reader of standard input.
 type argReader struct {
 	app   *app
 	kind  engine.Kind
@@ -58,6 +63,7 @@ type argReader struct {
 }
 
 // The forms of a parameter.
+// The forms are those of HTTPie, which many users know from the command line.
 const (
 	formText = "="
 	formJSON = ":="
@@ -65,6 +71,8 @@ const (
 )
 
 // splitArg splits a parameter at its first mark.
+// Of the marks the first counts, so a value may have any of them. Without a mark the form is
+// empty.
 func splitArg(arg string) (key, form, rest string) {
 	i := strings.IndexAny(arg, "=@")
 	switch {
@@ -105,6 +113,8 @@ func (r *argReader) read(arg string) (pair schema.Pair, secret bool, err error) 
 func about(f *schema.Field, err error) error { return fmt.Errorf("%s: %w", f.Key, err) }
 
 // field returns the parameter of a key, if it may be set and was not given before.
+// An alias is taken for its key, so that both count as one parameter. A typing error gets a hint
+// with the nearest key.
 func (r *argReader) field(key string) (*schema.Field, error) {
 	f := r.kind.Type.Field(key)
 	switch {
@@ -122,9 +132,12 @@ func (r *argReader) field(key string) (*schema.Field, error) {
 	return f, nil
 }
 
+// All users of a machine can read the arguments of a process, in /proc or by ps(1). A shell keeps
+// them in its history.
 var errSecret = errors.New("it is a secret, which everybody can see in an argument: write PARAMETER@FILE, or PARAMETER@- for standard input")
 
 // text reads PARAMETER=VALUE.
+// An empty text is a value, and not a missing parameter.
 func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 	if f.Type.HoldsSecret() {
 		return nil, about(f, errSecret)
@@ -133,6 +146,8 @@ func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 }
 
 // convert reads text by the type of a parameter, or has the kind do so.
+// A kind that reads its own texts is a TextRes: a definition as data has such types. A panic in
+// its code becomes an error.
 func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err error) {
 	defer engine.Caught("FromText", &err)
 	res, err := r.app.kinds().New(r.kind.Name)
@@ -153,10 +168,12 @@ func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err e
 	return textNode(f.Type, text), nil
 }
 
+// jsonSample is what an error shows for a type that a plain text can't express.
 var jsonSample = map[schema.Kind]string{schema.KindList: `'["a", "b"]'`, schema.KindMap: `'{"key": "value"}'`, schema.KindStruct: `'{"key": "value"}'`}
 
 // textNode returns a text as the node that YAML would make of it for that type: a
 // number where one is wanted and it is one.
+// A number that is too large stays a number here, so that the check of the type names its bounds.
 func textNode(t *schema.Type, text string) *schema.Node {
 	n := &schema.Node{Kind: schema.NodeString, Text: text}
 	trimmed := strings.TrimSpace(text)
@@ -178,6 +195,8 @@ func textNode(t *schema.Type, text string) *schema.Node {
 }
 
 // json reads PARAMETER:=JSON and PARAMETER:=@FILE.
+// Positions in errors point into the file, and are left out for an argument. Quiet keeps the text
+// of a secret out of errors.
 func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
 	o := jsonnode.Options{Nowhere: true, Quiet: f.Type.HoldsSecret()}
 	if path, ok := strings.CutPrefix(text, "@"); ok {
@@ -198,6 +217,7 @@ func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
 
 // secret reads PARAMETER@FILE. Where the type is a secret, the text is it, without the
 // line end that whoever wrote the file has put at the end.
+// A value that does not fit the type gives an error without the value.
 func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
 	data, err := r.file(f, path)
 	if err != nil {
@@ -218,6 +238,8 @@ func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
 }
 
 // file reads a file, or standard input once.
+// Standard input can be read only once in a process, so a second use is an error and not an empty
+// text.
 func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
 	switch {
 	case path == "":

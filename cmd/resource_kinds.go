@@ -27,6 +27,8 @@ type lookJSON struct {
 
 // looks returns the kinds that can be looked at.
 // The order is that of the names of kinds.
+// A kind that can neither be shown nor listed is left out. The error is that of a type that can't
+// be read.
 func (a *app) looks() ([]lookJSON, error) {
 	list := []lookJSON{}
 	for _, name := range a.kinds().Kinds() {
@@ -43,6 +45,7 @@ func (a *app) looks() ([]lookJSON, error) {
 }
 
 // kinds lists the kinds that can be looked at.
+// In JSON the list is an array, also if it is empty.
 func (f *resourceFlags) kinds(a *app) error {
 	list, err := a.looks()
 	if err != nil {
@@ -84,6 +87,8 @@ const (
 )
 
 // completeResource offers kinds, then names, then parameters.
+// It is called by the script of the shell on each press of the tab key, in a process of its own.
+// An error has no place to be shown, so the list is then empty.
 func (a *app) completeResource(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) < 2 {
 		return a.completeThing(cmd, args, word)
@@ -109,6 +114,7 @@ func (a *app) completeResource(cmd *cobra.Command, args []string, word string) (
 }
 
 // markOf returns the mark between a parameter of a type and its value.
+// So the completion teaches the form that the parameter needs.
 func markOf(t *schema.Type) string {
 	switch {
 	case t.HoldsSecret():
@@ -121,6 +127,7 @@ func markOf(t *schema.Type) string {
 }
 
 // completeValue offers the values of a parameter that has few.
+// The words have the key and its mark before them, since a shell replaces the whole word.
 func completeValue(f *schema.Field, key string) []cobra.Completion {
 	if f == nil {
 		return nil
@@ -160,6 +167,7 @@ func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]c
 // namesLike returns names of things that begin with a word.
 // A backend or a target that the line names already is asked, so the verb will find the
 // same names.
+// It ends after namesTime, and then offers the names that have come by then.
 func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []string) []cobra.Completion {
 	ctx := cmd.Context()
 	if ctx == nil {

@@ -23,6 +23,7 @@ func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
 type observations = iter.Seq2[mgmt.Observation, error]
 
 // looking is one look of a verb.
+// It belongs to one call of a verb and one goroutine. code is the sum of the exit codes, as bits.
 type looking struct {
 	log   *logFlags
 	a     *app
@@ -32,6 +33,8 @@ type looking struct {
 
 // each looks and takes the results, until it is over or a signal comes. It returns
 // the context's end as an error, and what take returns.
+// One failure does not end the look at the others. The looker and the presenter are closed before
+// it returns.
 func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) observations, take func(mgmt.Observation) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
@@ -65,6 +68,7 @@ func (s *looking) failed(err error) {
 }
 
 // lookCode tells a wrong question from a failure.
+// Exit code 1 means that another question is needed, 4 that this machine could not answer.
 func lookCode(err error) int {
 	_, diagnosed := errors.AsType[schema.Diagnostics](err)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
@@ -136,8 +140,8 @@ func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) 
 	}
 }
 
-// apply sets things by an engine of their own. It takes the same path as a graph, so the
-// checks and the secrets are the same.
+// apply sets things by an engine of their own. It takes the same path as a graph, so the checks
+// and the secrets are the same. On signals the engine stops; onSignals tells how.
 func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target) (mgmt.Outcome, error) {
 	p := f.log.presenter(a)
 	defer p.close()

@@ -21,6 +21,9 @@ import (
 )
 
 // app is one invocation of the program.
+//
+// It is made by the program or a test, and no second one shares its fields: there is no global
+// state. One goroutine uses it, apart from the readers of signals.
 type app struct {
 	name     string // as the program was started; mgmt when empty
 	in       io.Reader
@@ -68,6 +71,7 @@ func (a *app) kinds() *engine.Registry {
 }
 
 // The exit codes; see docs/reference/cli.md.
+// A caller may test single bits: 2 says that something changed, and 4 that something failed.
 const (
 	exitOK     = 0
 	exitUsage  = 1
@@ -96,6 +100,7 @@ func (e *codeError) Error() string {
 func (e *codeError) Unwrap() error { return e.err }
 
 // withCode returns an error that ends the program with a code, nil for exitOK.
+// An error that has a code already keeps it inside; main takes the outer one.
 func withCode(code int, err error) error {
 	if code == exitOK && err == nil {
 		return nil
@@ -104,6 +109,8 @@ func withCode(code int, err error) error {
 }
 
 // main runs the program and returns its exit code.
+// An error is printed once, here, with the name of the program before it. Errors without a code
+// are usage errors.
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a, args)
 	root.SetArgs(args)
@@ -194,6 +201,8 @@ func verbsFor(args []string) []verbEntry {
 }
 
 // newRoot makes the program with the verbs that a call with these arguments needs; see verbsFor.
+// cobra prints neither usage nor errors by itself, since main does. The verb help is the one of
+// cobra.
 func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.program(),

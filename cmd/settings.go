@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
+// The service reads these two files if no flag names others.
 const (
 	defaultConfig = "/etc/mgmt/mgmt.yaml"
 	defaultGraph  = "/etc/mgmt/graph.yaml"
@@ -26,6 +27,8 @@ const (
 var modulePath = []string{"/etc/puppetlabs/code/environments/production/modules", "/etc/puppet/code/environments/production/modules", "/etc/puppet/code/modules", "/usr/share/puppet/modules"}
 
 // The types of settings.
+// Numbers have 32 bits, so they fit an int on every machine. Durations are written with a unit, as
+// 5s, or as a number of seconds.
 var (
 	switchType   = &schema.Type{Kind: schema.KindBool}
 	textType     = &schema.Type{Kind: schema.KindString}
@@ -36,6 +39,7 @@ var (
 )
 
 // words is the type of a setting that takes one of a few words.
+// The order is that of the help.
 func words(list ...string) *schema.Type { return &schema.Type{Kind: schema.KindString, Enum: list} }
 
 // settings are all settings of the program. Each flag of run is one of them. It is not altered.
@@ -157,6 +161,7 @@ var settings = &config.Table{
 }
 
 // parses makes a check of a parser.
+// The value itself is dropped: it is parsed again where it is used.
 func parses[T any](parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := parse(text)
@@ -166,6 +171,7 @@ func parses[T any](parse func(string) (T, error)) func(string) error {
 
 // checkNoop checks the value of the setting noop.
 // The error is completed with the name of the setting and its place.
+// The value false switches a noop of the configuration file off.
 func checkNoop(text string) error {
 	if _, ok := noopPolicies[text]; !ok {
 		return errors.New("write all, default or false" + meant(text, []string{"all", "default", "false"}))
@@ -174,6 +180,7 @@ func checkNoop(text string) error {
 }
 
 // checkAddress checks an address to listen on.
+// The host may be empty, and may be a name. The port is not looked up here.
 func checkAddress(text string) error {
 	if _, _, err := net.SplitHostPort(text); err != nil {
 		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)
@@ -182,12 +189,14 @@ func checkAddress(text string) error {
 }
 
 // checkGraphSize checks the value of the setting max_graph_size.
+// It has the same bounds as the parser, so a wrong value is found before the graph is read.
 func checkGraphSize(text string) error {
 	_, err := parseGraphSize(text)
 	return err
 }
 
 // parseGraphSize reads a size that a graph can have.
+// The result is in bytes. Units are those of schema.ParseSize, such as 64MiB.
 func parseGraphSize(text string) (int64, error) {
 	size, err := schema.ParseSize(text)
 	if err == nil && (size < 1 || size > 1<<30) {

@@ -28,6 +28,8 @@ const (
 )
 
 // apply uses it too, for its wait: the same words mean the same there.
+// statusFlags are the flags of status. timeout is the time of a wait, one minute by default; it
+// has no meaning without wait.
 type statusFlags struct {
 	remote
 	color    choice
@@ -41,6 +43,7 @@ type statusFlags struct {
 }
 
 // newStatus makes the verb status.
+// The dump is for people who look for a fault, so no other flag goes with it.
 func newStatus(a *app) *cobra.Command {
 	f := &statusFlags{timeout: seconds(time.Minute)}
 	cmd := &cobra.Command{
@@ -90,6 +93,7 @@ thing that it waits for. Use it where nothing seems to happen.`,
 }
 
 // stateWords are the words for the states, for checks and completion.
+// The order is that of the states in package engine.
 func stateWords() []string {
 	var list []string
 	for s := range engine.State(engine.NumStates) {
@@ -100,6 +104,8 @@ func stateWords() []string {
 
 // run asks for the state, and waits for convergence where it is told to. With --exit-code
 // the code says how it stands.
+// Wrong words are refused before the daemon is asked. A wait that runs out ends with exitTime, and
+// the state is written all the same.
 func (f *statusFlags) run(ctx context.Context, a *app) error {
 	if f.wait != "" && f.wait != "converged" {
 		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
@@ -136,6 +142,7 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 }
 
 // writeDump writes the daemon's own words.
+// It asks once and does not wait. Control characters of names are made visible.
 func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
 	if f.output.word == "json" {
 		return errors.New("--dump is text for people: leave -o json out")
@@ -153,6 +160,7 @@ func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
 }
 
 // query is the request of the flags.
+// Without words of states the daemon chooses: each resource that is not ok.
 func (f *statusFlags) query() control.StatusQuery {
 	return control.StatusQuery{States: f.states, All: f.all}
 }
@@ -183,8 +191,8 @@ func (f *statusFlags) ask(ctx context.Context) (*control.Status, error) {
 	}
 }
 
-// isStarting reports whether a daemon may answer later: there is none, or it has
-// just come or gone.
+// isStarting reports whether a daemon may answer later: there is none, or it has just come or
+// gone. The status 503 is that of a daemon without an engine at this moment.
 func isStarting(err error) bool {
 	if e, ok := errors.AsType[*control.Error](err); ok {
 		return e.Status == http.StatusServiceUnavailable

@@ -19,6 +19,7 @@ import (
 )
 
 // loadTargets has the kinds know the targets of the folder, and returns their faults.
+// With a fault the old targets stay in use: a reload must not lose a working set.
 func (a *app) loadTargets() schema.Diagnostics {
 	list, ds := a.readTargets()
 	if ds.Err() != nil {
@@ -31,6 +32,8 @@ func (a *app) loadTargets() schema.Diagnostics {
 }
 
 // bindTargets has the kinds know the targets, whichever they are by then. It is the last step of the kinds.
+// The kinds share one set of targets, which Replace exchanges later. So a reload of targets alone
+// makes no new kinds.
 func (a *app) bindTargets() (ds schema.Diagnostics) {
 	if a.targetsFolder == "" {
 		return nil
@@ -49,6 +52,7 @@ func (a *app) bindTargets() (ds schema.Diagnostics) {
 }
 
 // targetFlag adds the flag that names a target.
+// Completion offers the names, without asking any target.
 func (a *app) targetFlag(cmd *cobra.Command, name *string) {
 	cmd.Flags().StringVar(name, "target", "", "look at, or set, things of this `target`, as the files of --targets call it")
 	_ = cmd.RegisterFlagCompletionFunc("target", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -60,6 +64,8 @@ func (a *app) targetFlag(cmd *cobra.Command, name *string) {
 }
 
 // targetFacts asks a target.
+// It opens a connection and blocks until the answer comes or ctx ends. The host is closed before
+// it returns.
 func (a *app) targetFacts(ctx context.Context, name string) (map[string]any, error) {
 	h, err := host.New(ctx, host.Options{})
 	if err != nil {
@@ -70,6 +76,7 @@ func (a *app) targetFacts(ctx context.Context, name string) (map[string]any, err
 }
 
 // targetable refuses a target for a kind that knows none.
+// Without a target every kind will do.
 func targetable(k engine.Kind, target string) error {
 	if target == "" || k.Abilities.Targeted {
 		return nil
@@ -78,6 +85,7 @@ func targetable(k engine.Kind, target string) error {
 }
 
 // on has a declaration be about a target, if there is one.
+// The declaration that is given stays as it is. An attribute target in it is replaced.
 func on(d gapi.Declaration, target string) gapi.Declaration {
 	if target == "" {
 		return d
@@ -97,6 +105,8 @@ func hasTarget(n *schema.Node) bool {
 }
 
 // readTargets reads the files of the folder, if there is one.
+// The mode of each file is taken along, since a password in a file that others can read is a
+// fault.
 func (a *app) readTargets() ([]*provider.Target, schema.Diagnostics) {
 	if a.targetsFolder == "" {
 		return nil, nil

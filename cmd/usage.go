@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// exitCodes is the text for help, the manual page and the reference. The numbers are bits up to 4:
+// 6 is 2 and 4.
 const exitCodes = `  0  all is as wanted; also after a signal
   1  bad usage, or a graph that does not load (run, apply, reload, status --exit-code),
      or a verb that needs Linux on another system
@@ -23,6 +25,7 @@ const exitCodes = `  0  all is as wanted; also after a signal
 `
 
 // newExitCodes is a page of help, not a verb.
+// cobra shows a command without RunE as a further topic of help.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
@@ -33,6 +36,7 @@ func newExitCodes() *cobra.Command {
 
 // flagError guesses the meaning of an unknown flag, and names the values of a
 // number or a switch.
+// Hidden flags are not offered as a guess.
 func flagError(cmd *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return valueError(bad)
@@ -58,6 +62,7 @@ func flagError(cmd *cobra.Command, err error) error {
 }
 
 // valueError puts the words of Go about a number into such for people.
+// Other errors are returned as they are: the settings have messages of their own.
 func valueError(err *pflag.InvalidValueError) error {
 	num, ok := errors.AsType[*strconv.NumError](err.Unwrap())
 	if !ok {
@@ -76,7 +81,8 @@ func valueError(err *pflag.InvalidValueError) error {
 	}
 }
 
-// exclude lets only one of some flags be given.
+// exclude lets only one of some flags be given. cobra checks this only after PreRun, and with
+// longer words. The functions of several calls make a chain.
 func exclude(cmd *cobra.Command, names ...string) {
 	cmd.MarkFlagsMutuallyExclusive(names...) // for completion
 	next := cmd.PreRunE
@@ -97,7 +103,8 @@ func exclude(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// unknownVerb returns an error if the arguments begin with a verb that is none.
+// unknownVerb returns an error if the arguments begin with a verb that is none. It runs before
+// cobra, whose own error has another hint.
 func unknownVerb(root *cobra.Command, args []string) error {
 	root.InitDefaultHelpCmd()
 	if _, _, err := root.Find(args); err == nil {
@@ -111,6 +118,7 @@ func unknownVerb(root *cobra.Command, args []string) error {
 }
 
 // noVerb is the error of an unknown verb.
+// A file in the place of a verb gets the hint to run it, a frequent mistake.
 func noVerb(root *cobra.Command, word string) error {
 	var verbs []string
 	for _, cmd := range root.Commands() {
@@ -126,6 +134,7 @@ func noVerb(root *cobra.Command, word string) error {
 }
 
 // helpArgs makes help for a verb that is none an error.
+// cobra itself prints the general help then, and ends with code 0.
 func helpArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -145,6 +154,7 @@ func helpArgs(root *cobra.Command) {
 
 // sayArgs makes the verbs below cmd say which arguments they take, where the library
 // only counts them.
+// cobra only tells how many arguments it wants. The check itself stays that of the verb.
 func sayArgs(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		sayArgs(c)
