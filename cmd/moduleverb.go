@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/gapi/fetch"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // moduleFlags are those of the verbs of modules.
@@ -52,6 +53,23 @@ func (f *moduleFlags) flags(cmd *cobra.Command) {
 			return err
 		}
 		return errors.Join(run(cmd, args), f.close())
+	}
+}
+
+// alone has one verb at a time alter the modules of a folder. Of two that had read the lock file, the second one would write it without the module of
+// the first. The kernel ends the lock with the process, however that ends. Another system has no such lock, and its users take care themselves.
+func (f *moduleFlags) alone(cmd *cobra.Command) {
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		dir, err := os.Open(filepath.Dir(f.lock))
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil && !errors.Is(err, unix.ErrNeedsLinux) {
+			return fmt.Errorf("another mgmt module alters the modules of %s: nothing is done; wait for its end, and do it again (%w)", filepath.Dir(f.lock), err)
+		}
+		return run(cmd, args)
 	}
 }
 
@@ -178,6 +196,7 @@ altered stays.`,
 		return nil
 	}
 	f.flags(cmd)
+	f.alone(cmd)
 	f.forceFlag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&o.Rev, "rev", "", "of a repository: the `commit`, the tag or the branch (default its default branch)")
@@ -371,6 +390,7 @@ which a later update follows.`,
 		},
 	}
 	f.flags(cmd)
+	f.alone(cmd)
 	f.forceFlag(cmd)
 	cmd.Flags().StringVar(&rev, "rev", "", "the `commit`, the tag or the branch (default that of the last get)")
 	return cmd
@@ -401,6 +421,7 @@ func newModuleRemove(a *app) *cobra.Command {
 		},
 	}
 	f.flags(cmd)
+	f.alone(cmd)
 	f.forceFlag(cmd)
 	return cmd
 }

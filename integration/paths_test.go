@@ -257,6 +257,7 @@ var pathsElsewhere = map[string][]string{
 	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
 		"cmd/deploykey.go makeKey",
 		"cmd/deploykey.go newKeygen",
+		"cmd/moduleverb.go alone",
 		"gapi/fetch/store.go put",
 		"gapi/fetch/store.go Remove",
 		"gapi/fetch/store.go State",

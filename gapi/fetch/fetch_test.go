@@ -233,6 +233,51 @@ func TestGetArchive(t *testing.T) {
 	}
 }
 
+// TestGetAfterAKill: a run that was killed between the folder and the lock file is done again, for a new module and for another content. A folder with
+// other files stays.
+func TestGetAfterAKill(t *testing.T) {
+	first, second := gzipped(t, tarOf(t, good)), gzipped(t, tarOf(t, good, entry{name: "m-1.0/new"}))
+	dir := t.TempDir()
+	get := func(s *fetch.Store, src []byte) error {
+		t.Helper()
+		at := filepath.Join(t.TempDir(), "m.tar.gz")
+		if err := os.WriteFile(at, src, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Get(t.Context(), fetch.Order{Source: at, SHA256: fmt.Sprintf("%x", sha256.Sum256(src))})
+		return err
+	}
+	for range 2 { // the lock of the first run is lost
+		if err := get(storeIn(t, dir), first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := get(storeIn(t, dir), second); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("an unknown folder with other files: %v", err)
+	}
+	known := storeIn(t, dir)
+	if err := get(known, first); err != nil {
+		t.Fatal(err)
+	}
+	killed := storeIn(t, dir)
+	killed.Lock.Put(known.Lock.Modules[0])
+	if err := get(killed, second); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(known, second); err != nil { // which has the lock of before
+		t.Errorf("the new files are there, and the lock has the old ones: %v", err)
+	}
+	if e := known.Lock.Modules[0]; known.State(&e) != nil {
+		t.Error(known.State(&e))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "modules/m/mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := get(known, first); !errors.Is(err, fetch.ErrAltered) {
+		t.Errorf("an altered folder: %v", err)
+	}
+}
+
 // TestFolderElsewhere: a link on the disk does not lead a module out of the folder of the lock file.
 func TestFolderElsewhere(t *testing.T) {
 	src := tarOf(t, good)

@@ -171,13 +171,17 @@ func (s *Store) State(e *Entry) error {
 // ErrAltered tells of a folder whose content differs from the lock file.
 var ErrAltered = errors.New("its content is not what " + LockFile + " says")
 
-// put writes a folder. A folder that the lock does not know, or that was altered, stays.
+// put writes a folder. A folder that the lock does not know, or that was altered, stays. One that has these very files already is taken as it is: a
+// run that was killed has left it before the lock file was written.
 func (s *Store) put(folder string, tree Tree) (err error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
+	if there, err := readTree(root, folder); err == nil && there.Digest() == tree.Digest() {
+		return nil
+	}
 	if err := s.free(root, folder); err != nil {
 		return err
 	}

@@ -212,6 +212,8 @@ func (w *ruler) rule(t *schema.Type) *rule {
 	case schema.KindMap:
 		r.Type, r.Additional = []string{"object", "null"}, w.rule(t.Elem)
 		r.MinProperties, r.MaxProperties = t.Min, t.Max
+		// The enum of a map names its keys. An editor offers them, and marks each other key. The order is that of the type,
+		// so equal types have equal schemas.
 		if len(t.Enum) > 0 {
 			r.Names = &rule{}
 			for _, word := range t.Enum {
