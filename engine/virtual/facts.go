@@ -63,13 +63,37 @@ func several(fact any) []any {
 	}
 }
 
+// same compares two values exactly. Whole numbers are compared as such, since a float64 does not hold all of them.
 func same(a, b any) bool {
 	x, isX := number(a)
 	y, isY := number(b)
-	if isX || isY {
-		return isX && isY && x == y
+	if !isX && !isY {
+		return schema.Equal(a, b)
 	}
-	return schema.Equal(a, b)
+	n, nWhole := wholeNumber(a)
+	m, mWhole := wholeNumber(b)
+	if nWhole && mWhole {
+		return n == m
+	}
+	return isX && isY && x == y
+}
+
+// whole is a whole number: its bits, and whether it is below zero.
+type whole struct {
+	bits  uint64
+	minus bool
+}
+
+func wholeNumber(v any) (whole, bool) {
+	switch v := v.(type) {
+	case int:
+		return whole{uint64(v), v < 0}, true
+	case int64:
+		return whole{uint64(v), v < 0}, true
+	case uint64:
+		return whole{v, false}, true
+	}
+	return whole{}, false
 }
 
 func number(v any) (float64, bool) {
