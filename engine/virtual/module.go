@@ -83,7 +83,7 @@ func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, optio
 	if env.Log == nil {
 		env.Log = slog.New(slog.DiscardHandler)
 	}
-	caller, err := b.Open(ctx, env)
+	caller, err := b.opened(ctx, env)
 	if err != nil {
 		return nil, &CallError{FunctionError{i.Module, "open", b.Name}, err}
 	}
@@ -94,9 +94,19 @@ func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, optio
 	return m, nil
 }
 
-// Close ends the backend.
-func (m *Module) Close() error {
+// opened opens the backend. A panic of it, and a backend that gives nothing, are errors.
+func (b *Backend) opened(ctx context.Context, env Env) (c Caller, err error) {
+	defer engine.Caught("open", &err)
+	if c, err = b.Open(ctx, env); err == nil && c == nil {
+		err = errors.New("the backend has opened nothing")
+	}
+	return c, err
+}
+
+// Close ends the backend. A panic of it is an error.
+func (m *Module) Close() (err error) {
 	if c, ok := m.caller.(io.Closer); ok {
+		defer engine.Caught("close", &err)
 		return c.Close()
 	}
 	return nil
