@@ -102,15 +102,16 @@ func TestSelect(t *testing.T) {
 		ambiguous string
 		refused   string // parts of the reasons
 	}{
-		"by its facts":      {virtual.System{Facts: virtual.Facts{"os": "Debian"}, Has: programs("apt-get")}, "", "apt", "", "dnf: it is for machines where os is Fedora (here os is Debian)"},
-		"the other program": {virtual.System{Facts: virtual.Facts{"os": "Fedora"}, Has: programs("yum")}, "", "dnf", "", "apt: it is for machines where os is Debian (here os is Fedora)"},
-		"no program":        {virtual.System{Facts: virtual.Facts{"os": "Fedora"}}, "", "all", "any", "dnf: there is no program dnf or yum"},
-		"unless":            {virtual.System{Facts: virtual.Facts{"os": "Debian", "init": "none"}, Has: programs("apt-get")}, "", "all", "any", "apt: it is not for machines where init is none (here init is none)"},
-		"nothing known":     {virtual.System{}, "", "all", "any", "apt: it is for machines where os is Debian (here os is not known)"},
-		"wanted":            {virtual.System{Facts: virtual.Facts{"os": "Debian", "init": "none"}, Has: programs("dnf")}, "dnf", "dnf", "", "apt: dnf was asked for"},
-		"wanted, lacking":   {virtual.System{Facts: virtual.Facts{"os": "Fedora"}}, "dnf", "", "", "dnf: there is no program dnf or yum"},
-		"wanted, unknown":   {virtual.System{}, "pacman", "", "", "pacman: there is no such backend, only all, any, apt, dnf"},
-		"of another module": {virtual.System{}, "other", "", "", "other: there is no such backend, only all, any, apt, dnf"},
+		"by its facts":        {virtual.System{Facts: virtual.Facts{"os": "Debian"}, Has: programs("apt-get")}, "", "apt", "", "dnf: it is for machines where os is Fedora (here os is Debian)"},
+		"the other program":   {virtual.System{Facts: virtual.Facts{"os": "Fedora"}, Has: programs("yum")}, "", "dnf", "", "apt: it is for machines where os is Debian (here os is Fedora)"},
+		"no program":          {virtual.System{Facts: virtual.Facts{"os": "Fedora"}}, "", "all", "any", "dnf: there is no program dnf or yum"},
+		"unless":              {virtual.System{Facts: virtual.Facts{"os": "Debian", "init": "none"}, Has: programs("apt-get")}, "", "all", "any", "apt: it is not for machines where init is none (here init is none)"},
+		"nothing known":       {virtual.System{}, "", "all", "any", "apt: it is for machines where os is Debian (here os is not known)"},
+		"wanted":              {virtual.System{Facts: virtual.Facts{"os": "Debian", "init": "none"}, Has: programs("dnf")}, "dnf", "dnf", "", "apt: dnf was asked for"},
+		"wanted all the same": {virtual.System{Facts: virtual.Facts{"os": "Debian", "init": "none"}, Has: programs("apt-get")}, "apt", "apt", "", "all: apt was asked for"},
+		"wanted, lacking":     {virtual.System{Facts: virtual.Facts{"os": "Fedora"}}, "dnf", "", "", "dnf: there is no program dnf or yum"},
+		"wanted, unknown":     {virtual.System{}, "pacman", "", "", "pacman: there is no such backend, only all, any, apt, dnf"},
+		"of another module":   {virtual.System{}, "other", "", "", "other: there is no such backend, only all, any, apt, dnf"},
 	} {
 		sel, err := virtual.Select("pkg", backends, c.system, c.want)
 		if c.chosen == "" {
