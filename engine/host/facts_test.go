@@ -372,3 +372,29 @@ func TestMakersOfMachines(t *testing.T) {
 		t.Errorf("what the kernel says is %s: %v", f.Virtual, err)
 	}
 }
+
+// TestWordsAndNames: roles are in the order of the user and each once, a line of another form has no figure, and a name with a domain stays as it is.
+func TestWordsAndNames(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		want  map[string]any
+	}{
+		{map[string]string{"proc/meminfo": "SwapTotal: 7 kB\nMemTotal: x kB\n"}, map[string]any{"memory": int64(0)}},
+		{map[string]string{"proc/meminfo": "MemTotal: 7\nMemTotal: 5 kB\n"}, map[string]any{"memory": int64(5 * 1024)}},
+		{map[string]string{"etc/hostname": "web.mine.org\n", "etc/hosts": "10.0.0.1 web.mine.org.other.org web.mine.org\n"}, map[string]any{"hostname": "web.mine.org", "fqdn": "web.mine.org"}},
+		{map[string]string{"etc/hosts": "10.0.0.1 .example.org\n"}, map[string]any{"hostname": "", "fqdn": ""}},
+		{map[string]string{"etc/hostname": "web\n", "etc/hosts": "10.0.0.1 web.\n10.0.0.2 web.mine.org\n"}, map[string]any{"fqdn": "web.mine.org"}},
+	} {
+		f, err := ReadFacts(rootWith(t, c.files), "", []string{"web", "db", " web", "", "a b"})
+		must(t, err)
+		m := f.Map()
+		for key, want := range c.want {
+			if !reflect.DeepEqual(m[key], want) {
+				t.Errorf("%q: %s is %#v, want %#v", c.files, key, m[key], want)
+			}
+		}
+		if !slices.Equal(f.Roles, []string{"web", "db", "a b"}) {
+			t.Errorf("the roles are %q", f.Roles)
+		}
+	}
+}
