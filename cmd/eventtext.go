@@ -10,7 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// styleOf returns how to write to standard output.
+// styleOf returns how to write to standard output. Without the flag NO_COLOR, TERM and the
+// terminal decide about colour.
 func styleOf(c choice, a *app) style {
 	return style{color: colored(c, a.out), short: terminalWidth(a.out) != nil}
 }
@@ -27,6 +28,7 @@ func (s style) moment(at time.Time) string {
 }
 
 // eventText is an event on one line.
+// It has no newline at its end.
 func eventText(e *control.Event, s style) string {
 	return s.dim(s.moment(e.At)) + " " + whatHappened(e, s)
 }
@@ -63,6 +65,7 @@ func whatHappened(e *control.Event, s style) string {
 }
 
 // graphText says what a new graph has changed, as the log of the daemon does.
+// An old history has no numbers for a graph.
 func graphText(e *control.Event) string {
 	if e.Graph == nil {
 		return "another graph took effect"
@@ -90,6 +93,7 @@ func droppedText(e *control.Event) string {
 }
 
 // runText says how a run ended.
+// The class says why something was changed: intended, corrective or cascade.
 func runText(e *control.Event, s style) string {
 	text := s.paint(outcomeColor(e.Outcome), outcomeText(e.Outcome))
 	if e.Class != "" && e.Outcome == control.Changed {
@@ -151,8 +155,10 @@ func changeOf(c *control.Change) engine.Change {
 }
 
 // unkept stands for a text with only its length kept.
+// Its value is the length in bytes.
 type unkept int
 
+// String has the form in which changes are shown.
 func (n unkept) String() string { return fmt.Sprintf("(%d bytes)", int(n)) }
 
 // shortChanges lists the changes of an event on one line.
@@ -221,6 +227,7 @@ func causeText(t *control.Trigger, e *control.Event) string {
 }
 
 // sourceText says which watch has seen an event, and on which path.
+// It is empty for an event without a known source.
 func sourceText(t *control.Trigger) string {
 	switch {
 	case t.Source == "":

@@ -30,6 +30,8 @@ func (a *app) factsFlag(cmd *cobra.Command) {
 }
 
 // readFacts reads the facts of the machine that a verb is to check for.
+// The flags --role and --hostname win over the file. The same settings of this machine do not
+// count, since they are about another machine.
 func (a *app) readFacts() schema.Diagnostics {
 	if a.factsFile == "" {
 		return nil
@@ -76,7 +78,9 @@ func anys(words []string) func(yield func(any) bool) {
 	}
 }
 
-// factsOf reads a file of facts. A fact that it does not say is not known; where it does not list programs, each is there.
+// factsOf reads a file of facts. A fact that it does not say is not known; where it does not list
+// programs, each is there. The file is opened as the files of a graph are, and bounded by
+// config.MaxBytes.
 func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 	var found schema.Findings
 	fail := func(err error) (virtual.System, schema.Diagnostics) {
@@ -109,6 +113,7 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 }
 
 // systemOf takes the facts and the programs of a document, which is a map.
+// Programs are compared by their names alone, without a path.
 func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
 	var programs []string
 	var ds schema.Diagnostics
@@ -137,6 +142,7 @@ func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
 
 // complete adds implied facts: the kernel is Linux, and init and systemd_booted say the same of
 // systemd.
+// A fact that the file has is never altered.
 func complete(facts virtual.Facts) {
 	if _, has := facts["kernel"]; !has {
 		facts["kernel"] = "Linux"
@@ -152,6 +158,7 @@ func complete(facts virtual.Facts) {
 }
 
 // sought returns the programs that backends look for and this machine has.
+// The list is sorted. It is what a file of facts has below programs.
 func (a *app) sought() []any {
 	var names []string
 	system := a.system()(nil)

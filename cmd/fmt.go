@@ -19,11 +19,13 @@ import (
 )
 
 // fmtFlags are the flags of fmt.
+// Without any of them the result goes to standard output.
 type fmtFlags struct {
 	write, diff, list, check bool
 }
 
 // newFmt makes the verb fmt.
+// The types of --types matter, since their parameters may have words of other tools too.
 func newFmt(a *app) *cobra.Command {
 	f := &fmtFlags{}
 	cmd := &cobra.Command{
@@ -90,6 +92,7 @@ func fileOf(r io.Reader) io.Writer {
 
 // graphFiles replaces the folders among some paths by the graph files in them.
 // A folder is not searched below: a graph is the files of one folder.
+// A path that does not exist is an error before any file is read.
 func graphFiles(args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
@@ -200,6 +203,7 @@ func readNamed(a *app, path string) ([]byte, error) {
 }
 
 // printError prints the faults of one file; findings have its name.
+// Control characters of a name are made visible.
 func printError(w io.Writer, path string, err error) {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {

@@ -40,8 +40,9 @@ of root.`,
 	return cmd
 }
 
-// removeHosts takes hosts out of a store. A host without any record is an error, since its name may be mistyped. The others are
-// removed all the same.
+// removeHosts takes hosts out of a store. A host without any record is an error, since its name
+// may be mistyped. The others are removed all the same. A host whose daemon is still connected is
+// removed too, with a line on standard error. If a call was cut, a second call ends its work.
 func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) error {
 	there, err := hosts.Members(ctx, w)
 	if err != nil {
@@ -80,6 +81,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 }
 
 // forget deletes the keys of a host, and reports whether there was one.
+// All keys go in one transaction, so no reader sees a host in part.
 func forget(ctx context.Context, w engine.World, name string) (was bool, err error) {
 	var ops []engine.Op
 	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name)} {
@@ -99,6 +101,7 @@ func forget(ctx context.Context, w engine.World, name string) (was bool, err err
 }
 
 // checkHost refuses the name of the operator, which is the user with every right.
+// etcd calls that user root and lets it do everything.
 func checkHost(name string) error {
 	if name == operatorName {
 		return fmt.Errorf("the user %s is the operator, who has every right: a host needs another name", name)

@@ -12,12 +12,16 @@ import (
 )
 
 // rightsFlags are those of the verbs that alter the users of a store.
+// The verbs work on the store itself, and not through a daemon: a daemon has no right to alter
+// users.
 type rightsFlags struct {
 	store    direct
 	password string // the file with the user's new password
 }
 
 // verb makes one verb, which opens the store and lets go of it.
+// The flag --world is required, since a store in a file has no users. The store is closed also
+// after an error.
 func (f *rightsFlags) verb(a *app, cmd *cobra.Command, password string, run func(ctx context.Context, w *etcd.World, args []string) error) *cobra.Command {
 	f.store.flags(cmd)
 	_ = cmd.MarkFlagRequired("world")
@@ -34,6 +38,7 @@ func (f *rightsFlags) verb(a *app, cmd *cobra.Command, password string, run func
 }
 
 // newPassword reads the file with the password of a user; "" where none is named.
+// A password is never an argument, since all users can read the arguments of a process.
 func (f *rightsFlags) newPassword(user string) (string, error) {
 	if f.password == "" {
 		return "", nil
@@ -73,8 +78,8 @@ name of the host's certificate. A repeated call takes earlier rights away. Ask w
 	return cmd
 }
 
-// newHostsProtect makes the verb that has a store ask for its users.
-// It is refused on a store that is protected already.
+// newHostsProtect makes the verb that has a store ask for its users. It is refused on a store that
+// is protected already. The password comes from a file, and the flag for it is required.
 func newHostsProtect(a *app) *cobra.Command {
 	f := &rightsFlags{}
 	cmd := &cobra.Command{

@@ -17,6 +17,7 @@ import (
 type modules struct{ app *app }
 
 // machine is what this machine is.
+// With --facts it is the machine of that file.
 func (m modules) machine() virtual.System { return m.app.system()(nil) }
 
 // complete offers the modules to the shell.
@@ -28,6 +29,7 @@ func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 }
 
 // newInterface makes the verb interface with its own verbs.
+// None of its verbs calls a function of a backend, so they alter nothing.
 func newInterface(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interface",
@@ -137,6 +139,7 @@ func (m modules) list() []moduleJSON {
 }
 
 // functionJSON is a function in JSON.
+// Status and Differs are set by the verb check alone.
 type functionJSON struct {
 	Function  string           `json:"function"`
 	Signature string           `json:"signature"`
@@ -160,6 +163,7 @@ type paramJSON struct {
 }
 
 // differenceJSON is a difference between a function of a backend and its declaration.
+// Severity is a word, and orders the differences by weight.
 type differenceJSON struct {
 	Kind     string `json:"kind"`
 	Severity string `json:"severity"`
@@ -238,6 +242,7 @@ func (m modules) functions(name string) ([]virtual.Function, error) {
 }
 
 // functionsText describes functions; of a single one the parameters too.
+// Each function has its signature on a line, and its text below.
 func functionsText(fs []virtual.Function) string {
 	var b strings.Builder
 	for i := range fs {

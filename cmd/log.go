@@ -17,6 +17,7 @@ const (
 )
 
 // checkCount checks -n.
+// The daemon has the same bounds; here the error names the flag.
 func checkCount(n, most int) error {
 	if n < 1 || n > most {
 		return fmt.Errorf("-n %d: write a number from 1 to %d", n, most)
@@ -35,6 +36,7 @@ type logVerb struct {
 }
 
 // newLog makes the verb log.
+// It shows 100 events if nothing else is said.
 func newLog(a *app) *cobra.Command {
 	f := &logVerb{}
 	cmd := &cobra.Command{
@@ -68,6 +70,7 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 // when reads a time that a flag gives.
 // A duration counts back from now; a date without a time is its first moment here, in
 // local time.
+// The zero time stands for an empty text, which means no bound.
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -74,6 +74,8 @@ func (f *moduleFlags) alone(cmd *cobra.Command) {
 }
 
 // open reads the lock file.
+// A missing lock file is an empty one. The judge parses the text of a module, so a folder without
+// a valid module is refused before it is written.
 func (f *moduleFlags) open() error {
 	f.store.Dir, f.store.Client = filepath.Dir(f.lock), http.DefaultClient
 	f.store.Judge = func(file string, src []byte) (string, error) {
@@ -98,6 +100,7 @@ func (f *moduleFlags) close() error {
 }
 
 // named returns the entries of some folders, or all of them. Unknown ones are told together. A folder may be written as a graph writes it.
+// The entries are pointers into the lock file, and hold until one of them is removed.
 func (f *moduleFlags) named(args []string) (list []*fetch.Entry, err error) {
 	all := f.store.Lock.Modules
 	if len(args) == 0 {
@@ -142,6 +145,7 @@ func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Comple
 // A name in a lock file may come from elsewhere, so a terminal gets it without control characters, and a message with its place.
 
 // forceFlag adds the flag of the verbs that replace folders.
+// Without it an altered folder is never overwritten.
 func (f *moduleFlags) forceFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.store.Force, "force", false, "also a folder that was altered or made by someone else, which is lost")
 }
@@ -209,6 +213,7 @@ altered stays.`,
 
 // cutRev divides URL@REV, the form in which a revision is often written down. The flag is there for revisions with an @ or a
 // colon in them. An @ in front of a host, as in git@host:path, is another one.
+// False means that the source has no revision, and is returned whole.
 func cutRev(source string) (url, rev string, ok bool) {
 	i := strings.LastIndex(source, "@")
 	if i < 0 || strings.ContainsAny(source[i:], ":") || strings.Contains(source[:i], "://") && strings.Count(source[:i], "/") < 3 {
@@ -218,11 +223,14 @@ func cutRev(source string) (url, rev string, ok bool) {
 }
 
 // shown names the folder of an entry from here.
+// It is relative to the present folder, as a user would type it.
 func (f *moduleFlags) shown(e *fetch.Entry) string {
 	return visible(filepath.Join(f.store.Dir, e.Folder))
 }
 
 // origin says where a module is from.
+// The first 12 digits of a commit or a checksum are shown, which is enough for a person to
+// compare.
 func origin(e *fetch.Entry) string {
 	if e.Archive != "" {
 		return visible(e.Archive) + ", sha256 " + e.SHA256[:12]
@@ -235,6 +243,8 @@ func origin(e *fetch.Entry) string {
 }
 
 // restore fetches the missing modules, one after the other: most people have few of them, and their servers are the same ones. It goes on after a failure, so that one source that is away does not hide the others.
+// A folder that is there and right costs no request. An altered one is an error, or with --force
+// is fetched anew.
 func (f *moduleFlags) restore(ctx context.Context) error {
 	if len(f.store.Lock.Modules) == 0 {
 		return fmt.Errorf("there is nothing in %s: name a repository or an archive", f.lock)

@@ -19,6 +19,7 @@ type pauseFlags struct {
 }
 
 // newPause makes the verb pause.
+// The verb only asks: the daemon keeps the pause in its state folder.
 func newPause(a *app) *cobra.Command {
 	f := &pauseFlags{}
 	cmd := &cobra.Command{
@@ -65,7 +66,7 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	return err
 }
 
-// doneText says to what something was done.
+// doneText says to what something was done. The second argument is a participle, such as paused.
 func doneText(d *control.Done, what string) string {
 	if d.Resource == "" {
 		return "everything is " + what

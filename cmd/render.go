@@ -19,6 +19,7 @@ type renderFlags struct {
 }
 
 // newRender makes the verb render.
+// The output is a graph again: validate accepts it, apart from values that were left out.
 func newRender(a *app) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
@@ -48,6 +49,7 @@ value, and the place and the line of the source that it is from.`,
 }
 
 // run writes the graph, and tells what is wrong with it.
+// A graph that could not be read at all gives its errors and no text.
 func (f *renderFlags) run(ctx context.Context, a *app) error {
 	f.input.blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.declared(ctx, a)

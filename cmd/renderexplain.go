@@ -13,6 +13,8 @@ import (
 // explain writes one value of a resource, and the place and the line of the source that it is from. The place of a computed value is
 // that of its expression, also in a module or in the defaults.
 // The whole graph is computed for that, as a loop or a default may have made the value.
+//
+// A secret is shown as redacted, whether its type says so or the graph does.
 func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	ref, err := schema.ParseRef(f.explained)
 	if err != nil || ref.Key == "" {
@@ -78,6 +80,7 @@ func (f *renderFlags) explainReceived(a *app, r *gapi.Declaration, key string) b
 }
 
 // marked reports whether a parameter is marked by the metaparameter secret, as one is that was made from a secret.
+// A mark may name a part of a parameter; the whole parameter then counts as marked.
 func marked(r *gapi.Declaration, param string) bool {
 	n := r.Meta.Get("secret")
 	if n == nil {
@@ -89,6 +92,8 @@ func marked(r *gapi.Declaration, param string) bool {
 }
 
 // sourceLine returns a line of a source with an expression in it. It returns no text for another line, as a value there may be a secret.
+// The line is without the blanks at its ends. A file that can't be read gives no text, since the
+// position is enough.
 func sourceLine(from gapi.Source, pos schema.Pos) string {
 	f, _, err := from.OpenRegular(pos.File)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 type resumeFlags struct{ remote }
 
 // newResume makes the verb resume.
+// Its only flags are those of the connection and of the output.
 func newResume(a *app) *cobra.Command {
 	f := &resumeFlags{}
 	cmd := &cobra.Command{
@@ -34,6 +35,7 @@ and its state is shown.`,
 }
 
 // run ends pauses and lets held changes through.
+// It ends with code 0 also if there was nothing to resume, so a script may call it twice.
 func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	var req control.ResumeRequest
 	if len(args) > 0 {
@@ -55,6 +57,7 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 }
 
 // notHeldText says that there was nothing to resume.
+// For a failed resource it names the verb that helps.
 func notHeldText(d *control.Done) string {
 	text := visible(d.Resource) + " was neither paused nor held: it is " + d.State
 	if d.State == engine.StateFailed.String() {

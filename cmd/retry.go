@@ -13,6 +13,7 @@ import (
 type retryFlags struct{ remote }
 
 // newRetry makes the verb retry.
+// The tries themselves are made by the daemon; the verb does not wait for them.
 func newRetry(a *app) *cobra.Command {
 	f := &retryFlags{}
 	cmd := &cobra.Command{
@@ -33,6 +34,7 @@ is tried, and the error says how it is.`,
 }
 
 // resourceArgs takes names of resources, or none.
+// Each name must have the form kind[name]. The daemon decides whether there is such a resource.
 func resourceArgs(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if err := resourceArg(0)(cmd, []string{arg}); err != nil {
@@ -48,6 +50,7 @@ func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word stri
 }
 
 // run asks for a new try of the named resources, or of all failed ones.
+// With several names the daemon's error names the wrong one. If nothing has failed, the code is 0.
 func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 	done, err := f.client().Retry(ctx, control.RetryRequest{Resources: args})
 	if err != nil {

@@ -339,6 +339,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 }
 
 // restText says since when the graph is at rest, or not.
+// The length is rounded for people.
 func restText(st *control.Status, s style, now time.Time) string {
 	since := roundTime(now.Sub(st.Since))
 	if st.Converged {
@@ -348,6 +349,7 @@ func restText(st *control.Status, s style, now time.Time) string {
 }
 
 // countWords counts the resources by state, in the order of the states.
+// States without a resource are left out.
 func countWords(counts map[string]int) string {
 	var parts []string
 	for _, word := range stateWords() {
@@ -375,6 +377,7 @@ func standText(r *control.Resource, s style) string {
 
 // stateText says the state of one resource with its reason: the error, the blocking
 // resource, the pause or the brake.
+// A held resource is told by its brake, whatever its state is.
 func stateText(r *control.Resource, s style) string {
 	if r.Held != nil {
 		return heldText(r.Held, s)
@@ -415,7 +418,7 @@ func retryText(in float64) string {
 // spanOf turns seconds into a span of time.
 func spanOf(sec float64) time.Duration { return time.Duration(sec * float64(time.Second)) }
 
-// pauseText says the end and the reason of a pause.
+// pauseText says the end and the reason of a pause. The time has the form of moment.
 func pauseText(p *control.Pause, s style) string {
 	text := s.paint(yellow, "paused") + " until "
 	if p.Until.IsZero() {

@@ -11,6 +11,8 @@ import (
 
 // typesFlag adds the flags that name a folder of definitions, one of providers and one of targets. They are kinds before
 // the verb runs, and before its arguments are completed.
+// The order matters: a target may be of a transport that a type brings. An error of a step keeps
+// the later ones from running.
 func (a *app) typesFlag(cmd *cobra.Command) {
 	bind(cmd, "types", source{place{&a.types}, "put all types into one folder"})
 	_ = cmd.MarkFlagDirname("types")
@@ -32,6 +34,7 @@ func (a *app) typesFlag(cmd *cobra.Command) {
 
 // loadTypes adds the kinds of the folder to the existing ones, and returns their
 // faults. With an error among that, none is added. It is the second step of the kinds.
+// An unchanged folder gives the same registry again, so a reload without a change of it is cheap.
 func (a *app) loadTypes() schema.Diagnostics {
 	if a.types == "" {
 		return nil
