@@ -31,7 +31,7 @@ type Test struct {
 	Scheduled map[string][]string `yaml:"scheduled" doc:"The hosts that each schedule has chosen, by its name."`
 	Machine   any                 `yaml:"machine" doc:"The things that are there at the start, by kind."`
 	Commands  []Command           `yaml:"commands"`
-	Downloads []string            `yaml:"downloads" doc:"The addresses that can be reached."`
+	Downloads Downloads           `yaml:"downloads" doc:"The contents of addresses that can be reached; or a list of such addresses, whose contents are empty."`
 	Steps     []Step              `yaml:"steps"`
 
 	node *schema.Node // for the places of failures
@@ -44,6 +44,30 @@ type Command struct {
 	Output string            `yaml:"output"`
 	Stderr string            `yaml:"stderr"`
 	Files  map[string]string `yaml:"files" doc:"The contents of files that the command writes, by their paths."`
+}
+
+// Downloads are the contents of addresses.
+type Downloads map[string]string
+
+// UnmarshalYAML reads a map from addresses to contents, or a list of addresses. A content of a list is empty.
+func (d *Downloads) UnmarshalYAML(unmarshal func(any) error) error {
+	var either any
+	if err := unmarshal(&either); err != nil {
+		return err
+	}
+	all := map[string]string{}
+	if _, ok := either.([]any); !ok {
+		err := unmarshal(&all)
+		*d = all
+		return err
+	}
+	var list []string
+	err := unmarshal(&list)
+	for _, address := range list {
+		all[address] = ""
+	}
+	*d = all
+	return err
 }
 
 // Step alters the machine, and has the expectations for the moment when the graph is at rest again.

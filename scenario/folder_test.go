@@ -249,3 +249,41 @@ tests:
 		t.Error(got)
 	}
 }
+
+// TestFolderOfDownloads: a download is a file of the folder, whose content the test gives.
+func TestFolderOfDownloads(t *testing.T) {
+	const graph = `
+graph: g
+resources:
+  file: [{name: /src, content: local}, {name: /copy, source: /opt/app, depend: ["download[app]"]}]
+  download:
+  - {name: app, path: /opt/app, url: "https://example.com/app", mode: "0750", owner: app}
+  - {name: /opt/local, url: "file:///src"}
+`
+	got, _ := tested(t, graph, `
+graph: web.yaml
+tests:
+- name: a life
+  downloads: {"https://example.com/app": "v1"}
+  steps:
+  - expect:
+      file: [{name: /opt/app, content: v1, mode: "0750"}, {name: /copy, content: v1}, {name: /opt/local, content: local}]
+      download: [{name: app, url: "https://example.com/app", owner: app, mode: "0750"}]
+  - drift: {file: [{name: /opt/app, content: x}]}
+    expect: {order: ["download[app]"], file: [{name: /opt/app, content: v1}, {name: /copy, content: v1}]}
+  - drift: {download: [{name: app, owner: root}]}
+    expect: {changed: ["download[app]"], download: [{name: app, owner: app}]}
+  - drift: {file: [{name: /opt/app, content: x}]}
+    fail: {"download[app]": the line is cut}
+    expect: {failed: ["download[app]"], file: [{name: /opt/app, content: x}]}
+- name: a list
+  downloads: ["https://example.com/app"]
+  steps: [{expect: {file: [{name: /opt/app, content: ""}]}}]
+- name: not given
+  downloads: {"https://example.com/other": "v1"}
+`)
+	const want = `t_test.yaml:20:3: download[app] has failed: the test has no download of https://example.com/app: write its address and its content under downloads`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

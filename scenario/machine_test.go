@@ -1,7 +1,6 @@
 package scenario_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -90,16 +89,6 @@ func TestThing(t *testing.T) {
 		t.Error(ok, err)
 	}
 	m.Remove("file[/x]")
-	refused := errors.New("no")
-	m.Allow(func(kind string, set map[string]any) error {
-		if kind == "file" && set["content"] == "b" {
-			return refused
-		}
-		return nil
-	})
-	if _, err := r.CheckApply(t.Context(), true); !errors.Is(err, refused) {
-		t.Error(err)
-	}
 }
 
 // TestAbsent: a thing that is to go, and was never there, is as wanted.

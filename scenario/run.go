@@ -175,7 +175,7 @@ func folder() (path string, remove func(), err error) {
 // prepare makes the machine of the test, with its facts, its things and its clock. It reports whether the test could be read.
 func (r *run) prepare(ctx context.Context, root string) (_ *simulate.Folder, ok bool) {
 	r.machine, r.clock = simulate.NewMachine(), simulate.NewClock()
-	r.machine.Allow(r.reaches)
+	r.machine.Stand("download", r.downloaded)
 	facts, ds := r.test.facts()
 	bad := r.found(ds)
 	bad = r.wrongInputs() || bad
@@ -319,13 +319,24 @@ func unquoted(cmd string) string {
 	return b.String()
 }
 
-// reaches fails a download that the test does not script. It runs under the lock of the machine, so it only compares.
-func (r *run) reaches(kind string, set map[string]any) error {
-	url, ok := set["url"].(string)
-	if kind != "download" || !ok || slices.Contains(r.test.Downloads, url) {
-		return nil
+// downloaded is the file in place of a download, by the script of the test. A file of the machine itself is copied. It is called by the
+// engine on any goroutine.
+func (r *run) downloaded(name string, all map[string]any) (kind string, set map[string]any, err error) {
+	set = map[string]any{"path": name, "state": "exists", "mode": all["mode"]}
+	if path, ok := all["path"].(string); ok && path != "" {
+		set["path"] = path
 	}
-	return fmt.Errorf("the test has no download of %s: write its address under downloads", url)
+	address, _ := all["url"].(string)
+	content, ok := r.test.Downloads[address]
+	switch source, local := strings.CutPrefix(address, "file://"); {
+	case local && content == "":
+		set["source"] = strings.TrimPrefix(source, "localhost")
+	case ok:
+		set["content"] = content
+	default:
+		err = fmt.Errorf("the test has no download of %s: write its address and its content under downloads", address)
+	}
+	return "file", set, err
 }
 
 // forget begins a new list of runs.

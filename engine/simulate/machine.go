@@ -19,21 +19,21 @@ type Machine struct {
 	running map[string]*res           // by id: the resources whose Watch runs
 	rooted  map[string]*rooted        // by id: the resources that are between Init and Cleanup
 	pending map[string]bool           // the ids that were woken, and have not looked since
-	allow   func(kind string, set map[string]any) error
-	folder  *Folder          // nil for a machine without files
-	kinds   *engine.Registry // the real ones
+	folder  *Folder                   // nil for a machine without files
+	kinds   *engine.Registry          // the real ones
+
+	standIns map[string]StandIn // by kind
 }
 
 // NewMachine returns a machine without things.
 func NewMachine() *Machine {
 	return &Machine{
-		things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, rooted: map[string]*rooted{}, pending: map[string]bool{},
+		things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, rooted: map[string]*rooted{}, pending: map[string]bool{}, standIns: map[string]StandIn{},
 	}
 }
 
-// Allow has f asked before a thing is altered, with its kind and the parameters that it gets. The error fails the
-// resource. Call it before the machine is used.
-func (m *Machine) Allow(f func(kind string, set map[string]any) error) { m.allow = f }
+// Stand has another kind run in the folder for the resources of a kind. Call it before Kinds, for a machine with a folder.
+func (m *Machine) Stand(kind string, in StandIn) { m.standIns[kind] = in }
 
 // Use gives the machine the files of a folder. Call it before Kinds. The folder stays the caller's, and has to be open for as long
 // as the machine is used.

@@ -190,7 +190,7 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		changed = true
 	}
 	if changed {
-		if err := m.refuses(r.name, id, wanted); err != nil {
+		if err := m.refuses(id); err != nil {
 			return false, err
 		}
 		if !apply {
@@ -202,12 +202,9 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 // refuses returns why a thing can't be altered. The lock is held.
-func (m *Machine) refuses(kind, id string, set map[string]any) error {
+func (m *Machine) refuses(id string) error {
 	if words := m.faults[id]; words != "" {
 		return errors.New(words)
-	}
-	if m.allow != nil {
-		return m.allow(kind, set)
 	}
 	return nil
 }

@@ -16,14 +16,31 @@ type rooted struct {
 	*res
 	work  engine.Res // without the parameters in apart
 	apart []string   // keys of the parameters that need more than a folder
+	other StandIn    // what runs in place of the kind's own code; nil for that
 
 	declared map[string]any // the parameters as carry has found them last; guarded by the lock of the machine
 }
 
 var _ engine.SharedRes = (*rooted)(nil)
 
+// StandIn says what runs in the folder for a resource whose own code needs more than a folder: the kind that runs, and its
+// parameters. It gets the name and the parameters of the resource. With an error, which fails each run of the resource, it returns
+// the parameters that it knows nevertheless.
+type StandIn func(name string, all map[string]any) (kind string, set map[string]any, err error)
+
 // newRooted returns the rooted resource for a declared one.
 func newRooted(r *res) *rooted {
+	if other := r.machine.standIns[r.name]; other != nil {
+		_, set, _ := other(r.Name(), map[string]any{})
+		var apart []string
+		t, _ := r.Params()
+		for _, f := range t.Fields {
+			if _, carried := set[f.Key]; !carried && f.Role <= schema.RoleInit && f.Role != schema.RoleIdentity {
+				apart = append(apart, f.Key)
+			}
+		}
+		return &rooted{res: r, apart: apart, other: other}
+	}
 	_, apart := ability[engine.RootedRes](r).Rooted()
 	return &rooted{res: r, apart: apart}
 }
@@ -40,7 +57,7 @@ func (r *rooted) Cmp(o engine.Res) error {
 	return r.Res.Cmp(other.Res)
 }
 
-// Shared is that of the kind.
+// Shared is that of the kind. A stand-in has to be of a kind that shares the same.
 func (r *rooted) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {
 	return ability[engine.SharedRes](r.res).Shared()
 }
@@ -55,7 +72,11 @@ func (r *rooted) SetRecv(sent map[string]*engine.Send) {
 
 // Init initialises the resource that works.
 func (r *rooted) Init(init *engine.Init) error {
-	work, err := r.machine.kinds.New(r.name)
+	kind := r.name
+	if r.other != nil {
+		kind, _, _ = r.other(r.Name(), map[string]any{})
+	}
+	work, err := r.machine.kinds.New(kind)
 	if err != nil {
 		return err
 	}
@@ -64,11 +85,14 @@ func (r *rooted) Init(init *engine.Init) error {
 	if able, ok := engine.As[engine.RecvableRes](r.Res); ok {
 		r.SetRecv(able.Recv())
 	}
-	if err := r.carry(); err != nil {
-		return err
+	if err := r.carry(); err != nil && r.other == nil {
+		return err // that of a stand-in fails each run
 	}
 	r.machine.live(r.String(), nil, r)
 	own := *init
+	if r.other != nil {
+		own.Send = func(any) error { return nil } // of the type of another kind
+	}
 	own.Host = &handle{init.Host, r}
 	return work.Init(&own)
 }
@@ -121,7 +145,14 @@ func (r *rooted) carry() error {
 	r.machine.mu.Lock()
 	r.declared = want
 	r.machine.mu.Unlock()
-	t, _ := r.Params()
+	var missing error
+	if r.other != nil {
+		_, want, missing = r.other(r.Name(), want)
+	}
+	t, err := schema.TypeOf(r.work)
+	if err != nil {
+		return err
+	}
 	for _, f := range t.Fields {
 		v, given := want[f.Key]
 		if !given || f.Role > schema.RoleInit || slices.Contains(r.apart, f.Key) || schema.Equal(have[f.Key], v) {
@@ -131,7 +162,7 @@ func (r *rooted) carry() error {
 			return err
 		}
 	}
-	return nil
+	return missing
 }
 
 // parameters returns the values of all parameters.
@@ -151,7 +182,7 @@ func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	wanted, err := r.wanted()
 	var refused error
 	if err == nil {
-		refused = m.refuses(r.name, id, wanted)
+		refused = m.refuses(id)
 	}
 	m.mu.Unlock()
 	if err = errors.Join(err, r.carry()); err != nil {
@@ -166,13 +197,14 @@ func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if same := r.others(id, wanted, apply); ok && same {
-		return true, nil
-	}
-	if apply {
+	ok = r.others(id, wanted, apply) && ok
+	if !ok && apply {
 		m.touch(writes)
 	}
-	return false, refused
+	if r.other != nil && refused == nil {
+		refused = r.sendOwn(id)
+	}
+	return ok, refused
 }
 
 // others compares the simulated parameters with those of the thing, and reports the differences. With apply, the thing gets all
@@ -181,7 +213,10 @@ func (r *rooted) others(id string, wanted map[string]any, apply bool) (same bool
 	m := r.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	same = true
+	same = r.other == nil || !r.abilities.Refreshable || !r.init.Refresh()
+	if !same {
+		r.init.Change(engine.Change{Verb: engine.Refreshed})
+	}
 	for _, key := range r.apart {
 		v, given := wanted[key]
 		if given && !schema.Equal(m.things[id][key], v) {
@@ -193,6 +228,12 @@ func (r *rooted) others(id string, wanted map[string]any, apply bool) (same bool
 		m.put(id, wanted)
 	}
 	return same
+}
+
+// sendOwn publishes what a kind sends for which another one runs.
+func (r *rooted) sendOwn(id string) error {
+	thing, _ := r.machine.Thing(id)
+	return r.send(thing)
 }
 
 // above makes the folders above the paths that a resource writes, and returns the paths.
@@ -223,6 +264,9 @@ func (m *Machine) isRooted(kind string) (code, things bool) {
 	r, err := m.kinds.New(kind)
 	if err != nil {
 		return false, false
+	}
+	if m.standIns[kind] != nil {
+		return true, false
 	}
 	_, code = engine.As[engine.RootedRes](r)
 	_, read := engine.As[engine.Readable](r)
