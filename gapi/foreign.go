@@ -227,10 +227,10 @@ func (t *translator) edges(list []EdgeDecl) []EdgeDecl {
 			out, copied = slices.Clone(list), true
 		}
 		if from {
-			t.rewrite(Rewrite{Pos: e.PosOf(e.From), To: e.From.String()})
+			t.rewrite(Rewrite{Pos: e.PosOf(e.From), To: e.From.Ref().String()})
 		}
 		if to {
-			t.rewrite(Rewrite{Pos: e.PosOf(e.To), To: e.To.String()})
+			t.rewrite(Rewrite{Pos: e.PosOf(e.To), To: e.To.Ref().String()})
 		}
 		out[i] = e
 	}

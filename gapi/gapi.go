@@ -249,9 +249,6 @@ func EndOf(r schema.Ref, pos schema.Pos) EdgeEnd {
 // Ref returns the resource.
 func (e EdgeEnd) Ref() schema.Ref { return schema.Ref{Kind: e.Kind, Name: e.Name} }
 
-// String returns kind[name].
-func (e EdgeEnd) String() string { return e.Ref().String() }
-
 // PosOf returns the place of one of its ends.
 func (e *EdgeDecl) PosOf(end EdgeEnd) schema.Pos {
 	if end.At.Line == 0 {

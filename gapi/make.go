@@ -44,10 +44,11 @@ func (b *builder) fill(it *item) error {
 		return nil
 	}
 	want := lifecycle.Wanted{Kind: it.kind, Name: it.name, Ready: it.Res, Borrows: it.Res == nil && it.info.Meta != nil}
-	res, err := lifecycle.Make(b.reg, want, func(res engine.Res) error {
-		b.decode(it, res)
-		return nil
-	})
+	var decode func(engine.Res) error
+	if it.Value != nil || it.Res == nil || it.info.named { // else there is nothing to decode
+		decode = func(res engine.Res) error { b.decode(it, res); return nil }
+	}
+	res, err := lifecycle.Make(b.reg, want, decode)
 	if err != nil {
 		return err
 	}

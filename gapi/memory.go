@@ -177,7 +177,10 @@ func (s *sums) add(d *Declared, items []*item) {
 		e := &d.Edges[i]
 		text = binary.NativeEndian.AppendUint64(text[:0], sum)
 		text = appendPos(appendText(text, e.Name), e.Pos)
-		text = appendEnd(appendEnd(text, &e.From), &e.To)
+		for _, end := range [...]*EdgeEnd{&e.From, &e.To} {
+			r := end.Ref()
+			text = appendRef(text, &r, schema.Pos{Line: end.At.Line, Col: end.At.Col})
+		}
 		text = strconv.AppendBool(text, e.Notify)
 		sum = maphash.Bytes(s.seed, text)
 	}
@@ -190,11 +193,6 @@ func appendText(to []byte, text string) []byte {
 
 func appendRef(to []byte, r *schema.Ref, pos schema.Pos) []byte {
 	return appendPos(appendText(appendText(appendText(to, r.Kind), r.Name), r.Key), pos)
-}
-
-func appendEnd(to []byte, e *EdgeEnd) []byte {
-	to = binary.AppendUvarint(appendText(appendText(to, e.Kind), e.Name), uint64(e.At.Line))
-	return binary.AppendUvarint(to, uint64(e.At.Col))
 }
 
 func appendPos(to []byte, p schema.Pos) []byte {

@@ -28,21 +28,28 @@ func Make(reg *engine.Registry, w Wanted, decode func(engine.Res) error) (made e
 			return nil, err
 		}
 	}
-	var meta engine.MetaParams
-	if !w.Borrows {
-		meta = *res.MetaParams()
-	}
-	if decode != nil {
-		if err := decode(res); err != nil {
-			return nil, err
-		}
+	if err := decodeInto(res, w.Borrows, decode); err != nil {
+		return nil, err
 	}
 	res.SetKind(w.Kind)
 	res.SetName(w.Name)
-	if !w.Borrows {
-		setMeta(res, meta)
-	}
 	return res, nil
+}
+
+// decodeInto calls decode, and gives the resource back the metaparameters from before, unless it borrows some later.
+func decodeInto(res engine.Res, borrows bool, decode func(engine.Res) error) error {
+	switch {
+	case decode == nil:
+		return nil
+	case borrows:
+		return decode(res)
+	}
+	meta := *res.MetaParams()
+	if err := decode(res); err != nil {
+		return err
+	}
+	setMeta(res, meta)
+	return nil
 }
 
 // setMeta gives a resource its metaparameters. A resource whose decoding has lost them gets

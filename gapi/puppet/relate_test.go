@@ -19,7 +19,7 @@ func edges(d *gapi.Declared) (list []string) {
 		if e.Notify {
 			arrow = "~>"
 		}
-		list = append(list, fmt.Sprintf("%s %s %s (%s)", e.From, arrow, e.To, e.Name))
+		list = append(list, fmt.Sprintf("%s %s %s (%s)", e.From.Ref(), arrow, e.To.Ref(), e.Name))
 	}
 	return list
 }

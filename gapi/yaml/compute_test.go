@@ -40,7 +40,7 @@ func plainly(t testing.TB, d *gapi.Declared) string {
 		b.WriteString("\n")
 	}
 	for _, e := range d.Edges {
-		fmt.Fprintln(&b, e.Name, e.From, e.To, e.Notify)
+		fmt.Fprintln(&b, e.Name, e.From.Ref(), e.To.Ref(), e.Notify)
 	}
 	return b.String()
 }

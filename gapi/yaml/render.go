@@ -234,7 +234,7 @@ func edgesNode(edges []gapi.EdgeDecl) *yaml.Node {
 		if e.Name != "" {
 			n.Content = append(n.Content, textNode("name"), textNode(escaped(e.Name)))
 		}
-		n.Content = append(n.Content, textNode("from"), textNode(escaped(e.From.String())), textNode("to"), textNode(escaped(e.To.String())))
+		n.Content = append(n.Content, textNode("from"), textNode(escaped(e.From.Ref().String())), textNode("to"), textNode(escaped(e.To.Ref().String())))
 		if e.Notify {
 			n.Content = append(n.Content, textNode("notify"), scalar("!!bool", "true"))
 		}
