@@ -219,7 +219,7 @@ func (s *Store) Restore(ctx context.Context, e *Entry) error {
 	return s.put(e.Folder, tree)
 }
 
-// Update fetches the newest commit of the branch or the tag of an entry, or another revision. It reports whether there is anything new.
+// Update fetches the newest commit of the branch or the tag of an entry, or another revision. It reports whether it has written the folder.
 func (s *Store) Update(ctx context.Context, e *Entry, rev string) (changed bool, err error) {
 	switch {
 	case e.Git == "":
@@ -233,7 +233,7 @@ func (s *Store) Update(ctx context.Context, e *Entry, rev string) (changed bool,
 	if err != nil {
 		return false, err
 	}
-	if got == *e {
+	if got == *e && s.State(e) == nil { // an altered folder of the same commit is not up to date
 		return false, nil
 	}
 	if err := s.put(e.Folder, tree); err != nil {
