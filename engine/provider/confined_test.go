@@ -56,6 +56,8 @@ func changeOf(t *testing.T, mk func() provider.Provider, recv map[string]*engine
 // the value was received from a secret.
 func TestConfinedChanges(t *testing.T) {
 	dir := t.TempDir()
+	folder := filepath.Join(dir, "folder")
+	must(t, os.Mkdir(folder, 0o700))
 	file := func(name string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
 		must(t, os.WriteFile(path, nil, 0o600))
@@ -73,7 +75,7 @@ func TestConfinedChanges(t *testing.T) {
 		"in a shut file":    {func(s *stock) provider.Provider { return filer{clerk{s}, file("shut", 0o640)} }, nil, false},
 		"in an open file":   {func(s *stock) provider.Provider { return filer{clerk{s}, file("open", 0o644)} }, nil, true},
 		"in no file":        {func(s *stock) provider.Provider { return filer{clerk{s}, filepath.Join(dir, "none")} }, nil, true},
-		"in a folder":       {func(s *stock) provider.Provider { return filer{clerk{s}, dir} }, nil, true},
+		"in a folder":       {func(s *stock) provider.Provider { return filer{clerk{s}, folder} }, nil, true},
 		"received":          {func(s *stock) provider.Provider { return clerk{s} }, map[string]*engine.Send{"a": {}}, true},
 		"received a secret": {func(s *stock) provider.Provider { return clerk{s} }, map[string]*engine.Send{"a": {Secret: true}}, false},
 	} {
