@@ -66,7 +66,7 @@ func compile(text string) (*regexp.Regexp, error) {
 // plainReason leaves out what was made of the source.
 func plainReason(err error) error {
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		return fmt.Errorf("%s at %q", e.Code, strings.TrimPrefix(e.Expr, "(?m)"))
+		return fmt.Errorf("%s at %q", e.Code, shorten(strings.TrimPrefix(e.Expr, "(?m)")))
 	}
 	return err
 }

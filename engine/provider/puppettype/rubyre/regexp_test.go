@@ -130,3 +130,49 @@ func TestRegexpNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestRegexpText: the text of an expression stands between slashes, and two with one source are equal.
+func TestRegexpText(t *testing.T) {
+	a, again, b := compiled(t, `a/b\d`), compiled(t, `a/b\d`), compiled(t, `a/b`)
+	if a.String() != `/a\/b\d/` || a.Source() != `a/b\d` || a.Compiled() == nil {
+		t.Errorf("%s of %s", a, a.Source())
+	}
+	var none *rubyre.Regexp
+	for _, c := range []struct {
+		a, b *rubyre.Regexp
+		want bool
+	}{{a, a, true}, {a, again, true}, {a, b, false}, {a, none, false}, {none, a, false}, {none, none, true}} {
+		if got := c.a.Equal(c.b); got != c.want {
+			t.Errorf("%v and %v: %v", c.a, c.b, got)
+		}
+	}
+}
+
+func compiled(t *testing.T, source string) *rubyre.Regexp {
+	t.Helper()
+	re, err := rubyre.New(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return re
+}
+
+// TestRegexpBounds: an expression that would take much memory is refused before it is compiled, and the error stays short.
+func TestRegexpBounds(t *testing.T) {
+	for name, c := range map[string]struct{ source, want string }{
+		"long":       {strings.Repeat("a", 16<<10), ""},
+		"too long":   {strings.Repeat("a", 16<<10+1), "the regular expression is longer than 16384 bytes"},
+		"large":      {`(?:` + strings.Repeat("a", 18) + `){1000}`, ""},
+		"too large":  {`(?:` + strings.Repeat("a", 50) + `){1000}`, "its repeats come to more than 20000 steps"},
+		"deep class": {strings.Repeat("[", 100) + "a" + strings.Repeat("]", 100), "the regular expression /[["},
+		"no end":     {strings.Repeat("é", 5000) + "(", ".../ is wrong: "},
+	} {
+		_, err := rubyre.New(c.source)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if err != nil && len(err.Error()) > 1500 {
+			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
+		}
+	}
+}
