@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,15 +85,16 @@ const groupAge = time.Minute
 // sweepGroups removes the empty control groups of killed daemons. They have no process, but a name in the folder. The kernel refuses to
 // remove a group that has a process, so no command is hurt.
 func sweepGroups(folder string, now time.Time) {
-	left, _ := filepath.Glob(filepath.Join(folder, "mgmt-*-*")) // the pattern is right
-	for _, path := range left {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), "mgmt-"), "-")
+	entries, _ := os.ReadDir(folder) // where it can't be read, nothing can be removed
+	for _, e := range entries {
+		name, ours := strings.CutPrefix(e.Name(), "mgmt-")
+		number, _, _ := strings.Cut(name, "-")
 		pid, err := strconv.Atoi(number)
-		if err != nil || pid <= 0 || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		if !ours || err != nil || pid <= 0 || unix.Kill(pid, 0) != unix.ESRCH {
 			continue
 		}
-		if info, err := os.Lstat(path); err == nil && info.IsDir() && now.Sub(info.ModTime()) > groupAge {
-			_ = os.Remove(path) // another daemon may have been faster
+		if info, err := e.Info(); err == nil && info.IsDir() && now.Sub(info.ModTime()) > groupAge {
+			_ = os.Remove(filepath.Join(folder, e.Name())) // another daemon may have been faster
 		}
 	}
 }
