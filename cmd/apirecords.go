@@ -16,8 +16,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/api"
 )
 
-// newAPIWatch makes the verb that follows changes.
-// It outlives the daemon: it waits for the next one, and goes on where it was.
+// newAPIWatch makes the verb that follows changes. It outlives the daemon: it waits for the next
+// one, and goes on where it was. Revisions are those of the store.
 func newAPIWatch(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var since int64
@@ -51,6 +51,7 @@ on with the first change that it has not shown.`,
 }
 
 // watch writes the changes until the user ends it. A loss of the daemon is told on the other stream, once.
+// It blocks until ctx ends, and waits for a daemon between two connections.
 func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 	tell := func(err error) {
 		if err == nil {
@@ -72,6 +73,8 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 
 // change writes one change on a line.
 // A bookmark is for programs alone.
+// JSON has one change on each line. The columns of the text are the revision, the action, and the
+// object.
 func (f *apiFlags) change(c api.Change) error {
 	switch {
 	case f.output.word == "json":
@@ -102,6 +105,7 @@ func (f *apiFlags) change(c api.Change) error {
 
 // newAPIDump makes the verb that writes all objects as apply takes them.
 // It writes YAML by default, since its output is a file and no list for a screen.
+// The dump is of one revision, so no reference in it leads to an object that came later.
 func newAPIDump(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	cmd := &cobra.Command{
@@ -174,6 +178,7 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 
 // newAPIMigrate makes the verb that brings records to the schemas of the daemon.
 // It may be called again after an interruption.
+// With --dry-run it counts the records and writes nothing.
 func newAPIMigrate(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry bool
@@ -199,8 +204,8 @@ only a newer version reads, and broken ones, are told and left alone.`,
 	return cmd
 }
 
-// newAPICheck makes the verb that looks for records that cannot be read, and for references to nothing. It ends with 1 where it finds
-// one.
+// newAPICheck makes the verb that looks for records that cannot be read, and for references to
+// nothing. It ends with 1 where it finds one. It only reads.
 func newAPICheck(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	cmd := &cobra.Command{

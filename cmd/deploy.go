@@ -154,6 +154,7 @@ func (f *deployFlags) check(args []string) error {
 }
 
 // checkTopic checks the form of a topic. Whether it has hosts is asked later.
+// The forms are all, host:NAME and group:ROLE, as package hosts names topics.
 func checkTopic(topic string) error {
 	kind, name, _ := strings.Cut(topic, ":")
 	switch {
@@ -165,7 +166,8 @@ func checkTopic(topic string) error {
 	return fmt.Errorf("--to=%s is no topic: write all, host:NAME or group:ROLE", topic)
 }
 
-// world is the store that the deploys are in: that of the daemon, or with --world the store itself.
+// world is the store that the deploys are in: that of the daemon, or with --world the store
+// itself. The caller ends with closing, which closes the store.
 func (f *deployFlags) world(ctx context.Context) (engine.World, error) {
 	if f.store.given() {
 		w, err := f.store.open(ctx, f.app)
@@ -178,6 +180,7 @@ func (f *deployFlags) world(ctx context.Context) (engine.World, error) {
 }
 
 // closing lets go of the store after a verb.
+// The error of the verb counts more than an error of closing.
 func (f *deployFlags) closing(err error) error { return cmp.Or(err, f.store.close()) }
 
 // operator says who deploys, for the history.
@@ -194,6 +197,7 @@ func operator() string {
 var errNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
 
 // key reads the key that signs.
+// Only its owner may read the file; ReadKey refuses another mode.
 func (f *deployFlags) key() (deploy.Key, error) {
 	path, err := f.sign, error(nil)
 	if path == "" {
@@ -293,7 +297,8 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	return b, nil
 }
 
-// under returns the name of a file in a bundle: its path below the base, with slashes on every system.
+// under returns the name of a file in a bundle: its path below the base, with slashes on every
+// system. The result never begins with a slash.
 func under(base, path string) string {
 	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, base), string(filepath.Separator)))
 }
@@ -314,6 +319,7 @@ func commonFolder(files map[string][]byte) (base string) {
 }
 
 // old takes the content of an earlier deploy, and returns the key that signs it again.
+// The graph is validated again, since the program of the operator may be newer than that deploy.
 func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
 	key, b, err := f.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
 	if err != nil {

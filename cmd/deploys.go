@@ -16,6 +16,7 @@ import (
 )
 
 // deployRow is a deploy of the list.
+// Its keys in JSON are those of the manifest, and then these.
 type deployRow struct {
 	deploy.Manifest
 	Key   string       `json:"key"`
@@ -24,6 +25,7 @@ type deployRow struct {
 }
 
 // hostRow is how the deploys of one topic stand on a host.
+// The standing is the report of the host itself.
 type hostRow struct {
 	Host  string `json:"host"`
 	Topic string `json:"topic"`
@@ -63,6 +65,7 @@ a host has in effect, or that the newest one may go back to.`,
 }
 
 // prune deletes the old deploys of one topic, or of all. Its words go to the second output, since a program reads the first.
+// It stops at the first topic that fails; a second call goes on with the rest.
 func (f *deployFlags) prune(ctx context.Context, keep int) error {
 	if keep < 1 {
 		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)

@@ -22,6 +22,7 @@ import (
 // dumper writes down what everything waits for: into a file of the state folder, and
 // in short into the log. A dump has names and errors of resources but none of their
 // values, and functions but not their arguments.
+// It answers the question why nothing happens, also when the engine's loop hangs.
 type dumper struct {
 	dir    string // the state folder; empty for none
 	engine func(context.Context) (string, error)
@@ -29,6 +30,7 @@ type dumper struct {
 }
 
 // Bounds of dumps.
+// Without bounds a dump of a large graph could fill the disk or the journal.
 const (
 	dumpsKept     = 5
 	dumpWait      = 2 * time.Second // for the engine's loop
@@ -38,6 +40,7 @@ const (
 )
 
 // dumperOf returns the maker of dumps of an engine.
+// It starts no goroutine; onQuit does.
 func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
 	return &dumper{dir: dir, engine: e.Dump, log: func(texts func() []string, attrs ...slog.Attr) {
 		p.say(slog.LevelWarn, texts, "dump", attrs...)
@@ -46,6 +49,8 @@ func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
 
 // onQuit makes a dump at each SIGQUIT, after which everything goes on. The returned
 // function stops listening.
+// The Go runtime would end the process at SIGQUIT, with all stacks. The dump outlives ctx, since
+// the end of a run may be the part that hangs.
 func (d *dumper) onQuit(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ch := make(chan os.Signal, 1)
@@ -75,6 +80,7 @@ func (d *dumper) stalled(ctx context.Context) {
 
 // dump makes a dump. With stacks, those of the goroutines are in the log too, not
 // only in the file.
+// A dump that can't be written goes to the log in full, up to maxDumpLines for each part.
 func (d *dumper) dump(ctx context.Context, reason string, stacks bool) {
 	at := time.Now()
 	engine, routines := d.ofEngine(ctx), ofGoroutines()
@@ -98,6 +104,7 @@ func (d *dumper) dump(ctx context.Context, reason string, stacks bool) {
 }
 
 // ofEngine is what each resource that is not settled waits for.
+// It waits for dumpWait at most; a loop that hangs is then told as such.
 func (d *dumper) ofEngine(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, dumpWait)
 	defer cancel()
@@ -118,6 +125,7 @@ func ofGoroutines() string {
 }
 
 // clip cuts a text after so many bytes, and says how many are missing.
+// A character that the cut has broken is dropped, so the text stays valid UTF-8.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -135,6 +143,8 @@ func firstLines(text string, most int) []string {
 }
 
 // write writes a dump and removes all but the newest.
+// The mode is 0600, since names of resources may be private. Names of files sort by time, so the
+// oldest come first.
 func (d *dumper) write(at time.Time, text string) (string, error) {
 	if d.dir == "" {
 		return "", nil

@@ -46,6 +46,7 @@ one it sees the facts alone. It touches nothing.`,
 }
 
 // run writes the value, or the faults of the expression.
+// A finding names the column in the expression as it was typed.
 func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 	o, err := f.input.options(a)
 	if err != nil {

@@ -21,6 +21,7 @@ type eventsFlags struct {
 }
 
 // newEvents makes the verb events. Without --since it begins with the next event.
+// The numbers go on over a restart of the daemon, so a script can store the last one.
 func newEvents(a *app) *cobra.Command {
 	f := &eventsFlags{}
 	cmd := &cobra.Command{
@@ -53,6 +54,7 @@ everything since then, also before a restart of the daemon.`,
 }
 
 // outcomeFlag adds a flag that takes words for events.
+// The help lists all words of the daemon.
 func outcomeFlag(cmd *cobra.Command, list *[]string) {
 	var words []string
 	for _, o := range control.Outcomes() {
@@ -73,6 +75,7 @@ func outcomesOf(words []string) []control.Outcome {
 
 // run writes events until the daemon ends or the user interrupts. Where the daemon ends it
 // tells the number to go on from.
+// Each event is written as it comes, in JSON on a line of its own.
 func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 	s, last := styleOf(f.color, a), uint64(0)
 	enc := json.NewEncoder(a.out)

@@ -14,8 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// newInterfaceCheck makes the verb that compares a backend with its interface. It calls
-// nothing of the backend.
+// newInterfaceCheck makes the verb that compares a backend with its interface. It calls nothing of
+// the backend. If no backend can be chosen, callCode decides about the exit code.
 func newInterfaceCheck(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -103,6 +103,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 }
 
 // checkText writes the verdicts as a table: each function, then its differences by weight.
+// Differences without effect on a call are left out.
 func (m modules) checkText(verdicts []virtual.Verdict) error {
 	tw := tabwriter.NewWriter(m.app.out, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
@@ -120,6 +121,7 @@ func (m modules) checkText(verdicts []virtual.Verdict) error {
 }
 
 // verdictsJSON describes the verdicts; functions that only the backend has are among them.
+// Here all differences are shown, each with its weight.
 func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.Verdict) []functionJSON {
 	list := []functionJSON{}
 	for _, v := range verdicts {
@@ -139,6 +141,7 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 
 // newInterfaceMatrix makes the verb for the table of functions and backends, which the
 // reference contains.
+// The Markdown goes into docs/reference, by make docs.
 func newInterfaceMatrix(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice
@@ -186,6 +189,7 @@ func (a *app) kind(module string) engine.Res {
 
 // newInterfaceGenerate makes the verb that drafts an interface. A person names and
 // documents the result.
+// The draft has no texts where the backends have none.
 func newInterfaceGenerate(a *app) *cobra.Command {
 	m := modules{a}
 	var output choice

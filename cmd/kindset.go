@@ -43,6 +43,7 @@ func (s *step) madeOf(from *engine.Registry, nodes []*schema.Node) bool {
 }
 
 // begin takes the kinds back to those of the program.
+// The first call keeps them. A reload calls it again before all other steps.
 func (a *app) begin() {
 	if a.sets.program == nil {
 		a.sets.program = &step{kinds: a.registry, catalog: a.catalog, transports: a.transports}
@@ -51,6 +52,8 @@ func (a *app) begin() {
 }
 
 // with returns the program as it is with other settings: with the kinds of their folders. It is not altered itself.
+// Faults of all folders come together. With an error the result is of no use, and the old app
+// stays in effect.
 func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
 	b := *a
 	b.settled = now

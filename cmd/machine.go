@@ -53,9 +53,11 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 }
 
 // modules returns the virtual modules and their backends.
+// The default has the backends that are compiled in.
 func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
 
 // system has the facts of this machine, or of the machine for which a verb checks.
+// The facts are read when the function is called, and not before.
 func (a *app) system() virtual.SystemFunc {
 	if a.machine != nil {
 		return func(virtual.Facts) virtual.System { return *a.machine }
@@ -64,13 +66,15 @@ func (a *app) system() virtual.SystemFunc {
 }
 
 // build makes a declared graph, and judges it for the machine.
+// Build does no I/O. The facts of the machine come in only for the judgement.
 func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.kinds(), d)
 	return gapi.CheckMachine(g, ds, a.system()(nil), nil)
 }
 
-// transform makes the graph that would run. This machine is asked what resources are beyond their parameters, unless
-// the graph is for another one.
+// transform makes the graph that would run. This machine is asked what resources are beyond their
+// parameters, unless the graph is for another one. The host is closed before it returns. The notes
+// get the reasons of edges and groups.
 func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Options, n *transform.Notes) (_ *engine.Graph, err error) {
 	if a.machine == nil && !unix.Portable {
 		h, err := host.New(ctx, host.Options{Roles: a.roles, Hostname: a.hostname})
@@ -118,7 +122,7 @@ func (a *app) bindMachine() schema.Diagnostics {
 	return ds
 }
 
-// backendFiles reads the descriptions of the folder.
+// backendFiles reads the descriptions of the folder. Without a folder there are none.
 func (a *app) backendFiles() ([]*schema.Node, schema.Diagnostics) {
 	if a.backends == "" {
 		return nil, nil
@@ -128,6 +132,7 @@ func (a *app) backendFiles() ([]*schema.Node, schema.Diagnostics) {
 }
 
 // withBackends returns a catalog of its own, with backends of files too.
+// Interfaces come first, whatever the order of files is, since a backend refers to one.
 func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.Diagnostics) {
 	c = a.modules().Clone()
 	for _, n := range nodes {
@@ -147,7 +152,8 @@ func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.
 	return c, ds
 }
 
-// declare adds an interface that a file declares.
+// declare adds an interface that a file declares. An error of the catalog gets the place of the
+// key interface.
 func declare(c *virtual.Catalog, n *schema.Node) schema.Diagnostics {
 	i, ds := virtual.Declared(n)
 	if ds.Err() == nil {

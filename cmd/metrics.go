@@ -38,6 +38,7 @@ func (f *metricsFlags) flags(cmd *cobra.Command) {
 }
 
 // exports are the metrics of a run, and who reads them.
+// The verb that has opened them closes them, after stop.
 type exports struct {
 	*metrics.Metrics
 	listener net.Listener // nil for none
@@ -157,6 +158,8 @@ func (x *exports) keepTextfile(ctx context.Context, log *slog.Logger) {
 }
 
 // sample says how the graph of an engine stands, or stood at the end.
+// It never blocks longer than ctx allows. After the end of the run it asks the engine only for
+// figures of the host.
 func (x *exports) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample, err error) {
 	if c := x.ended.Load(); c != nil {
 		s.Counts = *c

@@ -14,6 +14,7 @@ import (
 
 // It has no flags for brakes and no socket: a plan alters nothing and answers no
 // request.
+// planFlags are the flags of plan.
 type planFlags struct {
 	input  input
 	steps  transforms
@@ -25,6 +26,7 @@ type planFlags struct {
 }
 
 // newPlan makes the verb plan.
+// The exit codes are those of run with --noop, so one script serves both.
 func newPlan(a *app) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
@@ -206,6 +208,7 @@ func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 }
 
 // diff writes a unified diff; control characters are made visible in it.
+// Each line is indented below its change. Colours mark lines that come and lines that go.
 func (w *planWriter) diff(from, to string) {
 	for _, line := range unified(from, to) {
 		text := strings.ReplaceAll(visible(line), "\n", "")
@@ -232,6 +235,7 @@ func onlyRefreshes(s *mgmt.Step) bool {
 }
 
 // summary counts the steps of a plan by their effect.
+// Its keys are part of the output in JSON.
 type summary struct {
 	Change  int `json:"change"`
 	Refresh int `json:"refresh"`
@@ -267,6 +271,7 @@ func summaryOf(p *mgmt.Plan) summary {
 }
 
 // text lists the counts that are not zero.
+// The order is by weight: changes first, and resources that are right last.
 func (s summary) text() string {
 	var parts []string
 	for _, c := range []struct {

@@ -58,6 +58,7 @@ and no graph, the models are checked alone.`,
 }
 
 // run builds the graph and writes all findings. It touches no file, package or service.
+// Findings of models come first. Warnings alone do not change the exit code.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
 	models := a.loadModels()
 	if a.modelsAlone() {
@@ -157,6 +158,7 @@ func (f *validateFlags) models(a *app, ds schema.Diagnostics) error {
 }
 
 // write writes the findings in the chosen format.
+// The form github has the commands by which a workflow shows findings at their lines.
 func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 	if f.format.word == "text" {
 		printDiagnostics(a.out, a.program(), ds)
@@ -166,6 +168,7 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 }
 
 // plural is a number with its noun.
+// The plural is the noun with an s.
 func plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word

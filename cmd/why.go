@@ -14,6 +14,7 @@ import (
 )
 
 // whyFlags are the flags of why.
+// n is how many runs are shown, from 1 to mostRuns; 3 by default.
 type whyFlags struct {
 	remote
 	color choice
@@ -21,6 +22,7 @@ type whyFlags struct {
 }
 
 // newWhy makes the verb why.
+// It shows a resource also after it has left the graph, as long as the history has it.
 func newWhy(a *app) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
@@ -68,6 +70,7 @@ func resourceArg(least int) cobra.PositionalArgs {
 
 // unknown adds to the daemon's error about a resource how one is written, where
 // the word is not so and nothing like it is in the graph.
+// Other errors pass with the explanation that all verbs give.
 func unknown(err error, word string) error {
 	e, ok := errors.AsType[*control.Error](err)
 	if _, bad := schema.ParseRef(word); ok && bad != nil && e.Status == http.StatusNotFound && e.Hint == "" {
@@ -77,6 +80,7 @@ func unknown(err error, word string) error {
 }
 
 // run asks the daemon, or the history that the last daemon has left.
+// The answer is written at once, in one piece.
 func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	if err := checkCount(f.n, mostRuns); err != nil {
 		return err
@@ -99,6 +103,7 @@ func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 }
 
 // whyWriter writes runs and their causes for people.
+// It is a buffer, so its methods return no errors. Each level is indented by two blanks.
 type whyWriter struct {
 	strings.Builder
 	style style
@@ -110,7 +115,8 @@ func (w *whyWriter) line(depth int, text string) {
 	w.WriteString(strings.Repeat("  ", depth) + text + "\n")
 }
 
-// all writes the state of a resource and its runs, the newest first.
+// all writes the state of a resource and its runs, the newest first. A resource without runs gets
+// a line that says so.
 func (w *whyWriter) all(why *control.Why) {
 	head := w.style.name(visible(why.Resource)) + " is no longer in the graph"
 	switch {
@@ -132,7 +138,8 @@ func (w *whyWriter) all(why *control.Why) {
 	}
 }
 
-// event writes one event, its changes, and its causes.
+// event writes one event, its changes, and its causes. A cause that is an event itself is written
+// below, with its own causes.
 func (w *whyWriter) event(depth int, e *control.Event) {
 	if e.Run == 0 {
 		w.line(depth, eventText(e, w.style))
@@ -156,6 +163,7 @@ func (w *whyWriter) event(depth int, e *control.Event) {
 }
 
 // change writes one change, with a diff below it for texts of several lines.
+// The diff has the form that the verb plan gives it.
 func (w *whyWriter) change(depth int, c *control.Change) {
 	change := changeOf(c)
 	w.line(depth, w.style.paint(yellow, changeLine(change)))
