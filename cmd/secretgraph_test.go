@@ -120,3 +120,34 @@ func FuzzSecrets(f *testing.F) {
 		}
 	})
 }
+
+// TestSecretsThroughFunctions: a value that a function or a template has made from a secret is hidden, and its faults have no part of the secret.
+func TestSecretsThroughFunctions(t *testing.T) {
+	hidden := 0
+	for _, source := range []string{
+		"§", "string(size(§))", "§ + 'x'", "'x' + §.upperAscii()", "base64(§)", "fromBase64(§)", "fromBase64(base64(§))", "json(§)", "json({'k': [§]})", "fromJSON(§)", "fromJSON(json(§))",
+		"yaml(§)", "yaml({'k': §})", "fromYAML(§)", "fromYAML('[' + §)", "toml({'k': §})", "toml({§: 1})", "md5(§)", "sha1(§)", "sha256(§)", "sha512(§)", "string(cidrContains(§, §))", "cidrHost(§, 1)",
+		"cidrNetmask(§)", "string(semverCompare(§, '1.0.0'))", "read(§)", "read('/none/' + §)", "secret(§)", "template(§)", "string(int(§))", "string(double(§))", "string(bool(§))", "string(duration(§))",
+		"string(timestamp(§))", "{'a': 'b'}[§]", "{§: 'b'}[§]", "{§: 'b'}.nope", "['a'][int(§)]", "§.substring(100)", "§.charAt(99)", "'a'.matches(§ + '(') ? 'x' : 'y'", "'%d'.format([§])", "'%s'.format([§])",
+		"regex.replace('a', § + '(', 'b')", "regex.replace(§, 'h', 'b')", "§.split('n').join('-')", "[§].map(x, x + '!').join('')", "[§].filter(x, x == §)[0]", "[§, 'b'].sort()[0]",
+		"§ == 'hunter2' ? 'a' : 'b'", "optional.of(§).orValue('x')", "lists.range(int(§))", "scheduled(§).join('')", "[{'k': §}].map(m, m.k)[0]", "{'k': §}.?k.orValue('x')", "fromJSON('{\"' + § + '\": 1}').nope",
+	} {
+		content := strings.ReplaceAll(source, "§", "secret('token')")
+		g, ds := withSecrets(t, "  file: [{name: /x, mode: '0600', content: "+"'${{ "+strings.ReplaceAll(content, "'", "''")+" }}'"+"}]\n")
+		if text := ds.Error(); ds.Err() != nil {
+			if strings.Contains(text, "hunter") {
+				t.Errorf("%s: a finding shows the secret: %s", source, text)
+			}
+			continue
+		}
+		hidden++
+		for i := range g.Len() {
+			if marks := strings.Join(g.Value(i).Res.MetaParams().Secret, ","); marks != "content" {
+				t.Errorf("%s is not hidden: %q", source, marks)
+			}
+		}
+	}
+	if hidden < 20 {
+		t.Errorf("only %d of the expressions have a value, so the test shows little", hidden)
+	}
+}
