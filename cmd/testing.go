@@ -65,6 +65,9 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 	if len(paths) == 0 {
 		return fmt.Errorf("there is no file *%s in %s", yaml.TestSuffix, strings.Join(args, ", "))
 	}
+	// A test that is cut short removes the folder of its machine.
+	ctx, stop := a.onSignals(ctx, signalHooks{tell: func(os.Signal, string) {}, abandon: func() {}})
+	defer stop()
 	cover := &scenario.Coverage{}
 	var results []scenario.Result
 	for _, path := range paths {
@@ -73,6 +76,9 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 			return err
 		}
 		results = append(results, list...)
+		if ctx.Err() != nil {
+			return withCode(exitFailed, fmt.Errorf("ended before all tests had run: %w", context.Cause(ctx)))
+		}
 	}
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, results); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -44,10 +45,14 @@ type Failure struct {
 // own are the kinds that touch nothing but their engine.Init, so they run their own code on a simulated machine, too.
 var own = []string{"kv", "noop", "password", "print", "schedule", "test", "timer", "value"}
 
-// Run runs the tests of one file, one after the other. It blocks until the last one has ended. cover may be nil.
+// Run runs the tests of one file, one after the other. It blocks until the last one has ended. When the context ends, so does the
+// present test, and no other one begins. cover may be nil.
 func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) []Result {
 	results := make([]Result, 0, len(f.Tests))
 	for i := range f.Tests {
+		if ctx.Err() != nil {
+			break
+		}
 		t := &f.Tests[i]
 		began := engine.SystemClock{}.Now()
 		r := &run{test: t, opts: o, cover: cover, graph: f.Graph, loaded: make(chan struct{})}
@@ -169,7 +174,19 @@ func (r *run) report(err error) {
 // folder makes the folder that is the root of the machine, and returns how it is removed.
 func folder() (path string, remove func(), err error) {
 	path, err = os.MkdirTemp("", "mgmt-test-")
-	return path, func() { _ = os.RemoveAll(path) }, err // a folder that stays is one of the temporary ones
+	return path, func() {
+		if os.RemoveAll(path) == nil {
+			return
+		}
+		// A graph may have shut a folder in it. The walk opens each folder before it reads it.
+		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(at, 0o700) // what stays is a temporary folder
+			}
+			return nil
+		})
+		_ = os.RemoveAll(path)
+	}, err
 }
 
 // prepare makes the machine of the test, with its facts, its things and its clock. It reports whether the test could be read.
