@@ -72,6 +72,7 @@ func (f *hostsFlags) names(ctx context.Context, a *app) (list []cobra.Completion
 }
 
 // ask returns the hosts, from the store or from the daemon.
+// A store that is opened here is closed before it returns.
 func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 	if f.store.server != "" {
 		return f.askServer(ctx)
@@ -163,6 +164,7 @@ func pick(all *control.Hosts, names []string) (some *control.Hosts, absent []err
 }
 
 // writeHosts writes a table. Values come from the store, so their control characters are shown and not obeyed.
+// Without hosts a note goes to standard error, and the output is empty.
 func writeHosts(a *app, all *control.Hosts) error {
 	if len(all.Hosts) == 0 {
 		_, err := fmt.Fprintln(a.err, "No host is there: the daemon has not used its store yet, or no daemon runs with this one.")
@@ -198,6 +200,7 @@ func timeText(at time.Time) string {
 
 // hostsOf returns how a daemon reads the hosts of its store. A store that opens itself at its first use is not opened
 // for that: it has no hosts yet.
+// Any goroutine of the daemon may call the function.
 func hostsOf(w engine.World) func(context.Context) ([]hosts.Member, error) {
 	return func(ctx context.Context) ([]hosts.Member, error) {
 		if l, ok := w.(interface{ Used() <-chan struct{} }); ok {

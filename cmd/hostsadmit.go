@@ -157,6 +157,7 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string
 }
 
 // again deploys the files of a topic anew, with its secrets for more recipients. A deploy that is not done is left to its operator.
+// A change is signed by the operator's key, as a new deploy.
 func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, more []string) error {
 	r, err := s.Rollout(ctx, topic)
 	if err != nil || r.Number == 0 || !lacks(ctx, s, topic, r.Number, more) {
@@ -222,6 +223,7 @@ func lacks(ctx context.Context, s deploy.Store, topic string, number int64, more
 }
 
 // missing returns the recipients that a list lacks. The slice is a new one.
+// The order is that of the first list.
 func missing(more, list []string) []string {
 	return slices.DeleteFunc(slices.Clone(more), func(r string) bool { return slices.Contains(list, r) })
 }
@@ -264,6 +266,7 @@ func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, e
 
 // vaultsOf returns the recipients of the files of secrets in a bundle, by their names. A file whose values are encrypted, and that does
 // not say to whom, is none: its operator encrypts it again.
+// It decrypts nothing.
 func vaultsOf(b *deploy.Bundle) map[string][]string {
 	vaults := map[string][]string{}
 	for _, file := range b.Files {

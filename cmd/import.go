@@ -23,6 +23,7 @@ type importFlags struct {
 }
 
 // newImport makes the verb import.
+// The graph goes to standard output, and notes to standard error.
 func newImport(a *app) *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{

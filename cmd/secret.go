@@ -89,6 +89,7 @@ const maxSecret = 1 << 20
 // newSecretDecrypt makes the verb secret decrypt.
 // It shows one value and never the whole file: whoever looks a password up does not need the others on the
 // screen. A value that is not encrypted is shown as it is.
+// The identity comes from a file that its owner alone can read.
 func newSecretDecrypt(a *app) *cobra.Command {
 	var identity string
 	cmd := &cobra.Command{
@@ -179,6 +180,7 @@ func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
 // secretFile reads a file of secrets. Its findings are shown.
 // An empty file, and a file that is a list, are errors: with such a file the graph would say
 // no more than that a secret is missing.
+// Its values stay encrypted here.
 func (a *app) secretFile(path string) (*schema.Node, error) {
 	src, err := readNamed(a, path)
 	if err != nil {

@@ -94,6 +94,7 @@ func (z *zypper) run(ctx context.Context, global []string, args ...string) error
 
 // search reads a table: S | Name | Type | Version | Arch | Repository. The newest version of each stands first.
 // The columns are found by their titles, since their number differs between releases.
+// Packages that no repository has any more stand below System Packages, and are left out.
 func (z *zypper) search(ctx context.Context, ok []int, args ...string) (map[string]string, error) {
 	lines, err := z.lines(ctx, ok, append([]string{"zypper", "--non-interactive", "--no-color", "--no-refresh", "--quiet"}, args...)...)
 	out := map[string]string{}
