@@ -249,11 +249,11 @@ func TestDescribedTypes(t *testing.T) {
 		At   time.Time         `json:"at,omitzero"`
 		Own  struct{ X bool }  `json:"own"`
 		Skip func()            `json:"-"`
-		by   func()            //nolint:unused // it is not exported
+		by   func()            // it is not exported
 		Map  map[string]*inner `json:"map,omitempty"`
 	}
 	d := &describer{schemas: object{}}
-	if _, err := d.schema(outer{}); err != nil {
+	if _, err := d.schema(outer{by: func() {}}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(d.schemas["outer"])

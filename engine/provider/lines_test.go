@@ -314,12 +314,12 @@ func TestLineDoesNotConnect(t *testing.T) {
 					if !errors.As(outs[0].Err, &lost) || lost.Target != "w" || lost.Transport != "wire" || lost.Resources != nil || !strings.Contains(lost.Err.Error(), c.want) {
 						t.Errorf("%v", outs[0].Err)
 					}
-					time.Sleep(pause*time.Second - 1)
+					time.Sleep(pause*time.Second - time.Nanosecond)
 					r.run(true)
 					if asked != i+1 {
 						t.Fatalf("it was asked %d times before the pause of %d s has ended, want %d", asked, pause, i+1)
 					}
-					time.Sleep(1)
+					time.Sleep(time.Nanosecond)
 				}
 			})
 		})

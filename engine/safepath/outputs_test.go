@@ -158,14 +158,14 @@ func TestContentComesLast(t *testing.T) {
 		n, err := unix.Read(fd, buf)
 		must(t, err)
 		must(t, unix.Close(fd))
-		steps := ""
+		var steps strings.Builder
 		for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
 			mask, size := uint32(b[4])|uint32(b[5])<<8, int(b[12])
-			steps += map[uint32]string{unix.IN_CREATE: "C", unix.IN_ATTRIB: "A", unix.IN_MODIFY: "M", unix.IN_MOVED_TO: "R"}[mask]
+			steps.WriteString(map[uint32]string{unix.IN_CREATE: "C", unix.IN_ATTRIB: "A", unix.IN_MODIFY: "M", unix.IN_MOVED_TO: "R"}[mask])
 			b = b[unix.SizeofInotifyEvent+size:]
 		}
-		if !strings.HasPrefix(steps, "CA") || !strings.HasSuffix(steps, "MR") || strings.Count(steps, "M") != 1 {
-			t.Errorf("exact %t: the steps are %s", exact, steps)
+		if !strings.HasPrefix(steps.String(), "CA") || !strings.HasSuffix(steps.String(), "MR") || strings.Count(steps.String(), "M") != 1 {
+			t.Errorf("exact %t: the steps are %s", exact, steps.String())
 		}
 	}
 }

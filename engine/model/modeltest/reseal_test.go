@@ -91,18 +91,19 @@ func TestReseal(t *testing.T) {
 		var all []string
 		for o, err := range nb.All(t.Context(), model.Query{Model: m}) {
 			if err == nil {
-				text := fmt.Sprintf("%s %d", o.ID(), o.Version())
+				var text strings.Builder
+				text.WriteString(fmt.Sprintf("%s %d", o.ID(), o.Version()))
 				for _, key := range []string{"key", "keys"} {
 					switch v := o.Get(key).(type) {
 					case schema.Secret:
-						text += " " + v.Reveal()
+						text.WriteString(" " + v.Reveal())
 					case []any:
 						for _, s := range v {
-							text += " " + s.(schema.Secret).Reveal()
+							text.WriteString(" " + s.(schema.Secret).Reveal())
 						}
 					}
 				}
-				all = append(all, text)
+				all = append(all, text.String())
 			}
 		}
 		return strings.Join(all, "\n")
