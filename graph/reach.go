@@ -151,7 +151,7 @@ type reducer struct {
 	l     *layout
 	seen  []int32 // u+1: reached from u by a path of at least two edges, or walked from
 	spare bitset
-	edges []int32
+	edges []int64 // the rank of the successor, and the number of the edge below
 	stack []int32
 	steps int
 }
@@ -162,11 +162,12 @@ func (r *reducer) vertex(u int32) {
 	l := r.l
 	r.edges = r.edges[:0]
 	for k := l.outStart[u]; k < l.outStart[u+1]; k++ {
-		r.edges = append(r.edges, k)
+		r.edges = append(r.edges, int64(l.rank[l.succ[k]])<<32|int64(k))
 	}
-	slices.SortFunc(r.edges, func(a, b int32) int { return int(l.rank[l.succ[a]] - l.rank[l.succ[b]]) })
-	last := l.rank[l.succ[r.edges[len(r.edges)-1]]]
-	for _, k := range r.edges {
+	slices.Sort(r.edges)
+	last := int32(r.edges[len(r.edges)-1] >> 32)
+	for _, key := range r.edges {
+		k := int32(key) // its lower half
 		v := l.succ[k]
 		if r.seen[v] == u+1 {
 			r.spare.add(int(k))

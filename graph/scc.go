@@ -19,15 +19,17 @@ func (l *layout) components() components {
 			t.walk(int32(v))
 		}
 	}
-	var heads []int32
+	var keys []int64 // the size of the component, and the index of its head below
 	for v := range l.n {
 		if t.head.has(v) {
-			heads = append(heads, int32(v))
+			keys = append(keys, int64(t.size[t.comp[v]])<<32|int64(v))
 		}
 	}
-	slices.SortStableFunc(heads, func(a, b int32) int {
-		return t.size[t.comp[a]] - t.size[t.comp[b]]
-	})
+	slices.Sort(keys)
+	heads := make([]int32, len(keys))
+	for i, key := range keys {
+		heads[i] = int32(key) // its lower half
+	}
 	return components{of: t.comp, heads: heads, steps: t.steps}
 }
 
