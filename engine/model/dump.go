@@ -66,9 +66,12 @@ func (nb *NB) Records(ctx context.Context) iter.Seq2[Record, error] {
 }
 
 // PutRecord writes a record as it is, over the present record: the restore of a dump. Nothing checks the object, no
-// hook is called; a record that the model cannot read hides no other.
+// hook is called; a record that the model cannot read hides no other. A record of a ReadOnly model is a ReadOnly.
 func (nb *NB) PutRecord(ctx context.Context, r Record) error {
 	m, err := nb.reg.Model(r.Table)
+	if err == nil {
+		err = m.changeable(r.ID)
+	}
 	if err != nil {
 		return err
 	}

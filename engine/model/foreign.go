@@ -91,16 +91,35 @@ func (nb *NB) placed(in Interest, key string) (*Model, place, bool) {
 	return m, p, true
 }
 
+// own reports whether an interest may mean records of the API itself. One that means no record at all counts as such.
+func (in *Interest) own() bool {
+	return in.Models == nil || slices.ContainsFunc(in.Models, func(m *Model) bool { return !m.ReadOnly() }) || len(in.foreign()) == 0
+}
+
 // prefixes returns the prefixes under which an interest has records: that of all topics, or of one, and those of foreign records.
 func (nb *NB) prefixes(in Interest) (list []string) {
-	all := in.foreign()
-	if in.Models == nil || slices.ContainsFunc(in.Models, func(m *Model) bool { return !m.ReadOnly() }) || len(all) == 0 {
+	if in.own() {
 		list = append(list, nb.keys.records())
 		if len(in.Topics) == 1 {
 			list[0] = nb.keys.topic(in.Topics[0])
 		}
 	}
-	for _, m := range all {
+	return in.withForeign(list)
+}
+
+// topicPrefixes is prefixes with the topics of an interest, each once, in the place of all topics.
+func (nb *NB) topicPrefixes(in Interest) (list []string) {
+	if in.own() {
+		for _, topic := range slices.Compact(slices.Sorted(slices.Values(in.Topics))) {
+			list = append(list, nb.keys.topic(topic))
+		}
+	}
+	return in.withForeign(list)
+}
+
+// withForeign adds the prefixes of the foreign records.
+func (in *Interest) withForeign(list []string) []string {
+	for _, m := range in.foreign() {
 		list = append(list, m.spec.Foreign.Prefix)
 	}
 	return list

@@ -12,12 +12,9 @@ import (
 // is a Create; one with an Err is of a record that cannot be read.
 func (nb *NB) Snapshot(ctx context.Context, in Interest) (revision int64, all []Change, err error) {
 	l := &listing{nb: nb, ctx: ctx}
-	prefixes := []string{nb.keys.records()}
+	prefixes := nb.prefixes(in)
 	if in.Topics != nil {
-		prefixes = prefixes[:0]
-		for _, topic := range in.Topics {
-			prefixes = append(prefixes, nb.keys.topic(topic))
-		}
+		prefixes = nb.topicPrefixes(in)
 	}
 	for _, prefix := range prefixes {
 		for kv := range l.pages(prefix, "", pageSize) {

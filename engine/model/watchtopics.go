@@ -17,14 +17,6 @@ type heard struct {
 	err   error
 }
 
-// topicPrefixes returns the prefixes of the topics of an interest, each once.
-func (nb *NB) topicPrefixes(in Interest) (list []string) {
-	for _, topic := range slices.Compact(slices.Sorted(slices.Values(in.Topics))) {
-		list = append(list, nb.keys.topic(topic))
-	}
-	return append(list, nb.prefixes(in)[1:]...)
-}
-
 // watchEach watches each prefix by itself. The revision of a batch is one up to which all of them have told everything,
 // so a quiet prefix holds it back until its next bookmark.
 func (nb *NB) watchEach(ctx context.Context, in Interest, prefixes []string, from int64, yield func(Batch, error) bool) {
