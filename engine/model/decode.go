@@ -318,11 +318,7 @@ func (d *decoder) lower(f *Field, t *schema.Type, v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, item := range v {
-			inner, of := f, elem(t)
-			if f.Nested != nil && t.Kind == schema.KindStruct && f.Nested.byKey[key] != nil {
-				inner = f.Nested.byKey[key]
-				of = inner.Type
-			}
+			inner, of := f.inside(t, key)
 			leave := d.enter(key)
 			out[key] = d.lower(inner, of, item)
 			leave()

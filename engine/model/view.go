@@ -25,7 +25,7 @@ func NewView(ctx context.Context, o *Object, reg *Registry, src Source) *View {
 	v := &View{o: o, reg: reg, src: src, fetched: map[ref]*Object{}}
 	for _, f := range o.model.fields {
 		if f.Eager && f.Target != "" {
-			eachRef(f, o.fields[f.Key], func(r ref) { _, _ = v.fetch(ctx, r) })
+			eachRef(f, f.Type, o.fields[f.Key], func(r ref) { _, _ = v.fetch(ctx, r) })
 		}
 	}
 	return v
@@ -42,11 +42,11 @@ func (v *View) object(ctx context.Context, o *Object, steps []string) (any, erro
 	if f == nil {
 		return nil, o.model.fault(UnknownField, o.id, steps[0], "there is no field %s", steps[0])
 	}
-	return v.value(ctx, f, o.Get(f.Key), steps[1:])
+	return v.value(ctx, f, f.Type, o.Get(f.Key), steps[1:])
 }
 
-// value reads on at a value of a field; rest is the remaining path.
-func (v *View) value(ctx context.Context, f *Field, value any, rest []string) (any, error) {
+// value reads on at a value of a field, whose type is t; rest is the remaining path.
+func (v *View) value(ctx context.Context, f *Field, t *schema.Type, value any, rest []string) (any, error) {
 	r, isRef := refOf(f, value)
 	switch x := value.(type) {
 	case nil:
@@ -59,15 +59,16 @@ func (v *View) value(ctx context.Context, f *Field, value any, rest []string) (a
 		if err != nil || i < 0 || i >= len(x) {
 			return nil, v.o.model.fault(UnknownField, v.o.id, f.Key, "%s has no item %s", f.Key, rest[0])
 		}
-		return v.value(ctx, f, x[i], rest[1:])
+		return v.value(ctx, f, elem(t), x[i], rest[1:])
 	case map[string]any:
 		if len(rest) == 0 {
 			return x, nil
 		}
-		if f.Nested != nil && f.Nested.byKey[rest[0]] != nil {
+		inner, of := f.inside(t, rest[0])
+		if inner != f {
 			return v.object(ctx, &Object{model: f.Nested, fields: x}, rest)
 		}
-		return v.value(ctx, f, x[rest[0]], rest[1:])
+		return v.value(ctx, f, of, x[rest[0]], rest[1:])
 	}
 	switch {
 	case len(rest) == 0:
@@ -122,20 +123,28 @@ func refOf(f *Field, value any) (ref, bool) {
 	return ref{}, false
 }
 
-// eachRef calls yield for each reference in a value.
-func eachRef(f *Field, value any, yield func(ref)) {
+// inside returns the field and the type of a value in a map of the type t. The map of a nested object has the fields of that. The
+// keys of another map are names, also where a field is called so.
+func (f *Field) inside(t *schema.Type, key string) (*Field, *schema.Type) {
+	if f.Nested != nil && t.Kind == schema.KindStruct {
+		if inner := f.Nested.byKey[key]; inner != nil {
+			return inner, inner.Type
+		}
+	}
+	return f, elem(t)
+}
+
+// eachRef calls yield for each reference in a value of the type t.
+func eachRef(f *Field, t *schema.Type, value any, yield func(ref)) {
 	switch x := value.(type) {
 	case []any:
 		for _, item := range x {
-			eachRef(f, item, yield)
+			eachRef(f, elem(t), item, yield)
 		}
 	case map[string]any:
 		for key, item := range x {
-			inner := f
-			if f.Nested != nil && f.Nested.byKey[key] != nil {
-				inner = f.Nested.byKey[key]
-			}
-			eachRef(inner, item, yield)
+			inner, of := f.inside(t, key)
+			eachRef(inner, of, item, yield)
 		}
 	default:
 		if r, ok := refOf(f, value); ok {
@@ -152,7 +161,7 @@ func Refs(ctx context.Context, reg *Registry, src Source, o *Object) (all []*Obj
 		next := queue[0]
 		queue = queue[1:]
 		for _, f := range next.model.fields {
-			eachRef(f, next.fields[f.Key], func(r ref) {
+			eachRef(f, f.Type, next.fields[f.Key], func(r ref) {
 				if seen[r] || err != nil {
 					return
 				}
@@ -190,7 +199,7 @@ func (d *deep) object(o *Object, around []*Object) (map[string]any, error) {
 	out := o.model.shown(o.fields)
 	around = append(around, o)
 	for _, f := range o.model.fields {
-		v, err := d.value(f, o.fields[f.Key], out[f.Key], around)
+		v, err := d.value(f, f.Type, o.fields[f.Key], out[f.Key], around)
 		if err != nil {
 			return nil, err
 		}
@@ -202,13 +211,13 @@ func (d *deep) object(o *Object, around []*Object) (map[string]any, error) {
 }
 
 // value replaces the references in shown, which is the form of v for people.
-func (d *deep) value(f *Field, v, shown any, around []*Object) (any, error) {
+func (d *deep) value(f *Field, t *schema.Type, v, shown any, around []*Object) (any, error) {
 	switch x := v.(type) {
 	case []any:
 		list, _ := shown.([]any)
 		for i := range list {
 			var err error
-			if list[i], err = d.value(f, x[i], list[i], around); err != nil {
+			if list[i], err = d.value(f, elem(t), x[i], list[i], around); err != nil {
 				return nil, err
 			}
 		}
@@ -216,12 +225,9 @@ func (d *deep) value(f *Field, v, shown any, around []*Object) (any, error) {
 	case map[string]any:
 		dict, _ := shown.(map[string]any)
 		for key := range dict {
-			inner := f
-			if f.Nested != nil && f.Nested.byKey[key] != nil {
-				inner = f.Nested.byKey[key]
-			}
+			inner, of := f.inside(t, key)
 			var err error
-			if dict[key], err = d.value(inner, x[key], dict[key], around); err != nil {
+			if dict[key], err = d.value(inner, of, x[key], dict[key], around); err != nil {
 				return nil, err
 			}
 		}
