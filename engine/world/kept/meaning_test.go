@@ -72,11 +72,11 @@ func TestMeaningOfLines(t *testing.T) {
 // TestPagesOfTheFile: the file answers each page as a store would, of its own revision, and a caller whose context has ended gets that error.
 func TestPagesOfTheFile(t *testing.T) {
 	r := newRig(t)
-	text := ""
+	var text strings.Builder
 	for _, key := range []string{"m/b", "m/a", "m/sub/c", "m/sub/d"} {
-		text += putLine(t, key, "v")
+		text.WriteString(putLine(t, key, "v"))
 	}
-	if err := os.WriteFile(r.path, []byte(text+`{"at":7}`), 0o600); err != nil {
+	if err := os.WriteFile(r.path, []byte(text.String()+`{"at":7}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.store.lost.Store(true)
