@@ -26,47 +26,58 @@ type Memory struct {
 	ready ready
 }
 
-// ready are the declarations of the graph before, if there are resources among them that were made in Go.
+// ready are the resources of the graph before that were made in Go. It keeps nothing else of their declarations, which may be millions.
 type ready struct {
-	list   []Declaration
-	noop   bool
+	list   []engine.Res              // by their places in the graph; nil for any other resource
+	given  map[engine.Res]given      // of those whose declaration has something to decode
+	noop   bool                      // of the graph
 	places func() map[engine.Res]int // where each of them stands in the list; made when it is asked for
 }
 
+// given is what a declaration has for its resource.
+type given struct{ value, meta *schema.Node }
+
 // readyIn returns the resources of a list that were made in Go, and nothing where there are none.
 func readyIn(list []Declaration, noop bool) ready {
-	some := false
+	var r ready
 	for i := range list {
-		some = some || list[i].Res != nil
+		d := &list[i]
+		if d.Res == nil || reflect.TypeOf(d.Res).Kind() != reflect.Pointer {
+			continue
+		}
+		if r.list == nil {
+			r = ready{list: make([]engine.Res, len(list)), given: map[engine.Res]given{}, noop: noop}
+		}
+		r.list[i] = d.Res
+		if d.Value != nil || d.Meta != nil {
+			r.given[d.Res] = given{d.Value, d.Meta}
+		}
 	}
-	if !some {
-		return ready{}
-	}
-	return ready{list, noop, sync.OnceValue(func() map[engine.Res]int {
-		places := make(map[engine.Res]int, len(list))
-		for i := range list {
-			if res := list[i].Res; res != nil && reflect.TypeOf(res).Kind() == reflect.Pointer {
+	all := r.list
+	r.places = sync.OnceValue(func() map[engine.Res]int {
+		places := make(map[engine.Res]int, len(all))
+		for i, res := range all {
+			if res != nil {
 				places[res] = i
 			}
 		}
 		return places
-	})}
+	})
+	return r
 }
 
-// made reports whether an item has a resource that was made for the graph before, and is declared as there. Most often it stands at the same
-// place of the list.
+// made reports whether an item has a resource that was made for the graph before, and is declared as there: its kind and its name are
+// those that the builder has set. Most often it stands at the same place of the list.
 func (b *builder) made(it *item) bool {
 	if it.Res == nil || len(b.ready.list) == 0 || b.ready.noop != b.d.Noop || reflect.TypeOf(it.Res).Kind() != reflect.Pointer {
 		return false
 	}
-	same := func(d *Declaration) bool {
-		return d.Res == it.Res && d.Kind == it.Declaration.Kind && d.Name == it.Declaration.Name && d.Value == it.Value && d.Meta == it.Meta
+	if at := int(it.at); at >= len(b.ready.list) || b.ready.list[at] != it.Res {
+		if _, ok := b.ready.places()[it.Res]; !ok {
+			return false
+		}
 	}
-	if at := int(it.at); at < len(b.ready.list) && same(&b.ready.list[at]) {
-		return true
-	}
-	at, ok := b.ready.places()[it.Res]
-	return ok && same(&b.ready.list[at])
+	return it.Res.Kind() == it.kind && it.Res.Name() == it.name && b.ready.given[it.Res] == given{it.Value, it.Meta}
 }
 
 // keepReady remembers the resources that were made in Go for a graph without a fault. A fault is told by each build anew.

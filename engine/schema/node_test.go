@@ -33,14 +33,14 @@ func TestNodeAll(t *testing.T) {
 	list := &schema.Node{Kind: schema.NodeList, Text: "list", Items: []*schema.Node{node("a"), nil, node("b")}}
 	root := &schema.Node{Kind: schema.NodeMap, Text: "root", Pairs: []schema.Pair{{Key: "l", Value: list}, {Key: "n"}, {Key: "c", Value: node("c")}}}
 	for stop, want := range map[string]string{"": "root list a b c ", "root": "root ", "list": "root list ", "b": "root list a b ", "c": "root list a b c "} {
-		got := ""
+		var got strings.Builder
 		for n := range root.All() {
-			if got += n.Text + " "; n.Text == stop {
+			if got.WriteString(n.Text + " "); n.Text == stop {
 				break
 			}
 		}
-		if got != want {
-			t.Errorf("until %q: %q, not %q", stop, got, want)
+		if got.String() != want {
+			t.Errorf("until %q: %q, not %q", stop, got.String(), want)
 		}
 	}
 	for n := range (*schema.Node)(nil).All() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -362,9 +363,7 @@ func there(kinds *engine.Registry, kind string, set map[string]any) map[string]a
 		return set
 	}
 	all := map[string]any{"state": f.Type.Enum[0]}
-	for key, v := range set {
-		all[key] = v
-	}
+	maps.Copy(all, set)
 	return all
 }
 

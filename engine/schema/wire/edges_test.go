@@ -122,12 +122,12 @@ func TestLinks(t *testing.T) {
 		`{"kind":"duration","max":"forever"}`:      "max: ",
 	} {
 		ty, found := wire.Decode("t.json", []byte(strings.Replace(around, "TYPE", typ, 1)))
-		message := ""
+		var message strings.Builder
 		for _, d := range found {
-			message += d.String() + "\n"
+			message.WriteString(d.String() + "\n")
 		}
-		if ty != nil || !strings.Contains(message, want) || !strings.Contains(message, "t.json:1:") {
-			t.Errorf("%s: %v, %s", typ, ty, message)
+		if ty != nil || !strings.Contains(message.String(), want) || !strings.Contains(message.String(), "t.json:1:") {
+			t.Errorf("%s: %v, %s", typ, ty, message.String())
 		}
 	}
 }
