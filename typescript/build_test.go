@@ -92,11 +92,12 @@ func TestTwice(t *testing.T) {
 	})
 	var got []string
 	for _, r := range a.Resources {
-		calls := r.Name
+		var calls strings.Builder
+		calls.WriteString(r.Name)
 		for _, at := range r.Calls {
-			calls += fmt.Sprintf(" %s:%d:%d", filepath.Base(at.File), at.Line, at.Col)
+			calls.WriteString(fmt.Sprintf(" %s:%d:%d", filepath.Base(at.File), at.Line, at.Col))
 		}
-		got = append(got, calls)
+		got = append(got, calls.String())
 	}
 	if want := "a main.ts:2:6, b, a main.ts:5:8 main.ts:7:7"; strings.Join(got, ", ") != want {
 		t.Errorf("got %s\nwant %s", strings.Join(got, ", "), want)
