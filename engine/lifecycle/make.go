@@ -40,6 +40,9 @@ func Make(reg *engine.Registry, w Wanted, decode func(engine.Res) error) (made e
 func decodeInto(res engine.Res, borrows bool, decode func(engine.Res) error) error {
 	switch {
 	case decode == nil:
+		if !borrows {
+			_ = res.MetaParams() // they are there from now on: a later look at them alters nothing
+		}
 		return nil
 	case borrows:
 		return decode(res)

@@ -36,7 +36,7 @@ func (r *res) choose() (*res, error) {
 	inner := resOf(k.New())
 	inner.SetKind(k.def.Name)
 	inner.SetName(r.Name())
-	inner.SetMetaParams(r.MetaParams())
+	inner.SetMetaParams(engine.MetaOf(r))
 	inner.SetRecv(r.coming(k))
 	if err := errors.Join(r.pass(inner), r.passOptions(inner)); err != nil {
 		return nil, err

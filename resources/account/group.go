@@ -77,7 +77,7 @@ func (r *GroupRes) Default() engine.Res {
 func (r *GroupRes) Backends() []string { return r.BackendNames("group") }
 
 // Backend names the backend that is asked for; empty if the engine may choose.
-func (r *GroupRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
+func (r *GroupRes) Backend() string { return accountBackend(engine.MetaOf(r).Backend, r.Root) }
 
 func (r *GroupRes) absent() bool { return r.State == Absent }
 

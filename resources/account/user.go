@@ -100,7 +100,7 @@ func (r *UserRes) Default() engine.Res {
 func (r *UserRes) Backends() []string { return r.BackendNames("user") }
 
 // Backend names the backend that is asked for; empty if the engine may choose.
-func (r *UserRes) Backend() string { return accountBackend(r.MetaParams().Backend, r.Root) }
+func (r *UserRes) Backend() string { return accountBackend(engine.MetaOf(r).Backend, r.Root) }
 
 // absent reports whether the user is to go. State may be empty, which means to stay.
 func (r *UserRes) absent() bool { return r.State == Absent }

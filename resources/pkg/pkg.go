@@ -89,7 +89,7 @@ func (r *Res) Backends() []string { return r.BackendNames("pkg") }
 
 // Backend names the package manager that was asked for. It is empty where the engine
 // may choose.
-func (r *Res) Backend() string { return r.MetaParams().Backend }
+func (r *Res) Backend() string { return engine.MetaOf(r).Backend }
 
 func (r *Res) state() string {
 	if r.State == "" {

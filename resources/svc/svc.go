@@ -81,7 +81,7 @@ func (r *Res) Default() engine.Res {
 func (r *Res) Backends() []string { return r.BackendNames("svc") }
 
 // Backend names the service manager that was asked for.
-func (r *Res) Backend() string { return r.MetaParams().Backend }
+func (r *Res) Backend() string { return engine.MetaOf(r).Backend }
 
 // Needs returns what has to be called for such a resource.
 func (r *Res) Needs() []string {

@@ -55,13 +55,13 @@ func resAt(dir, key, value string) *Res {
 }
 
 func TestSysctlSuite(t *testing.T) {
-	root := "/nowhere" // of the law that runs, for what is made by the registry
+	model := &Res{root: "/nowhere"} // its Default makes all others, in the folder of the law that runs
 	reg := engine.DefaultRegistry().Without("sysctl")
-	kindtest.Must(t, reg.Register("sysctl", func() engine.Res { return &Res{root: root} }))
+	kindtest.Must(t, reg.Register("sysctl", func() engine.Res { return model }))
 	enginetest.Run(t, enginetest.Suite{
 		Kind: "sysctl", Registry: reg, Prepare: layProc, Host: kindtest.RealHost, Received: []string{"value"},
 		New: func(_ *testing.T, dir string) engine.Res {
-			root = dir
+			model.root = dir
 			return resAt(dir, "net.ipv4.ip_forward", "1")
 		},
 		Drifts: map[string]func(*testing.T, string){
