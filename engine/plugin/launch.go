@@ -51,14 +51,10 @@ var errRefused = errors.New("refused")
 // errMixed marks a program and a schema file of different releases. An upgrade may be between its files, so the next start may succeed.
 var errMixed = errors.New("refused")
 
-// renewed reports whether the text of the schema file has changed since it was loaded. The owner of the Set is told then.
+// renewed reports whether the text of the schema file has changed since it was loaded, where the owner of the Set wants to know.
 func (p *Plugin) renewed() bool {
 	text, err := p.opt.ReadFile(p.Schema)
-	if err != nil || protocol.HashOf(text) == p.hash || p.opt.Changed == nil {
-		return false
-	}
-	p.opt.Changed()
-	return true
+	return err == nil && protocol.HashOf(text) != p.hash && p.opt.Changed != nil
 }
 
 // launch starts a process, and greets it. A process that does not answer as it should is ended again.

@@ -179,7 +179,8 @@ func (s *session) run() {
 			continue
 		}
 		if errors.Is(err, errMixed) && s.plugin.renewed() { // resources of the next graph come, and the end of these ones
-			s.set(Backoff, nil, err)
+			s.set(Backoff, nil, err) // before the owner is told: its calls wait from now on
+			s.plugin.opt.Changed()
 			s.pause(pauses)
 			pauses++
 			continue
