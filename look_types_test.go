@@ -13,7 +13,7 @@ import (
 func TestLookTypes(t *testing.T) {
 	s := newShelf("a", "b")
 	reg := withRec(t, rec(0), func() provider.Provider { return alert{clerk{s}} })
-	l := looker(t, mgmt.Options{Registry: reg})
+	l := inspector(t, mgmt.Options{Registry: reg})
 	same(t, "read", seen(l.Read(t.Context(), target("rec", "a", nil), target("rec", "b", nil), target("rec", "c", nil))),
 		[]string{"rec a state=present a=1", "rec b state=present a=1", "rec c state=absent"})
 	same(t, "list", seen(l.List(t.Context(), target("rec", "", nil))), []string{"rec a state=present a=1", "rec b state=present a=1"})

@@ -14,7 +14,7 @@ import (
 
 // Looking at single things; see package look. Set takes the same targets.
 type (
-	Looker      = look.Looker
+	Inspector   = look.Inspector
 	Target      = look.Target
 	Observation = look.Observation
 )
@@ -22,19 +22,19 @@ type (
 // ErrBlind is the error of a kind that can't be looked at in that way.
 var ErrBlind = look.ErrBlind
 
-// NewLooker returns a Looker, which looks at single things without a graph. It uses only the options on the caller
+// NewInspector returns an Inspector, which looks at single things without a graph. It uses only the options on the caller
 // (Program, Version, Hostname), on the surroundings (Registry, Backends, World, StateDir, Roles) and on logging. Without a StateDir, a
-// resource that keeps state has a temporary folder. Close the Looker.
-func NewLooker(o Options) (*Looker, error) {
+// resource that keeps state has a temporary folder. Close the Inspector.
+func NewInspector(o Options) (*Inspector, error) {
 	c, err := NewConfig(o)
 	if err != nil {
 		return nil, err
 	}
-	return c.Looker()
+	return c.Inspector()
 }
 
-// Looker returns a Looker; see NewLooker.
-func (c *Config) Looker() (*Looker, error) {
+// Inspector returns an Inspector; see NewInspector.
+func (c *Config) Inspector() (*Inspector, error) {
 	o := &c.opt
 	return look.New(look.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname, Roles: o.Roles,

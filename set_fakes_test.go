@@ -79,9 +79,9 @@ func jars(t *testing.T, labels map[string]string) (*cupboard, mgmt.Options) {
 	return s, mgmt.Options{Registry: reg}
 }
 
-func looker(t *testing.T, o mgmt.Options) *mgmt.Looker {
+func inspector(t *testing.T, o mgmt.Options) *mgmt.Inspector {
 	t.Helper()
-	l, err := mgmt.NewLooker(o)
+	l, err := mgmt.NewInspector(o)
 	if err != nil {
 		t.Fatal(err)
 	}

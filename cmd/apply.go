@@ -156,7 +156,7 @@ func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 }
 
 // end tells the verdict, waits if asked to, and ends with its code.
-// A graph that is held by a brake is neither refused nor in effect: its exit code is that
+// A graph that is held by a limit is neither refused nor in effect: its exit code is that
 // of a pending change.
 func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err error) error {
 	switch {

@@ -131,7 +131,7 @@ func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 // look says how to find what is to be imported.
 // A name twice would be a graph that does not load, so it is refused before anything is
 // read.
-func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Looker) observations, error) {
+func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Inspector) observations, error) {
 	k, err := a.lookKind(kind)
 	switch {
 	case err != nil:
@@ -142,7 +142,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		if err := mayList(k); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, l *mgmt.Looker) observations {
+		return func(ctx context.Context, l *mgmt.Inspector) observations {
 			return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 		}, nil
 	}
@@ -158,5 +158,5 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		seen[name] = true
 		targets = append(targets, mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend), f.target)})
 	}
-	return func(ctx context.Context, l *mgmt.Looker) observations { return l.Read(ctx, targets...) }, nil
+	return func(ctx context.Context, l *mgmt.Inspector) observations { return l.Read(ctx, targets...) }, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// It has no flags for brakes and no socket: a plan alters nothing and answers no
+// It has no flags for limits and no socket: a plan alters nothing and answers no
 // request.
 // planFlags are the flags of plan.
 type planFlags struct {

@@ -71,7 +71,7 @@ func TestNoSocket(t *testing.T) {
 	}
 	var none *desk
 	none.close()
-	if none.beside(nil, nil) != nil || none.observe(mgmt.Observer{}).Ran != nil {
+	if none.background(nil, nil) != nil || none.observe(mgmt.Observer{}).Ran != nil {
 		t.Error("a desk that is none does something")
 	}
 }
@@ -105,8 +105,8 @@ func TestStandText(t *testing.T) {
 		"paused until it is resumed":                              {State: "paused", Pause: &control.Pause{}},
 		"failed: x; paused until it is resumed: lunch":            {State: "failed", Error: "x", Pause: &control.Pause{Reason: "lunch"}},
 		"running; paused until it is resumed":                     {State: "running", Pause: &control.Pause{All: true}},
-		"held by the brake flapping: r (goes on in 1m0s)":         {State: "held", Held: &control.Brake{Brake: "flapping", Reason: "r", For: 60}},
-		"held by the brake budget: r (goes on after mgmt resume)": {State: "held", Held: &control.Brake{Brake: "budget", Reason: "r"}},
+		"held by the limit flapping: r (goes on in 1m0s)":         {State: "held", Held: &control.Hold{Limit: "flapping", Reason: "r", For: 60}},
+		"held by the limit budget: r (goes on after mgmt resume)": {State: "held", Held: &control.Hold{Limit: "budget", Reason: "r"}},
 	} {
 		if got := standText(&r, style{}); got != want {
 			t.Errorf("%q, want %q", got, want)

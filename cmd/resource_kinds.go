@@ -175,7 +175,7 @@ func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []st
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
-	l, err := mgmt.NewLooker(a.options(nil))
+	l, err := mgmt.NewInspector(a.options(nil))
 	if err != nil {
 		return nil
 	}

@@ -35,10 +35,10 @@ type looking struct {
 // the context's end as an error, and what take returns.
 // One failure does not end the look at the others. The looker and the presenter are closed before
 // it returns.
-func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Looker) observations, take func(mgmt.Observation) error) (err error) {
+func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Inspector) observations, take func(mgmt.Observation) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
-	l, err := mgmt.NewLooker(s.log.lookOptions(s.a, p))
+	l, err := mgmt.NewInspector(s.log.lookOptions(s.a, p))
 	if err != nil {
 		return err
 	}
@@ -96,20 +96,20 @@ func (s *looking) end(err error) error {
 
 // show looks at things. code is what became of them before.
 func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target, code int) error {
-	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Looker) observations {
+	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Inspector) observations {
 		return l.Read(ctx, targets...)
 	})
 }
 
 // list shows all things of a kind.
 func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
-	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Looker) observations {
+	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Inspector) observations {
 		return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 	})
 }
 
 // write writes the results, each thing as soon as it is seen.
-func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Looker) observations) error {
+func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Inspector) observations) error {
 	out := newObservationWriter(f.output.word, s.a.out, many)
 	err := s.each(ctx, look, func(seen mgmt.Observation) error { return out.add(seen.Shown) })
 	return s.end(errors.Join(err, out.close()))
@@ -119,7 +119,7 @@ func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look f
 func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error {
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
-		func(ctx context.Context, l *mgmt.Looker) observations { return l.Follow(ctx, t) },
+		func(ctx context.Context, l *mgmt.Inspector) observations { return l.Follow(ctx, t) },
 		func(seen mgmt.Observation) error { return writeAgain(f.output.word, a.out, seen.Shown) })
 	if _, ok := errors.AsType[signalError](err); ok {
 		return nil // that is how it ends

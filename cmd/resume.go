@@ -20,7 +20,7 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [RESOURCE]",
 		Short: "End a pause, and let held changes through",
-		Long: `Resume ends the pause of a resource, and lets it go on if a brake holds it.
+		Long: `Resume ends the pause of a resource, and lets it go on if a limit holds it.
 Without a resource it ends every pause and lets everything go on, and a change
 budget begins anew. A resource that is neither paused nor held is left as it is,
 and its state is shown.`,

@@ -28,7 +28,7 @@ type runFlags struct {
 	steps   transforms
 	state   state
 	log     logFlags
-	brakes  brakeFlags
+	limits  limitFlags
 	metrics metricsFlags
 	socket  socketFlag
 	world   worldFlags
@@ -78,7 +78,7 @@ it.`,
 	f.steps.flags(cmd)
 	f.state.flags(cmd)
 	f.log.flags(cmd)
-	f.brakes.flags(cmd)
+	f.limits.flags(cmd)
 	f.metrics.flags(cmd)
 	f.socket.flag(cmd)
 	f.world.flags(cmd)
@@ -129,7 +129,7 @@ func (f *runFlags) checkNumbers() error {
 // Options that need an open file or a listener are set by run itself.
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
-	f.brakes.set(o)
+	f.limits.set(o)
 	o.Input = f.input.lasting()
 	o.Debug, o.NoWatch, o.Strict = f.log.debug, f.noWatch, true
 	o.Parallel, o.Sema = f.parallel, f.sema
@@ -235,14 +235,14 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
-	files, err := newBesideFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
+	files, err := newAuxiliaryFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
 	if err != nil {
 		return err
 	}
 	beside := func(front gapi.Frontend) gapi.Frontend { return files.with(signed.with(stored.with(front))) }
-	anew.beside = beside
+	anew.stored = beside
 	opts.BeforeReload = beforeReload(anew, newCredentials(p.logger), signed)
-	opts.Background = o.desk.beside(o.exports.Handler(), func(e *mgmt.Engine) control.Graphs {
+	opts.Background = o.desk.background(o.exports.Handler(), func(e *mgmt.Engine) control.Graphs {
 		return newGraphInput(anew.input.Load, e, p.rereading, anew.warnings)
 	})
 	e, err := mgmt.New(opts)

@@ -24,7 +24,7 @@ type resettling struct {
 	log    *slog.Logger
 	level  *slog.LevelVar
 	engine *mgmt.Engine
-	beside func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
+	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
 	input  atomic.Pointer[input]             // of the graph in effect
 
 	mu      sync.Mutex
@@ -140,7 +140,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
-	return &mgmt.Source{Frontend: r.beside(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
+	return &mgmt.Source{Frontend: r.stored(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
 }
 
 // inputOf returns where settings have the graph from.

@@ -376,8 +376,8 @@ func standText(r *control.Resource, s style) string {
 }
 
 // stateText says the state of one resource with its reason: the error, the blocking
-// resource, the pause or the brake.
-// A held resource is told by its brake, whatever its state is.
+// resource, the pause or the limit.
+// A held resource is told by its limit, whatever its state is.
 func stateText(r *control.Resource, s style) string {
 	if r.Held != nil {
 		return heldText(r.Held, s)
@@ -432,9 +432,9 @@ func pauseText(p *control.Pause, s style) string {
 	return text
 }
 
-// heldText names the brake, and how the resource goes on.
-func heldText(h *control.Brake, s style) string {
-	text := fmt.Sprintf("%s by the brake %s: %s", s.paint(yellow, "held"), h.Brake, visible(h.Reason))
+// heldText names the limit, and how the resource goes on.
+func heldText(h *control.Hold, s style) string {
+	text := fmt.Sprintf("%s by the limit %s: %s", s.paint(yellow, "held"), h.Limit, visible(h.Reason))
 	if h.For > 0 {
 		return text + fmt.Sprintf(" (goes on in %s)", roundTime(spanOf(h.For)))
 	}

@@ -17,7 +17,7 @@ import (
 const exitCodes = `  0  all is as wanted; also after a signal
   1  bad usage, or a graph that does not load (run, apply, reload, status --exit-code),
      or a verb that needs Linux on another system
-  2  something would change (plan, run --noop, fmt --check), is held by a brake, or
+  2  something would change (plan, run --noop, fmt --check), is held by a limit, or
      was changed (resource)
   4  some resources failed or are blocked, or a call of a function failed
   5  ended by --max-runtime or before the first convergence, or --wait took too long

@@ -18,7 +18,7 @@ const (
 	StateFailed                   // its last run, or its Watch, ended with an error
 	StateBlocked                  // dirty, and an ancestor is failed, paused or held
 	StatePaused                   // an operator has paused it
-	StateHeld                     // a brake holds it
+	StateHeld                     // a limit holds it
 	NumStates        = iota
 )
 

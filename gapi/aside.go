@@ -24,14 +24,14 @@ func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Dia
 	if found.Err() == nil {
 		return nil
 	}
-	a := &asider{optional: map[string]*Declaration{}, own: map[string]string{}, firm: map[string]bool{}, aside: aside, now: map[string]bool{}}
+	a := &asider{optional: map[string]*Declaration{}, own: map[string]string{}, required: map[string]bool{}, aside: aside, now: map[string]bool{}}
 	for i := range d.Resources {
 		r := &d.Resources[i]
 		id, inGraph := r.ID(), qualifiedID(r)
 		if r.Optional {
 			a.optional[id], a.own[inGraph] = r, id
 		} else {
-			a.firm[id], a.firm[inGraph] = true, true
+			a.required[id], a.required[inGraph] = true, true
 		}
 	}
 	for _, f := range found {
@@ -52,7 +52,7 @@ func PutAside(d *Declared, found schema.Diagnostics, aside map[string]schema.Dia
 type asider struct {
 	optional map[string]*Declaration // by id
 	own      map[string]string       // the ids of those, by the ids that they have in a graph
-	firm     map[string]bool         // the ids of the resources that are not optional
+	required map[string]bool         // the ids of the resources that are not optional
 	aside    map[string]schema.Diagnostics
 	now      map[string]bool // the ids that this call puts aside
 }
@@ -77,7 +77,7 @@ func (a *asider) name(id string) string {
 // stays reports whether a resource that is not optional has an id, or the one that an optional resource has in a graph.
 func (a *asider) stays(id string) bool {
 	r := a.optional[id]
-	return a.firm[id] || r != nil && a.firm[qualifiedID(r)]
+	return a.required[id] || r != nil && a.required[qualifiedID(r)]
 }
 
 // dependents puts aside the resources that come after one of those, or receive from it.

@@ -54,10 +54,10 @@ const (
 )
 
 const (
-	notifyWait  = time.Second      // for systemd to take what it is told
-	statusEvery = time.Second      // at most so often the status is told
-	defaultBeat = 10 * time.Second // how often the loop shows that it is alive, without a watchdog
-	startLimit  = 10 * time.Minute // a start that takes longer is given up by systemd
+	notifyWait       = time.Second      // for systemd to take what it is told
+	statusEvery      = time.Second      // at most so often the status is told
+	defaultHeartbeat = 10 * time.Second // how often the loop shows that it is alive, without a watchdog
+	startLimit       = 10 * time.Minute // a start that takes longer is given up by systemd
 )
 
 // New reads what systemd has put into the environment (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID), and
@@ -94,7 +94,7 @@ func (s *Notifier) heartbeatEvery() time.Duration {
 	if s.watchdog > 0 {
 		return s.watchdog / 4
 	}
-	return defaultBeat
+	return defaultHeartbeat
 }
 
 // Observe returns an Observer that tells o first and then the Notifier.
@@ -202,7 +202,7 @@ func (s *Notifier) alive() {
 	defer s.mu.Unlock()
 	switch {
 	case s.stage == stageStarting && time.Since(s.began) < startLimit:
-		longer := max(3*defaultBeat, 3*s.heartbeatEvery())
+		longer := max(3*defaultHeartbeat, 3*s.heartbeatEvery())
 		s.send("EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(longer.Microseconds(), 10))
 	case s.stage != stageStarting && s.watchdog > 0:
 		s.send(daemon.SdNotifyWatchdog)

@@ -29,7 +29,7 @@ const (
 	Refused   Outcome = "refused"              // a graph could not be used
 	Converged Outcome = "converged"            // the graph has come to rest
 	Paused    Outcome = "paused"               // by an operator
-	Held      Outcome = "held"                 // by a brake
+	Held      Outcome = "held"                 // by a limit
 	Resumed   Outcome = "resumed"              // no longer paused or held
 	Dropped   Outcome = journal.OutcomeDropped // events came faster than they could be kept
 )
@@ -73,7 +73,7 @@ type Event struct {
 	Graph   *Swap          `json:"graph,omitempty"`   // graph
 	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
 	Pause   *Pause         `json:"pause,omitempty"`   // paused
-	Held    *Brake         `json:"held,omitempty"`    // held
+	Held    *Hold          `json:"held,omitempty"`    // held
 	By      string         `json:"by,omitempty"`      // paused, resumed: who said so over the socket
 	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known
 	PID     int            `json:"pid,omitempty"`     // started

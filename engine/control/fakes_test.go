@@ -235,7 +235,7 @@ func standing() []reactor.Status {
 		{Resource: "file[/a]", State: engine.StateOK, Changed: 2},
 		{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond, Pause: &reactor.Pause{Resource: "svc[web]", Reason: "lunch"}},
 		{Resource: "exec[late]", State: engine.StateBlocked, BlockedBy: "svc[web]"},
-		{Resource: "print[all]", State: engine.StateHeld, Held: &reactor.Held{Brake: "budget", Reason: "20 changes in 5m"}},
+		{Resource: "print[all]", State: engine.StateHeld, Held: &reactor.Held{Limit: "budget", Reason: "20 changes in 5m"}},
 	}
 }
 

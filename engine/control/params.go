@@ -82,15 +82,15 @@ func (p *params) yes(key string) bool {
 }
 
 // words returns a list of words, separated by commas, each out of some.
-func (p *params) words(key string, among []string) []string {
+func (p *params) words(key string, allowed []string) []string {
 	text := p.Get(key)
 	if text == "" {
 		return nil
 	}
 	list := strings.Split(text, ",")
 	for _, w := range list {
-		if !slices.Contains(among, w) {
-			p.refuse(bad(cmp.Or(httpd.DidYouMean(w, among), "write "+strings.Join(among, ", ")), "%s has no %q", key, w))
+		if !slices.Contains(allowed, w) {
+			p.refuse(bad(cmp.Or(httpd.DidYouMean(w, allowed), "write "+strings.Join(allowed, ", ")), "%s has no %q", key, w))
 		}
 	}
 	return list

@@ -274,14 +274,14 @@ func (r *Recorder) Paused(p reactor.Pause, on bool) {
 	})
 }
 
-// Held takes that a brake holds a resource, or with nil no longer does; see
+// Held takes that a limit holds a resource, or with nil no longer does; see
 // reactor.Listener.
 func (r *Recorder) Held(resource string, h *reactor.Held) {
 	r.tell(func(time.Time) *Event {
 		if h == nil {
 			return &Event{Outcome: Resumed, Resource: resource, By: r.speaker(resource)}
 		}
-		return &Event{Outcome: Held, Resource: resource, Held: brakeOf(h)}
+		return &Event{Outcome: Held, Resource: resource, Held: holdOf(h)}
 	})
 }
 

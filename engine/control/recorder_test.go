@@ -230,7 +230,7 @@ func TestPausesAsEvents(t *testing.T) {
 	done()
 	rec.Paused(reactor.Pause{Resource: "file[/a]"}, false)
 	done = rec.speaks("", "uid 8")
-	rec.Held("file[/c]", &reactor.Held{Brake: "flapping", Reason: "r", For: time.Minute})
+	rec.Held("file[/c]", &reactor.Held{Limit: "flapping", Reason: "r", For: time.Minute})
 	rec.Held("file[/c]", nil)
 	done()
 	list := events(t, rec, h)[1:]

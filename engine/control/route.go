@@ -148,7 +148,7 @@ func (s *Server) orderRoutes() []httpd.Route {
 			Answer: Verdict{}, Errors: []int{http.StatusConflict}, Lasting: httpd.Always, Serve: s.postApply,
 		},
 		{Method: "POST", Pattern: "/v1/pause", Summary: "Leave a resource alone, or everything.", Body: PauseRequest{}, Answer: Done{}, Serve: s.postPause},
-		{Method: "POST", Pattern: "/v1/resume", Summary: "End a pause, and let go what a brake holds.", Body: ResumeRequest{}, Answer: Done{}, Serve: s.postResume},
+		{Method: "POST", Pattern: "/v1/resume", Summary: "End a pause, and let go what a limit holds.", Body: ResumeRequest{}, Answer: Done{}, Serve: s.postResume},
 		{
 			Method: "POST", Pattern: "/v1/retry", Summary: "Try failed resources again at once.",
 			Body: RetryRequest{}, Answer: Retried{}, Errors: []int{http.StatusConflict}, Serve: s.postRetry,

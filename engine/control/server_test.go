@@ -74,7 +74,7 @@ func TestStatus(t *testing.T) {
 	if v := s.Resources[0]; v.Error != "exit status 3" || v.RetryIn != 1.5 || v.Pause == nil || v.Pause.All || v.Pause.Reason != "lunch" {
 		t.Errorf("%+v", v)
 	}
-	if v := s.Resources[2]; v.Held.Brake != "budget" || s.Resources[1].BlockedBy != "svc[web]" {
+	if v := s.Resources[2]; v.Held.Limit != "budget" || s.Resources[1].BlockedBy != "svc[web]" {
 		t.Errorf("%+v", v)
 	}
 }

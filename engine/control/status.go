@@ -58,7 +58,7 @@ type Resource struct {
 	Until     string  `json:"until,omitempty"`            // with unknown
 	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
 	Pause     *Pause  `json:"pause,omitempty"`            // with paused, and beside another state, as failed
-	Held      *Brake  `json:"held,omitempty"`             // with held
+	Held      *Hold   `json:"held,omitempty"`             // with held
 }
 
 // Pause says until when and why something is left alone.
@@ -76,9 +76,9 @@ type AbsentPause struct {
 	Pause    *Pause `json:"pause"`
 }
 
-// Brake says what keeps a vertex from being altered.
-type Brake struct {
-	Brake  string  `json:"brake"` // budget or flapping
+// Hold says what keeps a vertex from being altered.
+type Hold struct {
+	Limit  string  `json:"limit"` // budget or flapping
 	Reason string  `json:"reason"`
 	For    float64 `json:"for_seconds,omitempty"` // absent where it waits to be told
 }
@@ -99,7 +99,7 @@ func resourceOf(s *reactor.Status) Resource {
 		out.Pause = pauseOf(s.Pause)
 	}
 	if s.Held != nil {
-		out.Held = brakeOf(s.Held)
+		out.Held = holdOf(s.Held)
 	}
 	return out
 }
@@ -108,8 +108,8 @@ func pauseOf(p *reactor.Pause) *Pause {
 	return &Pause{All: p.Resource == "", Until: p.Until, Reason: p.Reason}
 }
 
-func brakeOf(h *reactor.Held) *Brake {
-	return &Brake{Brake: h.Brake, Reason: h.Reason, For: h.For.Seconds()}
+func holdOf(h *reactor.Held) *Hold {
+	return &Hold{Limit: h.Limit, Reason: h.Reason, For: h.For.Seconds()}
 }
 
 // Code returns the exit code that says how the graph stands: 1 the newest graph was

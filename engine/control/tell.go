@@ -21,7 +21,7 @@ type PauseRequest struct {
 
 // ResumeRequest is the body of POST /v1/resume.
 type ResumeRequest struct {
-	Resource string `json:"resource,omitempty"` // absent for everything, also what brakes hold
+	Resource string `json:"resource,omitempty"` // absent for everything, also what limits hold
 }
 
 // Done is the answer to both.

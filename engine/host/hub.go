@@ -21,7 +21,7 @@ type inbox struct {
 	closing  *sub                  // closed subscriptions, to be taken out
 	requests *request              // new ones, the latest first
 	pending  map[*request]struct{} // not settled
-	asking   map[string][]*request // of names in a folder that has not answered yet; a goroutine asks it
+	querying map[string][]*request // of names in a folder that has not answered yet; a goroutine asks it
 	asked    []*request            // their file systems have answered
 	overflow bool                  // events were lost, and it is time to look at everything
 	losing   func() bool           // stops the timer that runs out at that time; nil when nothing was lost
@@ -37,7 +37,7 @@ type hub struct {
 	every time.Duration // the time between two looks at folders that cannot be watched
 
 	calls    chan func()   // to run on the hub's goroutine
-	poke     chan struct{} // wakes the goroutine: the inbox has something
+	wake     chan struct{} // wakes the goroutine: the inbox has something
 	stop     chan struct{} // closed to end it
 	done     chan struct{} // closed when nothing of the hub is left
 	carriers sync.WaitGroup
@@ -69,11 +69,11 @@ func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), 
 	h := &hub{
 		clock: clock, log: log, open: open, every: every,
 		calls:  make(chan func()),
-		poke:   make(chan struct{}, 1),
+		wake:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 		root:   &node{mark: markFresh},
-		in:     inbox{pending: make(map[*request]struct{}), asking: make(map[string][]*request)},
+		in:     inbox{pending: make(map[*request]struct{}), querying: make(map[string][]*request)},
 		byID:   make(map[fileID]*dir),
 		rearms: make(map[fileID]int),
 		byPath: make(map[string]*dir),
@@ -147,7 +147,7 @@ func (h *hub) run() {
 			h.read(ev, ok)
 		case f := <-h.calls:
 			f()
-		case <-h.poke:
+		case <-h.wake:
 			h.take()
 		case <-h.timer.C:
 			h.round()
@@ -240,7 +240,7 @@ func (h *hub) take() {
 // wakeUp makes the hub's goroutine call take.
 func (h *hub) wakeUp() {
 	select {
-	case h.poke <- struct{}{}:
+	case h.wake <- struct{}{}:
 	default:
 	}
 }

@@ -122,8 +122,8 @@ func (h *hub) ask(r *request) {
 	folder, _ := split(r.paths[0])
 	h.in.mu.Lock()
 	defer h.in.mu.Unlock()
-	waiting, asked := h.in.asking[folder]
-	h.in.asking[folder] = append(waiting, r)
+	waiting, asked := h.in.querying[folder]
+	h.in.querying[folder] = append(waiting, r)
 	if !asked {
 		go h.askFolder(folder)
 	}
@@ -157,12 +157,12 @@ func leads(path string) bool {
 func (h *hub) nextAsked(folder string) []*request {
 	h.in.mu.Lock()
 	defer h.in.mu.Unlock()
-	rs := h.in.asking[folder]
+	rs := h.in.querying[folder]
 	if len(rs) == 0 {
-		delete(h.in.asking, folder)
+		delete(h.in.querying, folder)
 		return nil
 	}
-	h.in.asking[folder] = nil
+	h.in.querying[folder] = nil
 	return rs
 }
 

@@ -54,11 +54,11 @@ func (k *Keeper) Set(group string, keys map[string][]byte) {
 	k.mu.Lock()
 	k.groups[group] = keys
 	k.mu.Unlock()
-	k.poke()
+	k.wakeUp()
 }
 
-// poke has Run look again.
-func (k *Keeper) poke() {
+// wakeUp has Run look again.
+func (k *Keeper) wakeUp() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -101,7 +101,7 @@ func (k *Keeper) Again() {
 	k.mu.Lock()
 	k.doubt, k.kept = true, nil
 	k.mu.Unlock()
-	k.poke()
+	k.wakeUp()
 }
 
 // keep publishes the keys of the store for At.

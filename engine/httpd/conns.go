@@ -180,8 +180,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// asking notes that the connection of a request asks, until the returned function is called.
-func asking(ctx context.Context) (done func()) {
+// markBusy notes that the connection of a request asks, until the returned function is called.
+func markBusy(ctx context.Context) (done func()) {
 	conn := ctx.Value(connKey{})
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()

@@ -139,7 +139,9 @@ func findingOf(d *schema.Diagnostic) Finding {
 }
 
 // DidYouMean asks whether one of some words was meant, or returns "".
-func DidYouMean(word string, among []string) string { return meant(schema.Nearest(word, among)) }
+func DidYouMean(word string, candidates []string) string {
+	return meant(schema.Nearest(word, candidates))
+}
 
 func meant(word string) string {
 	if word == "" {

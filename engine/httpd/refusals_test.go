@@ -62,7 +62,7 @@ func TestFindingA11HalfOpenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer asking(r.Context())()
+		defer markBusy(r.Context())()
 		http.NotFound(w, r)
 	}), ReadHeaderTimeout: time.Minute, ConnContext: withConn}
 	done := make(chan error, 1)

@@ -85,7 +85,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) server(ctx context.Context, l net.Listener, open *conns) *http.Server {
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			defer asking(r.Context())()
+			defer markBusy(r.Context())()
 			s.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: s.Limits.Head,

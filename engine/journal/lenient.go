@@ -23,16 +23,16 @@ type Lenient struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu    sync.Mutex
-	owed  map[owedKey][]byte // nil value: to be deleted
-	tried time.Time          // when it was last tried to write that
+	mu      sync.Mutex
+	pending map[pendingKey][]byte // nil value: to be deleted
+	tried   time.Time             // when it was last tried to write that
 }
 
-type owedKey struct{ table, key string }
+type pendingKey struct{ table, key string }
 
 const (
-	owedEvery  = time.Second // how often it is tried at most
-	owedAtOnce = 4096        // writes of one commit
+	pendingEvery  = time.Second // how often it is tried at most
+	pendingAtOnce = 4096        // writes of one commit
 )
 
 // NewLenient returns a store that stands before another one, which stays the caller's. It tries by a clock whether there is room again, and
@@ -71,22 +71,22 @@ func (l *Lenient) Commit(ctx context.Context, writes []engine.Write) error {
 func (l *Lenient) owes() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.owed) > 0
+	return len(l.pending) > 0
 }
 
 // owe keeps writes for later. The error is why, the first time.
 func (l *Lenient) owe(writes []engine.Write, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.owed) == 0 {
-		l.owed, l.tried = map[owedKey][]byte{}, l.now()
+	if len(l.pending) == 0 {
+		l.pending, l.tried = map[pendingKey][]byte{}, l.now()
 		if why != nil {
 			l.log.Warn("THE STATE FOLDER CANNOT BE WRITTEN ANY MORE: what is pending and the history are lost if the program ends before there is room again",
 				slog.Any("error", why))
 		}
 	}
 	for _, w := range writes {
-		l.owed[owedKey{w.Table, w.Key}] = bytes.Clone(w.Value) // nil stays nil, and empty empty
+		l.pending[pendingKey{w.Table, w.Key}] = bytes.Clone(w.Value) // nil stays nil, and empty empty
 	}
 }
 
@@ -94,15 +94,15 @@ func (l *Lenient) owe(writes []engine.Write, why error) {
 func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.owed) == 0 || !atOnce && l.now().Sub(l.tried) < owedEvery {
+	if len(l.pending) == 0 || !atOnce && l.now().Sub(l.tried) < pendingEvery {
 		return nil
 	}
 	l.tried = l.now()
-	keys := slices.Collect(maps.Keys(l.owed))
-	for part := range slices.Chunk(keys, owedAtOnce) {
+	keys := slices.Collect(maps.Keys(l.pending))
+	for part := range slices.Chunk(keys, pendingAtOnce) {
 		writes := make([]engine.Write, len(part))
 		for i, k := range part {
-			writes[i] = engine.Write{Table: k.table, Key: k.key, Value: l.owed[k]}
+			writes[i] = engine.Write{Table: k.table, Key: k.key, Value: l.pending[k]}
 		}
 		err := l.store.Commit(ctx, writes)
 		if NoRoom(err) {
@@ -112,7 +112,7 @@ func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 			return err
 		}
 		for _, k := range part {
-			delete(l.owed, k)
+			delete(l.pending, k)
 		}
 	}
 	l.log.Info("the state folder can be written again", slog.Int("records", len(keys)))
@@ -138,7 +138,7 @@ func (l *Lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Re
 			all[rec.Key] = rec.Value
 		}
 		l.mu.Lock()
-		for k, v := range l.owed {
+		for k, v := range l.pending {
 			if k.table == table {
 				all[k.key] = v
 			}

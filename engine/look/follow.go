@@ -15,7 +15,7 @@ import (
 // context ends. It looks when the resource's own Watch says so. Several changes may be
 // one. An error of a look is yielded, and the next look may succeed; one of the Watch
 // is the last.
-func (l *Looker) Follow(ctx context.Context, t Target) iter.Seq2[Observation, error] {
+func (l *Inspector) Follow(ctx context.Context, t Target) iter.Seq2[Observation, error] {
 	return func(yield func(Observation, error) bool) {
 		x, err := l.open(ctx, t)
 		if err != nil {
@@ -26,8 +26,8 @@ func (l *Looker) Follow(ctx context.Context, t Target) iter.Seq2[Observation, er
 	}
 }
 
-// glance is what one look has shown, to be compared with the next one.
-type glance struct {
+// snapshot is what one look has shown, to be compared with the next one.
+type snapshot struct {
 	shown gapi.Shown
 	err   string
 }
@@ -44,13 +44,13 @@ func (x *looked) follow(ctx context.Context, yield func(Observation, error) bool
 			<-ended
 		}
 	}()
-	for last := (glance{}); ; {
+	for last := (snapshot{}); ; {
 		s, err := x.read(ctx)
 		x.l.rest()
 		if ctx.Err() != nil {
 			return true, nil
 		}
-		now := glance{shown: s.Shown}
+		now := snapshot{shown: s.Shown}
 		if err != nil {
 			err = x.fault(err)
 			now.err = err.Error()

@@ -10,7 +10,7 @@ import (
 
 // List yields all things of the kind of a target as they are found: its parameters and its
 // backend steer the search. An error that it yields is about one of them, or is the last.
-func (l *Looker) List(ctx context.Context, t Target) iter.Seq2[Observation, error] {
+func (l *Inspector) List(ctx context.Context, t Target) iter.Seq2[Observation, error] {
 	return func(yield func(Observation, error) bool) {
 		defer l.rest()
 		x, err := l.openBare(ctx, t)

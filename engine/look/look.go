@@ -32,9 +32,9 @@ type Options struct {
 	Debug  bool
 }
 
-// Looker looks at things of the kinds that are engine.Readable or engine.Listable. Make it with
+// Inspector looks at things of the kinds that are engine.Readable or engine.Listable. Make it with
 // New, use it from one goroutine, and close it.
-type Looker struct {
+type Inspector struct {
 	reg  *engine.Registry
 	log  *slog.Logger
 	host *host.Host
@@ -42,8 +42,8 @@ type Looker struct {
 }
 
 // New returns a Looker. It runs nothing before the first look.
-func New(o Options) (*Looker, error) {
-	l := &Looker{reg: cmp.Or(o.Registry, engine.DefaultRegistry()), log: o.Logger}
+func New(o Options) (*Inspector, error) {
+	l := &Inspector{reg: cmp.Or(o.Registry, engine.DefaultRegistry()), log: o.Logger}
 	if l.log == nil {
 		l.log = slog.New(slog.DiscardHandler)
 	}
@@ -79,10 +79,10 @@ type Observation struct {
 func (t Target) ID() string { return schema.Ref{Kind: strings.ToLower(t.Kind), Name: t.Name}.ID() }
 
 // Close releases everything. A sequence that is not over must not be used after it.
-func (l *Looker) Close() error { return errors.Join(l.env.Close(), l.host.Close()) }
+func (l *Inspector) Close() error { return errors.Join(l.env.Close(), l.host.Close()) }
 
 // Abandon kills the commands that a look waits for. Callable from any goroutine.
-func (l *Looker) Abandon() { l.host.KillAll() }
+func (l *Inspector) Abandon() { l.host.KillAll() }
 
 // ErrBlind is the error of a kind that can't be looked at in that way.
 var ErrBlind = errors.New("things of that kind can't be looked at")
@@ -91,7 +91,7 @@ var ErrBlind = errors.New("things of that kind can't be looked at")
 // seen: schema.Diagnostics where the target is wrong. Parameters steer the look where
 // the kind has such; a required one may be missing. The sequence ends when the context
 // does.
-func (l *Looker) Read(ctx context.Context, targets ...Target) iter.Seq2[Observation, error] {
+func (l *Inspector) Read(ctx context.Context, targets ...Target) iter.Seq2[Observation, error] {
 	return func(yield func(Observation, error) bool) {
 		defer l.rest()
 		for _, t := range targets {
@@ -103,7 +103,7 @@ func (l *Looker) Read(ctx context.Context, targets ...Target) iter.Seq2[Observat
 	}
 }
 
-func (l *Looker) read(ctx context.Context, t Target) (s Observation, err error) {
+func (l *Inspector) read(ctx context.Context, t Target) (s Observation, err error) {
 	x, err := l.open(ctx, t)
 	if err != nil {
 		return s, err
@@ -117,7 +117,7 @@ func (l *Looker) read(ctx context.Context, t Target) (s Observation, err error) 
 type looked struct {
 	lifecycle.Life
 
-	l      *Looker
+	l      *Inspector
 	kind   engine.Kind
 	base   engine.Res // with the defaults
 	hidden []string
@@ -125,7 +125,7 @@ type looked struct {
 }
 
 // open makes the resource of a target and initialises it. Close it.
-func (l *Looker) open(ctx context.Context, t Target) (*looked, error) {
+func (l *Inspector) open(ctx context.Context, t Target) (*looked, error) {
 	t.Declaration = gapi.Qualified(l.reg, t.Declaration)
 	x, err := l.make(t)
 	if err == nil && !x.kind.Abilities.Readable {
@@ -157,7 +157,7 @@ func (x *looked) validate(t Target) error {
 }
 
 // openBare makes a resource without a name, to list its kind.
-func (l *Looker) openBare(ctx context.Context, t Target) (*looked, error) {
+func (l *Inspector) openBare(ctx context.Context, t Target) (*looked, error) {
 	t.Name = ""
 	x, err := l.make(t)
 	if err == nil && !x.kind.Abilities.Listable {
@@ -185,7 +185,7 @@ func targetError(t Target, err error) error {
 }
 
 // make makes the resource of a target.
-func (l *Looker) make(t Target) (x *looked, err error) {
+func (l *Inspector) make(t Target) (x *looked, err error) {
 	name := strings.ToLower(t.Kind)
 	x = &looked{l: l, hidden: t.Secret, woken: make(chan struct{}, 1)}
 	if x.kind, err = l.reg.Kind(name); err != nil {
@@ -294,7 +294,7 @@ func (x *looked) read(ctx context.Context) (s Observation, err error) {
 
 // rest calls End for all that was begun. Failures are logged: nothing was to be
 // altered.
-func (l *Looker) rest() {
+func (l *Inspector) rest() {
 	for _, s := range l.env.Shares() {
 		if err := s.End(func() bool { return true }); err != nil {
 			l.log.Warn("ending what is shared failed", slog.String("key", s.Key()), slog.Any("error", err))

@@ -20,7 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-func looker(t *testing.T, o look.Options) *look.Looker {
+func looker(t *testing.T, o look.Options) *look.Inspector {
 	t.Helper()
 	l, err := look.New(o)
 	if err != nil {

@@ -45,7 +45,7 @@ type Metrics struct {
 	latency histogram
 
 	swaps, refused, generation atomic.Int64
-	holds                      [len(brakes)]atomic.Int64
+	holds                      [len(holders)]atomic.Int64
 	converged, paused          atomic.Bool
 	heldGraph                  atomic.Bool  // the newest graph waits to be resumed
 	rested                     atomic.Int64 // ms since 1970, 0 for never
@@ -76,7 +76,7 @@ const (
 
 var (
 	outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
-	brakes       = [...]string{reactor.BrakeBudget, reactor.BrakeFlapping}
+	holders      = [...]string{reactor.LimitBudget, reactor.LimitFlapping}
 )
 
 const ms = time.Millisecond
@@ -136,12 +136,12 @@ func (m *Metrics) Paused(p reactor.Pause, on bool) {
 	}
 }
 
-// Held counts that a brake took hold of a resource.
+// Held counts that a limit took hold of a resource.
 func (m *Metrics) Held(_ string, h *reactor.Held) {
 	if h == nil {
 		return
 	}
-	if i := slices.Index(brakes[:], h.Brake); i >= 0 {
+	if i := slices.Index(holders[:], h.Limit); i >= 0 {
 		m.holds[i].Add(1)
 	}
 }
@@ -221,9 +221,9 @@ func (m *Metrics) families(ctx context.Context) []*family {
 }
 
 func (m *Metrics) graphFamilies() []*family {
-	holds := counter("mgmt_holds_total", "How often a brake took hold of a resource.")
-	for i, brake := range brakes {
-		holds.count(&m.holds[i], "brake", brake)
+	holds := counter("mgmt_holds_total", "How often a limit took hold of a resource.")
+	for i, limit := range holders {
+		holds.count(&m.holds[i], "limit", limit)
 	}
 	return []*family{
 		holds,

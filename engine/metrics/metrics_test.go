@@ -61,7 +61,7 @@ func used() *metrics.Metrics {
 	}
 	l.Paused(reactor.Pause{}, true)
 	l.Paused(reactor.Pause{Resource: "file[/a]"}, false)
-	l.Held("file[/b]", &reactor.Held{Brake: reactor.BrakeFlapping})
+	l.Held("file[/b]", &reactor.Held{Limit: reactor.LimitFlapping})
 	l.Held("file[/b]", nil)
 	l.Converged(true, reactor.Counts{})
 	return m
@@ -300,7 +300,7 @@ func TestScrapeWhileCounting(t *testing.T) {
 				m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", runs%50), State: engine.StateOK, Duration: time.Duration(runs%7) * time.Second, Changed: true,
 					Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
 				m.Converged(runs%2 == 0, reactor.Counts{})
-				m.Held("x", &reactor.Held{Brake: reactor.BrakeFlapping})
+				m.Held("x", &reactor.Held{Limit: reactor.LimitFlapping})
 			}
 		}
 	}()
@@ -310,8 +310,8 @@ func TestScrapeWhileCounting(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	if end := checkCounts(t, last, text(t, m)); end["mgmt_holds_total{brake=\"flapping\"}"] != float64(runs) {
-		t.Errorf("%v of %d were counted", end["mgmt_holds_total{brake=\"flapping\"}"], runs)
+	if end := checkCounts(t, last, text(t, m)); end["mgmt_holds_total{limit=\"flapping\"}"] != float64(runs) {
+		t.Errorf("%v of %d were counted", end["mgmt_holds_total{limit=\"flapping\"}"], runs)
 	}
 }
 
@@ -343,7 +343,7 @@ func checkCounts(t *testing.T, last map[string]float64, page string) map[string]
 }
 
 // TestStrangeNames: a text that the format has no place for is told as another one,
-// and what no brake is known by is no brake.
+// and what no limit is known by is no limit.
 func TestStrangeNames(t *testing.T) {
 	m := metrics.New(metrics.Options{Version: "a\"b\\c\nd"})
 	for _, resource := range []string{"k\xff[x]", "\xff", "k\xfe[x]", "a\"b[x]", ""} {
@@ -351,11 +351,11 @@ func TestStrangeNames(t *testing.T) {
 			m.Ran(reactor.Run{Resource: resource, Duration: 1})
 		}
 	}
-	m.Held("x", &reactor.Held{Brake: "hand"})
+	m.Held("x", &reactor.Held{Limit: "hand"})
 	got := text(t, m)
 	for _, want := range []string{
 		`version="a\"b\\c\nd"}`, `mgmt_runs_total{kind="other",outcome="ok"} 6`, `mgmt_runs_total{kind="a\"b",outcome="ok"} 2`,
-		`mgmt_runs_total{kind="",outcome="ok"} 2`, `mgmt_holds_total{brake="budget"} 0`, `mgmt_holds_total{brake="flapping"} 0`,
+		`mgmt_runs_total{kind="",outcome="ok"} 2`, `mgmt_holds_total{limit="budget"} 0`, `mgmt_holds_total{limit="flapping"} 0`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is missing in:\n%s", want, got)

@@ -37,7 +37,7 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 	if len(ask) == 0 {
 		return nil, nil
 	}
-	edge := make(asking, len(ask))
+	edge := make(autoEdge, len(ask))
 	for i, ref := range ask {
 		edge[i] = engine.NameUIDOf(r, ref.Kind, ref.Name)
 	}
@@ -61,11 +61,11 @@ func references(v any, to []schema.Ref) []schema.Ref {
 	return to
 }
 
-// asking asks for all at once, and for nothing after that.
-type asking []engine.ResUID
+// autoEdge asks for all at once, and for nothing after that.
+type autoEdge []engine.ResUID
 
 // Next gives all UIDs.
-func (a asking) Next() []engine.ResUID { return a }
+func (a autoEdge) Next() []engine.ResUID { return a }
 
 // Test ends it.
-func (asking) Test([]bool) bool { return false }
+func (autoEdge) Test([]bool) bool { return false }

@@ -74,7 +74,7 @@ func (c *controller) tried(m *member, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.lost = isMissing(err); m.lost && m.touched {
-		m.poke()
+		m.wakeUp()
 	}
 }
 

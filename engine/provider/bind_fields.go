@@ -98,8 +98,8 @@ func fieldFits(f reflect.StructField, name string, a *compiled, other string, d 
 }
 
 // meant returns a hint at the word that was meant.
-func meant(word string, among []string) string {
-	if near := schema.Nearest(word, among); near != "" {
+func meant(word string, candidates []string) string {
+	if near := schema.Nearest(word, candidates); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -162,7 +162,7 @@ func (c *controller) wakeAll(due []Name) {
 	defer c.mu.Unlock()
 	for m := range c.members {
 		if m.canon == nil || !except.Has(m.canon.name) {
-			m.poke()
+			m.wakeUp()
 		}
 	}
 	if c.watch != nil {
@@ -177,7 +177,7 @@ type index map[Name][]*member
 // add takes a member in, which has a canonical form.
 func (x index) add(m *member) {
 	x[m.canon.name] = append(x[m.canon.name], m)
-	x.pokeRivals(m)
+	x.wakeRivals(m)
 }
 
 // remove takes a member out; it may have no canonical form.
@@ -191,7 +191,7 @@ func (x index) remove(m *member) {
 	} else {
 		delete(x, n)
 	}
-	x.pokeRivals(m)
+	x.wakeRivals(m)
 }
 
 // rivals yields the members that have the thing in common with a member, or had it.
@@ -205,14 +205,14 @@ func (x index) rivals(m *member) iter.Seq[*member] {
 	}
 }
 
-func (x index) pokeRivals(m *member) {
+func (x index) wakeRivals(m *member) {
 	for o := range x.rivals(m) {
-		o.poke()
+		o.wakeUp()
 	}
 }
 
-// poke has the member look. It never blocks.
-func (m *member) poke() {
+// wakeUp has the member look. It never blocks.
+func (m *member) wakeUp() {
 	select {
 	case m.wake <- struct{}{}:
 	default:

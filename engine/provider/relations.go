@@ -67,7 +67,7 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 	if len(uids) == 0 {
 		return nil, nil
 	}
-	return &asking{uids: uids}, nil
+	return &autoEdge{uids: uids}, nil
 }
 
 // asks returns the UIDs of the things that the definition relates to; none where the parameters are not valid.
@@ -96,15 +96,15 @@ func (r *res) asks() []engine.ResUID {
 	return uids
 }
 
-// asking asks for all at once, and for each file that has to come before and is not
+// autoEdge asks for all at once, and for each file that has to come before and is not
 // in the graph again as the folder that it is in, and so on up.
-type asking struct{ uids []engine.ResUID }
+type autoEdge struct{ uids []engine.ResUID }
 
 // Next returns the next question.
-func (a *asking) Next() []engine.ResUID { return a.uids }
+func (a *autoEdge) Next() []engine.ResUID { return a.uids }
 
 // Test goes on with the folders of the files that were not found.
-func (a *asking) Test(found []bool) bool {
+func (a *autoEdge) Test(found []bool) bool {
 	var up []engine.ResUID
 	for i, u := range a.uids {
 		f, ok := u.(*engine.UID)

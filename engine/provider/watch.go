@@ -80,7 +80,7 @@ func (s *subscription) touched(m *member) {
 	s.c.mu.Lock()
 	canon := m.canon
 	if m.touched = true; m.lost {
-		m.poke()
+		m.wakeUp()
 	}
 	s.c.mu.Unlock()
 	if canon == nil {
@@ -330,7 +330,7 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 func (c *controller) changed(ctx context.Context, n Name) {
 	for _, m := range c.named(n) {
 		c.freshen(ctx, n)
-		m.poke()
+		m.wakeUp()
 	}
 }
 

@@ -75,13 +75,13 @@ func (r *Reactor) sayBusy() (done func()) {
 	return func() {
 		if once.CompareAndSwap(false, true) {
 			r.busy.Add(-1)
-			r.poke()
+			r.wake()
 		}
 	}
 }
 
-// poke makes the loop turn.
-func (r *Reactor) poke() {
+// wake makes the loop turn.
+func (r *Reactor) wake() {
 	select {
 	case r.mail.wake <- struct{}{}:
 	default:

@@ -49,7 +49,7 @@ func (x *runner) untake(v *vertex) {
 }
 
 // refill lets as much change again as at the start.
-func (b *brakes) refill() {
+func (b *holds) refill() {
 	for _, n := range b.l.r.account.Refill() {
 		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
@@ -57,7 +57,7 @@ func (b *brakes) refill() {
 }
 
 // unlatch lets changes be made again as far as the time allows.
-func (b *brakes) unlatch() {
+func (b *holds) unlatch() {
 	if b.l.r.account.Unlatch() {
 		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
 	}
@@ -65,7 +65,7 @@ func (b *brakes) unlatch() {
 
 // recallBudget counts the changes of an earlier process. Without a budget they
 // are forgotten.
-func (b *brakes) recallBudget(ctx context.Context) error {
+func (b *holds) recallBudget(ctx context.Context) error {
 	for rec, err := range b.l.r.opt.Store.Records(ctx, tableBudget) {
 		if err != nil {
 			return fmt.Errorf("the change budget: %w", err)

@@ -30,7 +30,7 @@ func (rg *rig) resume(t *testing.T, name string) {
 // TestBug07_FailureWhilePaused: a vertex whose Watch fails while it is paused is
 // paused again, and again, and the end comes.
 //
-// Seen failing with: brakes.go, pause: a panic where it is paused already.
+// Seen failing with: holds.go, pause: a panic where it is paused already.
 func TestBug07_FailureWhilePaused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
@@ -62,7 +62,7 @@ func TestBug07_FailureWhilePaused(t *testing.T) {
 // TestBug08_RemovalWhilePaused: a vertex is removed while it is paused, comes
 // back, and runs once it is resumed.
 //
-// Seen failing with: brakes.go, unpause: brakeAll left out; brake: the states of
+// Seen failing with: holds.go, unpause: updateAll left out; update: the states of
 // paused and not paused the other way round.
 func TestBug08_RemovalWhilePaused(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -56,8 +56,8 @@ func (s *swap) begin() {
 	l := &s.r.loop
 	for _, v := range s.fresh {
 		v.byGraph = true
-		if l.brakes.pauses.Any() {
-			l.brakes.brake(v)
+		if l.holds.pauses.Any() {
+			l.holds.update(v)
 		}
 		if v.membership.before == nil {
 			l.open(v)
@@ -193,13 +193,13 @@ func (v *vertex) succeed(old *vertex) {
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
 	} else {
-		v.owed.InheritRetries(&old.owed)
+		v.ledger.InheritRetries(&old.ledger)
 		v.watch.SetTries(old.watch.Tries())
 	}
 	if !v.meta.Reset {
-		v.hold.Pace.Inherit(old.hold.Pace, v.r.epoch.Add(time.Duration(v.r.now())))
+		v.hold.Throttle.Inherit(old.hold.Throttle, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
-	v.r.loop.brakes.storms.Succeed(v, old)
+	v.r.loop.holds.storms.Succeed(v, old)
 	v.HideLike(&old.Life)
 	v.wired().Inherit(old.wired()) // what came while the swap was prepared
 }

@@ -69,5 +69,5 @@ func (f *failures) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (f *failures) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Pace == nil && !v.hold.IsHeld() && !f.l.brakes.storms.Slowed(v) && !v.membership.suspended && f.l.brakes.pauses.Of(v.ID) == nil
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Throttle == nil && !v.hold.IsHeld() && !f.l.holds.storms.Slowed(v) && !v.membership.suspended && f.l.holds.pauses.Of(v.ID) == nil
 }

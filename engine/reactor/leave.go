@@ -5,7 +5,7 @@ import "log/slog"
 // remove begins the end of a vertex that has left the graph.
 func (l *loop) remove(v *vertex) {
 	v.membership.gone = true
-	l.brakes.storms.Remove(v)
+	l.holds.storms.Remove(v)
 	l.disarm(v)
 	l.setDue(v, false)
 	l.leaving[v.ID] = v
@@ -41,7 +41,7 @@ func (l *loop) finished(v *vertex) {
 		return
 	}
 	n.membership.own().before = nil
-	n.owed.Inherit(&v.owed)
+	n.ledger.Inherit(&v.ledger)
 	switch {
 	case n.membership.gone:
 		l.leave(n)

@@ -7,19 +7,19 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
-// The bounds and brakes of package hold, under the names of this package.
+// The bounds and limits of package hold, under the names of this package.
 type (
 	Budget   = hold.Budget   // how much a run of the engine may alter within a time
 	Flapping = hold.Flapping // when a resource flaps, and for how long it is left alone then
 	Storm    = hold.Storm    // when a resource runs too often and is slowed
 	Pause    = hold.Pause    // the word of an operator to leave a resource alone
-	Held     = hold.Held     // which brake keeps a vertex from being altered
+	Held     = hold.Held     // which limit keeps a vertex from being altered
 )
 
-// The brakes, as Held names them.
+// The limits, as Held names them.
 const (
-	BrakeBudget   = hold.BrakeBudget   // too many changes
-	BrakeFlapping = hold.BrakeFlapping // corrected again and again
+	LimitBudget   = hold.LimitBudget   // too many changes
+	LimitFlapping = hold.LimitFlapping // corrected again and again
 )
 
 // ParseBudget reads a Budget: a number of changes, or a share of the graph, and a time, as in 20/5m
@@ -43,7 +43,7 @@ type Limits struct {
 }
 
 // SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and held
-// vertices stay held until Resume, unless the new limits have no such brake. The error names the
+// vertices stay held until Resume, unless the new limits have no such limit. The error names the
 // wrong limits; then nothing is altered. It returns when that is in effect. Callable from any
 // goroutine.
 func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
@@ -55,19 +55,19 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 		r.opt.Flapping = l.Flapping
 		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
-			r.loop.brakes.refill()
-			r.loop.brakes.release(BrakeBudget)
+			r.loop.holds.refill()
+			r.loop.holds.release(LimitBudget)
 		}
 		if l.Flapping.Times == 0 {
-			r.loop.brakes.release(BrakeFlapping)
+			r.loop.holds.release(LimitFlapping)
 		}
 	})
 }
 
 // release lets held changes go.
-func (b *brakes) release(brake string) {
+func (b *holds) release(limit string) {
 	for _, v := range b.l.byIndex {
-		if v.hold.HeldBy(brake) {
+		if v.hold.HeldBy(limit) {
 			b.resumeOne(v)
 		}
 	}

@@ -21,7 +21,7 @@ type Listener struct {
 	Converged func(bool, Counts)
 	// Paused: an operator's pause has begun (true), or has ended.
 	Paused func(Pause, bool)
-	// Held: a brake holds this resource, or with nil no longer does.
+	// Held: a limit holds this resource, or with nil no longer does.
 	Held func(resource string, h *Held)
 	// Stopping is called once when the context of Run has ended a second ago and
 	// Run still waits for methods of these resources, which are sorted.
@@ -116,7 +116,7 @@ const (
 	CauseRetry   Cause = "retry"   // it had failed, and the wait is over
 	CauseWatch   Cause = "watch"   // its Watch had failed or was ended, and is there again
 	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
-	CauseResume  Cause = "resume"  // a brake had held it, and it goes on
+	CauseResume  Cause = "resume"  // a limit had held it, and it goes on
 	CauseAbove   Cause = "above"   // it had failed, and a vertex above it has changed; under noop: that came out differently
 	CauseAsked   Cause = "asked"   // it had failed, and somebody asked for another try
 	CauseBelow   Cause = "below"   // a vertex below it was about to fail, and it is looked at first

@@ -34,7 +34,7 @@ type loop struct {
 	realizing  *realizing           // the Swap that waits; nil for none
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 
-	brakes   brakes
+	holds    holds
 	failures failures
 	watches  watches
 	pool     pool
@@ -62,7 +62,7 @@ func (l *loop) init(r *Reactor) {
 	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: r.opt.Once, Rand: l.rand.Int64N}
-	l.brakes.init(l)
+	l.holds.init(l)
 	l.failures.l, l.watches.l, l.pool.l, l.end.l = l, l, l, l
 }
 
@@ -143,7 +143,7 @@ func (l *loop) news(v *vertex, news uint32) {
 	}
 	if news&mailEvent != 0 && !v.membership.gone && v.watch.Is(watch.Running) {
 		l.heard(v)
-		v.hold.Pace.Heard(l.moment)
+		v.hold.Throttle.Heard(l.moment)
 		l.event(v)
 	}
 	if news&mailWatched != 0 {

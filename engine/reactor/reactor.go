@@ -45,7 +45,7 @@ type Reactor struct {
 	staging  chan struct{}                 // holds the one Stage that is there
 	swapping chan struct{}                 // holds the one change of the graph that is going on
 	metas    metas                         // of what that change initialises
-	braking  chan struct{}                 // holds the one Pause or Resume that is going on: the last record is in effect
+	holding  chan struct{}                 // holds the one Pause or Resume that is going on: the last record is in effect
 	kinds    map[schema.TypeKey]*abilities // of Swap
 	values   sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
 	removals atomic.Pointer[Removals]      // how much a Swap may remove
@@ -79,7 +79,7 @@ func New(o Options) (*Reactor, error) {
 		stopped:   make(chan struct{}),
 		staging:   make(chan struct{}, 1),
 		swapping:  make(chan struct{}, 1),
-		braking:   make(chan struct{}, 1),
+		holding:   make(chan struct{}, 1),
 		kinds:     map[schema.TypeKey]*abilities{},
 	}
 	r.loop.init(r)

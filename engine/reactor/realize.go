@@ -67,7 +67,7 @@ func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
 // unrealized reports whether v is on its way to be brought about for the first
 // time.
 func (l *loop) unrealized(v *vertex) bool {
-	if v.past.realized || v.hold.IsHeld() || l.brakes.pauses.Of(v.ID) != nil {
+	if v.past.realized || v.hold.IsHeld() || l.holds.pauses.Of(v.ID) != nil {
 		return false
 	}
 	switch l.m.State(v.slot) {

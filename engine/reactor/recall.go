@@ -33,10 +33,10 @@ func (m *memory) recall(ctx context.Context) error {
 	if err := m.undo.Recall(ctx, m.r.opt.Store); err != nil {
 		return err
 	}
-	if err := m.r.loop.brakes.recallBudget(ctx); err != nil {
+	if err := m.r.loop.holds.recallBudget(ctx); err != nil {
 		return err
 	}
-	return m.r.loop.brakes.recallPauses(ctx)
+	return m.r.loop.holds.recallPauses(ctx)
 }
 
 func (m *memory) recallTable(ctx context.Context, table, words string, read func(engine.Record)) error {
@@ -51,13 +51,13 @@ func (m *memory) recallTable(ctx context.Context, table, words string, read func
 
 // inheritLeft gives v the records that an earlier process has left for its name.
 func (m *memory) inheritLeft(v *vertex) {
-	v.owed = m.book.Take(v.ID)
+	v.ledger = m.book.Take(v.ID)
 	if v.byDefault() {
-		if w, changed := v.owed.SetRetries(v.ID, 0); changed {
+		if w, changed := v.ledger.SetRetries(v.ID, 0); changed {
 			m.recorder.NoteAll(w)
 		}
 	}
-	for _, p := range v.owed.Pending() {
+	for _, p := range v.ledger.Pending() {
 		m.r.loop.because(v, Trigger{Cause: CauseRefresh, From: p.Source})
 	}
 }
@@ -74,7 +74,7 @@ func (m *memory) forgetLeft() {
 
 // setRetries counts the retries of v, also for the next process.
 func (m *memory) setRetries(v *vertex, n int32) {
-	w, changed := v.owed.SetRetries(v.ID, n)
+	w, changed := v.ledger.SetRetries(v.ID, n)
 	if changed && !v.byDefault() { // else the next process tries it at once
 		m.recorder.NoteAll(w)
 	}

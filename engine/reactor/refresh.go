@@ -14,7 +14,7 @@ import (
 func (x *runner) intend(ctx context.Context, vs ...*vertex) error {
 	var writes []engine.Write
 	for _, v := range vs {
-		writes = v.owed.Intend(v.ID, &v.run.job.owed, writes)
+		writes = v.ledger.Intend(v.ID, &v.run.job.refreshes, writes)
 		writes = x.spent(v, writes)
 	}
 	if len(writes) == 0 {
@@ -24,7 +24,7 @@ func (x *runner) intend(ctx context.Context, vs ...*vertex) error {
 		return fmt.Errorf("what is about to change cannot be recorded, so nothing was changed: %w", err)
 	}
 	for _, v := range vs {
-		v.owed.Intended(&v.run.job.owed)
+		v.ledger.Intended(&v.run.job.refreshes)
 	}
 	return nil
 }
@@ -60,8 +60,8 @@ func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome
 		if v.isOver() {
 			over = append(over, x.r.memory.undo.Over(v.ID)...)
 		}
-		over = v.run.job.owed.Clear(v.ID, over)
-		owed = v.owed.Owe(v.ID, &v.run.job.owed, &x.r.memory.book, owed)
+		over = v.run.job.refreshes.Clear(v.ID, over)
+		owed = v.ledger.Owe(v.ID, &v.run.job.refreshes, &x.r.memory.book, owed)
 	}
 	var err error
 	switch {
@@ -83,15 +83,15 @@ func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome
 	}
 }
 
-// beginOwed returns the refreshes that a run of v acts on, and the vertices that its change will
+// beginRefreshes returns the refreshes that a run of v acts on, and the vertices that its change will
 // refresh.
-func (v *vertex) beginOwed() ledger.Run {
+func (v *vertex) beginRefreshes() ledger.Run {
 	if len(v.notify) == 0 {
-		return v.owed.Begin(v.ID, 0, nil)
+		return v.ledger.Begin(v.ID, 0, nil)
 	}
-	return v.owed.Begin(v.ID, len(v.notify), func(i int) (string, *ledger.Vertex) {
+	return v.ledger.Begin(v.ID, len(v.notify), func(i int) (string, *ledger.Vertex) {
 		t := v.notify[i]
-		return t.ID, &t.owed
+		return t.ID, &t.ledger
 	})
 }
 
@@ -101,7 +101,7 @@ func (l *loop) refreshed(v *vertex, changed bool) {
 	if !v.run.job.apply {
 		return
 	}
-	if v.owed.Succeed(&v.run.job.owed, changed) {
+	if v.ledger.Succeed(&v.run.job.refreshes, changed) {
 		l.notifyAll(v)
 	}
 }
@@ -109,13 +109,13 @@ func (l *loop) refreshed(v *vertex, changed bool) {
 // notifyAll marks the targets of v dirty, with the refreshes that its run has
 // recorded.
 func (l *loop) notifyAll(v *vertex) {
-	for f := range v.run.job.owed.Due() {
+	for f := range v.run.job.refreshes.Due() {
 		t := l.named(f.Target)
 		if t == nil { // it has left meanwhile
 			l.r.memory.recorder.NoteAll(f.Over())
 			continue
 		}
-		t.owed.Refresh(f)
+		t.ledger.Refresh(f)
 		l.from(t, CauseRefresh, v, "")
 		l.event(t)
 	}
@@ -131,10 +131,10 @@ func (l *loop) notifyNew(v *vertex) {
 		return
 	}
 	for _, t := range now.notify {
-		if v.run.job.owed.Knew(t.ID) {
+		if v.run.job.refreshes.Knew(t.ID) {
 			continue
 		}
-		l.r.memory.recorder.NoteAll(t.owed.RefreshNow(t.ID, v.ID, &l.r.memory.book))
+		l.r.memory.recorder.NoteAll(t.ledger.RefreshNow(t.ID, v.ID, &l.r.memory.book))
 		l.from(t, CauseRefresh, v, "")
 		l.event(t)
 	}
@@ -150,7 +150,7 @@ func (m *memory) tellDropped(id string, ps []ledger.Pending) {
 
 // forget has the records of a vertex deleted, whose name has left.
 func (m *memory) forget(v *vertex) {
-	m.tellDropped(v.ID, v.owed.Pending())
-	m.recorder.NoteAll(v.owed.Forget(v.ID)...)
+	m.tellDropped(v.ID, v.ledger.Pending())
+	m.recorder.NoteAll(v.ledger.Forget(v.ID)...)
 	m.recorder.NoteAll(v.wired().Forget(v.ID)...)
 }

@@ -105,7 +105,7 @@ func (s *swap) checkRemovals() error {
 	for _, v := range gone {
 		removed = append(removed, v.ID)
 	}
-	if accepted != nil && allAmong(removed, *accepted) {
+	if accepted != nil && isSubset(removed, *accepted) {
 		return nil
 	}
 	return &RemovalsError{Removed: removed, Of: len(r.loop.byIndex)}
@@ -121,14 +121,14 @@ func (s *swap) checkStart(accepted *[]string) error {
 			removed = append(removed, id)
 		}
 	}
-	if !s.r.opt.MaxRemovals.meets(len(removed), len(before)) || accepted != nil && allAmong(removed, *accepted) {
+	if !s.r.opt.MaxRemovals.meets(len(removed), len(before)) || accepted != nil && isSubset(removed, *accepted) {
 		return nil
 	}
 	return &RemovalsError{Removed: removed, Of: len(before), Start: true}
 }
 
-// allAmong reports whether all ids are among others. Both may be as many as the graph has vertices.
-func allAmong(ids, others []string) bool {
+// isSubset reports whether all ids are among others. Both may be as many as the graph has vertices.
+func isSubset(ids, others []string) bool {
 	among := make(map[string]struct{}, len(others))
 	for _, id := range others {
 		among[id] = struct{}{}

@@ -27,13 +27,13 @@ type runner struct {
 
 // job is what a run has to do.
 type job struct {
-	apply    bool
-	pass     bool        // it may change something whatever the budget says
-	unwanted atomic.Bool // set by endRun; the run looks at it after a wait
-	spending uint64      // the number of changes that it has taken from the budget; written by the run
-	refill   uint64      // when the budget refused it: how often that was filled again
-	broken   error       // it cannot be run
-	owed     ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
+	apply     bool
+	pass      bool        // it may change something whatever the budget says
+	unwanted  atomic.Bool // set by endRun; the run looks at it after a wait
+	spending  uint64      // the number of changes that it has taken from the budget; written by the run
+	refill    uint64      // when the budget refused it: how often that was filled again
+	broken    error       // it cannot be run
+	refreshes ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
 	since    int64     // when that began,
@@ -146,7 +146,7 @@ func (l *loop) begin(slots []int32) {
 	var vs []*vertex
 	for _, s := range slots {
 		v := l.bySlot[s]
-		if l.skip(v) || l.brakes.putOff(v) {
+		if l.skip(v) || l.holds.putOff(v) {
 			continue
 		}
 		j := l.enter(v)
@@ -170,11 +170,11 @@ func (l *loop) enter(v *vertex) *job {
 	v.run.inRun = true
 	v.run.altered.Store(false)
 	j := l.pool.jobs.take()
-	j.apply, j.pass, j.owed, j.stand = !v.noop, v.hold.Pass || v.hold.Charged, v.beginOwed(), l.standing(v)
+	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Pass || v.hold.Charged, v.beginRefreshes(), l.standing(v)
 	v.run.job = j
 	v.hold.Pass = false
 	l.takeAsked(v)
-	v.run.refresh.Store(v.abil.Refreshable && (v.owed.IsRefreshed() || v.noop && l.wouldRefresh(v)))
+	v.run.refresh.Store(v.abil.Refreshable && (v.ledger.IsRefreshed() || v.noop && l.wouldRefresh(v)))
 	j.broken = v.tell()
 	return j
 }
@@ -310,7 +310,7 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (x *runner) asksFirst(v *vertex) bool {
-	return v.run.job.owed.Notifies() || x.r.account.On() || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
+	return v.run.job.refreshes.Notifies() || x.r.account.On() || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
 }
 
 // prepare is done when vertices are about to be altered: the change budget must allow it, the old

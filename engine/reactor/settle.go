@@ -25,10 +25,10 @@ func (l *loop) ran(v *vertex) {
 	o := v.run.job.out
 	o.err = l.failures.places.in(v, o.err)
 	if errors.Is(o.err, hold.ErrUsedUp) {
-		l.brakes.overBudget(v)
+		l.holds.overBudget(v)
 		return
 	}
-	if l.r.ctx.Err() == nil && l.brakes.stalls(v, &o) {
+	if l.r.ctx.Err() == nil && l.holds.stalls(v, &o) {
 		return
 	}
 	if l.r.ctx.Err() != nil && o.err != nil {
@@ -40,7 +40,7 @@ func (l *loop) ran(v *vertex) {
 		l.pool.jobs.end(v)
 		return // cut by the end of Run: no news
 	}
-	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.owed.Retries())}
+	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.ledger.Retries())}
 	if run.Noop {
 		l.judgeNoop(v, &run)
 	}
@@ -51,11 +51,11 @@ func (l *loop) ran(v *vertex) {
 	// A vertex that fails again and again takes from the budget once, or was told once to go on.
 	v.hold.Charged = run.State == engine.StateFailed && (v.run.job.spending > 0 || v.run.job.pass)
 	l.retry(v, &run, o.err)
-	l.brakes.stormRan(v, &run)
+	l.holds.stormRan(v, &run)
 	before := v.past.last
 	v.guardSent()
 	run = l.report(v, run)
-	l.brakes.corrected(v, &run)
+	l.holds.corrected(v, &run)
 	if o.err == nil {
 		l.succeeded(v, run.Changed)
 	}
@@ -147,7 +147,7 @@ func (l *loop) retry(v *vertex, run *Run, err error) {
 	if v.watch.Is(watch.Failed) {
 		return
 	}
-	tried := v.owed.Retries()
+	tried := v.ledger.Retries()
 	if v.byDefault() && tried > 0 && !v.run.job.retries() {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}

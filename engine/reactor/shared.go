@@ -123,7 +123,7 @@ func (h *sharing) endShared(s *lifecycle.Share, may func() bool) {
 			h.r.log.Warn("ending what is shared failed", slog.String("key", s.Key()), slog.Any("error", err))
 		}
 		h.ends.Add(-1)
-		h.r.poke()
+		h.r.wake()
 	})
 }
 

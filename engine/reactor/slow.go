@@ -9,7 +9,7 @@ import (
 )
 
 // corrected leaves v alone for a while if it flaps, after a run that has corrected it.
-func (b *brakes) corrected(v *vertex, run *Run) {
+func (b *holds) corrected(v *vertex, run *Run) {
 	o := b.l.r.opt.Flapping
 	if o.Times == 0 || !run.Changed || run.Class != Corrective || !hold.Corrects(run.Changes) {
 		return
@@ -21,7 +21,7 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
 	b.l.r.log.Warn("flapping, left alone for a while", slog.String("resource", v.ID),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
-	b.hold(v, &Held{Brake: BrakeFlapping, Reason: reason, For: rest.For})
+	b.hold(v, &Held{Limit: LimitFlapping, Reason: reason, For: rest.For})
 	b.l.after(rest.For, nil, func() {
 		if v.hold.Rested(rest.Until) && !v.membership.gone {
 			b.letGo(v)
@@ -30,11 +30,11 @@ func (b *brakes) corrected(v *vertex, run *Run) {
 }
 
 // putOff takes a start back that has to wait, and reports whether it did.
-func (b *brakes) putOff(v *vertex) bool {
+func (b *holds) putOff(v *vertex) bool {
 	now := b.l.moment
 	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
-		d, why = v.hold.Pace.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
+		d, why = v.hold.Throttle.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
 	}
 	if d == 0 {
 		return false
@@ -49,7 +49,7 @@ func (b *brakes) putOff(v *vertex) bool {
 }
 
 // stormWait returns how long a start of v has to wait because it runs too often.
-func (b *brakes) stormWait(v *vertex, now int64) time.Duration {
+func (b *holds) stormWait(v *vertex, now int64) time.Duration {
 	ask := hold.Ask{Runs: b.l.runs, LastRun: v.past.lastRun, Since: now}
 	if v.asked != nil {
 		ask.Since = v.asked.since
@@ -67,7 +67,7 @@ func (b *brakes) stormWait(v *vertex, now int64) time.Duration {
 }
 
 // stormRan counts a run that has ended.
-func (b *brakes) stormRan(v *vertex, run *Run) {
+func (b *holds) stormRan(v *vertex, run *Run) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
 		Failed: run.State == engine.StateFailed, Changed: run.Changed, Retry: run.Retry, RetryIn: run.RetryIn,
 	}, b.l.moment, b.l.r.opt.Storm)

@@ -34,7 +34,7 @@ const (
 // end first, and reports whether it was such a run. The vertex is waiting until an event or its
 // time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
 // awaited: it would change.
-func (b *brakes) stalls(v *vertex, o *outcome) bool {
+func (b *holds) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
@@ -59,7 +59,7 @@ func (b *brakes) stalls(v *vertex, o *outcome) bool {
 }
 
 // stall has v wait for d.
-func (b *brakes) stall(v *vertex, err error, d time.Duration) {
+func (b *holds) stall(v *vertex, err error, d time.Duration) {
 	b.l.giveAsked(v)
 	v.hold.Pass = v.hold.Pass || v.run.job.pass
 	b.l.pool.jobs.end(v)
@@ -81,7 +81,7 @@ func (b *brakes) stall(v *vertex, err error, d time.Duration) {
 }
 
 // tellStall tells the log of a wait that lasts.
-func (b *brakes) tellStall(v *vertex, err error) {
+func (b *holds) tellStall(v *vertex, err error) {
 	waited := time.Duration(b.l.r.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch {

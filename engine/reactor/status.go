@@ -49,7 +49,7 @@ func (l *loop) statuses() []Status {
 }
 
 func (l *loop) status(v *vertex) Status {
-	s := Status{Resource: v.ID, Pause: l.brakes.pauses.Of(v.ID), State: l.m.State(v.slot), Changed: int(v.past.changed)}
+	s := Status{Resource: v.ID, Pause: l.holds.pauses.Of(v.ID), State: l.m.State(v.slot), Changed: int(v.past.changed)}
 	s.Rest = l.m.AtRestState(v.slot, l.lastRest)
 	if s.Rest == engine.StateFailed {
 		s.Err = v.past.lastErr
@@ -138,7 +138,7 @@ func (l *loop) why(v *vertex, s *Status) string {
 	case s.Pause != nil:
 		add("%s", s.Pause)
 	case s.Held != nil:
-		add("by the brake %s: %s", s.Held.Brake, s.Held.Reason)
+		add("by the limit %s: %s", s.Held.Limit, s.Held.Reason)
 	}
 	if w := l.busyWith(v); w != "" {
 		list = append(list, w)

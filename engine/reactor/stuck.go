@@ -29,7 +29,7 @@ func (f *failures) stuck(v *vertex, run Run, before engine.State) {
 		if v.byDefault() {
 			f.addStuck(v)
 		}
-		if run.Retry && v.byDefault() && max(v.owed.Retries(), v.watch.Tries()) > 1 {
+		if run.Retry && v.byDefault() && max(v.ledger.Retries(), v.watch.Tries()) > 1 {
 			f.faceMachine()
 		}
 		return

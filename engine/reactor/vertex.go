@@ -29,7 +29,7 @@ type vertex struct {
 	// the parts of the components
 	hold   hold.Vertex
 	watch  *watch.Vertex // nil where it has no Watch: see unwatched
-	owed   ledger.Vertex
+	ledger ledger.Vertex
 	values atomic.Pointer[values.Vertex] // nil while it sends and receives nothing
 
 	membership membership

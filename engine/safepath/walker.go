@@ -236,10 +236,10 @@ func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
 	return st, pathError("stat", path, err)
 }
 
-// Glance looks at a path by whatever links are in it, and not behind a link in the last place. It is for a caller who compares
+// RawLstat looks at a path by whatever links are in it, and not behind a link in the last place. It is for a caller who compares
 // with an earlier look, and for nothing else: another user may have made the path lead anywhere. As with Behind, no link of a
 // machine in a folder leads out of it.
-func (w Walker) Glance(path string) (st unix.Stat_t, err error) {
+func (w Walker) RawLstat(path string) (st unix.Stat_t, err error) {
 	if w.root != unix.AT_FDCWD {
 		f, name, err := w.Parent(path)
 		if err != nil {

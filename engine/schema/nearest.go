@@ -9,13 +9,13 @@ const maxWord = 64
 // none is near. A word is near when it is reached by changing, adding, dropping or
 // swapping about a third of the letters; case counts nothing. Of equals the first
 // in the alphabet wins, so the order of among does not matter.
-func Nearest(word string, among []string) string {
+func Nearest(word string, candidates []string) string {
 	best, bestDist := "", maxWord
 	a := []rune(strings.ToLower(word))
 	if len(a) == 0 || len(a) > maxWord {
 		return ""
 	}
-	for _, w := range among {
+	for _, w := range candidates {
 		b := []rune(strings.ToLower(w))
 		longest := max(len(a), len(b))
 		if len(b) == 0 || len(b) > maxWord {

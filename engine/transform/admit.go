@@ -10,7 +10,7 @@ import (
 // admit returns the graph with the wanted edges, but for edges that would close a
 // cycle. First all of them are added. Only if that makes a cycle, those between
 // vertices that could be on one are looked at one after the other.
-func (a *asking) admit() *engine.Graph {
+func (a *edgeQueries) admit() *engine.Graph {
 	g, wanted := a.g, a.wanted
 	whole := with(g, wanted)
 	if _, err := whole.Sort(); err == nil {
@@ -18,13 +18,13 @@ func (a *asking) admit() *engine.Graph {
 		return whole
 	}
 	on := core(whole)
-	safe, doubtful := split(wanted, func(w wish) bool { return !on[w.from] || !on[w.to] })
+	safe, doubtful := split(wanted, func(w edgeRequest) bool { return !on[w.from] || !on[w.to] })
 	// In an order that does not depend on the one of declaration.
-	sorted.Stable(doubtful, func(a, b wish) int {
+	sorted.Stable(doubtful, func(a, b edgeRequest) int {
 		return cmp.Or(cmp.Compare(g.ID(int(a.from)), g.ID(int(b.from))), cmp.Compare(g.ID(int(a.to)), g.ID(int(b.to))))
 	})
 	s := newSeeker(g, on)
-	taken, _ := split(doubtful, func(w wish) bool {
+	taken, _ := split(doubtful, func(w edgeRequest) bool {
 		why := s.refusal(w)
 		if why == "" {
 			s.add(w.from, w.to)
@@ -41,7 +41,7 @@ func (a *asking) admit() *engine.Graph {
 	return with(g, safe)
 }
 
-func with(g *engine.Graph, wanted []wish) *engine.Graph {
+func with(g *engine.Graph, wanted []edgeRequest) *engine.Graph {
 	c := g.Clone()
 	c.Grow(0, len(wanted))
 	for _, w := range wanted {
@@ -50,7 +50,7 @@ func with(g *engine.Graph, wanted []wish) *engine.Graph {
 	return c
 }
 
-func split(list []wish, yes func(wish) bool) (a, b []wish) {
+func split(list []edgeRequest, yes func(edgeRequest) bool) (a, b []edgeRequest) {
 	for _, w := range list {
 		if yes(w) {
 			a = append(a, w)
@@ -62,7 +62,7 @@ func split(list []wish, yes func(wish) bool) (a, b []wish) {
 }
 
 // explain notes the edges that are added.
-func (a *asking) explain(wanted []wish) {
+func (a *edgeQueries) explain(wanted []edgeRequest) {
 	if !a.n.All {
 		return
 	}

@@ -29,11 +29,11 @@ const askAtOnce = 4096
 
 // inParts calls do for some of the vertices after the other, at once where there
 // are many. Each call has an asking of its own, whose notes are added in order.
-func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []asking {
-	parts := make([]asking, (len(vs)+askAtOnce-1)/askAtOnce)
+func (a *edgeQueries) inParts(vs []int32, do func(part *edgeQueries, mine []int32)) []edgeQueries {
+	parts := make([]edgeQueries, (len(vs)+askAtOnce-1)/askAtOnce)
 	var wg sync.WaitGroup
 	for i := range parts {
-		parts[i] = asking{
+		parts[i] = edgeQueries{
 			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, index: a.index, answers: a.answers, recall: a.recall, surveyed: a.surveyed, knows: a.knows,
 			budget: maxCompared / len(parts),
 		}
@@ -47,8 +47,8 @@ func (a *asking) inParts(vs []int32, do func(part *asking, mine []int32)) []aski
 }
 
 // describeAll puts the UIDs of every vertex into the index.
-func (a *asking) describeAll(vs []int32) {
-	parts := a.inParts(vs, func(part *asking, mine []int32) {
+func (a *edgeQueries) describeAll(vs []int32) {
+	parts := a.inParts(vs, func(part *edgeQueries, mine []int32) {
 		part.things = make([]thing, 0, len(mine))
 		for _, v := range mine {
 			part.describe(v)
@@ -56,11 +56,11 @@ func (a *asking) describeAll(vs []int32) {
 		}
 	})
 	a.index.fill(parts)
-	a.answers.is = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.is }))
+	a.answers.is = concat(a.g.Len(), vs, each(parts, func(p *edgeQueries) *rows[uint32] { return &p.is }))
 }
 
 // each returns what get returns for each part.
-func each[T any](parts []asking, get func(*asking) *T) []*T {
+func each[T any](parts []edgeQueries, get func(*edgeQueries) *T) []*T {
 	list := make([]*T, len(parts))
 	for i := range parts {
 		list[i] = get(&parts[i])
@@ -69,8 +69,8 @@ func each[T any](parts []asking, get func(*asking) *T) []*T {
 }
 
 // askAll asks every vertex that may not be answered as before.
-func (a *asking) askAll(ctx context.Context, vs []int32) {
-	parts := a.inParts(vs, func(part *asking, mine []int32) {
+func (a *edgeQueries) askAll(ctx context.Context, vs []int32) {
+	parts := a.inParts(vs, func(part *edgeQueries, mine []int32) {
 		for _, v := range mine {
 			if ctx.Err() != nil {
 				return
@@ -87,18 +87,18 @@ func (a *asking) askAll(ctx context.Context, vs []int32) {
 	if ctx.Err() != nil {
 		return
 	}
-	lists := make([][]wish, len(parts))
+	lists := make([][]edgeRequest, len(parts))
 	for i := range parts {
 		lists[i] = parts[i].wanted
 		a.answers.loose = append(a.answers.loose, parts[i].loose...)
 	}
 	a.wanted = slices.Concat(lists...)
-	a.answers.asked = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[uint32] { return &p.asked }))
-	a.answers.found = concat(a.g.Len(), vs, each(parts, func(p *asking) *rows[answer] { return &p.answered }))
+	a.answers.asked = concat(a.g.Len(), vs, each(parts, func(p *edgeQueries) *rows[uint32] { return &p.asked }))
+	a.answers.found = concat(a.g.Len(), vs, each(parts, func(p *edgeQueries) *rows[answer] { return &p.answered }))
 }
 
-// wish is an edge that a resource asks for.
-type wish struct {
+// edgeRequest is an edge that a resource asks for.
+type edgeRequest struct {
 	from, to int32
 	uid      engine.ResUID // by which it was asked for; nil if that was for an earlier graph
 	asker    int32
@@ -107,7 +107,7 @@ type wish struct {
 	turned   bool // both are to go, so the edge is turned round
 }
 
-func (w wish) edge() graph.Edge {
+func (w edgeRequest) edge() graph.Edge {
 	e := graph.Edge{From: int(w.from), To: int(w.to), Name: autoName, Implied: true, Notify: w.notify, By: graph.ByTo}
 	if w.from == w.asker {
 		e.By = graph.ByFrom
@@ -120,11 +120,11 @@ func (w wish) edge() graph.Edge {
 
 // reason says why the edge is wanted. A resource that was not asked is asked for it
 // now.
-func (a *asking) reason(w wish) string {
+func (a *edgeQueries) reason(w edgeRequest) string {
 	if w.uid == nil {
-		again := asking{g: a.g, n: &Notes{}, index: a.index, answers: a.answers, knows: a.knows, budget: maxCompared}
+		again := edgeQueries{g: a.g, n: &Notes{}, index: a.index, answers: a.answers, knows: a.knows, budget: maxCompared}
 		again.ask(w.asker)
-		if at := again.wish(w.from, w.to, 0); at >= 0 {
+		if at := again.edgeRequest(w.from, w.to, 0); at >= 0 {
 			w.uid = again.wanted[at].uid
 		}
 	}
@@ -143,15 +143,15 @@ func (a *asking) reason(w wish) string {
 }
 
 // kind is that of the note that the edge has been added.
-func (w wish) kind() string {
+func (w edgeRequest) kind() string {
 	if w.declared {
 		return EdgeNotifies
 	}
 	return EdgeAdded
 }
 
-// asking is one run of AutoEdge up to the edges that are wanted.
-type asking struct {
+// edgeQueries is one run of AutoEdge up to the edges that are wanted.
+type edgeQueries struct {
 	g       *engine.Graph
 	n       *Notes
 	index   *index
@@ -162,7 +162,7 @@ type asking struct {
 	surveyed map[int32]engine.Surveyed // by vertex: what else it is
 
 	things []thing          // the UIDs of the vertices
-	wanted []wish           // in the order of askers; each pair once for each asker
+	wanted []edgeRequest    // in the order of askers; each pair once for each asker
 	found  []bool           // for Test, made once
 	budget int              // how many UIDs without a hash may still be compared
 	mine   map[[2]int32]int // where the wish for each edge stands among those of an asker who has many
@@ -174,7 +174,7 @@ type asking struct {
 }
 
 // edgeable returns the vertices that ask, and notes which ones are found.
-func (a *asking) edgeable() (list []int32) {
+func (a *edgeQueries) edgeable() (list []int32) {
 	for i, v := range a.g.All() {
 		m := engine.MetaOf(v.Res)
 		a.index.part[i] = m.AutoEdges() && !m.Hidden
@@ -187,7 +187,7 @@ func (a *asking) edgeable() (list []int32) {
 }
 
 // leaving reports whether the thing of a vertex is to go.
-func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
+func (a *edgeQueries) leaving(v int32, r engine.Res) (yes bool) {
 	l, ok := engine.As[engine.LeavingRes](r)
 	if !ok {
 		return false
@@ -198,13 +198,13 @@ func (a *asking) leaving(v int32, r engine.Res) (yes bool) {
 	return yes
 }
 
-func (a *asking) res(v int32) engine.EdgeableRes {
+func (a *edgeQueries) res(v int32) engine.EdgeableRes {
 	return a.g.Value(int(v)).Res.(engine.EdgeableRes)
 }
 
 // describe notes the UIDs of a vertex. A UID whose Hash panics is not
 // found by anybody.
-func (a *asking) describe(v int32) {
+func (a *edgeQueries) describe(v int32) {
 	uids := a.knows.uids(v)
 	if uids == nil {
 		if err := engine.Guard("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
@@ -230,10 +230,10 @@ func (a *asking) describe(v int32) {
 }
 
 // skip says that something that vertex v says of itself can't be used.
-func (a *asking) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.ID(int(v))) }
+func (a *edgeQueries) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), a.g.ID(int(v))) }
 
 // ask adds the edges that a vertex wants: all of them or, if it has a fault, none.
-func (a *asking) ask(v int32) {
+func (a *edgeQueries) ask(v int32) {
 	before, answered := len(a.wanted), len(a.answered.all)
 	a.mine = nil
 	err := engine.Guard("AutoEdges", func() error { return a.listen(v, before) })
@@ -245,7 +245,7 @@ func (a *asking) ask(v int32) {
 }
 
 // repeat adds the wishes of a vertex from an earlier graph.
-func (a *asking) repeat(v, old int32) {
+func (a *edgeQueries) repeat(v, old int32) {
 	own := len(a.wanted)
 	a.mine = nil
 	a.asked.all = append(a.asked.all, a.recall.known.asked.of(old)...)
@@ -262,7 +262,7 @@ const maxQuestions = 4096
 var errEndless = fmt.Errorf("AutoEdges goes on after %d questions", maxQuestions)
 
 // listen asks a vertex until it wants no more. The wishes of v begin at own.
-func (a *asking) listen(v int32, own int) error {
+func (a *edgeQueries) listen(v int32, own int) error {
 	edges, err := a.res(v).AutoEdges()
 	if err != nil || edges == nil {
 		return err
@@ -288,7 +288,7 @@ func (a *asking) listen(v int32, own int) error {
 var errNilUID = errors.New("AutoEdges gives a UID that is nil")
 
 // look looks one UID up, and notes the edges that it leads to.
-func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
+func (a *edgeQueries) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
 	}
@@ -296,7 +296,7 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 	if n, ok := u.(notifier); ok {
 		x.notify = n.Notifies()
 	}
-	if many, ok := u.(among); ok && isMany(many) {
+	if many, ok := u.(prefixUID); ok && isMany(many) {
 		a.answers.again[v] = true
 		a.loose = append(a.loose, loose{v, u})
 		all := a.index.all(many, v)
@@ -325,15 +325,15 @@ func (a *asking) look(v int32, u engine.ResUID, own int) (bool, error) {
 }
 
 // isMany reports whether a UID means all of some.
-func isMany(u among) bool {
+func isMany(u prefixUID) bool {
 	of, _ := u.HashPrefix()
 	return of != nil
 }
 
 // link notes the edge between v, which asks by a UID, and a vertex that is meant.
-func (a *asking) link(v int32, u engine.ResUID, x answer, own int) {
+func (a *edgeQueries) link(v int32, u engine.ResUID, x answer, own int) {
 	a.answered.all = append(a.answered.all, x)
-	w := wish{from: v, to: x.vertex, uid: u, asker: v}
+	w := edgeRequest{from: v, to: x.vertex, uid: u, asker: v}
 	w.turned = a.index.gone[v] && a.index.gone[x.vertex] && !x.fixed
 	if x.reversed != w.turned {
 		w.from, w.to = x.vertex, v
@@ -353,13 +353,13 @@ type notifier interface{ Notifies() bool }
 
 // want notes a wish, unless the asker, whose wishes begin at own, has it already or
 // the edge is there.
-func (a *asking) want(w wish, own int) {
+func (a *edgeQueries) want(w edgeRequest, own int) {
 	link, declared := a.g.Link(int(w.from), int(w.to))
 	if declared && (link.Notify || !w.notify) {
 		return
 	}
 	w.declared = declared
-	at := a.wish(w.from, w.to, own)
+	at := a.edgeRequest(w.from, w.to, own)
 	switch {
 	case at < 0:
 		a.wanted = append(a.wanted, w)
@@ -371,12 +371,12 @@ func (a *asking) want(w wish, own int) {
 	}
 }
 
-// wishesMany is from when on the wishes of one asker are looked up.
-const wishesMany = 32
+// requestsMany is from when on the wishes of one asker are looked up.
+const requestsMany = 32
 
-// wish returns where the wish of the asker for an edge stands, -1 for nowhere.
-func (a *asking) wish(from, to int32, own int) int {
-	if a.mine == nil && len(a.wanted)-own > wishesMany {
+// edgeRequest returns where the edgeRequest of the asker for an edge stands, -1 for nowhere.
+func (a *edgeQueries) edgeRequest(from, to int32, own int) int {
+	if a.mine == nil && len(a.wanted)-own > requestsMany {
 		a.mine = map[[2]int32]int{}
 		for i, w := range a.wanted[own:] {
 			a.mine[[2]int32{w.from, w.to}] = own + i
@@ -388,7 +388,7 @@ func (a *asking) wish(from, to int32, own int) int {
 		}
 		return -1
 	}
-	if at := slices.IndexFunc(a.wanted[own:], func(w wish) bool { return w.from == from && w.to == to }); at >= 0 {
+	if at := slices.IndexFunc(a.wanted[own:], func(w edgeRequest) bool { return w.from == from && w.to == to }); at >= 0 {
 		return own + at
 	}
 	return -1

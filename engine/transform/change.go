@@ -59,7 +59,7 @@ func (p *Parts) Change(ctx context.Context, h engine.Host, part *engine.Graph, r
 	if c.Whole != "" {
 		return c, nil
 	}
-	if err := c.wish(ctx, h); err != nil || c.Whole != "" {
+	if err := c.askEdges(ctx, h); err != nil || c.Whole != "" {
 		return c, err
 	}
 	if c.regroup(); c.Whole != "" {
@@ -356,7 +356,7 @@ func (c *Change) judge() {
 // mayAnswer reports whether a UID may be what a loose question asks for.
 func mayAnswer(question, u engine.ResUID) (yes bool) {
 	err := engine.Guard("IFF or HashPrefix", func() error {
-		if many, ok := question.(among); ok && isMany(many) {
+		if many, ok := question.(prefixUID); ok && isMany(many) {
 			of, prefix := many.HashPrefix()
 			h, hashes := u.(hashed)
 			yes = hashes && reflect.TypeOf(of) == reflect.TypeOf(u) && engine.SpaceOf(of) == engine.SpaceOf(u) && strings.HasPrefix(h.Hash(), prefix)

@@ -74,7 +74,7 @@ func (s *index) of(u engine.ResUID) *spaceIndex {
 }
 
 // fill puts the things of all parts into the index, in order. It is called once.
-func (s *index) fill(parts []asking) {
+func (s *index) fill(parts []edgeQueries) {
 	room := 0 // for the things of the first one, as a rule the files
 	for i := range parts {
 		room += len(parts[i].things)
@@ -138,14 +138,14 @@ func (s *index) apart(a, b int32) bool {
 	return engine.TargetOf(s.g.Value(int(a)).Res) != engine.TargetOf(s.g.Value(int(b)).Res)
 }
 
-// among is a UID that asks for all UIDs of some type whose hashes have a beginning.
-type among interface {
+// prefixUID is a UID that asks for all UIDs of some type whose hashes have a beginning.
+type prefixUID interface {
 	HashPrefix() (engine.ResUID, string)
 }
 
 // all returns the matching vertices, other than the asking one, in the order of
 // their hashes.
-func (s *index) all(u among, asker int32) (list []int32) {
+func (s *index) all(u prefixUID, asker int32) (list []int32) {
 	of, prefix := u.HashPrefix()
 	in := s.of(of)
 	if in == nil || in.rows == nil {

@@ -73,7 +73,7 @@ func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *engine.Graph, k
 	if same := k.Same; same != nil && len(m.stale) > 0 {
 		k.Same = func(i int) bool { return same(i) && !m.isStale(g.ID(i)) }
 	}
-	a := &asking{g: g, n: n, index: newIndex(g), knows: k}
+	a := &edgeQueries{g: g, n: n, index: newIndex(g), knows: k}
 	if m.known != nil {
 		a.index.seed = m.known.seed
 	}

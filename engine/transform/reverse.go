@@ -167,9 +167,9 @@ type order struct {
 
 // The classes of wanted edges, the most wanted first.
 const (
-	amongUndone = "what is undone is so in the opposite order"
-	beforeUndo  = "it came after, and shall need that no longer"
-	afterUndo   = "it came before, and is still as it was then"
+	undoneReversed = "what is undone is so in the opposite order"
+	beforeUndo     = "it came after, and shall need that no longer"
+	afterUndo      = "it came before, and is still as it was then"
 )
 
 // wanted returns the edges, the most wanted first. At least one end of each is an
@@ -190,14 +190,14 @@ func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
 		}
 		for _, i := range indices(c, rev.After) {
 			if added[i] != nil {
-				want(0, x, i, amongUndone)
+				want(0, x, i, undoneReversed)
 			} else {
 				want(2, x, i, afterUndo)
 			}
 		}
 		for _, i := range indices(c, rev.Before) {
 			if added[i] != nil {
-				want(0, i, x, amongUndone)
+				want(0, i, x, undoneReversed)
 			} else {
 				want(1, i, x, beforeUndo)
 			}
@@ -238,7 +238,7 @@ func admissible(c *engine.Graph, on []bool, edges []order, n *Notes) []order {
 	for _, e := range edges {
 		from, to := int32(e.from), int32(e.to)
 		if on[from] && on[to] {
-			if why := s.refusal(wish{from: from, to: to}); why != "" {
+			if why := s.refusal(edgeRequest{from: from, to: to}); why != "" {
 				n.Tell(EdgeLeftOut, e.reason+", but "+why, c.ID(e.from), c.ID(e.to))
 				continue
 			}

@@ -30,7 +30,7 @@ func (s *seeker) add(from, to int32) {
 }
 
 // refusal says why an edge must not be added; empty if it may.
-func (s *seeker) refusal(w wish) string {
+func (s *seeker) refusal(w edgeRequest) string {
 	if s.budget <= 0 {
 		return "there are too many cycles to look whether it closes another one"
 	}

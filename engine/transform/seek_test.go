@@ -107,17 +107,17 @@ func TestCore(t *testing.T) {
 func TestSeekerBudget(t *testing.T) {
 	g := numbered(t, 4, [][2]int{{0, 1}, {1, 2}})
 	s := newSeeker(g, []bool{true, true, true, true})
-	if why := s.refusal(wish{from: 2, to: 3}); why != "" {
+	if why := s.refusal(edgeRequest{from: 2, to: 3}); why != "" {
 		t.Error(why)
 	}
-	if why := s.refusal(wish{from: 2, to: 0}); why != "0 comes before 2 already" {
+	if why := s.refusal(edgeRequest{from: 2, to: 0}); why != "0 comes before 2 already" {
 		t.Error(why)
 	}
 	s.budget = 1
-	if s.refusal(wish{from: 0, to: 2}) == "" {
+	if s.refusal(edgeRequest{from: 0, to: 2}) == "" {
 		t.Error("an edge is added without having looked")
 	}
-	if why := s.refusal(wish{from: 2, to: 3}); !strings.HasPrefix(why, "there are too many cycles") {
+	if why := s.refusal(edgeRequest{from: 2, to: 3}); !strings.HasPrefix(why, "there are too many cycles") {
 		t.Error(why)
 	}
 }
@@ -133,7 +133,7 @@ func TestSeekerLooksAtTheSmallerSide(t *testing.T) {
 	g := numbered(t, leaves, edges)
 	s := newSeeker(g, slices.Repeat([]bool{true}, leaves))
 	for i := leaves - 1000; i < leaves; i++ {
-		if s.refusal(wish{from: int32(i), to: 0}) == "" {
+		if s.refusal(edgeRequest{from: int32(i), to: 0}) == "" {
 			t.Fatal("a cycle is not seen")
 		}
 	}

@@ -14,7 +14,7 @@ type surveyGroup struct {
 
 // survey asks the resources that are surveyed together what else they are. A fault of one of them is noted, and
 // the others go on.
-func (a *asking) survey(ctx context.Context, h engine.Host, vs []int32) {
+func (a *edgeQueries) survey(ctx context.Context, h engine.Host, vs []int32) {
 	groups := map[surveyGroup][]int32{}
 	var order []surveyGroup
 	for _, v := range vs {
@@ -40,7 +40,7 @@ func (a *asking) survey(ctx context.Context, h engine.Host, vs []int32) {
 }
 
 // surveyAll makes the call for one group.
-func (a *asking) surveyAll(ctx context.Context, h engine.Host, vs []int32) error {
+func (a *edgeQueries) surveyAll(ctx context.Context, h engine.Host, vs []int32) error {
 	members := make([]engine.Res, len(vs))
 	for i, v := range vs {
 		members[i] = a.g.Value(int(v)).Res
@@ -67,7 +67,7 @@ func (a *asking) surveyAll(ctx context.Context, h engine.Host, vs []int32) error
 }
 
 // known says how it is known that the other one is what was asked for, where a survey has told.
-func (a *asking) known(w wish) string {
+func (a *edgeQueries) known(w edgeRequest) string {
 	other := w.from
 	if other == w.asker {
 		other = w.to

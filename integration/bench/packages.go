@@ -30,10 +30,10 @@ func packageRows() []row {
 	}
 }
 
-// shelf is a package manager that counts its calls.
+// stubPackages is a package manager that counts its calls.
 // It is a backend of the virtual module pkg in Go. Its methods may be called from several
 // goroutines, so it locks.
-type shelf struct {
+type stubPackages struct {
 	mu             sync.Mutex
 	installed      map[string]string
 	looks, changes int
@@ -41,7 +41,7 @@ type shelf struct {
 
 // Looks counts how often the kinds ask: one reading must serve all twenty.
 // list answers with what is installed, and counts the question.
-func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, error) {
+func (s *stubPackages) list(context.Context, backends.NamesArgs) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looks++
@@ -50,19 +50,19 @@ func (s *shelf) list(context.Context, backends.NamesArgs) (map[string]string, er
 
 // No name is provided by another package here.
 // provided answers that packages have no other names.
-func (s *shelf) provided(context.Context, backends.NamesArgs) (map[string][]string, error) {
+func (s *stubPackages) provided(context.Context, backends.NamesArgs) (map[string][]string, error) {
 	return map[string][]string{}, nil
 }
 
 // The lists of packages are always fresh, so refreshing costs no time.
 // refresh answers that the lists are new.
-func (s *shelf) refresh(context.Context, virtual.Nothing) (backends.Refreshed, error) {
+func (s *stubPackages) refresh(context.Context, virtual.Nothing) (backends.Refreshed, error) {
 	return backends.Refreshed{Fetched: true}, nil
 }
 
 // It holds the lock while it sleeps, as a real one keeps its database locked.
 // install is one transaction. It takes the same time for one package as for twenty, so only their number counts.
-func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
+func (s *stubPackages) install(_ context.Context, args backends.InstallArgs) (map[string]backends.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes++
@@ -79,11 +79,11 @@ func (s *shelf) install(_ context.Context, args backends.InstallArgs) (map[strin
 // once. Exactly one transaction is right, with all twenty in it.
 // packagesInstalled counts the transactions of a graph of packages that are all missing.
 func packagesInstalled(*bench) result {
-	s := &shelf{installed: map[string]string{}}
+	s := &stubPackages{installed: map[string]string{}}
 	name := fmt.Sprintf("shelf%p", s) // of each run
-	b := virtual.Native(name, func(context.Context, virtual.Env) (*shelf, error) { return s, nil },
-		virtual.Func("list_installed", (*shelf).list), virtual.Func("provided", (*shelf).provided),
-		virtual.Func("refresh_db", (*shelf).refresh), virtual.Func("install", (*shelf).install))
+	b := virtual.Native(name, func(context.Context, virtual.Env) (*stubPackages, error) { return s, nil },
+		virtual.Func("list_installed", (*stubPackages).list), virtual.Func("provided", (*stubPackages).provided),
+		virtual.Func("refresh_db", (*stubPackages).refresh), virtual.Func("install", (*stubPackages).install))
 	b.Module = "pkg"
 	must(virtual.DefaultCatalog().Add(b))
 	var decls []gapi.Declaration

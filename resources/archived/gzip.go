@@ -134,7 +134,7 @@ func (r *Gzip) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // A link counts as its target, whose times change with the content.
 // The error of a missing input names the parameter.
 func (r *Gzip) look() (inputs.Look, error) {
-	l := inputs.NewLooker(r.init)
+	l := inputs.NewRecorder(r.init)
 	if r.Input != "" {
 		st, err := atomicfile.FollowBy(safepath.Of(r.init.Host), r.Input)
 		if err != nil {

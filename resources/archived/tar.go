@@ -143,7 +143,7 @@ func (r *Tar) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	by := safepath.Of(r.init.Host)
 	var entries []archive.Entry
 	look := func() (in inputs.Look, err error) {
-		l := inputs.NewLooker(r.init)
+		l := inputs.NewRecorder(r.init)
 		if entries, err = archive.Walk(ctx, by, r.Inputs); err != nil {
 			return in, err
 		}

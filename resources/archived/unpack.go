@@ -143,7 +143,7 @@ func (r *Tar) lookExtract() (inputs.Look, error) {
 	if err != nil {
 		return inputs.Look{}, fmt.Errorf("extract: %w", err)
 	}
-	l := inputs.NewLooker(r.init)
+	l := inputs.NewRecorder(r.init)
 	l.Add(r.Extract, st)
 	return l.End(), nil
 }
@@ -152,7 +152,7 @@ func (r *Tar) lookExtract() (inputs.Look, error) {
 // The names are those of the last comparison.
 // It costs one look for each entry, and reads no content.
 func (r *Tar) lookUnpacked(u *archive.Unpacking, names []string) inputs.Look {
-	l := inputs.NewLooker(r.init)
+	l := inputs.NewRecorder(r.init)
 	dir := atomicfile.AtBy(u.Paths, u.To)
 	for _, name := range names {
 		st, err := dir.Lstat(name)

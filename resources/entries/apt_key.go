@@ -179,7 +179,7 @@ func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, m
 			all = a.held(rt)
 			among = all
 		}
-		s, ok, err2 := n.among(among)
+		s, ok, err2 := n.findIn(among)
 		switch {
 		case err != nil:
 			errs[n] = err
@@ -206,13 +206,13 @@ func eachOnce(list []sighting) []sighting {
 	return out
 }
 
-// among finds the key of the name. Two keys can have the same short id, by accident or
+// findIn finds the key of the name. Two keys can have the same short id, by accident or
 // on purpose.
 // A short id of 8 digits can be forged in minutes, so two keys with one id are an error
 // and not a choice.
 // It returns the first key that fits, in the order of the list, and false if none does. The same
 // key may be in several files.
-func (n aptKeyName) among(list []held) (s sighting, ok bool, err error) {
+func (n aptKeyName) findIn(list []held) (s sighting, ok bool, err error) {
 	for _, h := range list {
 		switch {
 		case !h.key.Is(n.id):

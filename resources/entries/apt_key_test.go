@@ -187,10 +187,10 @@ func TestAptKeyWithoutGPG(t *testing.T) {
 
 func TestAptKeyAmbiguous(t *testing.T) {
 	list := []held{{"x", keyring.Key{Fingerprint: aptKeyA}}, {"y", keyring.Key{Fingerprint: aptKeyB[:32] + aptKeyA[32:]}}}
-	if _, _, err := (aptKeyName{id: aptKeyA[32:]}).among(list); err == nil || !strings.Contains(err.Error(), "all 40 digits") {
+	if _, _, err := (aptKeyName{id: aptKeyA[32:]}).findIn(list); err == nil || !strings.Contains(err.Error(), "all 40 digits") {
 		t.Errorf("got %v", err)
 	}
-	if s, ok, err := (aptKeyName{id: aptKeyA}).among(append(list, list...)); !ok || err != nil || s.file != "x" {
+	if s, ok, err := (aptKeyName{id: aptKeyA}).findIn(append(list, list...)); !ok || err != nil || s.file != "x" {
 		t.Errorf("got %v, %t, %v", s, ok, err)
 	}
 }

@@ -77,7 +77,7 @@ func (m Made) lookOut(init *engine.Init) (inputs.Look, error) {
 	if err != nil {
 		return inputs.Look{}, err
 	}
-	l := inputs.NewLooker(init)
+	l := inputs.NewRecorder(init)
 	l.Add(m.Path, st)
 	return l.End(), nil
 }

@@ -102,7 +102,7 @@ func (r *Res) asLeft(at string) bool {
 	if left == nil {
 		return false
 	}
-	now, err := atomicfile.Glance(safepath.Of(r.init.Host), at)
+	now, err := atomicfile.RawLstat(safepath.Of(r.init.Host), at)
 	return err == nil && now == *left
 }
 

@@ -23,7 +23,7 @@ import (
 type rules struct {
 	mu     sync.Mutex
 	byPath map[string]*rule             // the first of those with that path; "" for those of any path
-	alike  map[engine.BusMatch]*askings // by a match without its path
+	alike  map[engine.BusMatch]*matches // by a match without its path
 }
 
 // maxPaths is how many rules that differ by their path alone the bus is asked for.
@@ -45,8 +45,8 @@ type asked struct {
 	err   error         // why it does not; after ready
 }
 
-// askings are what the bus was asked for, for rules that differ by their path alone.
-type askings struct {
+// matches are what the bus was asked for, for rules that differ by their path alone.
+type matches struct {
 	any   *asked // of any path; nil for nothing
 	paths int    // how many with a path
 }
@@ -58,7 +58,7 @@ func (rs *rules) add(m engine.BusMatch, s *host.Wakeups) (r *rule, made bool) {
 	defer rs.mu.Unlock()
 	if rs.byPath == nil {
 		rs.byPath = make(map[string]*rule)
-		rs.alike = make(map[engine.BusMatch]*askings)
+		rs.alike = make(map[engine.BusMatch]*matches)
 	}
 	first := rs.byPath[m.Path]
 	for r = first; r != nil && r.match != m; r = r.next {
@@ -77,7 +77,7 @@ func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 	wide := pathless(m)
 	all := rs.alike[wide]
 	if all == nil {
-		all = &askings{}
+		all = &matches{}
 		rs.alike[wide] = all
 	}
 	switch {
@@ -147,7 +147,7 @@ func (rs *rules) unask(a *asked) *asked {
 	} else {
 		all.paths--
 	}
-	if *all == (askings{}) {
+	if *all == (matches{}) {
 		delete(rs.alike, wide)
 	}
 	return a

@@ -146,10 +146,10 @@ func FollowBy(w safepath.Walker, path string) (Stat, error) {
 	return FromSys(&st), err
 }
 
-// Glance looks at a path by whatever links are in it. It tells whether a file that was
+// RawLstat looks at a path by whatever links are in it. It tells whether a file that was
 // reached by a Walker before is still there, by an equal Stat, and nothing else.
-func Glance(w safepath.Walker, path string) (Stat, error) {
-	st, err := w.Glance(path)
+func RawLstat(w safepath.Walker, path string) (Stat, error) {
+	st, err := w.RawLstat(path)
 	return FromSys(&st), err
 }
 

@@ -21,28 +21,28 @@ type Look struct {
 // Settled reports whether a change from now on will show.
 func (l Look) Settled() bool { return l.settled }
 
-// Looker makes a Look. It is for one goroutine.
-type Looker struct {
+// Recorder makes a Look. It is for one goroutine.
+type Recorder struct {
 	files   *files.Shared
 	started time.Time
 	text    strings.Builder
 	settled bool
 }
 
-// NewLooker returns a Looker of a run that begins now, by the clock of the host.
-func NewLooker(init *engine.Init) *Looker {
-	return &Looker{files: files.Of(init), started: engine.ClockOf(init.Host).Now(), settled: true}
+// NewRecorder returns a Recorder of a run that begins now, by the clock of the host.
+func NewRecorder(init *engine.Init) *Recorder {
+	return &Recorder{files: files.Of(init), started: engine.ClockOf(init.Host).Now(), settled: true}
 }
 
 // Add adds an input, and the result of a look at it.
-func (l *Looker) Add(p string, st atomicfile.Stat) {
+func (l *Recorder) Add(p string, st atomicfile.Stat) {
 	st.Links = 0
 	fmt.Fprintf(&l.text, "%q %v\n", p, st)
 	l.settled = l.settled && st.Settled(l.files.Clock(st.Dev, p), l.started)
 }
 
 // End returns the Look at all that was added.
-func (l *Looker) End() Look {
+func (l *Recorder) End() Look {
 	return Look{sha256.Sum256([]byte(l.text.String())), l.settled}
 }
 

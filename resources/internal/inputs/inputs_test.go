@@ -26,7 +26,7 @@ func (at) AfterFunc(time.Duration, func()) func() bool { return func() bool { re
 
 func lookAt(t *testing.T, now time.Time, paths ...string) inputs.Look {
 	t.Helper()
-	l := inputs.NewLooker(&engine.Init{Host: at{enginetest.NewHost(), now}})
+	l := inputs.NewRecorder(&engine.Init{Host: at{enginetest.NewHost(), now}})
 	for _, p := range paths {
 		st, err := atomicfile.Follow(p)
 		if err != nil {
@@ -61,7 +61,7 @@ func TestLook(t *testing.T) {
 	if lookAt(t, later, a, b) == first {
 		t.Error("a change does not show")
 	}
-	if (inputs.Look{}) == inputs.NewLooker(&engine.Init{Host: enginetest.NewHost()}).End() {
+	if (inputs.Look{}) == inputs.NewRecorder(&engine.Init{Host: enginetest.NewHost()}).End() {
 		t.Error("a look at nothing is like none")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // runlevel; enabling it puts it into the one named default. It takes itself out
 // where systemd has booted, since the tools may be installed without being in use.
 func openrcBackend() *virtual.Backend {
-	b := virtual.Native("openrc", newOpenRC, append(asking[*openrc](),
+	b := virtual.Native("openrc", newOpenRC, append(queryMethods[*openrc](),
 		deed("start", (*openrc).start),
 		deed("stop", (*openrc).stop),
 		deed("restart", (*openrc).restart),

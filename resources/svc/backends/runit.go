@@ -25,7 +25,7 @@ func runitBackend() *virtual.Backend {
 // runitMethods are the functions that runit can do. Masks are not among them, as
 // runit has none.
 func runitMethods() []virtual.Method[*runit] {
-	return append(asking[*runit](),
+	return append(queryMethods[*runit](),
 		deed("start", (*runit).start),
 		deed("stop", (*runit).stop),
 		deed("restart", (*runit).restart),

@@ -17,7 +17,7 @@ import (
 // jobs. Its priority is below all others, since many systems have such scripts for
 // old packages only.
 func sysvBackend() *virtual.Backend {
-	b := virtual.Native("sysv", newSysV, append(asking[*sysv](),
+	b := virtual.Native("sysv", newSysV, append(queryMethods[*sysv](),
 		deed("start", (*sysv).start),
 		deed("stop", (*sysv).stop),
 		deed("restart", (*sysv).restart),

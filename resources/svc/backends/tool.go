@@ -145,8 +145,8 @@ func sorted(list []string) []string {
 	return slices.Compact(list)
 }
 
-// asking are the functions of a backend that embeds questions.
-func asking[B interface{ asks() questions }]() []virtual.Method[B] {
+// queryMethods are the functions of a backend that embeds questions.
+func queryMethods[B interface{ asks() questions }]() []virtual.Method[B] {
 	return []virtual.Method[B]{
 		question[B]("info", questions.info),
 		question[B]("status", questions.status),

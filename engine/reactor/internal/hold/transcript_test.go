@@ -27,7 +27,7 @@ func TestTranscripts(t *testing.T) {
 	transcript.Play(t, 9, func(t *testing.T) func([]string) string { return newScript(t).do })
 }
 
-// script has one of each brake, and vertices by name. Its clock moves by the command "at".
+// script has one of each limit, and vertices by name. Its clock moves by the command "at".
 type script struct {
 	t        *testing.T
 	now      int64
@@ -190,7 +190,7 @@ func (s *script) held(word string, args []string) string {
 	switch word {
 	case "hold":
 		d, _ := time.ParseDuration(args[2])
-		v.Hold(hold.Held{Brake: args[1], Reason: "why", For: d}, s.now)
+		v.Hold(hold.Held{Limit: args[1], Reason: "why", For: d}, s.now)
 		return ""
 	case "go":
 		v.LetGo()
@@ -200,7 +200,7 @@ func (s *script) held(word string, args []string) string {
 	if h == nil {
 		return "free"
 	}
-	return fmt.Sprintf("by %s for %s, budget: %t", h.Brake, h.For, v.HeldBy(hold.BrakeBudget))
+	return fmt.Sprintf("by %s for %s, budget: %t", h.Limit, h.For, v.HeldBy(hold.LimitBudget))
 }
 
 // storming: "storm 3 1m", "start a" for a wish to start a, "20 start a" times, "end a changed",
@@ -254,16 +254,16 @@ func (s *script) pace(word string, args []string) (string, error) {
 			m.Limit, _ = strconv.ParseFloat(args[2], 64)
 			m.Burst, _ = strconv.Atoi(args[3])
 		}
-		v.Pace = hold.NewPace(&m)
+		v.Throttle = hold.NewThrottle(&m)
 		return "", nil
 	case "event":
-		v.Pace.Heard(s.now)
+		v.Throttle.Heard(s.now)
 		return "", nil
 	case "inherit":
-		v.Pace.Inherit(s.vertex(args[1]).Pace, clock)
+		v.Throttle.Inherit(s.vertex(args[1]).Throttle, clock)
 		return "", nil
 	}
-	d, why := v.Pace.Wait(s.now, clock)
+	d, why := v.Throttle.Wait(s.now, clock)
 	if d == 0 {
 		return "starts", nil
 	}

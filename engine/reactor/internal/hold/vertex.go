@@ -2,11 +2,11 @@ package hold
 
 import "time"
 
-// Vertex is what the brakes know of one vertex. The zero value is a vertex that nothing holds.
+// Vertex is what the limits know of one vertex. The zero value is a vertex that nothing holds.
 // It is used by the loop only.
 type Vertex struct {
-	Pace     *Pace    // nil if its starts wait for nothing
-	Deferred Deferral // the reason for which its start waits
+	Throttle *Throttle // nil if its starts wait for nothing
+	Deferred Deferral  // the reason for which its start waits
 
 	Charged bool // it has taken from the budget, or was told to go on, and failed since
 	Pass    bool // the next run may change something whatever the budget says
@@ -16,7 +16,7 @@ type Vertex struct {
 
 // past is what has happened to a vertex.
 type past struct {
-	held  *holding // by a brake; nil for none
+	held  *holding // by a limit; nil for none
 	flaps *flaps   // nil if it was not corrected
 }
 
@@ -28,15 +28,15 @@ func (v *Vertex) own() *past {
 	return v.past
 }
 
-// The brakes, as Held names them.
+// The limits, as Held names them.
 const (
-	BrakeBudget   = "budget"   // too many changes: see Budget
-	BrakeFlapping = "flapping" // corrected again and again: see Flapping
+	LimitBudget   = "budget"   // too many changes: see Budget
+	LimitFlapping = "flapping" // corrected again and again: see Flapping
 )
 
-// Held says which brake keeps a vertex from being altered.
+// Held says which limit keeps a vertex from being altered.
 type Held struct {
-	Brake  string        // budget or flapping
+	Limit  string        // budget or flapping
 	Reason string        // in words
 	For    time.Duration // until it goes on by itself; 0 when it waits to be told
 }
@@ -47,7 +47,7 @@ type holding struct {
 	at int64
 }
 
-// Hold has a brake hold the vertex from now on.
+// Hold has a limit hold the vertex from now on.
 func (v *Vertex) Hold(h Held, now int64) { v.own().held = &holding{h, now} }
 
 // LetGo ends Hold.
@@ -56,11 +56,11 @@ func (v *Vertex) LetGo() { v.own().held = nil }
 // Forgive forgets the corrections of the vertex: an operator has said to go on.
 func (v *Vertex) Forgive() { v.own().flaps = nil }
 
-// IsHeld reports whether a brake holds the vertex.
+// IsHeld reports whether a limit holds the vertex.
 func (v *Vertex) IsHeld() bool { return v.past != nil && v.held != nil }
 
-// HeldBy reports whether that brake holds the vertex.
-func (v *Vertex) HeldBy(brake string) bool { return v.IsHeld() && v.held.Brake == brake }
+// HeldBy reports whether that limit holds the vertex.
+func (v *Vertex) HeldBy(limit string) bool { return v.IsHeld() && v.held.Limit == limit }
 
 // HeldNow tells what holds the vertex, and for how long from now on; nil for nothing.
 func (v *Vertex) HeldNow(now int64) *Held {

@@ -71,7 +71,7 @@ func TestBudget(t *testing.T) {
 		for i := range 10 {
 			if s := rg.state(fmt.Sprint("bad", i)); s.State == engine.StateHeld {
 				held = fmt.Sprint("bad", i)
-				if s.Held == nil || s.Held.Brake != reactor.BrakeBudget || s.Held.For != 0 {
+				if s.Held == nil || s.Held.Limit != reactor.LimitBudget || s.Held.For != 0 {
 					t.Errorf("%s is held by %+v", held, s.Held)
 				}
 			}
@@ -234,7 +234,7 @@ func TestFlapping(t *testing.T) {
 			}
 		}
 		s := round()
-		if s.State != engine.StateHeld || s.Held.Brake != reactor.BrakeFlapping || s.Held.For != 10*time.Second ||
+		if s.State != engine.StateHeld || s.Held.Limit != reactor.LimitFlapping || s.Held.For != 10*time.Second ||
 			!strings.Contains(s.Held.Reason, "theirs") {
 			t.Fatalf("after 3 corrections it is %s, %+v", s.State, s.Held)
 		}

@@ -16,16 +16,16 @@ import (
 
 const tablePause = "pause" // key: the resource, or * for everything
 
-// brakes hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
+// holds hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
 // something outside of the graph.
-type brakes struct {
+type holds struct {
 	l      *loop
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
 	seed   maphash.Seed // of the prints of corrections
 }
 
-func (b *brakes) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
+func (b *holds) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
 
 // Pause leaves a resource, or with an empty name everything, alone until a time:
 // it is watched, but not run. A run that goes on ends first. The pause survives a restart of the
@@ -36,22 +36,22 @@ func (r *Reactor) Pause(ctx context.Context, p Pause) error {
 	if !p.Until.IsZero() && left <= 0 {
 		return fmt.Errorf("the pause would have ended %s ago", -left)
 	}
-	if err := r.lockBrakes(ctx); err != nil {
+	if err := r.lockHolds(ctx); err != nil {
 		return err
 	}
-	defer func() { <-r.braking }()
+	defer func() { <-r.holding }()
 	if err := r.known(ctx, p.Resource); err != nil {
 		return err
 	}
 	if err := r.keepPause(ctx, p, max(left, 0)); err != nil {
 		return err
 	}
-	return r.do(ctx, func() { r.loop.brakes.pause(&p, max(left, 0)) })
+	return r.do(ctx, func() { r.loop.holds.pause(&p, max(left, 0)) })
 }
 
-func (r *Reactor) lockBrakes(ctx context.Context) error {
+func (r *Reactor) lockHolds(ctx context.Context) error {
 	select {
-	case r.braking <- struct{}{}:
+	case r.holding <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -82,9 +82,9 @@ func (r *Reactor) known(ctx context.Context, id string) error {
 // when such a resource comes back, so a person should see them. Callable from any goroutine.
 func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 	err = r.do(ctx, func() {
-		for _, id := range r.loop.brakes.pauses.Names() {
+		for _, id := range r.loop.holds.pauses.Names() {
 			if id != "" && r.loop.named(id) == nil {
-				list = append(list, *r.loop.brakes.pauses.Own(id))
+				list = append(list, *r.loop.holds.pauses.Own(id))
 			}
 		}
 	})
@@ -103,9 +103,9 @@ func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) er
 }
 
 // pause puts a pause into effect, for a time or until it is resumed.
-func (b *brakes) pause(p *Pause, left time.Duration) {
+func (b *holds) pause(p *Pause, left time.Duration) {
 	b.pauses.Set(p)
-	b.brakeAll(p.Resource)
+	b.updateAll(p.Resource)
 	b.l.r.opt.Listener.paused(*p, true)
 	if left > 0 {
 		b.l.after(left, nil, func() {
@@ -113,35 +113,35 @@ func (b *brakes) pause(p *Pause, left time.Duration) {
 				return
 			}
 			b.unpause(p.Resource)
-			if len(b.l.r.braking) == 0 { // else the record may be that of the next one already; of a brake that is over there is none
+			if len(b.l.r.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
 				b.l.r.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
 }
 
-func (b *brakes) unpause(resource string) {
+func (b *holds) unpause(resource string) {
 	p := b.pauses.End(resource)
-	b.brakeAll(resource)
+	b.updateAll(resource)
 	b.l.r.opt.Listener.paused(*p, false)
 }
 
-// brakeAll looks again at the brakes of a resource, or of all.
-func (b *brakes) brakeAll(resource string) {
+// updateAll looks again at the limits of a resource, or of all.
+func (b *holds) updateAll(resource string) {
 	b.l.stir()
 	if resource != "" {
 		if v := b.l.named(resource); v != nil {
-			b.brake(v)
+			b.update(v)
 		}
 		return
 	}
 	for _, v := range b.l.byIndex {
-		b.brake(v)
+		b.update(v)
 	}
 }
 
-// brake makes the machine hold v, or let it go, as the brakes say.
-func (b *brakes) brake(v *vertex) {
+// update makes the machine hold v, or let it go, as the limits say.
+func (b *holds) update(v *vertex) {
 	switch {
 	case b.pauses.Of(v.ID) != nil:
 		b.l.m.Hold(v.slot, engine.StatePaused)
@@ -154,17 +154,17 @@ func (b *brakes) brake(v *vertex) {
 }
 
 // hold keeps v from being altered.
-func (b *brakes) hold(v *vertex, h *Held) {
+func (b *holds) hold(v *vertex, h *Held) {
 	v.hold.Hold(*h, b.l.r.now())
-	b.brake(v)
+	b.update(v)
 	b.l.r.opt.Listener.held(v.ID, h)
 }
 
 // letGo ends hold, and has v looked at.
-func (b *brakes) letGo(v *vertex) {
+func (b *holds) letGo(v *vertex) {
 	v.hold.LetGo()
 	b.l.because(v, Trigger{Cause: CauseResume})
-	b.brake(v)
+	b.update(v)
 	b.l.event(v)
 	b.l.stir()
 	b.l.r.opt.Listener.held(v.ID, nil)
@@ -172,7 +172,7 @@ func (b *brakes) letGo(v *vertex) {
 
 // overBudget takes the end of a run that wanted to change something and must
 // not. The triggers of the run stay.
-func (b *brakes) overBudget(v *vertex) {
+func (b *holds) overBudget(v *vertex) {
 	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
 		b.l.runAgain(v)
 		v.run.mu.Lock()
@@ -186,7 +186,7 @@ func (b *brakes) overBudget(v *vertex) {
 		b.l.r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
 			slog.String("budget", b.l.r.account.String()))
 	}
-	b.hold(v, &Held{Brake: BrakeBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
+	b.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
 	b.l.runAgain(v)
 	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
 	b.l.afterHeld(v)
@@ -220,18 +220,18 @@ func (e *NotHeldError) Error() string {
 	return text
 }
 
-// Resume ends the pause of a resource and lets it go if a brake holds it. With an
+// Resume ends the pause of a resource and lets it go if a limit holds it. With an
 // empty name it does so for everything, and the change budget begins anew. It
 // returns when that is in effect; callable from any goroutine. The error is a
 // *NotHeldError if the resource is neither paused nor held.
 func (r *Reactor) Resume(ctx context.Context, resource string) error {
-	if err := r.lockBrakes(ctx); err != nil {
+	if err := r.lockHolds(ctx); err != nil {
 		return err
 	}
-	defer func() { <-r.braking }()
+	defer func() { <-r.holding }()
 	var err error
 	var ended []string
-	if e := r.do(ctx, func() { ended, err = r.loop.brakes.resumeNow(resource) }); e != nil || err != nil {
+	if e := r.do(ctx, func() { ended, err = r.loop.holds.resumeNow(resource) }); e != nil || err != nil {
 		return errors.Join(e, err)
 	}
 	var writes []engine.Write
@@ -248,7 +248,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 }
 
 // resumeNow returns which pauses it has ended.
-func (b *brakes) resumeNow(resource string) (ended []string, err error) {
+func (b *holds) resumeNow(resource string) (ended []string, err error) {
 	if resource == "" {
 		for _, id := range b.pauses.Names() {
 			ended = append(ended, id)
@@ -278,14 +278,14 @@ func (b *brakes) resumeNow(resource string) (ended []string, err error) {
 		v.hold.Pass = v.hold.IsHeld() // whatever the budget says
 		b.resumeOne(v)
 	}
-	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(BrakeBudget) }) {
+	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
 		b.unlatch()
 	}
 	return ended, nil
 }
 
 // resumeOne forgets the corrections of v, and lets it go.
-func (b *brakes) resumeOne(v *vertex) {
+func (b *holds) resumeOne(v *vertex) {
 	v.hold.Forgive()
 	if v.hold.IsHeld() {
 		b.letGo(v)
@@ -293,7 +293,7 @@ func (b *brakes) resumeOne(v *vertex) {
 }
 
 // recallPauses puts the pauses of an earlier process into effect.
-func (b *brakes) recallPauses(ctx context.Context) error {
+func (b *holds) recallPauses(ctx context.Context) error {
 	for rec, err := range b.l.r.opt.Store.Records(ctx, tablePause) {
 		if err != nil {
 			return fmt.Errorf("the pauses: %w", err)

@@ -7,9 +7,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// brakeFlags say when the engine stops altering things.
-// brakeFlags are the flags that bound how much a daemon may alter. A zero value bounds nothing.
-type brakeFlags struct {
+// limitFlags are the flags that bound how much a daemon may alter. A zero value bounds nothing.
+type limitFlags struct {
 	changes  budget
 	flapping flapping
 	removed  removals
@@ -17,7 +16,7 @@ type brakeFlags struct {
 
 // flags adds the limits of changes. The defaults are those of the reactor, stated here
 // once so that help shows them.
-func (f *brakeFlags) flags(cmd *cobra.Command) {
+func (f *limitFlags) flags(cmd *cobra.Command) {
 	f.flapping.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
 	bind(cmd, "max_changes", &f.changes)
 	bind(cmd, "max_removals", &f.removed)
@@ -25,7 +24,7 @@ func (f *brakeFlags) flags(cmd *cobra.Command) {
 }
 
 // set hands the limits to the engine.
-func (f *brakeFlags) set(o *mgmt.Options) {
+func (f *limitFlags) set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// besideFiles are files beside the graph that a daemon watches: a change of one has everything read again, as SIGHUP does. The
+// auxiliaryFiles are files beside the graph that a daemon watches: a change of one has everything read again, as SIGHUP does. The
 // new content is taken over or refused with the settings, and so with its place.
-type besideFiles struct {
+type auxiliaryFiles struct {
 	paths  []string // files, and folders with their entries; absolute
 	reload chan<- struct{}
 }
 
-// newBesideFiles leaves empty names out.
-func newBesideFiles(reload chan<- struct{}, names ...string) (*besideFiles, error) {
-	b := &besideFiles{reload: reload}
+// newAuxiliaryFiles leaves empty names out.
+func newAuxiliaryFiles(reload chan<- struct{}, names ...string) (*auxiliaryFiles, error) {
+	b := &auxiliaryFiles{reload: reload}
 	var errs []error
 	for _, name := range names {
 		if name == "" {
@@ -34,7 +34,7 @@ func newBesideFiles(reload chan<- struct{}, names ...string) (*besideFiles, erro
 }
 
 // with adds the files to a frontend.
-func (b *besideFiles) with(front gapi.Frontend) gapi.Frontend {
+func (b *auxiliaryFiles) with(front gapi.Frontend) gapi.Frontend {
 	if len(b.paths) == 0 {
 		return front
 	}
@@ -44,7 +44,7 @@ func (b *besideFiles) with(front gapi.Frontend) gapi.Frontend {
 // watched is a frontend with files beside it.
 type watched struct {
 	gapi.Frontend
-	files *besideFiles
+	files *auxiliaryFiles
 }
 
 // Graphs implements gapi.Frontend.

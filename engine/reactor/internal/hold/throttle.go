@@ -28,20 +28,20 @@ func (d Deferral) String() string {
 	return [...]string{"", "settle", "limit", "something outside", "a rest, since it runs too often"}[d]
 }
 
-// Pace says when a vertex may start: the metaparameters settle, limit and burst.
+// Throttle says when a vertex may start: the metaparameters settle, limit and burst.
 // It is nil for a vertex that has none of them.
-type Pace struct {
+type Throttle struct {
 	settle      time.Duration
 	first, last int64         // when the events came that no run has answered yet; 0 for none
 	bucket      *rate.Limiter // nil for no limit
 }
 
-// NewPace returns the pace that metaparameters ask for, nil for none.
-func NewPace(m *engine.MetaParams) *Pace {
+// NewThrottle returns the pace that metaparameters ask for, nil for none.
+func NewThrottle(m *engine.MetaParams) *Throttle {
 	if m.Settle <= 0 && m.Limit <= 0 {
 		return nil
 	}
-	p := &Pace{settle: m.Settle}
+	p := &Throttle{settle: m.Settle}
 	if m.Limit > 0 {
 		p.bucket = rate.NewLimiter(rate.Limit(m.Limit), m.Burst)
 	}
@@ -49,7 +49,7 @@ func NewPace(m *engine.MetaParams) *Pace {
 }
 
 // Inherit goes on where the limit of a predecessor stands.
-func (p *Pace) Inherit(old *Pace, now time.Time) {
+func (p *Throttle) Inherit(old *Throttle, now time.Time) {
 	if p == nil || old == nil || p.bucket == nil || old.bucket == nil {
 		return
 	}
@@ -60,7 +60,7 @@ func (p *Pace) Inherit(old *Pace, now time.Time) {
 }
 
 // Heard notes an event.
-func (p *Pace) Heard(now int64) {
+func (p *Throttle) Heard(now int64) {
 	if p == nil || p.settle <= 0 {
 		return
 	}
@@ -72,7 +72,7 @@ func (p *Pace) Heard(now int64) {
 
 // Wait returns how long a start has to wait, 0 for not at all, and for what. With
 // 0 the run counts as begun.
-func (p *Pace) Wait(now int64, clock time.Time) (time.Duration, Deferral) {
+func (p *Throttle) Wait(now int64, clock time.Time) (time.Duration, Deferral) {
 	if p == nil {
 		return 0, NotDeferred
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
-// wish asks the vertices of the part for their automatic edges, and those that had asked for something that is another thing now. It
+// askEdges asks the vertices of the part for their automatic edges, and those that had asked for something that is another thing now. It
 // also asks those to which a declared edge comes or goes, since a declared edge stands for an automatic one.
-func (c *Change) wish(ctx context.Context, h engine.Host) error {
+func (c *Change) askEdges(ctx context.Context, h engine.Host) error {
 	if c.p.known == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (c *Change) rewired() (list []int32) {
 
 // round is one asking of a small graph, which has the askers and all that they may find.
 type round struct {
-	one    *asking
+	one    *edgeQueries
 	places map[int32]int32 // by number: the index in the small graph
 	asked  []int32         // the indices of those that were asked, in order
 }
@@ -91,8 +91,8 @@ func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int
 		at, _ := g.Add(c.id(n), c.vertex(n)) // each number once
 		r.places[n] = int32(at)
 	}
-	c.declareAmong(g, r.places, askers)
-	all := &asking{g: g, n: &Notes{}, index: newIndex(g)}
+	c.declareBetween(g, r.places, askers)
+	all := &edgeQueries{g: g, n: &Notes{}, index: newIndex(g)}
 	all.index.seed = c.p.seed
 	edgeable := all.edgeable()
 	all.answers = newAnswers(g, c.p.seed)
@@ -100,7 +100,7 @@ func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int
 		all.survey(ctx, h, edgeable)
 	}
 	all.describeAll(edgeable)
-	r.one = &asking{g: g, n: all.n, index: all.index, answers: all.answers, surveyed: all.surveyed, budget: maxCompared, names: map[string]bool{}}
+	r.one = &edgeQueries{g: g, n: all.n, index: all.index, answers: all.answers, surveyed: all.surveyed, budget: maxCompared, names: map[string]bool{}}
 	for _, n := range askers {
 		at := r.places[n]
 		if _, ok := slices.BinarySearch(edgeable, at); !ok || ctx.Err() != nil {
@@ -113,8 +113,8 @@ func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int
 	return r
 }
 
-// declareAmong connects the declared edges between the askers and the members of a small graph.
-func (c *Change) declareAmong(g *engine.Graph, places map[int32]int32, askers []int32) {
+// declareBetween connects the declared edges between the askers and the members of a small graph.
+func (c *Change) declareBetween(g *engine.Graph, places map[int32]int32, askers []int32) {
 	connect := func(e graph.Edge) {
 		from, ok1 := places[int32(e.From)]
 		to, ok2 := places[int32(e.To)]
