@@ -22,20 +22,41 @@ type Change struct {
 type Store struct {
 	World engine.World
 	Clock engine.Clock
-	// Tell is called with why the store cannot be used, once for each loss, and with nil when
-	// it can be used again. It must not block; nil for none.
+	// Tell is called with why the store cannot be used, once for each Loss, and with nil when
+	// it can be used again. A loss that becomes another one is told anew. It must not block; nil for none.
 	Tell func(error)
+}
+
+// Loss is why a store cannot be used, as far as an operator acts on it.
+type Loss int
+
+// The losses.
+const (
+	NoLoss  Loss = iota
+	Away         // the store is out of reach, or this host is taken for dead
+	Refused      // the store is there, and refuses this host
+)
+
+// LossOf returns the loss that an error of a store means; nil means none.
+func LossOf(err error) Loss {
+	switch {
+	case err == nil:
+		return NoLoss
+	case errors.Is(err, engine.ErrRefused):
+		return Refused
+	}
+	return Away
 }
 
 // teller says that the store is lost, or back, once for each loss.
 type teller struct {
-	say  func(error) // nil for none
-	lost bool
+	say func(error) // nil for none
+	was Loss
 }
 
 func (t *teller) tell(err error) {
-	if now := err != nil; now != t.lost {
-		t.lost = now
+	if now := LossOf(err); now != t.was {
+		t.was = now
 		if t.say != nil {
 			t.say(err)
 		}
@@ -46,7 +67,7 @@ func (t *teller) tell(err error) {
 // is out of reach: the operator has to give rights to the one, and to mend the way to the other.
 func WarnLost(log *slog.Logger, err error, meanwhile string, args ...any) {
 	args = append(args, slog.String("meanwhile", meanwhile), slog.Any("error", err))
-	if errors.Is(err, engine.ErrRefused) {
+	if LossOf(err) == Refused {
 		log.Warn("the store refuses this host: mgmt hosts allow gives a host its rights", args...)
 		return
 	}

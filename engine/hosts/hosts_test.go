@@ -167,6 +167,10 @@ func (x *told) tell(err error) {
 		x.said = append(x.said, "back")
 		return
 	}
+	if errors.Is(err, engine.ErrRefused) {
+		x.said = append(x.said, "lost, refused")
+		return
+	}
 	x.said = append(x.said, "lost")
 }
 
@@ -373,7 +377,7 @@ func TestKeeperRefusedAll(t *testing.T) {
 		synctest.Wait()
 		k.Set("g", values("a=1"))
 		time.Sleep(time.Minute)
-		want(t, "told", x.take(), []string{"live", "refused a", "dead", "lost"})
+		want(t, "told", x.take(), []string{"live", "refused a", "dead", "lost, refused"})
 		w.alter(func() { w.deny = "" })
 		time.Sleep(time.Minute)
 		want(t, "then", keys(t, inner), []string{"a=1"})

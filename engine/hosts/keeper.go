@@ -190,6 +190,7 @@ type held struct {
 	has     map[string]known
 	refused map[string]engine.Op // that the store does not take, by key
 	any     bool                 // the store has taken a write under this lease
+	none    error                // why the last write was refused whole; nil where the store took some of it
 }
 
 // hold keeps the keys under a lease, until the lease or ctx ends. A write that fails is tried
@@ -216,7 +217,9 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 		switch {
 		case err == nil:
 			*wait = backoff{}
-			k.told.tell(nil)
+			if h.none == nil || k.told.was != NoLoss {
+				k.told.tell(h.none) // a store that refuses all that it is asked is not back
+			}
 			k.say(len(h.refused) == 0)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -261,10 +264,12 @@ func (k *Keeper) await(ctx context.Context, h *held, failed bool) error {
 // taken nothing: then the lease has ended, or this host may write nothing.
 func (k *Keeper) write(ctx context.Context, h *held) error {
 	var refused error
+	took := false
 	for part := range parts(h.missing(k.all()), k.store.World.Limits()) {
 		err := k.writePart(ctx, h, part)
 		for i := 0; i < len(part) && errors.Is(err, engine.ErrRefused); i++ {
 			one := k.writePart(ctx, h, part[i:i+1])
+			took = took || one == nil
 			switch {
 			case errors.Is(one, engine.ErrRefused):
 				refused = one
@@ -276,6 +281,13 @@ func (k *Keeper) write(ctx context.Context, h *held) error {
 		if err != nil && !errors.Is(err, engine.ErrRefused) {
 			return err
 		}
+		took = took || err == nil
+	}
+	switch {
+	case took, len(h.refused) == 0:
+		h.none = nil
+	case refused != nil:
+		h.none = refused
 	}
 	if !h.any {
 		return refused

@@ -1,13 +1,17 @@
 package hosts_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // TestWarnLost: the log tells a store that refuses this host from one that cannot be reached. Both say what goes on.
@@ -21,5 +25,56 @@ func TestWarnLost(t *testing.T) {
 		if log := b.String(); !strings.Contains(log, want+class.Error()+`: why"`) {
 			t.Errorf("%s lacks %s", log, want)
 		}
+	}
+}
+
+// TestLossOfAnotherClass: a store that could not be reached and then refuses this host is told anew, once, and so is the way back. The
+// operator who has mended the network has to give rights next.
+func TestLossOfAnotherClass(t *testing.T) {
+	readers := map[string]func(context.Context, hosts.Store){
+		"a reader": func(ctx context.Context, s hosts.Store) {
+			for range s.Follow(ctx, "a/") {
+			}
+		},
+		"a writer": func(ctx context.Context, s hosts.Store) {
+			k := hosts.NewKeeper(s, 15*time.Second)
+			go func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					k.Set("g", values(fmt.Sprint("a=", n)))
+					_ = engine.Sleep(ctx, engine.SystemClock{}, 10*time.Second)
+				}
+			}()
+			k.Run(ctx)
+		},
+	}
+	for what, run := range readers {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &faulty{World: memory.New()}
+				var x told
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					run(ctx, hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: x.tell})
+				}()
+				synctest.Wait()
+				for _, step := range []struct {
+					err  error
+					want []string
+				}{
+					{engine.ErrUnavailable, []string{"lost"}},
+					{engine.ErrRefused, []string{"lost, refused"}},
+					{engine.ErrUnavailable, []string{"lost"}},
+					{nil, []string{"back"}},
+				} {
+					w.set(step.err, false)
+					time.Sleep(2 * time.Minute)
+					want(t, fmt.Sprint("told of ", step.err), x.take(), step.want)
+				}
+				cancel()
+				<-done
+			})
+		})
 	}
 }

@@ -29,7 +29,7 @@ type Reader struct {
 	mu      sync.Mutex        // guards the rest
 	records map[string][]byte // of the wanted exports, by key
 	exports map[string]hosts.Export
-	lost    int // topics that cannot be read
+	lost    map[string]error // why topics cannot be read, by topic
 }
 
 // ReaderOptions say from where a Reader reads, and for whom.
@@ -77,7 +77,7 @@ func (c *Reader) Want(ctx, life context.Context, list []gapi.CollectDecl) {
 	c.stop()
 	c.stop = func() {}
 	c.mu.Lock()
-	c.records, c.exports, c.lost = map[string][]byte{}, map[string]hosts.Export{}, 0
+	c.records, c.exports, c.lost = map[string][]byte{}, map[string]hosts.Export{}, map[string]error{}
 	c.mu.Unlock()
 	if len(list) == 0 {
 		return
@@ -98,7 +98,7 @@ func (c *Reader) follow(ctx, life context.Context, list []gapi.CollectDecl) {
 		running.Go(func() {
 			first := sync.OnceFunc(func() { ready <- struct{}{} })
 			defer first()
-			store := hosts.Store{World: c.o.World, Clock: c.o.Clock, Tell: func(err error) { c.tell(err); first() }}
+			store := hosts.Store{World: c.o.World, Clock: c.o.Clock, Tell: func(err error) { c.tell(topic, err); first() }}
 			for ch := range store.Follow(life, hosts.ExportPrefix(topic)) {
 				c.take(topic, ch, list)
 				first()
@@ -114,19 +114,32 @@ func (c *Reader) follow(ctx, life context.Context, list []gapi.CollectDecl) {
 	}
 }
 
-// tell says that the store is lost or back, once for all topics.
-func (c *Reader) tell(err error) {
+// tell says that the store is lost or back, once for all topics. It tells anew where the loss of all becomes another one.
+func (c *Reader) tell(topic string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		if c.lost--; c.lost == 0 {
-			c.o.Log.Info("the store is back: what other hosts export is known again")
+	was := hosts.LossOf(c.worst())
+	if c.lost[topic] = err; err == nil {
+		delete(c.lost, topic)
+	}
+	worst := c.worst()
+	switch hosts.LossOf(worst) {
+	case was:
+	case hosts.NoLoss:
+		c.o.Log.Info("the store is back: what other hosts export is known again")
+	default:
+		hosts.WarnLost(c.o.Log, worst, "what other hosts exported last goes on to count")
+	}
+}
+
+// worst returns why a topic cannot be read: that the store refuses it, where it refuses one. It is nil where all can be read.
+func (c *Reader) worst() (worst error) {
+	for _, topic := range slices.Sorted(maps.Keys(c.lost)) {
+		if err := c.lost[topic]; hosts.LossOf(err) > hosts.LossOf(worst) {
+			worst = err
 		}
-		return
 	}
-	if c.lost++; c.lost == 1 {
-		hosts.WarnLost(c.o.Log, err, "what other hosts exported last goes on to count")
-	}
+	return worst
 }
 
 // take notes a change of a topic.
