@@ -254,7 +254,7 @@ func (s *session) altered(c *transform.Change, err error) error {
 		s.refers.Set(id, nil)
 		s.memory.Forget(id)
 	}
-	s.sharing.Part(brought, c.Remove)
+	s.sharing.Publisher.Part(brought, c.Remove)
 	s.tellGraph(false)
 	return nil
 }

@@ -15,7 +15,7 @@ func TestBackground(t *testing.T) {
 	ended := false
 	var sum int
 	e, f := from(t, "resources: {noop: [{name: a}]}", mgmt.Options{
-		StateDir: dir, ConvergedExit: true,
+		State: mgmt.StateIn(dir), ConvergedExit: true,
 		Background: func(ctx context.Context, e *mgmt.Engine) {
 			<-ctx.Done()
 			c, _ := e.Counts(t.Context())

@@ -34,7 +34,7 @@ func oneNoop() *static.Frontend {
 }
 
 // objects are the fields of Options that stay the caller's, as its comment says.
-var objects = []string{"Registry", "Backends", "World", "Host", "Store", "Logger", "Stdin", "Heartbeat", "Reload", "BeforeReload", "Observer", "Background"}
+var objects = []string{"Registry", "Backends", "World", "Host", "State", "Store", "Logger", "Stdin", "Heartbeat", "Reload", "BeforeReload", "Observer", "Background"}
 
 // TestConfigSharesNothing: it shares no memory with its caller: each field of Options is a plain value, is copied, or is an object that the comment names.
 // A new field that is a slice, a map or a pointer fails here until clone copies it.
@@ -112,7 +112,7 @@ func TestConfigForMany(t *testing.T) {
 func TestConfigStarts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c := configOf(t, mgmt.Options{StateDir: t.TempDir()})
+	c := configOf(t, mgmt.Options{State: mgmt.StateIn(t.TempDir())})
 	e, err := c.Start(ctx, oneNoop())
 	if err != nil {
 		t.Fatal(err)

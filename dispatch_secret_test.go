@@ -63,7 +63,7 @@ func TestDispatchHidesOptions(t *testing.T) {
 			if len(ds) > 0 {
 				t.Fatal(ds)
 			}
-			l := inspector(t, mgmt.Options{Registry: reg, StateDir: t.TempDir()})
+			l := inspector(t, mgmt.Options{Registry: reg, State: mgmt.StateIn(t.TempDir())})
 			for s, err := range l.Read(t.Context(), target("hush", "n", map[string]any{"provider": "ex", "options": c.options})) {
 				if err != nil {
 					t.Fatal(err)

@@ -286,7 +286,7 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 		return nil
 	}
 	r.AcceptRemovals(ctx, held.why.Removed)
-	e.session.exports.Signal()
+	e.session.sharing.Exports.Signal()
 	if held.applied {
 		return nil
 	}

@@ -164,7 +164,7 @@ func TestEventsEnd(t *testing.T) {
 	for ev := range e.Events(t.Context()) {
 		t.Errorf("after Run: %s", ev.Kind)
 	}
-	bad := engineOf(t, mgmt.Options{StateDir: "/dev/null/x", Strict: true})
+	bad := engineOf(t, mgmt.Options{State: mgmt.StateIn("/dev/null/x"), Strict: true})
 	events := bad.Events(t.Context())
 	_ = bad.Run(t.Context(), static.New())
 	for ev := range events {

@@ -68,7 +68,10 @@ func (d *feed) pull(ctx context.Context, f gapi.Frontend) pulled {
 	o := &d.opt
 	env := gapi.Env{
 		Registry: d.e.registry, Host: d.host, NoWatch: o.NoWatch,
-		Hostname: d.hostname, World: d.world, Logger: o.Logger, Stdin: o.Stdin,
+		Hostname: d.hostname, Logger: o.Logger, Stdin: o.Stdin,
+	}
+	if o.World != nil {
+		env.World = d.sharing.Store
 	}
 	if o.Reload != nil {
 		env.Reload, env.Before = d.reloading.ask, d.before

@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -36,7 +35,7 @@ import (
 
 // Config says how graphs are run: checked options that never change. Make it with NewConfig. Any number of goroutines may use
 // one Config at the same time, and each Run, Plan, Start and Set of it is an Engine of its own. Two that run at the same time need two
-// StateDirs, since a state folder has one user, and only one of them can read Stdin, Reload and the rest that has one reader.
+// state folders, since a state folder has one user, and only one of them can read Stdin, Reload and the rest that has one reader.
 type Config struct {
 	given Options          // as the caller gave them; see Options
 	opt   Options          // with the defaults in place of empty ones
@@ -137,8 +136,8 @@ func copied[T any](p *T) *T {
 
 // complete puts the defaults in place of empty options.
 func (o *Options) complete() (err error) {
-	if o.StateDir != "" {
-		if o.StateDir, err = filepath.Abs(o.StateDir); err != nil {
+	if o.State != nil {
+		if o.State, err = o.State.Abs(); err != nil {
 			return fmt.Errorf("the state folder: %w", err)
 		}
 	}

@@ -110,7 +110,7 @@ func runMany(tb testing.TB, n int) *manyObjects {
 	storeObjects(tb, w, n)
 	m := &manyObjects{swap: make(chan mgmt.Swap, 100)}
 	rested := make(chan bool, 1)
-	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: w, Observer: mgmt.Observer{
+	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: mgmt.Share(w), Observer: mgmt.Observer{
 		Swapped: func(s mgmt.Swap) { m.swap <- s },
 		Refused: func(err error) { tb.Log(err) },
 		Converged: func(yes bool, c mgmt.Counts) {

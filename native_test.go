@@ -57,7 +57,7 @@ func (h *objectHost) start(host string, others ...gapi.Frontend) {
 	t, w := h.t, h.world
 	t.Helper()
 	front := native.New(h.nb, native.Options{Topics: []string{"", "all", "host:" + host}, Accept: h.accept})
-	e, err := mgmt.New(mgmt.Options{Hostname: host, World: w, Registry: h.kinds})
+	e, err := mgmt.New(mgmt.Options{Hostname: host, World: mgmt.Share(w), Registry: h.kinds})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi/sharing"
 )
 
 // The reports of the engine, and its limits.
@@ -34,11 +36,24 @@ const (
 	NoopAll     = reactor.NoopAll
 )
 
+// StateFolder is a folder for state, with the code that keeps its journal. A program that names none does not link that code.
+type StateFolder = statedir.Folder
+
+// StateIn returns the state folder of a path, for Options.State. The folder need not be there yet. It is nil for an empty path.
+func StateIn(path string) StateFolder { return statedir.In(path) }
+
+// World is a store that hosts share, with the code that exports and collects. A program that names none does not link that code.
+type World = sharing.World
+
+// Share returns the World of a store, for Options.World. The store stays the caller's, who closes it after Run. With nil, each Engine
+// has a store in memory of its own, and shares with itself.
+func Share(store engine.World) World { return sharing.With(store) }
+
 // DefaultLease is how long a host may be out of reach before the others take it for dead.
 const DefaultLease = 15 * time.Second
 
 // Options are what a Config is made of. The zero value is usable. NewConfig copies them: only the objects that
-// they name (Registry, Backends, World, Host, Store, Logger, Stdin, channels and functions) stay the caller's, and must then be
+// they name (Registry, Backends, World, Host, State, Store, Logger, Stdin, channels and functions) stay the caller's, and must then be
 // safe for use by several goroutines.
 type Options struct {
 	Program, Version string
@@ -48,9 +63,9 @@ type Options struct {
 	Registry *engine.Registry // the kinds, read anew for each graph; engine.DefaultRegistry when nil
 	Backends *virtual.Catalog // the backends of the virtual kinds; virtual.DefaultCatalog when nil
 
-	// World is the store that resources and hosts share; when nil, one in memory for each Engine. It is the caller's, who
-	// closes it after Run.
-	World engine.World
+	// World is the store that resources and hosts share; see Share. When nil, nothing is exported, a wish to collect gets a warning, and
+	// a resource that needs a store, such as kv, fails and says so.
+	World World
 	// Lease is the time for which the store keeps the keys of this host after the host has died; DefaultLease when 0.
 	Lease time.Duration
 
@@ -62,12 +77,11 @@ type Options struct {
 	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
 	Host engine.Host
 
-	Store engine.Store // a journal in StateDir when nil, in memory if there is none
+	Store engine.Store // the journal of State when nil, in memory if there is none
 
-	// StateDir is where resources keep state, and the journal is; Run makes it, for its
-	// user alone, where it is not there. A temporary folder that is removed at the end of
-	// Run when empty.
-	StateDir string
+	// State is the folder in which resources keep state, and the journal is; see StateIn. Run makes it, for its
+	// user alone, where it is not there. When nil, a temporary folder, which is removed at the end of Run.
+	State StateFolder
 
 	Logger *slog.Logger // discards when nil
 	Debug  bool
@@ -83,7 +97,7 @@ type Options struct {
 
 	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; zero means without bound
 
-	// Input names where the graphs come from, such as the path of a file. A Run with the StateDir
+	// Input names where the graphs come from, such as the path of a file. A Run with the State
 	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks
 	// resources of the earlier one. Nothing runs until Resume or a better graph. When empty, and with
 	// ConvergedExit or NoopAll, the first graph is taken as it is.

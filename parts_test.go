@@ -293,7 +293,7 @@ func TestPartsActAsTheWhole(t *testing.T) {
 			}
 		}()
 		for i := range engines {
-			e, err := mgmt.New(mgmt.Options{Registry: reg, StateDir: t.TempDir()})
+			e, err := mgmt.New(mgmt.Options{Registry: reg, State: mgmt.StateIn(t.TempDir())})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -456,7 +456,7 @@ func TestPartsAreTold(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	dir := t.TempDir()
-	e, err := mgmt.New(mgmt.Options{StateDir: dir, Input: "x", Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) {
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(dir), Input: "x", Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = drawnGraph(graph())
@@ -512,7 +512,7 @@ func TestDeleteUndoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	rested := make(chan struct{}, 100)
-	e, err := mgmt.New(mgmt.Options{StateDir: t.TempDir(), Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(t.TempDir()), Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
 		if yes {
 			rested <- struct{}{}
 		}

@@ -57,7 +57,7 @@ func TestPlanSteps(t *testing.T) {
   exec:
   - {name: never, cmd: "true"}`, 1)
 	dir := t.TempDir() + "/state"
-	e, f := from(t, graph, mgmt.Options{StateDir: dir})
+	e, f := from(t, graph, mgmt.Options{State: mgmt.StateIn(dir)})
 	plan, err := e.Plan(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // itself alone; a plan does not.
 func TestStateDirIsMade(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := mgmt.Options{StateDir: "a/state", ConvergedExit: true}
+	o := mgmt.Options{State: mgmt.StateIn("a/state"), ConvergedExit: true}
 	e, f := from(t, "resources: {noop: [{name: a}]}", o)
 	if _, err := e.Plan(t.Context(), f); err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func TestFindingA7CanaryRoutes(t *testing.T) {
 	log := slog.New(slog.NewMultiHandler(
 		slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}),
 		slog.NewJSONHandler(&asJSON, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	o := mgmt.Options{StateDir: state, ConvergedExit: true, Logger: log, Observer: mgmt.Observer{
+	o := mgmt.Options{State: mgmt.StateIn(state), ConvergedExit: true, Logger: log, Observer: mgmt.Observer{
 		Ran: func(r mgmt.Run) {
 			note("run", r)
 			if r.Err != nil {
@@ -62,7 +62,7 @@ func TestFindingA7CanaryRoutes(t *testing.T) {
 			}
 		},
 	}}
-	e, f := from(t, canaries(t, dir), mgmt.Options{StateDir: t.TempDir(), Logger: log})
+	e, f := from(t, canaries(t, dir), mgmt.Options{State: mgmt.StateIn(t.TempDir()), Logger: log})
 	plan, err := e.Plan(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestFindingA9CanaryPanic(t *testing.T) {
 	}
 	for _, where := range []string{"Init", "Watch", "CheckApply", "Cleanup"} {
 		var log bytes.Buffer
-		o := mgmt.Options{Registry: kinds, StateDir: t.TempDir(), ConvergedExit: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		o := mgmt.Options{Registry: kinds, State: mgmt.StateIn(t.TempDir()), ConvergedExit: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 		var said []string
 		o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprintf("%v %+v", r.Err, r)) }
 		e, f := from(t, "resources: {leaky: [{name: a, where: "+where+", content: \"canary-pan<ic\", meta: {secret: [content], retry: 0}}]}", o)

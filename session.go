@@ -13,14 +13,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
-	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
-	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
+	"github.com/reactivegraph/mgmt/gapi/sharing"
 	"github.com/reactivegraph/mgmt/graph"
 	"golang.org/x/sync/errgroup"
 )
@@ -47,17 +46,15 @@ type session struct {
 	input     string               // where the graph in effect comes from; under using
 	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
 	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
-	world     engine.World
-	hostname  string           // of this host in the graph and in the store
-	sharing   *hosts.Publisher // Whole and Part under using
-	exports   *collect.Reader  // of other hosts; used under using
-	collected collect.Standing // the collected resources of the graph in effect; under using
-	withdrawn *heldGraph       // that exports have gone; nil where nothing holds that; under using
-	follows   bool             // the graph in effect is the last one of the frontend; under using
-	aside     map[string]put   // of the same: the resources that were put aside
-	elsewhere map[string]bool  // of the last whole one: the resources that run under another id, since they have a target
-	kinds     *engine.Registry // it was built with
-	renamed   atomic.Bool      // the last graphs have brought or taken names, and the state folder was not told
+	hostname  string               // of this host in the graph and in the store
+	sharing   sharing.Sharing      // Whole and Part of its Publisher, and its Exports, under using
+	collected collect.Standing     // the collected resources of the graph in effect; under using
+	withdrawn *heldGraph           // that exports have gone; nil where nothing holds that; under using
+	follows   bool                 // the graph in effect is the last one of the frontend; under using
+	aside     map[string]put       // of the same: the resources that were put aside
+	elsewhere map[string]bool      // of the last whole one: the resources that run under another id, since they have a target
+	kinds     *engine.Registry     // it was built with
+	renamed   atomic.Bool          // the last graphs have brought or taken names, and the state folder was not told
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -76,7 +73,7 @@ func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	s.partsOf(transform.Compiled{Base: empty, Grouped: empty})
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
-	dir, err := statedir.Open(statedir.Options{Path: o.StateDir, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
+	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
@@ -113,29 +110,12 @@ func (s *session) openHost(ctx context.Context) error {
 // openWorld takes the store of the Options, or makes one, with its users.
 func (s *session) openWorld() {
 	s.hostname = cmp.Or(s.opt.Hostname, s.host.Facts().Hostname)
-	if s.world = s.opt.World; s.world == nil {
-		s.world = memory.New()
-	}
 	o := &s.opt
-	p := hosts.PublisherOptions{
-		World: s.world, Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Facts: s.host.Facts,
-		Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll,
-	}
-	if o.World != nil { // else no other host can see it
-		p.Used = hosts.Used(o.World)
-	}
-	s.sharing = hosts.NewPublisher(p)
-	s.exports = collect.NewReader(s.readerOptions())
-	s.closers = append(s.closers, s.exports.Close)
-}
-
-func (s *session) readerOptions() collect.ReaderOptions {
-	o := &s.opt
-	return collect.ReaderOptions{
-		Host: s.hostname, World: s.world, Clock: engine.ClockOf(s.host), Topics: hosts.Topics(s.hostname, o.Roles),
-		Accept: o.Accept, Log: o.Logger, Offline: o.readOnly,
-		File: s.state.Collected(),
-	}
+	s.sharing = sharing.Open(o.World, sharing.Env{
+		Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Roles: o.Roles, Facts: s.host.Facts,
+		Accept: o.Accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(),
+	})
+	s.closers = append(s.closers, s.sharing.Exports.Close)
 }
 
 // inEffect returns the resources that an earlier Run has had in effect with the same Options.Input, if the first graph is to be
@@ -148,16 +128,11 @@ func (s *session) inEffect() []string {
 	return s.state.InEffect(o.Input)
 }
 
-// holder takes the places of semaphores that hosts share, for a run of the reactor.
-func (s *session) holder() *hosts.Holder {
-	return &hosts.Holder{World: s.world, Clock: engine.ClockOf(s.host), Lease: s.opt.Lease, Host: s.hostname, Log: s.opt.Logger}
-}
-
 func (s *session) reactorOptions() reactor.Options {
 	o := &s.opt
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: s.hostname,
-		Host: s.host, Clock: engine.ClockOf(s.host), World: s.world, Lease: o.Lease, Store: s.state.Store, Place: s.holder().Place,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(),
@@ -197,16 +172,16 @@ func (s *session) swapped(w Swap) {
 	}
 	s.last.Store(&w)
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
-	s.sharing.Swapped(w.Name)
+	s.sharing.Publisher.Swapped(w.Name)
 }
 
 func (s *session) converged(yes bool, c Counts) {
 	s.e.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
 	if !yes {
-		s.sharing.Stirred()
+		s.sharing.Publisher.Stirred()
 		return
 	}
-	s.sharing.Rested(c)
+	s.sharing.Publisher.Rested(c)
 	select {
 	case s.rested <- c:
 	default:
@@ -257,7 +232,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		return nil
 	})
 	g.Go(func() error {
-		s.sharing.Run(ctx)
+		s.sharing.Publisher.Run(ctx)
 		return nil
 	})
 	g.Go(func() error {
@@ -438,7 +413,7 @@ func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph
 	s.memory.Keep()
 	s.partsOf(t)
 	s.refers, s.noop = nil, noop
-	s.sharing.Whole(t.Base)
+	s.sharing.Publisher.Whole(t.Base)
 	return nil
 }
 
@@ -458,7 +433,7 @@ func (s *session) partsOf(t transform.Compiled) {
 // tellGraph tells of a graph, or a part, that has taken effect. Moved says that it comes from another input than the one before.
 func (s *session) tellGraph(moved bool) {
 	p := s.parts.Load()
-	if s.renamed.Swap(false) || moved {
+	if (s.renamed.Swap(false) || moved) && s.state.Effect != nil {
 		s.state.Effect.Keep(p.IDs, s.input)
 	}
 	s.e.tell(Event{Kind: EventLoaded, Graph: p.Graph})

@@ -8,7 +8,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/sharing"
 	"github.com/reactivegraph/mgmt/gapi/static"
 )
 
@@ -23,7 +25,7 @@ type (
 var ErrBlind = look.ErrBlind
 
 // NewInspector returns an Inspector, which looks at single things without a graph. It uses only the options on the caller
-// (Program, Version, Hostname), on the surroundings (Registry, Backends, World, StateDir, Roles) and on logging. Without a StateDir, a
+// (Program, Version, Hostname), on the surroundings (Registry, Backends, World, State, Roles) and on logging. Without a State, a
 // resource that keeps state has a temporary folder. Close the Inspector.
 func NewInspector(o Options) (*Inspector, error) {
 	c, err := NewConfig(o)
@@ -38,7 +40,7 @@ func (c *Config) Inspector() (*Inspector, error) {
 	o := &c.opt
 	return look.New(look.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname, Roles: o.Roles,
-		Registry: c.kinds, World: o.World, StateDir: o.StateDir, Logger: o.Logger, Debug: o.Debug,
+		Registry: c.kinds, World: sharing.StoreOf(o.World), StateDir: statedir.PathOf(o.State), Logger: o.Logger, Debug: o.Debug,
 	})
 }
 

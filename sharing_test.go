@@ -70,7 +70,7 @@ func (f *fleet) host(name string, change func(*mgmt.Options)) *member {
 	f.t.Helper()
 	m := &member{name: name, t: f.t, world: f.store.Join(), log: &lines{}}
 	o := mgmt.Options{
-		Hostname: name, Host: enginetest.NewHost(), World: m.world, Lease: time.Minute, NoAutoGroup: true,
+		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(m.world), Lease: time.Minute, NoAutoGroup: true,
 		Logger: slog.New(slog.NewTextHandler(m.log, nil)),
 		Observer: mgmt.Observer{Warned: func(list schema.Diagnostics) {
 			m.mu.Lock()

@@ -72,7 +72,7 @@ func TestGroupsRun(t *testing.T) {
 func TestAutomaticEdgesOrder(t *testing.T) {
 	dir := t.TempDir()
 	yaml := `resources: {file: [{name: ` + filepath.Join(dir, "a/b/c") + `, content: x}, {name: ` + filepath.Join(dir, "a/b") + `/}, {name: ` + filepath.Join(dir, "a") + `/}]}`
-	if _, _, r := transformed(t, yaml, mgmt.Options{StateDir: t.TempDir()}); r.Counts[engine.StateOK] != 3 {
+	if _, _, r := transformed(t, yaml, mgmt.Options{State: mgmt.StateIn(t.TempDir())}); r.Counts[engine.StateOK] != 3 {
 		t.Errorf("%v", r)
 	}
 	g, _, _ := transformed(t, yaml, mgmt.Options{NoAutoEdges: true})

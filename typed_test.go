@@ -409,7 +409,7 @@ func TestTypedIsReversed(t *testing.T) {
 	}
 	graph := strings.ReplaceAll("resources: {conf: [{name: a, path: DIR/a, meta: {reverse: true}}, {name: b, path: DIR/b, content: new, meta: {reverse: true}}]}", "DIR", dir)
 	for _, text := range []string{graph, "resources: {}"} {
-		_, _, r := transformed(t, text, mgmt.Options{Registry: withConf(t), StateDir: state})
+		_, _, r := transformed(t, text, mgmt.Options{Registry: withConf(t), State: mgmt.StateIn(state)})
 		if r.Counts[engine.StateFailed] > 0 {
 			t.Errorf("%+v", r)
 		}

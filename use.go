@@ -98,14 +98,14 @@ func faultsIn(err error) schema.Diagnostics {
 
 // collect returns the resources that a graph collects. back brings the wishes of the graph before back.
 func (s *session) collect(ctx context.Context, d *gapi.Declared) (found []collect.Collected, notes schema.Diagnostics, back func()) {
-	before := s.exports.Wants()
+	before := s.sharing.Exports.Wants()
 	if len(d.Collects)+len(before) == 0 {
 		return nil, nil, func() {}
 	}
-	s.exports.Want(ctx, s.life, d.Collects)
+	s.sharing.Exports.Want(ctx, s.life, d.Collects)
 	ids := collect.Own(s.hostname, d).IDs()
-	found, notes = s.exports.Declare(s.e.registry(), func(id string) bool { return ids[id] })
-	return found, notes, func() { s.exports.Want(ctx, s.life, before) }
+	found, notes = s.sharing.Exports.Declare(s.e.registry(), func(id string) bool { return ids[id] })
+	return found, notes, func() { s.sharing.Exports.Want(ctx, s.life, before) }
 }
 
 // with returns a graph with collected resources behind its own.
@@ -174,8 +174,8 @@ func (s *session) usePart(ctx context.Context, d *gapi.Declared) error {
 	}
 	s.aside = left
 	s.keepAside(tried, aside)
-	if len(s.exports.Wants()) > 0 {
-		s.exports.Signal() // a name may have become free
+	if len(s.sharing.Exports.Wants()) > 0 {
+		s.sharing.Exports.Signal() // a name may have become free
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (s *session) recollect(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.exports.News():
+		case <-s.sharing.Exports.News():
 		}
 		if s.enter(ctx) != nil {
 			return
@@ -253,10 +253,10 @@ func (s *session) recollect(ctx context.Context) {
 
 // collectNow brings the graph to the exports of this moment, at the cost of the changes. The caller holds using.
 func (s *session) collectNow(ctx context.Context) {
-	if len(s.exports.Wants()) == 0 {
+	if len(s.sharing.Exports.Wants()) == 0 {
 		return
 	}
-	found, notes := s.exports.Declare(s.e.registry(), func(id string) bool {
+	found, notes := s.sharing.Exports.Declare(s.e.registry(), func(id string) bool {
 		return !s.collected.Has(id) && s.parts.Load().Find(id) != nil
 	})
 	notes = append(notes, s.collectSome(ctx, s.collected.Changed(found))...)

@@ -92,6 +92,7 @@ func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Option
 func (a *app) options(log *slog.Logger) mgmt.Options {
 	return mgmt.Options{
 		Registry: a.kinds(), Roles: a.roles, Hostname: a.hostname, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,
+		World: mgmt.Share(nil),
 	}
 }
 

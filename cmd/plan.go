@@ -81,7 +81,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	defer p.close()
 	opts := a.options(p.logger)
 	f.steps.set(&opts)
-	opts.StateDir, opts.Debug = dir, f.debug
+	opts.State, opts.Debug = mgmt.StateIn(dir), f.debug
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }
 	e, err := mgmt.New(opts)
 	if err != nil {

@@ -231,8 +231,8 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
-	opts.Noop, opts.StateDir, opts.Reload = o.noop, folder.dir, reload
-	opts.World, opts.Lease, opts.Accept = world, time.Duration(f.world.lease), f.world.accept
+	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload
+	opts.World, opts.Lease, opts.Accept = mgmt.Share(world), time.Duration(f.world.lease), f.world.accept
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
 	files, err := newAuxiliaryFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)

@@ -60,7 +60,7 @@ func (d *realDaemon) run(text string, noop bool) *engineRun {
 	dir := d.t.TempDir()
 	r := &engineRun{d: d, path: filepath.Join(dir, "graph.yaml"), done: make(chan error, 1)}
 	r.graph(text)
-	o := mgmt.Options{StateDir: filepath.Join(dir, "state"), Strict: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Strict: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	o.Observer = mgmt.Observer{
 		Ran:       func(run mgmt.Run) { r.mu.Lock(); r.ran = append(r.ran, run); r.mu.Unlock() },
 		Converged: func(so bool, _ mgmt.Counts) { r.mu.Lock(); r.quiet = so; r.mu.Unlock() },

@@ -38,7 +38,7 @@ func startDaemon(t *testing.T, graph string) *daemon {
 	dir := t.TempDir()
 	d := &daemon{t: t, file: filepath.Join(dir, "graph.yaml"), done: make(chan error, 1)}
 	d.write(graph)
-	e, err := mgmt.New(mgmt.Options{StateDir: filepath.Join(dir, "state"), Observer: mgmt.Observer{
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Observer: mgmt.Observer{
 		Swapped:   func(mgmt.Swap) { d.note(func() { d.swaps++ }) },
 		Ran:       func(r mgmt.Run) { d.note(func() { d.runs = append(d.runs, r) }) },
 		Converged: func(yes bool, _ mgmt.Counts) { d.note(func() { d.calm = yes }) },

@@ -231,7 +231,7 @@ func (r *run) prepare(ctx context.Context, root string) (_ *simulate.Folder, ok 
 func (r *run) start(ctx context.Context, host *simulate.Folder) error {
 	loaded := func() { r.once.Do(func() { close(r.loaded) }) }
 	e, err := mgmt.New(mgmt.Options{
-		Registry: r.kinds, World: r.world, Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
+		Registry: r.kinds, World: mgmt.Share(r.world), Host: host, Hostname: host.Facts().Hostname, Roles: host.Facts().Roles,
 		NoWatch: true, NoAutoGroup: true, Strict: true,
 		Observer: mgmt.Observer{
 			Ran: func(run mgmt.Run) {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
-	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 )
 
 // The files in a state folder that this package knows.
@@ -31,7 +30,7 @@ const (
 
 // Options say how a state folder is used.
 type Options struct {
-	Path     string       // empty for a temporary folder, which Close removes
+	Folder   Folder       // nil for a temporary folder, which Close removes
 	Store    engine.Store // the caller's, in place of the journal; nil for the journal
 	ReadOnly bool         // the run only looks
 	Keep     bool         // the names of the resources in effect are kept, for the next start
@@ -44,7 +43,7 @@ type Dir struct {
 	Path    string           // where resources keep state; empty for a run that only looks and has no folder
 	Store   engine.Store     // the records of the run
 	History *journal.History // never nil
-	Effect  *ineffect.Keeper // nil, which keeps nothing, where nothing is to be kept
+	Effect  Effect           // nil where nothing is to be kept
 
 	o         Options
 	forgetful bool // nothing can be written to the folder
@@ -54,12 +53,12 @@ type Dir struct {
 // Open opens a state folder, and makes it where it is not there, for its user alone. The error says why it can't be used; a disk
 // without room is none.
 func Open(o Options) (*Dir, error) {
-	d := &Dir{Path: o.Path, o: o}
+	d := &Dir{Path: PathOf(o.Folder), o: o}
 	if err := d.open(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	if o.Keep && o.Path != "" && !o.ReadOnly && !d.forgetful {
-		d.Effect = ineffect.New(filepath.Join(o.Path, inEffectFile), o.Log, o.Clock)
+	if o.Keep && o.Folder != nil && !o.ReadOnly && !d.forgetful {
+		d.Effect = o.Folder.effect(&o)
 		d.closers = append(d.closers, d.Effect.Close)
 	}
 	return d, nil
@@ -68,7 +67,7 @@ func Open(o Options) (*Dir, error) {
 // open sets the folder and the stores: in the folder if there is one, else in memory.
 func (d *Dir) open() (err error) {
 	o := &d.o
-	if o.Path == "" && !o.ReadOnly {
+	if o.Folder == nil && !o.ReadOnly {
 		if d.Path, err = os.MkdirTemp("", "mgmt-"); err != nil {
 			return err
 		}
@@ -77,7 +76,7 @@ func (d *Dir) open() (err error) {
 	switch {
 	case o.Store != nil:
 		d.inMemory(o.Store)
-	case o.Path == "":
+	case o.Folder == nil:
 		d.inMemory(journal.NewMemory())
 	case o.ReadOnly:
 		d.inMemory(d.copied())
@@ -95,7 +94,7 @@ func (d *Dir) inMemory(s engine.Store) {
 
 // copied returns what earlier runs remember, for a run that only looks.
 func (d *Dir) copied() engine.Store {
-	m, err := Remembered(d.Path)
+	m, err := d.o.Folder.remembered()
 	if err != nil {
 		d.o.Log.Warn("what earlier runs remember is not known: neither what would be undone, nor refreshes that are pending", slog.Any("error", err))
 		return journal.NewMemory()
@@ -107,7 +106,7 @@ func (d *Dir) copied() engine.Store {
 func (d *Dir) openJournal() error {
 	path := filepath.Join(d.Path, journalFile)
 	_ = os.MkdirAll(d.Path, 0o700) // else the journal says why not
-	j, err := journal.Open(path, journal.Options{Log: d.o.Log})
+	j, err := d.o.Folder.journal(d.o.Log)
 	switch {
 	case err == nil:
 		lenient := journal.NewLenient(j, d.o.Log, d.o.Clock)
@@ -161,20 +160,19 @@ func (d *Dir) Collected() string {
 
 // lasting returns the path of a file for later runs; empty where the folder is a temporary one.
 func (d *Dir) lasting(file string) string {
-	if d.o.Path == "" {
+	if d.o.Folder == nil {
 		return ""
 	}
-	return filepath.Join(d.o.Path, file)
+	return filepath.Join(d.Path, file)
 }
 
 // InEffect returns the names of the resources that an earlier run has had in effect from an input; nil where there was none, or
 // where they can't be read, which is logged: then none counts as removed.
 func (d *Dir) InEffect(input string) []string {
-	path := d.lasting(inEffectFile)
-	if path == "" {
+	if d.o.Folder == nil {
 		return nil
 	}
-	names, err := ineffect.Read(path, input)
+	names, err := d.o.Folder.inEffect(input)
 	if err != nil {
 		d.o.Log.Warn("which resources were in effect before this start is not known, so none counts as removed", slog.Any("error", err))
 	}

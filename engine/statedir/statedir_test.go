@@ -66,7 +66,7 @@ func has(t *testing.T, s engine.Store, key string) bool {
 // TestNextRun: the records, the history and the names in effect are there for the next run, and for those who only look.
 func TestNextRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	d := open(t, statedir.Options{Path: path, Keep: true})
+	d := open(t, statedir.Options{Folder: statedir.In(path), Keep: true})
 	write(t, d.Store, "k", "v")
 	d.History.Append(journal.Entry{Resource: "noop[a]"})
 	d.Effect.Keep(func() []string { return []string{"noop[a]"} }, "in.yaml")
@@ -75,7 +75,7 @@ func TestNextRun(t *testing.T) {
 		t.Errorf("the folder: %v, %v", info, err)
 	}
 
-	d = open(t, statedir.Options{Path: path, Keep: true})
+	d = open(t, statedir.Options{Folder: statedir.In(path), Keep: true})
 	defer shut(t, d)
 	if !has(t, d.Store, "k") {
 		t.Error("the record is lost")
@@ -102,7 +102,7 @@ func TestNextRun(t *testing.T) {
 // TestLooksOnly: a run that only looks reads a copy, even while another one has the folder, and alters nothing.
 func TestLooksOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	d := open(t, statedir.Options{Path: path, ReadOnly: true, Keep: true})
+	d := open(t, statedir.Options{Folder: statedir.In(path), ReadOnly: true, Keep: true})
 	write(t, d.Store, "k", "v")
 	if d.Effect != nil || d.Ledger() != "" || d.History == nil {
 		t.Errorf("a run that only looks has %v, %q", d.Effect, d.Ledger())
@@ -112,10 +112,10 @@ func TestLooksOnly(t *testing.T) {
 		t.Errorf("it has made a folder: %v", err)
 	}
 
-	user := open(t, statedir.Options{Path: path})
+	user := open(t, statedir.Options{Folder: statedir.In(path)})
 	defer shut(t, user)
 	write(t, user.Store, "k", "v")
-	d = open(t, statedir.Options{Path: path, ReadOnly: true})
+	d = open(t, statedir.Options{Folder: statedir.In(path), ReadOnly: true})
 	defer shut(t, d)
 	write(t, d.Store, "mine", "v")
 	if !has(t, d.Store, "k") || has(t, user.Store, "mine") {
@@ -150,7 +150,7 @@ func TestTemporary(t *testing.T) {
 // TestStoreOfTheCaller: a store of the caller stands in the place of the journal, and is not closed.
 func TestStoreOfTheCaller(t *testing.T) {
 	own, path := journal.NewMemory(), t.TempDir()
-	d := open(t, statedir.Options{Path: path, Store: own})
+	d := open(t, statedir.Options{Folder: statedir.In(path), Store: own})
 	if d.Store != engine.Store(own) || d.History == nil {
 		t.Error("the store is another one")
 	}
@@ -168,7 +168,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	path := filepath.Join(file, "state") // no folder can be made below a file
 	var log bytes.Buffer
-	d := open(t, statedir.Options{Path: path, Keep: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	d := open(t, statedir.Options{Folder: statedir.In(path), Keep: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	defer shut(t, d)
 	write(t, d.Store, "k", "v")
 	if !has(t, d.Store, "k") || d.Effect != nil || d.Collected() != "" {
@@ -182,9 +182,9 @@ func TestNoRoom(t *testing.T) {
 // TestSecondRun: a folder has one user, and the error says so; the first one goes on.
 func TestSecondRun(t *testing.T) {
 	path := t.TempDir()
-	d := open(t, statedir.Options{Path: path})
+	d := open(t, statedir.Options{Folder: statedir.In(path)})
 	defer shut(t, d)
-	if _, err := statedir.Open(statedir.Options{Path: path, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, journal.ErrLocked) {
+	if _, err := statedir.Open(statedir.Options{Folder: statedir.In(path), Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, journal.ErrLocked) {
 		t.Errorf("a second run gets %v", err)
 	}
 	write(t, d.Store, "k", "v")
@@ -199,7 +199,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	d := open(t, statedir.Options{Path: path, ReadOnly: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	d := open(t, statedir.Options{Folder: statedir.In(path), ReadOnly: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	defer shut(t, d)
 	if d.InEffect("in") != nil || has(t, d.Store, "k") {
 		t.Error("damaged files have content")

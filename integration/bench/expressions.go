@@ -185,7 +185,7 @@ func newRelay(b *bench, name, receiver string) *relay {
 	path := filepath.Join(b.dir, name+".yaml")
 	must(os.WriteFile(path, []byte("resources:\n  kv: [{name: k}]\n  value:\n  - name: v\n    "+receiver+"\n"), 0o600))
 	var o mgmt.Options
-	o.World = l.world
+	o.World = mgmt.Share(l.world)
 	o.Observer.Ran = func(run mgmt.Run) {
 		if run.Resource == "value[v]" {
 			l.ran <- struct{}{}

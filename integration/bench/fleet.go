@@ -191,7 +191,7 @@ func (f *fleet) host(ctx context.Context, name string) {
 	front := native.New(nb, native.Options{Topics: []string{"", "all", "host:" + name}})
 	var writer *native.Writer
 	e, err := mgmt.New(mgmt.Options{
-		Hostname: name, Host: enginetest.NewHost(), World: world, Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
+		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
 		Observer: mgmt.Observer{Ran: func(r mgmt.Run) {
 			f.runs.Add(1)
 			writer.Touch(r.Resource)

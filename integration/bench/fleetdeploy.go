@@ -33,7 +33,7 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	var rests atomic.Bool
 	var report deployed.Reporter
 	e, err := mgmt.New(mgmt.Options{
-		Hostname: name, Host: enginetest.NewHost(), World: world, Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
+		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
 		Observer: mgmt.Observer{
 			Ran:       func(mgmt.Run) { f.runs.Add(1) },
 			Converged: func(yes bool, _ mgmt.Counts) { rests.Store(yes); report.Touch() },

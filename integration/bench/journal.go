@@ -33,7 +33,7 @@ func notifyingFiles(b *bench) result {
 		without = append(without, convergeNotifying(filepath.Join(b.dir, fmt.Sprint("without", i)), n, mgmt.Options{Store: journal.NewMemory()}))
 		state := filepath.Join(b.dir, fmt.Sprint("state", i))
 		must(os.Mkdir(state, 0o700))
-		with = append(with, convergeNotifying(filepath.Join(b.dir, fmt.Sprint("with", i)), n, mgmt.Options{StateDir: state}))
+		with = append(with, convergeNotifying(filepath.Join(b.dir, fmt.Sprint("with", i)), n, mgmt.Options{State: mgmt.StateIn(state)}))
 		must(os.RemoveAll(state))
 	}
 	return versus(median(with), median(without), 1.15)

@@ -59,7 +59,7 @@ func runObjects(w engine.World, n int) (nb *model.NB, r *running) {
 		return r.e.Look(ctx, func(g mgmt.Running) error { return f(g) })
 	}}
 	nb = model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{Admit: admission.Admit})
-	r = start(native.New(nb, native.Options{}), mgmt.Options{Hostname: "h1", World: w})
+	r = start(native.New(nb, native.Options{}), mgmt.Options{Hostname: "h1", World: mgmt.Share(w)})
 	for s := range r.swapped {
 		if s.Kept+s.Added == n {
 			break

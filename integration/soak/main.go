@@ -89,7 +89,7 @@ func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 		}
 	}
 	s.engine, err = mgmt.New(mgmt.Options{
-		StateDir: s.state(), Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		State: mgmt.StateIn(s.state()), Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observer: mgmt.Observer{
 			Swapped: func(mgmt.Swap) { token(s.swapped) },
 			Ran:     func(mgmt.Run) { s.runs++ },

@@ -156,7 +156,7 @@ func TestRun(t *testing.T) {
 	bad.Check = r.Check
 	states := map[string]engine.State{}
 	e, err := mgmt.New(mgmt.Options{
-		StateDir: filepath.Join(dir, "state"), ConvergedExit: true,
+		State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true,
 		Observer: mgmt.Observer{Ran: func(run mgmt.Run) { states[run.Resource] = run.State }},
 	})
 	if err != nil {

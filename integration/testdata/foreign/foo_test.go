@@ -110,7 +110,7 @@ type run struct {
 func start(t *testing.T) *run {
 	r := &run{t: t, dir: t.TempDir(), done: make(chan error, 1)}
 	r.graph("hello")
-	engine, err := mgmt.New(mgmt.Options{StateDir: filepath.Join(r.dir, "state"), Strict: true})
+	engine, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(r.dir, "state")), Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
