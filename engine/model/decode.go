@@ -243,6 +243,9 @@ func (d *decoder) taken(t *schema.Type, x schema.Diagnostic) {
 		}
 	}
 	message := x.Message
+	if rest, ok := strings.CutPrefix(message, x.Path+": "); ok && x.Path != "" {
+		message = d.at() + ": " + rest
+	}
 	if x.Path == "" {
 		message = strings.Replace(message, "the value", d.at(), 1)
 	}

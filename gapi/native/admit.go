@@ -129,6 +129,7 @@ func (j *judge) faults(changes []model.Altered) error {
 	}
 	g, found := gapi.NewPart(j.reg, part, j).Check(func(int) bool { return false })
 	for _, d := range found {
+		d.Message = strings.TrimPrefix(d.Message, d.Resource+": ") // the fault names its object
 		if d.Suggestion == d.Resource {
 			d.Suggestion = "" // the part knows few names, and its own helps no one
 		}

@@ -147,6 +147,30 @@ func TestAdmitBesideCollected(t *testing.T) {
 	r.create(`{"id":"a"}`)
 }
 
+// TestAdmitNamesTheField: a fault of an edge has the field that declares the edge, and its text does not repeat the object.
+func TestAdmitNamesTheField(t *testing.T) {
+	r, _ := beside(t)
+	for _, field := range []string{"depend", "before", "notify", "listen"} {
+		_, err := r.nb.Create(t.Context(), r.object(`{"id":"b","`+field+`":["thing[none]"]}`), model.Write{})
+		faults := model.Faults(err)
+		if len(faults) != 1 || faults[0].Field != field || faults[0].Message != field+": thing[none] is not in the graph" {
+			t.Errorf("%s: %+v", field, err)
+		}
+	}
+	_, err := r.nb.Create(t.Context(), r.object(`{"id":"b","meta":{"nope":1}}`), model.Write{})
+	if faults := model.Faults(err); len(faults) != 1 || faults[0].Field != "meta.nope" || strings.Contains(faults[0].Message, "thing[b]") {
+		t.Errorf("an unknown key of meta: %+v", err)
+	}
+	m, err := r.nb.Registry().Model("thing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Parse("", []byte(`{"id":"b","depend":["thing[a]","nonsense"]}`))
+	if faults := model.Faults(err); len(faults) != 1 || faults[0].Field != "depend[1]" || !strings.HasPrefix(faults[0].Message, `depend[1]: "nonsense" is not a reference`) {
+		t.Errorf("a wrong reference: %+v", err)
+	}
+}
+
 // TestAdmitStoreLost: a store that is lost during admission is no fault of the object, and is asked no more.
 func TestAdmitStoreLost(t *testing.T) {
 	r, _ := beside(t)

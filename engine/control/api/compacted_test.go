@@ -140,3 +140,14 @@ func TestContinueAsItCame(t *testing.T) {
 	}
 	r.want(t, 400, "GET", ports+"?continue=%21", "")
 }
+
+// TestContinueOfNoPage: a header Continue that no page had is the caller's fault. It does not begin the list anew, which a client would read for ever.
+func TestContinueOfNoPage(t *testing.T) {
+	r := newRig(t, api.Options{}, port(t))
+	r.want(t, 201, "POST", ports, `{"id": "a", "mac": "m"}`)
+	for _, token := range []string{"zzz", "_w", "%FF", "a=b", "YQ=="} { // no UTF-8, no base64, with padding
+		if p := r.want(t, 400, "GET", ports+"?limit=1&continue="+token, "").problem(t); !strings.Contains(p.Detail, "continue") || p.Hint == "" {
+			t.Errorf("%s: %+v", token, p)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -239,7 +240,7 @@ func (w *wanted) paging(query url.Values) error {
 	}
 	after, err := pageToken.DecodeString(query.Get("continue"))
 	w.After = string(after)
-	if err != nil {
+	if err != nil || !utf8.Valid(after) { // no id has other bytes, and behind them the list would begin anew
 		return httpd.NewProblem(http.StatusBadRequest, "continue cannot be read").WithHint("send the header Continue of the page before")
 	}
 	return nil
