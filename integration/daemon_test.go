@@ -303,7 +303,7 @@ func TestFindingC5KilledDaemon(t *testing.T) {
 	d.has("done", "done")
 	d.stop(syscall.SIGTERM)
 	if got := d.read("done"); got != "done\n" {
-		t.Errorf("it was done so often:\n%s", got)
+		t.Errorf("it was done so often:\n%s\nbegun:\n%s\nthe log:\n%s", got, d.read("begun"), d.log)
 	}
 }
 

@@ -300,8 +300,9 @@ func (l leftovers) end() (n int, ended bool) {
 	began := l.clock.Now()
 	for _, e := range entries {
 		if e.grace > 0 {
-			_, procs := leftovers{[]noted{e}, l.sameGroup, l.clock}.living(cut)
+			procs := leftovers{[]noted{e}, l.sameGroup, l.clock}.freeze(cut)
 			signalAll(procs, e.signal)
+			signalAll(procs, syscall.SIGCONT)
 		}
 	}
 	late := func(e noted) bool { return cut(e) && engine.Since(l.clock, began) >= min(e.grace, leftGrace) }
@@ -314,10 +315,13 @@ func (l leftovers) end() (n int, ended bool) {
 	return len(entries), false
 }
 
-// kill stops the living processes of some commands until there are no new ones, and kills them.
-func (l leftovers) kill(want func(noted) bool) {
+// kill kills the living processes of some commands.
+func (l leftovers) kill(want func(noted) bool) { signalAll(l.freeze(want), unix.SIGKILL) }
+
+// freeze stops the living processes of some commands until there are no new ones, and returns them. A signal then reaches all of them
+// before one acts on it: else a shell whose child is ended first goes on with the next step of its script.
+func (l leftovers) freeze(want func(noted) bool) (procs []proc) {
 	before := -1
-	var procs []proc
 	for range freezes {
 		if _, procs = l.living(want); len(procs) == before {
 			break
@@ -325,7 +329,7 @@ func (l leftovers) kill(want func(noted) bool) {
 		before = len(procs)
 		signalAll(procs, unix.SIGSTOP)
 	}
-	signalAll(procs, unix.SIGKILL)
+	return procs
 }
 
 func signalAll(list []proc, sig syscall.Signal) {

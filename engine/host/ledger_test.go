@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,39 @@ func TestFindingC5LeftCommands(t *testing.T) {
 	must(t, costly.Process.Kill())
 	_ = costly.Wait()
 	must(t, <-done)
+}
+
+// TestFindingC5NoNextStep: the signal that ends a command reaches all of its processes before one acts on it. Else a shell whose child is
+// ended first goes on with its script. Seen failing with signals that are sent to one running process after the other.
+func TestFindingC5NoNextStep(t *testing.T) {
+	const shells = 10
+	next := filepath.Join(t.TempDir(), "next")
+	cmd := exec.Command("sh", "-c", `for i in 1 2 3 4 5 6 7 8 9 10; do (sleep 1000; echo next >> "$0") & done; wait`, next)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+		_ = cmd.Wait()
+	})
+	sleeping := func() (n int) {
+		for pid, x := range processes() {
+			if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); x.alive && x.group == cmd.Process.Pid && string(name) == "sleep\n" {
+				n++
+			}
+		}
+		return n
+	}
+	for sleeping() < shells {
+		time.Sleep(5 * time.Millisecond)
+	}
+	x, _ := readProc(cmd.Process.Pid)
+	newHost(t, Options{Ledger: ledgerOf(t, head(), noted{out: "0:0", pid: x.pid, start: x.start, signal: unix.SIGTERM, grace: 5 * time.Second})})
+	if sleeping() > 0 || running(cmd) {
+		t.Error("something is still running")
+	}
+	if text, err := os.ReadFile(next); err == nil {
+		t.Errorf("the scripts have gone on:\n%s", text)
+	}
 }
 
 // TestFindingC5NumbersOfOthers: a number in the ledger that is another process by now, or that is of
