@@ -102,8 +102,11 @@ func (a *API) feed(r *http.Request) (*feed, error) {
 	return f, nil
 }
 
-// maxQueued bounds how many messages wait for a reader. The last revision may add more.
-const maxQueued = 256
+// The bounds of what waits for a reader: messages, and the bytes of their objects. The last revision may add more.
+const (
+	maxQueued      = 256
+	maxQueuedBytes = 512 << 10
+)
 
 // feed carries messages from the store to the stream. One goroutine fills it and waits while it is full, so a reader
 // that takes nothing costs no more than that.
@@ -117,6 +120,7 @@ type feed struct {
 
 	mu    sync.Mutex
 	queue []httpd.Message
+	bytes int           // of the objects in the queue
 	wake  chan struct{} // closed when there is more
 	room  chan struct{} // a token when the queue was taken
 	err   error         // why there is no more
@@ -230,8 +234,9 @@ func message(c Change, last bool) httpd.Message {
 func (f *feed) put(ctx context.Context, messages ...httpd.Message) error {
 	for {
 		f.mu.Lock()
-		if len(f.queue) < maxQueued {
+		if len(f.queue) < maxQueued && f.bytes < maxQueuedBytes {
 			f.queue = append(f.queue, messages...)
+			f.bytes += size(messages)
 			f.tell()
 			f.mu.Unlock()
 			return nil
@@ -243,6 +248,14 @@ func (f *feed) put(ctx context.Context, messages ...httpd.Message) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// size returns the bytes of the objects of messages.
+func size(messages []httpd.Message) (n int) {
+	for _, m := range messages {
+		n += len(m.Data.(Change).Object)
+	}
+	return n
 }
 
 // end says why there is no more.
@@ -272,7 +285,7 @@ func (f *feed) page(context.Context) ([]httpd.Message, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	page := f.queue
-	f.queue = nil
+	f.queue, f.bytes = nil, 0
 	select {
 	case f.room <- struct{}{}:
 	default:

@@ -151,8 +151,9 @@ func (c *Client) Txn(ctx context.Context, compares []engine.Compare, ops []engin
 
 // The steps of a Watch.
 const (
-	batchKeys  = 64  // changes that a Watch takes from the history at once, and the rest of the revision
-	bookmarkAt = 256 // revisions without a change of its own, after which a Watch gets a bookmark
+	batchKeys  = 64        // changes that a Watch takes from the history at once, and the rest of the revision
+	batchBytes = 256 << 10 // bytes of their values, and those of the rest of the revision
+	bookmarkAt = 256       // revisions without a change of its own, after which a Watch gets a bookmark
 )
 
 // Watch implements engine.World.
@@ -223,13 +224,14 @@ type scan struct {
 	found  []engine.Batch
 	next   int64
 	keys   int
+	bytes  int // of the values
 	more   bool
 	err    error
 }
 
 // take adds one change, and ends the scan where it has enough.
 func (s *scan) take(ch Change) bool {
-	if s.keys >= batchKeys && ch.Rev > s.next {
+	if (s.keys >= batchKeys || s.bytes >= batchBytes) && ch.Rev > s.next {
 		s.more = true
 		return false
 	}
@@ -247,5 +249,6 @@ func (s *scan) take(ch Change) bool {
 	b := &s.found[len(s.found)-1]
 	b.Updates = append(b.Updates, engine.Update{KV: v.kv(), Deleted: v.Deleted})
 	s.keys++
+	s.bytes += len(v.Value)
 	return true
 }
