@@ -3,6 +3,7 @@ package generate
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Drift is how the files of a folder differ from the generated ones, each list in the order of
@@ -96,13 +99,22 @@ func generatedFile(root *os.Root, name string) (bool, error) {
 // Sync brings a folder to the files. It writes the files that differ, and removes others whose
 // definitions are gone, with folders that become empty. Files that it has not generated stay,
 // but for one of a name that is generated. All new texts are on the disk before the first file
-// is replaced, and each is replaced at once. After an error some files may be new.
+// is replaced, and each is replaced at once. After an error some files may be new, and nothing else
+// is left. Of two that begin together on one folder the later gets an error, and does nothing.
 func Sync(dir string, files Files) (Drift, error) {
-	d, err := Compare(dir, files)
-	if err != nil || d.Empty() {
+	if d, err := Compare(dir, files); err != nil || d.Empty() {
 		return d, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Drift{}, err
+	}
+	unlock, err := lock(dir)
+	if err != nil {
+		return Drift{}, err
+	}
+	defer unlock()
+	d, err := Compare(dir, files) // as it is now that no other can alter it
+	if err != nil {
 		return d, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -110,18 +122,15 @@ func Sync(dir string, files Files) (Drift, error) {
 		return d, err
 	}
 	defer root.Close()
-	writes := slices.Concat(d.Changed, d.Missing)
 	staged := staging{root: root}
-	for _, name := range writes {
+	for _, name := range slices.Concat(d.Changed, d.Missing) {
 		if err := staged.add(name, files[name]); err != nil {
 			staged.undo()
 			return d, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	for _, name := range writes {
-		if err := root.Rename(name+stagedSuffix, name); err != nil {
-			return d, err
-		}
+	if err := staged.put(); err != nil {
+		return d, err
 	}
 	for _, name := range d.Stale {
 		if err := root.Remove(name); err != nil {
@@ -133,30 +142,57 @@ func Sync(dir string, files Files) (Drift, error) {
 	return d, nil
 }
 
-// stagedSuffix is behind the name of a file that is not in its place yet. No target writes a
-// file of such a name.
-const stagedSuffix = ".new~"
+// lock has one Sync at a time alter a folder. The kernel ends the lock with the process. On a system
+// without such locks the user takes care.
+func lock(dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil && !errors.Is(err, unix.ErrNeedsLinux) {
+		_ = f.Close()
+		return nil, fmt.Errorf("another process generates files in %s: nothing is done; wait for its end, and do it again (%w)", dir, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
 
 // staging has the texts that are on the disk and not in their places yet. It knows what it has made,
 // so that undo removes nothing of others.
 type staging struct {
 	root    *os.Root
-	files   []string // with their suffix
+	files   []staged
 	folders []string // a folder after its parent
 }
 
-// add writes a text next to its place, and has it on the disk when it returns.
+// staged is a text that waits for its place.
+type staged struct{ at, name string }
+
+// add writes a text next to its place, and has it on the disk when it returns. Its name there is one that
+// no file has. After a kill the next Sync finds the text by its mark, and removes it.
 func (s *staging) add(name string, text []byte) error {
 	if err := s.folder(path.Dir(name)); err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(name+stagedSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	at := name + "." + rand.Text() + ".new~"
+	f, err := s.root.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	s.files = append(s.files, name+stagedSuffix)
+	s.files = append(s.files, staged{at, name})
 	_, err = f.Write(text)
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// put brings all texts to their places. After an error the rest is gone.
+func (s *staging) put() error {
+	for i, f := range s.files {
+		if err := s.root.Rename(f.at, f.name); err != nil {
+			s.files = s.files[i:]
+			s.undo()
+			return err
+		}
+	}
+	return nil
 }
 
 // folder makes a folder with its parents.
@@ -179,8 +215,8 @@ func (s *staging) folder(dir string) error {
 
 // undo removes all that was made. A folder that another program has filled meanwhile stays.
 func (s *staging) undo() {
-	for _, name := range s.files {
-		_ = s.root.Remove(name)
+	for _, f := range s.files {
+		_ = s.root.Remove(f.at)
 	}
 	for _, dir := range slices.Backward(s.folders) {
 		_ = s.root.Remove(dir)
@@ -194,9 +230,5 @@ func Replace(root *os.Root, name string, text []byte) error {
 		staged.undo()
 		return err
 	}
-	if err := root.Rename(name+stagedSuffix, name); err != nil {
-		staged.undo()
-		return err
-	}
-	return nil
+	return staged.put()
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/schema/generate"
@@ -100,16 +101,58 @@ func TestSyncFailedStage(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.ts", made+"old")
 	write(t, dir, "gone.ts", made)
-	if err := os.Mkdir(filepath.Join(dir, "z.ts.new~"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "z", "a file where a folder is needed")
 	before := tree(t, dir)
-	files := generate.Files{"a.ts": []byte(made + "new"), "m/n/b.ts": []byte(made), "z.ts": []byte(made)}
+	files := generate.Files{"a.ts": []byte(made + "new"), "m/n/b.ts": []byte(made), "z/c.ts": []byte(made)}
 	if _, err := generate.Sync(dir, files); err == nil {
 		t.Fatal("no error")
 	}
 	if after := tree(t, dir); !maps.Equal(after, before) {
 		t.Errorf("the folder has %v, it had %v", after, before)
+	}
+}
+
+// TestSyncFailedPut: where a text can't be brought to its place, no staged text is left, and no folder that was made for one. A file of a
+// person stays, whatever its name.
+func TestSyncFailedPut(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.ts.new~", "by hand")
+	files := generate.Files{"a.ts": []byte(made), "m": []byte(made), "m/x.ts": []byte(made), "n/y.ts": []byte(made)}
+	if _, err := generate.Sync(dir, files); err == nil {
+		t.Fatal("no error: a file took the place of a folder")
+	}
+	if got, want := tree(t, dir), map[string]string{"a.ts": made, "a.ts.new~": "by hand"}; !maps.Equal(got, want) {
+		t.Errorf("the folder has %v, want %v", got, want)
+	}
+}
+
+// TestSyncAlone: of many that begin together each one does its work or says that another is at it. At the end
+// the folder has the files, and nothing else.
+func TestSyncAlone(t *testing.T) {
+	dir := t.TempDir()
+	files, want := generate.Files{}, map[string]string{"m/": ""}
+	for i := range 20 {
+		name := fmt.Sprintf("m/%d.ts", i)
+		files[name], want[name] = []byte(made), made
+	}
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := generate.Sync(dir, files)
+			errs <- err
+		}()
+	}
+	done := 0
+	for range 8 {
+		switch err := <-errs; {
+		case err == nil:
+			done++
+		case !strings.Contains(err.Error(), "another process generates files in "+dir):
+			t.Error(err)
+		}
+	}
+	if got := tree(t, dir); done == 0 || !maps.Equal(got, want) {
+		t.Errorf("%d have done it; the folder has %v", done, got)
 	}
 }
 
