@@ -134,8 +134,8 @@ func (c *Reader) tell(topic string, err error) {
 
 // worst returns why a topic cannot be read: that the store refuses it, where it refuses one. It is nil where all can be read.
 func (c *Reader) worst() (worst error) {
-	for _, topic := range slices.Sorted(maps.Keys(c.lost)) {
-		if err := c.lost[topic]; hosts.LossOf(err) > hosts.LossOf(worst) {
+	for _, err := range c.lost {
+		if hosts.LossOf(err) > hosts.LossOf(worst) {
 			worst = err
 		}
 	}

@@ -229,11 +229,12 @@ func (t *text) splice(from, to int, lines []string) {
 		end = t.lines[from].end
 	}
 	t.removed = append(t.removed, t.bodies(from, to)...)
-	added := make([]line, len(lines))
-	for i, l := range lines {
-		added[i] = line{l, end}
+	rest := make([]line, 0, len(lines)+len(t.lines)-to)
+	for _, l := range lines {
+		rest = append(rest, line{l, end})
 	}
-	t.lines = slices.Replace(t.lines, from, to, added...)
+	rest = append(rest, t.lines[to:]...)
+	t.lines = append(t.lines[:from], rest...)
 	t.changed = true
 }
 
