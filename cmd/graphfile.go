@@ -43,6 +43,8 @@ func (in *input) path() (string, error) {
 		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
 	case in.ts != "":
 		return "", errors.New("the graph of this daemon is made by the program " + in.ts)
+	case in.yaml == "":
+		return "", errors.New("this daemon has no graph of its own: its graph is the objects and the deploys of its store")
 	case in.yaml == "-":
 		return "", errors.New("this daemon has read its graph from standard input")
 	case err != nil:

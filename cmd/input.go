@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
+	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -34,6 +35,7 @@ type input struct {
 	check    choice // of the types of a program
 	tsc      string
 	once     bool // the verb ends when the graph was read
+	stored   bool // the daemon has its graph from its store where no other is given; see fromStore
 	ordering choice
 	most     resourceCount
 	size     graphSize
@@ -184,16 +186,27 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		return i.program(a)
 	}
 	if i.yaml == "" {
-		if _, err := os.Stat(defaultGraph); errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + defaultGraph + ", is not there")
+		switch _, err := os.Stat(defaultGraph); {
+		case !errors.Is(err, fs.ErrNotExist):
+			i.yaml = defaultGraph
+		case i.stored:
+			return static.New(&gapi.Declared{Name: "store"}), nil
+		default:
+			return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + defaultGraph +
+				", is not there; a daemon with --world or --trusted-keys takes its graph from its store, and needs no other")
 		}
-		i.yaml = defaultGraph
 	}
 	o, err := i.options(a)
 	if err != nil {
 		return nil, err
 	}
 	return yaml.New(i.yaml, o), nil
+}
+
+// fromStore reports whether a daemon takes objects or deploys from a store that its user has named. The default store alone does not
+// count: a user who forgets to name the graph has to hear of it.
+func fromStore(r config.Resolved) bool {
+	return r["world"].Source != config.SourceDefault || len(r["trusted_keys"].Texts) > 0
 }
 
 // options returns how a graph in YAML is read: the sources of its files, and the inputs of its expressions.
@@ -320,6 +333,9 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 // for an input that is read but once, such as a pipe.
 // A later run of that name holds its first graph too, if that lacks resources of this one.
 func (i *input) lasting() string {
+	if i.stored && cmp.Or(i.catalog, i.ts, i.yaml) == "" {
+		return "store"
+	}
 	path, err := filepath.Abs(cmp.Or(i.catalog, i.ts, i.yaml))
 	if err != nil || ownDescriptor(path) {
 		return ""

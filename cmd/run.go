@@ -145,6 +145,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
 	}
+	f.input.stored = fromStore(a.settled)
 	front, err := f.input.frontend(a)
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 
 // inputOf returns where settings have the graph from.
 func inputOf(r config.Resolved) *input {
-	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), ordering: choice{word: r["ordering"].Text()}}
+	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), ordering: choice{word: r["ordering"].Text()}, stored: fromStore(r)}
 	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
 	in.puppet.Modules = r["puppet_modules"].Texts
