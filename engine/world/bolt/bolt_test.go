@@ -220,6 +220,58 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
+// TestAnotherInItsPlace: a file that somebody has put in the place of the store is left alone. One warning says what will be lost, and the work goes on in
+// the file without a name.
+func TestAnotherInItsPlace(t *testing.T) {
+	for what, spoil := range map[string]func(path string) error{
+		"another file": func(path string) error { return os.WriteFile(path, []byte("of somebody"), 0o644) },
+		"no folder":    func(path string) error { return os.Remove(filepath.Dir(path)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			var log bytes.Buffer
+			path := filepath.Join(t.TempDir(), "below", "world.db")
+			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			w := open(t, path, bolt.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			put(t, w, "a", "1")
+			if err := errors.Join(os.Remove(path), spoil(path)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, w, "b", "2")
+			put(t, w, "c", "3")
+			if got := list(t, w); got != "a=1 b=2 c=3" {
+				t.Errorf("the store has %s", got)
+			}
+			if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "its objects are lost when the program ends") {
+				t.Errorf("the log says %q", log.String())
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if b, err := os.ReadFile(path); err == nil && string(b) != "of somebody" {
+				t.Errorf("the other file has become %q", b)
+			}
+		})
+	}
+}
+
+// TestLeftovers: what a process that was killed has begun to write is no store, and is removed.
+func TestLeftovers(t *testing.T) {
+	path := file(t)
+	w := open(t, path, bolt.Options{})
+	put(t, w, "a", "1")
+	if err := errors.Join(w.Close(), os.WriteFile(path+".new", []byte("half of a store"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, open(t, path, bolt.Options{})); got != "a=1" {
+		t.Errorf("the store has %s", got)
+	}
+	if _, err := os.Stat(path + ".new"); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the leftover is still there:", err)
+	}
+}
+
 // TestFull: without room a change fails as unavailable, and alone; reading goes on, and so does
 // writing of what fits.
 func TestFull(t *testing.T) {

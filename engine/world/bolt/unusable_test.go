@@ -3,8 +3,13 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
+
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
@@ -26,5 +31,30 @@ func TestUnusable(t *testing.T) {
 		if errors.As(got, new(*DamageError)) != damaged || errors.Is(got, engine.ErrUnavailable) == damaged || !errors.Is(got, err) {
 			t.Errorf("%v becomes %v", err, got)
 		}
+	}
+}
+
+// TestNamed: an error of the disk may pass, and names the file. That of a closed file is ErrClosed, and a caller's own error stays as it is.
+func TestNamed(t *testing.T) {
+	world := &table{place: boltfile.Place{Path: "/w"}}
+	for err, want := range map[error]error{
+		&fs.PathError{Op: "write", Path: "/w", Err: syscall.EIO}: engine.ErrUnavailable,
+		os.NewSyscallError("fdatasync", syscall.EIO):             engine.ErrUnavailable,
+		syscall.ENOSPC:                           engine.ErrUnavailable,
+		syscall.EROFS:                            engine.ErrUnavailable,
+		boltfile.Damaged("page 3 is used twice"): engine.ErrUnavailable,
+		berrors.ErrDatabaseNotOpen:               engine.ErrClosed,
+		engine.ErrNotFound:                       engine.ErrNotFound,
+	} {
+		got := world.named(err)
+		if !errors.Is(got, want) || want == engine.ErrUnavailable && !strings.Contains(got.Error(), "/w") {
+			t.Errorf("%v becomes %v", err, got)
+		}
+		if own := want == engine.ErrNotFound; own && got != err {
+			t.Errorf("%v becomes %v", err, got)
+		}
+	}
+	if world.named(nil) != nil {
+		t.Error("no error is an error")
 	}
 }
