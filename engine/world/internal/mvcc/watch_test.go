@@ -1,6 +1,8 @@
 package mvcc_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -54,6 +56,52 @@ func TestWatchTakesLittleAtOnce(t *testing.T) {
 	}
 	if most := 256<<10 + each*size; b.most > most {
 		t.Errorf("a Watch took %d bytes at once, and %d are the most", b.most, most)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRevokeAfterItsTime: a context that has ended revokes nothing, and the lease still takes keys.
+func TestRevokeAfterItsTime(t *testing.T) {
+	c := mvcc.New(&slow{}, &still{now: time.Unix(0, 0)}, mvcc.Keep{Most: 10, For: time.Hour}).Client()
+	l, err := c.Lease(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := l.Revoke(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("the revocation: %v", err)
+	}
+	if _, ok, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "k", Lease: l}}); !ok || err != nil {
+		t.Errorf("a key of the lease: %t, %v", ok, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestQuietWatchGetsABookmark: a Watch whose prefix stays quiet is told of a revision from which it may begin anew, before its own is forgotten.
+func TestQuietWatchGetsABookmark(t *testing.T) {
+	const writes = 300
+	c := mvcc.New(&slow{}, &still{now: time.Unix(0, 0)}, mvcc.Keep{Most: 1000, For: time.Hour}).Client()
+	for range writes {
+		if _, _, err := c.Txn(t.Context(), nil, put("other")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	told := false
+	for b, err := range c.Watch(ctx, "quiet", 0) {
+		if told = true; err != nil || len(b.Updates) != 0 || b.Revision != writes {
+			t.Errorf("%+v, %v; want a bookmark of revision %d", b, err, writes)
+		}
+		break
+	}
+	if !told {
+		t.Error("no bookmark came")
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
