@@ -3,16 +3,21 @@
 package etcd_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
@@ -193,6 +198,43 @@ func TestLeaseOutlived(t *testing.T) {
 	}
 }
 
+// TestEndedByTheStore: an operator ends a lease in the store. Its owner is told with the next renewal, and not when the time of the lease is over.
+func TestEndedByTheStore(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		var log bytes.Buffer
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		l, err := w.Lease(t.Context(), 6*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+			t.Fatal(err)
+		}
+		id, err := strconv.ParseInt(l.ID(), 16, 64)
+		if err != nil {
+			t.Fatal("etcdctl cannot name this lease:", err)
+		}
+		if _, err := plain(t, clientv3.Config{Endpoints: []string{m.endpoint}}).Revoke(t.Context(), clientv3.LeaseID(id)); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-l.Done():
+		case <-time.After(time.Minute):
+			t.Fatal("the end of the lease is not told")
+		}
+		if _, err := w.Get(t.Context(), "a"); !errors.Is(err, engine.ErrNotFound) {
+			t.Error("its key:", err)
+		}
+		if err := w.Close(); err != nil { // which awaits the goroutine that logs
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), "the store has ended a lease") {
+			t.Errorf("the log says %q", log.String())
+		}
+	})
+}
+
 // TestSuspended: a lease that ended while the machine was suspended is over soon after the resume, before the store is asked. A short
 // suspend costs nothing.
 func TestSuspended(t *testing.T) {
@@ -306,6 +348,26 @@ func TestExpiredToken(t *testing.T) {
 		if _, err := host.Get(t.Context(), "n"); !errors.Is(err, engine.ErrRefused) || strings.Contains(err.Error(), "first") {
 			t.Errorf("with the old password: %v", err)
 		}
+	})
+}
+
+// TestUsersComeLater: a store gets its users while a host with a password works with it. Until then the host has no token; from then on it signs in, and its
+// calls and its Watch go on.
+func TestUsersComeLater(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: 2 * time.Second}
+		admin := open(t, o)
+		o.User, o.Password = "root", "secret"
+		w := open(t, o)
+		r := read(t, w, "n", put(t, w, "first", "0"))
+		put(t, w, "n", "1")
+		r.wants(t, 1)
+		if err := admin.Protect(t.Context(), "secret"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, w, "n", "2")
+		r.wants(t, 2)
 	})
 }
 
