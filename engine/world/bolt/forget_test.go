@@ -13,7 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
-	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 )
 
 // seen is all that a World shows: the list at each revision, and the changes behind each.
@@ -88,7 +88,7 @@ func TestForgetsAsMemory(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		keep := []int{1, 4, 20, 60}[seed] // the newest 800 bytes stand apart: some histories are shorter than that
 		path, o := file(t), bolt.Options{History: keep}
-		w, m := open(t, path, o), memory.New(memory.WithHistory(keep))
+		w, m := open(t, path, o), worldtest.Memory(keep)
 		newest := int64(0)
 		for step := range 120 {
 			var ops []engine.Op

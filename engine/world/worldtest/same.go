@@ -43,6 +43,9 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 	})
 }
 
+// Memory returns an empty World in memory that remembers so many changes. A test compares another World with it; the caller closes it.
+func Memory(history int) engine.World { return memory.New(memory.WithHistory(history)) }
+
 // step is one operation on all Worlds.
 type step struct {
 	Do      string
