@@ -277,6 +277,7 @@ var pathsElsewhere = map[string][]string{
 		"gapi/fetch/store.go put",
 		"engine/schema/generate/sync.go Compare",
 		"engine/schema/generate/sync.go Sync",
+		"engine/schema/generate/sync.go lock",
 	},
 	"a file that guard.go of the package cmd has judged at the start": {
 		"cmd/apiserver.go serverTransport",
