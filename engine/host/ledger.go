@@ -302,7 +302,7 @@ func (l leftovers) end() (n int, ended bool) {
 		if e.grace > 0 {
 			procs := leftovers{[]noted{e}, l.sameGroup, l.clock}.freeze(cut)
 			signalAll(procs, e.signal)
-			signalAll(procs, syscall.SIGCONT)
+			signalAll(procs, unix.SIGCONT)
 		}
 	}
 	late := func(e noted) bool { return cut(e) && engine.Since(l.clock, began) >= min(e.grace, leftGrace) }

@@ -234,6 +234,7 @@ const (
 	RTPROT_UNSPEC = unix.RTPROT_UNSPEC
 	RUSAGE_SELF   = unix.RUSAGE_SELF
 	SIGKILL       = unix.SIGKILL
+	SIGCONT       = unix.SIGCONT
 	SIGSTOP       = unix.SIGSTOP
 	// Each socket is made with SOCK_CLOEXEC: a fork between two calls could else hand it
 	// to a child.

@@ -338,6 +338,7 @@ const (
 	RTPROT_UNSPEC         = 0
 	RUSAGE_SELF           = 0
 	SIGKILL               = syscall.Signal(9)
+	SIGCONT               = syscall.Signal(18)
 	SIGSTOP               = syscall.Signal(19)
 	SOCK_CLOEXEC          = 0x80000
 	SOCK_NONBLOCK         = 0x800
