@@ -61,6 +61,8 @@ func stale(root *os.Root, files Files) ([]string, error) {
 	var found []string
 	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && name != ".":
+			return nil // a Sync has removed the folder since
 		case err != nil:
 			return err
 		case e.IsDir() && name != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"):
@@ -81,6 +83,9 @@ func stale(root *os.Root, files Files) ([]string, error) {
 // in its first key.
 func generatedFile(root *os.Root, name string) (bool, error) {
 	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // a Sync has brought it to its place since
+	}
 	if err != nil {
 		return false, err
 	}
@@ -102,18 +107,20 @@ func generatedFile(root *os.Root, name string) (bool, error) {
 // is replaced, and each is replaced at once. After an error some files may be new, and nothing else
 // is left. Of two that begin together on one folder the later gets an error, and does nothing.
 func Sync(dir string, files Files) (Drift, error) {
-	if d, err := Compare(dir, files); err != nil || d.Empty() {
-		return d, err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return Drift{}, err
+	if len(files) > 0 {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return Drift{}, err
+		}
 	}
 	unlock, err := lock(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Drift{}, nil // and nothing is to be there
+	}
 	if err != nil {
 		return Drift{}, err
 	}
 	defer unlock()
-	d, err := Compare(dir, files) // as it is now that no other can alter it
+	d, err := Compare(dir, files)
 	if err != nil {
 		return d, err
 	}
