@@ -106,6 +106,7 @@ func (l *loop) startRuns() {
 		l.begin(slots)
 		started++
 	}
+	l.pool.handOver()
 	if started > 0 {
 		l.pool.lookOut()
 	}

@@ -18,6 +18,7 @@ type pool struct {
 	busy    bool           // a task was given since dismiss; of the loop
 	jobs    jobs           // of the loop
 	lookout bool           // an alarm looks for long runs; of the loop
+	given   []task         // that no worker sees yet; of the loop
 
 	mu     sync.Mutex // guards the rest
 	tasks  []task
@@ -36,13 +37,28 @@ type task struct {
 	early map[*vertex]bool // that have ended before the others; nil for none
 }
 
-// assignWork has a task run. The loop calls it.
+// giveAtOnce is how many tasks the workers get in one step: each step is a look at what the workers share.
+const giveAtOnce = 16
+
+// assignWork has a task run, after handOver at the latest. The loop calls it.
 func (p *pool) assignWork(t task) {
+	if p.given = append(p.given, t); len(p.given) == giveAtOnce {
+		p.handOver()
+	}
+}
+
+// handOver gives the assigned tasks to the workers. The loop calls it.
+func (p *pool) handOver() {
+	if len(p.given) == 0 {
+		return
+	}
 	p.busy = true
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.tasks, p.most = append(p.tasks, t), math.MaxInt
+	p.tasks, p.most = append(p.tasks, p.given...), math.MaxInt
 	p.wakeOne()
+	p.mu.Unlock()
+	clear(p.given)
+	p.given = p.given[:0]
 }
 
 // wakeOne has a worker look for tasks, a new one if none is idle. The caller holds mu.
