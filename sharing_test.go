@@ -19,6 +19,7 @@ import (
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/basic"
+	"github.com/reactivegraph/mgmt/resources/kv"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -231,6 +232,38 @@ func TestCollectOwn(t *testing.T) {
 	for _, m := range []*member{a, b} {
 		m.becomes("print[a]", "print[b]")
 		m.until("both lines", func() bool { return m.log.has("I am a") && m.log.has("I am b") })
+	}
+}
+
+// TestNoWorld: an engine without a World runs its graph. It says at each wish that nothing is collected, a resource that needs a store
+// fails with the reason, and an export reaches no host. With a World without a store it has one of its own, and collects what it exports itself.
+func TestNoWorld(t *testing.T) {
+	graph := func(g *static.Graph) {
+		g.Add("print", "mine", &basic.PrintRes{Msg: "mine"}).Meta(hiddenFor("*"))
+		g.Collect("print", "*", "*", nil)
+		g.Add("kv", "k", &kv.Res{Key: "k", Value: new("v")})
+	}
+	f := newFleet(t)
+	without := f.host("a", func(o *mgmt.Options) { o.World = nil })
+	without.apply(graph)
+	without.until("a warning at the wish", func() bool {
+		without.mu.Lock()
+		defer without.mu.Unlock()
+		return slices.ContainsFunc(without.warned, func(s string) bool { return strings.HasPrefix(s, "nothing is collected: ") })
+	})
+	const reason = "this program has no store; its author has to set the option World"
+	without.until("the reason at kv[k]", func() bool {
+		st, err := without.Status(t.Context(), "kv[k]")
+		return err == nil && st.State == engine.StateFailed && strings.Contains(fmt.Sprint(st.Err), reason)
+	})
+	own := f.host("b", func(o *mgmt.Options) { o.World = mgmt.Share(nil) })
+	own.apply(graph)
+	own.until("its line, and its value", func() bool {
+		st, err := own.Status(t.Context(), "kv[k]")
+		return err == nil && st.State == engine.StateOK && own.log.has("mine")
+	})
+	if kvs, err := f.store.List(t.Context(), "", engine.ListOptions{}); err != nil || len(kvs.KVs) > 0 {
+		t.Errorf("the store of others has %v, %v", kvs.KVs, err)
 	}
 }
 
