@@ -128,7 +128,7 @@ var borders = []struct {
 	library string
 	pkgs    []string
 }{
-	{"golang.org/x/sys/unix", []string{"internal/unix", "integration/*", "service/servicetest", "resources/internal/kindtest"}},
+	{"golang.org/x/sys/unix", []string{"internal/unix", "internal/nstest", "integration/*", "service/servicetest", "resources/internal/kindtest"}},
 	{"github.com/vishvananda/netlink", []string{"resources/internal/rtnet", "integration/*"}},
 }
 

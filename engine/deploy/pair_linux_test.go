@@ -1,23 +1,21 @@
 package deploy_test
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
 )
 
 // TestPairIsWhole: where one of the two files cannot be written, neither is left, so the next try is not refused. The machine has
 // a full file system for that, which only a child process sees.
 func TestPairIsWhole(t *testing.T) {
-	if !inNamespace(t) {
+	if !nstest.InNamespace(t) {
 		return
 	}
 	for name, options := range map[string]string{
@@ -43,32 +41,4 @@ func TestPairIsWhole(t *testing.T) {
 			must(t, deploy.WriteKey(path, newKey(t)))
 		})
 	}
-}
-
-const namespaceKey = "MGMT_TEST_NAMESPACE"
-
-// inNamespace runs the calling test once more in a process that may mount, and returns true there.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(namespaceKey) != "" {
-		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
-	cmd.Env = append(os.Environ(), namespaceKey+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
-		t.Skipf("no namespace for mounting: %v", err)
-	default:
-		t.Errorf("in a namespace of its own: %v\n%s", err, out)
-	}
-	return false
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -36,7 +37,7 @@ func setAddress(t *testing.T, address [4]byte) {
 // TestFactsAreEvents: whatever a fact comes from, files, the kernel's hostname or its
 // addresses, a change of it wakes, and Facts says what is true then.
 func TestFactsAreEvents(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
+	if !nstest.InNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
 		return
 	}
 	etc := t.TempDir()
@@ -64,7 +65,7 @@ func TestFactsAreEvents(t *testing.T) {
 
 // TestFactsAfterAFlood: more addresses than the kernel keeps messages of, and then one more.
 func TestFactsAfterAFlood(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWNET) {
+	if !nstest.InNamespaces(t, unix.CLONE_NEWNET) {
 		return
 	}
 	h := newHost(t, Options{})
@@ -81,7 +82,7 @@ func TestFactsAfterAFlood(t *testing.T) {
 // TestFactsThatStay: a write that changes no fact wakes nobody. It is followed by one that does,
 // so that the first one would have been told by then.
 func TestFactsThatStay(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
+	if !nstest.InNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
 		return
 	}
 	h := newHost(t, Options{})
@@ -100,7 +101,7 @@ func TestFactsThatStay(t *testing.T) {
 // TestFactsAreFollowedWhileWatched: the first subscription starts what follows, the last one
 // ends it, and a new one starts it again; addresses are asked for in between.
 func TestFactsAreFollowedWhileWatched(t *testing.T) {
-	if !inNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
+	if !nstest.InNamespaces(t, unix.CLONE_NEWUTS|unix.CLONE_NEWNET) {
 		return
 	}
 	h := newHost(t, Options{})

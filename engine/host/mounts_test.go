@@ -1,53 +1,15 @@
 package host
 
 import (
-	"bytes"
-	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/mountinfo"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
 )
-
-const namespaceKey = "MGMT_TEST_NAMESPACE"
-
-// inNamespace runs the test that calls it once more, in a process of its own
-// that may mount without the machine seeing it: it returns true there, and false
-// where the test has been run by the other one.
-func inNamespace(t *testing.T) bool { return inNamespaces(t, 0) }
-
-// inNamespaces does the same with more namespaces of its own: unix.CLONE_NEWUTS for the
-// hostname, unix.CLONE_NEWNET for links.
-func inNamespaces(t *testing.T, more uintptr) bool {
-	t.Helper()
-	if os.Getenv(namespaceKey) != "" {
-		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
-	cmd.Env = append(os.Environ(), namespaceKey+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | more}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
-		t.Skipf("no namespace for mounting: %v", err)
-	default:
-		t.Errorf("in a namespace of its own: %v\n%s", err, out)
-	}
-	return false
-}
 
 func mount(t *testing.T, at string) {
 	t.Helper()
@@ -60,7 +22,7 @@ func unmount(t *testing.T, at string) { t.Helper(); must(t, unix.Unmount(at, uni
 // is another directory, whose changes are seen from then on; whatever is asked for
 // below it, and however the way leads there.
 func TestMountsAreSeen(t *testing.T) {
-	if !inNamespace(t) {
+	if !nstest.InNamespace(t) {
 		return
 	}
 	for name, path := range map[string]string{"plain": "m", "with a blank": "a m\\b", "through a link": "l"} {
@@ -130,7 +92,7 @@ func TestMountsAreSeen(t *testing.T) {
 
 // TestMountsElsewhereAreNone: who watches beside a mount point hears nothing.
 func TestMountsElsewhereAreNone(t *testing.T) {
-	if !inNamespace(t) {
+	if !nstest.InNamespace(t) {
 		return
 	}
 	root := t.TempDir()

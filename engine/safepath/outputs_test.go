@@ -6,13 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
 )
 
@@ -172,7 +171,7 @@ func TestContentComesLast(t *testing.T) {
 
 // TestFullDisk: a text for which there is no room leaves the old file whole, and no part of the new one.
 func TestFullDisk(t *testing.T) {
-	if !inNamespace(t) {
+	if !nstest.InNamespace(t) {
 		return
 	}
 	dir := t.TempDir()
@@ -198,34 +197,6 @@ func TestFullDisk(t *testing.T) {
 	if f, err := System().OpenAppend(dir+"/f", 0o600); !errors.Is(err, unix.EROFS) {
 		t.Errorf("appending on a disk that is only read: %v, %v", f, err)
 	}
-}
-
-const namespaceKey = "MGMT_TEST_NAMESPACE"
-
-// inNamespace runs the calling test once more in a process that may mount, and returns true there.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(namespaceKey) != "" {
-		must(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
-		return true
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
-	cmd.Env = append(os.Environ(), namespaceKey+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
-		t.Skipf("no namespace for mounting: %v", err)
-	default:
-		t.Errorf("in a namespace of its own: %v\n%s", err, out)
-	}
-	return false
 }
 
 // TestAppend: a missing file is made with the mode less the umask, a present one keeps its mode, and each write goes to the end.
