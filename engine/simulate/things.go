@@ -1,0 +1,171 @@
+package simulate
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// isRooted reports whether a kind runs its own code in the folder, and whether its things are in the folder: those of an exec are
+// nowhere.
+func (m *Machine) isRooted(kind string) (code, things bool) {
+	if m.folder == nil || m.kinds == nil {
+		return false, false
+	}
+	r, err := m.kinds.New(kind)
+	if err != nil {
+		return false, false
+	}
+	if m.standIns[kind] != nil {
+		return true, false
+	}
+	_, code = engine.As[engine.RootedRes](r)
+	_, read := engine.As[engine.Readable](r)
+	return code, code && read
+}
+
+// thing makes and initialises a resource of the real kind for a thing, with the parameters that are set. Those which identify the
+// thing come from the graph where they are not set, and the others too where nothing valid is set without them.
+func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) {
+	declared := m.declared(ref.ID())
+	r, err := m.bare(ref, set, declared, false)
+	if err != nil && declared != nil {
+		if whole, werr := m.bare(ref, set, declared, true); werr == nil {
+			r, err = whole, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Init(&engine.Init{
+		Running: func() {}, Event: func() {}, Busy: func() func() { return func() {} }, Refresh: func() bool { return false },
+		Receives: func() bool { return false }, Send: func(any) error { return nil }, Recv: func() map[string]*engine.Send { return nil },
+		Change: func(engine.Change) {}, Logf: func(string, ...any) {}, Host: m.folder,
+	})
+}
+
+// bare makes a valid resource of the real kind with the parameters that are set, and those of the graph.
+func (m *Machine) bare(ref schema.Ref, set, declared map[string]any, whole bool) (engine.Res, error) {
+	r, err := m.kinds.New(ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	r.SetName(ref.Name)
+	t, err := schema.TypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	able, _ := engine.As[engine.RootedRes](r)
+	_, apart := able.Rooted()
+	for _, f := range t.Fields {
+		v, given := set[f.Key]
+		if !given && (f.Role == schema.RoleIdentity || whole) {
+			v, given = declared[f.Key]
+		}
+		if !given || f.Role > schema.RoleInit || slices.Contains(apart, f.Key) {
+			continue
+		}
+		if err := schema.Set(r, f.Key, v); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.Validate()
+}
+
+// declared returns the parameters of the resource of the graph that has an id; nil where there is none.
+func (m *Machine) declared(id string) map[string]any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r := m.rooted[id]; r != nil {
+		return r.declared
+	}
+	return nil
+}
+
+// place gives a thing in the folder its parameters, as another program would do.
+func (m *Machine) place(ctx context.Context, ref schema.Ref, set map[string]any) error {
+	return engine.Guard("CheckApply", func() error {
+		r, err := m.thing(ref, there(m.kinds, ref.Kind, set))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
+		writes, err := m.above(r)
+		if err != nil {
+			return err
+		}
+		if _, err := r.CheckApply(ctx, true); err != nil {
+			return err
+		}
+		m.touch(writes)
+		return nil
+	})
+}
+
+// there returns parameters with a state that says that the thing is there, unless they say more.
+func there(kinds *engine.Registry, kind string, set map[string]any) map[string]any {
+	k, err := kinds.Kind(kind)
+	if err != nil {
+		return set
+	}
+	f := k.Type.Field("state")
+	if _, given := set["state"]; given || f == nil || len(f.Type.Enum) == 0 {
+		return set
+	}
+	all := map[string]any{"state": f.Type.Enum[0]}
+	maps.Copy(all, set)
+	return all
+}
+
+// found reads a thing in the folder. It returns nil where the thing is not there.
+func (m *Machine) found(ctx context.Context, ref schema.Ref, set map[string]any) (is map[string]any, err error) {
+	err = engine.Guard("Read", func() error {
+		r, err := m.thing(ref, set)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
+		able, ok := engine.As[engine.Readable](r)
+		if !ok {
+			return nil
+		}
+		got, err := able.Read(ctx)
+		if err != nil || got == nil {
+			return err
+		}
+		if l, ok := engine.As[engine.LeavingRes](got); ok && l.Leaving() {
+			return nil
+		}
+		is, err = parameters(got)
+		return err
+	})
+	return is, err
+}
+
+// merged puts the state of a thing in the folder above the parameters that are known of it.
+func (m *Machine) merged(kind string, known, is map[string]any) (map[string]any, error) {
+	r, err := m.kinds.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	t, err := schema.TypeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	able, _ := engine.As[engine.RootedRes](r)
+	_, apart := able.Rooted()
+	all := map[string]any{}
+	for _, f := range t.Fields {
+		from := known
+		if f.Role == schema.RoleState && !slices.Contains(apart, f.Key) {
+			from = is
+		}
+		if v, ok := from[f.Key]; ok {
+			all[f.Key] = v
+		}
+	}
+	return all, nil
+}
