@@ -8,13 +8,17 @@ import (
 	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
-// InNamespace is nstest.InNamespace.
+// InNamespace runs the test that calls it once more, in a process of its own that
+// may mount: it returns true there, and false where the test has been run by the
+// other one. See nstest.InNamespace.
 func InNamespace(t *testing.T) bool {
 	t.Helper()
 	return nstest.InNamespace(t)
 }
 
-// InNamespaces is nstest.InNamespaces.
+// InNamespaces does the same with more namespaces of its own, such as
+// unix.CLONE_NEWUTS for the name of the host. The inner process is its own root,
+// and mounts are private, so nothing reaches the machine.
 func InNamespaces(t *testing.T, more uintptr) bool {
 	t.Helper()
 	return nstest.InNamespaces(t, more)
