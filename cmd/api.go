@@ -375,8 +375,11 @@ func newAPISchema(a *app) *cobra.Command {
 			return f.openapi(ctx)
 		}
 		tables, err := f.client().Tables(ctx, strings.Join(args, ""))
-		if err != nil || f.output.word != "table" {
-			return errors.Join(err, f.write(tables))
+		if err != nil {
+			return err
+		}
+		if f.output.word != "table" {
+			return f.write(tables)
 		}
 		rows := [][]string{{"FIELD", "TYPE", "DOC"}}
 		for _, t := range tables {

@@ -75,17 +75,18 @@ func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request
 	}
 }
 
-// waitsFor says which hosts a removal waits for, in a line for each.
+// waitsFor says which hosts a removal waits for, in a line for each. The words are those of the hosts, so none of them moves the
+// cursor or forges a line.
 func waitsFor(left api.Removal) (text string) {
 	if len(left.Waiting) == 0 {
 		return "no host has taken the object over yet; delete it without --remove where none will\n"
 	}
 	for _, h := range left.Waiting {
-		text += "waiting for host " + h.Host + ": " + h.State
+		line := "waiting for host " + h.Host + ": " + h.State
 		if h.Error != "" {
-			text += ": " + h.Error
+			line += ": " + h.Error
 		}
-		text += "\n"
+		text += cell(line) + "\n"
 	}
 	return text
 }

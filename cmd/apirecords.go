@@ -191,8 +191,11 @@ only a newer version reads, and broken ones, are told and left alone.`,
 	f.verb(cmd, func(ctx context.Context, _ []string) error {
 		var done []api.Migrated
 		q := api.Request{Method: http.MethodPost, Path: "/v1/api:migrate", Query: dryRun(dry)}
-		if _, err := f.client().Ask(ctx, q, &done); err != nil || f.output.word != "table" {
-			return errors.Join(err, f.write(done))
+		if _, err := f.client().Ask(ctx, q, &done); err != nil {
+			return err
+		}
+		if f.output.word != "table" {
+			return f.write(done)
 		}
 		rows := [][]string{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
 		for _, m := range done {

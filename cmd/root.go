@@ -110,7 +110,7 @@ func withCode(code int, err error) error {
 
 // main runs the program and returns its exit code.
 // An error is printed once, here, with the name of the program before it. Errors without a code
-// are usage errors.
+// are usage errors. An error may have the words of a file or of a daemon, so they are made visible.
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a, args)
 	root.SetArgs(args)
@@ -125,7 +125,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitPipe
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(a.err, a.program()+": "+msg+a.moduleHint(err))
+		fmt.Fprintln(a.err, visibleLines(a.program()+": "+msg+a.moduleHint(err)))
 	}
 	if e, ok := errors.AsType[*codeError](err); ok {
 		return e.code
