@@ -24,6 +24,7 @@ var risen = map[string]float64{
 	"engine/provider/puppettype/rubyre": 15.0,
 	"engine/schema/derive":              15.0,
 	"engine/schema/strictjson":          15.0,
+	"engine/world/worldtest":            15.0,
 	"graph/graphtest":                   15.0,
 	"integration/bench":                 15.0,
 	"integration/soak":                  15.0,
