@@ -56,7 +56,7 @@ store allow that; else apply says how many there were, and may be repeated.`,
 }
 
 // apply reads the file and sends its objects.
-// A file with faults of its own is sent as a dry run, so that the faults which only the daemon finds are told together with them.
+// A file with faults of its own is sent as a dry run. So the faults that only the daemon finds are told together with them.
 func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 	name, text, err := readObjects(f.app, file)
 	if err != nil {

@@ -183,7 +183,8 @@ type declaredObject struct {
 // The table is as the file has it, which may be the name of a model.
 func (o *declaredObject) String() string { return o.table + "[" + o.id + "]" }
 
-// objectOf reads a document, whose other faults the daemon tells: table, and the fields of the object next to it, or below object where a field is called table.
+// objectOf reads a document: table, and the fields of the object next to it, or below object where a field is called table.
+// The daemon tells all other faults of the object.
 // It returns the object and no finding, or findings and no object.
 // The nodes stay those of the document.
 func objectOf(n *schema.Node) (*declaredObject, schema.Diagnostics) {
