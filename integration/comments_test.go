@@ -18,6 +18,7 @@ const minComments = 10.0
 // It only ever rises, up to 15: whoever comments such a package raises it.
 var risen = map[string]float64{
 	"cmd":                               13.6,
+	"docker":                            15.0,
 	"engine/control":                    15.0,
 	"engine/host/systemdtest":           15.0,
 	"engine/journal/storetest":          15.0,
