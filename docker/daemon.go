@@ -21,7 +21,7 @@ const patience = 30 * time.Second
 // kinds.
 type Place struct {
 	Host       string `yaml:"host" lang:"host" mgmt:"param" doc:"Where the daemon is: unix:///path/of/socket, or tcp://address:port. If absent, what DOCKER_HOST in the environment of mgmt says, else unix:///var/run/docker.sock."`
-	APIVersion string `yaml:"apiversion" lang:"apiversion" mgmt:"param" doc:"The version of the API to use, such as v1.41. If absent, the highest one that both sides know."`
+	APIVersion string `yaml:"apiversion" lang:"apiversion" mgmt:"param" doc:"The version of the API to use, such as v1.41. If absent, what DOCKER_API_VERSION in the environment of mgmt says, else the highest one that both sides know."`
 }
 
 // daemon is the way to one daemon. It holds no connection but idle ones, which Close ends. All
@@ -53,15 +53,17 @@ func (p Place) check() error {
 // the first call agrees on the version of the API. A wait of 0 means patience. The certificates
 // for TLS come from DOCKER_CERT_PATH, and a bad one is an error here.
 func (p Place) open(wait time.Duration) (*daemon, error) {
-	// Later options win: host of the graph comes after DOCKER_HOST.
-	options := []client.Opt{client.FromEnv, client.WithUserAgent("mgmt")}
+	// The client takes DOCKER_API_VERSION before any other version, so the environment is asked only
+	// where the graph says nothing. Of the rest, later options win.
+	options := []client.Opt{client.WithTLSClientConfigFromEnv(), client.WithHostFromEnv(), client.WithUserAgent("mgmt")}
 	if p.Host != "" {
 		options = append(options, client.WithHost(p.Host))
 	}
+	version := client.WithAPIVersionFromEnv()
 	if p.APIVersion != "" {
-		options = append(options, client.WithAPIVersion(strings.TrimPrefix(p.APIVersion, "v")))
+		version = client.WithAPIVersion(strings.TrimPrefix(p.APIVersion, "v"))
 	}
-	c, err := client.New(options...)
+	c, err := client.New(append(options, version)...)
 	if err != nil {
 		return nil, fmt.Errorf("the way to the docker daemon: %w", err)
 	}
