@@ -3,7 +3,6 @@ package docker
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -148,5 +147,5 @@ func printOf(c *container.InspectResponse) string {
 		return ""
 	}
 	return fmt.Sprint(c.ID, c.State.Status, c.State.ExitCode, c.HostConfig.RestartPolicy, c.HostConfig.Memory,
-		slices.Sorted(maps.Keys(c.NetworkSettings.Networks)))
+		networksOf(c))
 }
