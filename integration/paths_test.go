@@ -48,6 +48,7 @@ var pathsAllowed = map[string]string{
 	"resources/internal/atomicfile/label.go get":            "the name of an open descriptor in /proc",
 	"resources/internal/atomicfile/label.go set":            "the name of an open descriptor in /proc",
 	"resources/internal/atomicfile/owner.go setAttrs":       "the name of an open descriptor in /proc",
+	"resources/internal/atomicfile/owner.go umask":          "/proc",
 	"resources/internal/atomicfile/settled.go ClockOf":      "asks for the type of a file system, and opens nothing",
 	"resources/internal/mounttab/holders.go Copies":         "/proc",
 	"resources/internal/mounttab/holders.go Holders":        "/proc",

@@ -261,6 +261,47 @@ func modeOf(t *testing.T, path string) uint32 {
 	return st.Mode & 0o7777
 }
 
+// TestFindingA1FileHeldOpen: a file of hers that has the content already becomes root's as a new file. For she may have it open,
+// or in her memory, and a change there takes no setuid bit away and wakes no watch.
+func TestFindingA1FileHeldOpen(t *testing.T) {
+	enginetestRoot(t)
+	for name, c := range map[string]Res{
+		"content":   {Content: new("ours"), Owner: "root", Mode: "4755"},
+		"source":    {Source: "DIR/from", Owner: "root", Group: "root"},
+		"fragments": {Fragments: []string{"DIR/from"}, Owner: "root"},
+		"another's": {Content: new("ours"), Owner: "54321"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, hers := field(t)
+			sources(t, dir)
+			var held *os.File
+			asHer(t, func() (err error) {
+				err = os.WriteFile(hers+"/f", []byte("ours"), 0o644)
+				if err == nil {
+					held, err = os.OpenFile(hers+"/f", os.O_RDWR, 0)
+				}
+				return err
+			})
+			defer held.Close()
+			memory, err := unix.Mmap(int(held.Fd()), 0, 4, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			kindtest.Must(t, err)
+			defer unix.Munmap(memory)
+			c.Path = "HERS/f"
+			r := graphOf(c, dir, hers)
+			f := kindtest.Begin(t, "file", r)
+			says := kindtest.Verbs(t, f, r, false)
+			if got := kindtest.Verbs(t, f, r, true); got != says || strings.Contains(got, "error") || strings.Contains(got, "content") {
+				t.Errorf("said %q, done %q", says, got)
+			}
+			copy(memory, "evil")
+			if got := kindtest.Have(t, hers+"/f"); !strings.HasSuffix(got, " ours") {
+				t.Errorf("it is %s", got)
+			}
+			kindtest.Want(t, f, r, "")
+		})
+	}
+}
+
 // A copy of her tree gives no setuid file, whatever was there.
 func TestFindingA1FileTree(t *testing.T) {
 	enginetestRoot(t)

@@ -202,13 +202,16 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 	if err != nil {
 		return err
 	}
-	if same {
+	if same && !now.Strange(c.uid) {
 		// Only if it did not change while it was read is it known what was read.
 		end, err := f.Stat()
 		return errors.Join(err, c.attrs(n, now, w, end == now))
 	}
-	if err := c.reportContent(n, f, now, w); err != nil {
-		return err
+	// The file of a stranger may be open for writing there. So it is replaced although its text is right.
+	if !same {
+		if err := c.reportContent(n, f, now, w); err != nil {
+			return err
+		}
 	}
 	mode, err := c.reportAttrs(n, now, w.mode, true)
 	if err != nil || !c.apply {

@@ -28,14 +28,26 @@ func (d Dir) give(from, to string) error {
 }
 
 // Mkdir makes a folder. Its permissions are those, less the umask; SetAttrs makes
-// them exact.
+// them exact. The folder of a stranger gives it no group and no access list.
 func (d Dir) Mkdir(name string, perm uint32) error {
 	d, release, err := d.hold()
 	if err != nil {
 		return err
 	}
 	defer release()
-	return d.failed("mkdir", name, d.do(func() error { return unix.Mkdirat(d.fd, name, perm) }))
+	foreign, err := d.stranger(-1)
+	if err != nil {
+		return err
+	}
+	first := perm
+	if foreign {
+		first = closed
+	}
+	err = d.failed("mkdir", name, d.do(func() error { return unix.Mkdirat(d.fd, name, first) }))
+	if err != nil || !foreign {
+		return err
+	}
+	return d.ownFolder(name, perm)
 }
 
 // Symlink makes a link, or replaces a link or a file by one.

@@ -1,10 +1,12 @@
 package atomicfile
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/internal/unix"
 
@@ -20,6 +22,7 @@ const (
 
 	special = unix.S_ISUID | unix.S_ISGID
 	lent    = 0o644 // the most that a file of a stranger lends to its replacement
+	closed  = 0o700 // of a folder that only its owner may enter yet
 )
 
 // moves reports whether the owner or the group becomes another one; -1 is for no change.
@@ -27,8 +30,8 @@ func (s Stat) moves(uid, gid int) bool {
 	return uid >= 0 && uint32(uid) != s.UID || gid >= 0 && uint32(gid) != s.GID
 }
 
-// stranger reports whether neither root, nor we, nor the new owner uid owned it.
-func (s Stat) stranger(uid int) bool {
+// Strange reports whether neither root, nor we, nor the new owner uid own it; -1 is for no new owner, which makes nothing strange.
+func (s Stat) Strange(uid int) bool {
 	return uid >= 0 && uint32(uid) != s.UID && !safepath.System().Trusts(s.UID)
 }
 
@@ -42,7 +45,7 @@ func (d Dir) Kept(name string, old Stat, uid, gid int, replaced bool) (uint32, e
 		return perm, nil
 	}
 	perm &^= special
-	if replaced && old.stranger(uid) {
+	if replaced && old.Strange(uid) {
 		perm &= lent
 	}
 	if perm&0o070 == 0 {
@@ -205,22 +208,79 @@ func (n *New) lends(attr string) bool {
 	switch {
 	case !n.Old.moves(n.UID, n.GID):
 		return true
-	case n.Old.stranger(n.UID):
+	case n.Old.Strange(n.UID):
 		return false
 	}
 	return attr != aclAttr && attr != capAttr
 }
 
-// giftedList reports whether an access list that a new file has got from its folder is
-// one of a stranger's.
-func (n *New) giftedList() (bool, error) {
-	folder, err := fstat(n.Dir.fd)
+// stranger reports whether a folder that is held belongs neither to root, nor to us, nor to uid, who is to own
+// what is made in it; -1 is for the user who makes it.
+func (d Dir) stranger(uid int) (bool, error) {
+	folder, err := fstat(d.fd)
+	if uid < 0 {
+		uid = d.uid()
+	}
+	return err == nil && folder.Strange(uid), d.failed("stat", "", err)
+}
+
+// refuseGifts resolves the attributes of a new file that the folder of a stranger would decide: by its setgid bit and by its
+// default access list, which switches the umask off.
+func (n *New) refuseGifts() (err error) {
+	if n.Old != nil {
+		return nil
+	}
+	n.gifted, err = n.Dir.stranger(n.UID)
+	if !n.gifted {
+		return err
+	}
+	if n.Mode < 0 {
+		n.Mode = int(0o666 &^ umask())
+	}
+	if n.GID < 0 {
+		n.GID = os.Getegid()
+	}
+	return nil
+}
+
+// ownFolder takes from a folder that was just made, and that only its owner can enter yet, what the folder of a stranger has
+// given to it. A folder that holds something is another one, put there meanwhile.
+func (d Dir) ownFolder(name string, perm uint32) error {
+	fd, err := d.open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return false, err
+		return d.failed("open", name, err)
 	}
-	owner := os.Geteuid()
-	if n.UID >= 0 {
-		owner = n.UID
+	defer unix.Close(fd)
+	st, err := fstat(fd)
+	if err != nil {
+		return d.failed("stat", name, err)
 	}
-	return folder.stranger(owner), nil
+	names, err := namesIn(fd, make([]byte, 1<<10))
+	if err != nil || len(names) > 0 || int(st.UID) != d.uid() || st.Mode&0o777 != closed {
+		return d.failed("mkdir", name, cmp.Or(err, ErrChanged))
+	}
+	if err := unix.Fchown(fd, -1, os.Getegid()); err != nil {
+		return d.failed("chown", name, err)
+	}
+	if _, err := dropLists(fd, "/proc/self/fd/"+strconv.Itoa(fd), st); err != nil {
+		return d.failed("remove the access list of", name, err)
+	}
+	return d.failed("chmod", name, unix.Fchmod(fd, perm&^umask()))
+}
+
+// umask returns the bits that new things lack. Nothing but a change of it tells it, save /proc; where that tells nothing, it
+// is the usual one.
+func umask() uint32 {
+	const usual = 0o022
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return usual
+	}
+	_, rest, _ := strings.Cut(string(text), "\nUmask:")
+	line, _, _ := strings.Cut(rest, "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(line), 8, 32)
+	if err != nil {
+		return usual
+	}
+	return uint32(bits)
 }

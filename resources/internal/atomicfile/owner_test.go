@@ -169,3 +169,68 @@ func TestFindingA1HardLink(t *testing.T) {
 		t.Errorf("her own file: %v", err)
 	}
 }
+
+// openList is what a folder of hers may give to all that is new in it: user::rwx group::rwx other::rwx
+const openList = "\x02\x00\x00\x00" +
+	"\x01\x00\x07\x00\xff\xff\xff\xff" +
+	"\x04\x00\x07\x00\xff\xff\xff\xff" +
+	"\x20\x00\x07\x00\xff\xff\xff\xff"
+
+// TestFindingA1GiftsOfHerFolder: neither the default list nor the setgid bit of a folder of hers has a say in the rights on
+// what root makes there. What is to be hers gets them.
+func TestFindingA1GiftsOfHerFolder(t *testing.T) {
+	asRoot(t)
+	for name, list := range map[string]string{"no list": "", "a list for her": hersList, "a list for all": openList} {
+		for way, named := range ways {
+			t.Run(name+", "+way, func(t *testing.T) {
+				dir := t.TempDir()
+				must(t, os.Chown(dir, her, her))
+				must(t, unix.Chmod(dir, 0o2755))
+				if list != "" {
+					must(t, unix.Setxattr(dir, defaultAttr, []byte(list), 0))
+				}
+				for file, c := range map[string]struct{ mode, uid, gid, perm, group int }{
+					"default":   {-1, -1, -1, 0o644, os.Getegid()},
+					"closed":    {0o640, -1, -1, 0o640, os.Getegid()},
+					"of root":   {0o640, 0, -1, 0o640, os.Getegid()},
+					"of others": {0o640, her + 1, -1, 0o640, os.Getegid()},
+					"for her":   {0o640, 0, her, 0o640, her},
+					"hers":      {0o640, her, -1, 0o640, her},
+				} {
+					n := text(dir, file, "text")
+					n.Mode, n.UID, n.GID, n.nameFirst = c.mode, c.uid, c.gid, named
+					st := write(t, n).Stat
+					if st.Perm() != uint32(c.perm) || st.GID != uint32(c.group) {
+						t.Errorf("%s: mode %o, group %d", file, st.Perm(), st.GID)
+					}
+					if _, has := attrs(t, dir+"/"+file)[aclAttr]; has && c.uid != her {
+						t.Errorf("%s: it has a list", file)
+					}
+				}
+				for folder, perm := range map[string]uint32{"open": 0o777, "shut": 0o750} {
+					must(t, At(dir).Mkdir(folder, perm))
+					st, err := At(dir).Lstat(folder)
+					must(t, err)
+					if got := attrs(t, dir+"/"+folder); st.Perm() != perm&^0o022 || st.GID != uint32(os.Getegid()) || len(got) != 0 {
+						t.Errorf("the folder %s: mode %o, group %d, %q", folder, st.Perm(), st.GID, got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFindingA1GroupOfHerFile: the replacement of her file is not for her group, unless it is hers or the graph says so.
+func TestFindingA1GroupOfHerFile(t *testing.T) {
+	asRoot(t)
+	for _, c := range []struct{ uid, gid, want int }{{0, -1, os.Getegid()}, {0, 7, 7}, {0, her, her}, {her, -1, her}, {-1, -1, her}} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(dir+"/f", []byte("old"), 0o640))
+		must(t, os.Chown(dir+"/f", her, her))
+		n := over(t, dir, "f", "new")
+		n.Mode, n.UID, n.GID = 0o640, c.uid, c.gid
+		if st := write(t, n).Stat; st.GID != uint32(c.want) {
+			t.Errorf("owner %d and group %d are asked for, and the group is %d", c.uid, c.gid, st.GID)
+		}
+	}
+}

@@ -35,6 +35,7 @@ type New struct {
 	// after a new file is made is then left out.
 	NoneLeft bool
 
+	gifted    bool              // it is new in the folder of a stranger
 	checked   bool              // Check was asked
 	reached   func(step string) // told of each step, for tests; else nil
 	nameFirst bool              // as where no file can be without a name, for tests
@@ -67,6 +68,9 @@ func (n *New) Write() (Result, error) {
 	defer release()
 	held := *n
 	held.Dir = dir
+	if err := held.refuseGifts(); err != nil {
+		return Result{}, err
+	}
 	if n.Old == nil && n.Check == nil {
 		if res, err := held.create(); !errors.Is(err, errNamed) {
 			return res, err
@@ -244,8 +248,7 @@ func (n *New) setLists(fd int, attrs []attr) (altered bool, err error) {
 		}
 		return altered, err
 	}
-	gifted, err := n.giftedList()
-	if err == nil && gifted {
+	if n.gifted {
 		altered, err = n.Dir.alter(func() (bool, error) { return dropList(fd) })
 	}
 	return altered, n.failed("remove the access list of", err)
@@ -291,6 +294,9 @@ func (n *New) wantOwner() (uid, gid int) {
 	}
 	if n.Old != nil && gid < 0 {
 		gid = int(n.Old.GID)
+		if n.Old.Strange(n.UID) { // nor does it lend its group
+			gid = os.Getegid()
+		}
 	}
 	return uid, gid
 }
