@@ -18,8 +18,7 @@ func plainText(s string) bool { return !strings.ContainsFunc(s, unicode.IsContro
 
 var objectName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
 
-// checkName refuses any text but the name of a container, a volume or a network. It is docker's
-// own rule, with a bound of 128 characters. The error begins with the argument what.
+// checkName refuses any text but the name of a container, a volume or a network.
 func checkName(what, s string) error {
 	if !objectName.MatchString(s) {
 		return fmt.Errorf("%s: %q is no name: it needs two or more letters, digits and _.- and begins with a letter or a digit", what, s)
@@ -27,9 +26,8 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// parseImage reads a reference to an image, by tag or by digest; latest is the tag if there is
-// neither. The grammar is that of docker: nginx stands for docker.io/library/nginx. A bare ID
-// (sha256:...) is refused, since no registry knows it. The error begins with the argument what.
+// parseImage reads a reference to an image, by tag or by digest; latest is the tag if
+// there is neither.
 func parseImage(what, s string) (reference.Named, error) {
 	r, err := reference.ParseNormalizedNamed(s)
 	if err != nil || strings.HasPrefix(s, "sha256:") {
@@ -38,11 +36,10 @@ func parseImage(what, s string) (reference.Named, error) {
 	return reference.TagNameOnly(r), nil
 }
 
-// protocols are the transport protocols whose ports docker publishes: the outer keys of ports.
+// The last part of the key of a port, and of its published form.
 var protocols = []string{"tcp", "udp", "sctp"}
 
-// parsePort reads a number of a port, 0 to 65535. Zero stands for any. Signs and leading zeros
-// are refused, so that two spellings of one port can't be two keys.
+// parsePort reads a number of a port. Zero stands for any.
 func parsePort(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || strconv.FormatUint(n, 10) != s {
@@ -51,8 +48,7 @@ func parsePort(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseAddress reads [IP:]PORT. There may be neither: no IP means all addresses of the machine,
-// and no port any free one. An address of IPv6 stands in brackets.
+// parseAddress reads [IP:]PORT. There may be neither.
 func parseAddress(s string) (ip netip.Addr, port string, err error) {
 	port = s
 	if host, p, ok := cutLast(s, ":"); ok {
@@ -71,8 +67,7 @@ func parseAddress(s string) (ip netip.Addr, port string, err error) {
 	return ip, port, err
 }
 
-// cutLast cuts at the last separator, since an address of IPv6 has colons too. Without a
-// separator all of the text is behind it.
+// cutLast cuts at the last separator: the host of a registry may have a colon too.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -81,13 +76,11 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// bind is one entry of volumes, checked. Equal mounts have equal binds.
+// bind is one entry of volumes.
 type bind struct {
-	// An absolute path, or the name of a volume.
-	source string
+	source string // an absolute path, or the name of a volume
 	target string
-	// Options, apart by commas; rw is left out, since it is the default.
-	mode string
+	mode   string // options, apart by commas; rw is left out
 }
 
 // String writes a volume as the daemon takes it.
@@ -109,8 +102,7 @@ func (b bind) path() string {
 
 var bindModes = regexp.MustCompile(`^[a-zA-Z,]*$`)
 
-// parseBind reads SOURCE:TARGET[:MODE]. Paths have to be clean, so that the daemon's answer has
-// the same text and nothing differs for ever.
+// parseBind reads SOURCE:TARGET[:MODE].
 func parseBind(s string) (bind, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) < 2 || len(parts) > 3 || !plainText(s) {
@@ -145,7 +137,7 @@ func withoutRW(modes string) string {
 
 var restartPolicy = regexp.MustCompile(`^(|no|always|unless-stopped|on-failure(:[1-9][0-9]{0,8})?)$`)
 
-// splitEnv parts NAME=VALUE at the first equals sign. Its errors show no value.
+// splitEnv parts NAME=VALUE.
 func splitEnv(s string) (name, value string, err error) {
 	name, value, ok := strings.Cut(s, "=")
 	switch {
@@ -159,8 +151,7 @@ func splitEnv(s string) (name, value string, err error) {
 
 var envName = regexp.MustCompile(`^[^\s=[:cntrl:]]+$`)
 
-// checkEnv refuses a name that no shell takes and a value with a zero byte. The error has the
-// name only.
+// checkEnv refuses a name that no shell takes and a value with a zero byte.
 func checkEnv(name, value string) error {
 	if !envName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a variable", name)

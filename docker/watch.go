@@ -12,14 +12,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// The times between two tries to reach a daemon that is not there. The time doubles from the
-// first to the last; a socket that appears starts it over.
+// The times between two tries to reach a daemon that is not there.
 const (
 	firstTry = 200 * time.Millisecond
 	lastTry  = 10 * time.Second
 )
 
-// watcher is what a resource does with events. Only the goroutine of watch calls tell.
+// watcher is what a resource does with events.
 type watcher struct {
 	init  *engine.Init
 	types []events.Type
@@ -27,10 +26,8 @@ type watcher struct {
 	over  <-chan struct{}       // nil for none
 }
 
-// watch tells of the daemon's events, until the context ends; then it returns nil. It waits for
-// an absent daemon. The first try to reach it comes before Running, so that nothing is lost
-// behind the first CheckApply (law 1). Each loss of the stream is a resync: events are told
-// when it breaks and when it is back (law 5).
+// watch tells of the daemon's events, until the context ends. The first try to reach the daemon
+// comes before Running; if it is not there, it is waited for.
 func (d *daemon) watch(ctx context.Context, w watcher) error {
 	init := w.init
 	appears, stop, err := d.appears(ctx, init.Host)
@@ -44,17 +41,14 @@ func (d *daemon) watch(ctx context.Context, w watcher) error {
 		if !running {
 			init.Running()
 		} else if err == nil {
-			// The daemon is back. The events of the meantime are lost.
-			init.Event()
+			init.Event() // it is back: what happened meanwhile nobody has told
 		}
 		running = true
 		if err == nil {
 			pause = firstTry
 			err = s.follow(ctx, w)
 			s.close()
-			// The daemon is gone. CheckApply fails now, and so the loss shows in the state of
-			// the resource.
-			init.Event()
+			init.Event() // it is gone
 		}
 		if ctx.Err() != nil {
 			break
@@ -65,8 +59,7 @@ func (d *daemon) watch(ctx context.Context, w watcher) error {
 	return nil
 }
 
-// wait waits for the next try, and returns how long to wait the next time. It ends early when
-// the socket appears, or with ctx.
+// wait waits for the next try, and returns how long to wait the next time.
 func wait(ctx context.Context, appears <-chan struct{}, pause time.Duration) time.Duration {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -80,9 +73,8 @@ func wait(ctx context.Context, appears <-chan struct{}, pause time.Duration) tim
 	}
 }
 
-// appears wakes when the socket of the daemon comes or goes. It never does for a daemon that
-// has none here: the nil channel blocks for ever. The caller calls the returned function at the
-// end.
+// appears wakes when the socket of the daemon comes or goes. It never does for a
+// daemon that has none here.
 func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, func(), error) {
 	path := d.socket()
 	if path == "" {
@@ -95,17 +87,14 @@ func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, f
 	return sub.C(), sub.Close, nil
 }
 
-// stream is an open stream of events. Its owner calls close, which ends the reader of the
-// client.
+// stream is an open stream of events.
 type stream struct {
 	client.EventsResult
-	// It cancels the request.
 	end context.CancelFunc
 }
 
-// stream opens a stream, from now on, by the daemon's own clock: it may answer before it
-// listens, so events in between are told later. The clocks of two machines may differ, so the
-// time is asked for. The daemon filters by the types of things.
+// stream opens a stream, from now on, by the daemon's own clock: it may answer before it listens,
+// so events in between are told later.
 func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, error) {
 	info, err := get(ctx, d, func(ctx context.Context) (client.SystemInfoResult, error) {
 		return d.Info(ctx, client.InfoOptions{})
@@ -121,8 +110,6 @@ func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, erro
 		filters.Add("type", string(t))
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	// The stream has no end of its own, so ctx can't bound it. The timer bounds the time until
-	// the daemon has answered, and is stopped then.
 	late := time.AfterFunc(d.patience, cancel)
 	s := &stream{d.Events(ctx, client.EventsListOptions{Since: info.Info.SystemTime, Filters: filters}), cancel}
 	if !late.Stop() {
@@ -132,16 +119,14 @@ func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, erro
 	return s, nil
 }
 
-// close ends a stream and waits until nothing of it runs any more. The client's reader closes
-// Err when it ends.
+// close ends a stream and waits until nothing of it runs any more.
 func (s *stream) close() {
 	s.end()
-	for range s.Err {
+	for range s.Err { // closed by who writes it
 	}
 }
 
-// follow tells of events until the stream ends, and returns the reason. It takes no event while
-// tell runs; the daemon and the connection hold those.
+// follow tells of events until the stream ends.
 func (s *stream) follow(ctx context.Context, w watcher) error {
 	for {
 		select {
@@ -157,13 +142,11 @@ func (s *stream) follow(ctx context.Context, w watcher) error {
 	}
 }
 
-// idle are the beginnings of the events of a container after which it is as it was. A container
-// with a health check makes several of them each minute.
+// idle are the events of a container after which it is as it was.
 var idle = []string{"exec_", "health_status", "attach", "detach", "top", "resize", "export", "copy", "archive-path", "extract-to-dir"}
 
-// concerns reports whether an event may be about the container of a name. Events of an image or
-// of a network always may: they name no container, or not by its name. A renamed container
-// concerns both names.
+// concerns reports whether an event may be about the container of a name: about itself, or
+// about an image, or about a network.
 func concerns(name string, m *events.Message) bool {
 	if m.Type != events.ContainerEventType {
 		return true

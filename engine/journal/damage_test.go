@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
@@ -232,6 +233,102 @@ func TestFindingC7OneBit(t *testing.T) {
 	}
 	if found < 100 {
 		t.Errorf("of 400 only %d were found", found)
+	}
+}
+
+// TestFindingC7OnePage: a page, or a part of one, that became zero costs the records of that page alone, also where it leads to
+// all others.
+func TestFindingC7OnePage(t *testing.T) {
+	good := sound(t, 1000)
+	used := (len(bytes.TrimRight(good, "\x00")) + pageSize - 1) / pageSize
+	for page := range used {
+		for _, part := range [][2]int{{0, pageSize}, {0, 512}, {pageSize - 512, pageSize}} {
+			bad, own := bytes.Clone(good), bytes.Count(good[page*pageSize:(page+1)*pageSize], []byte("value of "))
+			clear(bad[page*pageSize+part[0] : page*pageSize+part[1]])
+			j, _ := openBytes(t, bad)
+			if n := intact(t, j); n < 1000-own {
+				t.Errorf("bytes %d to %d of page %d, which has %d records: %d are there", part[0], part[1], page, own, n)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestFindingC7NoPast: where a page that leads to others is gone, what was deleted or replaced long ago does not come back, also
+// where the list of the free pages is damaged as well.
+func TestFindingC7NoPast(t *testing.T) {
+	path := newPath(t)
+	j := open(t, path, journal.Options{})
+	fill(t, j, 1000)
+	var writes []engine.Write
+	for i := 0; i < 1000; i += 2 {
+		writes = append(writes, engine.Write{Table: "intent", Key: fmt.Sprintf("file[/%06d]", i)})
+	}
+	fill(t, j, 400) // written again, so there are pages of the past
+	if err := errors.Join(j.Commit(t.Context(), writes), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	try := func(what string, bad []byte, least int) {
+		j, _ := openBytes(t, bad)
+		if n := intact(t, j); n < least || n > 500 {
+			t.Errorf("%s: %d records are there, and should be at least %d and at most 500", what, n, least)
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for page := 2; page < len(good)/pageSize; page++ {
+		bad := bytes.Clone(good)
+		clear(bad[page*pageSize : (page+1)*pageSize])
+		try(fmt.Sprint("page ", page), bad, 500-bytes.Count(good[page*pageSize:(page+1)*pageSize], []byte("value of ")))
+	}
+	m, err := boltfile.ReadMeta(bytes.NewReader(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bit := 0; bit < 64*8; bit += 3 {
+		bad := bytes.Clone(good)
+		clear(bad[m.Root*pageSize : (m.Root+1)*pageSize])
+		bad[m.Free*pageSize+boltfile.PageHeader+uint64(bit/8)] ^= 1 << (bit % 8)
+		try(fmt.Sprintf("the root, and bit %d of the list", bit), bad, 0)
+	}
+}
+
+const pageSize = 4096
+
+// TestFindingC7FirstPages: the file begins with two pages that say where all is. A bit that flips in the newer one does not undo the
+// last change.
+func TestFindingC7FirstPages(t *testing.T) {
+	for _, last := range []int{1, 2} { // so the newer one is the one or the other
+		path := newPath(t)
+		j := open(t, path, journal.Options{})
+		for range last {
+			fill(t, j, 290)
+		}
+		if err := j.Commit(t.Context(), []engine.Write{{Table: "sent", Key: "file[/000301]", Value: value(301)}}); err != nil {
+			t.Fatal(err)
+		}
+		good, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for bit := 0; bit < 2*64*8; bit += 7 {
+			bad := bytes.Clone(good)
+			bad[bit/(64*8)*pageSize+boltfile.PageHeader+bit/8%64] ^= 1 << (bit % 8)
+			j, aside := openBytes(t, bad)
+			if n := intact(t, j); !aside || n != 291 {
+				t.Errorf("bit %d: set aside %t, %d records", bit, aside, n)
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

@@ -33,8 +33,9 @@
 //     96 MiB of it) before bbolt does, with plain reads. A damaged file, a foreign
 //     file and a file of another format are renamed to NAME.damaged-1 and so on;
 //     three of them are kept. A new file is started with the whole records of the
-//     damaged one, and one warning names the others. A file of another format gives
-//     none. Damage found while running, also by a fault in the map, is answered in
+//     damaged one, and one warning names the others. That holds for records behind a
+//     damaged page too, as long as the list of the free pages is whole: it tells the
+//     present from the past. A file of another format gives none. Damage found while running, also by a fault in the map, is answered in
 //     the same way, and the call that met it goes on with the new file. Nothing of
 //     this ends the process.
 //   - Removed: a file that is removed while it is in use is written again, with

@@ -96,6 +96,9 @@ func (o *opener) look(f *os.File) (*boltfile.File, boltfile.Usage, error) {
 	if err == nil && !sawFormat {
 		err = boltfile.Damaged("it is not a journal of this program")
 	}
+	if err == nil {
+		err = boltfile.CheckMetas(f)
+	}
 	if err != nil {
 		return nil, use, err
 	}

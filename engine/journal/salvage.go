@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ const namedDamages = 20
 func salvage(f *os.File) *rescue {
 	r := &rescue{buckets: map[string]map[string][]byte{}}
 	foreign := false
-	_, err := boltfile.Walk(f, math.MaxInt64, func(bucket, key, stored []byte) error {
+	_, err := boltfile.Walk(f, func(bucket, key, stored []byte) error {
 		value, ok := boltfile.Unseal(bucket, key, stored)
 		switch {
 		case !ok:
@@ -62,8 +61,8 @@ func (r *rescue) keep(bucket, key, stored []byte) {
 	}
 	if _, twice := b[string(key)]; !twice {
 		r.count++
+		b[string(key)] = slices.Clone(stored)
 	}
-	b[string(key)] = slices.Clone(stored)
 }
 
 func (r *rescue) note(what string) {

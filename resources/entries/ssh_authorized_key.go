@@ -234,16 +234,11 @@ func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change
 	provided.EditAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
 }
 
-// Files says in which file the key is, where the resource says so.
+// Files says in which file the key is. A missing user has none: the file of users is watched for
+// him.
 func (s *sshKeys) Files(wanted provider.Record) []string {
-	return provided.Elsewhere(provided.Str(wanted, "target"))
-}
-
-// SearchFiles says in which file the key is, where that depends on the user. A missing user has none: the file of users is
-// watched for him.
-func (s *sshKeys) SearchFiles(wanted provider.Record) []string {
-	if provided.Str(wanted, "target") != "" {
-		return nil
+	if target := provided.Str(wanted, "target"); target != "" {
+		return []string{target}
 	}
 	u, err := s.accounts.find(cmp.Or(provided.Str(wanted, "user"), s.self()))
 	if err != nil {

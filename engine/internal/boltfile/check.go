@@ -2,10 +2,12 @@ package boltfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"hash/fnv"
 	"io"
+	"math"
 	"os"
 )
 
@@ -18,6 +20,7 @@ const (
 	boltMagic    = 0xED0CDAED
 	boltVersion  = 2
 	boltNoFree   = ^uint64(0)
+	metaSize     = 64
 	PageHeader   = 16 // id 8, flags 2, count 2, overflow 4
 	element      = 16 // branch: pos 4, key size 4, page 8. leaf: flags 4, pos 4, key size 4, value size 4
 	bucketHeader = 16 // root 8, sequence 8; with root 0 a page follows
@@ -48,28 +51,43 @@ var errEnough = errors.New("enough")
 // its pages form the trees that they should, each used once or free, and what
 // visit says of the records. It reads at most limit bytes and some, and ends at the first damage.
 func Check(f *os.File, limit int64, visit func(bucket, key, value []byte) error) (Usage, error) {
-	return Walk(f, limit, visit, func(d error) error { return d })
-}
-
-// Walk is check where the caller decides after a damage: if found returns nil, the walk goes on with all
-// that can still be read. visit then also gets bytes that never were a record.
-func Walk(f *os.File, limit int64, visit func(bucket, key, value []byte) error, found func(error) error) (Usage, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return Usage{}, Classify(err)
-	}
 	m, err := ReadMeta(f)
 	if err != nil {
 		return Usage{}, err
 	}
+	return walk(f, m, &checker{left: limit, visit: visit, found: func(d error) error { return d }})
+}
+
+// Walk is Check of a damaged file: it goes on behind each damage with all that can still be read. It calls found for each
+// damage; the walk ends if found returns an error. visit also gets bytes that never were a record. If a damaged page led
+// to others, Walk looks for those: see strays.
+func Walk(f *os.File, visit func(bucket, key, value []byte) error, found func(error) error) (Usage, error) {
+	m, err := mendedMeta(f)
+	if err != nil {
+		return Usage{}, err
+	}
+	c := &checker{left: math.MaxInt64, visit: visit, found: found, tables: map[string]struct{}{}}
+	u, err := walk(f, m, c)
+	if err == nil {
+		err = c.strays()
+	}
+	return u, err
+}
+
+func walk(f *os.File, m Meta, c *checker) (Usage, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return Usage{}, Classify(err)
+	}
 	u := Usage{Size: info.Size()}
+	c.r, c.Meta, c.most = f, m, m.Pages
 	if m.Pages > uint64(info.Size()/m.Size) {
-		if err := found(Damaged("it has %d bytes and should have at least %d pages of %d", info.Size(), m.Pages, m.Size)); err != nil {
+		if err := c.bad("it has %d bytes and should have at least %d pages of %d", info.Size(), m.Pages, m.Size); err != nil {
 			return u, err
 		}
-		m.Pages = max(uint64(info.Size()/m.Size), 3)
+		c.Pages = max(uint64(info.Size()/m.Size), 3)
 	}
-	c := &checker{r: f, Meta: m, left: limit, seen: make([]uint64, m.Pages/64+1), visit: visit, found: found}
+	c.seen, c.free = make([]uint64, c.most/64+1), make([]uint64, c.most/64+1)
 	err = c.all()
 	u.Used, u.Complete = c.used*m.Size, err == nil
 	if errors.Is(err, errEnough) {
@@ -94,16 +112,57 @@ func ReadMeta(f io.ReaderAt) (Meta, error) {
 	return best, nil
 }
 
+// CheckMetas is the damage of the two first pages, nil where both are whole. bbolt does with one of them, which may be
+// that of the change before the last one.
+func CheckMetas(f io.ReaderAt) error {
+	for i, at := range metaPlaces(f) {
+		if _, ok := metaAt(f, at); !ok {
+			return Damaged("page %d, one of the two first, is not one of bbolt: what was written last may be lost", i)
+		}
+	}
+	return nil
+}
+
+// mendedMeta is ReadMeta that also takes a page in which one bit is wrong.
+func mendedMeta(f io.ReaderAt) (Meta, error) {
+	best, err := ReadMeta(f)
+	for _, at := range []int64{0, cmp.Or(best.Size, pageSize)} {
+		var b [PageHeader + metaSize]byte
+		if _, ok := metaAt(f, at); ok {
+			continue
+		}
+		if _, no := f.ReadAt(b[:], at); no != nil {
+			continue
+		}
+		if m, ok := mend(b[PageHeader:]); ok && (err != nil || m.TxID > best.TxID) {
+			best, err = m, nil
+		}
+	}
+	return best, err
+}
+
+// mend tries each bit: the sum of a page tells which one is wrong.
+func mend(b []byte) (Meta, bool) {
+	for bit := range 8 * len(b) {
+		b[bit/8] ^= 1 << (bit % 8)
+		if m, ok := parseMeta(b); ok {
+			return m, true
+		}
+		b[bit/8] ^= 1 << (bit % 8)
+	}
+	return Meta{}, false
+}
+
 // metaPlaces returns where the two are: at the beginning, and one page after it.
 func metaPlaces(f io.ReaderAt) []int64 {
 	if m, ok := metaAt(f, 0); ok {
 		return []int64{0, m.Size}
 	}
-	return []int64{pageSize}
+	return []int64{0, pageSize}
 }
 
 func metaAt(f io.ReaderAt, at int64) (Meta, bool) {
-	var b [PageHeader + 64]byte
+	var b [PageHeader + metaSize]byte
 	if _, err := f.ReadAt(b[:], at); err != nil {
 		return Meta{}, false
 	}
@@ -129,10 +188,15 @@ type checker struct {
 	r     io.ReaderAt
 	left  int64    // bytes that may still be read
 	used  int64    // pages
-	seen  []uint64 // a bit for each page
+	seen  []uint64 // a bit for each page that was read
+	free  []uint64 // a bit for each page that is free
+	most  uint64   // pages that the file should have
+	past  bool     // free has all pages that are free, and no others
 	bufs  [maxDepth][]byte
 	visit func(bucket, key, value []byte) error
 	found func(error) error // told of each damage; its error ends the walk
+
+	tables map[string]struct{} // the names of all that were seen; nil if they are not wanted
 }
 
 // bad tells of a damage.
@@ -200,7 +264,13 @@ func (c *checker) page(id uint64, depth int) (p []byte, flags uint16, err error)
 	}
 	c.bufs[depth] = buf
 	for i := range count {
-		if !c.mark(id + i) {
+		if has(c.free, id+i) {
+			if err := c.bad("page %d is used, and listed as free", id+i); err != nil {
+				return nil, 0, err
+			}
+			c.past = false
+		}
+		if !mark(c.seen, id+i) {
 			return nil, 0, Damaged("page %d is used twice", id+i)
 		}
 	}
@@ -224,10 +294,13 @@ func (c *checker) read(id, count uint64, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-func (c *checker) mark(id uint64) bool {
-	bit := uint64(1) << (id % 64)
-	was := c.seen[id/64]&bit != 0
-	c.seen[id/64] |= bit
+// has reports whether a page has its bit.
+func has(bits []uint64, id uint64) bool { return bits[id/64]&(1<<(id%64)) != 0 }
+
+// mark gives a page its bit, and reports whether it had none.
+func mark(bits []uint64, id uint64) bool {
+	was := has(bits, id)
+	bits[id/64] |= 1 << (id % 64)
 	return !was
 }
 
@@ -249,9 +322,11 @@ func (c *checker) freePages() error {
 	if n > uint64(len(ids)/8) {
 		return c.bad("page %d lists %d free pages", c.Free, n)
 	}
+	c.past = true
 	for i := range n {
 		id := binary.NativeEndian.Uint64(ids[8*i:])
-		if id < 2 || id >= c.Pages || !c.mark(id) {
+		if id < 2 || id >= c.most || has(c.seen, id) || !mark(c.free, id) {
+			c.past = false
 			if err := c.bad("page %d is free and cannot be", id); err != nil {
 				return err
 			}
@@ -352,6 +427,9 @@ func (c *checker) record(p []byte, i, depth int, bucket, key, value []byte) erro
 
 // bucket checks a table, which is a tree of its own or a page within its record.
 func (c *checker) bucket(name, value []byte, depth int) error {
+	if c.tables != nil {
+		c.tables[string(name)] = struct{}{}
+	}
 	if len(value) < bucketHeader {
 		return c.bad("the table %q is cut", name)
 	}

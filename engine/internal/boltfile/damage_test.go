@@ -159,7 +159,7 @@ func checked(f *os.File) (map[string]string, error) {
 func salvaged(t *testing.T, f *os.File) map[string]string {
 	t.Helper()
 	got := map[string]string{}
-	_, err := boltfile.Walk(f, boltfile.CheckLimit, func(bucket, key, stored []byte) error {
+	_, err := boltfile.Walk(f, func(bucket, key, stored []byte) error {
 		if value, ok := boltfile.Unseal(bucket, key, stored); ok {
 			got[string(bucket)+"/"+string(key)] = string(value)
 		}

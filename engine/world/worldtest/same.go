@@ -14,18 +14,15 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
-// Same plays random operations on a World in memory and on Worlds of open, and fails
-// where they answer differently. The Worlds of open are empty and new for each run.
-// Revisions are compared as their distance from the first one. Same closes the Worlds.
-// A failure is shrunk by rapid to the shortest run of steps that still fails.
+// Same plays random operations on a World in memory and on Worlds of open, which are empty
+// and new for each run, and fails where they answer differently. Revisions are compared as
+// their distance from the first one.
 func Same(t *testing.T, open func(t *testing.T) engine.World) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		all := []*player{{t: t, name: "memory", w: memory.New()}, {t: t, name: "the other", w: open(t)}}
 		for _, p := range all {
 			defer p.w.Close()
-			// A cluster that other tests use has a revision above 0, so each World
-			// counts from its own.
 			p.start = p.state(engine.ListOptions{}).Revision
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
@@ -37,8 +34,6 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 				}
 			}
 		}
-		// The steps have compared the present content. The history shows whether each
-		// World told the same changes on the way.
 		want := all[0].history()
 		for _, p := range all[1:] {
 			if got := p.history(); got != want {
@@ -51,7 +46,7 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 // Memory returns an empty World in memory that remembers so many changes. A test compares another World with it; the caller closes it.
 func Memory(history int) engine.World { return memory.New(memory.WithHistory(history)) }
 
-// step is one operation on all Worlds. A failure prints it whole.
+// step is one operation on all Worlds.
 type step struct {
 	Do      string
 	Ops     []stepOp
@@ -59,9 +54,7 @@ type step struct {
 	Limit   int
 }
 
-// stepOp is one operation or one comparison of a step; a step uses the fields that it
-// needs. Lease is an index into the leases of the run; a negative one, or one too
-// great, is none.
+// stepOp is one operation or one comparison of a step; a step uses the fields that it needs.
 type stepOp struct {
 	Key    string
 	Value  string
@@ -70,10 +63,7 @@ type stepOp struct {
 	At     int // the expectation of a comparison: 0 absent, 1 as it is, 2 another revision
 }
 
-// drawStep draws from few keys, values and leases, so that the steps of a run meet each
-// other. The keys are neighbours in the order of bytes. They show a store that splits
-// keys at a slash, or ends them with a zero byte. Half of the possible indexes of a
-// lease are negative, so that leases do not hold every key.
+// drawStep draws from few keys, values and leases, so that the steps of a run meet each other.
 func drawStep(t *rapid.T) step {
 	op := rapid.Custom(func(t *rapid.T) stepOp {
 		return stepOp{
@@ -91,8 +81,8 @@ func drawStep(t *rapid.T) step {
 	}
 }
 
-// player plays steps on one World, and writes each answer as a text that two Worlds
-// share. Revisions count from start, and leases go by their number.
+// player plays steps on one World, and writes each answer as a text that two Worlds share:
+// revisions count from start, leases go by their number.
 type player struct {
 	t      *testing.T
 	name   string
@@ -101,8 +91,7 @@ type player struct {
 	leases []engine.Lease
 }
 
-// play does one step and returns the answer as a text. Of an error only its class is in
-// the text, because each store words its errors itself.
+// play does one step and returns the answer as a text.
 func (p *player) play(s step) string {
 	ctx := p.t.Context()
 	switch s.Do {
@@ -124,8 +113,6 @@ func (p *player) play(s step) string {
 	if err != nil {
 		return class(err)
 	}
-	// The state follows even where the comparisons did not hold: a World must not have
-	// written then.
 	return fmt.Sprint(rev-p.start, ok, p.text(p.state(engine.ListOptions{})))
 }
 
@@ -133,8 +120,7 @@ func (p *player) play(s step) string {
 // time differently.
 const leaseTime = 1 << 42
 
-// ops are the operations of a step. A lease that was not made yet is none. A deletion
-// gets no lease, since a lease says nothing of it.
+// ops are the operations of a step. A lease that was not made yet is none.
 func (p *player) ops(s step) (ops []engine.Op) {
 	for _, o := range s.Ops {
 		op := engine.Op{Key: o.Key, Value: []byte(o.Value), Delete: o.Delete}
@@ -146,9 +132,8 @@ func (p *player) ops(s step) (ops []engine.Op) {
 	return ops
 }
 
-// compares are the comparisons of a step. They are made of the content of this World,
-// since the revisions of two Worlds differ. A key that is absent here compares with 0,
-// whatever the step expects.
+// compares are the comparisons of a step, made of what this World holds: the revisions of
+// two Worlds differ.
 func (p *player) compares(s step) (cs []engine.Compare) {
 	for _, o := range s.Compare {
 		c := engine.Compare{Key: o.Key}
@@ -160,9 +145,7 @@ func (p *player) compares(s step) (cs []engine.Compare) {
 	return cs
 }
 
-// pages lists page by page, and writes between them. The writes alter b and delete a,
-// which an earlier page has shown or a later page is to show. The later pages must show
-// neither change.
+// pages lists page by page, and writes between them.
 func (p *player) pages(limit int) string {
 	var all []string
 	o := engine.ListOptions{Limit: limit}
@@ -179,7 +162,7 @@ func (p *player) pages(limit int) string {
 	}
 }
 
-// state is a page of all keys. It fails the test itself: no step makes a List fail.
+// state is a page of all keys.
 func (p *player) state(o engine.ListOptions) engine.Page {
 	p.t.Helper()
 	page, err := p.w.List(p.t.Context(), "", o)
@@ -199,9 +182,8 @@ func (p *player) text(page engine.Page) string {
 	return b.String()
 }
 
-// history is all that a Watch from the beginning shows. The changes of a revision are
-// sorted, since the end of a lease promises no order for its deletions. Package engine
-// promises an order for a Txn, and testWatchWhole checks it.
+// history is all that a Watch from the beginning shows. The changes of a revision are sorted:
+// stores keep no order within one.
 func (p *player) history() string {
 	end := p.state(engine.ListOptions{}).Revision
 	if end == p.start {
@@ -217,8 +199,6 @@ func (p *player) history() string {
 		for _, u := range us {
 			fmt.Fprintf(&b, " %q=%s,%t", u.Key, u.Value, u.Deleted)
 		}
-		// The revision is compared and not the number of batches, since a store may
-		// send bookmarks between them.
 		if batch.Revision == end {
 			break
 		}
@@ -226,8 +206,7 @@ func (p *player) history() string {
 	return b.String()
 }
 
-// class is what a caller can act on. An error of no class is compared by its text. Two
-// Worlds then answer differently, and the test shows both.
+// class is what a caller can act on.
 func class(err error) string {
 	for _, c := range []error{engine.ErrRefused, engine.ErrUnavailable, engine.ErrNotFound, engine.ErrCompacted, engine.ErrClosed} {
 		if errors.Is(err, c) {
