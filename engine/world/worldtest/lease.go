@@ -84,7 +84,11 @@ func testLeaseRevoked(b *bench) {
 	}
 	b.ended(l)
 	b.keys("b=1")
-	b.expect(b.take("", rev, 2), "a deleted", "c deleted")
+	gone := b.take("", rev, 2)
+	b.expect(gone, "a deleted", "c deleted")
+	if gone[0].Revision != gone[1].Revision {
+		b.t.Errorf("the keys of one lease went at the revisions %d and %d", gone[0].Revision, gone[1].Revision)
+	}
 	if err := l.Revoke(b.ctx); err != nil {
 		b.t.Errorf("a second Revoke: %v", err)
 	}
