@@ -181,7 +181,11 @@ func lawFind(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, err := w.find(a.name); err != nil {
+	is, err := w.find(a.name)
+	if err == nil && is != nil {
+		err = errors.New("its Find finds it")
+	}
+	if err != nil {
 		return fmt.Errorf("before it was made: %w", err)
 	}
 	if err := w.bring(w.things()...); err != nil {

@@ -196,7 +196,7 @@ func (w *world) ran() string {
 // secret returns the text of a value that must not be said; nothing where it may be.
 func (w *world) secret(key string, v any) string {
 	t := w.kind.Type(key)
-	if t == nil || t.Accepts(nil) && t.Elem() != nil {
+	if t != nil && t.Accepts(nil) && t.Elem() != nil {
 		t = t.Elem()
 	}
 	if t == nil || t.Kind() != puppettype.KindSensitive {

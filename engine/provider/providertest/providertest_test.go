@@ -28,6 +28,17 @@ func TestGood(t *testing.T) {
 	t.Run("find", func(t *testing.T) { Run(t, toySuite("", withFind, provider.Find|provider.Canonicalize)) })
 }
 
+// TestUnknownAttribute: an attribute that the type does not have may be among the invalid values.
+func TestUnknownAttribute(t *testing.T) {
+	s := toySuite("", plain, features)
+	s.Invalid["unknown"] = Values{"mood": "good"}
+	for _, name := range []string{"invalid", "partial", "secret"} {
+		if err := lawNamed(t, name).run(t, s); err != nil {
+			t.Errorf("the law %s: %v", name, err)
+		}
+	}
+}
+
 // TestLeast: a suite with nothing that may be left out passes too.
 func TestLeast(t *testing.T) {
 	s := toySuite("", plain, 0)
@@ -55,6 +66,7 @@ func TestBroken(t *testing.T) {
 		{"filter says less", "filter", "born of milk is another one than without a filter"},
 		{"finds everything", "find", "Find has returned z for Milk"},
 		{"finds nothing", "find", "not as wanted"},
+		{"finds the absent", "find", "before it was made: its Find finds it"},
 		{"never canonical", "canonicalize", "makes another value of name each time"},
 		{"canonical by place", "canonicalize", "has another a in place"},
 		{"canonicalize reverses", "canonicalize", "in place"},

@@ -379,6 +379,9 @@ func (p finding) Find(_ context.Context, _ *provider.Runtime, n provider.Name) (
 		if p.bug == "finds everything" {
 			return provider.Record{"ensure": "absent", "name": "z"}, true, nil
 		}
+		if p.bug == "finds the absent" {
+			return provider.Record{"ensure": "present", "name": n.String(), "a": "nothing"}, true, nil
+		}
 		return nil, false, nil
 	}
 	if p.bug == "finds nothing" {
