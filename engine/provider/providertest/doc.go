@@ -17,8 +17,8 @@
 //		})
 //	}
 //
-// Run calls the methods of the provider one by one, as a transaction does, and then
-// has enginetest.Run check the kind that is made of it.
+// Run calls the methods of the provider one by one, as a transaction does. Then
+// enginetest.Run checks the kind that is made of it.
 //
 // # Laws of this package
 //

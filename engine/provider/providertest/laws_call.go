@@ -11,7 +11,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 )
 
-// lawNoop: under noop Set alters nothing, whatever is to be done, and fails nothing.
+// lawNoop: under noop Set alters nothing, whatever is to be done, and fails nothing. It
+// holds for a provider with the feature noop_handler alone. Without that feature the
+// engine never calls Set under noop.
 func lawNoop(e *env) error {
 	if !e.has(provider.NoopHandler) {
 		return nil
@@ -37,7 +39,9 @@ func lawNoop(e *env) error {
 	return nil
 }
 
-// rehearse calls Set with noop, and holds that nothing was altered by it.
+// rehearse calls Set with noop, and holds that nothing was altered by it. The
+// comparison is of all files, their inodes and times included. So a Set that writes a
+// file and puts it back is found too.
 func (w *world) rehearse(list ...Thing) error {
 	changes, err := w.changes(list...)
 	if err != nil {
@@ -52,7 +56,8 @@ func (w *world) rehearse(list ...Thing) error {
 }
 
 // lawSecond: another provider object sees what the first one has done, before that is
-// closed.
+// closed. The engine runs a Watch on an object of its own, which sees the machine and
+// nothing else. A provider that keeps its writes until Close breaks this law.
 func lawSecond(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -77,7 +82,8 @@ func lawSecond(e *env) error {
 }
 
 // lawCancelled: under a context that has ended every method returns soon. A Set then
-// fails, or has done it.
+// fails, or has done it. Both answers are good, as long as the status tells which of
+// them it was. Get may end with any error, since the engine only needs its return.
 func lawCancelled(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -97,6 +103,8 @@ func lawCancelled(e *env) error {
 	}
 	var v verdict
 	err = w.within("Set", func() (err error) { v, err = w.set(ctx, changes); return err })
+	// It has reported success only from here on, and that is checked in a new
+	// transaction.
 	if err != nil || v.of(asks[0].title) != nil {
 		return err
 	}
@@ -114,7 +122,9 @@ func lawCancelled(e *env) error {
 // looks at it.
 func ignore(error) error { return nil }
 
-// within calls f, and waits no longer than Timeout for it.
+// within calls f, and waits no longer than Timeout for it. A method that hangs keeps
+// its goroutine. Then w.lost keeps the law from closing the provider, since no two of
+// its methods may run at the same time.
 func (w *world) within(what string, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- guard(f) }()

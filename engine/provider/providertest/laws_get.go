@@ -7,7 +7,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 )
 
-// lawEmpty: in a new world Thing is not there, and looking alters nothing.
+// lawEmpty: in a new world Thing is not there, and looking alters nothing. A thing that
+// is there with other values passes, since a type without ensure has its things always.
+// An InSyncer that fails for an absent thing breaks no law here.
 func lawEmpty(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -34,7 +36,9 @@ func lawEmpty(e *env) error {
 }
 
 // lawRecords: the result of Get fits the definition, has each thing once, is the same
-// each time, and looking alters nothing.
+// each time, and looking alters nothing. Three reads are compared: two in the
+// transaction that made the thing, and one in a later transaction. A value that only
+// the making object remembers differs there.
 func lawRecords(e *env) error {
 	w, err := e.withThing()
 	if err != nil {
@@ -60,7 +64,8 @@ func lawRecords(e *env) error {
 	return w.untouched(before)
 }
 
-// within returns an error if something is gone, or another one.
+// within returns an error if something is gone, or another one. It holds where
+// everything of f is in o as it was; o may have more.
 func (f found) within(o found) error {
 	for n, rec := range f {
 		if o[n] == nil {
@@ -86,7 +91,9 @@ func (f found) same(o found) error {
 	return nil
 }
 
-// lawStops: a Get that is not read to its end ends, and the next one begins anew.
+// lawStops: a Get that is not read to its end ends, and the next one begins anew. A Get
+// that goes on yielding after its loop has ended panics; that is a rule of Go's
+// iterators.
 func lawStops(e *env) error {
 	w, err := e.world()
 	if err != nil || e.has(provider.Find) {
@@ -95,6 +102,7 @@ func lawStops(e *env) error {
 	if err := w.bring(w.things()...); err != nil {
 		return err
 	}
+	// The loop takes one record and leaves, as a reader does that has enough.
 	for range w.p.Get(w.t.Context(), w.runtime(nil), provider.Filter{All: true}) {
 		break
 	}
@@ -106,7 +114,8 @@ func lawStops(e *env) error {
 }
 
 // lawFilter: Get returns at least the wanted things, with the same values as without a
-// filter; with no names it may return nothing.
+// filter; with no names it may return nothing. More things than the asked ones are
+// allowed. The law asks for no name, for one, and so on up to all.
 func lawFilter(e *env) error {
 	if !e.has(provider.SimpleGetFilter) {
 		return nil
@@ -138,7 +147,8 @@ func lawFilter(e *env) error {
 	return nil
 }
 
-// only reads some of the things.
+// only reads some of the things. It compares with a read of all things. A filter must
+// change the cost of a reading, never its values.
 func (w *world) only(asks []ask) error {
 	var names []provider.Name
 	for _, a := range asks {
@@ -159,7 +169,7 @@ func (w *world) only(asks []ask) error {
 	}
 	for n, rec := range some {
 		if all[n] == nil {
-			continue // what can be read by name need not be listed
+			continue // a thing that can be read by name need not be listed
 		}
 		if key, differs := differ(rec, all[n]); differs {
 			return fmt.Errorf("%s of %s is another one than without a filter", key, n)
@@ -168,7 +178,8 @@ func (w *world) only(asks []ask) error {
 	return nil
 }
 
-// lawFind: Find finds what was made, and nothing that was not.
+// lawFind: Find finds what was made, and nothing that was not. An absent thing is not
+// an error for Find, since most resources begin as absent.
 func lawFind(e *env) error {
 	if !e.has(provider.Find) {
 		return nil
@@ -197,8 +208,10 @@ func lawFind(e *env) error {
 	return nil
 }
 
-// lawCanonicalize: the canonical form of many is that of each, in their order; that of
-// the canonical form is itself; the namevars stay; nothing outside is altered.
+// lawCanonicalize: the canonical form of many is that of each, in their order. That of
+// the canonical form is itself, the namevars stay, and nothing outside is altered.
+// Kind.Canonical checks the second and the third of these rules, as it does in a
+// transaction. The provider is given raw records, and may alter them.
 func lawCanonicalize(e *env) error {
 	if !e.has(provider.Canonicalize) {
 		return nil
@@ -224,6 +237,8 @@ func lawCanonicalize(e *env) error {
 		}
 		raw, each = append(raw, rec), append(each, canon)
 	}
+	// Now all go in one call. A form that depends on the neighbours or on the place
+	// would differ from each alone.
 	many, err := w.p.(provider.Canonicalizer).Canonicalize(w.t.Context(), w.runtime(nil), raw)
 	if err != nil {
 		return err
@@ -239,7 +254,8 @@ func lawCanonicalize(e *env) error {
 	return w.untouched(before)
 }
 
-// variants are the things of the suite, with what Thing is updated to.
+// variants are the things of the suite, with what Thing is updated to. Updates come in
+// no fixed order.
 func (w *world) variants() []Thing {
 	list := w.things()
 	for _, v := range w.Updates {

@@ -11,8 +11,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// worlds are those of the suite of the kind: there the constructor of the kind makes
-// providers of the world in which a resource was made last.
+// worlds are those of the suite of the kind. The constructor of the kind has no
+// argument that could tell the folder, so it takes the world in which a resource was
+// made last. The suite of a kind runs one law after the other, and therefore one world
+// is enough at a time. The lock is there for the goroutines of a controller.
 type worlds struct {
 	mu   sync.Mutex
 	make map[string]func() provider.Provider
@@ -34,6 +36,7 @@ func (ws *worlds) enter(dir string) {
 }
 
 // provider makes a provider of the world in hand, since each kind has one of its own.
+// The constructor runs outside of the lock, since it is code of the suite.
 func (ws *worlds) provider() provider.Provider {
 	ws.mu.Lock()
 	make := ws.make[ws.now]
@@ -41,13 +44,17 @@ func (ws *worlds) provider() provider.Provider {
 	return make()
 }
 
-// soon is how often a provider without a Watch is asked in the suite of its kind.
+// soon is how often a provider without a Watch is asked in the suite of its kind. The
+// default of a minute would be longer than most tests.
 const soon = 20 * time.Millisecond
 
-// kind is the suite of the kind that is made of the provider.
+// kind is the suite of the kind that is made of the provider. The kind has a registry
+// of its own, so that it meets no kind of the program and of other tests.
 func (s Suite) kind(t *testing.T) enginetest.Suite {
 	t.Helper()
 	ws := &worlds{make: map[string]func() provider.Provider{}}
+	// Before the first law there is a world too, so that the constructor always has
+	// one.
 	ws.add("", s.New(t, t.TempDir()))
 	kind, err := provider.New(s.Definition, ws.provider, provider.WithPoll(soon))
 	if err != nil {
@@ -69,6 +76,7 @@ func (s Suite) kind(t *testing.T) enginetest.Suite {
 	if s.Commands != nil {
 		out.Setup = func(t *testing.T, dir string, f *enginetest.Fake) { f.Host().SetCommand(s.Commands(t, dir)) }
 	}
+	// The suite alters the result last, so it may replace every field.
 	if s.Engine != nil {
 		s.Engine(&out)
 	}
@@ -85,7 +93,9 @@ func (s Suite) must(t *testing.T, k *provider.Kind, th Thing) engine.Res {
 	return r
 }
 
-// variants makes those of the suite of the kind of Updates.
+// variants makes those of the suite of the kind of Updates. A value that cannot be set
+// is a mistake in the suite. It panics, and enginetest makes the panic a failure of its
+// law.
 func (s Suite) variants() map[string]func(engine.Res) {
 	out := map[string]func(engine.Res){}
 	for name, values := range s.Updates {

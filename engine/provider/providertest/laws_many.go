@@ -6,7 +6,9 @@ import (
 	"slices"
 )
 
-// lawForeign: an action on Thing does not alter other things.
+// lawForeign: an action on Thing does not alter other things. The others are made
+// first, and read before and after each action. New things may come up, because a
+// provider may list more than the suite knows.
 func lawForeign(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -49,7 +51,8 @@ func lawForeign(e *env) error {
 	return nil
 }
 
-// lawBatch: many things are made, and removed, in one Set.
+// lawBatch: many things are made, and removed, in one Set. The engine hands over all
+// resources that are due together and have no path between them.
 func lawBatch(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -69,7 +72,8 @@ func lawBatch(e *env) error {
 }
 
 // lawPartial: where one of many can't be done, it has failed, and things with the
-// status done are done.
+// status done are done. Values that the type or Canonicalize refuses never get to Set,
+// and are left out here. Without Others there is no good thing to compare with.
 func lawPartial(e *env) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
 		w, err := e.world()
@@ -83,8 +87,8 @@ func lawPartial(e *env) error {
 	return nil
 }
 
-// partial sets a bad thing with good ones: the good ones have to be there afterwards, and
-// the error has to name the bad one alone.
+// partial sets a bad thing together with good ones. The bad one has to fail. The good
+// ones may fail with it, but each of them is there afterwards if it is called done.
 func (w *world) partial(bad Thing) error {
 	others := w.things()[1:]
 	if _, err := w.wanted(bad); err != nil || len(others) == 0 {

@@ -19,7 +19,8 @@ func lawCreate(e *env) error {
 	return err
 }
 
-// lawUpdate: each of Updates is brought about, and after it Thing again.
+// lawUpdate: each of Updates is brought about, and after it Thing again. The way back
+// shows a Set that only ever adds.
 func lawUpdate(e *env) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Updates)) {
 		w, err := e.withThing()
@@ -35,13 +36,15 @@ func lawUpdate(e *env) error {
 	return nil
 }
 
-// absentable reports whether things can be absent.
+// absentable reports whether things can be absent. The attribute ensure of Puppet's
+// Resource API says that.
 func (e *env) absentable() bool {
 	return slices.ContainsFunc(e.Definition.Attributes, func(a provider.Attribute) bool { return a.Name == "ensure" })
 }
 
 // lawDelete: the thing is absent then; deleting an absent thing does not fail, and
-// alters nothing that can be seen.
+// alters nothing that can be seen. The engine calls no Set where nothing differs. But
+// the state that it knows may be old, so the law asks for the second deletion.
 func lawDelete(e *env) error {
 	if !e.absentable() {
 		return nil
@@ -68,7 +71,9 @@ func lawDelete(e *env) error {
 	return before.same(after)
 }
 
-// lawUnknown: Set does not need to be told what is.
+// lawUnknown: Set does not need to be told what is. The engine says Unknown where a
+// thing was not read since it was changed. Each wanted state comes twice, so Set meets
+// the thing both absent and as it is wanted.
 func lawUnknown(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -94,7 +99,9 @@ func lawUnknown(e *env) error {
 	return nil
 }
 
-// lawInvalid: what is invalid is refused, and nothing is altered.
+// lawInvalid: an invalid value is refused, and nothing is altered. The type,
+// Canonicalize or Set may refuse. A value that one of the first two refuses never
+// reaches the machine.
 func lawInvalid(e *env) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Invalid)) {
 		w, err := e.withThing()
@@ -123,7 +130,9 @@ func (w *world) refuse(bad Thing) error {
 	return errors.Join(err, w.untouched(before))
 }
 
-// lawInput: the arguments of Set stay as they are: the changes, and their content.
+// lawInput: the arguments of Set stay as they are: the changes, and their content. The
+// check is part of every set in this package; this law only calls Set for many changes
+// in one call.
 func lawInput(e *env) error {
 	w, err := e.withThing()
 	if err != nil {
@@ -142,7 +151,9 @@ func lawInput(e *env) error {
 }
 
 // lawSecret: values of sensitive attributes are in no event and no error, and in no
-// argument or environment of a command.
+// argument or environment of a command. An error of the engine is searched as well,
+// because it may quote a refused value. All texts are gathered first: a secret of one
+// change may show in the error of a later one.
 func lawSecret(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -167,6 +178,8 @@ func lawSecret(e *env) error {
 	}
 	text := fmt.Sprintln(w.said(), errors.Join(errs...), w.ran())
 	for _, th := range list {
+		// The error names the attribute alone, so that the log of the test does not
+		// tell the secret.
 		for key, v := range th.Values {
 			if s := w.secret(key, v); len(s) >= shortSecret && strings.Contains(text, s) {
 				return fmt.Errorf("a value of %s, which is sensitive, is in an event, an error or a command", key)
@@ -177,10 +190,11 @@ func lawSecret(e *env) error {
 }
 
 // shortSecret is the length from which a text is looked for: shorter ones are found by
-// chance.
+// chance. The length is in bytes.
 const shortSecret = 4
 
-// ran returns the arguments and environments of the commands of a FakeHost.
+// ran returns the arguments and environments of the commands of a FakeHost. Any other
+// Host keeps no list of its commands, so nothing of theirs is searched.
 func (w *world) ran() string {
 	host, fake := w.host.(*enginetest.FakeHost)
 	if !fake {
@@ -194,6 +208,8 @@ func (w *world) ran() string {
 }
 
 // secret returns the text of a value that must not be said; nothing where it may be.
+// The type of an attribute that may be unset is an Optional around the Sensitive, so
+// the inner type counts there.
 func (w *world) secret(key string, v any) string {
 	t := w.kind.Type(key)
 	if t != nil && t.Accepts(nil) && t.Elem() != nil {
@@ -208,7 +224,8 @@ func (w *world) secret(key string, v any) string {
 	return fmt.Sprint(v)
 }
 
-// lawRefresh: Refresh succeeds, and leaves Thing as it is.
+// lawRefresh: Refresh succeeds, and leaves Thing as it is. The engine calls it for
+// things that did not differ, so the law makes Thing right first.
 func lawRefresh(e *env) error {
 	if !e.has(provider.Refreshable) {
 		return nil

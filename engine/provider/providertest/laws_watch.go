@@ -13,18 +13,22 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 )
 
-// patrol is a Watch that runs.
+// patrol is a Watch that runs. Its owner calls end once, also after a failure. end
+// stops the goroutine and closes the provider object of the Watch.
 type patrol struct {
 	w      *world
 	p      provider.Provider
 	cancel context.CancelFunc
 	armed  chan struct{}
-	calls  atomic.Int32 // of armed
-	news   chan provider.Filter
-	done   chan error
+	// calls counts those of armed. More than one is an error, which end reports.
+	calls atomic.Int32 // of armed
+	news  chan provider.Filter
+	done  chan error
 }
 
-// patrol starts a Watch, and waits until it is armed.
+// patrol starts a Watch, and waits until it is armed. It returns nil for a provider
+// that is not a Watcher. As in the engine, the Watch has an object of its own, which no
+// other method uses.
 func (w *world) patrol() (*patrol, error) {
 	p := w.make()
 	watcher, ok := provider.As[provider.Watcher](p)
@@ -55,7 +59,9 @@ func (pt *patrol) arm() {
 	}
 }
 
-// changed keeps a piece of news; when the channel is full the law has heard enough.
+// changed keeps a piece of news; when the channel is full the law has heard enough. It
+// must not block, since the contract of Watcher says that it never does. The names are
+// copied, because they belong to the provider.
 func (pt *patrol) changed(names ...provider.Name) {
 	select {
 	case pt.news <- provider.Filter{All: len(names) == 0, Names: slices.Clone(names)}:
@@ -63,7 +69,8 @@ func (pt *patrol) changed(names ...provider.Name) {
 	}
 }
 
-// end ends it.
+// end ends it. An error that is the end of the context is none. The object is closed
+// after Watch has returned, and only then.
 func (pt *patrol) end() error {
 	pt.cancel()
 	timer := time.NewTimer(pt.w.Timeout)
@@ -86,7 +93,9 @@ func (pt *patrol) end() error {
 	return err
 }
 
-// sees waits until it is told that a thing may have changed.
+// sees waits until it is told that a thing may have changed. News without names is
+// about all things. A Watch may tell of other names before, since too much news only
+// costs a reading.
 func (pt *patrol) sees(n provider.Name) error {
 	timer := time.NewTimer(pt.w.Timeout)
 	defer timer.Stop()
@@ -97,6 +106,7 @@ func (pt *patrol) sees(n provider.Name) error {
 				return nil
 			}
 		case err := <-pt.done:
+			// The result goes back into the channel for end, which waits for it.
 			pt.done <- err
 			return errors.Join(errors.New("its Watch ended before its context did"), err)
 		case <-timer.C:
@@ -106,7 +116,8 @@ func (pt *patrol) sees(n provider.Name) error {
 }
 
 // lawWatch: Watch calls armed once, tells of each drift, and ends with its context; so
-// does one whose context has ended before.
+// does one whose context has ended before. A provider without a Watch keeps this law:
+// the engine polls it.
 func lawWatch(e *env) error {
 	w, err := e.withThing()
 	if err != nil {
@@ -129,7 +140,8 @@ func lawWatch(e *env) error {
 	})
 }
 
-// eachDrift calls f in a world of its own for each drift.
+// eachDrift calls f in a world of its own for each drift. Thing has been made before
+// each of them, so that there is something to drift.
 func (e *env) eachDrift(f func(w *world, a ask, drift func()) error) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Drifts)) {
 		w, err := e.withThing()
@@ -147,7 +159,8 @@ func (e *env) eachDrift(f func(w *world, a ask, drift func()) error) error {
 	return nil
 }
 
-// drift changes the world from the outside, and wakes a FakeHost.
+// drift changes the world from the outside, and wakes a FakeHost. Such a host watches
+// no real file, so each altered path is told to it by name.
 func (w *world) drift(name string) {
 	before := w.tree()
 	w.Drifts[name](w.t, w.dir)
@@ -159,7 +172,9 @@ func (w *world) drift(name string) {
 }
 
 // lawStamp: the stamp stays as long as nothing changes, in each provider object, and is
-// another one after a Set and after each drift.
+// another one after a Set and after each drift. The engine makes a provider object for
+// each transaction, and reads nothing where the stamp is the same. A stamp that stays
+// hides a change. A stamp that is always new makes a reading of each poll.
 func lawStamp(e *env) error {
 	w, err := e.world()
 	if err != nil {
@@ -169,6 +184,7 @@ func lawStamp(e *env) error {
 		return nil
 	}
 	stamps := map[string]string{}
+	// Each stamp must be another than all before it in the same world.
 	new := func(w *world, when string) error {
 		s, err := w.stamp()
 		if err != nil {
@@ -190,6 +206,8 @@ func lawStamp(e *env) error {
 		return err
 	}
 	return e.eachDrift(func(w *world, _ ask, drift func()) error {
+		// Each drift has a world of its own, and two worlds in the same state may have
+		// the same stamp.
 		clear(stamps)
 		if err := new(w, "before it"); err != nil {
 			return err
@@ -218,6 +236,7 @@ func (w *world) stamp() (string, error) {
 }
 
 // lawClose: a provider that was not used can be closed, and each can be closed twice.
+// The second Close lets an owner close in a defer as well.
 func lawClose(e *env) error {
 	w, err := e.world()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 )
 
-// verdict is what has become of the changes of one Set.
+// verdict is what has become of the changes of one Set. Every title of the Set has a
+// status, and those without success are in failed too.
 type verdict struct {
 	err    error // of the call, with the rules of the Logger that it broke
 	failed map[string]error
@@ -19,7 +20,7 @@ type verdict struct {
 // of returns why a title has failed; nil if it is done.
 func (v verdict) of(title string) error { return v.failed[title] }
 
-// all returns why any title has failed.
+// all returns why any title has failed, in no fixed order; nil if all are done.
 func (v verdict) all() error {
 	var errs []error
 	for title, err := range v.failed {
@@ -28,7 +29,8 @@ func (v verdict) all() error {
 	return errors.Join(errs...)
 }
 
-// change makes the change that brings about what is asked for.
+// change makes the change that brings about what is asked for. The thing is read for it
+// first, as the engine reads before it judges.
 func (w *world) change(a ask) (provider.Change, error) {
 	is, err := w.look(a.name)
 	c := provider.Change{Title: a.title, Name: a.name, Should: a.should.Clone(), Is: provider.State{Presence: provider.Absent}}
@@ -38,7 +40,8 @@ func (w *world) change(a ask) (provider.Change, error) {
 	return c, err
 }
 
-// changes makes changes of things.
+// changes makes changes of things. Each of the things is brought into canonical form,
+// as a transaction does it before Set.
 func (w *world) changes(list ...Thing) ([]provider.Change, error) {
 	var out []provider.Change
 	for _, th := range list {
@@ -55,9 +58,12 @@ func (w *world) changes(list ...Thing) ([]provider.Change, error) {
 	return out, nil
 }
 
-// set calls Set as a transaction does. The error is about the provider breaking a
-// rule; failures stand in the verdict.
+// set calls Set as a transaction does. The error is about the provider breaking a rule;
+// failures stand in the verdict. It judges the statuses as the engine does. A title has
+// failed if the Logger says so, or if Set fails and gave it no status.
 func (w *world) set(ctx context.Context, changes []provider.Change) (verdict, error) {
+	// Changes belong to the provider during the call. The copies tell whether it has
+	// altered one.
 	before := make([]provider.Change, len(changes))
 	for i, c := range changes {
 		before[i] = c.Clone()
@@ -78,7 +84,8 @@ func (w *world) set(ctx context.Context, changes []provider.Change) (verdict, er
 	return v, errors.Join(rt.Log.Broken(), provider.Altered(before, changes), w.truthful(before, v))
 }
 
-// truthful checks that a status says what was to be done.
+// truthful checks that a status says what was to be done. A change whose state is
+// unknown is left out: the provider alone has seen what was there.
 func (w *world) truthful(changes []provider.Change, v verdict) error {
 	var errs []error
 	for _, c := range changes {
@@ -105,7 +112,8 @@ func (w *world) bring(list ...Thing) error {
 }
 
 // fulfil calls Set, and checks that all is as wanted, in this transaction and in the
-// next one.
+// next one. The first round asks the object that has set. The second round asks a new
+// one, which knows nothing but the machine.
 func (w *world) fulfil(changes []provider.Change) error {
 	asks := asksOf(changes)
 	v, err := w.set(w.t.Context(), changes)

@@ -12,10 +12,12 @@ import (
 )
 
 // Values are those of a resource, by attribute, as a graph has them: text, numbers,
-// lists, maps, schema.Secret.
+// lists, maps, schema.Secret. An attribute without a value has its default, or is not
+// managed.
 type Values map[string]any
 
-// Thing is what a resource asks for.
+// Thing is what a resource asks for. Title is the name of the resource in the graph,
+// and has the namevars in it where Values do not.
 type Thing struct {
 	Title  string
 	Values Values
@@ -24,35 +26,44 @@ type Thing struct {
 // Suite says how to make providers of one type, and their abilities. All but
 // the first three fields may be left out.
 type Suite struct {
+	// Definition is the type of the things. Its features say which laws there are to
+	// keep.
 	Definition provider.Definition
 
-	// New makes a world below dir, a fresh folder, and returns the constructor of
-	// the providers of that world.
+	// New makes a world below dir, a fresh folder, and returns the constructor of the
+	// providers of that world. It is called once for each world. The constructor is
+	// called often, and from any goroutine.
 	New func(t *testing.T, dir string) func() provider.Provider
 
-	// Thing is a thing that is not there in the world of New, and can be made. The
-	// more attributes it has values for, the more is checked.
+	// Thing is a thing that is not there in the world of New, and can be made. The more
+	// attributes it has values for, the more is checked. Calls with one dir must return
+	// equal things.
 	Thing func(dir string) Thing
 
-	// Others are more that are not there and can be made, beside Thing.
+	// Others are more things that are not there and can be made.
 	Others func(dir string) []Thing
 	// Updates are values that Thing can be given after it was made, in place of its
 	// own.
 	Updates map[string]Values
 	// Invalid are values, in place of Thing's own, that are refused: by the type, by
-	// Canonicalize, or by Set, which then alters nothing.
+	// Canonicalize, or by Set, which then alters nothing. An attribute that the type
+	// does not have is invalid, too.
 	Invalid map[string]Values
-	// Drifts are the ways in which the outside may change Thing after it was made.
+	// Drifts are the ways in which the outside may change Thing after it was made. An
+	// error of a law names its drift. Without drifts NoState is set in the suite of the
+	// kind.
 	Drifts map[string]func(t *testing.T, dir string)
 
-	// Commands answers the commands of a world, which have no other machine. If it
-	// is nil there are none.
+	// Commands answers the commands of a world, which have no other machine. If it is
+	// nil there are none. The returned function may be called by several goroutines at
+	// a time.
 	Commands func(t *testing.T, dir string) func(context.Context, engine.Command) (*engine.Result, error)
 	// Host makes a real machine instead, for one law; its Cleanup functions of the
 	// given TB run before remains are counted.
 	Host func(t testing.TB) engine.Host
 
-	// Engine alters the suite of the kind before it runs, say to set ReadIgnores.
+	// Engine alters the suite of the kind before it runs, say to set ReadIgnores. It is
+	// called after all other fields have been used.
 	Engine func(s *enginetest.Suite)
 
 	// Timeout is how long anything may take that has to come soon;
@@ -66,6 +77,8 @@ type law struct {
 	check func(*env) error
 }
 
+// laws are first about reading, then about Set, and last about the life of an object. A
+// law that fails does not keep the others from running.
 var laws = []law{
 	{"suite", lawSuite},
 	{"empty", lawEmpty},
@@ -93,8 +106,8 @@ var laws = []law{
 	{"close", lawClose},
 }
 
-// Run checks every law as a subtest of its own name, and then, as kind, the laws of
-// package enginetest on the kind that is made of the provider.
+// Run checks every law as a subtest of its own name. Then, as the subtest kind, it
+// checks the laws of package enginetest on the kind that is made of the provider.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	for _, l := range laws {
@@ -107,7 +120,8 @@ func Run(t *testing.T, s Suite) {
 	t.Run("kind", func(t *testing.T) { enginetest.Run(t, s.kind(t)) })
 }
 
-// run checks one law, in worlds of its own.
+// run checks one law, in worlds of its own. The Cleanup functions of its worlds run at
+// the end of the subtest.
 func (l law) run(t *testing.T, s Suite) error {
 	if s.Timeout == 0 {
 		s.Timeout = enginetest.Patience

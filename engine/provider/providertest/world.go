@@ -28,21 +28,26 @@ type env struct {
 // has reports whether the provider states a feature.
 func (e *env) has(f provider.Features) bool { return e.Definition.Features&f != 0 }
 
-// world is one world with its kind, and a provider in it.
+// world is one world with its kind, and a provider in it. Its law owns it, and calls
+// one method of p at a time. Only a patrol has another object, which may say something
+// meanwhile.
 type world struct {
 	*env
-	dir  string
+	dir string
+	// make is the constructor of the suite for this folder.
 	make func() provider.Provider
 	kind *provider.Kind
 	host engine.Host
 	p    provider.Provider // of the transaction
 	lost bool              // a method of p has not returned
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// events are those of all calls, the ones of a Watch too.
 	events []provider.Event
 }
 
-// world makes one.
+// world makes one. The open transaction ends with the subtest, and an error of that
+// Close fails the subtest.
 func (e *env) world() (*world, error) {
 	w := &world{env: e, dir: filepath.Join(e.t.TempDir(), "world")}
 	if err := os.Mkdir(w.dir, 0o755); err != nil {
@@ -75,7 +80,9 @@ func (e *env) machine(t testing.TB, dir string) engine.Host {
 	return h
 }
 
-// end ends the transaction. The next call is another one's.
+// end ends the transaction. The next call is another one's. It is called for a world
+// that has ended, too, and then closes nothing. A provider with a method that hangs is
+// not closed, since no two of its methods may overlap.
 func (w *world) end() error {
 	if w.lost {
 		return nil
@@ -88,19 +95,22 @@ func (w *world) end() error {
 	return nil
 }
 
-// next begins another transaction.
+// next begins another transaction. Its provider has nothing of the one before but the
+// machine.
 func (w *world) next() error {
 	err := w.end()
 	w.p = w.make()
 	return err
 }
 
-// runtime is what the provider is given for a call.
+// runtime is what the provider is given for a call. Each call gets a new one, with a
+// Logger of its own. Under noop it says so, as the changes say it.
 func (w *world) runtime(changes []provider.Change) *provider.Runtime {
 	return w.kind.Runtime(w.host, w.hear, changes)
 }
 
-// hear keeps an event of the provider; events come from any goroutine.
+// hear keeps an event of the provider; events come from any goroutine. One Logger gives
+// its events one after the other, but a Watch has another Logger.
 func (w *world) hear(e provider.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +142,9 @@ func (w *world) untouched(before enginetest.Tree) error {
 // resource makes a resource of a thing.
 func (w *world) resource(th Thing) (engine.Res, error) { return resourceOf(w.kind, th) }
 
-// resourceOf makes a resource with the values of a thing.
+// resourceOf makes a resource with the values of a thing. It sets the values by
+// schema.Set, with the checks and conversions of a graph. The keys come in sorted
+// order, so that the first error is the same each time.
 func resourceOf(k *provider.Kind, th Thing) (engine.Res, error) {
 	r := k.New()
 	r.SetKind(k.Name())
@@ -145,7 +157,8 @@ func resourceOf(k *provider.Kind, th Thing) (engine.Res, error) {
 	return r, nil
 }
 
-// with returns the thing with other values.
+// with returns the thing with other values. The map of the old one is not altered,
+// because a suite may return the same map again.
 func (th Thing) with(v Values) Thing {
 	all := maps.Clone(th.Values)
 	if all == nil {
@@ -155,7 +168,7 @@ func (th Thing) with(v Values) Thing {
 	return Thing{th.Title, all}
 }
 
-// gone returns the thing as one that must be absent.
+// gone returns the thing with the wish that it is absent.
 func (th Thing) gone() Thing { return th.with(Values{"ensure": "absent"}) }
 
 // things returns all things of the suite.
@@ -167,14 +180,15 @@ func (w *world) things() []Thing {
 	return list
 }
 
-// ask is what is wanted, in canonical form.
+// ask is what is wanted, in canonical form. It is kept apart from the change, which the
+// provider may alter.
 type ask struct {
 	title  string
 	name   provider.Name
 	should provider.Record
 }
 
-// wanted returns what a resource of a thing asks for.
+// wanted returns the wishes of a resource of a thing.
 func (w *world) wanted(th Thing) (ask, error) {
 	r, err := w.resource(th)
 	if err != nil {
@@ -188,10 +202,12 @@ func (w *world) wanted(th Thing) (ask, error) {
 	return ask{th.Title, name, rec}, err
 }
 
-// found is what was read, by name.
+// found is what was read, by name. Absent things are not in it, also where Get yields
+// them as absent.
 type found map[provider.Name]provider.Record
 
-// get calls Get, and checks what comes.
+// get calls Get, and checks what comes. It ends at the first error. The names must come
+// back as they were given.
 func (w *world) get(ctx context.Context, f provider.Filter) (found, error) {
 	all := found{}
 	names := slices.Clone(f.Names)
@@ -215,7 +231,9 @@ func (w *world) get(ctx context.Context, f provider.Filter) (found, error) {
 	return all, w.canonical(ctx, all)
 }
 
-// canonical checks that what was read is in canonical form.
+// canonical checks that records are in canonical form, as Get has to return them.
+// Otherwise a wanted value would differ from the read one for ever, and each run would
+// set it again.
 func (w *world) canonical(ctx context.Context, all found) error {
 	if !w.has(provider.Canonicalize) {
 		return nil
@@ -232,7 +250,9 @@ func (w *world) canonical(ctx context.Context, all found) error {
 	return nil
 }
 
-// differ returns an attribute in which two records differ.
+// differ returns an attribute in which two records differ. Sensitive values are
+// compared by their content. The keys are tried in sorted order, so that the answer is
+// the same each time.
 func differ(a, b provider.Record) (string, bool) {
 	for _, keys := range []provider.Record{a, b} {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -266,7 +286,8 @@ func (w *world) all() (found, error) {
 	return every, nil
 }
 
-// look reads one thing, in the way of the type; nil if it is absent.
+// look reads one thing, in the way of the type; nil if it is absent. A type finds by
+// name, or filters, or lists all.
 func (w *world) look(n provider.Name) (provider.Record, error) {
 	switch {
 	case w.has(provider.Find):
@@ -299,7 +320,9 @@ func (w *world) find(n provider.Name) (provider.Record, error) {
 	return is, w.canonical(w.t.Context(), found{n: is})
 }
 
-// asWanted checks that a thing is as it was asked for.
+// asWanted checks that a thing is as it was asked for. The comparison is that of the
+// kind: parameters and unmanaged attributes do not count, and an InSyncer decides where
+// there is one.
 func (w *world) asWanted(a ask) error {
 	is, err := w.look(a.name)
 	if err != nil {
