@@ -24,12 +24,16 @@ import (
 // apiFlags are those of all verbs of api.
 // Each verb has one of its own, made with the verb.
 type apiFlags struct {
+	// The daemon of this machine is asked by default, over its socket.
 	remote
+	// In its place, store names another daemon (--server) or a store in etcd (--world).
 	store direct
 	app   *app
 }
 
 // client asks the daemon, with --server that of another machine, and with --world the store itself.
+// It connects to nothing yet. So a fault of the flags is the error of the first request, and passes
+// through told as all others do.
 func (f *apiFlags) client() *api.Client {
 	if f.store.server != "" {
 		t, err := f.store.serverTransport()
@@ -84,6 +88,7 @@ machine, which has api_listen.`,
 
 // verb makes one verb of api.
 // All errors pass through told, so each verb ends with 1 and says how to go on.
+// It closes the store of --world after the verb, also after an error.
 func (f *apiFlags) verb(cmd *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
 	f.flags(cmd)
 	if cmd.ValidArgsFunction == nil {
@@ -99,6 +104,7 @@ func (f *apiFlags) verb(cmd *cobra.Command, run func(ctx context.Context, args [
 // told returns an error with all that the server has found.
 // The place in a body that this program has made says nothing to its user, so the fields alone are named.
 func (f *apiFlags) told(err error) error {
+	// A problem with one finding, or with none, says all in its own text.
 	p, ok := errors.AsType[*httpd.Problem](err)
 	if !ok || len(p.Errors) < 2 {
 		return explained(err)
@@ -127,6 +133,7 @@ func (f *apiFlags) completeIndex(cmd *cobra.Command, args []string, _ string) (w
 
 // complete offers tables, ids, and the operations of call.
 // Completion waits for the daemon only a moment, and offers nothing where none answers. No file is ever meant.
+// The number of the arguments decides: a table comes first, then an id, and then an operation.
 func (f *apiFlags) complete(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionWait)
 	defer cancel()
@@ -138,6 +145,8 @@ func (f *apiFlags) complete(cmd *cobra.Command, args []string, word string) ([]s
 			words = append(words, t.Table)
 		}
 	case 1:
+		// The limit is the longest page of the API. Of a larger table, only the first ids are
+		// offered.
 		for o, err := range f.client().List(ctx, args[0], url.Values{"limit": {"1000"}}) {
 			if id, ok := o["id"].(string); err == nil && ok && strings.HasPrefix(id, word) {
 				words = append(words, id)
@@ -200,6 +209,7 @@ func newAPIKinds(a *app) *cobra.Command {
 
 // newAPIList makes the verb that lists objects. With -o json it writes them as they come, however many they are. The
 // conditions go to the daemon as text, which reads them by the types of the fields.
+// Without --limit there is no bound: the daemon writes a list page by page, and so does the verb.
 func newAPIList(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var index string
@@ -219,11 +229,15 @@ address.port. With --index the fields are those of the index.`,
 		query := url.Values{}
 		for _, arg := range args[1:] {
 			key, form, value := splitArg(arg)
+			// JSON and files have no meaning here, since the daemon reads the text by the type of the
+			// field.
 			if form != formText || key == "" {
 				return fmt.Errorf("%q is no condition: write FIELD=VALUE", arg)
 			}
+			// The prefix keeps a field called limit or topic apart from the parameter of that name.
 			query.Set("where."+key, value)
 		}
+		// An empty list of topics differs from none: --topic '' asks for the objects without a topic.
 		for key, set := range map[string]bool{"index": index != "", "first": first, "limit": limit > 0, "topic": topics != nil} {
 			if set {
 				query.Set(key, map[string]string{"index": index, "first": "true", "limit": strconv.Itoa(limit), "topic": strings.Join(topics, ",")}[key])
@@ -261,6 +275,7 @@ func newAPIGet(a *app) *cobra.Command {
 		if _, err := f.client().Ask(ctx, q, &o); err != nil {
 			return err
 		}
+		// An empty table would look like a fault. In JSON and YAML an empty object says it well.
 		if status && len(o) == 0 && f.output.word == "table" {
 			fmt.Fprintf(a.err, "%s: note: no host has told of it yet; the hosts of its topic do so when they have taken it over\n", a.program())
 			return nil
@@ -274,6 +289,7 @@ func newAPIGet(a *app) *cobra.Command {
 }
 
 // newAPICreate makes the verb that creates an object. It never writes over one: that is an error which says how to go on.
+// The answer is the object as it was stored, with its defaults and its version.
 func newAPICreate(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry bool
@@ -306,12 +322,16 @@ it changes nothing where somebody else has changed the object since.`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
 		if version > 0 {
+			// The version is a field of the body, and the revision a condition of HTTP (RFC 9110,
+			// If-Match).
 			args = append(args, "version:="+strconv.FormatInt(version, 10))
 		}
 		body, err := f.body(ctx, args[0], args[1], args[2:])
 		if err != nil {
 			return err
 		}
+		// PUT on a table merges the fields, and PUT on an object would clear the missing ones.
+		// By default its answer has no body.
 		q := api.Request{Method: http.MethodPut, Path: api.PathOf(args[0]), Body: body, Query: dryRun(dry), Header: []string{"Prefer", "return=representation"}}
 		if revision > 0 {
 			q.Header = append(q.Header, "If-Match", strconv.Quote(strconv.FormatInt(revision, 10)))
@@ -356,6 +376,7 @@ remove, which two writers may use at once.`,
 		if err != nil {
 			return err
 		}
+		// This colon parts the id from the operation. A colon inside of an id is escaped.
 		return f.send(ctx, api.Request{Method: http.MethodPost, Path: api.PathOf(args[0], args[1]) + ":" + api.Escape(args[2]), Body: body, Query: dryRun(dry)})
 	})
 	dryFlag(cmd, &dry)
@@ -363,6 +384,7 @@ remove, which two writers may use at once.`,
 }
 
 // newAPISchema makes the verb that tells what a table is, for people, or the whole description, for programs.
+// The types are those of the daemon, also where this program has other kinds or models.
 func newAPISchema(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var openapi bool
@@ -399,6 +421,7 @@ func newAPISchema(a *app) *cobra.Command {
 
 // openapi copies the description.
 // It is copied as it comes, and not held in memory.
+// The flag --output does not concern it: OpenAPI is JSON.
 func (f *apiFlags) openapi(ctx context.Context) error {
 	resp, err := f.client().Do(ctx, api.Request{Method: http.MethodGet, Path: httpd.DescriptionPath})
 	if err != nil {
@@ -410,6 +433,7 @@ func (f *apiFlags) openapi(ctx context.Context) error {
 }
 
 // dryFlag adds the flag that has the daemon check and write nothing.
+// The daemon then answers as it would have after the change, so a dry run also shows the defaults.
 func dryFlag(cmd *cobra.Command, dry *bool) {
 	cmd.Flags().BoolVar(dry, "dry-run", false, "check all and write nothing")
 }
@@ -439,6 +463,7 @@ func (f *apiFlags) table(ctx context.Context, name string) (*api.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The daemon tells of an unknown table with 404, so another number is a fault of the daemon.
 	if len(tables) != 1 {
 		return nil, fmt.Errorf("the daemon knows %d tables %s", len(tables), name)
 	}
@@ -447,6 +472,7 @@ func (f *apiFlags) table(ctx context.Context, name string) (*api.Table, error) {
 
 // body returns the JSON of an object with fields from the command line.
 // The id is the argument's, also where a field of that name is given.
+// It asks the daemon for the types of the fields first, so each change costs two requests.
 func (f *apiFlags) body(ctx context.Context, name, id string, args []string) ([]byte, error) {
 	table, err := f.table(ctx, name)
 	if err != nil {
@@ -456,6 +482,7 @@ func (f *apiFlags) body(ctx context.Context, name, id string, args []string) ([]
 	if err != nil {
 		return nil, err
 	}
+	// An id is text also where it looks like a number, so it is never read by a type.
 	if fields["id"], err = json.Marshal(id); err != nil {
 		return nil, err
 	}
@@ -465,6 +492,7 @@ func (f *apiFlags) body(ctx context.Context, name, id string, args []string) ([]
 // fields reads arguments by the types of fields. All that is wrong is said at once; the daemon checks the values.
 // Nothing is sent before all of them can be read.
 func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.RawMessage, error) {
+	// A nil message is a field that could not be read: the loop goes on to find further faults.
 	out := map[string]json.RawMessage{}
 	var errs []error
 	for _, arg := range args {
@@ -500,6 +528,7 @@ func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.Raw
 func (f *apiFlags) field(k api.Field, form, rest string) (json.RawMessage, error) {
 	switch {
 	case k.Secret && form != formFile:
+		// The arguments of a process are in /proc/PID/cmdline, which all users can read; see proc(5).
 		return nil, errSecret
 	case form == formJSON:
 		if !json.Valid([]byte(rest)) {
@@ -511,12 +540,17 @@ func (f *apiFlags) field(k api.Field, form, rest string) (json.RawMessage, error
 		if err != nil {
 			return nil, err
 		}
+		// Editors and echo(1) end a file with one line end, which is hardly ever meant as a part of
+		// the value.
 		return json.Marshal(string(bytes.TrimSuffix(data, []byte("\n"))))
 	}
 	switch k.JSON {
+	// A list as text could be split in several ways, so JSON alone is taken.
 	case "array", "object":
 		return nil, fmt.Errorf("it is %s: write it as JSON, %s:=%s", k.Type, k.Name, map[string]string{"array": `'["a"]'`, "object": `'{"key": "value"}'`}[k.JSON])
 	case "boolean", "integer", "number":
+		// Only FIELD:=null clears a field. The plain word null is text, and the daemon refuses it for
+		// a number.
 		if rest != "null" && json.Valid([]byte(rest)) {
 			return json.RawMessage(rest), nil
 		}

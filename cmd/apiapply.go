@@ -19,6 +19,7 @@ import (
 
 // newAPIApply makes the verb that creates or updates the objects of a file. The daemon checks all of them together, before it writes
 // one.
+// It may be repeated: objects that are as the file has them are not written, and count as the same.
 func newAPIApply(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry bool
@@ -41,6 +42,8 @@ store allow that; else apply says how many there were, and may be repeated.`,
 	}
 	f.verb(cmd, func(ctx context.Context, _ []string) error {
 		if file == "" {
+			// The flag is not marked as required: cobra's own message would not say that - is
+			// standard input.
 			return errors.New("the file is not given: write -f FILE, or -f - for standard input")
 		}
 		return f.apply(ctx, file, dry)
@@ -53,7 +56,7 @@ store allow that; else apply says how many there were, and may be repeated.`,
 }
 
 // apply reads the file and sends its objects.
-// A file with faults of its own is sent as a dry run, so that the faults which only the daemon finds are told together with them.
+// A file with faults of its own is sent as a dry run. So the faults that only the daemon finds are told together with them.
 func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 	name, text, err := readObjects(f.app, file)
 	if err != nil {
@@ -68,6 +71,7 @@ func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 		if o == nil {
 			continue
 		}
+		// Two declarations of one object contradict each other, even where they are equal today.
 		if at, twice := places[o.String()]; twice {
 			found = append(found, schema.Diagnostic{Severity: schema.Error, Pos: o.at.Pos, Message: o.String() + " is there twice, the first time at " + at.String()})
 			continue
@@ -76,6 +80,7 @@ func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 		objects = append(objects, o)
 	}
 	switch {
+	// A file without objects is likely the wrong file, so it is an error and no success.
 	case len(objects) == 0 && found.Err() == nil:
 		return fmt.Errorf("%s has no object", name)
 	case len(objects) == 0:
@@ -97,6 +102,8 @@ func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 // A request that was lost may have taken effect; the same file again does no harm.
 // The order is that of the file. The answer has one result for each, in the same order.
 func (f *apiFlags) sendObjects(ctx context.Context, objects []*declaredObject, dry bool) (*api.Done, error) {
+	// The JSON is written by hand, so that each number keeps the digits and each field the order of
+	// the file.
 	body := []byte(`{"operations":[`)
 	for i, o := range objects {
 		if i > 0 {
@@ -109,12 +116,15 @@ func (f *apiFlags) sendObjects(ctx context.Context, objects []*declaredObject, d
 		body = append(appendJSON(append(body, `,"object":`...), &fields), '}')
 	}
 	body = append(body, "]}"...)
+	// With split, the daemon checks all objects together and bounds no time. With loose, a number
+	// stands for a text where the field is text, as a person writes YAML.
 	query := url.Values{"split": {"1"}, "loose": {"1"}}
 	if dry {
 		query.Set("dry_run", "1")
 	}
 	done := &api.Done{}
 	_, err := f.client().Ask(ctx, api.Request{Method: http.MethodPost, Path: "/v1/api:txn", Query: query, Body: body, Header: []string{"Prefer", "return=minimal"}}, done)
+	// The results belong to the objects by their places alone, so the numbers must agree.
 	if err == nil && len(done.Results) != len(objects) {
 		err = fmt.Errorf("the daemon has answered for %d of %d objects", len(done.Results), len(objects))
 	}
@@ -123,6 +133,8 @@ func (f *apiFlags) sendObjects(ctx context.Context, objects []*declaredObject, d
 
 // located returns the findings of the daemon with their places in the file, together with the findings of this program.
 // They are in the order of the file. A problem that names no object is told as it came.
+// A finding of the daemon names its place as operations[N], which only this program knows. One
+// finding about something else makes all of them come as the daemon has written them.
 func located(objects []*declaredObject, p *httpd.Problem, found schema.Diagnostics) error {
 	for _, x := range p.Errors {
 		o, pos := placeOf(objects, x)
@@ -134,6 +146,7 @@ func located(objects []*declaredObject, p *httpd.Problem, found schema.Diagnosti
 	if len(p.Errors) == 0 {
 		return errors.Join(found.Err(), p)
 	}
+	// The sort is stable, so several findings about one place keep the order of the daemon.
 	sorted.Stable(found, func(x, y schema.Diagnostic) int {
 		return cmp.Or(cmp.Compare(x.Pos.Line, y.Pos.Line), cmp.Compare(x.Pos.Col, y.Pos.Col))
 	})

@@ -14,11 +14,14 @@ import (
 )
 
 const (
+	// It is the wait between two requests, in real time: a person waits for the answer.
 	removeEvery = 300 * time.Millisecond // how often a removal is asked for again
-	quietTries  = 7                      // so many answers say nothing, since most removals are done by then
+	// With removeEvery, the first word comes after about two seconds.
+	quietTries = 7 // so many answers say nothing, since most removals are done by then
 )
 
 // newAPIDelete makes the verb that deletes an object. It writes nothing to standard output where that went well.
+// An object that is not there is an error of the daemon, which ends the verb with 1.
 func newAPIDelete(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry, thing bool
@@ -33,6 +36,7 @@ missing. An interrupted removal leaves the object absent; the same command goes 
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
 		q := api.Request{Method: http.MethodDelete, Path: api.PathOf(args[0], args[1]), Query: dryRun(dry)}
+		// A dry run of a removal is that of a deletion: the API has no dry run that asks the hosts.
 		if thing && !dry {
 			q.Query = url.Values{"remove": {"1"}}
 			return f.remove(ctx, cmd, q)
@@ -48,6 +52,8 @@ missing. An interrupted removal leaves the object absent; the same command goes 
 // remove asks until the thing and the object are gone. The cause of the wait is told when it changes.
 // It has no end of its own: a package may take minutes to go, and a host may be away for a day. The user ends it, and loses
 // nothing by that. A lost connection is an error, since only the user knows whether the daemon comes back.
+// The daemon keeps nothing between two requests. Each request sets the object absent, or deletes it
+// where all hosts have said ok.
 func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request) error {
 	client, told := f.client(), ""
 	for try := 0; ; try++ {
@@ -55,6 +61,8 @@ func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request
 		if err != nil {
 			return err
 		}
+		// Only 202 has a body: some host still has the thing. Any other status means that the object
+		// is gone.
 		var left api.Removal
 		if resp.StatusCode == http.StatusAccepted {
 			err = json.NewDecoder(resp.Body).Decode(&left)
@@ -63,6 +71,8 @@ func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request
 		if err != nil || resp.StatusCode != http.StatusAccepted {
 			return err
 		}
+		// A failed host is told at once, since it may wait for the operator. All else may be over in
+		// a moment.
 		if now := waitsFor(left); now != told && (try >= quietTries || len(left.Waiting) > 0 && left.Waiting[0].Error != "") {
 			told = now
 			fmt.Fprint(cmd.ErrOrStderr(), now)

@@ -18,10 +18,13 @@ import (
 )
 
 // maxObjectFile, in bytes, bounds a file with objects, as the API bounds a body with objects.
+// The daemon refuses a larger body with 413, after it was sent in vain.
 const maxObjectFile = 16 << 20
 
 // readObjects reads the text of a file with objects; - is standard input.
 // The whole text is in memory, since all objects are checked together.
+// It closes the file, and leaves standard input open. As root it refuses a file that other users can
+// write, see judge.
 func readObjects(a *app, path string) (name string, text []byte, err error) {
 	in, name := a.in, "standard input"
 	if path != "-" {
@@ -35,6 +38,7 @@ func readObjects(a *app, path string) (name string, text []byte, err error) {
 		defer file.Close()
 		in, name = file, path
 	}
+	// One byte more than the bound shows that the file is too long.
 	text, err = io.ReadAll(io.LimitReader(in, maxObjectFile+1))
 	if err == nil && len(text) > maxObjectFile {
 		err = fmt.Errorf("%s has more than %s: divide it, and begin with the objects that others refer to", name, schema.Size(maxObjectFile))
@@ -45,6 +49,7 @@ func readObjects(a *app, path string) (name string, text []byte, err error) {
 // documents reads the documents of a file with objects: those of YAML, with --- between them, or values of JSON one after the other.
 // The items of a list count as documents. All findings come at once, with their places in the file. The name stands in the places; a
 // name that ends with .json is never read as YAML.
+// A fault in JSON is told in the words of JSON, although YAML could read most of it.
 func documents(name string, text []byte) ([]*schema.Node, schema.Diagnostics) {
 	read := yamlDocuments
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); filepath.Ext(name) == ".json" || len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0])) && startsJSON(trimmed) {
@@ -81,6 +86,7 @@ func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 		if errors.Is(err, io.EOF) {
 			return docs, found
 		}
+		// The decoder finds the end of a value, and jsonnode then reads that part again with places.
 		part := text[from:dec.InputOffset()]
 		if err != nil {
 			part = text[from:]
@@ -93,6 +99,8 @@ func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 		if err != nil {
 			return docs, found
 		}
+		// The part begins at the end of the value before, so its line ends include those between the
+		// values.
 		line += bytes.Count(part, []byte("\n"))
 		from = dec.InputOffset()
 	}
@@ -100,6 +108,7 @@ func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 
 // yamlDocuments reads each document of a stream of YAML by itself, so that a fault in one leaves the others to be looked at.
 // A line that begins with --- or ... is never part of a value there.
+// Columns stay right, since only the marks at the beginning of a line are replaced by blanks.
 func yamlDocuments(name string, text []byte) (docs []*schema.Node, found schema.Diagnostics) {
 	var doc []byte
 	first, line := 0, 0
@@ -115,11 +124,13 @@ func yamlDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 		switch word := strings.TrimRight(string(part[:min(len(part), 4)]), " \t\r\n"); word {
 		case "---":
 			end()
+			// The slice is a new one: text belongs to the caller, who may read it again.
 			part = append([]byte("   "), part[3:]...) // a value may stand behind it
 		case "...":
 			end()
 			part = []byte("\n")
 		}
+		// The line of a mark belongs to the document after it, so each line counts once.
 		doc = append(doc, part...)
 		line++
 	}
@@ -162,6 +173,7 @@ func placed(n *schema.Node, lines int) *schema.Node {
 // declaredObject is one object of a file.
 // It is not altered after objectOf has made it; its nodes are shared with the document.
 type declaredObject struct {
+	// The id is text, also where the file has a number.
 	table, id string
 	at        *schema.Node // the document
 	fields    *schema.Node // the object in it
@@ -171,7 +183,8 @@ type declaredObject struct {
 // The table is as the file has it, which may be the name of a model.
 func (o *declaredObject) String() string { return o.table + "[" + o.id + "]" }
 
-// objectOf reads a document, whose other faults the daemon tells: table, and the fields of the object next to it, or below object where a field is called table.
+// objectOf reads a document: table, and the fields of the object next to it, or below object where a field is called table.
+// The daemon tells all other faults of the object.
 // It returns the object and no finding, or findings and no object.
 // The nodes stay those of the document.
 func objectOf(n *schema.Node) (*declaredObject, schema.Diagnostics) {
@@ -186,6 +199,8 @@ func objectOf(n *schema.Node) (*declaredObject, schema.Diagnostics) {
 		return fail(n.Pos, "table is required: it names the kind of the object, such as file")
 	}
 	o := &declaredObject{table: table.Text, at: n, fields: n.Get("object")}
+	// Only a document of exactly table and object has its fields below object. So a field called
+	// object is not taken for the form.
 	if o.fields == nil || o.fields.Kind != schema.NodeMap || len(n.Pairs) != 2 {
 		fields := *n
 		fields.Pairs = nil
@@ -252,6 +267,7 @@ func appendText(b []byte, s string) []byte {
 func placeOf(objects []*declaredObject, f httpd.Finding) (*declaredObject, schema.Pos) {
 	rest, ok := strings.CutPrefix(f.Field, "operations[")
 	number, path, ok2 := strings.Cut(rest, "]")
+	// The number comes from the daemon, so a place outside of the list causes no panic here.
 	i, err := strconv.Atoi(number)
 	if !ok || !ok2 || err != nil || i < 0 || i >= len(objects) {
 		return nil, schema.Pos{}

@@ -17,8 +17,10 @@ import (
 // listenFlags say where the objects are served to other machines, and to which of them.
 // Each caller needs a certificate that the CA has signed; there is no way in without one.
 type listenFlags struct {
+	// The address is HOST:PORT. The files are in PEM, and are read again when they change.
 	addr, cert, key, ca string
-	writers             []string
+	// Common names (CN) of certificates. An empty list means that all callers only read.
+	writers []string
 }
 
 // flags adds the flags of the listener. Nothing listens without an address.
@@ -32,8 +34,11 @@ func (f *listenFlags) flags(cmd *cobra.Command) {
 
 // open takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
 // nothing is to listen. The caller serves on the listener, or closes it.
+// It is called before the engine is made. An address that is in use ends the start with code 1.
 func (f *listenFlags) open(log *slog.Logger) (*httpd.TLS, error) {
 	switch {
+	// A certificate without an address is a mistake that would otherwise leave the machine
+	// unreachable in silence.
 	case f.addr == "" && (f.cert != "" || f.key != "" || f.ca != "" || len(f.writers) > 0):
 		return nil, errors.New("api_cert, api_key, api_ca and api_writers are for api_listen, which is not given")
 	case f.addr == "":
@@ -51,6 +56,7 @@ func (f *listenFlags) open(log *slog.Logger) (*httpd.TLS, error) {
 // mayWrite reports whether a caller of the listener may change objects: one whose certificate has a name of api_writers. All others
 // read. The user on the other machine does not count here.
 // The names are fixed at the start, and a new one needs a restart.
+// The store gives each write the rights of this host, so this check alone keeps callers out.
 func (f *listenFlags) mayWrite(p httpd.Peer) bool {
 	return p.Cert != nil && slices.Contains(f.writers, p.Cert.Subject.CommonName)
 }
@@ -58,11 +64,14 @@ func (f *listenFlags) mayWrite(p httpd.Peer) bool {
 // serveObjects answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
 // question or order of the control socket.
 func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, log *slog.Logger) error {
+	// The frame and its routes refer to each other, so the routes get a function that returns the
+	// frame.
 	s := &httpd.Server{Logger: log}
 	routes := api.New(api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}, func() *httpd.Server { return s }).Routes()
 	info := api.Describe(httpd.Info{Title: "The objects of a daemon", Version: "1"}, nb.Registry())
 	var err error
 	if s.Table, err = httpd.NewTable(info, routes); err != nil {
+		// The table is made before Serve takes the listener over, so an error closes it here.
 		return errors.Join(err, l.Close())
 	}
 	log.Info("objects are served", "address", l.Addr().String())

@@ -17,6 +17,7 @@ import (
 // write writes a document in JSON or YAML.
 // Both have the digits of each number as they came.
 // The JSON is that of the API; YAML is the same value.
+// An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
 func (f *apiFlags) write(v any) error {
 	if f.output.word == "json" {
 		return writeJSON(f.app.out, v)
@@ -31,6 +32,7 @@ func writeJSONAsYAML(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
+	// The way over JSON gives YAML the same keys and leaves the same fields out.
 	var plain any
 	if err := unmarshal(text, &plain); err != nil {
 		return err
@@ -48,6 +50,7 @@ func unmarshal(text []byte, out any) error {
 
 // rows writes a table whose first row is the head. Nothing in it controls the terminal.
 // Values come from the store, so their control characters are shown and not obeyed.
+// The rows go out at the end, since the width of a column depends on all of them.
 func (f *apiFlags) rows(rows [][]string) error {
 	w := tabwriter.NewWriter(f.app.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
@@ -88,6 +91,7 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 			}
 			all = append(all, o)
 		}
+		// YAML is written whole: the writer needs the list, and an empty list is written as [].
 		return f.write(all)
 	}
 	rows := [][]string{{"ID", "TOPIC", "VERSION", "FIELDS"}}
@@ -101,6 +105,7 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 }
 
 // listJSON writes one object on each line, inside of one JSON list.
+// Each object goes out as it comes, so a list of any length needs the memory of one object.
 func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 	before := "["
 	for o, err := range objects {
@@ -118,6 +123,7 @@ func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 	}
 	if before == "[" {
 		before = "[" + "]"
+		// An empty list is a whole document, too.
 	} else {
 		before = "]"
 	}
@@ -126,6 +132,7 @@ func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 }
 
 // maxShort bounds the text of a value in a table.
+// It counts characters, with the three points at the end of a text that was cut.
 const maxShort = 80
 
 // shortFields shows the fields that have no column.
@@ -159,4 +166,5 @@ func shortValue(v any) string {
 }
 
 // oneLine writes the ends of lines as blanks.
+// It also joins several blanks, so that a value takes little room in a table.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -41,6 +41,8 @@ on with the first change that it has not shown.`,
 			query.Set("topic", strings.Join(topics, ","))
 		}
 		if cmd.Flags().Changed("since") {
+			// The flag with 0 differs from no flag: it asks for changes alone, without the objects at
+			// the beginning.
 			query.Set("since", strconv.FormatInt(since, 10))
 		}
 		return f.watch(ctx, query)
@@ -52,6 +54,8 @@ on with the first change that it has not shown.`,
 
 // watch writes the changes until the user ends it. A loss of the daemon is told on the other stream, once.
 // It blocks until ctx ends, and waits for a daemon between two connections.
+// The first request must be answered: a wrong socket or table is an error at once. Only later losses
+// are waited out.
 func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 	tell := func(err error) {
 		if err == nil {
@@ -60,6 +64,7 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 		}
 		fmt.Fprintf(f.app.err, "the daemon has ended, and the watch waits for it: %s\n", visible(err.Error()))
 	}
+	// The client yields the changes of one revision together, so a reconnection shows none twice.
 	for c, err := range f.client().Watch(ctx, query, engine.SystemClock{}, tell) {
 		if err == nil {
 			err = f.change(c)
@@ -84,6 +89,7 @@ func (f *apiFlags) change(c api.Change) error {
 			return err
 		}
 		return f.write(c)
+	// It has a revision and no object: a program stores it to go on from there.
 	case c.Action == "bookmark":
 		return nil
 	}
@@ -106,6 +112,7 @@ func (f *apiFlags) change(c api.Change) error {
 // newAPIDump makes the verb that writes all objects as apply takes them.
 // It writes YAML by default, since its output is a file and no list for a screen.
 // The dump is of one revision, so no reference in it leads to an object that came later.
+// It asks the daemon of this machine alone: it has neither --world nor --server.
 func newAPIDump(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	cmd := &cobra.Command{
@@ -118,6 +125,7 @@ then. Only those who may change objects may dump them.`,
 		Example: "  mgmt api dump > objects.yaml\n  mgmt api apply -f objects.yaml",
 	}
 	f.reach(cmd)
+	// The flags are made here and not by verb, whose default is a table.
 	choose(cmd, &f.output, "output", "o", "how to write it", "yaml", "json", "table")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.told(f.dump(cmd.Context())) }
 	return cmd
@@ -136,6 +144,7 @@ func (f *apiFlags) dump(ctx context.Context) error {
 		case line.End:
 			ended = true
 		case line.Error != "":
+			// A record that cannot be read must not keep the others from being saved.
 			bad = append(bad, errors.New(line.Error))
 		default:
 			err = f.dumped(line)
@@ -144,6 +153,7 @@ func (f *apiFlags) dump(ctx context.Context) error {
 			return err
 		}
 	}
+	// The line with end is the proof that nothing is missing, whatever the transport says.
 	if !ended {
 		bad = append(bad, errors.New("the dump is not whole: the daemon has ended it too early"))
 	}
@@ -161,6 +171,8 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 		_, err := fmt.Fprintf(f.app.out, "%s[%s] %s\n", line.Table, visible(fmt.Sprint(o["id"])), visible(shortFields(o)))
 		return err
 	}
+	// The word table is that of the form. A field of the same name moves one level down, as objectOf
+	// reads it.
 	if _, taken := o["table"]; taken || o["object"] != nil {
 		o = api.Object{"object": o}
 	}
@@ -179,6 +191,7 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 // newAPIMigrate makes the verb that brings records to the schemas of the daemon.
 // It may be called again after an interruption.
 // With --dry-run it counts the records and writes nothing.
+// Each daemon reads old records all the same: the verb only ends the work of doing so at each read.
 func newAPIMigrate(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry bool
@@ -209,6 +222,7 @@ only a newer version reads, and broken ones, are told and left alone.`,
 
 // newAPICheck makes the verb that looks for records that cannot be read, and for references to
 // nothing. It ends with 1 where it finds one. It only reads.
+// The exit code serves a monitor: no output need be read.
 func newAPICheck(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	cmd := &cobra.Command{

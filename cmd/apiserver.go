@@ -14,6 +14,8 @@ import (
 
 // serverTransport carries requests to the daemon of another machine, which listens there with --api-listen. Both sides show
 // a certificate, and --ca has to have signed that of the server. Faults of the files and of the address come together.
+// It connects at the first request, and keeps the connection for the next. The verb ends soon, so
+// nothing closes it.
 func (d *direct) serverTransport() (http.RoundTripper, error) {
 	host, port, err := net.SplitHostPort(d.server)
 	if err != nil || host == "" || port == "" {
@@ -22,6 +24,7 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 	if d.access.user != "" || d.access.passwordFile != "" {
 		err = errors.Join(err, errors.New("--server: --user and --password-file are for --world; a daemon knows its callers by --cert"))
 	}
+	// Without these files no other check makes sense, so this error ends the search for faults.
 	if d.access.cert == "" || d.access.key == "" || d.access.ca == "" {
 		return nil, errors.Join(err, errors.New("--server: a daemon takes only callers with a certificate: give --cert, --key and --ca"))
 	}
@@ -41,6 +44,7 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 		return nil, err
 	}
 	// The name in the certificate of the server is that of the address, as an operator has written it.
+	// No Proxy is set, so the variables HTTPS_PROXY and the like do not count.
 	t := &http.Transport{
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, RootCAs: roots, ServerName: host},
 		DialContext:         (&net.Dialer{Timeout: serverWait}).DialContext,
@@ -60,6 +64,7 @@ const serverWait = 10 * time.Second
 func (d *direct) told(t http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())
+		// A RoundTripper must not alter the request of its caller, see net/http.
 		r.URL.Scheme, r.URL.Host, r.Host = "https", d.server, d.server
 		resp, err := t.RoundTrip(r)
 		if err == nil {

@@ -20,9 +20,12 @@ import (
 type verdictFlags struct {
 	remote
 	color choice
-	wait  seconds
+	// wait is 0 without the flag: the verb then ends with the verdict.
+	wait seconds
 }
 
+// defaultWait is the time of --wait alone. It is a text, since pflag reads it as if a user had
+// written it.
 const defaultWait = "5m"
 
 // flags adds the flags of the verbs that hand over a graph: where the daemon is, how to
@@ -37,6 +40,8 @@ func (f *verdictFlags) flags(cmd *cobra.Command) {
 
 // newApply makes the verb apply. The daemon does all checks itself, so the verb says the
 // same as a daemon that reads the file.
+// The rights are those of the daemon: it takes the order from root and its own user alone, as the
+// kernel names the caller.
 func newApply(a *app) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
@@ -89,6 +94,7 @@ Only root and the user that the daemon runs as may do that.`,
 
 // oneFile checks the argument of apply. A value of --wait behind a blank looks like a
 // second file, so the error says how to write it.
+// pflag takes no value behind a blank for a flag that has a value without one (NoOptDefVal).
 func oneFile(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -108,6 +114,8 @@ func (f *verdictFlags) apply(ctx context.Context, a *app, file string) error {
 	if err != nil {
 		return err
 	}
+	// The name is for messages alone: the daemon never opens that path, and puts the text in its own
+	// file.
 	name := file
 	if file == "-" {
 		name = "<stdin>"
@@ -139,6 +147,7 @@ func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
+		// A named pipe may have no writer for hours, so the read ends with the context.
 		in = gapi.Patient(ctx, f)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, control.MaxDocument+1))
@@ -148,6 +157,8 @@ func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 	case len(text) > control.MaxDocument:
 		return nil, fmt.Errorf("%s is longer than %d bytes, which is the most", file, control.MaxDocument)
 	case len(text) == 0:
+		// An empty file is a graph without resources to YAML. It is likely the trace of a program
+		// that has failed.
 		return nil, fmt.Errorf("%s is empty: a graph of nothing is written as resources: {}", file)
 	case !utf8.Valid(text):
 		return nil, fmt.Errorf("%s is not UTF-8, mgmt validate says where; save the file as UTF-8, or use !!binary for raw bytes", file)
@@ -165,8 +176,10 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 	case v.Refused != "":
 		return f.refused(a, v)
 	case v.Held != "":
+		// The file stays in its place, and mgmt resume lets the graph take effect.
 		return withCode(exitChange, errors.New("graph "+visible(v.Held)))
 	}
+	// These are warnings: a graph with an error is refused and does not come here.
 	for _, finding := range v.Findings {
 		fmt.Fprintln(a.err, visible(finding))
 	}
@@ -191,6 +204,7 @@ func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 		if err := writeJSON(a.out, v); err != nil {
 			return err
 		}
+		// The document says it all, so no line of text follows on standard error.
 		return withCode(exitUsage, nil)
 	}
 	for _, finding := range v.Findings {
@@ -206,10 +220,13 @@ func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 // Session and generation tell whether it is still the same daemon and the same graph.
 // Without that, a newer graph at rest would be taken for this one.
 func (f *verdictFlags) await(ctx context.Context, a *app, v *control.Verdict) error {
+	// The wait is that of mgmt status --wait=converged, so both verbs mean the same by it.
 	s := &statusFlags{remote: f.remote, color: f.color, timeout: f.wait, wait: "converged"}
 	st, err := s.ask(ctx)
 	switch {
 	case err != nil:
+		// The verdict has come, so the graph took effect. Only its end is not known, as after a
+		// wait that is over.
 		return withCode(exitTime, fmt.Errorf("the daemon has ended while the graph was coming to rest: %w", explained(err)))
 	case st.Session != v.Session:
 		return errors.New("the daemon was restarted while the graph was coming to rest; mgmt status says how it stands")

@@ -12,14 +12,18 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// auxiliaryFiles are files beside the graph that a daemon watches: a change of one has everything read again, as SIGHUP does. The
-// new content is taken over or refused with the settings, and so with its place.
+// auxiliaryFiles are files next to the graph, such as models and trusted keys, that a daemon watches. A change of one has everything
+// read again, as SIGHUP does. The new content is taken over or refused with the settings, and so with its place.
 type auxiliaryFiles struct {
-	paths  []string // files, and folders with their entries; absolute
+	// The slice is fixed after newAuxiliaryFiles. A folder counts with the entries that it has at
+	// each moment.
+	paths []string // files, and folders with their entries; absolute
+	// Capacity one, so several changes are one reload. The engine reads it; no sender ever waits.
 	reload chan<- struct{}
 }
 
 // newAuxiliaryFiles leaves empty names out.
+// The paths are made absolute at once, since a later change of the working folder must not move them.
 func newAuxiliaryFiles(reload chan<- struct{}, names ...string) (*auxiliaryFiles, error) {
 	b := &auxiliaryFiles{reload: reload}
 	var errs []error
@@ -34,6 +38,7 @@ func newAuxiliaryFiles(reload chan<- struct{}, names ...string) (*auxiliaryFiles
 }
 
 // with adds the files to a frontend.
+// Without a file the frontend is returned as it is, and no watch is made.
 func (b *auxiliaryFiles) with(front gapi.Frontend) gapi.Frontend {
 	if len(b.paths) == 0 {
 		return front
@@ -41,13 +46,16 @@ func (b *auxiliaryFiles) with(front gapi.Frontend) gapi.Frontend {
 	return &watched{front, b}
 }
 
-// watched is a frontend with files beside it.
+// watched is a frontend with auxiliary files.
 type watched struct {
 	gapi.Frontend
 	files *auxiliaryFiles
 }
 
 // Graphs implements gapi.Frontend.
+// Its goroutine follows the files as long as the sequence is read. It has ended when the loop over
+// the sequence ends.
+// A watch that cannot be made is a warning and no error: SIGHUP and mgmt reload still work.
 func (w *watched) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	if env.NoWatch || env.Host == nil {
 		return w.Frontend.Graphs(ctx, env)
@@ -56,6 +64,8 @@ func (w *watched) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Decl
 		ctx, cancel := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		defer wg.Wait()
+		// Deferred calls run in reverse: the watch closes, the context ends, and then the goroutine
+		// is awaited.
 		defer cancel()
 		sub, err := env.Host.Watch(ctx, w.files.paths, engine.WatchOptions{Contents: true})
 		if err != nil {
@@ -69,9 +79,12 @@ func (w *watched) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Decl
 }
 
 // filesSettle is how long nothing must have happened to the files, so that a half-written one is not read.
+// Each event begins it anew, so a file that is written without a pause is read at its end.
 const filesSettle = 250 * time.Millisecond
 
 // follow asks for a reload after each change.
+// The timer is that of the host's clock (law 14), so a test decides when the files are at rest.
+// It ends with ctx, or when the subscription is closed.
 func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscription) {
 	t := engine.NewTimer(engine.ClockOf(env.Host), filesSettle)
 	t.Stop()

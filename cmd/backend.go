@@ -13,6 +13,7 @@ import (
 
 // backendFlag adds the flag that has a thing done by the backend of a name. names offers
 // the existing ones to the shell.
+// It may be a backend for other facts, but its programs must be there; see virtual.Select.
 func (a *app) backendFlag(cmd *cobra.Command, backend *string, names func(args []string) []string) {
 	cmd.Flags().StringVar(backend, "backend", "", "use the backend of this `name`, and not the backend that suits the machine")
 	a.completeBackend(cmd, "backend", names)
@@ -21,6 +22,8 @@ func (a *app) backendFlag(cmd *cobra.Command, backend *string, names func(args [
 // completeBackend offers backends for a flag.
 func (a *app) completeBackend(cmd *cobra.Command, flag string, names func(args []string) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		// The backends may come from a folder, which the flags before the cursor have named. Faults
+		// of that folder disturb no completion.
 		a.bindMachine()
 		return names(args), cobra.ShellCompDirectiveNoFileComp
 	})
@@ -28,6 +31,8 @@ func (a *app) completeBackend(cmd *cobra.Command, flag string, names func(args [
 
 // backendsOf returns the names of the backends of the kind that stands first, or of all
 // kinds if none does.
+// A kind without virtual resources has none. An unknown kind is passed over: the verb itself tells of
+// it.
 func (a *app) backendsOf(args []string) []string {
 	kinds := a.kinds().Kinds()
 	if len(args) > 0 {
@@ -46,6 +51,7 @@ func (a *app) backendsOf(args []string) []string {
 }
 
 // anyOf is the target of all things of a kind, as a backend sees them.
+// It names no resource, so only a list can be asked for.
 func anyOf(kind, backend, target string) mgmt.Target {
 	return mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: kind}, backend), target)}
 }
@@ -57,6 +63,7 @@ func asked(d gapi.Declaration, backend string) gapi.Declaration {
 	}
 	meta := &schema.Node{Kind: schema.NodeMap}
 	if d.Meta != nil {
+		// Nodes never change, so the new pair goes into a slice of its own.
 		meta.Pairs = slices.Clip(d.Meta.Pairs)
 	}
 	named := &schema.Node{Kind: schema.NodeString, Text: backend}

@@ -23,7 +23,8 @@ type callFlags struct {
 	log     logFlags
 	output  choice
 	backend string
-	lax     bool
+	// lax accepts results that do not fit the interface. Each of them is a warning.
+	lax bool
 }
 
 // newCall makes the verb call. Completion offers modules, functions and parameters of this
@@ -127,6 +128,8 @@ func (f *callFlags) run(ctx context.Context, args []string) (err error) {
 // is returned.
 func (f *callFlags) call(ctx context.Context, p *presenter, module, function string, args []string) (_ *virtual.Result, err error) {
 	system := f.machine()
+	// A mistyped name is a wrong call, with code 1. Select would tell of it by a *NoBackendError,
+	// which is code 4.
 	if f.backend != "" {
 		if _, _, err := f.modules.backend(module, f.backend); err != nil {
 			return nil, err // no model knows that one
@@ -136,15 +139,18 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 	if err != nil {
 		return nil, err
 	}
+	// The arguments are read before the host starts: a wrong one costs nothing.
 	given, err := readCallArgs(f.app, i.Function(function), args)
 	if err != nil {
 		return nil, err
 	}
+	// The host is made for the watches and commands of this one call.
 	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.app.roles})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close()) }()
+	// The first signal ends the context, and the second kills the programs of the backend.
 	ctx, stop := f.app.onSignals(ctx, signalHooks{tell: p.signalled, abandon: h.KillAll})
 	defer stop()
 	var options []virtual.Option
@@ -163,6 +169,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 // it not be done?
 // A script can tell by it whether to correct its call, or to look at the machine.
 func callCode(err error) int {
+	// All other errors, such as those of arguments, are told before anything was done.
 	for _, cannot := range []any{
 		new(*virtual.NotImplementedError), new(*virtual.NotSupportedError), new(*virtual.SignatureMismatchError),
 		new(*virtual.NoBackendError), new(*virtual.ReturnShapeError), new(*virtual.CallError),
@@ -185,7 +192,9 @@ type resultJSON struct {
 	Found    bool           `json:"found"`
 	Common   any            `json:"common"`
 	Extra    map[string]any `json:"extra"`
-	Warnings []warningJSON  `json:"warnings,omitempty"`
+	// Warnings are also log lines on standard error. They are here for programs that read the result
+	// alone.
+	Warnings []warningJSON `json:"warnings,omitempty"`
 }
 
 // warningJSON is one of the warnings of a result.
@@ -209,6 +218,7 @@ func (f *callFlags) write(module, function string, r *virtual.Result) error {
 	case "yaml":
 		return f.writeYAML(module, function, r)
 	}
+	// A function without a result writes nothing, as most programs of Unix do.
 	if r.Common == nil || !r.Found {
 		return nil
 	}
@@ -249,6 +259,8 @@ func readCallArgs(a *app, function *virtual.Function, args []string) (virtual.Ar
 	var errs []error
 	for _, arg := range args {
 		key, form, rest := splitArg(arg)
+		// An address or a path may have = or @ in it: without a name before that, the argument counts
+		// by its place.
 		if form == "" || !isParamName(key) {
 			v, err := callText(placeParam(function, len(out.Positional)), arg)
 			out.Positional = append(out.Positional, v)
@@ -285,6 +297,7 @@ func placeParam(f *virtual.Function, n int) *schema.Type {
 	}
 	for _, p := range f.Params {
 		switch {
+		// The list takes all that is left, so each text is read by the type of its elements.
 		case p.Kind == virtual.VarArgs && p.Type != nil:
 			return p.Type.Elem
 		case p.Kind == virtual.Positional && n == 0:

@@ -24,6 +24,8 @@ func (f *limitFlags) flags(cmd *cobra.Command) {
 }
 
 // set hands the limits to the engine.
+// To the engine, a nil Flapping means the default, and the zero value that nothing counts as
+// flapping.
 func (f *limitFlags) set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
 }
@@ -35,7 +37,7 @@ type removals struct{ reactor.Removals }
 // by the parser of the reactor.
 func (r *removals) Type() string { return "count,share" }
 
-// A text that is no limit is an error that shows the forms.
+// Another text is an error that shows the forms.
 func (r *removals) Set(s string) (err error) {
 	r.Removals, err = reactor.ParseRemovals(s)
 	return err

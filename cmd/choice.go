@@ -12,12 +12,14 @@ import (
 
 // choice is a flag that takes one of a few words.
 type choice struct {
+	// word is one of words at every time; the first is the default.
 	word  string
 	words []string
 }
 
 // choose adds a flag that takes one of some words, the first of them by default.
 func choose(cmd *cobra.Command, c *choice, name, short, usage string, words ...string) {
+	// The default is set here, so that a verb reads it also where no flag was parsed, as in a test.
 	*c = choice{words[0], words}
 	cmd.Flags().VarP(c, name, short, usage+": "+orList(words))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
@@ -27,6 +29,7 @@ func choose(cmd *cobra.Command, c *choice, name, short, usage string, words ...s
 // nearest.
 func (c *choice) String() string { return c.word }
 
+// Type is the word that help would show; the usage lists the words themselves.
 func (c *choice) Type() string { return "word" }
 
 // Set implements pflag.Value.
@@ -50,6 +53,7 @@ func orList(words []string) string {
 // meant asks whether one of some words was meant, or returns "": the word with a
 // similar spelling, else the first that begins with it.
 func meant(word string, words []string) string {
+	// Nearest compares whole words, so the mere beginning of a long word is far from it.
 	near := schema.Nearest(word, words)
 	if near == "" && word != "" {
 		for _, w := range slices.Sorted(slices.Values(words)) {

@@ -26,6 +26,7 @@ const maxPassword = 4096
 
 // clusterAccess says who this program is for the servers of a store in etcd, and which servers it trusts.
 // A password is read from a file: an argument would show it to all users of the machine.
+// cert and key belong together, and so do user and passwordFile; all are empty for an open store.
 type clusterAccess struct{ cert, key, ca, user, passwordFile string }
 
 // bind adds the flags of the settings, for a daemon.
@@ -38,6 +39,7 @@ func (c *clusterAccess) bind(cmd *cobra.Command) {
 }
 
 // files returns the names of the files, empty where there is none.
+// A daemon that runs as root judges them: another user who can write them could choose its store.
 func (c *clusterAccess) files() []string { return []string{c.cert, c.key, c.ca, c.passwordFile} }
 
 // check refuses an access to a store that has no servers.
@@ -60,6 +62,8 @@ func (c *clusterAccess) options(address string, log *slog.Logger) (etcd.Options,
 }
 
 // password reads the file of the password. A line end behind it does not belong to it.
+// With a certificate there is no user and no password, and the result is empty. No error has a part
+// of the password.
 func (c *clusterAccess) password() (string, error) {
 	switch {
 	case c.passwordFile == "" && c.user == "":
@@ -73,6 +77,7 @@ func (c *clusterAccess) password() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the password of %s: %w", c.user, err)
 	}
+	// Only line ends go: a blank may belong to a password.
 	text = bytes.TrimRight(text, "\r\n")
 	if len(text) == 0 || len(text) > maxPassword {
 		return "", fmt.Errorf("the password of %s: the file %s has %d bytes, and a password has 1 to %d", c.user, c.passwordFile, len(text), maxPassword)
@@ -83,6 +88,8 @@ func (c *clusterAccess) password() (string, error) {
 // connect makes the store of a cluster, and asks the cluster once. Servers that are away are an error of the class
 // engine.ErrUnavailable, and servers that refuse this program one of engine.ErrRefused. Where a World comes with the
 // error, the caller may go on with it, and closes it.
+// It blocks as Probe does. The key that it reads is that of the host's own entry, which each host
+// with rights may read.
 func (c *clusterAccess) connect(ctx context.Context, address, host string, log *slog.Logger) (*etcd.World, error) {
 	o, err := c.options(address, log)
 	if err != nil {
@@ -112,6 +119,7 @@ func (c *clusterAccess) explained(err error) error {
 // cluster is the store of a daemon in etcd.
 // The objects of an away store come from a file at first.
 type cluster struct {
+	// It answers as the store does, and tells since when the store is lost.
 	*reach
 	away bool // it could not be reached at the start, or has refused this host
 }
@@ -122,6 +130,7 @@ type cluster struct {
 func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 	w, err := p.access.connect(ctx, p.text, p.host, p.log)
 	switch {
+	// The order counts: without a World the address or a file is wrong, and no waiting mends that.
 	case w == nil:
 		return nil, err
 	case err == nil:
@@ -133,6 +142,7 @@ func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
 	}
 	r := &reach{World: w, clock: engine.SystemClock{}}
+	// The first outcome counts as well, so mgmt status tells of a store that was away from the start.
 	r.note(ctx, err)
 	return &cluster{reach: r, away: err != nil}, nil
 }

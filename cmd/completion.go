@@ -21,7 +21,8 @@ func newCompletion(a *app) *cobra.Command {
 		Example: strings.ReplaceAll(`  source <(NAME completion bash)
   NAME completion zsh > "${fpath[1]}/_NAME"
   NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", a.program()),
-		Args:      cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
+		// These are the shells for which cobra makes a script.
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
@@ -66,6 +67,7 @@ func writeBash(w io.Writer, root *cobra.Command) error {
 		return err
 	}
 	script := buf.String()
+	// Each text is put before the first place that matches, so the order of the entries is free.
 	for _, q := range bashQuotes {
 		before, after, ok := strings.Cut(script, q.at)
 		if !ok {

@@ -31,6 +31,7 @@ func bind(cmd *cobra.Command, key string, target any) {
 }
 
 // bindAs is bind with another name of the flag.
+// The verb config needs it: its own flag --check is taken, so the setting gets another name there.
 func bindAs(cmd *cobra.Command, key, name string, target any) {
 	s := settings.Get(key)
 	fl := cmd.Flags()
@@ -39,6 +40,7 @@ func bindAs(cmd *cobra.Command, key, name string, target any) {
 	case *bool:
 		fl.BoolVar(v, name, false, usage)
 	case *int:
+		// Of a number, 0 stands for the default, which the engine knows.
 		fl.IntVar(v, name, 0, usage)
 	case *string:
 		fl.StringVar(v, name, s.Default, usage)
@@ -52,8 +54,10 @@ func bindAs(cmd *cobra.Command, key, name string, target any) {
 		panic("no flag sets a value of this type: " + key) // a programmer's error, which any test shows
 	}
 	f := fl.Lookup(name)
+	// A setting may have a value for its flag without one, as --noop stands for --noop=all.
 	f.NoOptDefVal = cmp.Or(s.Alone, f.NoOptDefVal)
 	if s.Type.Kind == schema.KindBool {
+		// pflag sets it for a *bool, but not for a pflag.Value that is a truth value.
 		f.NoOptDefVal = "true"
 	}
 	_ = fl.SetAnnotation(name, settingMark, []string{key})
@@ -67,7 +71,8 @@ func bindAs(cmd *cobra.Command, key, name string, target any) {
 // oldFlag is a flag under the name that it had before. It sets the flag of today, and says so.
 // A later version can drop it: scripts had a warning meanwhile.
 type oldFlag struct {
-	cmd  *cobra.Command
+	cmd *cobra.Command
+	// name is without the dashes, and now is the flag that bind has added.
 	name string
 	now  *pflag.Flag
 }
@@ -83,6 +88,7 @@ func (o *oldFlag) Set(text string) error {
 }
 
 // bound returns the flags of a verb that are settings, by key.
+// A verb without settings has none, and reads neither the environment nor the file.
 func bound(cmd *cobra.Command) map[string]*pflag.Flag {
 	out := map[string]*pflag.Flag{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -104,21 +110,25 @@ func (a *app) configFlag(root *cobra.Command) {
 func (a *app) configureAll(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		a.configureAll(cmd)
+		// The verb config is marked: it must work where the configuration is broken.
 		if len(bound(cmd)) > 0 && cmd.Annotations[settingMark] == "" {
 			a.before(cmd, func() schema.Diagnostics { return a.configure(cmd) })
 		}
 	}
 }
 
-// configure gives the flags of a verb that are absent the values of the environment and of
-// the configuration file, and returns the faults of these.
+// configure gives the absent flags of a verb the values of the environment and of the
+// configuration file, and returns the faults of both.
 // A flag that was given wins over the environment, and that over the file. A fault in one
 // of the sources keeps the verb from running.
+// It also keeps both for the verb: flags are the given ones alone, and settled has all settings.
 func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 	flags := bound(cmd)
 	given := config.Resolved{}
 	for key, f := range flags {
 		if f.Changed {
+			// The value was set by pflag already. It is noted here with its source, so that messages
+			// can name the flag.
 			given[key] = config.Value{Texts: flagTexts(f), Source: config.SourceFlag, Name: "--" + f.Name}
 		}
 	}
@@ -127,6 +137,7 @@ func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 		return ds
 	}
 	a.flags, a.settled = given, now
+	// A variable such as MGMT_PREFX would otherwise be ignored in silence.
 	ds = append(ds, settings.Misspelled(withoutVars(os.Environ()))...)
 	return append(ds, settings.Apply(now, func(key, text string) error {
 		if f := flags[key]; f != nil {
@@ -137,6 +148,7 @@ func (a *app) configure(cmd *cobra.Command) schema.Diagnostics {
 }
 
 // flagTexts returns the value of a flag as it takes it.
+// A list gives its items one by one, so an item with a comma in it stays whole.
 func flagTexts(f *pflag.Flag) []string {
 	switch v := f.Value.(type) {
 	case pflag.SliceValue:
@@ -148,6 +160,7 @@ func flagTexts(f *pflag.Flag) []string {
 }
 
 // resolve reads the environment and the configuration file, and puts them below the flags.
+// A reload calls it with the flags of the start: they win over a file that has changed since.
 func (a *app) resolve(flags config.Resolved) (config.Resolved, schema.Diagnostics) {
 	env, ds := settings.Environment(os.Getenv)
 	file, more := a.readConfig(flags, env)
@@ -158,6 +171,7 @@ func (a *app) resolve(flags config.Resolved) (config.Resolved, schema.Diagnostic
 }
 
 // configPath returns the configuration file, and whether a user has named it.
+// A flag wins over MGMT_CONFIG, and that over the default. An empty variable counts as unset.
 func (a *app) configPath() (path string, named bool) {
 	path = cmp.Or(a.config, os.Getenv("MGMT_CONFIG"))
 	return cmp.Or(path, defaultConfig), path != ""
@@ -169,10 +183,12 @@ func (a *app) configPath() (path string, named bool) {
 // as a name means none.
 func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagnostics) {
 	path, named := a.configPath()
+	// Flag and environment belong to the caller. The file cannot vouch for itself.
 	trust := slices.ContainsFunc([]config.Resolved{flags, env}, func(r config.Resolved) bool {
 		return slices.Equal(r["trust_others"].Texts, []string{"true"})
 	})
 	file, ds := settings.Read(path, configSource(trust))
+	// EMFILE says that this process may open no more files, see open(2).
 	if errors.Is(file.Err, unix.EMFILE) {
 		if err := enoughFiles(); err != nil { // the path is not at fault
 			ds = schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}

@@ -20,8 +20,10 @@ import (
 
 // configFlags are the flags of config.
 type configFlags struct {
-	output  choice
-	format  choice
+	// output is for the settings, and format for the findings of check.
+	output choice
+	format choice
+	// At most one of these three is true. They work also where the configuration is broken.
 	check   bool
 	schema  bool
 	example bool
@@ -59,6 +61,7 @@ error among them the code is 1.`,
 	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")
 	fl.BoolVar(&f.example, "example", false, "write a file with all settings as comments")
+	// They come last, so that a flag of the verb itself keeps its name.
 	bindAll(cmd)
 	exclude(cmd, "check", "schema", "example")
 	return cmd
@@ -66,7 +69,8 @@ error among them the code is 1.`,
 
 // bindAll adds the flags of all settings.
 // Settings of one group exclude each other, such as debug and quiet. Where the verb has a flag of that name, the
-// flag of the setting has the name of its key: --check of run is --ts-check here.
+// flag of the setting has the name of its key. So --check of run is --ts-check here.
+// The values are checked and shown, and no target of run is set by them.
 func bindAll(cmd *cobra.Command) {
 	groups := map[string][]string{}
 	for _, s := range settings.Settings {
@@ -87,11 +91,12 @@ func bindAll(cmd *cobra.Command) {
 // anySetting is the flag of a setting that is only shown.
 type anySetting struct {
 	setting *config.Setting
-	texts   []string
+	// nil where the flag is not given.
+	texts []string
 }
 
-// An anySetting is the flag of a setting that only the verb config reads: it keeps the
-// text and checks it by the setting's own type.
+// String implements pflag.Value. Only the verb config reads such a flag: it keeps the
+// text, which Set has checked by the setting's own type.
 func (v *anySetting) String() string { return strings.Join(v.texts, ",") }
 
 // Type implements pflag.Value; a bool needs no value behind it.
@@ -103,6 +108,7 @@ func (v *anySetting) Type() string {
 }
 
 // Set implements pflag.Value. A list is added to with each flag.
+// A text that the setting does not take is an error of the flag, as it would be for run.
 func (v *anySetting) Set(text string) error {
 	texts, err := v.setting.Parse(text)
 	if err == nil && v.setting.Type.Kind == schema.KindList {
@@ -115,10 +121,12 @@ func (v *anySetting) Set(text string) error {
 }
 
 // run does the parts without settings also where the configuration is broken.
+// With a fault in a source nothing is shown and the code is 1: half of the settings would mislead.
 func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
 	switch {
 	case f.check:
 		if len(keys) == 1 {
+			// The argument counts like --config, so a file that is missing is an error.
 			a.config = keys[0]
 		}
 		return f.checkFile(a)
@@ -150,6 +158,7 @@ func settingKeys() []string {
 }
 
 // knownSettings refuses arguments other than settings. Behind --check stands a file.
+// It is the Args of the verb, so cobra calls it before run, and an error is one of usage.
 func knownSettings(cmd *cobra.Command, args []string) error {
 	if check, _ := cmd.Flags().GetBool("check"); check {
 		return cobra.MaximumNArgs(1)(cmd, args)
@@ -179,6 +188,7 @@ func (f *configFlags) checkFile(a *app) error {
 	switch {
 	case ds.Err() != nil:
 		return withCode(exitUsage, errors.New(ds.Summary()))
+	// A program takes the empty list of findings for ok, so no line follows it.
 	case f.format.word != "text":
 	case !file.Exists:
 		fmt.Fprintf(a.out, "ok: there is no %s, the defaults count\n", path)
@@ -201,6 +211,7 @@ type settingJSON struct {
 }
 
 // show writes the named settings, or all.
+// No setting is a secret: at most it names the file of one. So each value may be shown.
 func (f *configFlags) show(a *app, keys []string) error {
 	if len(keys) == 0 {
 		keys = settingKeys()
@@ -229,6 +240,7 @@ func (f *configFlags) show(a *app, keys []string) error {
 
 // plainSettings returns settings as plain values.
 // The writer of YAML takes int64, text, bool, lists and maps, and no other types.
+// The keys are those of settingJSON, and a key that is absent there is absent here.
 func plainSettings(list []settingJSON) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
@@ -291,6 +303,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 	if s.Group == "graph" && slices.ContainsFunc(settings.Settings, func(o *config.Setting) bool { return o.Group == s.Group && a.settled[o.Key].Texts != nil }) {
 		return nil, ""
 	}
+	// The socket and the state folder depend on the prefix, which may be given while they are not.
 	where := &state{prefix: a.settled["prefix"].Text()}
 	switch s.Key {
 	case "prefix":
@@ -309,6 +322,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 			return name, ""
 		}
 	case "parallel":
+		// It is the engine's own default: eight runs for each processor.
 		return 8 * runtime.NumCPU(), ""
 	}
 	if s.Default == "" {

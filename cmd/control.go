@@ -77,7 +77,7 @@ func (f *socketFlag) places(s *state) []string {
 // at once.
 func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
 	if s.temp && f.path == "" {
-		return nil, nil // for a while, beside others
+		return nil, nil // for a while, next to others
 	}
 	var last error
 	for _, path := range f.places(s) {

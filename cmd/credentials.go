@@ -20,8 +20,8 @@ import (
 )
 
 // credentials are the credentials that systemd has given to this service at its start. systemd
-// before 260 gives no others until a restart. So a reload asks systemd for them once more, in the
-// name of a transient unit with the same settings, and puts the new ones in the place of the old.
+// before 260 gives no others until a restart. So a reload asks systemd for them once more, by
+// a transient unit with the same settings. It then puts the new ones in the place of the old.
 type credentials struct {
 	dir  string // empty without credentials
 	unit string

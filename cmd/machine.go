@@ -31,6 +31,8 @@ func (a *app) machineFlags(cmd *cobra.Command) {
 
 // before has load called before a verb runs, which does not if that finds an error, and
 // before its arguments are completed, where errors would disturb.
+// The function that is added last runs first, since each one wraps those before it. Warnings are
+// printed and stop nothing. An error ends the verb with code 1, after its lines are printed.
 func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -54,6 +56,7 @@ func (a *app) before(cmd *cobra.Command, load func() schema.Diagnostics) {
 
 // modules returns the virtual modules and their backends.
 // The default has the backends that are compiled in.
+// bindMachine sets the field where a folder has more of them, and a test may set its own.
 func (a *app) modules() *virtual.Catalog { return cmp.Or(a.catalog, virtual.DefaultCatalog()) }
 
 // system has the facts of this machine, or of the machine for which a verb checks.
@@ -67,6 +70,7 @@ func (a *app) system() virtual.SystemFunc {
 
 // build makes a declared graph, and judges it for the machine.
 // Build does no I/O. The facts of the machine come in only for the judgement.
+// The graph is nil where there is an error among the findings. They then are the whole answer.
 func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.kinds(), d)
 	return gapi.CheckMachine(g, ds, a.system()(nil), nil)
@@ -76,6 +80,8 @@ func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 // parameters, unless the graph is for another one. The host is closed before it returns. The notes
 // get the reasons of edges and groups.
 func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Options, n *transform.Notes) (_ *engine.Graph, err error) {
+	// A graph for another machine must not ask this one. A program for another system than Linux
+	// has no host to ask.
 	if a.machine == nil && !unix.Portable {
 		h, err := host.New(ctx, host.Options{Roles: a.roles, Hostname: a.hostname})
 		if err != nil {
@@ -89,6 +95,8 @@ func (a *app) transform(ctx context.Context, g *engine.Graph, o transform.Option
 
 // options are what every verb tells the engine: the kinds, the facts of the machine, and
 // the place of messages.
+// Each verb adds the rest, such as the state folder. Without more, the engine keeps its state in
+// a temporary folder and shares a store in memory with itself.
 func (a *app) options(log *slog.Logger) mgmt.Options {
 	return mgmt.Options{
 		Registry: a.kinds(), Roles: a.roles, Hostname: a.hostname, Backends: a.catalog, Program: "mgmt", Version: version(), Logger: log, Stdin: a.in,
@@ -98,6 +106,7 @@ func (a *app) options(log *slog.Logger) mgmt.Options {
 
 // bindMachine has the kinds choose among all backends, and by the roles and the name of the machine. It is the first step of the kinds.
 func (a *app) bindMachine() schema.Diagnostics {
+	// A reload comes here again, so the steps of the reading before are taken back first.
 	a.begin()
 	if a.backends == "" && a.hostname == "" && len(a.roles) == 0 && a.machine == nil {
 		return nil
@@ -107,6 +116,8 @@ func (a *app) bindMachine() schema.Diagnostics {
 		return ds
 	}
 	s := &a.sets.backed
+	// The step is made anew where its files or the kinds below it are others. A machine of
+	// --facts is always judged anew, since madeOf does not compare facts.
 	if from := a.kinds(); a.machine != nil || !s.madeOf(from, nodes) {
 		c, found := a.withBackends(nodes)
 		if ds = append(ds, found...); ds.Err() != nil {
@@ -134,6 +145,8 @@ func (a *app) backendFiles() ([]*schema.Node, schema.Diagnostics) {
 
 // withBackends returns a catalog of its own, with backends of files too.
 // Interfaces come first, whatever the order of files is, since a backend refers to one.
+// The catalog below is shared by all readings, so it is cloned and never altered. The findings
+// are those of all files together.
 func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.Diagnostics) {
 	c = a.modules().Clone()
 	for _, n := range nodes {
@@ -144,6 +157,7 @@ func (a *app) withBackends(nodes []*schema.Node) (c *virtual.Catalog, ds schema.
 	if len(nodes) == 0 {
 		return c, ds
 	}
+	// Facts cost the reading of some files, so they are read only where a backend needs its lint.
 	facts := a.system()(nil).Facts
 	for _, n := range nodes {
 		if !virtual.IsDeclaration(n) {
@@ -166,6 +180,8 @@ func declare(c *virtual.Catalog, n *schema.Node) schema.Diagnostics {
 }
 
 // addBackend adds a backend that a file describes. Each error has its place in the file.
+// An unknown module has the place of the key module, a name that is taken that of the key name.
+// Lints are warnings: the program may be installed later.
 func addBackend(c *virtual.Catalog, n *schema.Node, facts virtual.Facts) schema.Diagnostics {
 	b, ds := virtual.External(n)
 	if ds.Err() != nil {

@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// newManpage is what packaging/build makes the manual page with.
-// The date follows the specification of reproducible builds: seconds since 1970, in UTC. Without
-// the variable it is the present day.
+// newManpage makes the hidden verb with which packaging/build makes the manual page. The date
+// follows the specification of reproducible builds: seconds since 1970 in UTC, as text in
+// SOURCE_DATE_EPOCH. Without the variable it is the present day. Any value but a number is an
+// error.
 func newManpage(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "manpage",
@@ -37,6 +38,8 @@ func newManpage(a *app) *cobra.Command {
 
 // manpage returns the page in the language of man(7). The sections are those of man-pages(7). All
 // text comes from the help, so the two can't differ.
+// Verbs below a verb, such as secret edit, have sections of their own. The verb help and hidden
+// verbs have none.
 func manpage(root *cobra.Command, at time.Time) string {
 	var b strings.Builder
 	name := roff(root.Name())
@@ -91,6 +94,7 @@ func manVerb(b *strings.Builder, cmd *cobra.Command) {
 // roffText writes paragraphs; indented ones keep their lines.
 // Paragraphs are parted by empty lines. An indented one is an example, and fill mode is off for
 // it.
+// Only paragraphs are told apart: lists and tables of the help are examples by their indentation.
 func roffText(b *strings.Builder, text string) {
 	for p := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
 		if strings.HasPrefix(p, " ") {
@@ -116,4 +120,5 @@ func roff(text string) string {
 }
 
 // lowerFirst lowers the first letter, for the middle of a sentence.
+// The text has at least one byte, and the first one is a letter of ASCII.
 func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }

@@ -21,11 +21,14 @@ import (
 // defaultMetrics is where --prometheus serves, as in mgmt.
 const defaultMetrics = "127.0.0.1:9233"
 
-// metricsFlags say who can read the metrics.
-// metricsFlags are the flags of the metrics. Without an address and a file there are none.
+// metricsFlags are the flags that say who can read the metrics. Without an address and a file
+// there is no reader, and the counts are kept for the API alone.
 type metricsFlags struct {
-	addr     string
-	remote   bool
+	// addr is HOST:PORT, empty for no listener.
+	addr string
+	// remote allows an address beyond loopback.
+	remote bool
+	// textfile is a path that ends in .prom, as the collector of node_exporter wants it.
 	textfile string
 }
 
@@ -46,21 +49,25 @@ type exports struct {
 	ended    atomic.Pointer[mgmt.Counts] // how the graph stood when Run ended
 }
 
+// textfileEvery is how old the figures of the textfile are at most. scrapers bounds the cost of a
+// reader that opens one connection after the other.
 const (
-	// 64 connections bound the cost of a reader that opens one after the other.
 	textfileEvery = 15 * time.Second
 	scrapers      = 64 // connections for metrics at once
 )
 
-// open takes the address, so that an address in use is an error before anything is
-// altered. Close it.
-// An address that other machines reach needs a flag of its own: the listener has no other guard.
+// open takes the address, so that an address in use is an error before anything is altered. The
+// caller closes the result. An address that other machines reach needs a flag of its own, since
+// the listener has no other guard. A caller over TCP is unknown, and the metrics are a public
+// route.
 func (f *metricsFlags) open() (*exports, error) {
 	x := &exports{Metrics: metrics.New(metrics.Options{Version: version()}), textfile: f.textfile}
 	if f.textfile != "" {
 		if err := metrics.CheckTextfile(f.textfile); err != nil {
 			return nil, fmt.Errorf("--metrics-textfile: %w", err)
 		}
+		// The first file is written now. So a folder that is missing, or that refuses us, is an
+		// error of the start.
 		if err := x.WriteTextfile(f.textfile); err != nil {
 			return nil, fmt.Errorf("--metrics-textfile: %w", err)
 		}
@@ -80,6 +87,7 @@ func (f *metricsFlags) open() (*exports, error) {
 }
 
 // close ends the listening.
+// A server that ran on the listener has closed it already, so the error says nothing.
 func (x *exports) close() {
 	if x.listener != nil {
 		_ = x.listener.Close()
@@ -87,6 +95,7 @@ func (x *exports) close() {
 }
 
 // observe adds the counting to the events of the engine.
+// The functions run on the goroutine of the observer, and take no lock; see package metrics.
 func (x *exports) observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
 		Swapped: x.Swapped, Ran: x.Ran, Paused: x.Paused, Held: x.Held, Converged: x.Converged, Refused: x.Refused,
@@ -112,6 +121,7 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 	if x.textfile != "" {
 		wg.Go(func() { x.keepTextfile(life, log) })
 	}
+	// The counts are stored before the server ends: a scrape in between gets those of the end.
 	return func() {
 		counts := e.Report().Counts
 		x.ended.Store(&counts)
@@ -139,6 +149,8 @@ func (x *exports) server(log *slog.Logger) *httpd.Server {
 // keepTextfile writes the textfile from time to time, and once more at the end.
 // A failure is logged when it begins.
 // A failure that goes on is not logged again until it has worked once.
+// The goroutine is that of start. A full disk costs the figures of that moment alone: the file
+// before stays as it is, since it is replaced in one step.
 func (x *exports) keepTextfile(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(textfileEvery)
 	defer tick.Stop()

@@ -15,12 +15,15 @@ import (
 
 // modelsFlag adds the flag that names a folder of models. The verb calls loadModels when all kinds are there, since a
 // model may refer to a kind.
+// The flag may be given once: of two folders the first one would count for nothing.
 func (a *app) modelsFlag(cmd *cobra.Command) {
 	bind(cmd, "models", source{place{&a.modelsFolder}, "put all models into one folder"})
 	_ = cmd.MarkFlagDirname("models")
 }
 
 // loadModels makes the models of the folder tables of the store, and returns their faults.
+// An earlier reading is dropped first, so that with an error there are the models of the program
+// alone. Models are checked together, since they refer to each other.
 func (a *app) loadModels() schema.Diagnostics {
 	a.models, a.modelNodes = nil, nil
 	if a.modelsFolder == "" {
@@ -48,6 +51,7 @@ func (a *app) tables() *model.Registry {
 }
 
 // newTables returns a registry with the kinds and the models of the program itself.
+// It panics where the model of hosts is faulty, which every test of a verb would show.
 func newTables(kinds *engine.Registry) *model.Registry {
 	r := model.NewRegistry(kinds)
 	m, err := hosts.Model()
@@ -62,6 +66,8 @@ func newTables(kinds *engine.Registry) *model.Registry {
 
 // takeModels has the registry of a running program take over the kinds and the models that next has read, where these are others.
 // The registry stays the same value, and next goes on with it.
+// Users of the registry hold its pointer, so it is filled anew and not exchanged. The order of
+// the files counts as a difference, too, and costs no more than a replacement.
 func (a *app) takeModels(next *app) (others bool) {
 	r := a.tables()
 	others = !reflect.DeepEqual(a.modelNodes, next.modelNodes)

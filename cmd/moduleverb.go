@@ -20,9 +20,12 @@ import (
 // moduleFlags are those of the verbs of modules.
 // The store is read once for each verb, and its lock file is written once at the end.
 type moduleFlags struct {
-	app    *app
-	lock   string // the lock file
-	store  fetch.Store
+	app *app
+	// lock is a path from the present folder. Folders of modules count from the folder of this
+	// file.
+	lock  string // the lock file
+	store fetch.Store
+	// before tells at the end whether anything has to be written.
 	before []byte // the lock file as it was read
 }
 
@@ -52,12 +55,17 @@ func (f *moduleFlags) flags(cmd *cobra.Command) {
 		if err := f.open(); err != nil {
 			return err
 		}
+		// The lock file is written also after a failure: the modules that came until then are
+		// there.
 		return errors.Join(run(cmd, args), f.close())
 	}
 }
 
 // alone has one verb at a time alter the modules of a folder. Of two that had read the lock file, the second one would write it without the module of
 // the first. The kernel ends the lock with the process, however that ends. Another system has no such lock, and its users take care themselves.
+// It is called after flags, so the folder is locked before the lock file is read. The lock is
+// flock(2) on the folder itself, which leaves no file behind. A second verb is refused at once
+// and does not wait.
 func (f *moduleFlags) alone(cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -76,6 +84,8 @@ func (f *moduleFlags) alone(cmd *cobra.Command) {
 // open reads the lock file.
 // A missing lock file is an empty one. The judge parses the text of a module, so a folder without
 // a valid module is refused before it is written.
+// Errors of the lock file are all its faults, with their places. The verb has altered nothing by
+// then.
 func (f *moduleFlags) open() error {
 	f.store.Dir, f.store.Client = filepath.Dir(f.lock), http.DefaultClient
 	f.store.Judge = func(file string, src []byte) (string, error) {
@@ -91,6 +101,7 @@ func (f *moduleFlags) open() error {
 
 // close writes the lock file where it has changed. An unasked file is not made: verify works in a folder
 // that is read-only. A verb that has failed for one of several modules keeps the others.
+// The file is replaced in one step, so a verb that is killed leaves the old one.
 func (f *moduleFlags) close() error {
 	text := f.store.Lock.Text()
 	if string(text) == string(f.before) {
@@ -109,6 +120,7 @@ func (f *moduleFlags) named(args []string) (list []*fetch.Entry, err error) {
 		}
 		return list, nil
 	}
+	// The verbs that fetch or compare do nothing at all where a name is wrong.
 	var errs []error
 	for _, arg := range args {
 		e := f.store.Lock.Find(f.relative(arg))
@@ -131,6 +143,7 @@ func (f *moduleFlags) relative(arg string) string {
 }
 
 // complete completes folders of the lock file.
+// It takes no lock, and an unreadable lock file offers nothing.
 func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if f.open() != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -141,8 +154,6 @@ func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Comple
 	}
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
-
-// A name in a lock file may come from elsewhere, so a terminal gets it without control characters, and a message with its place.
 
 // forceFlag adds the flag of the verbs that replace folders.
 // Without it an altered folder is never overwritten.
@@ -181,6 +192,8 @@ altered stays.`,
 			return f.restore(cmd.Context())
 		}
 		o.Source = args[0]
+		// A revision behind the source counts only where no flag says another one. The address of
+		// an archive may have an @ in it, so nothing is cut off there.
 		if o.SHA256 == "" && !fetch.IsArchive(o.Source) {
 			if source, rev, ok := cutRev(o.Source); ok && o.Rev == "" {
 				o.Source, o.Rev = source, rev
@@ -224,6 +237,7 @@ func cutRev(source string) (url, rev string, ok bool) {
 
 // shown names the folder of an entry from here.
 // It is relative to the present folder, as a user would type it.
+// A name in a lock file may come from elsewhere, so control characters are made visible.
 func (f *moduleFlags) shown(e *fetch.Entry) string {
 	return visible(filepath.Join(f.store.Dir, e.Folder))
 }
@@ -231,6 +245,7 @@ func (f *moduleFlags) shown(e *fetch.Entry) string {
 // origin says where a module is from.
 // The first 12 digits of a commit or a checksum are shown, which is enough for a person to
 // compare.
+// The lock file was judged when it was read, so a commit and a checksum have at least 12 digits.
 func origin(e *fetch.Entry) string {
 	if e.Archive != "" {
 		return visible(e.Archive) + ", sha256 " + e.SHA256[:12]
@@ -278,8 +293,9 @@ type moduleOut struct {
 	Archive string `json:"archive,omitempty"`
 	SHA256  string `json:"sha256,omitempty"`
 	Path    string `json:"path,omitempty"`
-	Digest  string `json:"digest"`
-	State   string `json:"state"` // ok, missing or altered
+	// Digest is the checksum over the names and the contents of the files of the folder.
+	Digest string `json:"digest"`
+	State  string `json:"state"` // ok, missing or altered
 }
 
 // stateWord names the state of a folder.
@@ -326,6 +342,7 @@ func newModuleList(a *app) *cobra.Command {
 
 // newModuleVerify makes the verb module verify.
 // Its exit code is for a workflow.
+// It never writes, so it may run as a user who owns none of the files.
 func newModuleVerify(a *app) *cobra.Command {
 	f := &moduleFlags{app: a}
 	cmd := &cobra.Command{
@@ -345,6 +362,8 @@ with code 4 if a folder is missing or was altered.`,
 				err := f.store.State(e)
 				bad = bad || err != nil
 				fmt.Fprintf(a.out, "%s  %s\n", f.shown(e), stateWord(err))
+				// An altered folder is said by its word. Another error, such as a missing
+				// permission, needs its text.
 				if err != nil && !errors.Is(err, fetch.ErrAltered) {
 					fmt.Fprintf(a.err, "%s: %s\n", f.shown(e), visible(err.Error()))
 				}
@@ -361,6 +380,7 @@ with code 4 if a folder is missing or was altered.`,
 
 // newModuleUpdate makes the verb module update.
 // A module that was got at a commit has been pinned by a person, so it is left alone unless it is named.
+// It goes on after a failure, and its error names each module that stays as it was.
 func newModuleUpdate(a *app) *cobra.Command {
 	f := &moduleFlags{app: a}
 	var rev string
@@ -381,6 +401,7 @@ which a later update follows.`,
 			if rev != "" && len(args) != 1 {
 				return errors.New("--rev is for one module: name its folder")
 			}
+			// An entry without Ref was got at a commit, or is an archive.
 			if len(args) == 0 {
 				list = slices.DeleteFunc(list, func(e *fetch.Entry) bool { return e.Ref == "" })
 			}
@@ -408,6 +429,7 @@ which a later update follows.`,
 
 // newModuleRemove makes the verb module remove.
 // A graph that uses the module still names it: validate tells that.
+// All names are tried, also where one is unknown: the entries that were found go.
 func newModuleRemove(a *app) *cobra.Command {
 	f := &moduleFlags{app: a}
 	cmd := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 )
 
 // product is what the program is called if nothing else is known.
+// It is also the word in all texts of the source, which rename replaces.
 const product = "mgmt"
 
 // program is what the program calls itself.
@@ -17,6 +18,7 @@ func (a *app) program() string { return cmp.Or(a.name, product) }
 
 // nameOf returns the name of a program from the word by which it was started. A name
 // that a shell would not take as it stands is not repeated.
+// Such a name is that of a login shell, which begins with a hyphen, or one with blanks in it.
 func nameOf(started string) string {
 	name := filepath.Base(started)
 	if strings.HasPrefix(name, "-") || strings.Trim(name, ".") == "" || strings.ContainsFunc(name, strange) {
@@ -37,6 +39,8 @@ func strange(r rune) bool {
 // rename has the texts of a verb, of its flags, and of the verbs below it call the
 // program by another name than that under which they are written.
 func rename(cmd *cobra.Command, name string) {
+	// The word is replaced only where blanks or a new line surround it: /etc/mgmt and mgmt.yaml
+	// stay. The new line in front lets the first word of a text count, too.
 	call := func(text *string) {
 		*text = strings.NewReplacer(" mgmt ", " "+name+" ", "\nmgmt ", "\n"+name+" ").Replace("\n" + *text)[1:]
 	}

@@ -12,6 +12,8 @@ import (
 
 // machineVerbs are the verbs that work on a machine, or ask the daemon on one: they need Linux. All others need no
 // machine, and work everywhere.
+// A test compares them with the verbs that there are. A verb that reads files alone is not one of
+// them.
 var machineVerbs = []string{
 	"api", "apply", "call", "deploy", "deploys", "events", "facts", "hosts", "import", "log", "pause", "plan", "plugin", "reload", "resource", "resume", "retry", "run", "status", "why",
 }
@@ -34,6 +36,8 @@ func refuseHere(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		refuseHere(below)
 	}
+	// Arguments, files and settings are not judged first: a wrong one is not why the verb
+	// refuses.
 	cmd.Args, cmd.PreRunE = cobra.ArbitraryArgs, nil
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return linuxOnly(cmd.Name()) }
@@ -47,6 +51,7 @@ func linuxOnly(what string) error {
 }
 
 // builtFor is what the program was built for.
+// The tag mgmt_portable builds the program of other systems on Linux, for tests.
 func builtFor() string {
 	if runtime.GOOS == "linux" {
 		return "another system"

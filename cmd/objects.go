@@ -27,6 +27,8 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 	if running != nil {
 		admission.Topics = topics(cmp.Or(host, hostname()), a.roles)
 	}
+	// Only objects of this host's topics are judged by the graph. Without an engine there are no
+	// such topics, so running is not nil where this is called.
 	admission.Graph = func(ctx context.Context, f func(native.Graph) error) error {
 		e := running.Load()
 		if e == nil {
@@ -37,6 +39,8 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 			looked = true
 			return f(g)
 		})
+		// The engine had no graph to look at, or none any more. An error of f itself, or the end
+		// of the caller's context, is another matter and passes as it is.
 		if err != nil && !looked && ctx.Err() == nil {
 			return native.ErrBusy
 		}
@@ -51,6 +55,7 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 // runs returns a function that tells whether a resource is in the graph that runs, by kind[name].
 // Before the run it is always false.
 // The answer is that of this moment; the next graph may have another.
+// It may block until the loop of the engine answers, or ctx ends.
 func runs(running *atomic.Pointer[mgmt.Engine]) func(ctx context.Context, resource string) bool {
 	return func(ctx context.Context, resource string) bool {
 		e := running.Load()
@@ -68,6 +73,8 @@ func originOf(host string) string { return "host:" + cmp.Or(host, hostname()) }
 // writersOf returns who may change objects: root, the user of the daemon, and the members of a group. The group
 // is looked up at once, so that a wrong name is an error at the start.
 // The kernel tells the groups of a caller, as they were when it connected; a new member connects anew.
+// An empty name stands for no group. The function that is returned may be called by many
+// goroutines.
 func writersOf(group string) (func(httpd.Peer) bool, error) {
 	if group == "" {
 		return httpd.Peer.Owner, nil

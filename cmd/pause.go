@@ -14,7 +14,9 @@ import (
 // pauseFlags are the flags of pause. A pause has an end, so that a forgotten one does no harm.
 type pauseFlags struct {
 	remote
-	span   seconds
+	// span has no default: the flag --for must be given, and is at most ten years.
+	span seconds
+	// reason is free text of a person, which the daemon keeps and shows.
 	reason string
 }
 
@@ -44,10 +46,14 @@ of an earlier one.`,
 
 // run asks for a pause. Its length must be said, since a forgotten pause would leave a
 // machine unmanaged.
+// A resource that is not in the graph is an error. A member of an automatic group pauses its
+// whole group, and the answer names the resource that runs it. Where no daemon answers, the code
+// is 1.
 func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.span == 0 {
 		return errors.New("say how long, as in --for 2h")
 	}
+	// The daemon has the same bound, and here the error names the flag.
 	if d := time.Duration(f.span); d > control.MaxPause {
 		return fmt.Errorf("--for=%s is too long, %s is the most, which is ten years", d, control.MaxPause)
 	}
@@ -67,6 +73,7 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 }
 
 // doneText says to what something was done. The second argument is a participle, such as paused.
+// The name in it is the daemon's, which may be that of the owner of a group.
 func doneText(d *control.Done, what string) string {
 	if d.Resource == "" {
 		return "everything is " + what

@@ -6,8 +6,7 @@ import "errors"
 // script's variable that is not set must not mean another place.
 type place struct{ path *string }
 
-// A place is a flag for a path that must not be empty: an empty variable of a shell would
-// else mean the default.
+// String implements pflag.Value. It is the path as it was given.
 func (p place) String() string {
 	if p.path == nil { // the library asks a zero value
 		return ""
@@ -29,6 +28,7 @@ func (p place) Set(path string) error {
 
 // source is the place of a graph, or of types. With two, the first one would be
 // ignored silently.
+// An empty path stands for no source yet, so the field must be empty before the flags are read.
 type source struct {
 	place
 	instead string // the advice for more than one

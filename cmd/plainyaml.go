@@ -13,6 +13,8 @@ import (
 
 // writeYAML writes a plain value as YAML. Texts that could be read as something else
 // stand in double quotes; a secret is redacted.
+// Keys are sorted, so that equal values give equal text. Only plain values are known: maps with
+// texts as keys, lists, and scalars. Graphs are written by package gapi/yaml.
 func writeYAML(w io.Writer, v any) error {
 	var b strings.Builder
 	yamlBlock(&b, v, "")
@@ -43,6 +45,7 @@ func yamlBlock(b *strings.Builder, v any, indent string) {
 			b.WriteString(indent + "-")
 			yamlBlock(b, item, indent+"  ")
 		}
+	// The caller has written the key, so a scalar needs the blank between them.
 	default:
 		b.WriteString(" " + yamlScalar(v) + "\n")
 	}
@@ -73,12 +76,17 @@ func yamlScalar(v any) string {
 
 // plainText is text that needs no quotes.
 var (
-	plainText  = lazyregexp.New(`^[A-Za-z/_][A-Za-z0-9/_.+@ -]*$`)
+	// plainText is text that needs no quotes. It begins with a letter, a slash or a low line, and
+	// has neither a colon nor a number sign in it.
+	plainText = lazyregexp.New(`^[A-Za-z/_][A-Za-z0-9/_.+@ -]*$`)
+	// yamlOthers are words that YAML 1.1 or 1.2 reads as a truth value or as null, in small
+	// letters.
 	yamlOthers = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
 // yamlText writes a text without quotes where each reader of YAML takes it as text, else
 // as JSON, which is YAML too.
+// A text that is not UTF-8 loses the wrong bytes, as JSON has no form for them.
 func yamlText(s string) string {
 	if plainText.MatchString(s) && !strings.HasSuffix(s, " ") && !slices.Contains(yamlOthers, strings.ToLower(s)) {
 		return s

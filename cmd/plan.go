@@ -12,12 +12,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// It has no flags for limits and no socket: a plan alters nothing and answers no
-// request.
-// planFlags are the flags of plan.
+// planFlags are the flags of plan. It has no flags for limits and no socket: a plan alters
+// nothing and answers no request.
 type planFlags struct {
-	input  input
-	steps  transforms
+	input input
+	steps transforms
+	// state is only read: refreshes that are pending and states before a first change are there.
 	state  state
 	output choice
 	color  choice
@@ -67,6 +67,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err := enoughFiles(); err != nil {
 		return err
 	}
+	// A secret that can't be read is an unknown value, so that a plan needs no key.
 	f.input.blind = true
 	front, err := f.input.frontend(a)
 	if err != nil {
@@ -90,6 +91,8 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
 	defer stop()
 	plan, err := e.Plan(ctx, front)
+	// The lines of the log are all written before the plan begins, so the two never mix on a
+	// terminal.
 	p.close()
 	if err != nil {
 		return log.diagnose(a, err)
@@ -124,6 +127,7 @@ func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 }
 
 // planWriter writes the steps of a plan for people.
+// It is a buffer: a plan is written in one piece, after everything has been looked at.
 type planWriter struct {
 	strings.Builder
 	style style
@@ -151,6 +155,7 @@ func (w *planWriter) step(s *mgmt.Step) {
 		head(red, "is blocked by "+visible(s.BlockedBy))
 	case engine.StateWouldChange:
 		switch {
+		// Its change says no more than the head does, and is left out.
 		case onlyRefreshes(s):
 			head(yellow, "would refresh"+because(s))
 			return
@@ -194,6 +199,8 @@ func how(c engine.Change) string {
 
 // change writes one change: as a diff where both values are texts of several lines, else
 // on one line.
+// Secrets are gone from the values before they come here, and control characters are made
+// visible.
 func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 	from, to, ok := texts(c)
 	switch {
@@ -225,6 +232,7 @@ func (w *planWriter) diff(from, to string) {
 }
 
 // onlyRefreshes reports whether a step does nothing but act on a notification.
+// A step without changes is none of them.
 func onlyRefreshes(s *mgmt.Step) bool {
 	for _, c := range s.Changes {
 		if c.Verb != engine.Refreshed {
@@ -236,6 +244,7 @@ func onlyRefreshes(s *mgmt.Step) bool {
 
 // summary counts the steps of a plan by their effect.
 // Its keys are part of the output in JSON.
+// Each step is counted once, so the sum is the number of resources.
 type summary struct {
 	Change  int `json:"change"`
 	Refresh int `json:"refresh"`
@@ -263,6 +272,7 @@ func summaryOf(p *mgmt.Plan) summary {
 			s.Failed++
 		case engine.StateOK:
 			s.OK++
+		// A resource that is paused or held would not run either, so it counts as blocked.
 		default:
 			s.Blocked++
 		}

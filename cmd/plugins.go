@@ -17,6 +17,8 @@ import (
 // A provider in a debugger is neither started nor ended by mgmt. Its author starts it, and tells mgmt its socket.
 //
 // attachVariable names providers that run already, in a debugger perhaps.
+// Its form is NAME=unix:PATH, several with commas between them. It is read at each reading of the
+// folder, from the environment of the process alone.
 const attachVariable = "MGMT_ATTACH_PROVIDERS"
 
 // A daemon follows the folder. A change of it makes the daemon read its kinds and its graph again, so a provider that is added is there
@@ -30,6 +32,8 @@ const attachVariable = "MGMT_ATTACH_PROVIDERS"
 // It is the third step of the kinds.
 func (a *app) loadPlugins() schema.Diagnostics {
 	if a.pluginsFolder == "" {
+		// A reload may have taken the folder away, and the desk must not show the providers of
+		// before.
 		a.tellPlugins(nil)
 		return nil
 	}
@@ -40,6 +44,8 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	if err != nil {
 		ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
 	}
+	// The pointer is made before the providers are, and filled by followSchemas when the daemon
+	// has its channel. A verb without a daemon never fills it.
 	if a.sets.ask == nil {
 		a.sets.ask = &atomic.Pointer[func()]{}
 	}
@@ -55,8 +61,12 @@ func (a *app) loadPlugins() schema.Diagnostics {
 	if ds = a.leaveOut(append(ds, found...)); ds.Err() != nil {
 		return ds
 	}
+	// Equal providers on the same kinds keep their registry, so no resource is made anew by a
+	// reload.
 	if from := a.kinds(); s.kinds == nil || s.from != from || !set.Equal(s.plugins) {
 		made := step{from: from, kinds: from.Clone(), plugins: set}
+		// The name may be that of a kind that is there already. Other kinds of the folder are
+		// registered.
 		if err := set.Register(made.kinds); err != nil {
 			ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Pos: schema.Pos{File: a.pluginsFolder}, Message: "a kind is left out: " + err.Error()})
 		}
@@ -79,6 +89,7 @@ func (a *app) tellPlugins(set *plugin.Set) {
 // from their goroutines, when they start a program of another schema. They were loaded before the engine, and so before the channel of reloads.
 //
 // followSchemas has the graph read again when a provider has another schema file.
+// The request does not block: a daemon that is about to read anyway reads once.
 func (a *app) followSchemas(reload chan<- struct{}) {
 	if a.sets.ask != nil {
 		a.sets.ask.Store(new(func() { ask(reload) }))
@@ -140,6 +151,7 @@ func isProviderSchema(n *schema.Node) bool {
 }
 
 // leaveOut makes warnings of the faults of single descriptors. A fault of the folder, or of the environment, stays an error.
+// A warning leaves the verb going; a graph that needs the kinds is refused with an unknown kind.
 func (a *app) leaveOut(ds schema.Diagnostics) schema.Diagnostics {
 	for i := range ds {
 		if file := ds[i].Pos.File; ds[i].Severity == schema.Error && file != "" && file != a.pluginsFolder {
@@ -159,6 +171,7 @@ func (a *app) readFile(path string) ([]byte, error) {
 		return nil, safepath.WithoutPath(err)
 	}
 	defer f.Close()
+	// A file that grows while it is read is cut one byte after the size that it had.
 	return io.ReadAll(io.LimitReader(f, size+1))
 }
 

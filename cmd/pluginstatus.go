@@ -34,6 +34,8 @@ broken. A broken one has its last lines below it.`,
 
 // status asks the daemon, and writes a line for each provider. The errors come below the table, since the last lines of a program
 // have no place in a column. Names and errors are from outside, so signs that steer a terminal are made visible.
+// The times are texts as RFC 3339 has them, as the daemon gives them. Where no daemon answers,
+// the error says how to reach one, with code 1.
 func (f *pluginRemote) status(ctx context.Context, a *app) error {
 	all, err := f.client().Providers(ctx)
 	if err != nil {
@@ -78,6 +80,7 @@ func pidText(p control.Provider) string {
 
 // newPluginRestart makes the verb that restarts a provider. It returns before the new process is there: a resource that needs the
 // provider waits for it anyway.
+// A provider that no resource needs has no process, and the daemon's error says that.
 func newPluginRestart(a *app) *cobra.Command {
 	f := &pluginRemote{}
 	cmd := &cobra.Command{

@@ -55,6 +55,7 @@ func (a *app) listPlugins(form string) error {
 	if a.plugins == nil {
 		return errors.New("there is no folder of providers: name one with --plugins, or with plugins: in the configuration file")
 	}
+	// The phase in JSON is always stopped, since this process has started none.
 	if form == "json" {
 		list := []plugin.Status{}
 		for _, p := range a.plugins.Plugins() {
@@ -73,6 +74,8 @@ func (a *app) listPlugins(form string) error {
 // pluginTest has the flags of the verb that tests a provider. None of them is a setting: a daemon has no use for them, so no file
 // and no variable gives them.
 type pluginTest struct {
+	// schema and inputs are paths from the present folder. transport is lines or grpc, as the key
+	// transport of a descriptor.
 	schema, transport, inputs string
 }
 
@@ -153,11 +156,14 @@ func (f *pluginTest) plugin(a *app, args []string) (*plugin.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A descriptor finds its files from its own folder on. So the place of this one, which is in
+	// no file, is in the present folder.
 	n.Pos.File = filepath.Join(dir, "command line")
 	attach, err := plugin.ParseAttach(os.Getenv(attachVariable))
 	if err != nil {
 		return nil, err
 	}
+	// There is no Trust: the author has named the program on the command line.
 	set, ds := plugin.Load([]*schema.Node{n}, plugin.Options{ReadFile: os.ReadFile, Attach: attach, Program: a.program(), Version: currentVersion().Version})
 	if err := ds.Err(); err != nil {
 		return nil, err

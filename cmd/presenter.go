@@ -25,7 +25,9 @@ import (
 // One run has one presenter. Its owner calls close, which may come twice. The methods for
 // the observer run one at a time, so troubled needs no lock.
 type presenter struct {
-	logger  *slog.Logger
+	logger *slog.Logger
+	// screen writes to standard error on a goroutine of its own, so no reader holds the engine
+	// up.
 	screen  *screen
 	journal *service.Journal // takes all messages, where standard error is the journal
 	style   style
@@ -35,12 +37,14 @@ type presenter struct {
 	began   time.Time
 
 	troubled map[string]bool // resources that have failed; only Ran touches it
-	resting  atomic.Bool     // the graph has converged
-	stop     func()          // ends the live line
-	once     sync.Once
+	// resting is read by the goroutine of the live line.
+	resting atomic.Bool // the graph has converged
+	stop    func()      // ends the live line
+	once    sync.Once
 }
 
 // observer connects the presenter with the engine. Its functions run one at a time.
+// The goroutine is that of the observer and not the loop, and nothing in them blocks.
 func (p *presenter) observer() mgmt.Observer {
 	return mgmt.Observer{Swapped: p.swapped, Ran: p.ran, Converged: p.converged, Stopping: p.stopping, Refused: p.refused, Warned: p.warned, Paused: p.paused}
 }
@@ -48,6 +52,9 @@ func (p *presenter) observer() mgmt.Observer {
 // say writes one thing that happened: lines for people, or a record with a
 // constant message for programs.
 // The texts are a function: below the level of the log they are never made.
+// Three receivers are possible: JSON lines, the journal of systemd, or the screen. The message is
+// one of a fixed set, by which a program recognises the event; see docs/reference/cli.md for its
+// keys.
 func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
 	switch {
 	case level < p.level.Level():
@@ -68,6 +75,7 @@ func (p *presenter) say(level slog.Level, texts func() []string, msg string, att
 func one(text string) func() []string { return func() []string { return []string{text} } }
 
 // swapped tells that a graph took effect.
+// It is told also at an identical graph, whose counts are all kept.
 func (p *presenter) swapped(s mgmt.Swap) {
 	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
 		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
@@ -104,6 +112,8 @@ func (p *presenter) ran(r mgmt.Run) {
 		delete(p.troubled, r.Resource)
 		p.say(slog.LevelInfo, one(p.who(r)+" no longer fails"), "recovered", slog.String("resource", r.Resource))
 	}
+	// From here on the run has not failed. A run under noop has the state would-change, and
+	// changes nothing; a run without a change is of interest to --debug alone.
 	level, msg := slog.LevelInfo, "changed"
 	switch {
 	case r.State == engine.StateUnknown:
@@ -141,6 +151,7 @@ func errorText(err error) string {
 
 // changeLines says what has changed, a line for each change, or one with just
 // the verb.
+// Under noop the lines are yellow and say what would change.
 func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 	color, head := green, p.who(r)
 	if r.Noop {
@@ -161,6 +172,7 @@ func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 
 // paused says that a user has paused a resource, and until when. A later reader of the
 // log shall not wonder why nothing was repaired.
+// A pause without an end has a zero Until. Its begin is a warning, its end is not.
 func (p *presenter) paused(pause mgmt.Pause, on bool) {
 	who := "everything"
 	var attrs []slog.Attr
@@ -218,6 +230,8 @@ func roundTime(d time.Duration) time.Duration {
 }
 
 // refused tells why a graph is not in effect, and that the last one goes on.
+// A graph that is held by the limit of removals is a warning, since a person may let it through.
+// Every other refusal is an error.
 func (p *presenter) refused(err error) {
 	if held, ok := errors.AsType[*reactor.RemovalsError](err); ok {
 		p.say(slog.LevelWarn, one("graph "+visible(held.Error())), "graph held",
@@ -240,6 +254,7 @@ func (p *presenter) warned(ds schema.Diagnostics) {
 	if warnings := withoutNotes(ds); len(warnings) > 0 {
 		p.say(slog.LevelWarn, func() []string { return diagnosticLines(p.program, warnings) }, "graph warning", diagnosticsAttr(warnings))
 	}
+	// Notes, which ask for nothing, are left out by --quiet.
 	notes := slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity != schema.Note })
 	if len(notes) > 0 {
 		p.say(slog.LevelInfo, func() []string { return diagnosticLines(p.program, notes) }, "graph note", diagnosticsAttr(notes))
@@ -286,6 +301,7 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 		if p.resting.Load() {
 			continue // the line says how
 		}
+		// An error means that the run is over, or about to be.
 		c, err := e.Counts(ctx)
 		if err != nil {
 			return
@@ -296,6 +312,8 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 
 // close writes the rest, and takes the live line away. It may be called more
 // than once.
+// It waits for a terminal and a journal that hang, a second at most for each. Nothing may be
+// said after it.
 func (p *presenter) close() {
 	p.once.Do(func() {
 		if p.stop != nil {
@@ -337,6 +355,7 @@ func named(resources []string) string {
 }
 
 // stopping says for whom the end waits.
+// It is called once, a second after the end was asked for.
 func (p *presenter) stopping(resources []string) {
 	text := "still waiting for " + named(resources) + "; once more to stop waiting"
 	p.say(slog.LevelWarn, one(text), "still waiting", slog.Any("resources", resources))
@@ -349,6 +368,7 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	if !ok {
 		return
 	}
+	// A resource whose change was cut off counts as failed in the report.
 	level, _ := outcome(r.Counts)
 	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),

@@ -13,6 +13,7 @@ import (
 
 // reach is a store that remembers whether its last answer came. A daemon always has questions on their way, since it follows the
 // store and repeats what has failed, so this costs the store nothing.
+// It is safe for concurrent use, as the store is. Close is that of the store.
 type reach struct {
 	engine.World
 	clock engine.Clock
@@ -25,6 +26,8 @@ type reach struct {
 // note takes the outcome of a question over. The store is away with an error of the class engine.ErrUnavailable, and where one side
 // does not accept the other side's certificate. A store that refuses one question answers. The end of a question by its caller says nothing.
 func (r *reach) note(ctx context.Context, err error) {
+	// A certificate that one side refuses counts as away: asking again does not help, and the
+	// state of before goes on just as well.
 	away := errors.Is(err, engine.ErrUnavailable) || errors.Is(err, etcd.ErrCertificate)
 	if !away && (ctx.Err() != nil || errors.Is(err, engine.ErrClosed)) {
 		return
@@ -36,6 +39,7 @@ func (r *reach) note(ctx context.Context, err error) {
 		r.lost, r.why = time.Time{}, nil
 	case r.lost.IsZero():
 		r.lost, r.why = r.clock.Now(), err
+	// The time of the first failure stays, and only the reason is the newest one.
 	default:
 		r.why = err
 	}
@@ -70,6 +74,7 @@ func (r *reach) Txn(ctx context.Context, compares []engine.Compare, ops []engine
 }
 
 // Watch implements engine.World.
+// Each batch is an answer. A Watch that is silent says nothing about the store.
 func (r *reach) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
 	return func(yield func(engine.Batch, error) bool) {
 		for b, err := range r.World.Watch(ctx, prefix, from) {

@@ -45,6 +45,7 @@ const generated = "<!-- Made by `mgmt reference`. Change what it is made from: r
 
 // newReference makes the hidden verb that writes the reference. A test compares its pages
 // with those of the repository.
+// EXAMPLES is the folder with one graph for each kind. `make docs` runs the verb.
 func newReference(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference FOLDER EXAMPLES",
@@ -91,6 +92,7 @@ func writePages(dir string, pages map[string]string) error {
 // a kind is the file KIND.yaml.
 // Every page comes from the code of this program, and none from the network or the clock.
 // So equal programs write equal pages, and a test can compare them.
+// The keys of the result are paths with slashes, below the folder of the reference.
 func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
 	kinds, err := a.allKinds()
 	if err != nil {
@@ -169,6 +171,7 @@ func fieldTable(t *schema.Type) string {
 
 // defaultCell writes the default of a field: a zero too, unless nothing is
 // something else.
+// An optional field without a default has nothing, which differs from its zero.
 func defaultCell(f *schema.Field) string {
 	if text := derive.DefaultText(f); text != "" || f.Type.Optional {
 		return text
@@ -198,6 +201,7 @@ func verbPages(root *cobra.Command) string {
 }
 
 // verbPage writes the part of the reference about one verb.
+// The section has the help text once more, so a page never says something else than --help.
 func verbPage(b *strings.Builder, cmd *cobra.Command) {
 	fmt.Fprintf(b, "## %s\n\n", cmd.CommandPath())
 	fmt.Fprintf(b, "%s.\n\n", cmd.Short)
@@ -221,6 +225,7 @@ func verbPage(b *strings.Builder, cmd *cobra.Command) {
 
 // flagRow writes a flag as a row of a table.
 // A default that says the same as no flag is left out: false, 0, an empty list.
+// The argument of the flag is the word in backquotes of its usage text, as pflag has it.
 func flagRow(f *pflag.Flag) string {
 	arg, usage := pflag.UnquoteUsage(f)
 	name := "`--" + f.Name
@@ -243,6 +248,7 @@ func flagRow(f *pflag.Flag) string {
 }
 
 // unindent takes the two spaces away with which examples begin.
+// An example may have more blanks than that, which stay.
 func unindent(text string) string {
 	return strings.ReplaceAll("\n"+text, "\n  ", "\n")[1:]
 }

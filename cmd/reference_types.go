@@ -12,6 +12,7 @@ import (
 
 // typesOfForm returns the page of the written form of types. Its tables are made from the type that
 // the form has itself.
+// An error means that the form has lost a path that the page shows, which a test finds.
 func typesOfForm() (string, error) {
 	form := wire.Form()
 	pairs := []string{"{{document}}", fieldTable(form)}

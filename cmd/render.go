@@ -13,7 +13,8 @@ import (
 
 // renderFlags are those of render.
 type renderFlags struct {
-	input     input
+	input input
+	// positions adds a comment with file, line and column to each resource.
 	positions bool
 	explained string // RESOURCE.KEY; empty for the whole graph
 }
@@ -50,6 +51,8 @@ value, and the place and the line of the source that it is from.`,
 
 // run writes the graph, and tells what is wrong with it.
 // A graph that could not be read at all gives its errors and no text.
+// The code is 1 for a graph with errors, and the graph is written all the same where it could be
+// read.
 func (f *renderFlags) run(ctx context.Context, a *app) error {
 	f.input.blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.declared(ctx, a)
@@ -76,6 +79,8 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 }
 
 // isSecret returns a function that says whether the type of a parameter is a secret, or has one in it.
+// A parameter of an unknown kind is none by its type, and the builder refuses the kind. A value
+// that was computed from a secret is hidden all the same, see yaml.Rendering.
 func (f *renderFlags) isSecret(a *app) func(d *gapi.Declaration, key string) bool {
 	return func(d *gapi.Declaration, key string) bool {
 		k, err := a.kinds().Kind(d.Kind)

@@ -20,6 +20,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	if err != nil || ref.Key == "" {
 		return fmt.Errorf("--explain %s: write a resource and a key of it, such as file[/etc/motd].content", f.explained)
 	}
+	// The case of a kind does not matter, here as in a graph.
 	ref.Kind = strings.ToLower(ref.Kind)
 	// Two resources of one name are an error of the graph; the first one is explained then.
 	at := slices.IndexFunc(d.Resources, func(r gapi.Declaration) bool {
@@ -30,6 +31,8 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	}
 	r := &d.Resources[at]
 	n := r.Value
+	// A path of keys leads into maps alone. Metaparameters stand apart from the parameters, so
+	// meta is their first key.
 	for key := range strings.SplitSeq(ref.Key, ".") {
 		if n == r.Value && key == "meta" {
 			n = r.Meta
@@ -45,6 +48,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 		fmt.Fprintf(a.out, "the resource is declared at %s\n", r.Pos)
 		return nil
 	}
+	// The type and the mark are those of the whole parameter: a part of a secret is one.
 	param, _, _ := strings.Cut(ref.Key, ".")
 	if f.isSecret(a)(r, param) || marked(r, param) {
 		n = &schema.Node{Kind: schema.NodeString, Text: schema.Redacted, Pos: n.Pos}
@@ -64,6 +68,8 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 }
 
 // explainReceived writes the senders of a value that the resource receives, and the line of the source. It returns false where nothing sends one.
+// A key above or below the received one counts, too: the whole and its parts are received
+// together.
 func (f *renderFlags) explainReceived(a *app, r *gapi.Declaration, key string) bool {
 	found := false
 	for _, w := range r.Recv {

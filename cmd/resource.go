@@ -21,9 +21,12 @@ import (
 //
 // The verb needs no daemon: it looks, or sets, in its own process with the rights of the user.
 type resourceFlags struct {
-	log     logFlags
-	output  choice
-	file    string
+	log    logFlags
+	output choice
+	// file is a path, - for standard input, and empty for none.
+	file string
+	// backend and target are names that the graph of the verb has as a metaparameter and an
+	// attribute.
 	backend string
 	target  string
 	noop    bool
@@ -149,6 +152,7 @@ func (f *resourceFlags) check(a *app, args []string) error {
 
 // lookKind returns a kind that can be looked at. The case of the name does not matter. A kind that
 // is neither readable nor listable is an error, which names the other ways.
+// The error of an unknown name has a near one, where there is such a name.
 func (a *app) lookKind(name string) (engine.Kind, error) {
 	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
@@ -177,12 +181,13 @@ func mayList(k engine.Kind) error {
 	return fmt.Errorf("not all things of the kind %s can be listed: name one, as in mgmt resource %s NAME", k.Name, k.Name)
 }
 
-// maxText is how much is read of a file with values to set.
-// The unit is bytes. It keeps an endless standard input from taking all memory.
+// maxText is how many bytes are read of a file with values to set: 64 MiB. It keeps an endless
+// standard input from taking all memory.
 const maxText = 64 << 20
 
 // readSource reads a file by open, or standard input if path is -.
 // It closes the file that it has opened, and leaves standard input open for the next reader.
+// A larger text is an error and is not cut: half a value may be a valid one.
 func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byte, error) {
 	in := a.in
 	if path != "-" {
@@ -200,10 +205,10 @@ func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byt
 	return text, err
 }
 
-// read reads the text of -f.
-// The text is checked as a graph is: if other users can write its file, root refuses it. All
-// faults are returned together, with their lines. The targets are sorted by kind, so that each
-// kind is asked once.
+// read reads the text of -f. If other users can write its file, root refuses it, as it refuses a
+// graph. The first fault of the syntax is the only one. Faults of kinds are returned together,
+// with their places. The targets are sorted by kind, and keep their order within one, as the writer
+// of YAML needs it.
 func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])

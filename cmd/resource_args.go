@@ -21,6 +21,8 @@ import (
 // keys of parameters that came from files.
 func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target, error) {
 	t := mgmt.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name, Value: &schema.Node{Kind: schema.NodeMap}}}
+	// The name may be the variable of a script that is not set. No kind has a thing without a
+	// name.
 	if name == "" {
 		return t, fmt.Errorf("the name of the %s is empty", k.Name)
 	}
@@ -56,14 +58,16 @@ func dollar(d gapi.Declaration) gapi.Declaration {
 // It serves one command line: given refuses a second value of a parameter, and stdin a second
 // reader of standard input.
 type argReader struct {
-	app   *app
-	kind  engine.Kind
+	app  *app
+	kind engine.Kind
+	// given has the keys, not the aliases.
 	given map[string]bool
 	stdin string // the parameter that standard input is for
 }
 
 // The forms of a parameter.
 // The forms are those of HTTPie, which many users know from the command line.
+// A text is read by the type of the parameter, JSON as it stands, and a file as a secret.
 const (
 	formText = "="
 	formJSON = ":="
@@ -73,6 +77,7 @@ const (
 // splitArg splits a parameter at its first mark.
 // Of the marks the first counts, so a value may have any of them. Without a mark the form is
 // empty.
+// The file of a JSON value, :=@FILE, is found later: here its form is that of JSON.
 func splitArg(arg string) (key, form, rest string) {
 	i := strings.IndexAny(arg, "=@")
 	switch {
@@ -120,6 +125,7 @@ func (r *argReader) field(key string) (*schema.Field, error) {
 	switch {
 	case key == "name":
 		return nil, errors.New("the name stands before the parameters")
+	// Type.Field also takes the name of a field in Go, which no graph has.
 	case f == nil || f.Key != key && f.Alias != key:
 		keys := r.kind.Type.Keys()
 		return nil, fmt.Errorf("the kind %s has no parameter %q%s; %s doc %s has them", r.kind.Name, key, meant(key, keys), r.app.program(), r.kind.Name)
@@ -138,6 +144,8 @@ var errSecret = errors.New("it is a secret, which everybody can see in an argume
 
 // text reads PARAMETER=VALUE.
 // An empty text is a value, and not a missing parameter.
+// It refuses a secret before anything is altered; the shell has kept it by then, and the error
+// says how to avoid that next time.
 func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 	if f.Type.HoldsSecret() {
 		return nil, about(f, errSecret)
@@ -150,6 +158,7 @@ func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 // its code becomes an error.
 func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err error) {
 	defer engine.Caught("FromText", &err)
+	// The resource is only asked for its texts. It is never initialised, and gets no Cleanup.
 	res, err := r.app.kinds().New(r.kind.Name)
 	if err != nil {
 		return nil, err
@@ -174,6 +183,7 @@ var jsonSample = map[schema.Kind]string{schema.KindList: `'["a", "b"]'`, schema.
 // textNode returns a text as the node that YAML would make of it for that type: a
 // number where one is wanted and it is one.
 // A number that is too large stays a number here, so that the check of the type names its bounds.
+// A text that is neither stays text, and the check of the type says what it wants instead.
 func textNode(t *schema.Type, text string) *schema.Node {
 	n := &schema.Node{Kind: schema.NodeString, Text: text}
 	trimmed := strings.TrimSpace(text)
@@ -231,6 +241,7 @@ func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
 		_, wrong := schema.Value(f.Type, n)
 		err = wrong.Err()
 	}
+	// The error of the conversion is dropped, since errors of types quote the value.
 	if err != nil { // it may repeat the text
 		return nil, about(f, fmt.Errorf("what is in the file is not %s", f.Type))
 	}

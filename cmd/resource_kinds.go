@@ -19,16 +19,15 @@ import (
 
 // lookJSON is a kind that can be looked at, in JSON.
 type lookJSON struct {
-	Kind    string `json:"kind"`
+	Kind string `json:"kind"`
+	// Summary is the first sentence of the text about the kind.
 	Summary string `json:"summary"`
 	Show    bool   `json:"show"` // one of it, by its name
 	List    bool   `json:"list"` // all that there are
 }
 
-// looks returns the kinds that can be looked at.
-// The order is that of the names of kinds.
-// A kind that can neither be shown nor listed is left out. The error is that of a type that can't
-// be read.
+// looks returns the kinds that can be shown or listed, in the order of their names. All others
+// are left out. The error is that of a type that can't be read.
 func (a *app) looks() ([]lookJSON, error) {
 	list := []lookJSON{}
 	for _, name := range a.kinds().Kinds() {
@@ -79,9 +78,9 @@ func (f *resourceFlags) kinds(a *app) error {
 // sortedKeys returns the keys in order, so that the output is the same on every run.
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// What the shell is offered of names: it waits for them.
+// mostNames bounds the list that a shell shows. namesTime is how long a person waits for the tab
+// key.
 const (
-	// A shell shows a thousand names badly, and a person waits two seconds at most.
 	mostNames = 1000
 	namesTime = 2 * time.Second
 )
@@ -97,6 +96,7 @@ func (a *app) completeResource(cmd *cobra.Command, args []string, word string) (
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	// Behind another mark the shell completes files by itself.
 	if key, form, _ := splitArg(word); form == formText {
 		return completeValue(k.Type.Field(key), key), cobra.ShellCompDirectiveNoFileComp
 	} else if form != "" {
@@ -158,6 +158,7 @@ func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]c
 	switch {
 	case err != nil:
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	// The names of such a kind are most often paths.
 	case !k.Abilities.Listable:
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -170,11 +171,13 @@ func (a *app) completeThing(cmd *cobra.Command, args []string, word string) ([]c
 // It ends after namesTime, and then offers the names that have come by then.
 func (a *app) namesLike(cmd *cobra.Command, k engine.Kind, word string, but []string) []cobra.Completion {
 	ctx := cmd.Context()
+	// cobra completes without a context where the caller of the program has set none.
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
+	// The inspector asks the machine as the verb does, and alters nothing. It has no log.
 	l, err := mgmt.NewInspector(a.options(nil))
 	if err != nil {
 		return nil

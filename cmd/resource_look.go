@@ -25,9 +25,10 @@ type observations = iter.Seq2[mgmt.Observation, error]
 // looking is one look of a verb.
 // It belongs to one call of a verb and one goroutine. code is the sum of the exit codes, as bits.
 type looking struct {
-	log   *logFlags
-	a     *app
-	code  int  // so far
+	log  *logFlags
+	a    *app
+	code int // so far
+	// quiet is set where the user ends the verb by a signal, as --watch is ended.
 	quiet bool // a signal is how it ends
 }
 
@@ -35,6 +36,7 @@ type looking struct {
 // the context's end as an error, and what take returns.
 // One failure does not end the look at the others. The looker and the presenter are closed before
 // it returns.
+// An error of take ends the look at once, such as a pipe whose reader has gone.
 func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Inspector) observations, take func(mgmt.Observation) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
@@ -60,6 +62,7 @@ func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Ins
 }
 
 // failed says why something could not be seen.
+// It prints to standard error at once, so that the results of the others stay complete.
 func (s *looking) failed(err error) {
 	s.code |= lookCode(err)
 	if e := s.log.diagnose(s.a, err); e.Error() != "" {
@@ -69,6 +72,8 @@ func (s *looking) failed(err error) {
 
 // lookCode tells a wrong question from a failure.
 // Exit code 1 means that another question is needed, 4 that this machine could not answer.
+// Diagnostics are about the target as it was written. ErrBlind says that the kind can't be seen
+// so.
 func lookCode(err error) int {
 	_, diagnosed := errors.AsType[schema.Diagnostics](err)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
@@ -83,6 +88,7 @@ func lookCode(err error) int {
 func (s *looking) end(err error) error {
 	_, signalled := errors.AsType[signalError](err)
 	switch {
+	// The things that were seen until then are written. The code says that something is missing.
 	case signalled:
 		return withCode(s.code|exitFailed, fmt.Errorf("ended before all was seen: %w", err))
 	case err != nil:
@@ -95,6 +101,7 @@ func (s *looking) end(err error) error {
 }
 
 // show looks at things. code is what became of them before.
+// The look comes after a change, so its code is added to that of the change, as bits.
 func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target, code int) error {
 	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Inspector) observations {
 		return l.Read(ctx, targets...)
@@ -102,6 +109,7 @@ func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target,
 }
 
 // list shows all things of a kind.
+// Each thing that can't be seen is a line on standard error, and the rest of the list follows.
 func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
 	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Inspector) observations {
 		return l.List(ctx, anyOf(k.Name, f.backend, f.target))
@@ -111,11 +119,13 @@ func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
 // write writes the results, each thing as soon as it is seen.
 func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Inspector) observations) error {
 	out := newObservationWriter(f.output.word, s.a.out, many)
+	// The writer is closed also after an error, so that a list in JSON is one document.
 	err := s.each(ctx, look, func(seen mgmt.Observation) error { return out.add(seen.Shown) })
 	return s.end(errors.Join(err, out.close()))
 }
 
 // follow shows a thing each time that it changes.
+// The code is 0 after a signal, also where a look has failed before it.
 func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error {
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
@@ -130,6 +140,8 @@ func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error
 // set makes things as they are wanted, and shows them.
 func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) error {
 	out, err := f.apply(ctx, a, targets)
+	// A failure of the machine keeps the bits of the changes. A wrong target has altered
+	// nothing.
 	switch {
 	case err == nil:
 		return f.show(ctx, a, targets, out.ExitCode())

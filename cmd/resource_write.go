@@ -15,6 +15,7 @@ import (
 
 // observationWriter writes things as they are seen, one after the other.
 // The caller adds each thing once and calls close at the end, also after none.
+// It is for one goroutine. Its errors are those of the output.
 type observationWriter struct {
 	add   func(gapi.Shown) error
 	close func() error // after the last one
@@ -27,6 +28,7 @@ func newObservationWriter(form string, w io.Writer, many bool) observationWriter
 	case "json":
 		return jsonWriter(w, many)
 	case "yaml":
+		// The YAML is a graph, and the text of the default is a manifest: both can be read again.
 		y := yaml.NewWriter(w)
 		return observationWriter{y.Add, y.Close}
 	default:
@@ -61,6 +63,8 @@ func jsonWriter(w io.Writer, many bool) observationWriter {
 	if !many {
 		return observationWriter{func(s gapi.Shown) error { return writeJSON(w, newObservationJSON(s)) }, func() error { return nil }}
 	}
+	// The first bracket is written with the first thing, so a look that fails at once leaves no
+	// half list.
 	before := "[\n  "
 	add := func(s gapi.Shown) error {
 		var buf bytes.Buffer
@@ -85,12 +89,14 @@ func jsonWriter(w io.Writer, many bool) observationWriter {
 
 // observationJSON is a thing in JSON.
 type observationJSON struct {
-	Kind       string      `json:"kind"`
-	Name       string      `json:"name"`
-	Absent     bool        `json:"absent,omitempty"`     // there is no such thing
+	Kind   string `json:"kind"`
+	Name   string `json:"name"`
+	Absent bool   `json:"absent,omitempty"` // there is no such thing
+	// Parameters can be set again. They are in the order in which the kind declares them.
 	Parameters orderedJSON `json:"parameters,omitempty"` // in the order of the kind
 	ReadOnly   orderedJSON `json:"read_only,omitempty"`
-	Secret     []string    `json:"secret,omitempty"` // parameters that are not shown
+	// Secret names the parameters that have a value which is not shown.
+	Secret []string `json:"secret,omitempty"` // parameters that are not shown
 }
 
 // newObservationJSON describes a thing: secrets by their names only, and read-only values
@@ -117,6 +123,7 @@ type orderedJSON []gapi.ShownAttr
 func (o orderedJSON) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
+	// Characters such as < stay as they are: no browser reads it.
 	enc.SetEscapeHTML(false)
 	for i, a := range o {
 		buf.WriteByte("{,"[min(i, 1)])
@@ -136,6 +143,7 @@ func (o orderedJSON) MarshalJSON() ([]byte, error) {
 // object with the key base64.
 // JSON text must be UTF-8, so other bytes are encoded in base64. Numbers of the kinds
 // keep their form.
+// A secret has the text of its redaction, which NotationText gives.
 func plainJSON(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -11,6 +11,7 @@ import (
 )
 
 // resumeFlags are the flags of resume.
+// A resume of everything also lets a graph through that the limit of removals holds.
 type resumeFlags struct{ remote }
 
 // newResume makes the verb resume.
@@ -48,6 +49,8 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)
 	}
+	// The daemon answers so where the resource was neither paused nor held. That ends with code
+	// 0.
 	if done.State != "" {
 		_, err = fmt.Fprintln(a.out, notHeldText(done))
 		return err
@@ -58,6 +61,7 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 
 // notHeldText says that there was nothing to resume.
 // For a failed resource it names the verb that helps.
+// The word of the state is that of status.
 func notHeldText(d *control.Done) string {
 	text := visible(d.Resource) + " was neither paused nor held: it is " + d.State
 	if d.State == engine.StateFailed.String() {

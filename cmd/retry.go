@@ -10,6 +10,7 @@ import (
 )
 
 // retryFlags are the flags of retry.
+// A retry does not end a pause: a paused resource is tried when that is over.
 type retryFlags struct{ remote }
 
 // newRetry makes the verb retry.
@@ -35,6 +36,7 @@ is tried, and the error says how it is.`,
 
 // resourceArgs takes names of resources, or none.
 // Each name must have the form kind[name]. The daemon decides whether there is such a resource.
+// An empty name is refused, as it may be a variable of a script that is not set.
 func resourceArgs(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if err := resourceArg(0)(cmd, []string{arg}); err != nil {
@@ -51,6 +53,7 @@ func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word stri
 
 // run asks for a new try of the named resources, or of all failed ones.
 // With several names the daemon's error names the wrong one. If nothing has failed, the code is 0.
+// All names are judged before one is tried: with a wrong name nothing is tried.
 func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 	done, err := f.client().Retry(ctx, control.RetryRequest{Resources: args})
 	if err != nil {

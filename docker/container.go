@@ -35,10 +35,15 @@ var (
 
 // The states of a container. Paused is only one to be found in.
 const (
+	// Running and Stopped leave a container of the daemon; Removed leaves none. A container
+	// that docker starts again and again counts as running, until look finds that it is
+	// restarting.
 	Running = "running"
 	Stopped = "stopped"
 	Removed = "removed"
 
+	// A graph can't ask for paused. A container that was found so is unpaused or stopped, and
+	// Read tells it as stopped.
 	paused = "paused"
 )
 
@@ -49,8 +54,9 @@ const (
 	PullNever   = "never"
 )
 
-// Label is on each container that this kind has made. Others are never replaced
-// without force.
+// Label is on each container that this kind has made. Other containers are never replaced
+// without force. Its presence counts, and its value (made) has no meaning. A graph can't set
+// it, since Validate refuses it among Labels.
 const Label = "io.github.reactivegraph.mgmt"
 
 // ContainerRes is a container. Its name is that of the container.
@@ -82,22 +88,27 @@ type ContainerRes struct {
 	StopTimeout time.Duration                `yaml:"stop_timeout" lang:"stop_timeout" mgmt:"min=0s" doc:"How long it may take to end before it is killed, in whole seconds; 10 seconds if absent."`
 	Force       bool                         `yaml:"force" lang:"force" mgmt:"param" doc:"Replace also a container that mgmt has not made."`
 
+	// Place is not compared with the daemon's answers: it says which daemon is asked.
 	Place `yaml:",inline"`
 
+	// Init sets these, and Cleanup closes the daemon. Watch and CheckApply use all of them at
+	// the same time: the client and tries are safe for that.
 	init   *engine.Init
 	daemon *daemon
 	tries  *tries
 	wait   time.Duration // for the daemon to answer, in tests; else 0
 }
 
-// ContainerSends is what a container sends.
+// ContainerSends is sent by each run that leaves the container right, changed or not. A removed
+// container sends empty texts, so that receivers forget the old ones.
 type ContainerSends struct {
 	ID      string `yaml:"id" doc:"Its ID; empty if it is removed."`
 	Image   string `yaml:"image" doc:"The ID of the image that it was made of."`
 	Address string `yaml:"address" doc:"Its address in the first network that it has one in; empty if it does not run."`
 }
 
-// Default returns a container that runs.
+// Default returns a container that runs, and whose image is pulled if it is missing. An absent
+// field stands for the image's value or docker's default; want fills it in.
 func (r *ContainerRes) Default() engine.Res { return &ContainerRes{State: Running, Pull: PullMissing} }
 
 // Sends says what is sent.
@@ -106,7 +117,7 @@ func (*ContainerRes) Sends() any { return &ContainerSends{} }
 // removed reports whether the container should not be there.
 func (r *ContainerRes) removed() bool { return r.State == Removed }
 
-// state is the state that is wanted.
+// state is the state that is wanted; a resource made in Go without one means Running.
 func (r *ContainerRes) state() string {
 	if r.State == "" {
 		return Running
@@ -114,7 +125,9 @@ func (r *ContainerRes) state() string {
 	return r.State
 }
 
-// Init keeps the handle and finds the way to the daemon.
+// Init keeps the handle and makes the way to the daemon. It asks the daemon nothing, so a graph
+// loads on a machine whose daemon is down; Watch and CheckApply report that. It touches neither
+// the system nor VarDir, as traits.Overlapping promises.
 func (r *ContainerRes) Init(init *engine.Init) (err error) {
 	r.init, r.tries = init, newTries()
 	r.daemon, err = r.open(r.wait)
@@ -124,7 +137,9 @@ func (r *ContainerRes) Init(init *engine.Init) (err error) {
 // Cleanup closes the connections to the daemon.
 func (r *ContainerRes) Cleanup() error { return r.daemon.Close() }
 
-// Watch waits for events of the container, of images and of networks.
+// Watch wakes the resource at events of the container, of images and of networks. A new image
+// under the wanted tag and a network that was left are drift too. Without a daemon, Watch says
+// Running and waits for one. It returns when ctx ends.
 func (r *ContainerRes) Watch(ctx context.Context) error {
 	return r.daemon.watch(ctx, watcher{
 		init: r.init, types: []events.Type{events.ContainerEventType, events.ImageEventType, events.NetworkEventType},
@@ -140,8 +155,9 @@ func (r *ContainerRes) Read(ctx context.Context) (engine.Res, error) {
 	return r.read(ctx, r.Name())
 }
 
-// read makes a resource of the daemon's description of a container. Fields that are as in the image
-// are left out. Only variables that env names are shown.
+// read makes a resource of the daemon's description of a container; nil if there is none.
+// Fields that are as in the image are left out, so that an import writes short graphs.
+// Variables that env of r does not name become secret_env.
 func (r *ContainerRes) read(ctx context.Context, name string) (engine.Res, error) {
 	c, err := r.daemon.container(ctx, name)
 	if err != nil || c == nil {
@@ -153,6 +169,7 @@ func (r *ContainerRes) read(ctx context.Context, name string) (engine.Res, error
 	}
 	is := r.as(specOf(c), specOfImage(img))
 	is.State, is.Image, is.Place = stateOf(c), c.Config.Image, r.Place
+	// A state that a graph can't have would make the read resource invalid.
 	if is.State == paused {
 		is.State = Stopped
 	}
@@ -161,7 +178,9 @@ func (r *ContainerRes) read(ctx context.Context, name string) (engine.Res, error
 	return is, nil
 }
 
-// List yields all containers.
+// List yields all containers, sorted by name, the stopped ones too. It asks the daemon two
+// times for each container. A container that vanishes meanwhile is left out; an error is
+// yielded in its place, and the reader decides whether to go on.
 func (r *ContainerRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		names, err := r.names(ctx)
@@ -187,6 +206,8 @@ func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The list itself was not found (404): the program behind the address speaks another
+	// protocol.
 	if all == nil {
 		return nil, errNoDaemon
 	}
@@ -202,8 +223,10 @@ func (r *ContainerRes) names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Reversed removes a container that was not there, and gives a present one its old state back. A
-// container that was replaced or removed is gone.
+// Reversed removes a container that was not there, and gives a present one its old state back.
+// A removed container can't be brought back, and neither can a container that was replaced with
+// another image. The error says that the contents are lost. The undo keeps all other fields of
+// r, and shares no handle with it.
 func (r *ContainerRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := *r
 	undo.Base, undo.init, undo.daemon, undo.tries = traits.Base{}, nil, nil, nil

@@ -13,8 +13,9 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// container looks for a container; nil if there is none. A name that is the beginning of
-// an ID finds that, which is not meant.
+// container looks for a container by its exact name; nil if there is none. The daemon also
+// answers to the beginning of an ID, and such an answer is another container: it counts as
+// none.
 func (d *daemon) container(ctx context.Context, name string) (*container.InspectResponse, error) {
 	c, err := get(ctx, d, func(ctx context.Context) (client.ContainerInspectResult, error) {
 		return d.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
@@ -22,6 +23,8 @@ func (d *daemon) container(ctx context.Context, name string) (*container.Inspect
 	if err != nil || c == nil || strings.TrimPrefix(c.Container.Name, "/") != name {
 		return nil, err
 	}
+	// Parts that every later step reads must be there. A proxy or another product that leaves
+	// them out gives an error here, and no panic further down.
 	is := &c.Container
 	if is.Config == nil || is.HostConfig == nil || is.State == nil {
 		return nil, fmt.Errorf("what the docker daemon at %s tells of the container %s is not all", d.DaemonHost(), name)
@@ -29,8 +32,8 @@ func (d *daemon) container(ctx context.Context, name string) (*container.Inspect
 	return is, nil
 }
 
-// imageByID returns the image of a container; nil where it was removed under the
-// container.
+// imageByID returns the image of a container by its ID (sha256:...). It is nil if the image was
+// removed by force, which a running container outlives.
 func (d *daemon) imageByID(ctx context.Context, id string) (*client.ImageInspectResult, error) {
 	return get(ctx, d, func(ctx context.Context) (client.ImageInspectResult, error) {
 		return d.ImageInspect(ctx, id)
@@ -48,9 +51,12 @@ func stateOf(c *container.InspectResponse) string {
 	return Stopped
 }
 
-// create makes a container of a name, which does not run yet.
+// create makes a container of a name, which does not run yet, and joins it to its networks.
+// With an error the id is that of a container that was made all the same, or empty if there is
+// none. The caller removes it.
 func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want *spec) (id string, err error) {
-	for _, n := range r.Networks { // some daemons notice at the start only
+	// Some daemons notice a missing network at the start only, when the old container is gone.
+	for _, n := range r.Networks {
 		if err := d.hasNetwork(ctx, n); err != nil {
 			return "", err
 		}
@@ -67,7 +73,9 @@ func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want 
 	if err != nil {
 		return "", err
 	}
-	for _, n := range r.Networks[min(1, len(r.Networks)):] { // older daemons take one only
+	// The first network goes with the call. The others are joined one by one, since the API
+	// before v1.44 takes one network in a call.
+	for _, n := range r.Networks[min(1, len(r.Networks)):] {
 		if err := d.connect(ctx, id, n); err != nil {
 			return id, err
 		}
@@ -75,7 +83,9 @@ func (d *daemon) create(ctx context.Context, name string, r *ContainerRes, want 
 	return id, nil
 }
 
-// config is the wanted configuration of the container. Fields of the image are not repeated.
+// config is the wanted configuration of the container. Fields of the image are not repeated:
+// the daemon merges them in, and adds variables and labels to those of the image. It reveals
+// the secrets of secret_env, so it may go to the daemon and nowhere else.
 func (r *ContainerRes) config(want *spec) *container.Config {
 	c := &container.Config{
 		Image: r.Image, Entrypoint: r.Entrypoint, Cmd: r.Cmd, User: r.User, WorkingDir: r.Workdir, Hostname: r.Hostname,
@@ -84,10 +94,12 @@ func (r *ContainerRes) config(want *spec) *container.Config {
 	for name, value := range r.variables() {
 		c.Env = append(c.Env, name+"="+value)
 	}
+	// Maps have no order. A sorted list makes two containers of one declaration equal.
 	slices.Sort(c.Env)
 	if r.StopTimeout > 0 {
 		c.StopTimeout = new(int(r.StopTimeout / time.Second))
 	}
+	// Each published port is exposed too, as the command docker does it.
 	for port := range want.portMap() {
 		c.ExposedPorts[port] = struct{}{}
 	}
@@ -103,7 +115,8 @@ func (s *spec) hostConfig() *container.HostConfig {
 	}
 }
 
-// portMap are the ports as the API has them.
+// portMap are the ports as the API has them. Validate has checked every text before. A text
+// that does not parse can only come from a daemon; it is left out.
 func (s *spec) portMap() network.PortMap {
 	all := network.PortMap{}
 	for proto, ports := range s.ports {
@@ -131,7 +144,8 @@ func (d *daemon) hasNetwork(ctx context.Context, name string) error {
 	return err
 }
 
-// connect joins a container to a network.
+// connect joins a container to a network. A container that is in it already is an error of the
+// daemon, so callers compare first.
 func (d *daemon) connect(ctx context.Context, id, name string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.NetworkConnect(ctx, name, client.NetworkConnectOptions{Container: id})
@@ -147,11 +161,15 @@ func (d *daemon) disconnect(ctx context.Context, id, name string) error {
 	})
 }
 
-// update alters what can be altered in a container that runs.
+// update alters a container in place, also while it runs: the restart policy always, and the
+// limit of memory if there is one. A limit can't be taken back this way, so differences calls
+// that one not live.
 func (d *daemon) update(ctx context.Context, id string, want *spec) error {
 	policy := restartPolicyOf(want.restart)
 	options := client.ContainerUpdateOptions{RestartPolicy: &policy}
-	if want.memory > 0 { // the limit with swap is twice that, as where it is made
+	// The limit with swap has to rise with it: the daemon refuses a memory limit above the one
+	// with swap. Twice the memory is docker's default for a new container.
+	if want.memory > 0 {
 		options.Resources = &container.Resources{Memory: int64(want.memory), MemorySwap: 2 * int64(want.memory)}
 	}
 	return d.ask(ctx, 0, func(ctx context.Context) error {
@@ -160,7 +178,8 @@ func (d *daemon) update(ctx context.Context, id string, want *spec) error {
 	})
 }
 
-// start starts a container that is made.
+// start starts a container that is made. The call returns when its program has begun, and not
+// when it is ready.
 func (d *daemon) start(ctx context.Context, id string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerStart(ctx, id, client.ContainerStartOptions{})
@@ -168,7 +187,8 @@ func (d *daemon) start(ctx context.Context, id string) error {
 	})
 }
 
-// unpause goes on with a container that was frozen.
+// unpause goes on with a container that was frozen. Its processes were not ended, so nothing in
+// it is lost.
 func (d *daemon) unpause(ctx context.Context, id string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerUnpause(ctx, id, client.ContainerUnpauseOptions{})
@@ -176,7 +196,8 @@ func (d *daemon) unpause(ctx context.Context, id string) error {
 	})
 }
 
-// grace is how long a container may take to stop.
+// grace is how long a container may take to stop, before the daemon kills it. Docker's default
+// is 10 s.
 func grace(c *container.InspectResponse) time.Duration {
 	if c.Config.StopTimeout != nil {
 		return time.Duration(*c.Config.StopTimeout) * time.Second
@@ -214,7 +235,8 @@ func (d *daemon) remove(ctx context.Context, c *container.InspectResponse) error
 	})
 }
 
-// rename gives a container another name; the old name is free at once.
+// rename gives a container another name; the old name is free at once. The ID stays, so events
+// of the container are still known by it.
 func (d *daemon) rename(ctx context.Context, id, name string) error {
 	return d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ContainerRename(ctx, id, client.ContainerRenameOptions{NewName: name})

@@ -14,17 +14,26 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// run is one CheckApply.
+// run is one CheckApply of a container that is to be there. It lives for that call, in one
+// goroutine. The steps are look, report and apply, in this order: everything is reported before
+// anything is altered.
 type run struct {
 	*ContainerRes
-	ref   reference.Named            // of the image
-	image *client.ImageInspectResult // nil if it has to be pulled
-	is    *container.InspectResponse // nil if it is not there
+	// The image as the graph names it, in full.
+	ref reference.Named
+	// The image as the daemon has it; nil if it has to be pulled.
+	image *client.ImageInspectResult
+	// The container as it was found; nil if it is not there.
+	is *container.InspectResponse
+	// The parameters that differ, in the order of differences. State is not among them.
 	diffs []difference
-	pull  bool // the image is to be pulled first
+	// The image is to be pulled first.
+	pull bool
 }
 
-// CheckApply has the container as it is wanted.
+// CheckApply has the container as it is wanted. It keeps tries up to date, from which Watch
+// knows whether an event is only an echo of this call. The look at a failed try ignores the end
+// of ctx: without it, events of the failure would lead to the next try at once.
 func (r *ContainerRes) CheckApply(ctx context.Context, apply bool) (ok bool, err error) {
 	r.tries.begin()
 	defer func() {
@@ -44,6 +53,7 @@ func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error)
 	if err != nil {
 		return false, err
 	}
+	// An event of this container, from here on, may come of the work below.
 	if is != nil {
 		r.tries.alters(is.ID)
 	}
@@ -63,6 +73,8 @@ func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error)
 	if err := c.apply(ctx); err != nil {
 		return false, err
 	}
+	// The daemon's answer to a start does not tell whether the program goes on. Only a second
+	// look does, and it has the address that is sent.
 	now, err := r.began(ctx)
 	if err != nil {
 		return false, err
@@ -70,7 +82,8 @@ func (r *ContainerRes) checkApply(ctx context.Context, apply bool) (bool, error)
 	return false, r.send(now)
 }
 
-// remove has the container removed.
+// remove has the container removed, one of another maker too: with state removed the graph has
+// said so by its name. Its volumes stay.
 func (r *ContainerRes) remove(ctx context.Context, is *container.InspectResponse, apply bool) (bool, error) {
 	if is == nil {
 		return true, r.send(nil)
@@ -85,7 +98,9 @@ func (r *ContainerRes) remove(ctx context.Context, is *container.InspectResponse
 	return false, r.send(nil)
 }
 
-// look looks at the image, and at what differs.
+// look finds out what is to be done, and alters nothing. Its errors show in a plan too. The
+// image may be missing and must not be pulled, the container may end again and again, or its
+// replacement may need force.
 func (c *run) look(ctx context.Context) (err error) {
 	if c.ref, err = parseImage("image", c.Image); err != nil {
 		return err
@@ -103,9 +118,13 @@ func (c *run) look(ctx context.Context) (err error) {
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
+	// Docker's restart policy hides a program that fails at once, since the state is running
+	// all the time. A container that is replaced anyhow gets its chance first.
 	if c.is.State.Restarting && c.state() == Running && !c.replaces() {
 		return fmt.Errorf("it ends again and again, the last time with exit code %d, and docker starts it again: docker logs %s tells more", c.is.State.ExitCode, c.Name())
 	}
+	// With pull: always an image is pulled before a container is made. For a container that
+	// stays, no pull is due.
 	c.pull = c.pull || c.Pull == PullAlways && c.replaces()
 	if c.replaces() && !c.Force && c.is.Config.Labels[Label] == "" {
 		return fmt.Errorf("there is a container %s that mgmt has not made, and it differs in %s: with force: true it is replaced, and what is in it is lost", c.Name(), c.differing())
@@ -113,8 +132,9 @@ func (c *run) look(ctx context.Context) (err error) {
 	return nil
 }
 
-// compare finds what differs. Where the image has to be pulled first, all but that is
-// compared with the image that the container was made of.
+// compare finds what differs. Where the image has to be pulled first, all but the image is
+// compared with the image that the container was made of. The new ID is then Unknown, and apply
+// compares again after the pull.
 func (c *run) compare(ctx context.Context) error {
 	image := c.image
 	if image == nil {
@@ -125,7 +145,9 @@ func (c *run) compare(ctx context.Context) error {
 	}
 	is := specOf(c.is)
 	base := specOfImage(image)
-	if image == nil { // not even that one is there any more
+	// That image is gone as well. With the container as its own base, absent parameters do not
+	// differ.
+	if image == nil {
 		base = is
 	}
 	c.diffs = c.differences(is, c.want(base))
@@ -135,12 +157,13 @@ func (c *run) compare(ctx context.Context) error {
 	return nil
 }
 
-// replaces reports whether something differs that can't be altered in place.
+// replaces reports whether something differs that can't be altered in place. One such field is
+// enough: the new container has all wanted values at once.
 func (c *run) replaces() bool {
 	return slices.ContainsFunc(c.diffs, func(d difference) bool { return !d.live })
 }
 
-// differing names what differs.
+// differing lists the parameters that differ, for an error.
 func (c *run) differing() string {
 	var fields []string
 	for _, d := range c.diffs {
@@ -149,7 +172,9 @@ func (c *run) differing() string {
 	return strings.Join(fields, ", ")
 }
 
-// report reports the changes to make, and whether there are none.
+// report gives each change to the engine, and reports whether there are none. It is the same in
+// both modes, so a plan shows what apply does. A refresh is told as a change only where nothing
+// else is one.
 func (c *run) report() (ok bool) {
 	if c.is == nil {
 		c.init.Change(engine.Change{Field: "state", To: c.state(), Verb: engine.Created})
@@ -178,7 +203,8 @@ func (c *run) report() (ok bool) {
 // notification.
 func (c *run) refreshes() bool { return c.init.Refresh() && c.state() == Running }
 
-// apply does what was reported.
+// apply carries out the reported changes. Pulling comes first, since it is slow, may fail and
+// disturbs no container.
 func (c *run) apply(ctx context.Context) error {
 	if c.pull {
 		image, err := c.daemon.pull(ctx, c.init, c.ref, login{})
@@ -196,7 +222,8 @@ func (c *run) apply(ctx context.Context) error {
 		return c.begin(ctx, id)
 	}
 	want := c.want(specOfImage(c.image))
-	c.diffs = c.differences(specOf(c.is), want) // the image may be another one now
+	// The pull may have brought another image, with other defaults than look has compared.
+	c.diffs = c.differences(specOf(c.is), want)
 	if c.replaces() {
 		return c.replace(ctx, want)
 	}
@@ -206,12 +233,15 @@ func (c *run) apply(ctx context.Context) error {
 	return c.move(ctx)
 }
 
-// undo removes a container that could not be made in full.
+// undo removes a container that could not be made in full, so that the next try finds the name
+// free. It goes on after the end of ctx. The error has both failures, if the removal fails too.
+// An empty id means that nothing was made.
 func (c *run) undo(ctx context.Context, id string, err error) error {
 	if id == "" {
 		return fmt.Errorf("it can't be made: %w", err)
 	}
 	c.tries.undo(id)
+	// The container has not run yet, so removing it needs its ID alone.
 	left := &container.InspectResponse{ID: id, Config: &container.Config{}, State: &container.State{}}
 	return errors.Join(fmt.Errorf("it can't be made: %w", err), c.daemon.remove(context.WithoutCancel(ctx), left))
 }
@@ -224,15 +254,20 @@ func (c *run) begin(ctx context.Context, id string) error {
 	return c.daemon.start(ctx, id)
 }
 
-// replace makes the new container beside the old one, then puts it in its place. Where that
-// can't be made, the old one has noticed nothing.
+// replace makes the new container next to the old one, then puts it in its place. If the new
+// one can't be made, the old one has noticed nothing. The old one is stopped before the new one
+// starts, because both may need the same ports and volumes. After a crash between removal and
+// rename only NAME.mgmt-new is left. The next run then makes a container of the name anew, and
+// the next replacement removes the left one.
 func (c *run) replace(ctx context.Context, want *spec) error {
 	beside := c.Name() + ".mgmt-new"
 	left, err := c.daemon.container(ctx, beside)
 	if err != nil {
 		return err
 	}
-	if left != nil && left.Config.Labels[Label] != "" { // of one that was killed meanwhile
+	// An earlier run was killed between create and rename. A container without the label has
+	// another maker, and create fails on its name.
+	if left != nil && left.Config.Labels[Label] != "" {
 		if err := c.daemon.remove(ctx, left); err != nil {
 			return err
 		}
@@ -251,7 +286,9 @@ func (c *run) replace(ctx context.Context, want *spec) error {
 	return c.begin(ctx, id)
 }
 
-// alter alters in place what can be altered so.
+// alter changes the live differences in place. One update has the restart policy and the memory
+// together. New networks are joined before old ones are left, so that the container is never
+// without a network.
 func (c *run) alter(ctx context.Context, want *spec) error {
 	for _, d := range c.diffs {
 		if d.field != "networks" {
@@ -279,7 +316,8 @@ func (c *run) alter(ctx context.Context, want *spec) error {
 	return nil
 }
 
-// move starts the container, or stops it.
+// move brings the container from the state in which it was found to the wanted one. A container
+// that was started here needs no restart for a refresh; an unpaused one does.
 func (c *run) move(ctx context.Context) error {
 	switch from := stateOf(c.is); {
 	case c.state() == Stopped && from != Stopped:
@@ -313,7 +351,8 @@ func (r *ContainerRes) began(ctx context.Context) (*container.InspectResponse, e
 	return now, nil
 }
 
-// send sends the facts of a container; nil for a removed one.
+// send sends the facts of a container; nil for a removed one. Without a network of its own, and
+// while it does not run, a container has no address.
 func (r *ContainerRes) send(c *container.InspectResponse) error {
 	if c == nil {
 		return r.init.Send(&ContainerSends{})

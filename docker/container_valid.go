@@ -19,7 +19,9 @@ var (
 	userPattern     = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_.-]*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]*)?$`)
 )
 
-// Validate checks the name and the parameters.
+// Validate checks the name and the parameters, and returns all errors at once. It asks no
+// daemon, so a graph can be checked on another machine. An image that is received may be
+// missing here.
 func (r *ContainerRes) Validate() error {
 	errs := []error{checkName("the name", r.Name()), r.Place.check(), r.checkWords()}
 	if r.Image != "" {
@@ -31,7 +33,7 @@ func (r *ContainerRes) Validate() error {
 	return errors.Join(append(errs, r.checkEnv(), r.checkPorts(), r.checkVolumes(), r.checkNetworks(), r.checkRest())...)
 }
 
-// checkWords checks what is one of a few words.
+// checkWords checks the fields that are one of a few words. Empty stands for the default.
 func (r *ContainerRes) checkWords() error {
 	var errs []error
 	if !slices.Contains([]string{"", Running, Stopped, Removed}, r.State) {
@@ -96,7 +98,8 @@ func (r *ContainerRes) checkPorts() error {
 	return errors.Join(errs...)
 }
 
-// checkVolumes refuses volumes without a place, and two for one place.
+// checkVolumes refuses entries that are not SOURCE:TARGET, and two for one target. Whether the
+// source exists is not looked at: docker makes a missing one.
 func (r *ContainerRes) checkVolumes() error {
 	var errs []error
 	targets := map[string]bool{}
@@ -113,8 +116,8 @@ func (r *ContainerRes) checkVolumes() error {
 	return errors.Join(errs...)
 }
 
-// checkNetworks refuses a network of the host or of another container beside others: the
-// daemon takes such a network alone only.
+// checkNetworks refuses the network host or none together with others: the daemon takes such a
+// network alone only. Ports and the network host exclude each other too.
 func (r *ContainerRes) checkNetworks() error {
 	var errs []error
 	for i, n := range r.Networks {
@@ -132,7 +135,7 @@ func (r *ContainerRes) checkNetworks() error {
 	return errors.Join(errs...)
 }
 
-// alone reports whether a network is none that others can be beside.
+// alone reports whether a container in this network can be in no other one.
 func alone(network string) bool { return network == "host" || network == "none" }
 
 // checkRest refuses all further values that can't be.

@@ -13,26 +13,29 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// patience is how long a daemon may take to answer.
+// patience is how long a daemon may take to answer a call. Calls that wait for a container to
+// stop get that time in addition, and a pull has no bound but its context.
 const patience = 30 * time.Second
 
 // Place says where the daemon is, and how to speak with it. It is the same for both
 // kinds.
 type Place struct {
 	Host       string `yaml:"host" lang:"host" mgmt:"param" doc:"Where the daemon is: unix:///path/of/socket, or tcp://address:port. If absent, what DOCKER_HOST in the environment of mgmt says, else unix:///var/run/docker.sock."`
-	APIVersion string `yaml:"apiversion" lang:"apiversion" mgmt:"param" doc:"The version of the API to use, such as v1.41. If absent, the highest one that both sides know."`
+	APIVersion string `yaml:"apiversion" lang:"apiversion" mgmt:"param" doc:"The version of the API to use, such as v1.41. If absent, what DOCKER_API_VERSION in the environment of mgmt says, else the highest one that both sides know."`
 }
 
-// daemon is the way to one daemon. It holds no connection but idle ones, which Close
-// ends.
+// daemon is the way to one daemon. It holds no connection but idle ones, which Close ends. All
+// methods may be called from several goroutines.
 type daemon struct {
 	*client.Client
+	// The bound of a call; tests make it short.
 	patience time.Duration
 }
 
 var apiVersion = regexp.MustCompile(`^v?[1-9]\.[0-9]{1,3}$`)
 
-// check says what is wrong with the place.
+// check refuses a place that no daemon can be at. Only unix and tcp are allowed; the client
+// itself accepts any scheme.
 func (p Place) check() error {
 	var errs []error
 	if p.Host != "" {
@@ -46,16 +49,21 @@ func (p Place) check() error {
 	return errors.Join(errs...)
 }
 
-// open makes the way to the daemon. It asks nothing of it yet.
+// open makes the way to the daemon, which the caller closes. It asks nothing of the daemon yet;
+// the first call agrees on the version of the API. A wait of 0 means patience. The certificates
+// for TLS come from DOCKER_CERT_PATH, and a bad one is an error here.
 func (p Place) open(wait time.Duration) (*daemon, error) {
-	options := []client.Opt{client.FromEnv, client.WithUserAgent("mgmt")}
+	// The client takes DOCKER_API_VERSION before any other version, so the environment is asked only
+	// where the graph says nothing. Of the rest, later options win.
+	options := []client.Opt{client.WithTLSClientConfigFromEnv(), client.WithHostFromEnv(), client.WithUserAgent("mgmt")}
 	if p.Host != "" {
 		options = append(options, client.WithHost(p.Host))
 	}
+	version := client.WithAPIVersionFromEnv()
 	if p.APIVersion != "" {
-		options = append(options, client.WithAPIVersion(strings.TrimPrefix(p.APIVersion, "v")))
+		version = client.WithAPIVersion(strings.TrimPrefix(p.APIVersion, "v"))
 	}
-	c, err := client.New(options...)
+	c, err := client.New(append(options, version)...)
 	if err != nil {
 		return nil, fmt.Errorf("the way to the docker daemon: %w", err)
 	}
@@ -71,7 +79,8 @@ func (d *daemon) socket() string {
 	return path
 }
 
-// ask calls the daemon, and gives it more than its patience where that is needed.
+// ask calls the daemon with a bound of its patience and more. Every call goes through here or
+// get, except for pulls and the stream of events. The error names the daemon's address.
 func (d *daemon) ask(ctx context.Context, more time.Duration, call func(context.Context) error) error {
 	wait := d.patience + more
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the docker daemon at %s has not answered within %s", d.DaemonHost(), wait))
@@ -79,7 +88,8 @@ func (d *daemon) ask(ctx context.Context, more time.Duration, call func(context.
 	return d.explain(ctx, call(ctx))
 }
 
-// explain says what an error of the client means.
+// explain says what an error of the client means. The end of the context counts first: its
+// cause names the bound that has passed, and the client's own error does not.
 func (d *daemon) explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -103,7 +113,8 @@ func found[T any](v T, err error) (*T, error) {
 	return &v, nil
 }
 
-// get asks for something that may not be there; then it is nil.
+// get asks for something that may not be there; then it is nil without an error. Its bound is
+// that of ask.
 func get[T any](ctx context.Context, d *daemon, call func(context.Context) (T, error)) (v *T, err error) {
 	err = d.ask(ctx, 0, func(ctx context.Context) error {
 		v, err = found(call(ctx))

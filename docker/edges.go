@@ -11,7 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// ImageUID is an image of a daemon, by its reference in full.
+// ImageUID is an image of a daemon, by its reference in full. Containers ask by it for the
+// docker_image that brings their image.
 type ImageUID struct {
 	engine.BaseUID
 	Host string // of the Place; empty for the default one
@@ -30,8 +31,8 @@ func (u *ImageUID) IFF(o engine.ResUID) bool {
 	return ok && i.Hash() == u.Hash()
 }
 
-// imageUID names an image on a daemon by its full reference, so that short and long forms
-// of one image meet.
+// imageUID names an image on a daemon by its full reference, so that short and long forms of
+// one image meet. Another text has no UID; Validate reports it.
 func imageUID(r engine.Res, host, image string) []engine.ResUID {
 	ref, err := parseImage("", image)
 	if err != nil {
@@ -65,11 +66,13 @@ func (r *ImageRes) Clashes(other engine.Res) error {
 // UIDs has nothing to add to the kind and the name.
 func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
 
-// AutoEdges wants the image, the daemon, and the mounted folders or the nearest folders above them.
-// The image comes after a container that is removed, so that both can go.
+// AutoEdges wants the image, the daemon, and the mounted folders or the nearest folders above
+// them. Networks of docker and named volumes have no kind, so they are not asked for.
 func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
 	for _, u := range imageUID(r, r.Host, r.Image) {
+		// An image can't be removed while a container of it is there. So this edge goes from
+		// the container to the image, and keeps that direction if both are to go.
 		if uid := u.(*ImageUID); r.removed() {
 			uid.Reversed, uid.FixedOrder = new(false), true
 		}
@@ -86,7 +89,8 @@ func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 // daemonPackages are the packages that bring a docker daemon, whose service is docker.
 var daemonPackages = []string{"docker.io", "docker-ce", "docker", "moby-engine"}
 
-// theDaemon asks for the service and the packages of the daemon of this machine.
+// theDaemon asks for the service and the packages of the daemon of this machine. With tcp the
+// daemon is taken to be on another machine, and nothing is asked for.
 func theDaemon(r engine.Res, host string) []engine.ResUID {
 	if strings.HasPrefix(host, "tcp:") {
 		return nil
@@ -107,7 +111,8 @@ type wants struct {
 	things int // how many things were asked for the last time
 }
 
-// Next asks for all that is still wanted.
+// Next asks for all that is still wanted. Each path is asked for as a file and as a mount: Test
+// relies on this order of pairs behind the things.
 func (w *wants) Next() []engine.ResUID {
 	all := w.ask
 	w.things, w.ask = len(all), nil
@@ -119,7 +124,7 @@ func (w *wants) Next() []engine.ResUID {
 	return all
 }
 
-// Test goes on above the paths that were not found.
+// Test goes on above the paths that were not found, one folder at a time, and ends at the root.
 func (w *wants) Test(found []bool) bool {
 	var up []string
 	for i, p := range w.paths {

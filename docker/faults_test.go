@@ -556,3 +556,28 @@ func TestNotified(t *testing.T) {
 		t.Errorf("%v", calls)
 	}
 }
+
+// TestPlaceBeforeTheEnvironment: the graph's version of the API counts, and without one that of the environment.
+func TestPlaceBeforeTheEnvironment(t *testing.T) {
+	t.Setenv("DOCKER_API_VERSION", "1.41")
+	for given, want := range map[string]string{"v1.45": "1.45", "": "1.41"} {
+		d, err := Place{APIVersion: given}.open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.ClientVersion(); got != want {
+			t.Errorf("apiversion %q gives %s, want %s", given, got, want)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPrintWithoutNetworks: a daemon that tells no networks of a container that has ended breaks nothing.
+func TestPrintWithoutNetworks(t *testing.T) {
+	c := &container.InspectResponse{ID: "x", State: &container.State{Status: "exited"}, Config: &container.Config{}, HostConfig: &container.HostConfig{}}
+	if printOf(c) == "" {
+		t.Error("a container that has ended has no print")
+	}
+}

@@ -41,7 +41,9 @@ const (
 	ImageAbsent = "absent"
 )
 
-// ImageRes is an image that the daemon has, or has not. Its name is the reference.
+// ImageRes is an image that the daemon has, or has not. Its name is the reference. An existing
+// image is right, whatever the registry has under its tag by now; only a refresh pulls it
+// again.
 type ImageRes struct {
 	traits.Base
 	traits.Edgeable
@@ -56,6 +58,7 @@ type ImageRes struct {
 	Password schema.Secret `yaml:"password" lang:"password" mgmt:"param" doc:"The password, or a token, for that."`
 	Force    bool          `yaml:"force" lang:"force" mgmt:"param" doc:"With state absent: remove it also if a stopped container was made of it."`
 
+	// The digest is told by Read and List, and never compared.
 	Digest string `yaml:"digest" lang:"digest" mgmt:"readonly" doc:"NAME@sha256:..., by which the registry has it; empty for an image that was made here."`
 
 	Place `yaml:",inline"`
@@ -65,7 +68,8 @@ type ImageRes struct {
 	wait   time.Duration // for the daemon to answer, in tests; else 0
 }
 
-// ImageSends is what an image sends.
+// ImageSends is sent by each run that leaves the image right. Both texts are empty where the
+// image is absent.
 type ImageSends struct {
 	ID     string `yaml:"id" doc:"Its ID, sha256:..."`
 	Digest string `yaml:"digest" doc:"NAME@sha256:..., by which the registry has it; empty for an image that was made here."`
@@ -80,7 +84,8 @@ func (*ImageRes) Sends() any { return &ImageSends{} }
 // absent reports whether the image should be removed.
 func (r *ImageRes) absent() bool { return r.State == ImageAbsent }
 
-// Validate checks the reference and the parameters.
+// Validate checks the reference and the parameters, and returns all errors at once. It asks
+// neither a daemon nor a registry. A password that is received counts as given.
 func (r *ImageRes) Validate() error {
 	_, err := parseImage("the name", r.Name())
 	errs := []error{err, r.Place.check()}
@@ -96,7 +101,7 @@ func (r *ImageRes) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Init keeps the handle and finds the way to the daemon.
+// Init keeps the handle and makes the way to the daemon, without asking it anything.
 func (r *ImageRes) Init(init *engine.Init) (err error) {
 	r.init = init
 	r.daemon, err = r.open(r.wait)
@@ -106,7 +111,9 @@ func (r *ImageRes) Init(init *engine.Init) (err error) {
 // Cleanup closes the connections to the daemon.
 func (r *ImageRes) Cleanup() error { return r.daemon.Close() }
 
-// Watch waits for whatever happens to images.
+// Watch wakes the resource at each event of any image, since an event of a tag names the image
+// by its ID. A look costs one call. Nothing like tries is needed: a pull that fails makes no
+// events of images.
 func (r *ImageRes) Watch(ctx context.Context) error {
 	return r.daemon.watch(ctx, watcher{
 		init: r.init, types: []events.Type{events.ImageEventType},
@@ -117,7 +124,8 @@ func (r *ImageRes) Watch(ctx context.Context) error {
 // Cmp compares the parameters.
 func (r *ImageRes) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// CheckApply pulls the image, or removes it.
+// CheckApply pulls the image, or removes it. A refresh pulls an image that is there. The pull
+// has no bound of time but ctx, so the metaparameter timeout is the user's way to set one.
 func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	ref, err := parseImage("the name", r.Name())
 	if err != nil {
@@ -128,6 +136,8 @@ func (r *ImageRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	switch {
+	// Right is: absent and not there, or wanted and there. A refresh makes a present image due;
+	// with absent, the image is removed anyhow.
 	case r.absent() == (is == nil) && !(r.init.Refresh() && is != nil):
 		return true, r.send(ref, is)
 	case r.absent():
@@ -193,7 +203,8 @@ func (r *ImageRes) Read(ctx context.Context) (engine.Res, error) {
 	return r.as(r.Name(), ref, is.RepoDigests), nil
 }
 
-// as makes an image that is there.
+// as makes the resource of an image that is there. The login of the registry can't be read, so
+// it is left out.
 func (r *ImageRes) as(name string, ref reference.Named, digests []string) engine.Res {
 	is := &ImageRes{State: ImageExists, Digest: digestOf(ref, digests), Place: r.Place}
 	is.SetKind(r.Kind())
@@ -201,7 +212,8 @@ func (r *ImageRes) as(name string, ref reference.Named, digests []string) engine
 	return is
 }
 
-// List yields all images that have a name.
+// List yields all images that have a name, one resource for each tag, sorted. One call lists
+// them all. Images without a tag have no name that a graph could use.
 func (r *ImageRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	return func(yield func(engine.Res, error) bool) {
 		all, err := get(ctx, r.daemon, func(ctx context.Context) (client.ImageListResult, error) {
@@ -229,7 +241,9 @@ func (r *ImageRes) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 	}
 }
 
-// Reversed removes an image that was not there, and brings back a removed one.
+// Reversed removes an image that was not there, and brings back a removed one by a pull from
+// the registry. An image that was built on the machine has no registry: its undo fails when it
+// runs.
 func (r *ImageRes) Reversed(before engine.Res) (engine.Res, error) {
 	undo := &ImageRes{State: ImageAbsent, Place: r.Place}
 	if before != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// errNoDaemon is what a list that is not found comes from.
+// errNoDaemon is the error where a list is not found (404). A daemon has every list, if only an
+// empty one.
 var errNoDaemon = errors.New("what answers is no docker daemon")
 
 // login has the user and password for a registry; the zero value stands for none.
@@ -25,14 +26,16 @@ type login struct {
 	password schema.Secret
 }
 
-// image looks for an image; nil if it is not there.
+// image looks for an image by its reference, in the short form; nil if it is not there.
 func (d *daemon) image(ctx context.Context, ref reference.Named) (*client.ImageInspectResult, error) {
 	return get(ctx, d, func(ctx context.Context) (client.ImageInspectResult, error) {
 		return d.ImageInspect(ctx, reference.FamiliarString(ref))
 	})
 }
 
-// removeImage removes a reference, and the image with the last one.
+// removeImage removes a reference, and the image with its last one. Parents without a name go
+// too. An image that is not there is no error. With force, it goes under stopped containers,
+// and never under running ones.
 func (d *daemon) removeImage(ctx context.Context, ref reference.Named, force bool) error {
 	err := d.ask(ctx, 0, func(ctx context.Context) error {
 		_, err := d.ImageRemove(ctx, reference.FamiliarString(ref), client.ImageRemoveOptions{Force: force, PruneChildren: true})
@@ -47,8 +50,8 @@ func (d *daemon) removeImage(ctx context.Context, ref reference.Named, force boo
 	return err
 }
 
-// pull pulls an image, for as long as it takes. Its messages on the way are logged for debugging
-// only.
+// pull pulls an image, for as long as it takes, and returns it as the daemon has it then. Its
+// messages on the way are logged for debugging only. No error of it shows the password.
 func (d *daemon) pull(ctx context.Context, init *engine.Init, ref reference.Named, as login) (*client.ImageInspectResult, error) {
 	name := reference.FamiliarString(ref)
 	init.Log.Info("pulling an image", "image", name)
@@ -62,8 +65,9 @@ func (d *daemon) pull(ctx context.Context, init *engine.Init, ref reference.Name
 	return is, err
 }
 
-// pullAll fetches an image. The password goes in the header of one request and is in no
-// log.
+// pullAll fetches an image, and returns when the daemon has ended the stream of messages. An
+// error in the middle comes as a message, after the status 200. The password goes in the header
+// of one request and is in no log.
 func (d *daemon) pullAll(ctx context.Context, init *engine.Init, name string, as login) error {
 	auth := ""
 	if as.user != "" {
@@ -88,8 +92,9 @@ func (d *daemon) pullAll(ctx context.Context, init *engine.Init, name string, as
 	return nil
 }
 
-// explainPull says what to do about a pull that has failed. The daemon hands on what the
-// registry says, as text.
+// explainPull says what to do about a pull that has failed. The daemon hands on the registry's
+// answer as text, with few statuses of its own, so the words are searched for too. A wrong hint
+// is worse than none: without a known word the error stands alone.
 func explainPull(name string, as login, err error) error {
 	text := strings.ToLower(err.Error())
 	has := func(words ...string) bool {
@@ -109,6 +114,7 @@ func explainPull(name string, as login, err error) error {
 	case has("no such host", "network is unreachable", "connection refused", "i/o timeout", "temporary failure in name resolution", "tls handshake timeout"):
 		hint = ": the daemon can't reach the registry; where there is no network, load the image before (docker load) or say pull: never"
 	}
+	// Some registries repeat the request in their answer.
 	if secret := as.password.Reveal(); secret != "" && strings.Contains(err.Error(), secret) {
 		err = errors.New(strings.ReplaceAll(err.Error(), secret, schema.Redacted))
 	}

@@ -18,7 +18,8 @@ func plainText(s string) bool { return !strings.ContainsFunc(s, unicode.IsContro
 
 var objectName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
 
-// checkName refuses any text but the name of a container, a volume or a network.
+// checkName refuses any text but the name of a container, a volume or a network. It is docker's
+// own rule, with a bound of 128 characters. The error begins with the argument what.
 func checkName(what, s string) error {
 	if !objectName.MatchString(s) {
 		return fmt.Errorf("%s: %q is no name: it needs two or more letters, digits and _.- and begins with a letter or a digit", what, s)
@@ -26,8 +27,9 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// parseImage reads a reference to an image, by tag or by digest; latest is the tag if
-// there is neither.
+// parseImage reads a reference to an image, by tag or by digest; latest is the tag if there is
+// neither. The grammar is that of docker: nginx stands for docker.io/library/nginx. A bare ID
+// (sha256:...) is refused, since no registry knows it. The error begins with the argument what.
 func parseImage(what, s string) (reference.Named, error) {
 	r, err := reference.ParseNormalizedNamed(s)
 	if err != nil || strings.HasPrefix(s, "sha256:") {
@@ -36,10 +38,11 @@ func parseImage(what, s string) (reference.Named, error) {
 	return reference.TagNameOnly(r), nil
 }
 
-// The last part of the key of a port, and of its published form.
+// protocols are the transport protocols whose ports docker publishes: the outer keys of ports.
 var protocols = []string{"tcp", "udp", "sctp"}
 
-// parsePort reads a number of a port. Zero stands for any.
+// parsePort reads a number of a port, 0 to 65535. Zero stands for any. Signs and leading zeros
+// are refused, so that two spellings of one port can't be two keys.
 func parsePort(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil || strconv.FormatUint(n, 10) != s {
@@ -48,7 +51,8 @@ func parsePort(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseAddress reads [IP:]PORT. There may be neither.
+// parseAddress reads [IP:]PORT. There may be neither: no IP means all addresses of the machine,
+// and no port any free one. An address of IPv6 stands in brackets.
 func parseAddress(s string) (ip netip.Addr, port string, err error) {
 	port = s
 	if host, p, ok := cutLast(s, ":"); ok {
@@ -67,7 +71,8 @@ func parseAddress(s string) (ip netip.Addr, port string, err error) {
 	return ip, port, err
 }
 
-// cutLast cuts at the last separator: the host of a registry may have a colon too.
+// cutLast cuts at the last separator, since an address of IPv6 has colons too. Without a
+// separator all of the text is behind it.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -76,11 +81,13 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// bind is one entry of volumes.
+// bind is one entry of volumes, checked. Equal mounts have equal binds.
 type bind struct {
-	source string // an absolute path, or the name of a volume
+	// An absolute path, or the name of a volume.
+	source string
 	target string
-	mode   string // options, apart by commas; rw is left out
+	// Options, apart by commas; rw is left out, since it is the default.
+	mode string
 }
 
 // String writes a volume as the daemon takes it.
@@ -102,7 +109,8 @@ func (b bind) path() string {
 
 var bindModes = regexp.MustCompile(`^[a-zA-Z,]*$`)
 
-// parseBind reads SOURCE:TARGET[:MODE].
+// parseBind reads SOURCE:TARGET[:MODE]. Paths have to be clean, so that the daemon's answer has
+// the same text and nothing differs for ever.
 func parseBind(s string) (bind, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) < 2 || len(parts) > 3 || !plainText(s) {
@@ -137,7 +145,7 @@ func withoutRW(modes string) string {
 
 var restartPolicy = regexp.MustCompile(`^(|no|always|unless-stopped|on-failure(:[1-9][0-9]{0,8})?)$`)
 
-// splitEnv parts NAME=VALUE.
+// splitEnv parts NAME=VALUE at the first equals sign. Its errors show no value.
 func splitEnv(s string) (name, value string, err error) {
 	name, value, ok := strings.Cut(s, "=")
 	switch {
@@ -151,7 +159,8 @@ func splitEnv(s string) (name, value string, err error) {
 
 var envName = regexp.MustCompile(`^[^\s=[:cntrl:]]+$`)
 
-// checkEnv refuses a name that no shell takes and a value with a zero byte.
+// checkEnv refuses a name that no shell takes and a value with a zero byte. The error has the
+// name only.
 func checkEnv(name, value string) error {
 	if !envName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a variable", name)

@@ -17,26 +17,33 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// spec is a container as far as resources speak of it, in one form wherever it comes from: from the
-// daemon, from an image, or from the wanted state. Lists and maps that are empty are nil.
+// spec is a container as far as resources speak of it. It has one form, whether it comes from
+// the daemon, from an image, or from the wanted state. Lists and maps that are empty are nil,
+// so that reflect.DeepEqual compares two of them. A spec is never altered after it was made,
+// and it may share lists with another one.
 type spec struct {
-	image      string // its ID
+	// The ID of the image, and not its name: a moved tag is a difference.
+	image      string
 	entrypoint []string
 	cmd        []string
-	env        map[string]string
-	user       string
-	workdir    string
-	hostname   string
-	ports      map[string]map[string]string
-	volumes    []string // sorted
-	networks   []string // sorted
-	labels     map[string]string
-	restart    string
-	memory     schema.Size
-	stop       time.Duration
+	// All variables with their values, secrets too: a spec is never logged.
+	env      map[string]string
+	user     string
+	workdir  string
+	hostname string
+	ports    map[string]map[string]string
+	volumes  []string // sorted
+	networks []string // sorted
+	labels   map[string]string
+	restart  string
+	// In bytes; without a limit it is 0.
+	memory schema.Size
+	// In whole seconds; 0 if nothing is said.
+	stop time.Duration
 }
 
-// specOf is the container that the daemon tells of.
+// specOf is the container that the daemon tells of. It has the values of the image in it: the
+// daemon does not tell which of them were given with the container.
 func specOf(c *container.InspectResponse) *spec {
 	s := &spec{
 		image: c.Image, entrypoint: list(c.Config.Entrypoint), cmd: list(c.Config.Cmd), env: envOf(c.Config.Env),
@@ -53,8 +60,8 @@ func specOf(c *container.InspectResponse) *spec {
 	return s
 }
 
-// specOfImage is a container of an image without further settings; nil gives a container of an
-// image without settings.
+// specOfImage is a container of an image without further settings. Nil stands for an unknown
+// image, and gives docker's defaults alone.
 func specOfImage(i *client.ImageInspectResult) *spec {
 	s := &spec{networks: []string{"bridge"}, restart: "no"}
 	if i == nil {
@@ -69,10 +76,12 @@ func specOfImage(i *client.ImageInspectResult) *spec {
 	return s
 }
 
-// want is the container that the resource wants, made of an image.
+// want is the container that the resource wants, made of an image. Each absent parameter takes
+// the image's value, or docker's default. It does not alter image.
 func (r *ContainerRes) want(image *spec) *spec {
 	s := *image
 	switch {
+	// Docker drops the arguments of the image where another entrypoint is given.
 	case len(r.Entrypoint) > 0:
 		s.entrypoint, s.cmd = list(r.Entrypoint), list(r.Cmd)
 	case len(r.Cmd) > 0:
@@ -92,8 +101,9 @@ func (r *ContainerRes) want(image *spec) *spec {
 	return &s
 }
 
-// as is the resource of a container, without the fields of its image, and without those of this
-// kind.
+// as is the resource of a container, without the fields of its image, and without docker's own
+// defaults. A resource made of it wants the container as it is. Variables that r.Env does not
+// name are secrets, since any of them may be one.
 func (r *ContainerRes) as(is, image *spec) *ContainerRes {
 	res := &ContainerRes{Pull: PullMissing, Hostname: is.hostname, Ports: is.ports, Volumes: is.volumes, Memory: is.memory, StopTimeout: is.stop}
 	if !slices.Equal(is.entrypoint, image.entrypoint) || !slices.Equal(is.cmd, image.cmd) {
@@ -127,7 +137,8 @@ func (r *ContainerRes) named(name string) bool {
 	return slices.ContainsFunc(r.Env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 }
 
-// variables are all that are asked for.
+// variables are all that are asked for, the revealed secrets among them. Validate refuses a
+// name in both.
 func (r *ContainerRes) variables() map[string]string {
 	all := envOf(r.Env)
 	for name, value := range r.SecretEnv {
@@ -136,7 +147,7 @@ func (r *ContainerRes) variables() map[string]string {
 	return all
 }
 
-// ports are those asked for, in one form.
+// ports are the ports that were asked for, in the one form that publish writes.
 func (r *ContainerRes) ports() map[string]map[string]string {
 	var all map[string]map[string]string
 	for proto, ports := range r.Ports {
@@ -148,7 +159,7 @@ func (r *ContainerRes) ports() map[string]map[string]string {
 	return all
 }
 
-// publish adds one port to a map of them.
+// publish adds one port to a map of them, and returns the map, which it makes if it is nil.
 func publish(all map[string]map[string]string, proto, port string, ip netip.Addr, at string) map[string]map[string]string {
 	if all == nil {
 		all = map[string]map[string]string{}
@@ -197,8 +208,8 @@ func networksOf(c *container.InspectResponse) []string {
 	return all
 }
 
-// volumesOf reads volumes in canonical form. An unknown form stays as it is and differs
-// then.
+// volumesOf reads volumes in canonical form, sorted. An entry in an unknown form stays as it
+// is: it differs then, and shows up in the change.
 func volumesOf(binds []string) []string {
 	var all []string
 	for _, s := range binds {
@@ -280,14 +291,18 @@ func beyond(a, b map[string]string) map[string]string {
 	return more
 }
 
-// difference is one parameter in which two containers are not the same.
+// difference is one parameter in which two containers are not the same. A secret is not among
+// its values.
 type difference struct {
 	field    string
 	from, to any
-	live     bool // it can be altered while the container runs
+	// It can be altered while the container runs; see alter. Any other one needs a new
+	// container.
+	live bool
 }
 
-// differences compares a container with the one that is wanted.
+// differences compares a container with the wanted one, field by field, in the order of the
+// parameters. No value of a secret is in the result: shown hides those of secret_env.
 func (r *ContainerRes) differences(is, want *spec) []difference {
 	var all []difference
 	add := func(field string, from, to any, live bool) {
@@ -299,6 +314,7 @@ func (r *ContainerRes) differences(is, want *spec) []difference {
 	add("entrypoint", is.entrypoint, want.entrypoint, false)
 	add("cmd", is.cmd, want.cmd, false)
 	add("env", r.shown(is.env), r.shown(want.env), false)
+	// The names are the same, and so are all values that may be shown: only a secret differs.
 	if !maps.Equal(is.env, want.env) && reflect.DeepEqual(r.shown(is.env), r.shown(want.env)) {
 		all = append(all, difference{field: "secret_env", from: schema.NewSecret("before"), to: schema.NewSecret("now")})
 	}
@@ -307,6 +323,7 @@ func (r *ContainerRes) differences(is, want *spec) []difference {
 	add("hostname", is.hostname, want.hostname, false)
 	add("ports", is.ports, want.ports, false)
 	add("volumes", is.volumes, want.volumes, false)
+	// A container with the network host or none can't join others while it lives.
 	add("networks", is.networks, want.networks, !slices.ContainsFunc(slices.Concat(is.networks, want.networks), alone))
 	add("labels", is.labels, want.labels, false)
 	add("restart", is.restart, want.restart, true)

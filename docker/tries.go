@@ -3,7 +3,6 @@ package docker
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -11,22 +10,30 @@ import (
 	"github.com/moby/moby/api/types/events"
 )
 
-// tries is what the Watch of a container knows of its CheckApply. A try that fails makes
-// events too: a container that ends as soon as it is started tells of its start and of its end. If those
-// led to the next try, it would be started as often as the machine can.
+// tries tells the Watch of a container about its CheckApply. A try that fails makes events too:
+// a container that ends as soon as it is started tells of its start and of its end. If those
+// led to the next try, it would be started as often as the machine can. So events that a failed
+// try made itself are dropped, and the engine's retry alone decides when the next one comes.
+//
+// CheckApply writes it and Watch reads it, from two goroutines; mu guards all fields but over.
 type tries struct {
 	mu      sync.Mutex
 	running bool
-	left    string        // how the last try left the container, if that has failed; else empty
-	altered []string      // the IDs of the containers that it has found, or made
-	undone  string        // the ID of the container that it had made and has removed again
-	over    chan struct{} // of capacity 1: a try has ended
+	// How the last try left the container, as print says it, if that has failed; else empty.
+	left string
+	// The IDs of the containers that the try has found, or made.
+	altered []string
+	// The ID of the container that the try had made and has removed again.
+	undone string
+	// A token for the end of a try. The capacity is 1: many ends are one reason to look.
+	over chan struct{}
 }
 
-// newTries makes the record of one try to alter a container.
+// newTries makes the record of the tries of one container.
 func newTries() *tries { return &tries{over: make(chan struct{}, 1)} }
 
-// begin forgets the last try.
+// begin forgets the last try, except for how it left the container. From now on events wait for
+// the end of this one.
 func (t *tries) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +59,7 @@ func (t *tries) altersAll(ids map[string]bool) bool {
 	return true
 }
 
-// end ends a try; left is empty if it has succeeded.
+// end ends a try; left is empty if it has succeeded. It never blocks.
 func (t *tries) end(left string) {
 	t.mu.Lock()
 	t.running, t.left = false, left
@@ -63,7 +70,7 @@ func (t *tries) end(left string) {
 	}
 }
 
-// undo notes that the try removes what it has made.
+// undo notes that the try removes the container that it had made.
 func (t *tries) undo(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,19 +91,22 @@ func (t *tries) made(m *events.Message) bool {
 	return false
 }
 
-// state says whether a try runs, and which parts of the last one are left over.
+// state says whether a try runs, and how the last one left the container.
 func (t *tries) state() (running bool, left string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running, t.left
 }
 
-// tell returns the function that Watch calls for each event, and with nil at the end of each try.
-// Events during a try wait for its end. Then an event is dropped if the container is as a failed
-// try has left it.
+// tell returns the function that Watch calls for each event, and with nil at the end of each
+// try. Events during a try wait for its end. Then an event is dropped if the container is as a
+// failed try has left it. The function keeps state, so only the goroutine of Watch may call it.
+// It asks the daemon at most once for all events that waited.
 func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
-	late, sure := false, false // an event waits, and it is not only about what a try alters
-	about := map[string]bool{} // the containers that those which wait, and are not sure, are about
+	// An event waits (late), and it is not only about things that a try alters (sure).
+	late, sure := false, false
+	// The containers of those waiting events that are not sure.
+	about := map[string]bool{}
 	return func(m *events.Message) {
 		if m != nil {
 			if !concerns(r.Name(), m) {
@@ -118,7 +128,8 @@ func (r *ContainerRes) tell(ctx context.Context) func(*events.Message) {
 	}
 }
 
-// print is the container's description, without the fields that change at each start.
+// print is the container's description, without the fields that change at each start. It is
+// empty where the daemon does not answer: then no event is dropped.
 func (r *ContainerRes) print(ctx context.Context) string {
 	c, err := r.daemon.container(ctx, r.Name())
 	if err != nil {
@@ -136,5 +147,5 @@ func printOf(c *container.InspectResponse) string {
 		return ""
 	}
 	return fmt.Sprint(c.ID, c.State.Status, c.State.ExitCode, c.HostConfig.RestartPolicy, c.HostConfig.Memory,
-		slices.Sorted(maps.Keys(c.NetworkSettings.Networks)))
+		networksOf(c))
 }

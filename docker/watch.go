@@ -12,13 +12,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// The times between two tries to reach a daemon that is not there.
+// The times between two tries to reach a daemon that is not there. The time doubles from the
+// first to the last; a socket that appears starts it over.
 const (
 	firstTry = 200 * time.Millisecond
 	lastTry  = 10 * time.Second
 )
 
-// watcher is what a resource does with events.
+// watcher is what a resource does with events. Only the goroutine of watch calls tell.
 type watcher struct {
 	init  *engine.Init
 	types []events.Type
@@ -26,8 +27,10 @@ type watcher struct {
 	over  <-chan struct{}       // nil for none
 }
 
-// watch tells of the daemon's events, until the context ends. The first try to reach the daemon
-// comes before Running; if it is not there, it is waited for.
+// watch tells of the daemon's events, until the context ends; then it returns nil. It waits for
+// an absent daemon. The first try to reach it comes before Running, so that nothing is lost
+// behind the first CheckApply (law 1). Each loss of the stream is a resync: events are told
+// when it breaks and when it is back (law 5).
 func (d *daemon) watch(ctx context.Context, w watcher) error {
 	init := w.init
 	appears, stop, err := d.appears(ctx, init.Host)
@@ -41,14 +44,17 @@ func (d *daemon) watch(ctx context.Context, w watcher) error {
 		if !running {
 			init.Running()
 		} else if err == nil {
-			init.Event() // it is back: what happened meanwhile nobody has told
+			// The daemon is back. The events of the meantime are lost.
+			init.Event()
 		}
 		running = true
 		if err == nil {
 			pause = firstTry
 			err = s.follow(ctx, w)
 			s.close()
-			init.Event() // it is gone
+			// The daemon is gone. CheckApply fails now, and so the loss shows in the state of
+			// the resource.
+			init.Event()
 		}
 		if ctx.Err() != nil {
 			break
@@ -59,7 +65,8 @@ func (d *daemon) watch(ctx context.Context, w watcher) error {
 	return nil
 }
 
-// wait waits for the next try, and returns how long to wait the next time.
+// wait waits for the next try, and returns how long to wait the next time. It ends early when
+// the socket appears, or with ctx.
 func wait(ctx context.Context, appears <-chan struct{}, pause time.Duration) time.Duration {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -73,8 +80,9 @@ func wait(ctx context.Context, appears <-chan struct{}, pause time.Duration) tim
 	}
 }
 
-// appears wakes when the socket of the daemon comes or goes. It never does for a
-// daemon that has none here.
+// appears wakes when the socket of the daemon comes or goes. It never does for a daemon that
+// has none here: the nil channel blocks for ever. The caller calls the returned function at the
+// end.
 func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, func(), error) {
 	path := d.socket()
 	if path == "" {
@@ -87,14 +95,17 @@ func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, f
 	return sub.C(), sub.Close, nil
 }
 
-// stream is an open stream of events.
+// stream is an open stream of events. Its owner calls close, which ends the reader of the
+// client.
 type stream struct {
 	client.EventsResult
+	// It cancels the request.
 	end context.CancelFunc
 }
 
-// stream opens a stream, from now on, by the daemon's own clock: it may answer before it listens,
-// so events in between are told later.
+// stream opens a stream, from now on, by the daemon's own clock: it may answer before it
+// listens, so events in between are told later. The clocks of two machines may differ, so the
+// time is asked for. The daemon filters by the types of things.
 func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, error) {
 	info, err := get(ctx, d, func(ctx context.Context) (client.SystemInfoResult, error) {
 		return d.Info(ctx, client.InfoOptions{})
@@ -110,6 +121,8 @@ func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, erro
 		filters.Add("type", string(t))
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	// The stream has no end of its own, so ctx can't bound it. The timer bounds the time until
+	// the daemon has answered, and is stopped then.
 	late := time.AfterFunc(d.patience, cancel)
 	s := &stream{d.Events(ctx, client.EventsListOptions{Since: info.Info.SystemTime, Filters: filters}), cancel}
 	if !late.Stop() {
@@ -119,14 +132,16 @@ func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, erro
 	return s, nil
 }
 
-// close ends a stream and waits until nothing of it runs any more.
+// close ends a stream and waits until nothing of it runs any more. The client's reader closes
+// Err when it ends.
 func (s *stream) close() {
 	s.end()
-	for range s.Err { // closed by who writes it
+	for range s.Err {
 	}
 }
 
-// follow tells of events until the stream ends.
+// follow tells of events until the stream ends, and returns the reason. It takes no event while
+// tell runs; the daemon and the connection hold those.
 func (s *stream) follow(ctx context.Context, w watcher) error {
 	for {
 		select {
@@ -142,11 +157,13 @@ func (s *stream) follow(ctx context.Context, w watcher) error {
 	}
 }
 
-// idle are the events of a container after which it is as it was.
+// idle are the beginnings of the events of a container after which it is as it was. A container
+// with a health check makes several of them each minute.
 var idle = []string{"exec_", "health_status", "attach", "detach", "top", "resize", "export", "copy", "archive-path", "extract-to-dir"}
 
-// concerns reports whether an event may be about the container of a name: about itself, or
-// about an image, or about a network.
+// concerns reports whether an event may be about the container of a name. Events of an image or
+// of a network always may: they name no container, or not by its name. A renamed container
+// concerns both names.
 func concerns(name string, m *events.Message) bool {
 	if m.Type != events.ContainerEventType {
 		return true

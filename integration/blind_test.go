@@ -5,6 +5,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -36,7 +38,7 @@ var looks = map[string]uintptr{
 }
 
 // TestBuildLooksAtNothing: Validate, UIDs, Clashes, AutoEdges and all of Build do no I/O. A child of this test builds
-// the examples of all kinds, and makes their automatic edges. The kernel ends it, with the stack of the culprit, when
+// the examples of all kinds, and variants of them, and makes their automatic edges. The kernel ends it, with the stack of the culprit, when
 // it makes a call by which it could see something of the machine.
 func TestBuildLooksAtNothing(t *testing.T) {
 	for _, how := range []string{"build", "peek"} {
@@ -74,6 +76,23 @@ func TestBuildBlind(t *testing.T) {
 	if how == "peek" {
 		peekAtMachine()
 	}
+	variants, valid := 0, 0
+	for _, d := range graphs {
+		for v := range variantsOf(t, d) {
+			variants++
+			g, _ := gapi.Build(engine.DefaultRegistry(), v)
+			if g == nil {
+				continue
+			}
+			valid++
+			if _, err := transform.Run(context.Background(), g, transform.Default(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if variants < 1000 || valid < variants/2 {
+		t.Errorf("only %d of %d variants of the examples are valid", valid, variants)
+	}
 	for _, d := range graphs {
 		g, ds := gapi.Build(engine.DefaultRegistry(), d)
 		if g == nil {
@@ -85,6 +104,70 @@ func TestBuildBlind(t *testing.T) {
 	}
 	fmt.Println("built blind")
 	os.Exit(0) // TestMain could not even remove its folder
+}
+
+// variantsOf yields a graph with each of its resources as the author might also have declared it: without one of its parameters,
+// with another value of one that has few of them, and both with its texts marked as secrets.
+func variantsOf(t *testing.T, d *gapi.Declared) iter.Seq[*gapi.Declared] {
+	t.Helper()
+	kinds := map[string]*schema.Type{}
+	for _, r := range d.Resources {
+		k, err := engine.DefaultRegistry().Kind(r.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[r.Kind] = k.Type
+	}
+	return func(yield func(*gapi.Declared) bool) {
+		for i, r := range d.Resources {
+			texts := secretTexts(kinds[r.Kind])
+			for _, value := range valuesOf(kinds[r.Kind], r.Value) {
+				for _, meta := range []*schema.Node{nil, texts} {
+					v := *d
+					v.Resources = slices.Clone(d.Resources)
+					v.Resources[i].Value, v.Resources[i].Meta = value, meta
+					if !yield(&v) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// secretTexts is the metaparameter that marks each text of a kind as a secret.
+func secretTexts(t *schema.Type) *schema.Node {
+	keys := &schema.Node{Kind: schema.NodeList}
+	for _, f := range t.Fields {
+		if f.Type.Kind == schema.KindString && len(f.Type.Enum) == 0 {
+			keys.Items = append(keys.Items, &schema.Node{Kind: schema.NodeString, Text: f.Key})
+		}
+	}
+	return &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: "secret", Value: keys}}}
+}
+
+// valuesOf returns the parameters of a resource with one of them left out, or with another value.
+func valuesOf(t *schema.Type, value *schema.Node) (all []*schema.Node) {
+	if value == nil {
+		value = &schema.Node{Kind: schema.NodeMap}
+	}
+	for _, f := range t.Fields {
+		without := *value
+		without.Pairs = slices.DeleteFunc(slices.Clone(value.Pairs), func(p schema.Pair) bool { return p.Key == f.Key || p.Key == f.Alias })
+		if len(without.Pairs) < len(value.Pairs) {
+			all = append(all, &without)
+		}
+		words, kind := f.Type.Enum, schema.NodeString
+		if f.Type.Kind == schema.KindBool {
+			words, kind = []string{"true", "false"}, schema.NodeBool
+		}
+		for _, word := range words {
+			with := without
+			with.Pairs = append(slices.Clone(without.Pairs), schema.Pair{Key: f.Key, Value: &schema.Node{Kind: kind, Text: word}})
+			all = append(all, &with)
+		}
+	}
+	return all
 }
 
 func peekAtMachine() { _, _ = os.Stat("/etc/hostname") }

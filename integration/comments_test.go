@@ -17,7 +17,8 @@ const minComments = 10.0
 // risen are packages that had a smaller share once, and the share that each has reached.
 // It only ever rises, up to 15: whoever comments such a package raises it.
 var risen = map[string]float64{
-	"cmd":                               11.7,
+	"cmd":                               13.6,
+	"docker":                            15.0,
 	"engine/control":                    15.0,
 	"engine/host/systemdtest":           15.0,
 	"engine/journal/storetest":          15.0,
@@ -25,6 +26,7 @@ var risen = map[string]float64{
 	"engine/provider/puppettype/rubyre": 15.0,
 	"engine/schema/derive":              15.0,
 	"engine/schema/strictjson":          15.0,
+	"engine/world/worldtest":            15.0,
 	"graph/graphtest":                   15.0,
 	"integration/bench":                 15.0,
 	"integration/soak":                  15.0,

@@ -1,11 +1,13 @@
 package integration_test
 
 import (
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -349,13 +351,14 @@ func callsOf(t *testing.T, root string, table map[string][]string) map[string][]
 		if err != nil {
 			return err
 		}
+		imports := importsOf(file)
 		for _, decl := range file.Decls {
 			name := strings.TrimPrefix(path, "../")
 			if f, ok := decl.(*ast.FuncDecl); ok {
 				name += " " + f.Name.Name
 			}
 			ast.Inspect(decl, func(n ast.Node) bool {
-				if call := callIn(n, table); call != "" && !slices.Contains(found[name], call) {
+				if call := callIn(n, table, imports); call != "" && !slices.Contains(found[name], call) {
 					found[name] = append(found[name], call)
 				}
 				return true
@@ -369,15 +372,33 @@ func callsOf(t *testing.T, root string, table map[string][]string) map[string][]
 	return found
 }
 
+// importsOf returns the packages that a file imports under other names, by those. A dot is a name, too.
+func importsOf(file *ast.File) map[string]string {
+	names := map[string]string{}
+	for _, i := range file.Imports {
+		if i.Name != nil {
+			names[i.Name.Name] = path.Base(strings.Trim(i.Path.Value, `"`))
+		}
+	}
+	return names
+}
+
 // callIn returns the name of a function of a table, if a node is one.
-func callIn(n ast.Node, table map[string][]string) string {
+func callIn(n ast.Node, table map[string][]string, imports map[string]string) string {
+	if id, ok := n.(*ast.Ident); ok && slices.Contains(table[imports["."]], id.Name) {
+		return imports["."] + "." + id.Name
+	}
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok {
 		return ""
 	}
 	pkg, ok := sel.X.(*ast.Ident)
-	if !ok || pkg.Obj != nil || !slices.Contains(table[pkg.Name], sel.Sel.Name) {
+	if !ok || pkg.Obj != nil {
 		return ""
 	}
-	return pkg.Name + "." + sel.Sel.Name
+	name := cmp.Or(imports[pkg.Name], pkg.Name)
+	if !slices.Contains(table[name], sel.Sel.Name) {
+		return ""
+	}
+	return name + "." + sel.Sel.Name
 }

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -76,6 +77,87 @@ func TestClocksAreValues(t *testing.T) {
 	}
 	if all := len(clockExceptions) + len(defaultClocks); excepted != all {
 		t.Errorf("%d of %d exceptions are needed: take out the others", excepted, all)
+	}
+}
+
+// environmentNames are the names by which code reads the environment of the process, or what follows from it: its user, its folders.
+var environmentNames = map[string][]string{
+	"os":   {"Getenv", "LookupEnv", "Environ", "ExpandEnv", "UserHomeDir", "UserConfigDir", "UserCacheDir", "TempDir", "Getwd", "Hostname", "Executable"},
+	"user": {"Current"},
+	"exec": {"LookPath"},
+}
+
+// environmentReaders are the functions that may read it, with the reason.
+var environmentReaders = map[string]string{
+	"engine/host/facts.go ReadFacts":                        "the facts of the machine",
+	"engine/host/facts_cache.go read":                       "the facts of the machine",
+	"engine/host/host.go New":                               "the facts of the machine",
+	"engine/host/msgbus/bus.go sessionAddress":              "the bus of the Host",
+	"engine/host/msgbus/bus.go systemAddress":               "the bus of the Host",
+	"engine/plugin/listening.go listening":                  "where the socket of a provider is; no graph has the path",
+	"gapi/fetch/source.go git":                              "runs git for a verb that fetches modules, with the settings of the user",
+	"gapi/source.go Open":                                   "makes the path of a file whole, as the user has named it",
+	"gapi/typescript/find.go Find":                          "where the second program is",
+	"gapi/typescript/find.go folders":                       "where the second program is",
+	"gapi/typescript/types.go compiler":                     "where the compiler is that checks a program",
+	"resources/cron/cron.go dir":                            "asked from Init on",
+	"resources/entries/accounts.go whoami":                  "asked by a provider that reads or sets",
+	"resources/internal/files/credentials.go IsCredential":  "asked from CheckApply on",
+	"resources/internal/files/credentials.go OwnCredential": "asked from Init on",
+}
+
+// TestTheEnvironmentIsNoInput: what a graph is, and whether it is valid, does not follow from the environment of the process that
+// asks. No look at it is a call to the kernel, so TestBuildLooksAtNothing does not see it.
+func TestTheEnvironmentIsNoInput(t *testing.T) {
+	found := map[string][]string{}
+	for _, root := range []string{"../engine", "../gapi", "../graph", "../resources", "../traits"} {
+		maps.Copy(found, callsOf(t, root, environmentNames))
+	}
+	for where, names := range found {
+		if environmentReaders[where] == "" && !ofTests(where) {
+			t.Errorf("%s uses %s: take it from a parameter, from the Host in Init or CheckApply, or say in environmentReaders why no graph follows from it", where, strings.Join(names, ", "))
+		}
+	}
+	for where := range environmentReaders {
+		if found[where] == nil {
+			t.Errorf("%s may read the environment and does not: remove it", where)
+		}
+	}
+}
+
+// runnerNames are the names by which code starts a process.
+var runnerNames = map[string][]string{
+	"exec":    {"Command", "CommandContext", "Cmd"},
+	"os":      {"StartProcess"},
+	"syscall": {"ForkExec", "StartProcess", "Exec"},
+	"unix":    {"Exec"},
+}
+
+// runners are the functions that start a process, with the reason.
+var runners = map[string]string{
+	"engine/host/command.go startProcess": "the one runner: kinds, providers and transports reach it by Host.Command, and by package program",
+	"gapi/fetch/source.go git":            "a verb fetches a module before there is an engine",
+	"cmd/credentials.go output":           "asks systemd for credentials before there is an engine",
+	"cmd/graph.go svgOf":                  "the verb graph has a drawing made",
+	"cmd/secretedit.go edited":            "an editor needs the terminal of the verb",
+	"cmd/secretprogram.go secretsOf":      "reads secrets before there is an engine, with the environment of mgmt",
+}
+
+// TestOneRunner: no package starts a process but by the Host.
+func TestOneRunner(t *testing.T) {
+	found := map[string][]string{}
+	for _, root := range []string{"../cmd", "../engine", "../gapi", "../graph", "../idl", "../provider", "../resources", "../scenario", "../service", "../traits"} {
+		maps.Copy(found, callsOf(t, root, runnerNames))
+	}
+	for where, names := range found {
+		if runners[where] == "" && !ofTests(where) {
+			t.Errorf("%s uses %s: take Host.Command, or engine/program for a program that answers a question", where, strings.Join(names, ", "))
+		}
+	}
+	for where := range runners {
+		if found[where] == nil {
+			t.Errorf("%s may start a process and does not: remove it", where)
+		}
 	}
 }
 

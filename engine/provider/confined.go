@@ -13,7 +13,7 @@ var _ engine.ExposingRes = (*res)(nil)
 
 // Confiner says of an attribute of a thing, from its wanted values, that only some users of the
 // machine may read it. Its values are shown as digests. If the provider does not implement it, or
-// says no, it is asked for the files of the thing, if it is a Locator. A file that shuts other users
+// says no, it is asked for the files of the thing, if it is a Locator or a FileSearcher. A file that shuts other users
 // out says the same of all attributes.
 type Confiner interface {
 	Confined(wanted Record, attribute string) bool
@@ -24,8 +24,8 @@ func confined(p Provider, wanted Record, attribute string) bool {
 	if c, ok := As[Confiner](p); ok && c.Confined(wanted.Clone(), attribute) {
 		return true
 	}
-	l, ok := As[Locator](p)
-	return ok && slices.ContainsFunc(l.Files(wanted.Clone()), func(path string) bool {
+	files := filesOf(p)
+	return files != nil && slices.ContainsFunc(files(wanted), func(path string) bool {
 		info, err := os.Stat(path)
 		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 == 0
 	})

@@ -749,12 +749,29 @@ func (l located) Files(wanted provider.Record) []string {
 	return []string{l.dir + "/" + wanted["name"].(string)}
 }
 
+// finding is a clerk that looks for the files of its things.
+type finding struct{ located }
+
+func (finding) Files(provider.Record) []string { return nil }
+
+func (f finding) SearchFiles(wanted provider.Record) []string { return f.located.Files(wanted) }
+
 // TestLocator: a change of the file that a thing is in is seen at once, and concerns its
 // resource alone.
 func TestLocator(t *testing.T) {
+	for _, hire := range []func(located) provider.Provider{
+		func(l located) provider.Provider { return l.clerk.hire(l) },
+		func(l located) provider.Provider { return l.clerk.hire(finding{l}) },
+	} {
+		testLocator(t, hire)
+	}
+}
+
+func testLocator(t *testing.T, hire func(located) provider.Provider) {
+	t.Helper()
 	s := newStock("x", "y")
 	d := simple(provider.SimpleGetFilter)
-	c := newCrew(t, d, func() provider.Provider { return s.hire(located{clerk{s}, "/things"}) }, "x=1", "y=1")
+	c := newCrew(t, d, func() provider.Provider { return hire(located{clerk{s}, "/things"}) }, "x=1", "y=1")
 	defer c.end()
 	defer c.watch()()
 	for _, f := range c.fakes {

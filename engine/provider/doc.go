@@ -69,7 +69,7 @@
 //   - A waking is for a change: of the resources only those whose record differs from
 //     the one before, or whose name the Watcher gave, are woken.
 //   - A resource that has failed because a path is missing (fs.ErrNotExist) is woken
-//     by each change of the files that a Locator names, and of the folders that they are in.
+//     by each change of the files that a Locator or a FileSearcher names, and of the folders that they are in.
 //   - A record that was read after a resource was woken is not read again for it in the
 //     transaction that this begins.
 //   - A panic of a provider is the failure of the resources of that call.

@@ -157,10 +157,34 @@ type Watcher interface {
 
 // Locator says in which files a thing is, from its wanted values. A change of one of
 // them is seen at once, in addition to the changes that Watch or the poll see. It only
-// computes; it is called beside all other calls, on an object of its own. Paths are
-// absolute.
+// computes, since it is asked when a graph is loaded, too. It is called beside all other calls, on an object of its own.
+// Paths are absolute.
 type Locator interface {
 	Files(wanted Record) []string
+}
+
+// FileSearcher says in which files a thing is where that needs a look at the machine, such as for the home of a user. It is
+// asked beside Locator, and only while the graph runs.
+type FileSearcher interface {
+	SearchFiles(wanted Record) []string
+}
+
+// filesOf returns what says in which files a thing is while the graph runs; nil for a provider of things in no files.
+func filesOf(p Provider) func(wanted Record) []string {
+	l, locates := As[Locator](p)
+	s, searches := As[FileSearcher](p)
+	if !locates && !searches {
+		return nil
+	}
+	return func(wanted Record) (paths []string) {
+		if locates {
+			paths = l.Files(wanted.Clone())
+		}
+		if searches {
+			paths = append(slices.Clip(paths), s.SearchFiles(wanted.Clone())...)
+		}
+		return paths
+	}
 }
 
 // Stamper gives a text that is another one after each change, and is cheap: where a

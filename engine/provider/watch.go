@@ -24,7 +24,7 @@ type watch struct {
 	armed  chan struct{} // closed when no change goes unseen any more
 	ended  chan struct{} // closed when it has ended, with err
 	err    error
-	files  func(Record) []string // of the provider, if it is a Locator; set before armed is closed
+	files  func(Record) []string // of the provider, nil for none; set before armed is closed
 }
 
 // subscription is one member's part of a watch.
@@ -63,7 +63,7 @@ func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, fun
 	if err != nil {
 		return nil, nil, err
 	}
-	paths := s.w.files(w.record.Clone())
+	paths := s.w.files(w.record)
 	if len(paths) == 0 {
 		return nil, func() {}, nil
 	}
@@ -142,8 +142,8 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	if err != nil {
 		return err
 	}
-	if l, ok := As[Locator](p); ok && c.away == nil {
-		w.files = l.Files
+	if c.away == nil {
+		w.files = filesOf(p)
 	}
 	news := w.news
 	defer func() {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Format is a notation of text that is known by a name.
@@ -22,18 +23,19 @@ type Format struct {
 
 // Formats are the notations that Type.Format may name. It must not be altered.
 var Formats = map[string]Format{
-	"ip":        {"an IP address such as 192.0.2.1 or 2001:db8::1", "IP addresses", `^[0-9A-Fa-f:.]+(%.+)?$`, "", isIP},
+	"ip":        {"an IP address such as 192.0.2.1 or 2001:db8::1", "IP addresses", `^[0-9A-Fa-f:.]+(%[0-9A-Za-z._~-]+)?$`, "", isIP},
 	"cidr":      {"a network such as 192.0.2.0/24 or 2001:db8::/32", "networks", `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`, "", isCIDR},
 	"mac":       {"a hardware address such as 52:54:00:12:34:56", "hardware addresses", macPattern, "", isMAC},
 	"portrange": {"a port or a range such as 8000-8010", "ports or ranges", `^[0-9]{1,5}(-[0-9]{1,5})?$`, "", isPortRange},
-	"uri":       {"a URI such as https://example.org/path", "URIs", `^[A-Za-z][A-Za-z0-9+.-]*:[^\s]+$`, "uri", isURI},
+	"uri":       {"a URI such as https://example.org/path", "URIs", uriPattern, "uri", isURI},
 	"email":     {"an address such as root@example.org", "mail addresses", mailPattern, "email", isMail},
 	"semver":    {"a version such as 1.2.3 or 2.0.0-rc.1", "versions", `^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`, "", isSemver},
 }
 
+// isIP takes a zone of letters, digits and ._~-, as the names of interfaces have them. RFC 4007 leaves the characters open.
 func isIP(s string) bool {
-	_, err := netip.ParseAddr(s)
-	return err == nil
+	addr, err := netip.ParseAddr(s)
+	return err == nil && !strings.ContainsFunc(addr.Zone(), func(r rune) bool { return !letter(r) && !strings.ContainsRune("._~-", r) })
 }
 
 // isCIDR takes a network with bits set behind its length, as 192.0.2.7/24: tools of the
@@ -73,23 +75,44 @@ func port(s string) (uint64, bool) {
 	return n, err == nil && len(s) <= 5
 }
 
-// isURI takes a text with a scheme and without a space that the library reads.
+// uriPattern is the grammar of RFC 3986. Something follows the scheme, and an address in brackets is one of IPv6, without a zone.
+const uriPattern = `^[A-Za-z][A-Za-z0-9+.-]*:(//(` + uriUser + `*@)?(\[[0-9A-Fa-f:.]+\]|` + uriName + `*)(:[0-9]*)?([/?]` + uriSign + `*)?|/|/?` + uriFirst + uriSign + `*)(#` + uriSign + `*)?$`
+
+const (
+	uriName  = `([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})`
+	uriUser  = `([A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})`
+	uriFirst = `([A-Za-z0-9._~!$&'()*+,;=:@?-]|%[0-9A-Fa-f]{2})` // of a path, or ? for a query
+	uriSign  = `([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})`
+)
+
+var uriForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(uriPattern) })
+
+// isURI takes what RFC 3986 calls a URI and the library reads.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && u.Scheme != "" && len(s) > len(u.Scheme)+1 && !strings.ContainsAny(s, " \t\r\n\f\v")
+	return err == nil && uriForm().MatchString(s) && (!strings.HasPrefix(u.Host, "[") || isIP(u.Hostname()))
 }
 
-// mailPattern is what HTML takes for an address in a form.
-const mailPattern = `^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@` + mailLabel + `(\.` + mailLabel + `)*$`
+// mailPattern is what HTML takes for an address in a form, with the dots of RFC 5321: none stands at an end of the local part, or
+// beside another one.
+const mailPattern = `^` + mailAtom + `(\.` + mailAtom + `)*@` + mailLabel + `(\.` + mailLabel + `)*$`
+
+const mailAtom = `[A-Za-z0-9!#$%&'*+/=?^_{|}~` + "`" + `-]+`
 
 const mailLabel = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 
-const mailSigns = ".!#$%&'*+/=?^_`{|}~-"
+const mailSigns = "!#$%&'*+/=?^_`{|}~-"
 
+// isMail has the bounds of RFC 5321, too: 64 bytes before the sign, and 255 behind it.
 func isMail(s string) bool {
 	local, domain, ok := strings.Cut(s, "@")
-	if !ok || local == "" || strings.ContainsFunc(local, func(r rune) bool { return !letter(r) && !strings.ContainsRune(mailSigns, r) }) {
+	if !ok || len(local) > 64 || len(domain) > 255 {
 		return false
+	}
+	for atom := range strings.SplitSeq(local, ".") {
+		if atom == "" || strings.ContainsFunc(atom, func(r rune) bool { return !letter(r) && !strings.ContainsRune(mailSigns, r) }) {
+			return false
+		}
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||

@@ -122,12 +122,19 @@ func (r *Res) starts() string {
 	return strings.TrimSuffix(r.timer(), ".timer") + ".service"
 }
 
+// systemUnits is the folder of the unit files of the machine that are ours to write.
+const systemUnits = "/etc/systemd/system"
+
+// spaceSession is the space of the UIDs of timers of the session. The folder of their files is that of the user who runs the graph,
+// so no UID has it.
+const spaceSession = "timer of the session"
+
 // dir is the folder of the unit files that are ours to write. It fails only for a
 // timer of a session whose user has no home folder. A file there takes precedence
-// over one of a package with the same name.
+// over one of a package with the same name. It reads the environment, so it is for Init and what comes after it.
 func (r *Res) dir() (string, error) {
 	if !r.Session {
-		return r.root + "/etc/systemd/system", nil
+		return r.root + systemUnits, nil
 	}
 	config, err := os.UserConfigDir()
 	return filepath.Join(r.root+config, "systemd/user"), err
@@ -159,9 +166,8 @@ func (r *Res) Validate() error {
 		}
 	}
 	errs = append(errs, checkLine("time", r.Time), checkLine("description", r.Description), checkTime(r.Trigger, r.Time))
-	_, err := r.dir()
 	got := r.Recv()
-	return errors.Join(append(append(errs, err), rules.Broken([]rules.Rule{
+	return errors.Join(append(errs, rules.Broken([]rules.Rule{
 		{If: !r.absent() && r.Trigger == "" && got["trigger"] == nil, Text: "trigger is missing"},
 		{If: !r.absent() && r.Time == "" && got["time"] == nil, Text: "time is missing"},
 		{If: r.Persistent && r.Trigger != "" && r.Trigger != "OnCalendar", Text: "persistent is only for OnCalendar"},
@@ -219,36 +225,34 @@ func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 func (r *Res) Leaving() bool { return r.absent() }
 
 // UIDs names the file of the timer. So a file resource of that path clashes with it,
-// and a folder above comes first.
+// and a folder above comes first. A timer of the session clashes with timers only.
 func (r *Res) UIDs() []engine.ResUID {
-	dir, err := r.dir()
-	if err != nil {
-		return nil
+	if r.Session {
+		return []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(r), Space: spaceSession, Key: r.timer()}}
 	}
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(dir, r.timer()))}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(r.root+systemUnits, r.timer()))}
 }
 
 // AutoEdges wants the file of the unit that it starts, or else the nearest managed
 // folder above it, and the package that has that file. A timer that is to go does so
 // before its service is stopped. It only names things; the engine joins the names
 // with the graph, and names without a resource make no edge. Packages put units
-// below /lib or /usr/lib, by the distribution.
+// below /lib or /usr/lib, by the distribution. A timer of the session wants only units that all users have.
 func (r *Res) AutoEdges() (engine.AutoEdge, error) {
-	dir, err := r.dir()
-	if err != nil {
-		return nil, err
-	}
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()
 		base.Reversed, base.FixedOrder = new(false), true
 		w.Ask = append(w.Ask, traits.SvcUID(base, names.ServiceBase(r.starts()), r.Session))
 	}
-	w.Path(filepath.Join(dir, r.starts()))
-	if !r.Session {
-		w.Installed("/lib/systemd/system/" + r.starts())
-		w.Installed("/usr/lib/systemd/system/" + r.starts())
+	if r.Session {
+		w.Path("/etc/systemd/user/" + r.starts())
+		w.Installed("/usr/lib/systemd/user/" + r.starts())
+		return w, nil
 	}
+	w.Path(filepath.Join(r.root+systemUnits, r.starts()))
+	w.Installed("/lib/systemd/system/" + r.starts())
+	w.Installed("/usr/lib/systemd/system/" + r.starts())
 	return w, nil
 }
 
@@ -288,7 +292,8 @@ func (*Res) Doc() string {
 
 It writes the file of the timer (/etc/systemd/system/backup.timer), has systemd read it, starts the timer, and has it started at boot unless
 ` + "`startup: disabled`" + ` says otherwise. It starts a unit that is there already, or is made by a ` + "`file`" + `, which then comes
-first, as does the package that has it. With ` + "`state: absent`" + ` the timer is stopped and its file removed; the unit that it started stays.
+first, as does the package that has it. The graph does not know the home of the user who runs it: a ` + "`session`" + ` timer names a
+` + "`file`" + ` there by ` + "`depend`" + `. With ` + "`state: absent`" + ` the timer is stopped and its file removed; the unit that it started stays.
 
 A file that says the same in other words is left as it is. A timer that was stopped or disabled, or whose file was edited, is put right
 again. A link in the place of the file, as ` + "`systemctl link`" + ` makes it, is replaced or removed, and the target of the link is left alone. A notification

@@ -272,3 +272,33 @@ func TestCronEdges(t *testing.T) {
 		t.Error("two timers of one name")
 	}
 }
+
+// TestSessionIsNoInput: what a timer of the session is, and whether it is valid, does not follow from the user who asks.
+func TestSessionIsNoInput(t *testing.T) {
+	r, same := resAt(""), resAt("")
+	for name, x := range map[string]*Res{"job": r, "job.timer": same} {
+		x.SetKind("cron")
+		x.SetName(name)
+		x.Session = true
+	}
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("HOME", "")
+	if err := r.Validate(); err != nil {
+		t.Errorf("without a home: %v", err)
+	}
+	if err := r.Init(&engine.Init{}); err == nil {
+		t.Error("without a home, it is initialised")
+	}
+	if mine := r.UIDs(); len(mine) != 1 || !mine[0].IFF(same.UIDs()[0]) {
+		t.Errorf("it is %v", mine)
+	}
+	machine := resAt("")
+	machine.SetName("job")
+	if r.UIDs()[0].IFF(machine.UIDs()[0]) {
+		t.Error("a timer of the session is not one of the machine")
+	}
+	want := "pkg with /usr/lib/systemd/user/job.service file[/etc/systemd/user/job.service]"
+	if got := strings.Join(kindtest.Asked(t, r, "file[/etc/systemd/user/job.service]"), " "); got != want {
+		t.Errorf("it wants %s", got)
+	}
+}

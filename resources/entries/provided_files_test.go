@@ -22,9 +22,7 @@ func TestProvidedFiles(t *testing.T) {
 		{&hosts{file: "/h"}, m{"target": ""}, []string{"/h"}},
 		{&hosts{file: "/h"}, m{"target": "/x"}, []string{"/x"}},
 		{iniSettings{}, m{"path": "/x"}, []string{"/x"}},
-		{sshKeysAt(dir), m{"user": "", "target": ""}, []string{dir + "/" + keysPath}},
-		{sshKeysAt(dir), m{"user": "other"}, []string{dir + "/other/.ssh/authorized_keys"}},
-		{sshKeysAt(dir), m{"user": "nobody"}, []string{dir + "/passwd"}},
+		{sshKeysAt(dir), m{"user": "other"}, nil},
 		{sshKeysAt(dir), m{"user": "me", "target": "/x"}, []string{"/x"}},
 		{crontabsAt(dir), m{"target": ""}, nil},
 		{crontabsAt(dir), m{"target": "/x"}, []string{"/x"}},
@@ -33,6 +31,19 @@ func TestProvidedFiles(t *testing.T) {
 	} {
 		if got := c.p.Files(c.wanted); !slices.Equal(got, c.want) {
 			t.Errorf("%T: %q for %v", c.p, got, c.wanted)
+		}
+	}
+	for _, c := range []struct {
+		wanted provider.Record
+		want   []string
+	}{
+		{m{"user": "", "target": ""}, []string{dir + "/" + keysPath}},
+		{m{"user": "other"}, []string{dir + "/other/.ssh/authorized_keys"}},
+		{m{"user": "nobody"}, []string{dir + "/passwd"}},
+		{m{"user": "me", "target": "/x"}, nil},
+	} {
+		if got := sshKeysAt(dir).SearchFiles(c.wanted); !slices.Equal(got, c.want) {
+			t.Errorf("%q for %v", got, c.wanted)
 		}
 	}
 }

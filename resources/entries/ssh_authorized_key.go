@@ -234,11 +234,16 @@ func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change
 	provided.EditAll(rt.Log, dir.file, nil, group, authkeys.Parse, putKey)
 }
 
-// Files says in which file the key is. A missing user has none: the file of users is watched for
-// him.
+// Files says in which file the key is, where the resource says so.
 func (s *sshKeys) Files(wanted provider.Record) []string {
-	if target := provided.Str(wanted, "target"); target != "" {
-		return []string{target}
+	return provided.Elsewhere(provided.Str(wanted, "target"))
+}
+
+// SearchFiles says in which file the key is, where that depends on the user. A missing user has none: the file of users is
+// watched for him.
+func (s *sshKeys) SearchFiles(wanted provider.Record) []string {
+	if provided.Str(wanted, "target") != "" {
+		return nil
 	}
 	u, err := s.accounts.find(cmp.Or(provided.Str(wanted, "user"), s.self()))
 	if err != nil {

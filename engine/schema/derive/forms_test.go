@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
@@ -44,8 +46,8 @@ func TestFormsAgree(t *testing.T) {
 		`{"net": "10.0.0.0/8"}`: true, `{"net": null}`: true, `{"net": "10.0.0.0"}`: false,
 		`{"mac": "52:54:00:12:34:56"}`: true, `{"mac": "52:54"}`: false,
 		`{"ports": [80, "8000-8010"]}`: true, `{"ports": ["a"]}`: false,
-		`{"uri": "https://x/"}`: true, `{"uri": "x"}`: false,
-		`{"mail": "a@x"}`: true, `{"mail": "a"}`: false,
+		`{"uri": "https://x/"}`: true, `{"uri": "x"}`: false, `{"uri": "https://x/ä"}`: false, `{"uri": "https://x/{a}"}`: false,
+		`{"mail": "a@x"}`: true, `{"mail": "a"}`: false, `{"mail": "a..b@x"}`: false, `{"mail": ".a@x"}`: false,
 		`{"ver": "1.2.3"}`: true, `{"ver": "1.2"}`: false,
 		`{"word": "abc"}`: true, `{"word": "abcd"}`: false,
 		`{"file": "file[/x]"}`: true, `{"file": ""}`: true, `{"file": "pkg[x]"}`: false,
@@ -70,6 +72,39 @@ func TestFormsAgree(t *testing.T) {
 	if !strings.Contains(string(doc), `"deprecated": true`) {
 		t.Error("nothing is deprecated")
 	}
+}
+
+// FuzzFormats: the JSON Schema of a format, with the judgement of its library about uri and email, refuses no text that the
+// format takes.
+func FuzzFormats(f *testing.F) {
+	schemas := map[string]*jsonschema.Schema{}
+	for name := range schema.Formats {
+		t, err := schema.Build(&schema.Type{Kind: schema.KindStruct, Name: name, Fields: []*schema.Field{{Key: "v", Type: &schema.Type{Kind: schema.KindString, Format: name}}}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		doc, err := derive.JSONSchema(t)
+		if err != nil {
+			f.Fatal(err)
+		}
+		schemas[name] = compile(f, doc)
+	}
+	for _, s := range []string{
+		"::1", "fe80::1%eth0", "fe80::1%a\nb", "::ffff:192.0.2.1%x", "192.0.2.7/24", "02-00-5e-10-00-00-00-01", "0-65535", "080", "root@example.org", ".a@x", "a..b@x",
+		"https://u:p@h:1/%7E?q#f", "http://[::1%25eth0]:80/", "http://a/{b}", "http://a/#b#c", "urn:x:y", "x:%zz", "http://ä/", "1.0.0-0a.-.x-y+001.-",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for name, format := range schema.Formats {
+			if !format.Is(s) {
+				continue
+			}
+			if err := schemas[name].Validate(map[string]any{"v": s}); err != nil {
+				t.Errorf("%s %q: %v", name, s, err)
+			}
+		}
+	})
 }
 
 func TestFormsInPages(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// lease makes a lease of the length that the bench can wait for.
+// lease makes a lease of the length that the bench can wait for. A test need not revoke
+// it: the Close of its World does.
 func (b *bench) lease() engine.Lease {
 	b.t.Helper()
 	l, err := b.World.Lease(b.ctx, b.Lease)
@@ -18,12 +19,14 @@ func (b *bench) lease() engine.Lease {
 	return l
 }
 
-// leased is a write that ends with a lease.
+// leased is a write that ends with a lease. The lease must be of the World that does
+// the Txn.
 func leased(key, value string, l engine.Lease) engine.Op {
 	return engine.Op{Key: key, Value: []byte(value), Lease: l}
 }
 
-// keys compares all keys that are there now.
+// keys compares all keys that are there now. The wanted text is key=value for each key,
+// sorted by the bytes of the keys, with one blank between them.
 func (b *bench) keys(want string) {
 	b.t.Helper()
 	if got, _ := b.list(""); strings.Join(got, " ") != want {
@@ -31,7 +34,8 @@ func (b *bench) keys(want string) {
 	}
 }
 
-// ended fails where a lease has not said within patience that it is over.
+// ended fails where a lease has not said within patience that it is over. It waits,
+// since a World may close Done later than Revoke returns.
 func (b *bench) ended(l engine.Lease) {
 	b.t.Helper()
 	select {
@@ -41,8 +45,11 @@ func (b *bench) ended(l engine.Lease) {
 	}
 }
 
-// testLeaseLost: the keys of a World whose process died go, at the latest when the time is over,
-// and a Watch sees that.
+// testLeaseLost: the keys of a World whose process died go, at the latest when the time
+// is over, and a Watch sees that. The test lets the time of the lease pass twice. A
+// cluster that changes its leader may count it once more. The Watch begins behind the
+// lost puts and on the second World, so the deletions must be in the history that the
+// users share.
 func testLeaseLost(b *bench) {
 	l := b.lease()
 	rev := b.must(leased("a", "1", l), leased("b", "1", l), put("c", "1"))
@@ -52,11 +59,14 @@ func testLeaseLost(b *bench) {
 	b.keys("c=1")
 }
 
-// testLeaseKept: a lease lives on without its owner's doing, since the World renews it. Two
-// leases have two names.
+// testLeaseKept: a lease lives on without its owner's doing, since the World renews it.
+// Two leases have two names. A lease without a length is refused at once, since its
+// keys would be gone before a reader sees them.
 func testLeaseKept(b *bench) {
 	l := b.lease()
 	b.must(leased("a", "1", l))
+	// In sum the time is three times the length: a World that renews too late loses the
+	// key here.
 	for range 3 {
 		b.advance(b.Lease)
 	}
@@ -76,6 +86,7 @@ func testLeaseKept(b *bench) {
 }
 
 // testLeaseRevoked: the end of a lease removes its keys at one revision, and no others.
+// An owner may revoke in a defer as well, so a second Revoke succeeds.
 func testLeaseRevoked(b *bench) {
 	l, other := b.lease(), b.lease()
 	rev := b.must(leased("a", "1", l), leased("b", "1", other), leased("c", "1", l))
@@ -92,6 +103,8 @@ func testLeaseRevoked(b *bench) {
 	if err := l.Revoke(b.ctx); err != nil {
 		b.t.Errorf("a second Revoke: %v", err)
 	}
+	// A put with an ended lease would never go. Therefore the whole Txn is refused, its
+	// put without a lease too.
 	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
 		b.t.Errorf("a put with an ended lease: %v", err)
 	}
@@ -103,12 +116,14 @@ func testLeaseRevoked(b *bench) {
 	b.keys("b=1")
 }
 
-// testLeaseLeft: a key that was put again without the lease, or with another, or was deleted and
-// made anew, is not its own any more.
+// testLeaseLeft: a key that was put again without the lease, or with another, or was
+// deleted and made anew, is not its own any more. The revision of a key does not say
+// whose it is: only the lease of its newest put counts.
 func testLeaseLeft(b *bench) {
 	l, other := b.lease(), b.lease()
 	b.must(leased("a", "1", l), leased("b", "1", l), leased("c", "1", l), leased("d", "1", l))
 	b.must(put("a", "2"), leased("b", "2", other), del("c"))
+	// The key c needs a second Txn, since one Txn may not alter a key twice.
 	b.must(put("c", "2"))
 	if err := l.Revoke(b.ctx); err != nil {
 		b.t.Fatal(err)

@@ -14,15 +14,18 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
-// Same plays random operations on a World in memory and on Worlds of open, which are empty
-// and new for each run, and fails where they answer differently. Revisions are compared as
-// their distance from the first one.
+// Same plays random operations on a World in memory and on Worlds of open, and fails
+// where they answer differently. The Worlds of open are empty and new for each run.
+// Revisions are compared as their distance from the first one. Same closes the Worlds.
+// A failure is shrunk by rapid to the shortest run of steps that still fails.
 func Same(t *testing.T, open func(t *testing.T) engine.World) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		all := []*player{{t: t, name: "memory", w: memory.New()}, {t: t, name: "the other", w: open(t)}}
 		for _, p := range all {
 			defer p.w.Close()
+			// A cluster that other tests use has a revision above 0, so each World
+			// counts from its own.
 			p.start = p.state(engine.ListOptions{}).Revision
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
@@ -34,6 +37,8 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 				}
 			}
 		}
+		// The steps have compared the present content. The history shows whether each
+		// World told the same changes on the way.
 		want := all[0].history()
 		for _, p := range all[1:] {
 			if got := p.history(); got != want {
@@ -46,7 +51,7 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 // Memory returns an empty World in memory that remembers so many changes. A test compares another World with it; the caller closes it.
 func Memory(history int) engine.World { return memory.New(memory.WithHistory(history)) }
 
-// step is one operation on all Worlds.
+// step is one operation on all Worlds. A failure prints it whole.
 type step struct {
 	Do      string
 	Ops     []stepOp
@@ -54,7 +59,9 @@ type step struct {
 	Limit   int
 }
 
-// stepOp is one operation or one comparison of a step; a step uses the fields that it needs.
+// stepOp is one operation or one comparison of a step; a step uses the fields that it
+// needs. Lease is an index into the leases of the run; a negative one, or one too
+// great, is none.
 type stepOp struct {
 	Key    string
 	Value  string
@@ -63,7 +70,10 @@ type stepOp struct {
 	At     int // the expectation of a comparison: 0 absent, 1 as it is, 2 another revision
 }
 
-// drawStep draws from few keys, values and leases, so that the steps of a run meet each other.
+// drawStep draws from few keys, values and leases, so that the steps of a run meet each
+// other. The keys are neighbours in the order of bytes. They show a store that splits
+// keys at a slash, or ends them with a zero byte. Half of the possible indexes of a
+// lease are negative, so that leases do not hold every key.
 func drawStep(t *rapid.T) step {
 	op := rapid.Custom(func(t *rapid.T) stepOp {
 		return stepOp{
@@ -81,8 +91,8 @@ func drawStep(t *rapid.T) step {
 	}
 }
 
-// player plays steps on one World, and writes each answer as a text that two Worlds share:
-// revisions count from start, leases go by their number.
+// player plays steps on one World, and writes each answer as a text that two Worlds
+// share. Revisions count from start, and leases go by their number.
 type player struct {
 	t      *testing.T
 	name   string
@@ -91,7 +101,8 @@ type player struct {
 	leases []engine.Lease
 }
 
-// play does one step and returns the answer as a text.
+// play does one step and returns the answer as a text. Of an error only its class is in
+// the text, because each store words its errors itself.
 func (p *player) play(s step) string {
 	ctx := p.t.Context()
 	switch s.Do {
@@ -113,6 +124,8 @@ func (p *player) play(s step) string {
 	if err != nil {
 		return class(err)
 	}
+	// The state follows even where the comparisons did not hold: a World must not have
+	// written then.
 	return fmt.Sprint(rev-p.start, ok, p.text(p.state(engine.ListOptions{})))
 }
 
@@ -120,7 +133,8 @@ func (p *player) play(s step) string {
 // time differently.
 const leaseTime = 1 << 42
 
-// ops are the operations of a step. A lease that was not made yet is none.
+// ops are the operations of a step. A lease that was not made yet is none. A deletion
+// gets no lease, since a lease says nothing of it.
 func (p *player) ops(s step) (ops []engine.Op) {
 	for _, o := range s.Ops {
 		op := engine.Op{Key: o.Key, Value: []byte(o.Value), Delete: o.Delete}
@@ -132,8 +146,9 @@ func (p *player) ops(s step) (ops []engine.Op) {
 	return ops
 }
 
-// compares are the comparisons of a step, made of what this World holds: the revisions of
-// two Worlds differ.
+// compares are the comparisons of a step. They are made of the content of this World,
+// since the revisions of two Worlds differ. A key that is absent here compares with 0,
+// whatever the step expects.
 func (p *player) compares(s step) (cs []engine.Compare) {
 	for _, o := range s.Compare {
 		c := engine.Compare{Key: o.Key}
@@ -145,7 +160,9 @@ func (p *player) compares(s step) (cs []engine.Compare) {
 	return cs
 }
 
-// pages lists page by page, and writes between them.
+// pages lists page by page, and writes between them. The writes alter b and delete a,
+// which an earlier page has shown or a later page is to show. The later pages must show
+// neither change.
 func (p *player) pages(limit int) string {
 	var all []string
 	o := engine.ListOptions{Limit: limit}
@@ -162,7 +179,7 @@ func (p *player) pages(limit int) string {
 	}
 }
 
-// state is a page of all keys.
+// state is a page of all keys. It fails the test itself: no step makes a List fail.
 func (p *player) state(o engine.ListOptions) engine.Page {
 	p.t.Helper()
 	page, err := p.w.List(p.t.Context(), "", o)
@@ -182,8 +199,9 @@ func (p *player) text(page engine.Page) string {
 	return b.String()
 }
 
-// history is all that a Watch from the beginning shows. The changes of a revision are sorted:
-// stores keep no order within one.
+// history is all that a Watch from the beginning shows. The changes of a revision are
+// sorted, since the end of a lease promises no order for its deletions. Package engine
+// promises an order for a Txn, and testWatchWhole checks it.
 func (p *player) history() string {
 	end := p.state(engine.ListOptions{}).Revision
 	if end == p.start {
@@ -199,6 +217,8 @@ func (p *player) history() string {
 		for _, u := range us {
 			fmt.Fprintf(&b, " %q=%s,%t", u.Key, u.Value, u.Deleted)
 		}
+		// The revision is compared and not the number of batches, since a store may
+		// send bookmarks between them.
 		if batch.Revision == end {
 			break
 		}
@@ -206,7 +226,8 @@ func (p *player) history() string {
 	return b.String()
 }
 
-// class is what a caller can act on.
+// class is what a caller can act on. An error of no class is compared by its text. Two
+// Worlds then answer differently, and the test shows both.
 func class(err error) string {
 	for _, c := range []error{engine.ErrRefused, engine.ErrUnavailable, engine.ErrNotFound, engine.ErrCompacted, engine.ErrClosed} {
 		if errors.Is(err, c) {

@@ -16,7 +16,7 @@ import (
 )
 
 // testGet: a key has its last value, with the revision of that write; an absent key is
-// ErrNotFound.
+// ErrNotFound. An empty value is a value: a World must tell it from an absent key.
 func testGet(b *bench) {
 	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrNotFound) {
 		b.t.Errorf("Get of a key that never was: %v", err)
@@ -36,8 +36,9 @@ func testGet(b *bench) {
 	}
 }
 
-// testList: a list is a snapshot of one revision, in the order of the keys, and a prefix
-// is text and not a path.
+// testList: a list is a snapshot of one revision, in the order of the keys, and a
+// prefix is text and not a path. A prefix that ends with no slash therefore finds the
+// key itself, and longer names too.
 func testList(b *bench) {
 	if got, _ := b.list(""); len(got) != 0 {
 		b.t.Errorf("an empty world lists %v", got)
@@ -95,6 +96,8 @@ func testPages(b *bench) {
 			break
 		}
 		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
+		// Between the pages one key of a later page is altered, a new key comes in
+		// between, and p/5 is made anew. At the old revision none of this may show.
 		b.must(put("p/4", "new"), put(fmt.Sprintf("p/%d0", pages), "new"))
 		b.must(del("p/5"))
 		b.must(put("p/5", "new"))
@@ -102,6 +105,8 @@ func testPages(b *bench) {
 	if !slices.Equal(got, want) {
 		b.t.Errorf("the pages are %v, the list was %v", got, want)
 	}
+	// A page that is exactly full says that nothing follows. A reader would ask for an
+	// empty page else.
 	if p, err := b.World.List(b.ctx, "p/", engine.ListOptions{Limit: 7, At: rev}); err != nil || p.More || len(p.KVs) != 7 {
 		b.t.Errorf("a page of all: %+v, %v", p, err)
 	}
@@ -110,7 +115,8 @@ func testPages(b *bench) {
 	}
 }
 
-// testPagesCompacted: a list that takes too long is told to begin again.
+// testPagesCompacted: a list that takes too long is told to begin again. A World
+// answers ErrCompacted and never a mixture of two revisions. A list of now works on.
 func testPagesCompacted(b *bench) {
 	rev := b.must(put("a", "1"), put("b", "1"))
 	b.must(put("a", "2"))
@@ -123,8 +129,9 @@ func testPagesCompacted(b *bench) {
 	}
 }
 
-// testLimits: exactly as much as is allowed is done, and one more is refused with the figure.
-// All stores have the same limits, so that a program which runs on one runs on all.
+// testLimits: exactly as much as is allowed is done, and one more is refused. The
+// LimitError has both figures, so that a caller can cut its work into parts. All stores
+// have the same limits, so that a program which runs on one runs on all.
 func testLimits(b *bench) {
 	l := b.World.Limits()
 	var ops []engine.Op
@@ -133,6 +140,8 @@ func testLimits(b *bench) {
 		ops = append(ops, put(fmt.Sprintf("k%d", i), "1"))
 		absent = append(absent, engine.Compare{Key: ops[i].Key})
 	}
+	// Operations and comparisons have the same limit each, so a Txn may have both in
+	// full.
 	if _, ok, err := b.World.Txn(b.ctx, absent[:l.Ops], ops[:l.Ops]); !ok || err != nil {
 		b.t.Errorf("a Txn of %d operations: %t, %v", l.Ops, ok, err)
 	}
@@ -167,8 +176,10 @@ func testLimits(b *bench) {
 	}
 }
 
-// testClosed: nothing works after Close, and a Watch that waits ends. A second Close succeeds,
-// so that an owner may close in a defer as well.
+// testClosed: nothing works after Close, and a Watch that waits ends. A second Close
+// succeeds, so that an owner may close in a defer as well. The Watch waits below a
+// prefix without keys, so that only Close can end it. Done of a lease is closed as
+// well, so that an owner who waits for it goes on.
 func testClosed(b *bench) {
 	rev := b.must(put("a", "1"))
 	l := b.lease()
@@ -203,7 +214,8 @@ func testClosed(b *bench) {
 	}
 }
 
-// testTxn: a transaction does all or nothing, and tells which of the two it was.
+// testTxn: a transaction does all or nothing, and tells which of the two it was. A Txn
+// of no change makes no revision, so an idle user wakes no Watch.
 func testTxn(b *bench) {
 	absent := []engine.Compare{{Key: "a"}}
 	rev, ok, err := b.World.Txn(b.ctx, absent, []engine.Op{put("a", "1"), put("b", "1")})
@@ -218,6 +230,8 @@ func testTxn(b *bench) {
 	if err != nil || !ok || next <= rev {
 		b.t.Fatalf("where both hold: %d after %d, %t, %v", next, rev, ok, err)
 	}
+	// The revisions of the first Txn were right for the second, and are out of date
+	// now.
 	if _, ok, _ := b.World.Txn(b.ctx, both, []engine.Op{del("c")}); ok {
 		b.t.Error("old revisions still hold")
 	}
@@ -235,8 +249,9 @@ func testTxn(b *bench) {
 	}
 }
 
-// testTxnRefused: a transaction that writes a key twice is refused as a whole, since the
-// stores differ in the write that would win.
+// testTxnRefused: a transaction that writes a key twice is refused as a whole, since
+// the stores differ in the write that would win. An operation without a key is refused
+// in the same way. A refusal leaves no revision behind.
 func testTxnRefused(b *bench) {
 	before := b.must(put("a", "1"))
 	for _, ops := range [][]engine.Op{
@@ -253,8 +268,9 @@ func testTxnRefused(b *bench) {
 	}
 }
 
-// testCopies: callers may alter the bytes that they gave or got, without an effect on the
-// world.
+// testCopies: callers may alter the bytes that they gave or got, without an effect on
+// the world. A World in memory would break this first, since it has no wire that
+// copies.
 func testCopies(b *bench) {
 	value := []byte("one")
 	rev := b.must(engine.Op{Key: "a", Value: value})
@@ -277,7 +293,8 @@ func testCopies(b *bench) {
 	}
 }
 
-// testCounter: many count together by compare and swap, and lose nothing.
+// testCounter: many count together by compare and swap, and lose nothing. The count is
+// exact only if no two Txns of one revision succeed.
 func testCounter(b *bench) {
 	const workers, times = 4, 25
 	var wg sync.WaitGroup
@@ -297,8 +314,9 @@ func testCounter(b *bench) {
 	}
 }
 
-// increment adds one to a number by compare and swap, and tries again when another writer
-// was first.
+// increment adds one to a number by compare and swap, and tries again when another
+// writer was first. An absent key has the revision 0 in kv, and a comparison with 0
+// means just that.
 func increment(b *bench) error {
 	for {
 		kv, err := b.World.Get(b.ctx, "n")
@@ -313,7 +331,8 @@ func increment(b *bench) error {
 	}
 }
 
-// testModel: a long random history comes to the same as in a map.
+// testModel: a long random history comes to the same as in a map. Each run has another
+// history. Its log has the seed, so that a failure can be played again.
 func testModel(b *bench) {
 	seed := rand.Uint64()
 	b.t.Logf("seed %d", seed)
@@ -324,6 +343,8 @@ func testModel(b *bench) {
 	for i := range 300 {
 		key, value := fmt.Sprintf("k%d", rnd.IntN(6)), strconv.Itoa(i)
 		guess := revs[key]
+		// A quarter of the comparisons name a revision that the key does not have, so
+		// they must not hold.
 		if rnd.IntN(4) == 0 {
 			guess++
 		}
@@ -337,6 +358,8 @@ func testModel(b *bench) {
 			b.t.Fatalf("step %d, %s at %d, is at %d: %t, %v", i, text, guess, revs[key], ok, err)
 		}
 		switch {
+		// Neither a Txn that did not hold nor the deletion of an absent key is in the
+		// history.
 		case !ok || op.Delete && !had:
 			continue
 		case op.Delete:
@@ -371,7 +394,8 @@ func text(u engine.Update) string {
 	return u.Key + "=" + string(u.Value)
 }
 
-// testCancelled: every call ends with its context and says so.
+// testCancelled: every call ends with its context and says so. A Watch is the
+// exception: its context is the normal way to end it, so it yields nothing.
 func testCancelled(b *bench) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	cancel()

@@ -31,7 +31,8 @@ func (b *bench) expect(got []engine.Update, want ...string) {
 }
 
 // testWatchReplays: a watch from an earlier revision shows every write since then, once
-// and in order.
+// and in order. The revision to begin after is not shown again. Keys below other
+// prefixes leave no trace.
 func testWatchReplays(b *bench) {
 	_, r0 := b.list("")
 	r1 := b.must(put("a/1", "1"), put("b/1", "1"), put("a/2", "1"))
@@ -46,7 +47,9 @@ func testWatchReplays(b *bench) {
 	b.expect(b.take("b/", r2, 1), "b/1=2")
 }
 
-// testWatchFollows: a Watch waits for changes that come later, and a prefix leaves the others out.
+// testWatchFollows: a Watch waits for changes that come later, and a prefix leaves the
+// others out. Reader and writer run at once, so the World must wake a reader that has
+// come to the end.
 func testWatchFollows(b *bench) {
 	_, rev := b.list("")
 	var wg sync.WaitGroup
@@ -78,6 +81,8 @@ func testWatchEnds(b *bench) {
 		}
 		done <- failed
 	}()
+	// The change was shown, so the Watch now waits for the next one. Its context ends
+	// it there.
 	<-seen
 	cancel()
 	if err := <-done; err != nil {
@@ -86,8 +91,9 @@ func testWatchEnds(b *bench) {
 	b.expect(b.take("", rev-1, 1), "a=1") // which breaks out of its loop
 }
 
-// testWatchNoGap: this is the race that every user of a World runs.
-// a List and then a Watch from there see every write, while others write.
+// testWatchNoGap: a List and then a Watch from its revision see every write, while
+// others write. Every user of a World runs this race: it reads the state, and follows
+// it from there.
 func testWatchNoGap(b *bench) {
 	const writers = 3
 	var wg sync.WaitGroup
@@ -109,6 +115,8 @@ func testWatchNoGap(b *bench) {
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
+	// Many short Watches follow each other. Each begins where the last one ended, and
+	// so meets writers that go on.
 	for complete(last) < writers {
 		rev = b.follow(ctx, last, rev)
 		if ctx.Err() != nil {
@@ -117,10 +125,12 @@ func testWatchNoGap(b *bench) {
 	}
 }
 
-// each is how often a writer writes.
+// each is how often a writer writes. The writes of all make 360 changes, so that a
+// backend with a short history can still pass.
 const each = 60
 
-// write writes a pair of keys in one transaction.
+// write writes a pair of keys in one transaction. The second key is below another
+// prefix. A Watch of g/ must leave it out, though it has the same revision.
 func (b *bench) write(w, i int) {
 	ops := []engine.Op{put(fmt.Sprintf("g/%d", w), strconv.Itoa(i+1)), put(fmt.Sprintf("h/%d", w), "x")}
 	if _, ok, err := b.World.Txn(b.ctx, nil, ops); !ok || err != nil {
@@ -138,7 +148,9 @@ func complete(last map[string]int) (n int) {
 	return n
 }
 
-// follow takes a few batches of one Watch. Each update has to be the next one of its writer. So the writers meet a Watch that goes on, and a new Watch.
+// follow takes a few batches of one Watch. Each update has to be the next one of its
+// writer. So the writers meet a Watch that goes on, and a new Watch. It returns the
+// revision up to which all was seen, where the next Watch begins.
 func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int64 {
 	few := 4
 	for batch, err := range b.World.Watch(ctx, "g/", rev) {
@@ -163,7 +175,10 @@ func (b *bench) follow(ctx context.Context, last map[string]int, rev int64) int6
 	return rev
 }
 
-// testWatchWhole: all changes of a Txn below the prefix come in one batch, in the order of the Txn.
+// testWatchWhole: all changes of a Txn below the prefix come in one batch, in the order
+// of the Txn. The Txns grow up to 122 operations, and DefaultLimits allow 128. A store
+// that sends a large revision in parts fails here. A user may act on each batch, so a
+// part of one would show a state that never was.
 func testWatchWhole(b *bench) {
 	_, from := b.list("")
 	var want []string
@@ -194,8 +209,11 @@ func testWatchWhole(b *bench) {
 	b.t.Errorf("%d batches of %d came", n, len(want))
 }
 
-// testBookmarks: a prefix where nothing happens learns how far the store has come, and a Watch that
-// begins at a bookmark misses nothing.
+// testBookmarks: a prefix where nothing happens learns how far the store has come, and
+// a Watch that begins at a bookmark misses nothing. Without bookmarks a quiet Watch
+// would begin anew at a revision that the store forgot long ago. In each round the
+// foreign keys change often enough for one bookmark, and the reader takes it before the
+// next round.
 func testBookmarks(b *bench) {
 	if !b.Bookmarks {
 		return
@@ -249,6 +267,7 @@ func testWatchCompacted(b *bench) {
 	if !errors.Is(failed, engine.ErrCompacted) {
 		b.t.Errorf("Watch from a forgotten revision: %v", failed)
 	}
+	// A compaction takes no present key away.
 	got, now := b.list("a")
 	if !slices.Equal(got, []string{"a=2"}) {
 		b.t.Errorf("List after a compaction: %v", got)

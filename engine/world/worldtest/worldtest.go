@@ -16,6 +16,9 @@
 //   - A key put with a lease goes when the lease ends; a key put again without it stays. An ended
 //     lease says so by Done, takes no keys, and can be revoked again.
 //   - A closed World answers engine.ErrClosed, and its leases have ended.
+//
+// A maker of a World calls Run, and Same for a random comparison with the World in memory.
+// Each test needs a store that is empty and has no other users.
 package worldtest
 
 import (
@@ -26,8 +29,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Backend is a World under test, empty and without other users.
+// Backend is a World under test, empty and without other users. Only Bookmarks, Lease
+// and Advance may be left at their zero values.
 type Backend struct {
+	// World is closed by the test or by the Cleanup of open. A second Close does
+	// nothing, so both may.
 	World engine.World
 	// Lose ends World as the death of its process would, and returns another World on the same
 	// store. The leases of the first end there within their time at the latest.
@@ -35,7 +41,8 @@ type Backend struct {
 	// Advance moves the clock that leases are measured by. When nil, the suite
 	// waits in real time.
 	Advance func(time.Duration)
-	// Compact makes the World forget the history up to now.
+	// Compact makes the World forget the history up to now. The suite calls it after
+	// writes only, so a store may compact up to its newest revision.
 	Compact func(t *testing.T)
 	// Lease is the shortest lease that the World measures; a second when 0.
 	Lease time.Duration
@@ -44,11 +51,13 @@ type Backend struct {
 	Bookmarks bool
 }
 
-// patience is how long anything may take that has to come.
+// patience is how long anything may take that has to come. It is long, since a busy
+// machine must fail no test. Only a failing test waits for so long.
 const patience = time.Minute
 
-// bench is one test with its backend. Every wait of a test ends with ctx, so a World that
-// hangs fails the test and not the run.
+// bench is one test with its backend. Every wait of a test ends with ctx, so a World
+// that hangs fails the test and not the run. Helpers that call Fatal belong to the
+// goroutine of the test.
 type bench struct {
 	Backend
 	t   *testing.T
@@ -56,7 +65,8 @@ type bench struct {
 }
 
 // Run runs the suite. open is called for each test with a World of no keys, and leaves
-// closing to the test's Cleanup. A World may be closed by its test before that.
+// closing to the test's Cleanup. A World may be closed by its test before that. The
+// tests run one after the other, each with a deadline of six times patience.
 func Run(t *testing.T, open func(t *testing.T) Backend) {
 	t.Helper()
 	for _, c := range []struct {
@@ -100,7 +110,8 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 	}
 }
 
-// must do all operations without comparisons.
+// must do all operations without comparisons. It returns the revision of the change, or
+// the present revision where nothing was changed.
 func (b *bench) must(ops ...engine.Op) int64 {
 	b.t.Helper()
 	rev, ok, err := b.World.Txn(b.ctx, nil, ops)
@@ -136,7 +147,9 @@ func pairs(kvs []engine.KV) []string {
 	return out
 }
 
-// take reads n updates.
+// take reads n updates. It may return more than n, since a batch is never cut.
+// Bookmarks are passed over. It ends its Watch, and fails the test if fewer have come
+// within patience.
 func (b *bench) take(prefix string, from int64, n int) []engine.Update {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -154,7 +167,7 @@ func (b *bench) take(prefix string, from int64, n int) []engine.Update {
 	return nil
 }
 
-// advance lets time pass.
+// advance lets time pass. A backend with a clock of its own returns at once.
 func (b *bench) advance(d time.Duration) {
 	if b.Advance != nil {
 		b.Advance(d)
