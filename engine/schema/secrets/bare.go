@@ -104,6 +104,7 @@ func (m *mapped) put(of *mapped, c byte, first, last int, where bool) {
 
 var (
 	mayEscape = table(func(c byte) bool { return c == '\\' || c == '%' || c == '&' || c >= utf8.RuneSelf })
+	inEscape  = table(func(c byte) bool { return strings.IndexByte("#xXuU{0123456789abcdefABCDEF", c) >= 0 })
 	isFrill   = table(func(c byte) bool { return c <= ' ' || c == 0x7f || strings.IndexByte("'\"`$+%;\\", c) >= 0 })
 )
 

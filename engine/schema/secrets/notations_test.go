@@ -269,12 +269,22 @@ func TestFindingA9Cut(t *testing.T) {
 		"saw ...orse-battery in it":   "saw ...(secret) in it",
 		"a corr... is short":          "a corr... is short",
 		"correct, and right...":       "correct, and right...",
+		// The cut is in the middle of a character that is escaped.
+		`%63%6f%72%72%65%63%74%2d%6...`:              `(secret)%6...`,
+		`\x63\x6f\x72\x72\x65\x63\x74\x2...`:         `(secret)\x2...`,
+		`\u0063\u006f\u0072\u0072\u0065\u0063\u0…`:   `(secret)\u0…`,
+		`&#x63;&#x6f;&#x72;&#x72;&#x65;&#x63;&#x...`: `(secret)&#x...`,
+		`\143\157\162\162\145\143\16...`:             `(secret)\16...`,
+		`%63%6f%72%72%65%63%74 and %6...`:            `%63%6f%72%72%65%63%74 and %6...`,
 	} {
 		if got := s.Clean(text); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 	if got := s.CleanPart("rse-battery; it is correct-ho"); got != "(secret); it is (secret)" {
+		t.Error(got)
+	}
+	if got := s.CleanPart(`rse-battery; it is correct-h\x6`); got != `(secret); it is (secret)\x6` {
 		t.Error(got)
 	}
 	if got := s.Clean("it is correct"); got != "it is correct" {

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	minLine  = 4   // a line of a secret of many lines is one from this length on
-	maxLines = 100 // of a secret; those behind are known as parts of it only
-	minBare  = 5   // bytes that are left of a text that is looked for bare
-	minCut   = 6   // bytes of a secret that is cut
-	long     = 256 // so much of a secret is one, so that no place of a text is compared for longer
+	minLine   = 4   // a line of a secret of many lines is one from this length on
+	maxLines  = 100 // of a secret; those behind are known as parts of it only
+	minBare   = 5   // bytes that are left of a text that is looked for bare
+	minCut    = 6   // bytes of a secret that is cut
+	maxEscape = 10  // bytes of an escape that is cut in its middle
+	long      = 256 // so much of a secret is one, so that no place of a text is compared for longer
 )
 
 // Texts are texts that must not be said. The zero value has none, and no bounds. It may be
@@ -202,9 +203,17 @@ func (t *tree) spans(list []span, s, text string, m *mapped, cut bool) []span {
 // ellipses are what is written where a text was cut.
 var ellipses = []string{"...", "…", `\u2026`}
 
-// cutAt reports whether a text was cut before the rest of it.
+// cutAt reports whether a text was cut before the rest of it, or in the middle of an escape with which the rest begins.
 func cutAt(rest string, cut bool) bool {
-	return cut && rest == "" || slices.ContainsFunc(ellipses, func(e string) bool { return strings.HasPrefix(rest, e) })
+	for n := range min(maxEscape, len(rest)) + 1 {
+		if cut && rest[n:] == "" || slices.ContainsFunc(ellipses, func(e string) bool { return strings.HasPrefix(rest[n:], e) }) {
+			return true
+		}
+		if n == len(rest) || n == 0 && !mayEscape[rest[n]] || n > 0 && !inEscape[rest[n]] {
+			return false
+		}
+	}
+	return false
 }
 
 // cutBefore appends where ends of secrets follow an ellipsis, or begin a text that was cut.
