@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -36,9 +39,9 @@ func Files(path string, o Options, stdin io.Reader, take func(path string, src [
 		take(path, src)
 	}
 	g := l.load(context.Background())
-	c := closure{g: g, seen: seen}
+	c := closure{g: g, seen: seen, docs: maps.Clone(seen)}
 	for _, d := range g.docs {
-		c.document(d.Dir, d.Root)
+		c.document(d.Dir, d.Root, true)
 	}
 	return g.result()
 }
@@ -46,12 +49,20 @@ func Files(path string, o Options, stdin io.Reader, take func(path string, src [
 // errElsewhere tells of a file that did not come with the graph.
 var errElsewhere = errors.New("it is not among the files that came with the graph; what a graph includes is named by a relative path")
 
-// inMemory takes a file of the map.
+// inMemory takes a file of the map, or the graphs of a folder by name.
 func (g *loading) inMemory(path string, from schema.Pos) {
 	path = filepath.ToSlash(filepath.Clean(path))
 	src, ok := g.mem[path]
 	before, again := g.found[path]
+	var graphs []string
+	if !ok {
+		graphs = g.graphsInMemory(path)
+	}
 	switch {
+	case len(graphs) > 0:
+		for _, graph := range graphs {
+			g.inMemory(graph, from)
+		}
 	case !ok:
 		g.fail(path, from, errElsewhere)
 	case again:
@@ -62,4 +73,15 @@ func (g *loading) inMemory(path string, from schema.Pos) {
 		g.found[path] = orFile(from, path)
 		g.source(path, filepath.Dir(path), src, true)
 	}
+}
+
+// graphsInMemory returns the graphs of the map that are in a folder, sorted; none for the path of a file.
+func (g *loading) graphsInMemory(dir string) (graphs []string) {
+	for name := range g.mem {
+		if path.Dir(name) == dir && isGraphName(path.Base(name)) {
+			graphs = append(graphs, name)
+		}
+	}
+	slices.Sort(graphs)
+	return graphs
 }

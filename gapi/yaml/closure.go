@@ -28,18 +28,22 @@ import (
 type closure struct {
 	g    *loading
 	seen map[string]bool // the files that were taken, and the folders of modules, by cleaned path
+	docs map[string]bool // the documents whose files were taken, by cleaned path
 	any  bool            // the files in hand fit a name that is an expression as a whole, so they may be others than the graph's
 }
 
-// document takes the files that a document names. Its relative paths begin at a folder.
-func (c *closure) document(dir string, root *schema.Node) {
+// document takes the files that a document names. Its relative paths begin at a folder. Of a document that was read here, the paths
+// without an expression were read, too, and their faults are told.
+func (c *closure) document(dir string, root *schema.Node, read bool) {
 	for _, item := range itemsOf(root.Get("use")) {
 		if n := item.Get("module"); n != nil && n.Text != "" {
 			c.module(at(dir, n.Text), n.Pos)
 		}
 	}
 	for _, item := range itemsOf(root.Get("data").Get("files")) {
-		c.pattern(dir, item)
+		if !read || expr.Has(item.Text) {
+			c.pattern(dir, item, false)
+		}
 	}
 	for _, item := range itemsOf(root.Get("secrets")) {
 		for _, p := range item.Pairs {
@@ -48,9 +52,9 @@ func (c *closure) document(dir string, root *schema.Node) {
 			}
 		}
 	}
-	for _, item := range itemsOf(root.Get("include")) {
-		if expr.Has(item.Text) {
-			for _, path := range c.pattern(dir, item) {
+	for _, item := range includesOf(root.Get("include")) {
+		if !read || expr.Has(item.Text) {
+			for _, path := range c.pattern(dir, item, true) {
 				c.included(path)
 			}
 		}
@@ -66,6 +70,20 @@ func itemsOf(n *schema.Node) []*schema.Node {
 	return n.Items
 }
 
+// includesOf returns the paths of an include: a list, or one path.
+func includesOf(n *schema.Node) (paths []*schema.Node) {
+	items := itemsOf(n)
+	if n != nil && n.Kind == schema.NodeString {
+		items = []*schema.Node{n}
+	}
+	for _, item := range items {
+		if item.Kind == schema.NodeString && item.Text != "" {
+			paths = append(paths, item)
+		}
+	}
+	return paths
+}
+
 // at returns a path that is relative to a folder.
 func at(dir, path string) string {
 	if filepath.IsAbs(path) {
@@ -74,15 +92,26 @@ func at(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// included takes the files that another document names, such as one that is included on other machines.
+// included takes the files that another document names, such as one that is included on other machines. The documents that were
+// read here have brought theirs.
 func (c *closure) included(path string) {
+	path = filepath.Clean(path)
+	if c.docs[path] {
+		return
+	}
+	c.docs[path] = true
+	c.named(path)
+}
+
+// named takes the files that a document names.
+func (c *closure) named(path string) {
 	src, err := c.g.regular(path)
 	if err != nil {
 		return
 	}
 	// Its faults are told on the machine that includes it.
 	if root, ds := Document(path, src); root != nil && ds.Err() == nil {
-		c.document(filepath.Dir(path), root)
+		c.document(filepath.Dir(path), root, false)
 	}
 }
 
@@ -104,7 +133,7 @@ func (c *closure) module(dir string, from schema.Pos) {
 		}
 		return nil
 	})
-	c.included(filepath.Join(dir, expand.ModuleFile))
+	c.named(filepath.Join(dir, expand.ModuleFile))
 }
 
 // file takes a file, once. Of a template, the files are taken that it names.
@@ -141,10 +170,13 @@ func (c *closure) refuse(path string, from schema.Pos, err error) {
 }
 
 // pattern takes the files of a path in which an expression stands for any text, and returns them.
-func (c *closure) pattern(dir string, n *schema.Node) []string {
+func (c *closure) pattern(dir string, n *schema.Node, folders bool) []string {
 	pieces, fault := expr.Split(n.Text)
 	if fault != nil {
 		return nil
+	}
+	if pieces == nil {
+		pieces = []expr.Piece{{Text: n.Text}}
 	}
 	var b strings.Builder
 	for _, p := range pieces {
@@ -154,11 +186,11 @@ func (c *closure) pattern(dir string, n *schema.Node) []string {
 		}
 		b.WriteString(escapeGlob(p.Text))
 	}
-	return c.glob(dir, b.String(), n.Pos)
+	return c.glob(dir, b.String(), n.Pos, folders)
 }
 
-// glob takes the files that a pattern matches, and returns them.
-func (c *closure) glob(dir, pattern string, from schema.Pos) []string {
+// glob takes the files that a pattern matches, and returns them. With folders, a folder stands for the graphs in it.
+func (c *closure) glob(dir, pattern string, from schema.Pos, folders bool) (taken []string) {
 	if !filepath.IsAbs(pattern) {
 		pattern = filepath.Join(escapeGlob(dir), pattern)
 	}
@@ -169,8 +201,32 @@ func (c *closure) glob(dir, pattern string, from schema.Pos) []string {
 	c.any = filepath.Base(pattern) == "*"
 	defer func() { c.any = false }()
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+		case info.Mode().IsRegular():
 			c.file(path, from)
+			taken = append(taken, path)
+		case info.IsDir() && folders:
+			for _, graph := range c.graphs(path) {
+				c.file(graph, from)
+				taken = append(taken, graph)
+			}
+		}
+	}
+	return taken
+}
+
+// graphs returns the paths of the graphs in a folder.
+func (c *closure) graphs(dir string) (paths []string) {
+	entries, err := c.g.from.ReadDir(dir)
+	if err != nil {
+		return nil // the machine that includes it tells that
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); isGraphName(e.Name()) && err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
 		}
 	}
 	return paths
@@ -199,7 +255,7 @@ func (c *closure) expressions(dir string, root *schema.Node) {
 			case m[3] == "":
 				c.file(at(dir, name), n.Pos)
 			case name != "":
-				c.glob(dir, escapeGlob(name)+"*", n.Pos)
+				c.glob(dir, escapeGlob(name)+"*", n.Pos, false)
 			}
 		}
 	}

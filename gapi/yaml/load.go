@@ -265,6 +265,12 @@ const TestSuffix = "_test.yaml"
 // IsTest reports whether a path is that of a file with tests.
 func IsTest(path string) bool { return strings.HasSuffix(path, TestSuffix) }
 
+// isGraphName reports whether the file of a name is read as a graph where its folder is.
+func isGraphName(name string) bool {
+	ext := filepath.Ext(name)
+	return !strings.HasPrefix(name, ".") && (ext == ".yaml" || ext == ".yml") && !IsTest(name)
+}
+
 // folder reads the files of a folder, by name.
 func (g *loading) folder(path string, from schema.Pos) {
 	entries, err := g.from.ReadDir(path)
@@ -275,8 +281,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 	n := 0
 	for _, e := range entries {
 		name := e.Name()
-		ext := filepath.Ext(name)
-		if strings.HasPrefix(name, ".") || ext != ".yaml" && ext != ".yml" || IsTest(name) {
+		if !isGraphName(name) {
 			continue
 		}
 		file := filepath.Join(path, name)
