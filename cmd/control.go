@@ -34,6 +34,7 @@ func (f *socketFlag) flag(cmd *cobra.Command) {
 
 const (
 	// systemRun is for the daemon of root, below which all users can look up the socket.
+	// The name is the same in each folder, so a client need know only the folders.
 	socketName = "mgmt.sock"
 	systemRun  = "/run/mgmt"
 )
@@ -43,6 +44,7 @@ const (
 // systemd gives RUNTIME_DIRECTORY to a service, which may hold several folders with
 // colons between them; the first one is ours. XDG_RUNTIME_DIR is the folder of a
 // logged-in user.
+// A client of the same user and environment computes the same list as the daemon.
 func (f *socketFlag) places(s *state) []string {
 	if f.path != "" {
 		return []string{f.path}
@@ -51,12 +53,14 @@ func (f *socketFlag) places(s *state) []string {
 	run, _, _ := strings.Cut(os.Getenv("RUNTIME_DIRECTORY"), ":")
 	user := os.Getenv("XDG_RUNTIME_DIR")
 	switch {
+	// Each state folder may have a daemon of its own, so they must not share one socket.
 	case s.prefix != "" || os.Getenv("MGMT_PREFIX") != "":
 	case run != "":
 		dirs = append(dirs, run)
 	case os.Getenv("STATE_DIRECTORY") != "":
 	case os.Geteuid() == 0:
 		dirs = append(dirs, systemRun)
+	// The variable must be absolute, as the XDG Base Directory Specification says.
 	case filepath.IsAbs(user):
 		dirs = append(dirs, filepath.Join(user, "mgmt"))
 	}
@@ -75,6 +79,7 @@ func (f *socketFlag) places(s *state) []string {
 // places, there is a warning about that already.
 // A temporary state folder has no socket unless one is named: two such runs may be there
 // at once.
+// A full disk or a read-only file system thus costs the socket, and not the daemon.
 func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
 	if s.temp && f.path == "" {
 		return nil, nil // for a while, next to others
@@ -85,12 +90,15 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 		if err == nil {
 			return l, nil
 		}
+		// Two daemons on one machine would repair the same things against each other, so the second
+		// one ends.
 		if _, busy := errors.AsType[*control.BusyError](err); busy || f.path != "" {
 			return nil, err
 		}
 		last = err
 	}
 	level := slog.LevelWarn
+	// An ordinary user without a writable place knows that already, so it is no warning.
 	if denied(last) {
 		level = slog.LevelInfo
 	}
@@ -115,12 +123,14 @@ func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 // desk is where a daemon answers questions, and the sources of its answers. A nil
 // desk does neither.
 type desk struct {
-	rec      *control.Recorder
+	rec *control.Recorder
+	// The desk owns both listeners until a server has taken them over. close may follow the server.
 	listener *control.Listener // nil where there is no socket
-	opt      control.Options
-	remote   *httpd.TLS // for other machines; nil for none
-	to       *listenFlags
-	running  *atomic.Pointer[mgmt.Engine] // nil before the run
+	// The fields of the engine are filled in by background, since the engine is made later.
+	opt     control.Options
+	remote  *httpd.TLS // for other machines; nil for none
+	to      *listenFlags
+	running *atomic.Pointer[mgmt.Engine] // nil before the run
 }
 
 // openDesk makes the socket, so that a socket in use is an error before
@@ -138,6 +148,7 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 	}
 	other, err := f.remote.open(log)
 	if err != nil {
+		// The socket is closed where the second listener fails, or its file would stay behind.
 		(&desk{listener: l}).close()
 		return nil, err
 	}
@@ -166,6 +177,7 @@ func (d *desk) close() {
 }
 
 // observe adds the recording to the events of the engine.
+// The recorder never blocks and does no I/O here, so it holds no run of the engine up.
 func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 	if d == nil {
 		return o
@@ -184,11 +196,14 @@ func (d *desk) background(metrics http.Handler, graphs func(*mgmt.Engine) contro
 		return nil
 	}
 	return func(ctx context.Context, e *mgmt.Engine) {
+		// From here on, a change of an object can be checked against the graph that runs.
 		d.running.Store(e)
 		d.opt.Engine, d.opt.History, d.opt.Metrics = e, e.History(), metrics
 		d.opt.Graphs = graphs(e)
 		var wg sync.WaitGroup
 		defer wg.Wait()
+		// The recorder runs also without a listener: verbs read the history after the end of the
+		// daemon.
 		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })
 		if d.remote != nil {
 			wg.Go(func() {
@@ -214,6 +229,7 @@ func (d *desk) background(metrics http.Handler, graphs func(*mgmt.Engine) contro
 // remote is how a verb reaches the daemon.
 type remote struct {
 	socket socketFlag
+	// The state folder gives one place of the socket, and the history where no daemon answers.
 	state  state
 	output choice
 }
@@ -235,6 +251,8 @@ func (d *remote) reach(cmd *cobra.Command) {
 // The client tries the places in order.
 func (d *remote) client() *control.Client {
 	places := d.socket.places(&d.state)
+	// An ordinary user without a daemon means that of the machine. A named folder or socket means
+	// just that.
 	if system := filepath.Join(systemRun, socketName); len(places) > 0 && d.socket.path == "" && d.state.prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
 		places = append(places, system)
 	}
@@ -253,6 +271,7 @@ type answerer interface {
 // socket asks that daemon only.
 func (d *remote) ask(a *app, question func(answerer) error) (past bool, err error) {
 	err = question(d.client())
+	// A refused right shows that there is a daemon, whose answer is newer than the history on disk.
 	if none, ok := errors.AsType[*control.NoDaemonError](err); !ok || d.socket.path != "" || errors.Is(none, fs.ErrPermission) {
 		return false, err
 	}

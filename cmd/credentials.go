@@ -23,7 +23,8 @@ import (
 // before 260 gives no others until a restart. So a reload asks systemd for them once more, by
 // a transient unit with the same settings. It then puts the new ones in the place of the old.
 type credentials struct {
-	dir  string // empty without credentials
+	dir string // empty without credentials
+	// The name of the unit is that of the folder: systemd mounts /run/credentials/UNIT.
 	unit string
 	log  *slog.Logger
 }
@@ -142,6 +143,8 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
+	// A child of the program may keep a pipe open. It then holds the reload up for this second and no
+	// longer.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", name, err, visible(strings.TrimSpace(errs.String())))
@@ -206,6 +209,8 @@ func (c *credentials) put(fresh []credential) (taken []string, err error) {
 // open makes the folder writable for this process, and returns a function that takes that back.
 // systemd has mounted it read-only, with nothing else in the mount.
 // The mount is that of this service alone, so no other process sees it writable.
+// The remount needs CAP_SYS_ADMIN, see mount(2). A unit without it keeps the credentials of its
+// start.
 func (c *credentials) open() (restore func() error, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(c.dir, &st); err != nil {
@@ -249,6 +254,7 @@ func (c *credentials) replace(f credential) error {
 	if info, err := os.Lstat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
+	// The name begins with a point, so that no program takes it for a credential.
 	_ = os.Remove(temp) // of a process that was killed
 	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

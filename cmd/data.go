@@ -60,6 +60,7 @@ this machine; --facts takes those of another one. It touches nothing.`,
 // run writes the sources of a key, or the faults of the graph.
 // Faults of the graph go to standard error, and the code is then 1.
 func (f *dataFlags) run(a *app, key string) error {
+	// Data belongs to a graph, so the default graph counts here. The verb eval can do without one.
 	if f.input.yaml == "" {
 		f.input.yaml = defaultGraph
 	}
@@ -89,6 +90,8 @@ var hows = map[string]string{
 func explainedText(key string, d yaml.DataOf) string {
 	var b strings.Builder
 	how := hows[d.How]
+	// The files are merged by their top keys, so a map of the first file hides the map of the next
+	// one.
 	if top, _, below := strings.Cut(key, "."); below && d.How == "first" {
 		how = "the first file that has " + top + " counts, with all below it"
 	}
@@ -123,6 +126,7 @@ func dataValue(v any) string {
 }
 
 // dataObject returns the sources of a key as an object of JSON.
+// A file without the key has no place and no value. A missing file is there with missing: true.
 func dataObject(key string, d yaml.DataOf) map[string]any {
 	sources := []any{}
 	for _, s := range d.Sources {

@@ -29,13 +29,16 @@ type deployFlags struct {
 	remote
 	app   *app
 	store direct
+	// The verb adds no flags of an input: the bounds are the defaults, and no variable is set.
 	input input
 
-	topic    string
-	dry      bool
-	batch    string   // as deploy.ParseBatch reads it
-	failed   int      // how many failed hosts stop it
-	backTo   int64    // the number of an earlier deploy; 0 for none
+	topic string
+	dry   bool
+	// The zero value means all hosts at once.
+	batch  string // as deploy.ParseBatch reads it
+	failed int    // how many failed hosts stop it
+	backTo int64  // the number of an earlier deploy; 0 for none
+	// The operator before gets ErrTaken at the next step, and lets no further batch go.
 	takeover bool     // a deploy that is under way is replaced
 	sign     string   // the file with the key; empty for the default
 	trust    []string // files with further public keys, for the signature of an earlier deploy
@@ -43,6 +46,7 @@ type deployFlags struct {
 }
 
 // newDeploy makes the verb deploy.
+// It ends with 0 when the rollout is done, with 4 when it has stopped, and with 1 for all else.
 func newDeploy(a *app) *cobra.Command {
 	f := &deployFlags{app: a, patience: seconds(10 * time.Minute)}
 	cmd := &cobra.Command{
@@ -116,10 +120,12 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 		return f.preview(ctx, s, o)
 	}
 	if f.backTo == 0 {
+		// The key is read as late as possible: a dry run of a new graph needs none.
 		if key, err = f.key(); err != nil {
 			return err
 		}
 	}
+	// Begin is the first write. A second operator who was faster makes it fail with deploy.ErrBusy.
 	lead, err := s.Begin(ctx, key, o)
 	if err != nil {
 		return explained(err)
@@ -168,6 +174,8 @@ func checkTopic(topic string) error {
 
 // world is the store that the deploys are in: that of the daemon, or with --world the store
 // itself. The caller ends with closing, which closes the store.
+// A daemon serves the store on its socket to root, to its own user and to the group of
+// api_write_group.
 func (f *deployFlags) world(ctx context.Context) (engine.World, error) {
 	if f.store.given() {
 		w, err := f.store.open(ctx, f.app)
@@ -219,6 +227,7 @@ func (f *deployFlags) bundle(ctx context.Context, w engine.World, o *deploy.Orde
 		return f.diagnose(err)
 	}
 	o.Graphs = b.Graphs
+	// Encode bounds the files at deploy.MaxBundle, and refuses names that lead out of the bundle.
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err
 	}
@@ -240,6 +249,7 @@ func (f *deployFlags) diagnose(err error) error {
 
 // validate builds the graph of a bundle as a host does. Secrets are unknown here, and each host reads them with its own identity.
 // Its expressions see the other hosts and the schedules of the store. Whether a backend can do it is for each host to say.
+// The kinds are those of this program: a host with another version may still refuse the graph.
 func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
 	o := f.input.limits(f.app)
 	o.Blind = true // the hosts have identities for the secrets, and the operator may have none
@@ -274,6 +284,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 			folder = info.IsDir()
 		}
 		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {
+			// The reader calls back with each file that it has opened, the named graph first.
 			if first && !folder || folder && filepath.Dir(name) == path {
 				graphs = append(graphs, name)
 			}
@@ -287,6 +298,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 	b := &deploy.Bundle{}
 	base := commonFolder(read)
 	for name, src := range read {
+		// The order of a map is random here. Encode sorts the files, so equal files have one digest.
 		b.Files = append(b.Files, deploy.File{Name: under(base, name), Data: src})
 	}
 	for _, name := range graphs {
@@ -343,10 +355,12 @@ func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string,
 	if err != nil {
 		return key, nil, explained(err)
 	}
+	// Read checks no signature. Only a dry run without any key goes on with its result.
 	m, err := record.Read()
 	if len(trusted) > 0 {
 		m, err = record.Verify(trusted, topic, number)
 	}
+	// The key in the record is a claim of its writer, so it is shown in part and in quotes.
 	if errors.Is(err, deploy.ErrUntrusted) {
 		return key, nil, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
 			"if you know that key, name the file with its public half by --trust", number, topic, record.Key)
@@ -372,6 +386,7 @@ func (f *deployFlags) trusted() (key deploy.Key, list []deploy.Public, err error
 	switch {
 	case err == nil:
 		return key, append(list, key.Public()), nil
+	// A key that is there and cannot be read is an error also for a dry run.
 	case !f.dry || !errors.Is(err, errNoKey):
 		return key, nil, err
 	case len(list) == 0:
@@ -397,6 +412,7 @@ func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 		fmt.Fprintln(f.app.out, noHosts(f.topic))
 	}
 	for i, list := 1, members.topic; len(list) > 0; i++ {
+		// A share counts of all hosts of the topic, and not of the remaining ones.
 		n := min(len(list), batch.Of(len(members.topic)))
 		fmt.Fprintf(f.app.out, "batch %d: %s\n", i, cells(list[:n]))
 		list = list[n:]

@@ -28,14 +28,18 @@ const deploysFolder = "deploys"
 // The store is used from the start on, so that an operator sees which hosts there are.
 // There are none where no key is trusted.
 type deploys struct {
+	// Empty where this host takes no deploys. Then renew and start do nothing, and with adds nothing.
 	fronts   []*deployed.Frontend
 	reporter deployed.Reporter
 	read     func() ([]deploy.Public, error) // reads the files of the keys
-	trusted  atomic.Pointer[[]deploy.Public] // as they were read last
+	// Readers are the frontends, on their own goroutines. Only renew and the start write it.
+	trusted atomic.Pointer[[]deploy.Public] // as they were read last
 }
 
 // openDeploys makes the frontends of the topics. The keys are read at the start, and by renew.
 // sealed returns the recipient of this host.
+// The frontends begin with the deploys in dir where the store is away. An empty dir keeps nothing
+// over a restart.
 func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, sealed func() string, log *slog.Logger) (*deploys, error) {
 	d := &deploys{read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }}
 	trusted, err := d.read()
@@ -57,12 +61,14 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 		}))
 	}
 	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
+	// Init comes before Run, since renew may call Touch before the engine has begun.
 	d.reporter.Init()
 	return d, nil
 }
 
 // renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
 // error the keys stay as they were. A host without any key at its start takes no deploys before a restart.
+// It runs before each reload. Its error refuses the reload, and the graph stays as it is.
 func (d *deploys) renew() error {
 	if len(d.fronts) == 0 {
 		return nil
@@ -142,6 +148,7 @@ func loadBundle(b *deploy.Bundle, o yaml.Options, env gapi.Env) gapi.Reading {
 		for _, name := range b.Graphs {
 			fmt.Fprintf(&list, "- %q\n", name)
 		}
+		// The name of the graph that includes the others must not be that of a file in the bundle.
 		for root = "deploy"; files[root] != nil; {
 			root += "_"
 		}
@@ -162,6 +169,8 @@ func (d *deploys) with(front gapi.Frontend) gapi.Frontend {
 
 // start reports how the deploys stand while the engine runs. The returned function ends it.
 // The report stays in the store: it says which hosts there are, also while they are off.
+// It has two goroutines. The returned function ends both and waits for them; a last report may be
+// missing then.
 func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 	if len(d.fronts) == 0 {
 		return func() {}
@@ -173,6 +182,7 @@ func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 	wg.Go(func() {
 		for ev := range e.Events(ctx) {
 			switch ev.Kind {
+			// A deploy is judged where its graph rests, so these events suffice.
 			case mgmt.EventConverged, mgmt.EventStirred, mgmt.EventLoaded:
 				d.reporter.Touch()
 			}
@@ -205,6 +215,7 @@ func standOf(ctx context.Context, e *mgmt.Engine) (deployed.Stand, error) {
 			continue
 		}
 		s.Failed[st.Resource] = why
+		// Members of a group have left the graph as vertices, and a deploy names them still.
 		if _, members, err := e.Group(ctx, st.Resource); err == nil {
 			for _, m := range members {
 				s.Failed[m] = why

@@ -15,6 +15,8 @@ import (
 // defaultKey is where an operator has the key that signs deploys.
 // Hosts have no such file: they need its public half alone.
 // The folder is made with mode 0700 where it is missing.
+// os.UserConfigDir is $XDG_CONFIG_HOME or ~/.config on Unix. It is an error without HOME, as in a
+// service.
 func defaultKey() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -58,6 +60,7 @@ is not, keygen writes FILE.pub.`,
 }
 
 // makeKey writes a key pair. A keygen that was killed has left the private key alone: its public half is then written.
+// WriteKey leaves neither file where one of the two cannot be written, as on a full disk.
 func makeKey(path string) (deploy.Key, error) {
 	if _, err := os.Lstat(path); err == nil {
 		if _, err := os.Lstat(path + ".pub"); errors.Is(err, fs.ErrNotExist) {

@@ -14,6 +14,7 @@ import (
 
 // The time between two looks at the hosts: short where something has moved, and longer in a quiet time.
 const (
+	// The wait doubles from shortLook to longLook while nothing moves.
 	shortLook = 100 * time.Millisecond
 	longLook  = time.Second
 )
@@ -27,11 +28,13 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 		verb = "goes on: deploy"
 	}
 	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, cell(strings.Join(m.Graphs, ", ")), m.Size, cell(m.Digest))
+	// A second operator who goes on begins with empty maps, and is told all phases once more.
 	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
 	wait := shortLook
 	for {
 		moved, err := w.look(ctx, s)
 		switch {
+		// The new operator leads from here on, so no word about a next batch follows.
 		case errors.Is(err, deploy.ErrTaken):
 			return err
 		case err != nil && ctx.Err() == nil:
@@ -53,7 +56,8 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 // Its clock begins with the operator: an operator who goes on gives each host its time again.
 type waiter struct {
 	*deployFlags
-	lead   *deploy.Lead
+	lead *deploy.Lead
+	// Real time, by the clock of this machine. The times of hosts do not count.
 	since  map[string]time.Time // when a host was first seen in a batch
 	phases map[string]deploy.Phase
 	away   map[string]bool // the hosts of the batches that were told to be away
@@ -69,6 +73,8 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 	late := w.late()
 	news := w.tell() || w.tellAway(late)
 	before := w.lead.Rollout.Hosts
+	// Step writes the rollout with a comparison of its revision, so a look that is old writes
+	// nothing.
 	moved, err = w.lead.Step(ctx, w.seen.live, w.seen.reports, late)
 	if err != nil {
 		return false, err
@@ -80,6 +86,7 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 }
 
 // late returns the hosts of the batches that have taken too long.
+// A host that is away has its time too: it may be rebooting.
 func (w *waiter) late() map[string]bool {
 	late, now := map[string]bool{}, engine.SystemClock{}.Now()
 	for _, host := range w.lead.Rollout.Hosts {
@@ -101,6 +108,7 @@ func (w *waiter) tell() (news bool) {
 		}
 		st := r.Deploys[w.topic]
 		p := w.lead.Rollout.PhaseOf(r.Host, st)
+		// A late host that still takes the deploy over stays late, until it has converged or failed.
 		if w.phases[r.Host] == p || p == deploy.Waits || p == deploy.Takes && w.phases[r.Host] == deploy.Late {
 			continue
 		}
@@ -149,6 +157,8 @@ func withWord(st deploy.Standing) string {
 
 // end says what the rollout has led to.
 // A stopped rollout is the exit code of failed resources.
+// A done rollout is success also where hosts have failed, as long as there are fewer than
+// --max-failed.
 func (w *waiter) end() error {
 	n, count := w.lead.Manifest.Number, map[deploy.Phase]int{}
 	for _, p := range w.phases {

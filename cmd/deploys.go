@@ -34,6 +34,7 @@ type hostRow struct {
 
 // newDeploys makes the verb that lists the deploys.
 // It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
+// A host whose report cannot be read has no row here.
 func newDeploys(a *app) *cobra.Command {
 	f := &deployFlags{app: a}
 	var keep int
@@ -49,6 +50,7 @@ a host has in effect, or that the newest one may go back to.`,
 		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json\n  mgmt deploys --prune 20",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// Zero is no number to keep, so the flag is asked for and not its value.
 			if cmd.Flags().Changed("prune") {
 				if err := f.prune(cmd.Context(), keep); err != nil {
 					return f.closing(err)
@@ -66,6 +68,7 @@ a host has in effect, or that the newest one may go back to.`,
 
 // prune deletes the old deploys of one topic, or of all. Its words go to the second output, since a program reads the first.
 // It stops at the first topic that fails; a second call goes on with the rest.
+// A topic with a deploy under way is an error of deploy.ErrBusy, see deploy.Store.Prune.
 func (f *deployFlags) prune(ctx context.Context, keep int) error {
 	if keep < 1 {
 		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)
@@ -113,6 +116,7 @@ func (f *deployFlags) history(ctx context.Context) error {
 			}
 		}
 		row := deployRow{Manifest: d.Manifest, Key: d.Record.Key}
+		// The store has one rollout for each topic, that of the newest deploy.
 		if r := states[d.Topic]; r.Number == d.Number {
 			row.State = r.State
 		}

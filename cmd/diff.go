@@ -10,11 +10,12 @@ import (
 
 // Larger texts are not compared line by line, only told.
 const (
+	// In bytes, for each of the two texts. The comparison of large texts takes time and memory.
 	maxDiffBytes = 1 << 20
 	maxDiffLines = 2000 // of the output
 )
 
-// comparable reports why two texts are not compared line by line, or "".
+// incomparable reports why two texts are not compared line by line, or "".
 func incomparable(from, to string) string {
 	switch {
 	case len(from) > maxDiffBytes || len(to) > maxDiffBytes:
@@ -27,10 +28,11 @@ func incomparable(from, to string) string {
 }
 
 // isBinary reports whether a text can't be shown line by line.
+// A NUL byte is the mark that git and grep go by, too.
 func isBinary(s string) bool { return strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) }
 
 // unified returns the difference of two texts as lines of a unified diff, without
-// the file names, or a line that says why there is none.
+// the file names. Texts that are not compared give one line, which says why.
 func unified(from, to string) []string {
 	if why := incomparable(from, to); why != "" {
 		return []string{fmt.Sprintf("(%d bytes -> %d bytes, %s)", len(from), len(to), why)}
