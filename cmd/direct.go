@@ -23,12 +23,15 @@ import (
 type direct struct {
 	place  string
 	models string // the folder of the models, as the daemons have it
+	// HOST:PORT of api_listen there. It excludes place.
 	server string // another daemon, in the place of a store
 	access clusterAccess
-	world  *etcd.World // nil before the first use
+	// open makes it, and close closes it. The verb calls both on one goroutine.
+	world *etcd.World // nil before the first use
 }
 
 // flags adds the flags that name the store and its user.
+// They are no settings: the environment and the configuration file are about the daemon.
 func (d *direct) flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&d.place, "world", "", "ask this `store` and no daemon: "+etcd.Form)
@@ -71,6 +74,7 @@ func (d *direct) serverFlags(cmd *cobra.Command) {
 
 // given reports whether the verb asks a store itself. A flag without --world counts, so that its error says what is missing.
 // With --server the certificate is for the daemon there.
+// A daemon on the socket is asked where it is false and no server is named.
 func (d *direct) given() bool {
 	return d.server == "" && (d.place != "" || d.models != "" || d.access != (clusterAccess{}))
 }
@@ -83,9 +87,11 @@ func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 	if d.place == "" {
 		return nil, fmt.Errorf("no store is named: write --world %s", etcd.Form)
 	}
+	// The daemon locks a store in a file, so no second process can open it.
 	if !strings.HasPrefix(d.place, etcd.Scheme) {
 		return nil, fmt.Errorf("--world=%s: a verb asks only a store in etcd itself, write --world %s; any other store is asked through its daemon, without --world", d.place, etcd.Form)
 	}
+	// Only warnings are shown, such as that of a connection without encryption.
 	log := slog.New(lineLog(newScreen(a.err, nil), style{short: true}, slog.LevelWarn))
 	w, err := d.access.connect(ctx, d.place, hostname(), log)
 	if err != nil {
@@ -99,6 +105,7 @@ func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 }
 
 // close lets go of the store.
+// It may be called without a store, and more than once. After it the store is not opened again.
 func (d *direct) close() error {
 	if d.world == nil {
 		return nil
@@ -107,6 +114,7 @@ func (d *direct) close() error {
 }
 
 // transport answers the requests of the API from the store, by the handlers that a daemon has.
+// The store is opened at the first request, and stays open until close.
 func (d *direct) transport(a *app) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		w, err := d.open(r.Context(), a)
@@ -122,6 +130,7 @@ func (d *direct) transport(a *app) http.RoundTripper {
 	})
 }
 
+// roundTripper makes an http.RoundTripper of a function, as http.HandlerFunc does for handlers.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -132,6 +141,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 type local struct{ server *httpd.Server }
 
 // newLocal makes the server of a store.
+// Its log is discarded: an error of a request is the error of the verb.
 func newLocal(a *app, w engine.World) *local {
 	nb := a.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
 	s := &httpd.Server{}
@@ -141,6 +151,8 @@ func newLocal(a *app, w engine.World) *local {
 }
 
 // RoundTrip implements http.RoundTripper. The body of the answer is written while it is read; closing it ends the request.
+// The goroutine ends when the handler has ended. A reader that stops early closes the body, which
+// ends the context of the handler.
 func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	r = r.Clone(ctx)
@@ -150,6 +162,8 @@ func (l *local) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		defer cancel()
 		l.server.ServeHTTP(a, r)
+		// A handler that writes nothing means 200, as for a server of net/http. Later calls have no
+		// effect.
 		a.WriteHeader(http.StatusOK)
 		_ = out.Close()
 	}()
@@ -179,6 +193,8 @@ func (a *localAnswer) Header() http.Header { return a.header }
 // WriteHeader implements http.ResponseWriter. The first call counts.
 func (a *localAnswer) WriteHeader(status int) {
 	a.once.Do(func() {
+		// The copy belongs to the reader: the handler may still alter its own header, which no longer
+		// counts.
 		a.status, a.header = status, a.header.Clone()
 		close(a.begun)
 	})

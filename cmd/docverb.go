@@ -17,6 +17,7 @@ import (
 )
 
 // docFlags are the flags of doc.
+// It has no flags of a machine: a page is the same on every machine.
 type docFlags struct{ output choice }
 
 // newDoc makes the verb doc. Its pages come from the types, as the reference does, so they
@@ -61,6 +62,7 @@ type kindJSON struct {
 }
 
 // newKindJSON is the short description of a kind, for lists.
+// Doc, Schema and Sends are left out there: they would make the list of all kinds very long.
 func newKindJSON(k derive.Kind) kindJSON {
 	return kindJSON{Kind: k.Name, Summary: firstSentence(kindText(k)), Abilities: k.Abilities}
 }
@@ -88,6 +90,7 @@ func (f *docFlags) list(a *app) error {
 		width = max(width, len(k.Name))
 	}
 	columns := 0
+	// Off a terminal nothing is cut: a program or grep reads the whole sentence.
 	if width := terminalWidth(a.out); width != nil {
 		columns = width()
 	}
@@ -122,6 +125,7 @@ func (a *app) modulePage(dir string) (derive.Kind, error) {
 }
 
 // page writes the page of one kind.
+// An unknown kind is an error with the nearest name, and code 1.
 func (f *docFlags) page(a *app, name string) error {
 	k, err := a.pageOf(name)
 	if err != nil {

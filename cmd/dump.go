@@ -26,7 +26,8 @@ import (
 type dumper struct {
 	dir    string // the state folder; empty for none
 	engine func(context.Context) (string, error)
-	log    func(texts func() []string, attrs ...slog.Attr)
+	// log takes its texts as a function, since a message below the level is never made.
+	log func(texts func() []string, attrs ...slog.Attr)
 }
 
 // Bounds of dumps.
@@ -52,7 +53,9 @@ func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
 // The Go runtime would end the process at SIGQUIT, with all stacks. The dump outlives ctx, since
 // the end of a run may be the part that hangs.
 func (d *dumper) onQuit(ctx context.Context) (stop func()) {
+	// The returned function ends it. Until then each SIGQUIT is answered, however the run stands.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	// One place is enough: signals during a dump are one further dump.
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, syscall.SIGQUIT)
 	var wg sync.WaitGroup
@@ -74,6 +77,8 @@ func (d *dumper) onQuit(ctx context.Context) (stop func()) {
 }
 
 // stalled makes a dump of a loop that hangs.
+// It runs on the goroutine of the watchdog. systemd ends the process a quarter of the time later, so
+// the dump is its last word.
 func (d *dumper) stalled(ctx context.Context) {
 	d.dump(ctx, "the scheduler has not gone around for three quarters of the watchdog's time", true)
 }
@@ -82,6 +87,7 @@ func (d *dumper) stalled(ctx context.Context) {
 // only in the file.
 // A dump that can't be written goes to the log in full, up to maxDumpLines for each part.
 func (d *dumper) dump(ctx context.Context, reason string, stacks bool) {
+	// The wall clock is right here: the name of the file and its head are for people.
 	at := time.Now()
 	engine, routines := d.ofEngine(ctx), ofGoroutines()
 	head := fmt.Sprintf("mgmt %s, pid %d, %s: %s", version(), os.Getpid(), at.UTC().Format(time.RFC3339Nano), reason)
@@ -96,6 +102,7 @@ func (d *dumper) dump(ctx context.Context, reason string, stacks bool) {
 	case err != nil:
 		lines = append(lines, "the dump was not written: "+err.Error())
 		attrs = append(attrs, slog.String("error", err.Error()))
+	// Without a state folder there is no path and no error: then the log has the dump alone.
 	case path != "":
 		lines = append(lines, "the whole dump is in "+path)
 		attrs = append(attrs, slog.String("file", path))
@@ -118,6 +125,7 @@ func (d *dumper) ofEngine(ctx context.Context) string {
 // ofGoroutines is the stacks of all goroutines, equal ones as one.
 func ofGoroutines() string {
 	var b bytes.Buffer
+	// Form 1 counts equal stacks and shows no arguments, so no secret of a call is in it.
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
 		return err.Error() + "\n"
 	}
@@ -154,6 +162,8 @@ func (d *dumper) write(at time.Time, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// On a full disk a part of the dump stays. It counts among the kept ones, and the error sends the
+	// whole to the log.
 	_, err = f.WriteString(text)
 	if e := f.Close(); err == nil {
 		err = e

@@ -18,6 +18,7 @@ type evalFlags struct {
 }
 
 // newEval makes the verb eval. It reads a graph as validate does, and builds none.
+// It ends with 1 where the expression or the graph has a fault.
 func newEval(a *app) *cobra.Command {
 	f := &evalFlags{}
 	cmd := &cobra.Command{
@@ -79,6 +80,7 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 
 // unmarked returns an expression without the marks that are around it in a graph, from which people copy it. Blanks take their place, so that a
 // finding has the column of what was written.
+// An expression with several marked parts is a text with expressions in it, and stays as it is.
 func unmarked(src string) string {
 	inner, begins := strings.CutPrefix(strings.TrimSpace(src), expr.Open)
 	inner, ends := strings.CutSuffix(inner, "}}")

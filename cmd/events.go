@@ -14,7 +14,8 @@ import (
 // eventsFlags are the flags of events. since is a number of the daemon; 0 for the next event.
 type eventsFlags struct {
 	remote
-	color    choice
+	color choice
+	// since is the id of an event; 0 begins with the oldest event that the daemon keeps.
 	since    uint64
 	resource string
 	outcomes []string
@@ -76,6 +77,8 @@ func outcomesOf(words []string) []control.Outcome {
 // run writes events until the daemon ends or the user interrupts. Where the daemon ends it
 // tells the number to go on from.
 // Each event is written as it comes, in JSON on a line of its own.
+// The daemon keeps a bounded history and a bounded queue for each reader. An event of the kind
+// dropped tells what is missing.
 func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 	s, last := styleOf(f.color, a), uint64(0)
 	enc := json.NewEncoder(a.out)
@@ -83,6 +86,8 @@ func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 	q := control.Query{Resource: f.resource, Outcomes: outcomesOf(f.outcomes)}
 	for e, err := range f.client().Events(ctx, q, after) {
 		switch {
+		// The code is 1, so that a script that follows a daemon can tell the end of it from its own
+		// interruption.
 		case errors.Is(err, control.ErrEnded) && last > 0:
 			return fmt.Errorf("%w; to go on later: mgmt events --since %d", err, last)
 		case err != nil:
@@ -95,6 +100,7 @@ func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 		if err != nil {
 			return err
 		}
+		// An event that only memory knows has the id 0.
 		last = max(last, e.ID)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 // styleOf returns how to write to standard output. Without the flag NO_COLOR, TERM and the
 // terminal decide about colour.
+// Of a terminal, its width does not count: an event is never cut.
 func styleOf(c choice, a *app) style {
 	return style{color: colored(c, a.out), short: terminalWidth(a.out) != nil}
 }
@@ -60,6 +61,7 @@ func whatHappened(e *control.Event, s style) string {
 	case control.Dropped:
 		return droppedText(e)
 	default:
+		// All other outcomes are those of a run of one resource.
 		return who + " " + runText(e, s) + shortChanges(e) + shortCauses(e)
 	}
 }

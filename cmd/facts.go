@@ -20,6 +20,7 @@ type factsFlags struct {
 	output   choice
 	roles    []string
 	hostname string
+	// With a target, roles and hostname do not count: its own transport tells its facts.
 	target   string
 	programs bool
 }
@@ -54,8 +55,10 @@ facts of that target, as its transport has them; then it connects to the target.
 
 // factFlags adds the flags for the facts that the user chooses: the purposes of the machine, and its name. Each verb
 // that reads a graph has both, so that all verbs see the same machine as the daemon does.
+// The roles are a fact (roles), and expressions and backends may depend on them.
 func factFlags(cmd *cobra.Command, roles *[]string, hostname *string) {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
+	// The flag takes a word as it is. A slice flag of pflag would split it at commas.
 	list.StringArrayVar(roles, "role", nil, "")
 	bind(cmd, "role", list.Lookup("role").Value)
 	bind(cmd, "hostname", hostname)
@@ -70,7 +73,8 @@ func factType() *schema.Type {
 	return t
 }
 
-// The keys are those of engine.Facts, in the order of its fields.
+// factNames are the names of the facts of a machine, for checks and for completion.
+// They are those of engine.Facts, in the order of its fields.
 func factNames() []string { return factType().Keys() }
 
 // factTable lists the facts in the order in which they are declared.
@@ -112,12 +116,14 @@ func (f *factsFlags) write(a *app, all map[string]any, known, names []string) er
 	}
 	chosen := map[string]any{}
 	for _, name := range names {
+		// A target has the facts of its transport, whose names are not known before.
 		if chosen[name] = all[name]; !slices.Contains(known, name) {
 			return fmt.Errorf("the target has no fact %q%s", name, meant(name, known))
 		}
 	}
 	if f.programs {
 		names = append(slices.Clip(names), programsKey)
+		// Programs are no fact of the engine. They are here for a file of facts alone.
 		chosen[programsKey], all[programsKey] = a.sought(), a.sought()
 	}
 	switch f.output.word {

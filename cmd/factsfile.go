@@ -40,6 +40,7 @@ func (a *app) readFacts() schema.Diagnostics {
 	if ds.Err() != nil {
 		return ds
 	}
+	// a.flags has the flags of this call; a.settled would have the roles of this machine, too.
 	if given, ok := a.flags["role"]; ok && given.Source == config.SourceFlag {
 		m.Facts["roles"] = slices.Collect(anys(a.roles))
 	}
@@ -97,6 +98,8 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 		return fail(err)
 	}
 	root, ds := yaml.Document(path, src)
+	// The file may have been named by mistake, such as a file of passwords. So no finding repeats its
+	// text.
 	if gapi.Private(path) {
 		root, ds = yaml.Discreet(path, root, ds, gapi.HasWords, "file of facts")
 	}
@@ -117,6 +120,7 @@ func factsOf(path string, a *app) (virtual.System, schema.Diagnostics) {
 func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
 	var programs []string
 	var ds schema.Diagnostics
+	// Has is true for each program until the file lists some: a list is what rules a program out.
 	facts, said := *root, virtual.System{Facts: virtual.Facts{}, Has: func(string) bool { return true }}
 	facts.Pairs = nil
 	for _, p := range root.Pairs {
@@ -133,6 +137,7 @@ func systemOf(root *schema.Node) (virtual.System, schema.Diagnostics) {
 		return said, ds
 	}
 	all := read.Map()
+	// Only the facts of the file count: the zero values of the others would be wrong facts.
 	for _, p := range facts.Pairs {
 		said.Facts[p.Key] = all[p.Key]
 	}

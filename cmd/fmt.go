@@ -21,11 +21,13 @@ import (
 // fmtFlags are the flags of fmt.
 // Without any of them the result goes to standard output.
 type fmtFlags struct {
+	// list and diff may come with write. check excludes it, since check promises to alter nothing.
 	write, diff, list, check bool
 }
 
 // newFmt makes the verb fmt.
 // The types of --types matter, since their parameters may have words of other tools too.
+// The exit code is 0 also where something was altered; only --check has code 2.
 func newFmt(a *app) *cobra.Command {
 	f := &fmtFlags{}
 	cmd := &cobra.Command{
@@ -104,6 +106,7 @@ func graphFiles(args []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		// ReadDir sorts by name, so the output has the same order on every machine.
 		entries, err := os.ReadDir(arg)
 		if err != nil {
 			return nil, err
@@ -133,6 +136,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 		return false, err
 	}
 	changed := !bytes.Equal(src, out)
+	// The path is the one that the user has given, so that another program can take it.
 	if changed && (f.list || f.check) {
 		fmt.Fprintln(a.out, path)
 	}
@@ -155,6 +159,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 // translated returns a source with our words in the place of those of other tools, where
 // that says the same. Where it can't, the source stays.
 // The result is parsed again and dropped if it has more faults than the source.
+// A file that is no graph, such as one of data or of tests, has no words to translate.
 func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 	d := yaml.Declare(src)
 	if d == nil {
@@ -186,6 +191,7 @@ func readInput(a *app, path string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
+	// The bound is in bytes, and keeps an endless pipe from taking all memory.
 	src, err := io.ReadAll(io.LimitReader(in, yaml.DefaultMaxBytes+1))
 	if err == nil && len(src) > yaml.DefaultMaxBytes {
 		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
