@@ -28,6 +28,8 @@ type direct struct {
 	access clusterAccess
 	// open makes it, and close closes it. The verb calls both on one goroutine.
 	world *etcd.World // nil before the first use
+	// The warnings of the store go through it until close, since a lost connection is told by a goroutine of the client.
+	screen *screen // nil before the first use
 }
 
 // flags adds the flags that name the store and its user.
@@ -91,26 +93,28 @@ func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 	if !strings.HasPrefix(d.place, etcd.Scheme) {
 		return nil, fmt.Errorf("--world=%s: a verb asks only a store in etcd itself, write --world %s; any other store is asked through its daemon, without --world", d.place, etcd.Form)
 	}
+	d.screen = newScreen(a.err, nil)
 	// Only warnings are shown, such as that of a connection without encryption.
-	log := slog.New(lineLog(newScreen(a.err, nil), style{short: true}, slog.LevelWarn))
+	log := slog.New(lineLog(d.screen, style{short: true}, slog.LevelWarn))
 	w, err := d.access.connect(ctx, d.place, hostname(), log)
-	if err != nil {
-		if w != nil {
-			err = errors.Join(err, w.Close())
-		}
-		return nil, fmt.Errorf("--world=%s: %w", d.place, err)
-	}
 	d.world = w
+	if err != nil {
+		return nil, fmt.Errorf("--world=%s: %w", d.place, errors.Join(err, d.close()))
+	}
 	return w, nil
 }
 
-// close lets go of the store.
-// It may be called without a store, and more than once. After it the store is not opened again.
-func (d *direct) close() error {
-	if d.world == nil {
-		return nil
+// close lets go of the store, and returns when its warnings are written.
+// It may be called without a store, and more than once.
+func (d *direct) close() (err error) {
+	if d.world != nil {
+		err = d.world.Close()
 	}
-	return d.world.Close()
+	if d.screen != nil {
+		d.screen.close()
+	}
+	d.world, d.screen = nil, nil
+	return err
 }
 
 // transport answers the requests of the API from the store, by the handlers that a daemon has.

@@ -1,0 +1,28 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestDirectStoreLeavesNothing: a verb that asks a store itself leaves no goroutine behind, also where the store cannot be
+// opened, and has written its warnings when it returns.
+func TestDirectStoreLeavesNothing(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	for _, args := range [][]string{
+		{"deploys", "--world", "etcd://nonsense"},
+		{"hosts", "--world", "etcd://nonsense"},
+		{"api", "kinds", "--world", "etcd://nonsense"},
+		{"hosts", "remove", "web1", "--world", "etcd://nonsense"},
+	} {
+		var out, errs bytes.Buffer
+		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		if code := a.main(t.Context(), args); code != exitUsage || !strings.Contains(errs.String(), "HOST:PORT") {
+			t.Errorf("%q: code %d, standard error %q", args, code, errs.String())
+		}
+	}
+	goleak.VerifyNone(t, before)
+}
