@@ -174,4 +174,6 @@ func (t *Type) joinRange(o *Type) *Type {
 
 // follows reports whether b begins right behind a, so that no whole number lies between
 // them.
-func follows(a, b span[int64]) bool { return a.hi != nil && b.lo != nil && *a.hi+1 == *b.lo }
+func follows(a, b span[int64]) bool {
+	return a.hi != nil && b.lo != nil && *a.hi < *b.lo && *a.hi+1 == *b.lo
+}

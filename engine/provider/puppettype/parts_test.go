@@ -468,3 +468,11 @@ func TestTimestampLayouts(t *testing.T) {
 		}
 	}
 }
+
+// TestRangesAtTheEnds: the range up to the greatest number is not followed by the one from the least.
+func TestRangesAtTheEnds(t *testing.T) {
+	ty := MustParse("Variant[Integer[5, 9223372036854775807], Integer[-9223372036854775808, 3]]")
+	if n := ty.normal(); n.Accepts(4) || n.String() != ty.String() {
+		t.Errorf("it is shown as %s", n)
+	}
+}
