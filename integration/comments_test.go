@@ -23,6 +23,7 @@ var risen = map[string]float64{
 	"engine/host/systemdtest":           15.0,
 	"engine/journal/storetest":          15.0,
 	"engine/provider/providertest":      15.0,
+	"engine/provider/puppettype":        15.0,
 	"engine/provider/puppettype/rubyre": 15.0,
 	"engine/schema/derive":              15.0,
 	"engine/schema/strictjson":          15.0,

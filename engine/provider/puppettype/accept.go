@@ -11,13 +11,17 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Accepts reports whether v is a value of t. It does not allocate for a scalar,
-// and does not alter v.
+// Accepts reports whether v is a value of t. It does not allocate for a scalar, and
+// does not alter v. The cost grows with the value, times the alternatives of the
+// Variants around it. Nothing is converted: the text '1' is not an Integer, as in a
+// catalog of Puppet.
 func (t *Type) Accepts(v any) bool { return t.accepts(settle(v)) }
 
 // accepts is Accepts for a settled value.
 func (t *Type) accepts(v any) bool {
 	switch t.kind {
+	// Unit is the type of the elements of an empty collection, so no value ever comes
+	// to it.
 	case KindAny, KindUnit:
 		return true
 	case KindUndef:
@@ -36,6 +40,7 @@ func (t *Type) accepts(v any) bool {
 		return scalarData.has(kindOf(v))
 	case KindScalar:
 		return scalar.has(kindOf(v))
+	// The aliases do not go through their written form; see isData.
 	case KindData:
 		return isData(v)
 	case KindRichData:
@@ -60,10 +65,12 @@ func (t *Type) holds(v any) bool {
 	switch v := v.(type) {
 	case bool:
 		return t.kind == KindBoolean && (t.truth == nil || *t.truth == v)
+	// An Integer with big has one value, and that is beyond 64 bits.
 	case int64:
 		return t.kind == KindNumeric || t.kind == KindInteger && t.big == nil && t.ints.has(v, cmp.Compare)
 	case *big.Int:
 		return t.kind == KindNumeric || t.kind == KindInteger && t.hasBig(v)
+	// NaN is unequal to itself, and is of no type of numbers. Infinity is a Float.
 	case float64:
 		return t.kind == KindNumeric && v == v || t.kind == KindFloat && hasFloat(t.floats, v)
 	case string:
@@ -80,10 +87,12 @@ func (t *Type) holds(v any) bool {
 		return t.kind == KindTimespan && t.ints.has(int64(v), cmp.Compare)
 	case Version:
 		return t.kind == KindSemVer && t.hasVersion(v)
+	// A Regexp with an expression has that one value; it does not search in text.
 	case *rubyre.Regexp:
 		return t.kind == KindRegexp && (len(t.patterns) == 0 || t.patterns[0].Equal(v))
 	case *Type:
 		return t.kind == KindType && (t.elem == nil || t.elem.Assignable(v))
+	// The content may be of any Go type, so Accepts settles it first.
 	case schema.Secret:
 		return t.kind == KindSensitive && t.elem.orAny().acceptsText(v.Reveal())
 	case Sensitive:
@@ -132,6 +141,7 @@ func (t *Type) holdsList(list []any) bool {
 	default:
 		return false
 	}
+	// A Collection says nothing of its elements, so all of them pass.
 	for i, v := range list {
 		if t.kind == KindArray && !t.elem.Accepts(v) || t.kind == KindTuple && !t.at(i).Accepts(v) {
 			return false
@@ -140,7 +150,8 @@ func (t *Type) holdsList(list []any) bool {
 	return true
 }
 
-// holdsHash reports whether t takes a hash of n entries.
+// holdsHash reports whether t takes a hash of n entries. A Struct counts its keys
+// later, with the walk over its members.
 func (t *Type) holdsHash(n int) bool {
 	switch t.kind {
 	case KindCollection, KindHash:
@@ -149,8 +160,9 @@ func (t *Type) holdsHash(n int) bool {
 	return t.kind == KindStruct
 }
 
-// holdsEntries checks the keys and values of a hash. A Struct takes exactly its members:
-// the count at the end finds keys that it does not know, without a second walk.
+// holdsEntries checks the keys and values of a hash. A Struct takes exactly its
+// members: the count at the end finds keys that it does not know, without a second
+// walk.
 func (t *Type) holdsEntries(m map[string]any) bool {
 	switch t.kind {
 	case KindHash:
@@ -308,7 +320,9 @@ func all(list []any, is func(any) bool) bool {
 	return true
 }
 
-// iterates reports whether v can be gone through, yielding only what t.elem takes.
+// iterates reports whether v can be gone through, yielding only what t.elem takes. As
+// in Puppet, text yields its characters, and a number n yields the numbers from 0 up to
+// n-1. A type yields its values if it is an Enum or a range with two ends.
 func (t *Type) iterates(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -321,6 +335,7 @@ func (t *Type) iterates(v any) bool {
 		return v >= 0 && (t.elem == nil || t.elem.assignable(intType))
 	case *big.Int:
 		return v.Sign() >= 0 && (t.elem == nil || t.elem.assignable(intType))
+	// The rule for types is written once, in item, and assignable asks for it.
 	case *Type:
 		return t.assignable(wrap(KindType, v))
 	}
@@ -339,8 +354,9 @@ func (t *Type) iteratesPairs(v any) bool {
 	return true
 }
 
-// initAccepts reports whether t.elem can be made from v.
-// Only conversions without a further argument count; Deviations says so.
+// initAccepts reports whether t.elem can be made from v. Only conversions without a
+// further argument count; Deviations says so. A bare Init has no type to make, so it
+// takes all values that a catalog can carry.
 func (t *Type) initAccepts(v any) bool {
 	if t.elem == nil {
 		return isRichData(v)

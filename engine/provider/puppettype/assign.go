@@ -8,9 +8,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
-// Assignable reports whether every value of o is one of t. It is never wrongly
-// true; it may be false where seeing it takes more than a comparison part by part,
-// as with the union of two ranges.
+// Assignable reports whether every value of o is one of t. It is never wrongly true. It
+// may be false where seeing it takes more than a comparison part by part, as with the
+// union of two ranges. The cost may be the product of the alternatives on both sides,
+// at each level. The depth is at most 64, since Parse allows no more.
 func (t *Type) Assignable(o *Type) bool { return t.assignable(o) }
 
 // assignable first takes unions apart on the right side, since each of their parts must
@@ -18,8 +19,12 @@ func (t *Type) Assignable(o *Type) bool { return t.assignable(o) }
 // the other way round would lose unions of unions.
 func (t *Type) assignable(o *Type) bool {
 	switch {
+	// Equal types are assignable without a look inside, which makes the relation
+	// reflexive.
 	case t.kind == KindAny, t.kind == KindUnit, o.kind == KindUnit, t.Equal(o):
 		return true
+	// RichData has all of Data. That is said here, since the walk over both would meet
+	// itself without end.
 	case o.isAlias():
 		return t.kind == KindRichData || t.assignable(o.resolved())
 	case o.kind == KindVariant:
@@ -42,6 +47,8 @@ func (t *Type) takes(o *Type) bool {
 	switch t.kind {
 	case KindData, KindRichData:
 		return t.resolved().assignable(o)
+	// One alternative must take all of o. A union of ranges that only together cover o
+	// is not seen.
 	case KindVariant:
 		return slices.ContainsFunc(t.types, func(alt *Type) bool { return alt.assignable(o) })
 	case KindOptional:
@@ -62,6 +69,7 @@ func (t *Type) takes(o *Type) bool {
 		return texts.has(o.kind) && t.takesText(o)
 	case KindCollection, KindArray, KindHash, KindTuple, KindStruct:
 		return t.takesCollection(o)
+	// An o that may yield no elements at all, such as a negative number, has no item.
 	case KindIterable:
 		item := o.item()
 		return item != nil && (t.elem == nil || t.elem.assignable(item))
@@ -74,6 +82,7 @@ func (t *Type) takesSame(o *Type) bool {
 	switch t.kind {
 	case KindBoolean:
 		return t.truth == nil || same(t.truth, o.truth)
+	// A bound of 64 bits says nothing of numbers beyond, unless it is open at that end.
 	case KindInteger:
 		if o.big != nil || t.big != nil {
 			return o.big != nil && t.hasBig(o.big)
@@ -85,19 +94,23 @@ func (t *Type) takesSame(o *Type) bool {
 		return t.floats.covers(o.floats, cmp.Compare)
 	case KindTimestamp:
 		return t.times.covers(o.times, time.Time.Compare)
+	// Two equal expressions are equal types, and were found before.
 	case KindRegexp:
 		return len(t.patterns) == 0
 	case KindSemVer:
 		return t.coversVersions(o)
 	case KindSensitive, KindType:
 		return t.elem == nil || t.elem.assignable(o.elem.orAny())
+	// The words of t have to be the first words of o: Resource['file'] has every
+	// File['/etc'].
 	case KindClass, KindResource, KindRuntime:
 		return len(t.words) <= len(o.words) && slices.Equal(t.words, o.words[:len(t.words)])
 	}
 	return t.isBare()
 }
 
-// makes reports whether an Init makes its type of every value of o.
+// makes reports whether an Init makes its type of every value of o. It asks for the
+// kind of value alone, where Accepts asks for the value itself.
 func (t *Type) makes(o *Type) bool {
 	switch {
 	case t.elem == nil:
@@ -126,7 +139,8 @@ func (t *Type) orAny() *Type {
 	return t
 }
 
-// each reports whether is holds for all types; it does for none.
+// each reports whether is holds for all types; it does for none. So a union of no types
+// is assignable to every type.
 func each(types []*Type, is func(*Type) bool) bool {
 	return !slices.ContainsFunc(types, func(t *Type) bool { return !is(t) })
 }
@@ -178,10 +192,12 @@ func (t *Type) takesText(o *Type) bool {
 	if o.kind == KindEnum && !o.fold {
 		return !slices.ContainsFunc(o.words, func(w string) bool { return !t.holdsText(w) })
 	}
+	// A type of one text is compared by that text, with every type of texts.
 	if o.value != nil {
 		return t.holdsText(*o.value)
 	}
 	switch t.kind {
+	// The lengths of a Pattern are not known, so only a String without bounds takes it.
 	case KindString:
 		return t.value == nil && (t.size == nil || o.kind != KindPattern && t.size.covers(o.lengths()) || t.size.covers(anySize))
 	case KindEnum:
@@ -195,7 +211,8 @@ func (t *Type) takesText(o *Type) bool {
 	})
 }
 
-// count returns how many elements or entries a collection takes.
+// count returns how many elements or entries a collection takes. ok is false for all
+// other types.
 func (t *Type) count() (s Size, ok bool) {
 	switch t.kind {
 	case KindCollection, KindArray, KindHash:
@@ -232,6 +249,8 @@ func (t *Type) takesElements(o *Type, size Size) bool {
 	if o.kind != KindArray && o.kind != KindTuple {
 		return false
 	}
+	// The last type of a Tuple repeats, so the longer list of types is enough to
+	// compare. Positions that no value of o has do not count.
 	positions := min(size.Max, int64(max(1, len(t.types), len(o.types))))
 	for i := range int(positions) {
 		if !t.element(i).assignable(o.element(i)) {
@@ -277,6 +296,8 @@ func (t *Type) takesMembers(o *Type, size Size) bool {
 			return false
 		}
 	}
+	// A key that t demands must be a member of o. Whether it may be missing there was
+	// compared above.
 	return !slices.ContainsFunc(t.members, func(m Member) bool { return !m.Optional && o.member(m.Key) == nil })
 }
 
@@ -303,6 +324,7 @@ func (t *Type) item() *Type {
 			return anyType
 		}
 		return variantOf(t.types[:min(int64(len(t.types)), t.tupleSize().Max)]...)
+	// An entry is yielded as a list of its key and its value.
 	case KindHash:
 		return &Type{kind: KindTuple, types: []*Type{t.key, t.elem}}
 	case KindStruct:

@@ -14,13 +14,18 @@ import (
 const unlimited = 1 << 30
 
 // signature says how many parameters a type takes, and makes it of them.
+//
+// A reader fails by p.fail, which panics with an *Error; Parse recovers it. So a reader
+// that returns has a type.
 type signature struct {
+	// least and most bound how many parameters there may be, both included.
 	least, most int
 	make        func(p *parser, e expr) *Type
 }
 
-// signatures is every type that takes parameters. A name that is not in here and
-// has a Kind stands alone.
+// signatures is every type that takes parameters. A name that is not in here and has a
+// Kind stands alone. The table is written by init and only read later, so parsers may
+// run at the same time.
 var signatures map[Kind]signature
 
 // init fills the table, since its functions refer to the table again when types nest.
@@ -55,14 +60,16 @@ func init() {
 	}
 }
 
-// knownResources are the resource types that every Puppet has; File[...] is the
-// type of a reference to one.
+// knownResources are the resource types that every Puppet has; File[...] is the type of
+// a reference to one. The names are in lower case, since Puppet folds the case of
+// references.
 var knownResources = map[string]bool{
 	"component": true, "exec": true, "file": true, "filebucket": true, "group": true, "node": true, "notify": true, "package": true,
 	"resources": true, "schedule": true, "service": true, "stage": true, "tidy": true, "user": true, "whit": true,
 }
 
-// absent are types of Puppet that no value of an attribute can have.
+// absent are types of Puppet that no value of an attribute can have. They get an error
+// of their own, because a nearest name would mislead.
 var absent = []string{"Object", "TypeSet", "TypeAlias", "TypeReference", "Iterator", "Error", "Target", "Deferred", "ProcessOutput"}
 
 // kindByName finds a type by its name in lower case: of a name only the case of the
@@ -87,7 +94,8 @@ func Names() []string {
 	return names
 }
 
-// source returns the text of e.
+// source returns the text of e. It is the text as the user wrote it, shortened for an
+// error.
 func (p *parser) source(e expr) string { return shorten(p.text[e.at:e.end]) }
 
 // notType fails because e stands where a type must.
@@ -109,6 +117,8 @@ func (p *parser) typeOf(e expr) *Type {
 	name := strings.TrimPrefix(e.text, "::")
 	k, known := e.typeKind()
 	switch {
+	// A reference is looked for before the error, as File is a type though it has no
+	// Kind.
 	case !known && knownResources[strings.ToLower(name)]:
 		return p.reference(e, strings.ToLower(name))
 	case !known:
@@ -176,7 +186,8 @@ func (e expr) isValue() bool {
 // isDefault reports whether e is the word for "no bound".
 func (e expr) isDefault() bool { return e.kind == tokName && e.text == "default" && !e.index }
 
-// spanOf reads one or two bounds by read.
+// spanOf reads one or two bounds by read. A word default stands for an open end. A
+// range upside down is an error, because no value would fit.
 func spanOf[T any](p *parser, e expr, order func(a, b T) int, read func(expr) T) span[T] {
 	var s span[T]
 	for i, bound := range []**T{&s.lo, &s.hi}[:len(e.args)] {
@@ -198,7 +209,7 @@ func resultOf[T any](p *parser, e expr, v T, err error) T {
 	return v
 }
 
-// textOf reads a string.
+// textOf reads a string. A bare word is refused, since Puppet reads it as a name there.
 func (p *parser) textOf(e expr, what string) string {
 	if e.kind != tokString {
 		p.fail(e.at, false, "", "%s must be in quotes, %s is not", what, p.source(e))
@@ -214,11 +225,13 @@ func (p *parser) whole(e expr) int64 {
 	return e.whole
 }
 
-// sizeOf reads the one or two bounds of a length, or an Integer[min, max]. A
-// negative number counts as 0.
-// The sizes of two types compare without regard to the form in which they were written.
+// sizeOf reads the one or two bounds of a length, or an Integer[min, max]. A negative
+// number counts as 0. The sizes of two types compare without regard to the form in
+// which they were written. A lone number is the lower bound, as in Puppet: String[5]
+// has no upper one.
 func (p *parser) sizeOf(e expr, args []expr) *Size {
 	var s span[int64]
+	// Integer[1, 5] as the only parameter says the same as two bounds.
 	if len(args) == 1 && args[0].kind == tokType {
 		t := p.typeOf(args[0])
 		if t.kind != KindInteger {
@@ -256,8 +269,8 @@ func (p *parser) wordsOf(e expr, args []expr) []string {
 }
 
 // enum reads the words of an Enum. A last true or false is the switch for case. Puppet
-// lets capital words stand beside others and matches no text with them; alone they are an
-// error here, since no value would fit.
+// lets capital words stand among others and matches no text with them. Alone they are
+// an error here, since no value would fit.
 func (p *parser) enum(e expr) *Type {
 	args, fold := e.args, false
 	if last := args[len(args)-1]; last.kind == tokName && (last.text == "true" || last.text == "false") {
@@ -266,6 +279,7 @@ func (p *parser) enum(e expr) *Type {
 	if len(args) == 0 {
 		p.fail(e.at, false, "", "Enum takes at least one word; write 'true' in quotes where it is one")
 	}
+	// The slice has no room, so that append leaves the expression of the parser alone.
 	words := args[:0:0]
 	for _, a := range args {
 		switch {
@@ -282,8 +296,9 @@ func (p *parser) enum(e expr) *Type {
 	return newEnum(p.wordsOf(e, args), fold)
 }
 
-// compile reads an expression of Ruby, with or without slashes, and reports its fault at
-// the place in the text.
+// compile reads an expression of Ruby, with or without slashes, and reports its fault
+// at the place in the text. The expression is compiled once, here; matching never fails
+// later.
 func (p *parser) compile(e expr) *rubyre.Regexp {
 	if e.kind != tokRegexp && e.kind != tokString && e.kind != tokName || e.isValue() {
 		p.fail(e.at, false, "", "%s is not a regular expression", p.source(e))
@@ -315,7 +330,8 @@ func (p *parser) oneRegexp(e expr) *Type {
 	return &Type{kind: KindRegexp, patterns: []*rubyre.Regexp{p.compile(e.args[0])}}
 }
 
-// semVer reads ranges of versions; a version is in the type if one of them has it.
+// semVer reads ranges of versions; a version is in the type if one of them has it. A
+// wrong range is reported at its own place in the list.
 func (p *parser) semVer(e expr) *Type {
 	t := &Type{kind: KindSemVer}
 	for _, a := range e.args {
@@ -334,7 +350,8 @@ func (p *parser) typesOf(args []expr) []*Type {
 	return types
 }
 
-// variant reads a union. One alternative alone is that type itself.
+// variant reads a union. One alternative alone is that type itself. Alternatives that
+// repeat count once, and nested unions are flattened.
 func (p *parser) variant(e expr) *Type { return variantOf(p.typesOf(e.args)...) }
 
 // literalOrType reads the content of an Optional or a NotUndef, where a word is the
@@ -362,7 +379,8 @@ func (p *parser) named(e expr) *Type {
 	return &Type{kind: k, words: p.wordsOf(e, e.args)}
 }
 
-// resource reads Resource[type] and Resource[type, title].
+// resource reads Resource[type] and Resource[type, title]. Puppet folds the case of the
+// type, so Resource['File'] and Resource['file'] are equal.
 func (p *parser) resource(e expr) *Type {
 	first := e.args[0]
 	if first.kind == tokType {

@@ -5,7 +5,8 @@ import "strings"
 // isBound reports whether e can be a bound of a length.
 func (e expr) isBound() bool { return e.kind == tokInt || e.isDefault() }
 
-// splitSize cuts the bounds of a length from the end of a list.
+// splitSize cuts the bounds of a length from the end of a list. At most the last two
+// parameters are bounds. A number before them is refused by typeOf.
 func (p *parser) splitSize(e expr) (types []expr, size *Size) {
 	n := len(e.args)
 	for n > 0 && n > len(e.args)-2 && e.args[n-1].isBound() {
@@ -18,7 +19,7 @@ func (p *parser) splitSize(e expr) (types []expr, size *Size) {
 }
 
 // tuple reads the types of the elements, then how many there may be: the last type
-// repeats.
+// repeats. Without a size it takes exactly one element for each type.
 func (p *parser) tuple(e expr) *Type {
 	types, size := p.splitSize(e)
 	if len(types) == 0 {
@@ -74,8 +75,9 @@ func (p *parser) typesFirst(e expr, n int) {
 	}
 }
 
-// structType reads the members. Their order is that of the text and shows in messages; a
-// key that is given twice is an error, since one of the two types would be lost.
+// structType reads the members. Their order is that of the text and shows in messages.
+// A key that is given twice is an error, since one of the two types would be lost. A
+// Struct takes no keys but these.
 func (p *parser) structType(e expr) *Type {
 	h := e.args[0]
 	if h.kind != '{' {
@@ -92,9 +94,9 @@ func (p *parser) structType(e expr) *Type {
 	return t
 }
 
-// memberOf reads name => T, Optional[name] => T or NotUndef[name] => T.
-// A member may be missing where its key says so, or where its type takes undef: that is
-// Puppet's rule, and NotUndef[name] switches it off.
+// memberOf reads name => T, Optional[name] => T or NotUndef[name] => T. By Puppet's
+// rule a member may be missing where its key says so, or where its type takes undef.
+// NotUndef[name] switches that off.
 func (p *parser) memberOf(kv pair) Member {
 	key, m := kv.key, Member{Type: p.typeOf(kv.value)}
 	m.Optional = m.Type.mayBeUndef()

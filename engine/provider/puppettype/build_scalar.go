@@ -19,7 +19,8 @@ func (p *parser) float(e expr) *Type {
 	return ranged(&Type{kind: KindFloat, floats: spanOf(p, e, cmp.Compare, p.numberOf)})
 }
 
-// ranged returns the bare type where there is no bound.
+// ranged returns the bare type where there is no bound. So Integer[default, default] is
+// equal to Integer, and prints as that.
 func ranged(t *Type) *Type {
 	if t.isBare() {
 		return bare[t.kind]
@@ -27,7 +28,8 @@ func ranged(t *Type) *Type {
 	return t
 }
 
-// numberOf reads a bound of a Float.
+// numberOf reads a bound of a Float. A whole number is taken too, though no value of a
+// Float is whole.
 func (p *parser) numberOf(e expr) float64 {
 	if e.kind != tokInt && e.kind != tokFloat {
 		p.fail(e.at, false, "", "%s is not a number", p.source(e))

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// maxLines bounds the findings about one value that are written out.
+// maxLines bounds the findings about one value that are written out. A list of
+// thousands of wrong elements must not fill a log.
 const maxLines = 20
 
 // Mismatch says why a value is none of a type. Its text is what users see.
 type Mismatch struct {
-	Subject string   // what was checked, as the caller named it
+	Subject string   // the checked thing, as the caller named it
 	Lines   []string // the findings, each beginning with Subject and the place in it
 }
 
@@ -23,7 +24,9 @@ func (m *Mismatch) Error() string {
 }
 
 // Check returns nil if t accepts v, else a *Mismatch that names subject. The value
-// itself is shown only where it is text that fits no Enum or Pattern, or a range.
+// itself is shown only where it is text that fits no Enum or Pattern, or a range. The
+// type of the value is inferred only for a refusal, so a check that passes costs no
+// more than Accepts.
 func (t *Type) Check(subject string, v any) error {
 	v = settle(v)
 	if t.accepts(v) {
@@ -42,8 +45,8 @@ func (t *Type) CheckSecret(subject string, v any) error {
 	return t.mismatch(subject, bare[kindOf(v)])
 }
 
-// mismatch puts the findings into words. Where the comparison of types finds nothing, the
-// value as a whole is the finding: a refusal always has words.
+// mismatch puts the findings into words. Where the comparison of types finds nothing,
+// the value as a whole is the finding: a refusal always has words.
 func (t *Type) mismatch(subject string, actual *Type) error {
 	found := describe(t, actual, []step{{stepSubject, subject, 0}})
 	if len(found) == 0 {

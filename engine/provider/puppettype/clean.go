@@ -25,10 +25,11 @@ func symbolTruth(v any) any {
 	return v
 }
 
-// CleanText returns the text of a command line as a value of t, checked: "22" is a number where t wants one. A
-// union takes the one reading that fits, text last; readings that differ are an error. Values other than text
-// are kept, but for the elements of an Array. Hashes, structs, tuples and sensitive values are not read from
-// text.
+// CleanText returns the text of a command line as a value of t, checked: "22" is a
+// number where t wants one. A union takes the one reading that fits, text last;
+// readings that differ are an error. Values other than text are kept, but for the
+// elements of an Array. Hashes, structs, tuples and sensitive values are not read from
+// text. The rules are those of the command puppet resource.
 func (t *Type) CleanText(subject string, v any) (any, error) {
 	return t.cleanText(subject, settle(v))
 }
@@ -43,6 +44,7 @@ func (t *Type) cleanText(subject string, v any) (any, error) {
 		v = readTruth(v)
 	case KindInteger, KindFloat, KindNumeric:
 		v = readNumber(v)
+	// A symbol of a Ruby program is the same word as a text.
 	case KindEnum, KindString, KindPattern:
 		if s, ok := v.(Symbol); ok {
 			v = string(s)
@@ -58,7 +60,8 @@ func (t *Type) cleanText(subject string, v any) (any, error) {
 	return v, t.Check(subject, v)
 }
 
-// cleanList reads each element; an unreadable one leaves all as they are.
+// cleanList reads each element; an unreadable one leaves all as they are. Otherwise the
+// message would show values that the user has not typed.
 func (t *Type) cleanList(subject string, v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -74,8 +77,8 @@ func (t *Type) cleanList(subject string, v any) any {
 	return out
 }
 
-// readTruth reads the words true and false. Other words stay text: yes and 1 are no
-// Boolean in Puppet either.
+// readTruth reads the words true and false. Other words stay text, and so do yes and 1,
+// as in Puppet.
 func readTruth(v any) any {
 	if s, ok := v.(string); ok {
 		v = Symbol(s)
@@ -98,8 +101,9 @@ func readNumber(v any) any {
 }
 
 // cleanVariant reads a text as each alternative but String. Readings that are equal are
-// one, so that two ranges which meet do not contradict one another. String takes the text
-// only where all others fail.
+// one, so that two ranges which meet do not contradict one another. String takes the
+// text only where all others fail. Two readings that differ are an error and no guess:
+// the user has to say which of them is meant.
 func (t *Type) cleanVariant(subject string, v any) (any, error) {
 	text := slices.IndexFunc(t.types, func(alt *Type) bool { return alt.kind == KindString })
 	var hits []any

@@ -15,6 +15,7 @@ type step struct {
 
 type stepKind uint8
 
+// The steps are the words of Puppet's own messages. A variant is numbered from 0.
 const (
 	stepSubject stepKind = iota
 	stepEntry
@@ -49,7 +50,8 @@ const (
 	findUnknown                  // key should not be there
 )
 
-// finding is one thing that does not fit.
+// finding is one thing that does not fit. Which fields are set depends on the class.
+// The path begins with the subject.
 type finding struct {
 	class            findClass
 	path             []step
@@ -67,7 +69,8 @@ func (f finding) String() string {
 	return strings.Join(words, " ") + " " + f.message()
 }
 
-// place is the path without the numbers of variants.
+// place is the path without the numbers of variants. Findings of several alternatives
+// at one place differ in nothing else.
 func (f finding) place() []step {
 	return slices.DeleteFunc(slices.Clone(f.path), func(s step) bool { return s.kind == stepVariant })
 }
@@ -82,17 +85,20 @@ func (f finding) join(o finding) finding {
 	return f
 }
 
-// below returns a longer path. It copies, since the findings of several branches share the
-// beginning.
+// below returns a longer path. It copies, since the findings of several branches share
+// the beginning. The cost is the depth, which is paid for a refusal only.
 func below(path []step, s step) []step { return append(slices.Clone(path), s) }
 
-// describe returns the reasons that keep values of actual out of expected.
+// describe returns the reasons that keep values of actual out of expected. It compares
+// the expected type with the inferred type of the value, as Puppet does. It may find
+// nothing for a value that is refused; mismatch then speaks of the whole value.
 func describe(expected, actual *Type, path []step) []finding {
 	return describeAs(expected.normal(), expected, actual, path)
 }
 
 // describeAs is describe for a type that the messages call original.
 func describeAs(expected, original, actual *Type, path []step) []finding {
+	// A message says Data, and not the union that Data stands for.
 	if expected.isAlias() {
 		return describeAs(expected.resolved(), expected, actual, path)
 	}
@@ -109,6 +115,7 @@ func describeAs(expected, original, actual *Type, path []step) []finding {
 		return describeTuple(expected, original, actual, path)
 	case KindArray:
 		return describeArray(expected, original, actual, path)
+	// Only the size of a Collection can be wrong.
 	case KindCollection:
 		if size, ok := actual.count(); ok {
 			return sizeFinding(path, expected.size.or(), size)
@@ -146,6 +153,7 @@ func describeOptional(expected, original, actual *Type, path []step) []finding {
 		return nil
 	case expected.elem == nil:
 		return typeFinding(path, undefType, actual)
+	// An alias keeps its own name; any other Optional is named as it is written.
 	case !original.isAlias():
 		original = expected
 	}
@@ -156,6 +164,8 @@ func describeOptional(expected, original, actual *Type, path []step) []finding {
 // The findings of all are merged where they say the same.
 func describeVariant(expected, original, actual *Type, path []step) []finding {
 	alts := expected.types
+	// Undef is one more alternative of such a union, and counts in the numbers of the
+	// path.
 	if original.kind == KindOptional {
 		alts = append([]*Type{undefType}, alts...)
 	}
@@ -171,14 +181,16 @@ func describeVariant(expected, original, actual *Type, path []step) []finding {
 		found = append(found, each...)
 	}
 	found = mergeFindings(len(path), found, len(alts))
+	// A reader who has written Data does not know the parts of it.
 	if original.isAlias() && len(found) == 1 {
 		return typeFinding(path, original, actual)
 	}
 	return found
 }
 
-// mergeFindings makes one finding of equal ones about each alternative, and
-// leaves out the number of the alternative when there is one finding.
+// mergeFindings makes one finding of equal ones about each alternative, and leaves out
+// the number of the alternative when there is one finding. A wrong size comes first: if
+// all alternatives refuse the size, their types do not matter.
 func mergeFindings(position int, found []finding, alternatives int) []finding {
 	for _, alike := range []func(findClass) bool{
 		func(c findClass) bool { return c == findSize },
@@ -224,6 +236,8 @@ func describeArray(expected, original, actual *Type, path []step) []finding {
 			return found
 		}
 		return describeElements(expected, actual, path)
+	// Of an Array the single elements are not known, so the finding is about the list
+	// as a whole.
 	case KindArray:
 		if found := sizeFinding(path, expected.size.or(), actual.size.or()); found != nil {
 			return found
@@ -233,7 +247,8 @@ func describeArray(expected, original, actual *Type, path []step) []finding {
 	return typeFinding(path, original, actual)
 }
 
-// describeElements goes through the elements of a Tuple.
+// describeElements goes through the elements of a Tuple. Each element that does not fit
+// has its own finding.
 func describeElements(expected, actual *Type, path []step) []finding {
 	var found []finding
 	for i, elem := range actual.types {
@@ -272,6 +287,7 @@ func describeHash(expected, original, actual *Type, path []step) []finding {
 		return typeFinding(path, original, newHash(actual.key, actual.elem, nil))
 	}
 	var found []finding
+	// A key may be wrong as well as its value, and then both are named.
 	for _, m := range actual.members {
 		if !expected.key.assignable(m.keyType()) {
 			found = append(found, describe(expected.key, m.keyType(), below(path, step{stepKey, m.Key, 0}))...)

@@ -3,7 +3,8 @@ package puppettype
 import "slices"
 
 // Deviation is a sort of case in which this package does otherwise than Puppet, on
-// purpose.
+// purpose. The recorded cases of Puppet stand in testdata. A case that differs without
+// a Deviation fails the tests. Unseen has to say exactly whether a case shows it.
 type Deviation struct {
 	File   string // of the cases seen on Puppet, without its suffix
 	Case   string // a regular expression on the case, as TestVectors writes it
@@ -13,6 +14,8 @@ type Deviation struct {
 	Reason string
 }
 
+// The reasons that several deviations share. They are sentences for the page that lists
+// them.
 const (
 	notAType    = "An unknown name of a type is an error at registration, with the nearest name; Puppet accepts it and then refuses every value."
 	notExpected = "A text that is not a type is refused at the first word that cannot belong to a type. Puppet reads it in its whole language."
@@ -46,6 +49,8 @@ func Deviations() []Deviation {
 	return slices.Concat(parseDeviations, valueDeviations, latticeDeviations)
 }
 
+// parseDeviations are about the text of a type: what Puppet reads, and this package
+// refuses or writes in another way.
 var parseDeviations = []Deviation{
 	{File: "datatypes_parse", Puppet: `TypeReference`, Ours: `^refused`, Reason: notAType},
 	{File: "datatypes_parse", Case: `\b(Object|TypeSet|Iterator|Error|Target|Deferred)\b|\bCallable\[\[|^URI\[`, Ours: `^refused`, Unseen: true, Reason: noValues},
@@ -67,6 +72,8 @@ var parseDeviations = []Deviation{
 	{File: "datatypes_parse", Case: `Sensitive\[`, Unseen: true, Reason: keepsBounds},
 }
 
+// valueDeviations are about values: whether a type takes them, the words of a refusal,
+// and the reading of a command line.
 var valueDeviations = []Deviation{
 	{File: "datatypes_instance", Puppet: `references an unresolved type`, Unseen: true, Reason: notAType},
 	{File: "munge", Puppet: `references an unresolved type`, Unseen: true, Reason: notAType},
@@ -112,6 +119,8 @@ var valueDeviations = []Deviation{
 		Reason: "Readings that give the same value are one; where they differ, the message says what to do."},
 }
 
+// latticeDeviations are about the relations of types: which is assignable to which, and
+// the types of values.
 var latticeDeviations = []Deviation{
 	{File: "datatypes_assignable", Case: `\b(Enum|Variant|Optional)([^\[\w].*)? <- `, Puppet: `^true$`, Reason: bareAccepts},
 	{File: "datatypes_assignable", Case: `Iterable.* <- .*Integer`, Puppet: `^true$`, Unseen: true,

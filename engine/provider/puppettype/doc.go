@@ -1,6 +1,6 @@
-// Package puppettype is the data type language of Puppet 4: a type is written as
-// text, Enum[present, absent] or Struct[{path => String[1]}], and is then a set of
-// values that can be checked, compared with other sets, and lowered to the
+// Package puppettype is the data type language of Puppet 4. A type is written as
+// text, such as Enum[present, absent] or Struct[{path => String[1]}]. It is then a set
+// of values that can be checked and compared with other sets. It can be lowered to the
 // schema.Type from which the rest of the program lives.
 //
 // # How it is used
@@ -58,9 +58,9 @@
 //
 // # Where it departs from Puppet
 //
-// Deviations lists it case by case with the reasons. In short: an unknown name of a
-// type is refused at once; a subtype relation that Puppet claims and its own checks
-// contradict is not claimed; every refusal has a message.
+// Deviations lists it case by case with the reasons. An unknown name of a type is
+// refused at once. A subtype relation that Puppet claims and its own checks contradict
+// is not claimed. Every refusal has a message.
 //
 // # Regular expressions
 //

@@ -7,11 +7,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Error says why a text is no type.
+// Error says why a text cannot be read as a type.
 type Error struct {
 	Text       string // the whole text, shortened
 	Syntax     bool   // it can't be an expression at all; else it is an expression, but not a type
-	Message    string // what is wrong; no position
+	Message    string // the fault, without a position
 	Suggestion string // the name that was probably meant, or empty
 	Line, Col  int    // in Text, from 1; Col counts characters
 }
@@ -19,7 +19,8 @@ type Error struct {
 // Error returns the finding with the text that it is about.
 func (e *Error) Error() string { return "the type `" + e.Text + "` " + e.finding() }
 
-// For returns the finding as one about an attribute.
+// For returns the finding as one about an attribute. The words are those of Puppet's
+// Resource API.
 func (e *Error) For(attribute string) string {
 	return fmt.Sprintf("The type of the `%s` attribute `%s` %s", attribute, e.Text, e.finding())
 }
@@ -42,7 +43,9 @@ func (e *Error) finding() string {
 // where the file holds the text as it is, without escapes.
 func (e *Error) Pos(start schema.Pos) schema.Pos {
 	switch {
+	// A text without a position, as from Go code, keeps none.
 	case start.Line == 0:
+	// Only in the first line does the column count from the begin of the text.
 	case e.Line > 1:
 		start.Line, start.Col = start.Line+int32(e.Line)-1, int32(e.Col)
 	default:

@@ -15,8 +15,8 @@ import (
 // content of a Sensitive shows in general terms only.
 func Infer(v any) *Type { return infer(settle(v)) }
 
-// InferEach returns the type of a value in full: an array is a Tuple, a hash with
-// text keys a Struct.
+// InferEach returns the type of a value in full: an array is a Tuple, a hash with text
+// keys a Struct. The result is as large as the value, so only messages use it.
 func InferEach(v any) *Type { return inferEach(settle(v)) }
 
 // infer is Infer for a settled value.
@@ -72,6 +72,7 @@ func inferOne(v any) *Type {
 		return &Type{kind: KindTimespan, ints: exactly(int64(v))}
 	case *Type:
 		return wrap(KindType, v)
+	// Ruby's own name for the type, as Puppet shows it.
 	case Symbol:
 		return &Type{kind: KindRuntime, words: []string{"ruby", "Symbol"}}
 	}
@@ -81,10 +82,12 @@ func inferOne(v any) *Type {
 	if k := kindOf(v); k != KindRuntime {
 		return bare[k]
 	}
+	// A foreign value shows the name of its Go type, never its content.
 	return &Type{kind: KindRuntime, words: []string{"go", fmt.Sprintf("%T", v)}}
 }
 
-// inferSecret is what shows of the type of a secret.
+// inferSecret is what shows of the type of a secret. A length or a word would tell a
+// part of the secret. That a collection is empty is shown.
 func inferSecret(t *Type) *Type {
 	if t.Equal(emptyArray) || t.Equal(emptyHash) {
 		return t
@@ -126,7 +129,8 @@ func inferList(list []any) *Type {
 	return newArray(elem, sizeOf(len(list)))
 }
 
-// inferHash makes one type for all keys and one for all values.
+// inferHash makes one type for all keys and one for all values. The keys are taken in
+// sorted order, so that the common type does not depend on Go's order of maps.
 func inferHash(v any) *Type {
 	es, _ := entries(v)
 	if len(es) == 0 {
@@ -148,6 +152,8 @@ func inferMembers(v any) *Type {
 	t := &Type{kind: KindStruct}
 	var keys, values []*Type
 	for _, e := range es {
+		// Instead of a key that is not text the empty one is taken, which no Struct may
+		// have.
 		key, _ := settle(e.Key).(string)
 		value := InferEach(e.Value)
 		t.members = append(t.members, Member{Key: key, Type: value})
@@ -163,6 +169,7 @@ func inferMembers(v any) *Type {
 func sizeOf(n int) *Size { return &Size{int64(n), int64(n)} }
 
 // general returns t without the traces of single values: ranges, lengths, words.
+// Messages use it to ask whether the bounds alone keep a value out.
 func (t *Type) general() *Type {
 	switch t.kind {
 	case KindBoolean, KindInteger, KindFloat, KindString, KindTimespan, KindTimestamp, KindSemVer, KindRegexp, KindCollection:
@@ -177,7 +184,8 @@ func (t *Type) general() *Type {
 	return t.mapped((*Type).general)
 }
 
-// mapped returns t with f applied to each type inside.
+// mapped returns t with f applied to each type inside. t stays as it is; the copy is
+// made canonical again, since f may have made alternatives equal.
 func (t *Type) mapped(f func(*Type) *Type) *Type {
 	if t.elem == nil && t.key == nil && len(t.types) == 0 && len(t.members) == 0 {
 		return t
@@ -215,7 +223,9 @@ func apply[T any](in []T, f func(T) T) []T {
 	return out
 }
 
-// Common returns a narrow type that has all values of both.
+// Common returns a narrow type that has all values of both. It tries the two
+// themselves, then a type of their kind. Then it tries the named unions from small to
+// large, and Any at last.
 func Common(t, o *Type) *Type {
 	switch {
 	case t.kind == KindUnit:
@@ -323,6 +333,7 @@ func reduce(t *Type) *Type {
 func commonText(t, o *Type) *Type {
 	a, b := t.asEnum(), o.asEnum()
 	switch {
+	// Case counts nothing in the result if it counts nothing in one of them.
 	case a != nil && b != nil:
 		return newEnum(slices.Concat(a.words, b.words), a.fold || b.fold)
 	case t.kind == KindPattern && o.kind == KindPattern:

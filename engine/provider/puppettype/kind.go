@@ -1,6 +1,6 @@
 package puppettype
 
-// Kind is the head of a Type: the name before the bracket.
+// Kind is the head of a Type: the name before the bracket. The zero Kind is Any.
 type Kind uint8
 
 // The kinds. KindUnit is what an empty array or hash holds; it has no notation.
@@ -47,6 +47,7 @@ const (
 	numKinds = iota
 )
 
+// The order is that of the constants.
 var kindNames = [numKinds]string{
 	"Any", "Unit", "Undef", "Default", "Boolean", "Integer", "Float", "Numeric", "String", "Enum", "Pattern", "Regexp",
 	"Scalar", "ScalarData", "Data", "RichData", "Variant", "Optional", "NotUndef", "Collection", "Array", "Hash", "Tuple",

@@ -10,11 +10,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Lower returns the schema.Type that says as much of t as it can: Lift checks the
-// rest. A union of kinds is KindAny; so is a number of either sort. A type whose
-// values are written as text (a Timestamp, a SemVer, a Binary) is a KindString, a
-// Sensitive a secret. All texts are secret in a union of kinds with a Sensitive in it. Integers have 64 bits; a Timespan is below 0 only where its own
-// bound says so.
+// Lower returns the schema.Type that says as much of t as it can: Lift checks the rest.
+// A union of kinds is KindAny; so is a number of either sort. A type whose values are
+// written as text (a Timestamp, a SemVer, a Binary) is a KindString, a Sensitive a
+// secret. All texts are secret in a union of kinds with a Sensitive in it. Integers
+// have 64 bits; a Timespan is below 0 only where its own bound says so. The Name of the
+// result is the text of t, so pages show Puppet's notation.
 func (t *Type) Lower() *schema.Type {
 	st := lowered(t.normal())
 	st.Name = t.String()
@@ -43,6 +44,7 @@ func lowered(t *Type) *schema.Type {
 	if inText(t) {
 		return lowerText(t)
 	}
+	// A secret inside must stay hidden even though its place is not known.
 	return &schema.Type{Kind: schema.KindAny, Secret: hides(t)}
 }
 
@@ -81,7 +83,8 @@ func lowerText(t *Type) *schema.Type {
 	return st
 }
 
-// limits are the bounds of a length; a bound that excludes nothing is nil.
+// limits are the bounds of a length; a bound that excludes nothing is nil. They point
+// into s, so the caller must own it or never alter it; a Type is never altered.
 func limits(s *Size) (lo, hi *int64) {
 	if s != nil && s.Min > 0 {
 		lo = &s.Min
@@ -115,6 +118,7 @@ func lowerCollection(t *Type) *schema.Type {
 	case t.kind == KindTuple:
 		return &schema.Type{Kind: schema.KindList, Elem: lowerElem(variantOf(t.types...)), Min: lo, Max: hi}
 	case t.kind == KindHash && !stringType.assignable(t.key):
+		// A Hash of any keys is written with text keys, so a map is enough.
 		if t.key.kind == KindAny {
 			return &schema.Type{Kind: schema.KindMap, Elem: lowered(t.elem), Min: lo, Max: hi}
 		}
@@ -129,7 +133,8 @@ func lowerCollection(t *Type) *schema.Type {
 	return st
 }
 
-// lower returns the type of a key; a missing key does not have its zero value then.
+// lower returns the type of a key; a missing key does not have its zero value then. So
+// an absent key is nil, and differs from an empty text or 0.
 func (m Member) lower() *schema.Type {
 	st := lowered(m.Type)
 	st.Optional = st.Optional || m.Optional
@@ -139,9 +144,10 @@ func (m Member) lower() *schema.Type {
 // lowerElem lowers the union of the elements of a Tuple.
 func lowerElem(t *Type) *schema.Type { return lowered(t.normal()) }
 
-// AsSensitive returns the type of an attribute that is of type t and must not be
-// shown: its values are wrapped, it lowers to a secret, and no message shows it. Undef
-// stays outside of the wrapping.
+// AsSensitive returns the type of an attribute that is of type t and must not be shown.
+// Its values are wrapped, it lowers to a secret, and no message shows it. Undef stays
+// outside of the wrapping. A type that is Sensitive already stays as it is, so a second
+// call changes nothing.
 func (t *Type) AsSensitive() *Type {
 	switch {
 	case t.kind == KindSensitive:
@@ -153,8 +159,9 @@ func (t *Type) AsSensitive() *Type {
 }
 
 // Lift returns a plain value of t.Lower() as a value of t, checked: text becomes a
-// Timestamp, and so on. A secret that is to hold more than text is read as
-// CleanText does, or as JSON. The error is a *Mismatch.
+// Timestamp, and so on. A secret that is to hold more than text is read as CleanText
+// does, or as JSON. The error is a *Mismatch. It returns the converted value also with
+// an error. It never alters v.
 func (t *Type) Lift(subject string, v any) (any, error) {
 	v = lift(t, settle(v))
 	return v, t.Check(subject, v)
@@ -183,6 +190,7 @@ func lift(t *Type, v any) any {
 		return liftText(t, v)
 	case schema.Secret:
 		return liftSecret(t, v)
+	// YAML and JSON write 1 for 1.0, and a Float of Puppet takes no Integer.
 	case int64:
 		if t.kind == KindFloat {
 			return float64(v)
@@ -210,6 +218,7 @@ func liftList(t *Type, list []any) any {
 	if !t.listed() {
 		return list
 	}
+	// The list is copied, because the plain value belongs to the resource.
 	out := make([]any, len(list))
 	for i, v := range list {
 		out[i] = lift(t.element(i), settle(v))
@@ -266,6 +275,7 @@ func liftText(t *Type, s string) any {
 		if s == "default" {
 			return Default{}
 		}
+	// The text of a type is a value, as in Type[Integer].
 	case KindType:
 		if read, err := Parse(s); err == nil {
 			return read
@@ -279,8 +289,8 @@ func liftText(t *Type, s string) any {
 	return s
 }
 
-// liftInside makes a collection the content of the Sensitive, if it is one of secrets: all
-// texts are secrets in a Variant that holds a Sensitive. Another one stays outside.
+// liftInside makes a collection of secrets the content of the Sensitive; another one
+// stays outside. In a Variant that holds a Sensitive all texts are secrets.
 func liftInside(t *Type, v any) any {
 	if inside := lift(t.elem.orAny(), v); secretive(v) && t.elem.orAny().Accepts(inside) {
 		return NewSensitive(inside)
@@ -316,6 +326,8 @@ func liftSecret(t *Type, s schema.Secret) any {
 	if t.elem == nil || t.elem.accepts(s.Reveal()) {
 		return s
 	}
+	// The text is read as a word of a command line first. JSON is tried only after
+	// that.
 	if v, err := t.elem.cleanText("", settle(lift(t.elem, s.Reveal()))); err == nil {
 		return NewSensitive(v)
 	}
@@ -327,7 +339,8 @@ func liftSecret(t *Type, s schema.Secret) any {
 	return s
 }
 
-// readJSON reads a value that is written as JSON.
+// readJSON reads a value that is written as JSON. Text behind the value is refused, so
+// that a part of a secret is never taken for all of it.
 func readJSON(text string) (any, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()

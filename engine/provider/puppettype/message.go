@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// message says the expected type and the found one, without the place.
+// message says the expected type and the found one, without the place. The words are
+// Puppet's, apart from those in Deviations. Types are shown in their normal form.
 func (f finding) message() string {
 	switch f.class {
 	case findSize:
@@ -54,6 +55,7 @@ func patternMessage(expected, actual *Type) string {
 // differ, in full where only the bounds do.
 func typeMessage(expected, actual *Type) string {
 	optional := expected.kind == KindOptional && expected.elem != nil
+	// Undef is named first, as Puppet writes it.
 	if optional {
 		expected = expected.elem
 	}
@@ -74,7 +76,8 @@ func typeMessage(expected, actual *Type) string {
 	return fmt.Sprintf("expects a value of type %s, got %s", listed(names), got)
 }
 
-// listed writes "a or b", "a, b, or c".
+// listed writes "a or b", "a, b, or c". Two names have no comma, and three or more have
+// one before the or.
 func listed(names []string) string {
 	last := len(names) - 1
 	if last == 1 {
@@ -120,6 +123,7 @@ func inFull(alts []*Type, actual *Type) (names []string, got string) {
 		names = append(names, alt.String())
 	}
 	alts = apply(alts, (*Type).resolved)
+	// If the value would fit without its bounds, then its bounds are the reason.
 	general := actual.general()
 	if alike(alts, actual) || slices.ContainsFunc(alts, func(alt *Type) bool { return alt.assignable(general) }) {
 		return names, actual.String()
@@ -133,7 +137,8 @@ func detailed(alts []*Type, actual *Type) bool {
 	return alike(alts, actual) || slices.ContainsFunc(alts, func(alt *Type) bool { return alt.resolved().family(actual) })
 }
 
-// alike reports whether one of alts is of the kind of actual.
+// alike reports whether one of alts is of the kind of actual. An alias counts as alike
+// with everything, since its parts may be of any kind.
 func alike(alts []*Type, actual *Type) bool {
 	return slices.ContainsFunc(alts, func(alt *Type) bool {
 		return alt.kind == actual.kind || alt.isAlias() || actual.isAlias() ||

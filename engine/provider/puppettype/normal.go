@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// normal returns t as a message shows it: the same values, without its idle parts
-// (a NotUndef around a type without undef), unions joined.
+// normal returns t as a message shows it: the same values, without its idle parts (a
+// NotUndef around a type without undef), unions joined. Lower starts from it too, so
+// that a union of ranges lowers to a range.
 func (t *Type) normal() *Type {
 	switch t.kind {
 	case KindOptional:
@@ -16,7 +17,7 @@ func (t *Type) normal() *Type {
 		return normalNotUndef(t)
 	case KindVariant:
 		return normalVariant(t)
-	case KindInit: // what it makes depends on how its type is written
+	case KindInit: // the written type decides what it makes
 		return t
 	}
 	return t.mapped((*Type).normal)
@@ -81,8 +82,8 @@ func normalVariant(t *Type) *Type {
 	return alts
 }
 
-// mergeAlike joins alternatives of one kind: words and patterns go to the end,
-// ranges to the front.
+// mergeAlike joins alternatives of one kind: words and patterns go to the end, ranges
+// to the front. The order is that of Puppet's messages.
 func mergeAlike(types []*Type) []*Type {
 	types = joinLast(types, (*Type).wordy, func(same []*Type) *Type {
 		var words []string
@@ -134,7 +135,9 @@ func partition(types []*Type, in func(*Type) bool) (yes, no []*Type) {
 	return yes, no
 }
 
-// joinRanges joins the ranges of one kind that meet.
+// joinRanges joins the ranges of one kind that meet. The last range takes in every
+// range that it meets, then the rest goes through again. The cost is the square of the
+// number of ranges.
 func joinRanges(types []*Type, k Kind) []*Type {
 	ranges, others := partition(types, func(t *Type) bool { return t.kind == k })
 	if len(ranges) < 2 {

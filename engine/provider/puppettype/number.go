@@ -15,7 +15,8 @@ var numeric = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // parseNumber reads a number as Puppet does: an int64, a *big.Int or a float64. A
-// leading 0 makes whole digits octal.
+// leading 0 makes whole digits octal, so 010 is 8. Underscores and a fraction without a
+// digit before it are refused.
 func parseNumber(s string) (any, bool) {
 	m := numeric().FindStringSubmatch(s)
 	if m == nil {

@@ -9,7 +9,9 @@ const (
 	maxDepth = 64
 )
 
-// Parse reads a type. The error is an *Error. The text may have comments and line breaks.
+// Parse reads a type. The error is an *Error. The text may have comments and line
+// breaks. Any other panic than an *Error goes on, since it is a mistake of this
+// package.
 func Parse(text string) (t *Type, err error) {
 	p := parser{scanner: scanner{text: text}}
 	defer func() {
@@ -24,7 +26,8 @@ func Parse(text string) (t *Type, err error) {
 	return p.parse(), nil
 }
 
-// MustParse is Parse for a text that is part of a program; it panics on an error.
+// MustParse is Parse for a text that is part of a program; it panics on an error. The
+// panic has the *Error as its value.
 func MustParse(text string) *Type {
 	t, err := Parse(text)
 	if err != nil {
@@ -33,8 +36,9 @@ func MustParse(text string) *Type {
 	return t
 }
 
-// parser reads expressions of Puppet's language, one token ahead, and keeps the
-// parts that a type can be.
+// parser reads expressions of Puppet's language, one token ahead, and keeps the parts
+// that a type can be. It reads more of the language than a type may have, so that the
+// error can say which part is too much.
 type parser struct {
 	scanner
 	tok   token
@@ -43,11 +47,12 @@ type parser struct {
 	odd   *Error // the first place that makes an expression no type
 }
 
-// expr is an expression as it is written: a token, the list in brackets behind a
-// name, or the pairs of a hash.
+// expr is an expression as it is written: a token, the list in brackets behind a name,
+// or the pairs of a hash. It is kept unread until the whole text is known to be sound.
 type expr struct {
 	token
-	args  []expr // of a name with brackets, of a list
+	args []expr // of a name with brackets, of a list
+	// pairs are those of a hash. A pair without braces is a hash of one pair.
 	pairs []pair
 	index bool // it has brackets
 }
@@ -114,7 +119,7 @@ func (p *parser) unexpected() {
 	p.fail(p.tok.at, true, "", "syntax error at '%s'", shorten(p.text[p.tok.at:p.tok.end]))
 }
 
-// expect takes a token of the kind, or fails at the one that stands there.
+// expect takes a token of the kind, or fails at the token in hand.
 func (p *parser) expect(k tokenKind) {
 	if p.tok.kind != k {
 		p.unexpected()
@@ -139,7 +144,8 @@ func (p *parser) argument() expr {
 	return h
 }
 
-// expression reads one operand; the text behind it keeps it from being a type.
+// expression reads one operand; the text behind it keeps it from being a type. Each
+// level of nesting comes through here, so the depth is counted once for all notations.
 func (p *parser) expression() expr {
 	if p.depth++; p.depth > maxDepth {
 		p.fail(p.tok.at, false, "", "it nests deeper than %d levels", maxDepth)
@@ -151,7 +157,8 @@ func (p *parser) expression() expr {
 	return e
 }
 
-// more reads an operator behind e with its operand, if there is one.
+// more reads an operator behind e with its operand, if there is one. It only reads on,
+// to find a fault of syntax behind; e itself is refused by then.
 func (p *parser) more(e expr) bool {
 	switch {
 	case p.tok.kind == '[' && !p.tok.spaced:
@@ -193,11 +200,12 @@ func (p *parser) selector() {
 	p.expression()
 }
 
-// operand reads one value as the language has it: a name with its list, a literal, a list,
-// a hash, or an expression that cannot be a type.
+// operand reads one value as the language has it: a name with its list, a literal, a
+// list or a hash. It reads an expression that cannot be a type, too.
 func (p *parser) operand() expr {
 	e := expr{token: p.tok}
 	switch p.tok.kind {
+	// A blank before the bracket makes it a list of its own, as in Puppet.
 	case tokName, tokType:
 		p.keyword()
 		p.advance()
@@ -261,7 +269,8 @@ func (p *parser) prefixed() {
 	p.expression()
 }
 
-// between reads a list of arguments in parentheses.
+// between reads a list of arguments in parentheses. A comma may stand behind the last
+// argument.
 func (p *parser) between(open, end tokenKind) {
 	p.expect(open)
 	for p.tok.kind != end {

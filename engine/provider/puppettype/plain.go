@@ -11,7 +11,8 @@ import (
 )
 
 // Plain returns a value as lowered types know it: the inverse of Lift. A Sensitive is a
-// schema.Secret of its text.
+// schema.Secret of its text. Lists and maps are new ones, and v stays as it is. A
+// foreign value without a method String comes back as it went in.
 func Plain(v any) any {
 	switch v := settle(v).(type) {
 	case []any:
@@ -52,7 +53,8 @@ func plainMap(m Map) any {
 	return out
 }
 
-// plainText is a plain value as text: JSON for a list and a map.
+// plainText is a plain value as text: JSON for a list and a map. It is for a key or the
+// content of a secret, where schema knows text alone.
 func plainText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -69,7 +71,8 @@ func plainText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// uncovered is a plain value with its secrets in clear.
+// uncovered is a plain value with its secrets in clear. The text that is made of it
+// becomes a Secret again, except for the key of a Map: schema has no secret keys.
 func uncovered(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:
@@ -86,7 +89,8 @@ func uncovered(v any) any {
 	return v
 }
 
-// plainStringer keeps what schema knows, and writes the rest.
+// plainStringer keeps what schema knows, and writes the rest. A number beyond 64 bits
+// becomes its digits.
 func plainStringer(v interface{ String() string }) any {
 	switch v := v.(type) {
 	case time.Duration, schema.Secret:

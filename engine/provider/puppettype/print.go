@@ -10,7 +10,8 @@ import (
 )
 
 // String returns the canonical text of t: one blank after a comma, words of an Enum in
-// order, strings in single quotes. Parse reads it back.
+// order, strings in single quotes. Parse reads it back. Equal types print the same. The
+// text is built anew for each call.
 func (t *Type) String() string {
 	var p printer
 	p.typ(t)
@@ -22,7 +23,8 @@ type printer struct {
 	open bool // the list in hand has an element
 }
 
-// list writes name, and the result of fill in brackets; without an element it writes no brackets.
+// list writes name, and the result of fill in brackets; without an element it writes no
+// brackets. The state of the outer list is kept on the stack, so lists nest.
 func (p *printer) list(name string, fill func()) {
 	outer := p.open
 	p.b.WriteString(name)
@@ -58,8 +60,8 @@ func (p *printer) types(ts ...*Type) {
 	}
 }
 
-// typ writes a type with its parameters. References print under the name of what they
-// refer to.
+// typ writes a type with its parameters. A reference prints under the name of its
+// target.
 func (p *printer) typ(t *Type) {
 	name := t.kind.String()
 	switch t.kind {
@@ -110,6 +112,7 @@ func (p *printer) scalar(t *Type) {
 		if t.truth != nil {
 			p.item(strconv.FormatBool(*t.truth))
 		}
+	// A number beyond 64 bits prints as the range of that one value.
 	case KindInteger:
 		if t.big != nil {
 			p.items([]string{t.big.String(), t.big.String()})
@@ -183,7 +186,8 @@ func (p *printer) collection(t *Type) {
 	}
 }
 
-// inner writes the one type inside; a single string is its text.
+// inner writes the one type inside; a single string is its text. Puppet reads
+// Optional['a'] as the type of that text.
 func (p *printer) inner(t *Type) {
 	switch {
 	case t.elem == nil:
@@ -282,6 +286,7 @@ func formatFloat(f float64) string {
 	case math.IsInf(f, -1):
 		return "-Infinity"
 	}
+	// From here on Ruby writes an exponent, and at least one digit behind the dot.
 	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
 		if !strings.Contains(mantissa, ".") {
@@ -304,6 +309,7 @@ func quote(s string) string {
 	}
 	var b strings.Builder
 	b.WriteByte('\'')
+	// A backslash is doubled only where it would escape the next character.
 	for i := range len(s) {
 		if s[i] == '\'' || s[i] == '\\' && (i+1 == len(s) || s[i+1] == '\'' || s[i+1] == '\\') {
 			b.WriteByte('\\')

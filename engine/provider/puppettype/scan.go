@@ -11,6 +11,7 @@ import (
 // tokenKind is the sort of a token; punctuation is its own character.
 type tokenKind rune
 
+// Kinds below zero are tokens with a text; a kind above zero is the character itself.
 const (
 	tokEnd  tokenKind = -iota - 1
 	tokName           // a, a::b; also true, false, default, undef
@@ -25,8 +26,9 @@ const (
 
 // token is a word of a type's text.
 type token struct {
-	kind   tokenKind
-	text   string // of a name; the content of a string or a regular expression; else as it stands
+	kind tokenKind
+	text string // of a name; the content of a string or a regular expression; else as it stands
+	// num is the value of a number; whole has it too where it is a whole one.
 	num    float64
 	whole  int64
 	at     int  // where it begins, in bytes
@@ -59,7 +61,8 @@ func (s *scanner) finding(at int, syntax bool, suggestion, format string, args .
 // rest is the text that is not read yet.
 func (s *scanner) rest() string { return s.text[s.pos:] }
 
-// blank skips blanks and comments.
+// blank skips blanks and comments. Comments are those of Puppet: from # to the end of
+// the line, and between /* and */.
 func (s *scanner) blank() {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; {
@@ -211,6 +214,7 @@ func (s *scanner) number(t *token) {
 		ok = false
 	}
 	if !ok {
+		// Puppet's column is behind the first digit, or at a leading zero.
 		digits := strings.TrimPrefix(t.text, "-")
 		at := s.pos - len(digits)
 		if digits[0] != '0' {
@@ -242,6 +246,7 @@ func (s *scanner) quoted(t *token, mark byte) {
 		case c == '\\' && s.pos+1 < len(s.text):
 			s.pos++
 			s.escape(&b, mark)
+		// A type is read without a scope, so a variable would have no value.
 		case c == '$' && mark == '"' && s.pos+1 < len(s.text) && (s.text[s.pos+1] == '{' || isWord(s.text[s.pos+1])):
 			s.fail(s.pos, false, "", "a type has no variables; write \\$ for a dollar")
 		default:
@@ -257,8 +262,8 @@ func (s *scanner) quoted(t *token, mark byte) {
 
 var escapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 's': " ", '"': `"`, '\'': "'", '\\': `\`, '$': "$"}
 
-// escape writes the character of the escape at pos; in single quotes only the quote
-// and the backslash are escaped.
+// escape writes the character of the escape at pos; in single quotes only the quote and
+// the backslash are escaped. An unknown escape keeps its backslash, as in Puppet.
 func (s *scanner) escape(b *strings.Builder, mark byte) {
 	c := s.text[s.pos]
 	switch {
@@ -294,7 +299,8 @@ func (s *scanner) unicode(b *strings.Builder) {
 	s.pos += length
 }
 
-// regexp reads /source/; an escaped slash is a slash.
+// regexp reads /source/; an escaped slash is a slash. Every other escape is left to the
+// package rubyre.
 func (s *scanner) regexp(t *token) {
 	start := s.pos
 	var b strings.Builder

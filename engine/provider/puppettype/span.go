@@ -6,7 +6,8 @@ import (
 	"math/big"
 )
 
-// span is the values from lo to hi, both included; nil means unbounded.
+// span is the values from lo to hi, both included; nil means unbounded. Neither end is
+// ever altered, so spans share them.
 type span[T any] struct{ lo, hi *T }
 
 // has reports whether v is within s.
@@ -14,7 +15,7 @@ func (s span[T]) has(v T, order func(a, b T) int) bool {
 	return (s.lo == nil || order(*s.lo, v) <= 0) && (s.hi == nil || order(v, *s.hi) <= 0)
 }
 
-// covers reports whether all of o is within s.
+// covers reports whether all of o is within s. An open end of o needs an open end of s.
 func (s span[T]) covers(o span[T], order func(a, b T) int) bool {
 	return (s.lo == nil || o.lo != nil && order(*s.lo, *o.lo) <= 0) && (s.hi == nil || o.hi != nil && order(*o.hi, *s.hi) <= 0)
 }
@@ -46,7 +47,7 @@ func (s span[T]) equal(o span[T], order func(a, b T) int) bool {
 	return same(s.lo, o.lo) && same(s.hi, o.hi)
 }
 
-// exactly is the span of one value.
+// exactly is the span of one value. Both ends point to the same copy.
 func exactly[T any](v T) span[T] { return span[T]{&v, &v} }
 
 // hasBig reports whether an Integer takes n, which may be beyond 64 bits.
@@ -70,8 +71,9 @@ func hasFloat(s span[float64], f float64) bool {
 // noLimit is the Max of a Size without one.
 const noLimit = math.MaxInt64
 
-// Size bounds a length, both ends included. Max is math.MaxInt64 where there is
-// no limit. A String counts characters.
+// Size bounds a length, both ends included. Max is math.MaxInt64 where there is no
+// limit. A String counts characters. A Min above Max has no length, and comes from no
+// text: Parse refuses it.
 type Size struct{ Min, Max int64 }
 
 var anySize = Size{0, noLimit}

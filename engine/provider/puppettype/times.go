@@ -21,7 +21,8 @@ var timestampLayouts = sync.OnceValue(func() []string {
 })
 
 // ParseTimestamp reads 2020-01-31, 2020-01-31T12:30:00.000 UTC, 2020-01-31 12:30:00
-// +0100 and the like; a time without a zone is in UTC, and of names of zones only UTC is known.
+// +0100 and the like. A time without a zone is in UTC, and of names of zones only UTC
+// is known. At most 25 layouts are tried, so the cost is bounded. The result is in UTC.
 func ParseTimestamp(s string) (time.Time, error) {
 	plain := strings.TrimSuffix(s, " UTC")
 	for _, layout := range timestampLayouts() {
@@ -32,7 +33,8 @@ func ParseTimestamp(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is not a time; write it as 2020-01-31T12:30:00 UTC", quote(shorten(s)))
 }
 
-// FormatTimestamp writes a time as Puppet does.
+// FormatTimestamp writes a time as Puppet does. It has nine digits of a fraction, so no
+// time is rounded.
 func FormatTimestamp(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000000000 UTC")
 }
@@ -100,6 +102,8 @@ func addFraction(total *big.Int, digits string) bool {
 
 // FormatTimespan writes a length of time as Puppet does: 1-23:59:59.5.
 func FormatTimespan(d time.Duration) string {
+	// The unsigned form holds the shortest duration as well, whose positive value does
+	// not fit.
 	sign, n := "", uint64(d)
 	if d < 0 {
 		sign, n = "-", -n

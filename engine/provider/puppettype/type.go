@@ -11,7 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 )
 
-// Type is a set of values. It is immutable; Parse, Infer and Common make it.
+// Type is a set of values. It is immutable; Parse, Infer and Common make it. A field
+// that its kind does not use is zero. Types share their parts.
 type Type struct {
 	kind     Kind
 	elem     *Type       // of Array, Hash (its values), Optional, NotUndef, Sensitive, Type, Iterable, Init; nil where bare
@@ -31,7 +32,8 @@ type Type struct {
 	versions []*VersionRange
 }
 
-// Member is one key of a Struct.
+// Member is one key of a Struct. Optional[key] and a type that takes undef both make
+// the key optional.
 type Member struct {
 	Key      string
 	Optional bool // the key may be missing
@@ -60,7 +62,8 @@ func (t *Type) Members() []Member { return t.members }
 func (t *Type) Words() []string { return t.words }
 
 // Holds reports whether the type is written with one of the kind: Sensitive is held by
-// Hash[String, Sensitive[String]], and not by Any.
+// Hash[String, Sensitive[String]], and not by Any. An alias holds nothing but itself,
+// because only the written text counts.
 func (t *Type) Holds(k Kind) bool {
 	if t == nil {
 		return false
@@ -90,6 +93,7 @@ func bareTypes() [numKinds]*Type {
 	for k := range out {
 		out[k] = &Type{kind: Kind(k)}
 	}
+	// A bare Array or Hash has elements of type Any, so that no reader meets a nil.
 	out[KindArray].elem = out[KindAny]
 	out[KindHash].key, out[KindHash].elem = out[KindAny], out[KindAny]
 	return out
@@ -124,7 +128,8 @@ func (t *Type) resolved() *Type {
 // isAlias reports whether t stands for a longer type that refers to t again.
 func (t *Type) isAlias() bool { return t.kind == KindData || t.kind == KindRichData }
 
-// isBare reports whether t is its kind without parameters.
+// isBare reports whether t is its kind without parameters. The pointer is compared
+// first; a type of another maker is compared by its parts.
 func (t *Type) isBare() bool { return t == bare[t.kind] || t.Equal(bare[t.kind]) }
 
 // newArray makes an Array in canonical form: an empty one has no type of elements, and one
@@ -170,7 +175,9 @@ func newEnum(words []string, fold bool) *Type {
 	return &Type{kind: KindEnum, words: slices.Compact(slices.Sorted(slices.Values(words))), fold: fold}
 }
 
-// variantOf flattens variants and drops repetitions; of one type it makes that.
+// variantOf flattens variants and drops repetitions; of one type it makes that. The
+// order of the first appearance stays. The cost is the square of the alternatives,
+// which Parse bounds by the length of the text.
 func variantOf(types ...*Type) *Type {
 	var flat []*Type
 	add := func(t *Type) {
@@ -193,7 +200,8 @@ func variantOf(types ...*Type) *Type {
 	return &Type{kind: KindVariant, types: flat}
 }
 
-// lengths returns the sizes that a text type allows.
+// lengths returns the sizes that a text type allows. Lengths are in characters. An Enum
+// has those from its shortest to its longest word.
 func (t *Type) lengths() Size {
 	switch {
 	case t.kind == KindEnum && len(t.words) > 0:
@@ -210,7 +218,7 @@ func (t *Type) lengths() Size {
 	return t.size.or()
 }
 
-// tupleSize returns how many elements a Tuple takes.
+// tupleSize returns how many elements a Tuple takes. A bare Tuple takes any number.
 func (t *Type) tupleSize() Size {
 	switch {
 	case t.size != nil:
@@ -241,7 +249,8 @@ func (t *Type) structSize() Size {
 	return s
 }
 
-// member returns the one of a key, or nil.
+// member returns the one of a key, or nil. It searches in order, since a Struct has few
+// members.
 func (t *Type) member(key string) *Member {
 	for i := range t.members {
 		if t.members[i].Key == key {
@@ -259,7 +268,8 @@ func (m Member) keyType() *Type {
 	return newLiteral(m.Key)
 }
 
-// Equal reports whether t and o are written the same.
+// Equal reports whether t and o are written the same. So two types with the same values
+// may differ, as with Integer[1] and NotUndef[Integer[1]].
 func (t *Type) Equal(o *Type) bool {
 	switch {
 	case t == o:
@@ -321,7 +331,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// matchesAny reports whether a Pattern takes s.
+// matchesAny reports whether a Pattern takes s. Each expression is searched for, and
+// need not match the whole text. A bare Pattern takes every text.
 func (t *Type) matchesAny(s string) bool {
 	if len(t.patterns) == 0 {
 		return true

@@ -25,8 +25,8 @@ type Symbol string
 // URI is a value of the type of that name.
 type URI string
 
-// Map is a Hash whose keys need not be text, in the order of the source. Keys are
-// not repeated.
+// Map is a Hash whose keys need not be text, in the order of the source. Keys are not
+// repeated. The package never alters a Map that it was given.
 type Map []Entry
 
 // Entry is one entry of a Map.
@@ -43,7 +43,8 @@ func (m Map) All() iter.Seq2[any, any] {
 	}
 }
 
-// Sensitive wraps a value that must not be shown; it prints as schema.Redacted.
+// Sensitive wraps a value that must not be shown; it prints as schema.Redacted. The
+// pointer keeps it comparable, whatever it wraps. The zero value wraps undef.
 type Sensitive struct{ value *any }
 
 // NewSensitive wraps v. Text is better a schema.Secret, which is the same to every
@@ -61,7 +62,7 @@ func (s Sensitive) Reveal() any {
 // String returns schema.Redacted.
 func (s Sensitive) String() string { return schema.Redacted }
 
-// Format prints it redacted under every verb.
+// Format prints it redacted under every verb. So %#v and %x do not show it either.
 func (s Sensitive) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(schema.Redacted)) }
 
 // MarshalText writes schema.Redacted; it serves JSON and YAML too.
@@ -98,6 +99,7 @@ func settle(v any) any {
 		return settlePointer(v)
 	case Symbol:
 		return settleSymbol(v)
+	// Beyond int64 it becomes a *big.Int, so that no value wraps around.
 	case uint64:
 		if v > math.MaxInt64 {
 			return new(big.Int).SetUint64(v)
@@ -126,7 +128,8 @@ func settleSymbol(s Symbol) any {
 	return s
 }
 
-// settleOther takes the further types that providers in Go hand over.
+// settleOther takes the further types that providers in Go hand over. Lists and maps
+// are copied on one level only; their elements are settled when they are met.
 func settleOther(rv reflect.Value) any {
 	switch {
 	case rv.CanInt():

@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// Version is a semantic version. It is comparable; Compare orders it, Build counts nothing there.
+// Version is a semantic version. It is comparable; Compare orders it, Build counts
+// nothing there. The zero value is 0.0.0, a valid version.
 type Version struct {
 	Major, Minor, Patch uint64
 	Pre, Build          string
 }
 
-// ParseVersion reads 1.2.3, 1.2.3-rc.1 and 1.2.3+build.
+// ParseVersion reads 1.2.3, 1.2.3-rc.1 and 1.2.3+build. Each of the three numbers has
+// at most 63 bits.
 func ParseVersion(s string) (Version, error) {
 	rest, build, _ := strings.Cut(s, "+")
 	core, pre, hasPre := strings.Cut(rest, "-")
@@ -60,7 +62,8 @@ func (v Version) String() string {
 	return s
 }
 
-// Compare orders versions; one with a Pre comes before the one without.
+// Compare orders versions; one with a Pre comes before the one without. That is the
+// precedence of semver.org, section 11.
 func (v Version) Compare(o Version) int {
 	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch), comparePre(v.Pre, o.Pre))
 }
@@ -151,7 +154,8 @@ type VersionRange struct {
 }
 
 // ParseVersionRange reads 1.2.3, >=1.0.0 <2.0.0, 1.x, ~1.2, ^1.2, 1.0.0 - 2.0.0, and
-// several with || between.
+// several with || between. A part that no version can be in is dropped; a range without
+// parts has no version.
 func ParseVersionRange(s string) (*VersionRange, error) {
 	r := &VersionRange{text: s}
 	for part := range strings.SplitSeq(s, "||") {
@@ -224,7 +228,8 @@ func parseComparator(s string) (stretch, bool) {
 	return p, ok
 }
 
-// tilde ends where the last number but one changes.
+// tilde ends where the minor number changes, or the major one where only that is
+// written. So ~1 ends before 2.0.0, and ~1.2 and ~1.2.3 end before 1.3.0.
 func (s stretch) tilde(dots int) *edge {
 	v := s.from.at
 	if s.to == nil {
@@ -236,7 +241,9 @@ func (s stretch) tilde(dots int) *edge {
 	return before(Version{Major: v.Major, Minor: v.Minor + 1})
 }
 
-// caret ends where the first number that is not 0 changes.
+// caret ends where the first number that is not 0 changes. So ^1.2 ends before 2.0.0,
+// and ^0.2 before 0.3.0. Where the first two are 0, it ends with the version as it is
+// written.
 func (s stretch) caret() *edge {
 	v := s.from.at
 	switch {
@@ -250,7 +257,8 @@ func (s stretch) caret() *edge {
 	return s.to
 }
 
-// before is the edge below v and its prereleases.
+// before is the edge below v and its prereleases. The prerelease 0 is the least of all,
+// so 2.0.0-rc.1 is not in a range that ends before 2.0.0.
 func before(v Version) *edge {
 	v.Pre = "0"
 	return &edge{at: v}
@@ -296,7 +304,8 @@ func (r *VersionRange) Has(v Version) bool {
 // String returns the range as it was written.
 func (r *VersionRange) String() string { return r.text }
 
-// Equal reports whether two ranges are written the same.
+// Equal reports whether two ranges are written the same. Two texts for the same
+// versions are not equal.
 func (r *VersionRange) Equal(o *VersionRange) bool {
 	return r == o || r != nil && o != nil && r.text == o.text
 }
