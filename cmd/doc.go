@@ -2,7 +2,7 @@
 // engine as package mgmt puts it together. `mgmt help` lists them.
 //
 // Command mgmt is nothing but a call of [Main]. A program with more kinds imports
-// them beside it:
+// them, too:
 //
 //	package main
 //

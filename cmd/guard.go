@@ -16,6 +16,7 @@ import (
 // guardFlag has a verb that acts refuse what another user could have written, where it runs as
 // root: graphs, types, descriptions of backends, and the state folder. It comes after the flags
 // that name those. A verb that only reads and prints has no need of it.
+// Root would else do, with all rights, what another user has written into such a file.
 func (a *app) guardFlag(cmd *cobra.Command) {
 	bind(cmd, "trust_others", &a.trustOthers)
 	a.before(cmd, func() schema.Diagnostics {
@@ -25,6 +26,7 @@ func (a *app) guardFlag(cmd *cobra.Command) {
 }
 
 // source opens graphs and the like, as the verb and its flags want it.
+// It is called anew for each file, since the flags count only after they are parsed.
 func (a *app) source() gapi.Source {
 	if !a.guarded || a.trustOthers || os.Geteuid() != 0 {
 		return gapi.Source{}
@@ -50,6 +52,8 @@ func guardedSource(hint string) gapi.Source {
 
 // sudoCaller returns the user who runs the program as root by sudo; nil for none.
 func sudoCaller() *safepath.User {
+	// sudo(8) sets both variables. A user who has set them by hand is root already, and gains
+	// nothing.
 	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
 	if err != nil || uid == 0 {
 		return nil
@@ -73,6 +77,8 @@ func (a *app) judge(files ...string) error {
 			err = f.Close()
 		}
 		if errors.Is(err, safepath.ErrRefused) {
+			// A missing file is the business of its reader, whose error names the purpose of the
+			// file.
 			errs = append(errs, err)
 		}
 	}
@@ -85,6 +91,7 @@ func refuses(s gapi.Source, dir string) error {
 	if s.Guard == nil {
 		return nil
 	}
+	// s is a copy, so the caller stays trusted for graphs.
 	s.Caller = nil
 	f, err := s.Open(dir)
 	if err == nil {
