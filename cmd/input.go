@@ -29,14 +29,17 @@ import (
 // input says where the graph comes from. Every verb that takes a graph takes it
 // by these flags.
 type input struct {
-	yaml     string
-	catalog  string
-	ts       string
-	check    choice // of the types of a program
-	tsc      string
+	// At most one of the three is set, see several. Each is a path, or - for standard input.
+	yaml    string
+	catalog string
+	ts      string
+	check   choice // of the types of a program
+	tsc     string
+	// A program in TypeScript then runs on a host of its own, without an engine.
 	once     bool // the verb ends when the graph was read
 	stored   bool // the daemon has its graph from its store where no other is given; see fromStore
 	ordering choice
+	// most and size bound a graph before it takes memory.
 	most     resourceCount
 	size     graphSize
 	puppet   puppet.Options
@@ -59,6 +62,7 @@ func (n *resourceCount) Type() string { return "int" }
 
 // Set implements pflag.Value.
 func (n *resourceCount) Set(text string) error {
+	// 32 bits fit an int on every system.
 	v, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || v < 1 {
 		return errors.New("write a whole number from 1 to 2147483647")
@@ -95,6 +99,7 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
+	// A value of --var may have a comma, which a slice flag of pflag would split at.
 	varList := pflag.NewFlagSet("", pflag.ContinueOnError)
 	varList.StringArrayVar(&i.vars, "var", nil, "")
 	bind(cmd, "var", varList.Lookup("var").Value)
@@ -130,8 +135,10 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 			other = "--" + flag + " " + f.Value.String()
 		}
 	}
+	// The word is judged first, and no file is opened: a wrong call costs nothing.
 	_, missing := os.Stat(name)
 	switch value := valueMeant(cmd, name); {
+	// The graph is named already, so the word can only be the value of the flag before it.
 	case value != nil && (other != "" || len(args) > 1):
 		return value
 	case value != nil && !looksLikeFile(name) && errors.Is(missing, fs.ErrNotExist):
@@ -166,6 +173,7 @@ func valueMeant(cmd *cobra.Command, arg string) (err error) {
 }
 
 // frontend returns the one frontend that the flags name.
+// It opens no file of a graph: the frontend does so when its sequence is read.
 func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	switch {
 	case i.several():
@@ -179,6 +187,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		i.puppet.MaxResources, i.puppet.MaxBytes = int(i.most), int64(i.size)
 		return puppet.New(i.catalog, i.puppet), nil
 	}
+	// The flags of a catalog would have no effect on another graph, which a user should hear of.
 	if err := i.catalogOnly(a); err != nil {
 		return nil, err
 	}
@@ -190,6 +199,8 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			i.yaml = defaultGraph
 		case i.stored:
+			// The graph is empty. Objects and deploys of the store come in by the frontends around
+			// it.
 			return static.New(&gapi.Declared{Name: "store"}), nil
 		default:
 			return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + defaultGraph +
@@ -210,6 +221,7 @@ func fromStore(r config.Resolved) bool {
 }
 
 // options returns how a graph in YAML is read: the sources of its files, and the inputs of its expressions.
+// An error is one of --var alone. Faults of the files come with the graph.
 func (i *input) options(a *app) (o yaml.Options, err error) {
 	o = i.limits(a)
 	o.Source = a.source()
@@ -219,6 +231,8 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
 			name, value, _ := strings.Cut(set, "=")
+			// Shared says that other graphs have the variable, too: a graph without variables goes
+			// without it.
 			o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: varPrefix + name, Shared: true})
 		}
 	}
@@ -304,6 +318,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 	if err != nil {
 		return nil, nil, err
 	}
+	// The declaration may be shared, so the flag is set in a copy.
 	asked := *d
 	asked.Thorough = true
 	g, ds := a.build(&asked)
@@ -321,6 +336,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	a.noMachine()
 	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in, Hostname: a.storeName()}
 	for d, err := range front.Graphs(ctx, env) {
+		// The loop ends with the first graph, and the frontend with it: no watch is left.
 		return d.Complete(), err
 	}
 	if err := context.Cause(ctx); err != nil {

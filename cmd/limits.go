@@ -12,6 +12,7 @@ const leastFiles = 40
 
 // enoughFiles refuses to run where next to nothing can be opened: every resource would fail, each for
 // another reason. The Go runtime has raised the limit already as far as it may.
+// The error ends the verb with 1 before anything is opened.
 func enoughFiles() error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {
