@@ -246,8 +246,8 @@ func (c *candidate) restore() error {
 	return c.rename(c.before, c.Name)
 }
 
-// rename puts one file in the place of another in one step and syncs the folder, so that a
-// crash leaves one of the two whole.
+// rename puts one file in the place of another in one step, and syncs the folder. So a crash
+// leaves one of the two whole.
 func (c *candidate) rename(from, to string) error {
 	return c.Do(func() error {
 		if err := unix.Renameat(c.FD(), from, c.FD(), to); err != nil {

@@ -113,8 +113,8 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 	return all, nil
 }
 
-// hostOf returns an object of the table hosts as a host. The words of both are the same, but for the name and the version of mgmt,
-// since version is the word for that of an object.
+// hostOf returns an object of the table hosts as a host. The words of both are the same, but for the name and the
+// version of mgmt: the word version stands for that of an object.
 func hostOf(o api.Object) (h control.Host, err error) {
 	text, err := json.Marshal(o)
 	if err == nil {

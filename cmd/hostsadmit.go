@@ -19,8 +19,8 @@ import (
 
 // admitFlags are those of the verb hosts admit. Deploys are signed and led as deploy does it.
 //
-// Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text into a file
-// with a recipient of their own, and have the operator decrypt it for them.
+// Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text
+// into a file with a recipient of their own. The operator would then decrypt it for them.
 type admitFlags struct {
 	deployFlags
 	identity string
@@ -110,8 +110,8 @@ func topicsOf(ctx context.Context, w engine.World, names []string) (topics []str
 	return slices.Compact(topics), errors.Join(errs...)
 }
 
-// objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own: an
-// interrupted call has done a part, and the next call does the rest.
+// objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
+// An interrupted call has done a part, and the next call does the rest.
 func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
 	f.app.modelsFolder = f.store.models
 	if err := f.app.loadModels().Err(); err != nil {
@@ -236,8 +236,8 @@ func missing(more, list []string) []string {
 }
 
 // rekeyed encrypts the files of a bundle that lack one of the recipients, and returns their names. With an error no file is altered.
-// Texts in the clear stay as they are: an operator who has put one there sees it in the sources, and a deploy that
-// differs from its sources in more than the recipients would surprise them.
+// Texts in the clear stay as they are: an operator who has put one there sees it in the sources. A deploy that
+// differs from its sources in more than the recipients would be a surprise.
 func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, err error) {
 	texts := map[string][]byte{}
 	var errs []error

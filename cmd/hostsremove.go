@@ -57,7 +57,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 			errs = append(errs, err)
 			continue
 		}
-		// A store that asks for no users has no user of that name, which is no error.
+		// A store that asks for no users has no user of that name, and Forbid then returns false.
 		was, err := w.Forbid(ctx, name)
 		if err == nil {
 			var kept bool

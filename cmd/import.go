@@ -24,8 +24,8 @@ type importFlags struct {
 
 // newImport makes the verb import.
 // The graph goes to standard output, and notes to standard error.
-// It reads with the rights of the user. A thing that only root can see is told as one that could not
-// be seen.
+// It reads with the rights of the user. A thing that only root can see is a failure, which
+// standard error tells.
 func newImport(a *app) *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{

@@ -143,7 +143,7 @@ type newFile struct {
 
 // mayWrite returns an error if something else is where the files are to be.
 // A file with the same content is not in the way.
-// So a second init of the same version is no error.
+// So a second init of the same version succeeds.
 func mayWrite(files []newFile) error {
 	var errs []error
 	for _, f := range files {

@@ -246,8 +246,8 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	return o, nil
 }
 
-// secrets says where the secrets of a graph come from on this machine. It holds for the graphs of deploys, too: a deploy carries
-// its secrets encrypted, and the key that has signed it is one that this host trusts.
+// secrets says where the secrets of a graph come from on this machine. It holds for the graphs of deploys, too. A deploy
+// carries its secrets encrypted, and this host trusts the key that has signed it.
 func (i *input) secrets(o *yaml.Options) {
 	o.Blind = i.blind
 	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
@@ -345,8 +345,8 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	return nil, errors.New("there is no graph")
 }
 
-// lasting names the file or the folder of the graph, by which a later start knows it again; empty
-// for an input that is read but once, such as a pipe.
+// lasting names the file or the folder of the graph, by which a later start knows it again. It is
+// empty for an input that is read but once, such as a pipe.
 // A later run of that name holds its first graph too, if that lacks resources of this one.
 func (i *input) lasting() string {
 	if i.stored && cmp.Or(i.catalog, i.ts, i.yaml) == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// leastFiles is how many open files a run needs: its streams, the graph, the journal, the socket, the
-// watches, and the pipes of a few commands.
+// leastFiles is how many open files a run needs. They are its streams, the graph, the journal, the
+// socket, the watches, and the pipes of a few commands.
 const leastFiles = 40
 
 // enoughFiles refuses to run where next to nothing can be opened: every resource would fail, each for

@@ -48,8 +48,8 @@ const (
 )
 
 // takeLock takes the lock, at once or not at all. Only where the process that it
-// belongs to is dead, it waits a little: killed while it started a command, it has
-// left the lock to that one, which lets go of it as soon as it runs.
+// belongs to is dead, it waits a little. A process that was killed while it started a
+// command has left the lock to that command. The command lets go of it as soon as it runs.
 // flock(2) belongs to the open file, which a child inherits at fork. At exec the child closes its
 // copy.
 func takeLock(f *os.File) error {

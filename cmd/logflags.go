@@ -122,7 +122,7 @@ func (f *logFlags) end(a *app, code int, err error) error {
 }
 
 // diagnose returns the error with which the program ends when a graph can't be
-// used: its findings are printed one on each line, as they are.
+// used. Its findings are printed as they are, one on each line.
 // The code is 1 in each case, and no line of summary follows the findings.
 func (f *logFlags) diagnose(a *app, err error) error {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
