@@ -48,7 +48,8 @@ func lowered(t *Type) *schema.Type {
 	return &schema.Type{Kind: schema.KindAny, Secret: hides(t)}
 }
 
-// hides reports whether a value of t may have a Sensitive in it, by the type.
+// hides reports whether a value of t may have a Sensitive in it, by the type. An alias
+// hides nothing by its name, so a union such as RichData lowers without a secret.
 func hides(t *Type) bool {
 	if t == nil {
 		return false

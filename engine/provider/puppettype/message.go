@@ -106,7 +106,8 @@ func (t *Type) shortName() string {
 	return t.kind.String()
 }
 
-// inShort names types without bounds, each name once.
+// inShort names types without bounds, each name once. A name that several alternatives
+// share is written once.
 func inShort(alts []*Type, actual *Type) (names []string, got string) {
 	for _, alt := range alts {
 		if name := alt.shortName(); !slices.Contains(names, name) {
@@ -146,7 +147,8 @@ func alike(alts []*Type, actual *Type) bool {
 	})
 }
 
-// family reports whether actual would fit if t had no parameters.
+// family reports whether actual would fit if t had no parameters. So text out of a
+// Pattern is of its family, and a number is not.
 func (t *Type) family(actual *Type) bool {
 	switch t.kind {
 	case KindEnum, KindPattern:

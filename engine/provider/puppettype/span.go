@@ -63,7 +63,8 @@ func (t *Type) hasBig(n *big.Int) bool {
 	return t.ints.lo == nil
 }
 
-// hasFloat reports whether f is within s; NaN never is.
+// hasFloat reports whether f is within s; NaN never is. The order of cmp puts NaN below
+// every number, so it is asked first.
 func hasFloat(s span[float64], f float64) bool {
 	return !math.IsNaN(f) && s.has(f, cmp.Compare)
 }
