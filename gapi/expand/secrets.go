@@ -24,6 +24,13 @@ import (
 //
 // Where a value is shown to everybody, Graph.allowed is false, and the function fails.
 
+// IsOwnKey reports whether a key of a resource begins as the ones that Expand adds. No author may write such a key, and OwnKeyText says so.
+// Expand refuses it in documents that compute; all other documents are their reader's business.
+func IsOwnKey(key string) bool { return strings.HasPrefix(key, "\x00") }
+
+// OwnKeyText is the finding about a key that IsOwnKey names.
+const OwnKeyText = `the key of a resource can't begin with the character \0`
+
 // Unread is a key that Expand adds to a resource with a parameter that is made from a secret that can't be read here. Its value names
 // the secret. The parameter has a text that stands for the value. No author writes this key.
 const Unread = "\x00unread"
@@ -286,6 +293,11 @@ func (f *frame) parameters(item *schema.Node) *schema.Node {
 	f.g.unread, f.g.hidden = "", nil
 	same := true
 	for _, p := range item.Pairs {
+		if IsOwnKey(p.Key) {
+			f.g.errorf(p.Pos, OwnKeyText)
+			same = false
+			continue
+		}
 		if expr.Has(p.Key) {
 			f.g.errorf(p.Pos, "an expression can't stand in a key: a map as a whole may be one")
 		}

@@ -73,6 +73,10 @@ func (r *readItems) at(i int, kind schema.Pair, n *schema.Node) *gapi.Declaratio
 
 // reserved reads a key that every resource has.
 func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
+	if p.graph == nil && expand.IsOwnKey(pair.Key) {
+		p.errorf(pair.Pos, expand.OwnKeyText)
+		return true
+	}
 	switch pair.Key {
 	case "meta":
 		if p.mapOf(pair.Value, "meta must be a map of metaparameters") != nil {
