@@ -98,7 +98,7 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 		last = err
 	}
 	level := slog.LevelWarn
-	// An ordinary user without a writable place knows that already, so a line of information will do.
+	// An ordinary user without a writable place knows that already, so it is no warning.
 	if denied(last) {
 		level = slog.LevelInfo
 	}

@@ -28,12 +28,15 @@ type app struct {
 	name     string // as the program was started; mgmt when empty
 	in       io.Reader
 	out, err io.Writer
-	exit     func(int) // ends the process at once
-	journal  string    // the socket of systemd's journal, when not where it always is
+	// exit is os.Exit in the program. A test gives a function that remembers the code.
+	exit    func(int) // ends the process at once
+	journal string    // the socket of systemd's journal, when not where it always is
 
 	early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
 
-	config  string          // the configuration file, where the flag names one
+	config string // the configuration file, where the flag names one
+	// flags and settled are set by configure, before the verb runs. A reload reads all sources
+	// again, and takes the flags from here.
 	flags   config.Resolved // the settings that the flags of the verb give
 	settled config.Resolved // those that any source gives
 
@@ -41,6 +44,8 @@ type app struct {
 	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
 	trustOthers bool   // but not so
 
+	// The fields from here on are the steps of the kinds, see kindset. A reload makes them in a
+	// copy of the app, and the copy takes the place of this one only where no step failed.
 	transports    *provider.Transports // provider.DefaultTransports when nil
 	targets       *provider.Targets    // of the folder; nil for none
 	targetsFolder string
@@ -63,6 +68,8 @@ type app struct {
 }
 
 // kinds returns the kinds that there are.
+// They differ from one step to the next, so a function that needs the latest ones calls this each
+// time.
 func (a *app) kinds() *engine.Registry {
 	if a.registry != nil {
 		return a.registry
@@ -72,6 +79,8 @@ func (a *app) kinds() *engine.Registry {
 
 // The exit codes; see docs/reference/cli.md.
 // A caller may test single bits: 2 says that something changed, and 4 that something failed.
+// The codes 128 and more are those of a shell for a signal: the third signal ends the program
+// with one.
 const (
 	exitOK     = 0
 	exitUsage  = 1
@@ -111,6 +120,8 @@ func withCode(code int, err error) error {
 // main runs the program and returns its exit code.
 // An error is printed once, here, with the name of the program before it. Errors without a code
 // are usage errors. An error may have the words of a file or of a daemon, so they are made visible.
+// It does not end the process, so that a test may call it. The order of the cases matters: an
+// error of the output counts as one only where a reader is still there.
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a, args)
 	root.SetArgs(args)
@@ -135,7 +146,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 
 // verbEntry makes one command of the program.
 type verbEntry struct {
-	name  string // as the command's Use begins; a test compares them
+	name string // as the command's Use begins; a test compares them
+	// make declares the verb and its flags. All work is in the function that runs it.
 	make  func(*app) *cobra.Command
 	whole bool // the command reads the other ones
 }
@@ -218,6 +230,7 @@ repairs it the moment it drifts.`,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	// The streams are those of the app, so that a test gets all output.
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
@@ -225,6 +238,8 @@ repairs it the moment it drifts.`,
 	for _, v := range verbsFor(args) {
 		root.AddCommand(v.make(a))
 	}
+	// The order matters: a later step wraps the functions of the steps before it. So the
+	// configuration is read before all else of a verb.
 	needsLinux(root)
 	a.configFlag(root)
 	a.configureAll(root)

@@ -32,18 +32,23 @@ type runFlags struct {
 	metrics metricsFlags
 	socket  socketFlag
 	world   worldFlags
+	// writers is a name or a number; empty for root and the daemon's own user alone.
 	writers string // the group that may change objects
 	remote  listenFlags
 	trusted []string // files with the keys whose deploys this host takes
 
-	noop       string
-	noWatch    bool
-	parallel   int
-	sema       int
+	noop    string
+	noWatch bool
+	// parallel is how many CheckApply run at once; 0 means 8 for each core.
+	parallel int
+	// sema is a semaphore over all resources; 0 means no limit.
+	sema int
+	// quiet is the time without an event after which the graph counts as converged.
 	quiet      seconds
 	exit       bool
 	statusFile string
 	graphviz   string
+	// maxRuntime is how long the run may take; 0 means for ever.
 	maxRuntime seconds
 }
 
@@ -127,6 +132,8 @@ func (f *runFlags) checkNumbers() error {
 
 // set fills in the options that the flags give by themselves.
 // Options that need an open file or a listener are set by run itself.
+// Strict ends a start with a wrong graph by an error: a service manager shows that at once. Later
+// graphs are refused, and the last good one goes on.
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.limits.set(o)
@@ -154,9 +161,13 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
+	// These files say who this host is and whom it trusts. The guard must refuse them before one
+	// is read.
 	if err := a.judge(append(f.world.files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
 		return err
 	}
+	// The state folder is the first thing that is taken, since its lock keeps a second daemon
+	// away.
 	folder, err := f.state.open(a.source())
 	if err != nil {
 		return err
@@ -165,6 +176,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	p := f.log.presenter(a)
 	defer p.close()
 	folder.tell(p.logger)
+	// A store in etcd that is out of reach opens all the same: the last state goes on.
 	world, err := f.world.open(ctx, folder.dir, cmp.Or(a.hostname, hostname()), p.logger)
 	if err != nil {
 		return err
@@ -181,6 +193,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	defer exports.close()
 	secrets := newSealing(world, folder.dir, a.hostname, a.roles)
+	// The objects and the API are made before the engine, and find it here once it runs.
 	var running atomic.Pointer[mgmt.Engine]
 	nb := a.objectsOf(world, a.hostname, secrets, &running, p.logger)
 	desk, err := f.openDesk(ctx, folder, nb, &running, p.logger)
@@ -195,6 +208,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 }
 
 // openedRun has the things that a run opens first, and closes last.
+// The function run closes each of them. The fields are not altered while the engine runs.
 type openedRun struct {
 	front   gapi.Frontend
 	noop    mgmt.Noop
@@ -217,11 +231,14 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 		observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
 	}
 	trim := newTrimmer()
+	// A token is a request to read all again: by SIGHUP, by a file next to the graph, or by a
+	// provider.
 	reload := make(chan struct{}, 1)
 	a.followSchemas(reload)
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
+	// A deploy is bounded as the graph is, and its secrets come from the same places.
 	deployed := f.input.limits(a)
 	f.input.secrets(&deployed)
 	deployed.Unseal = o.secrets.decrypts(deployed.Unseal)
@@ -234,8 +251,11 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	defer stored.close()
 	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload
 	opts.World, opts.Lease, opts.Accept = mgmt.Share(world), time.Duration(f.world.lease), f.world.accept
+	// Each of them tells the one inside it first, so the log has an event before the API and
+	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	anew := f.resettling(a, p)
+	// These files decide what a graph means, so a change of one reads the graph again.
 	files, err := newAuxiliaryFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
 	if err != nil {
 		return err
@@ -262,6 +282,8 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 func beforeReload(anew *resettling, secrets *credentials, signed *deploys) func(context.Context) (*mgmt.Source, error) {
 	return func(ctx context.Context) (*mgmt.Source, error) {
 		source, err := anew.reread(ctx)
+		// Credentials that cannot be renewed are logged and stop nothing. A faulty key of deploys
+		// refuses the reload.
 		if err == nil {
 			secrets.renew(ctx)
 			err = signed.renew()
@@ -271,6 +293,7 @@ func beforeReload(anew *resettling, secrets *credentials, signed *deploys) func(
 }
 
 // aides are what goes on beside a run.
+// They are opened before the engine, and started and ended by serve.
 type aides struct {
 	presenter *presenter
 	service   *service.Notifier
@@ -293,6 +316,8 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	}})
 	defer stop()
 	dumper := dumperOf(e, with.dir, p)
+	// The deferred calls end the companions in the reverse order, after the engine. Signals are
+	// heard until all of them have ended, so a second one counts meanwhile.
 	defer dumper.onQuit(ctx)()
 	defer with.service.Start(ctx, e.Rest, dumper.stalled)()
 	defer with.exports.start(ctx, e, p.logger)()
@@ -300,6 +325,7 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	defer with.deploys.start(ctx, e)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
+	// The line about the end comes after all others, and before the screen closes.
 	p.ended(context.Cause(ctx), e.Report())
 	p.close()
 	return err
@@ -317,6 +343,8 @@ func ask(c chan<- struct{}) {
 
 // drawTo draws the graph that took effect for --graphviz.
 // A failure is a warning and does not stop the run: the drawing is for people.
+// The observer's goroutine calls it after each graph and each part. The file is replaced in one
+// step.
 func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
 	var buf bytes.Buffer
 	err := g.WriteDOT(&buf, drawOptions(g))
@@ -331,6 +359,7 @@ func (f *runFlags) drawTo(p *presenter, g *engine.Graph) {
 // result turns the end of the engine into that of the program.
 // The bits of the exit code are those of the report, the bit of a failure is added for
 // work that was cut off.
+// Findings of a graph are printed here, one on each line, and the code is 1 then.
 func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
 	if err == nil {
 		return withCode(r.ExitCode(), nil)
@@ -347,6 +376,8 @@ func (f *runFlags) result(a *app, r mgmt.Report, err error) error {
 // statusFile gets a line whenever the graph converges, or does not any more.
 // The file is appended to and never shortened, so that a script can follow it with tail
 // -f.
+// Its lines are true and false. The observer's goroutine writes them, and close comes after that
+// has ended.
 type statusFile struct {
 	f   *os.File
 	err error
@@ -354,6 +385,7 @@ type statusFile struct {
 
 // openStatusFile opens the file that scripts read the convergence from; an empty path is
 // none.
+// A link of another user is not followed, since the file may be in a folder that is open to all.
 func openStatusFile(path string) (*statusFile, error) {
 	if path == "" {
 		return &statusFile{}, nil

@@ -19,10 +19,12 @@ type screen struct {
 	w     io.Writer
 	width func() int // of the terminal in columns; nil when it is none
 
+	// wake has capacity one: a token says that there may be something to write.
 	wake chan struct{}
 	stop chan struct{}
 	done chan struct{} // closed when all is written
 
+	// mu guards the fields below it. It is never held while the output is written.
 	mu      sync.Mutex
 	pending []byte
 	dropped int // lines
@@ -30,7 +32,7 @@ type screen struct {
 	shown   string // the live line as it was written
 }
 
-// Sizes are in bytes. The escape goes to the first column and erases the line.
+// eraseLine goes to the first column and erases the line. maxPending is in bytes.
 const (
 	eraseLine  = "\r\x1b[K"
 	maxPending = 4 << 20
@@ -48,6 +50,8 @@ func newScreen(w io.Writer, width func() int) *screen {
 // print writes whole lines above the live one.
 // It never blocks. Text that would pass 4 MiB of waiting lines is dropped, and counted
 // for a later line.
+// The bound keeps a terminal that hangs from taking all memory; nothing but the log is lost by
+// it.
 func (s *screen) print(text string) {
 	s.mu.Lock()
 	if len(s.pending)+len(text) > maxPending {
@@ -67,6 +71,7 @@ func (s *screen) Write(line []byte) (int, error) {
 
 // show replaces the live line; an empty text takes it away. Off a terminal it
 // does nothing.
+// The last column stays free, since some terminals begin a new line there.
 func (s *screen) show(text string) {
 	if s.width == nil {
 		return
@@ -107,6 +112,7 @@ func (s *screen) write() {
 		select {
 		case <-s.wake:
 			_, _ = s.w.Write(s.take())
+		// Only close sends this. The text that came before it is still written.
 		case <-s.stop:
 			_, _ = s.w.Write(s.take())
 			return
@@ -147,6 +153,8 @@ func cut(text string, columns int) string {
 
 // visible returns a text on lines that a terminal shows as they are: control
 // characters are written as Go writes them, new lines are indented.
+// It is for every text that comes from outside: names, errors, outputs of programs. Without it
+// such a text could move the cursor, or look like another line.
 func visible(text string) string {
 	text = strings.TrimRight(text, "\n")
 	if !strings.ContainsFunc(text, isControl) && utf8.ValidString(text) {
@@ -171,6 +179,7 @@ func visible(text string) string {
 
 // isControl reports whether a character may do something to a terminal, or is
 // not to be seen.
+// The marks of direction count, too: by them a text may read as another one.
 func isControl(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }

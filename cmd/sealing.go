@@ -20,10 +20,12 @@ import (
 )
 
 // identityFile is the file of the state folder with the identity of this host.
+// The file has mode 0600, see seal.Open. Whoever has it reads the secrets of this host.
 const identityFile = "age.key"
 
 // sealing encrypts secrets to the hosts of a topic, and reads those of this host.
 // An operator without a daemon has one without an identity.
+// It is safe for concurrent use: its fields are not altered, and identity has a lock.
 type sealing struct {
 	world    engine.World
 	host     string   // empty for an operator
@@ -39,6 +41,7 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 		if dir == "" {
 			return seal.New()
 		}
+		// The folder may have been removed since the start, and the mode keeps other users out.
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return seal.Identity{}, err
 		}
@@ -48,6 +51,7 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 
 // keepGood returns a function that calls make until it has succeeded once, and then answers with that value.
 // A full disk at the start thus takes no secret away for ever. It is callable from any goroutine.
+// The lock is held while make runs, so make must not call the function.
 func keepGood[T any](make func() (T, error)) func() (T, error) {
 	var mu sync.Mutex
 	var good bool
@@ -70,6 +74,7 @@ func keepGood[T any](make func() (T, error)) func() (T, error) {
 func (s *sealing) set(o *model.Options) { o.Seal, o.Sealed = s.seal, seal.Is }
 
 // seal encrypts to the hosts of a topic. This host is one of them before it has published its recipient.
+// The error seal.ErrNoReader says that no host of the topic has told its recipient yet.
 func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (string, error) {
 	to, err := seal.Readers(ctx, s.world, topic)
 	if err != nil {
@@ -88,6 +93,8 @@ func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (
 }
 
 // declare makes the declaration of an object, with its secrets in clear.
+// A text that this host cannot decrypt is an error of that object alone: it is put aside, and
+// others go on.
 func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
 	clear, err := o.Unseal(func(text string) (string, error) {
 		if !seal.Is(text) {
@@ -147,6 +154,8 @@ func (s *sealing) recipient(named string) string {
 const publishWait = 5 * time.Second
 
 // publish writes the recipient of this host to the store, until that has worked once.
+// It blocks until that, until ctx ends or the store is closed. The first failure is a warning,
+// and the later ones are not told again.
 func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
 	for warned := false; ctx.Err() == nil; warned = true {
 		own, err := s.identity()

@@ -9,8 +9,7 @@ import (
 // seconds is a flag that takes a duration, or a bare integer of seconds.
 type seconds time.Duration
 
-// A seconds is a flag for a duration; a bare number means seconds, as in the rest of the
-// program.
+// String implements pflag.Value. Zero is the empty text, so that help shows no default.
 func (s *seconds) String() string {
 	if *s == 0 {
 		return ""
@@ -21,6 +20,7 @@ func (s *seconds) String() string {
 func (s *seconds) Type() string { return "duration" }
 
 // Set implements pflag.Value.
+// Negative times are refused. A bare number has 32 bits, which are 68 years.
 func (s *seconds) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if n, e := strconv.ParseInt(text, 10, 32); e == nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// newSecret makes the verb secret.
-// It asks no daemon.
-// Nothing decrypted ever stands on a disk.
+// newSecret makes the verb secret. It asks no daemon. No value in the clear is ever written to a
+// disk.
 func newSecret(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
@@ -44,6 +43,7 @@ recipient. Name the recipient of each machine and each person who has to read th
   printf hunter2 | mgmt secret encrypt --for secrets.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			// Recipients of --for and of --to count together.
 			if of != "" {
 				v, err := a.openVault(of)
 				if err != nil {
@@ -67,6 +67,8 @@ recipient. Name the recipient of each machine and each person who has to read th
 			if len(clear) > maxSecret {
 				return fmt.Errorf("a secret has at most %d bytes", maxSecret)
 			}
+			// One final line end is no part of the value, since a shell's echo adds it. Further
+			// ones are.
 			text, err := seal.Seal(to, strings.TrimSuffix(string(clear), "\n"))
 			if err != nil {
 				return err
@@ -105,6 +107,7 @@ with a slash between them: db/password.`,
 				return err
 			}
 			n := root
+			// A key with a slash in it cannot be named so; list shows it all the same.
 			for key := range strings.SplitSeq(args[1], "/") {
 				n = n.Get(key)
 			}
@@ -129,6 +132,7 @@ with a slash between them: db/password.`,
 
 // newSecretList makes the verb secret list. It needs no identity.
 // Its exit code is for a hook of git, which keeps a value in the clear from being shared.
+// It reads the keys alone, which are in the clear, so every person with the file may call it.
 func newSecretList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list FILE",
@@ -165,6 +169,7 @@ func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
 	}
 	all = true
 	for _, p := range n.Pairs {
+		// The list of recipients is in the clear, and holds no secret.
 		if key == "" && p.Key == recipientsKey {
 			continue
 		}
@@ -177,10 +182,9 @@ func (a *app) listSecrets(n *schema.Node, key string) (all bool) {
 	return all
 }
 
-// secretFile reads a file of secrets. Its findings are shown.
-// An empty file, and a file that is a list, are errors: with such a file the graph would say
-// no more than that a secret is missing.
-// Its values stay encrypted here.
+// secretFile reads a file of secrets, whose values stay encrypted here. Its findings are printed.
+// An empty file, and a file that is a list, are errors: a graph with such a file would only miss
+// a secret.
 func (a *app) secretFile(path string) (*schema.Node, error) {
 	src, err := readNamed(a, path)
 	if err != nil {

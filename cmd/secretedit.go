@@ -35,8 +35,10 @@ func ofRecipients(path []string) bool { return len(path) > 0 && path[0] == recip
 // vaultFile is a file of secrets that a verb alters. It holds no value in the clear. The verb that opened it owns it, and
 // writes it at most once.
 type vaultFile struct {
-	path       string
-	src        []byte
+	path string
+	// src is the text as it was read; nil where the file is not there.
+	src []byte
+	// recipients is sorted and has no doubles; empty where the file names none.
 	recipients []string
 }
 
@@ -82,6 +84,8 @@ func recipientsOf(path string, src []byte) (list []string, err error) {
 
 // replace writes the file anew, in one step, unless another program has altered it since it was read. An editor can be open
 // for hours, and two people may edit the same file. The file stays then as the other one has left it.
+// Another program may still write between the comparison and the replacement. That is a moment,
+// and the hours of an editor are not.
 func (v *vaultFile) replace(a *app, text []byte) error {
 	now, err := readNamed(a, v.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -119,6 +123,7 @@ Nothing is written if a value of any file can't be read.`,
 			var files []*vaultFile
 			var texts [][]byte
 			var errs []error
+			// A file that is named twice is read and written once.
 			slices.Sort(args)
 			for _, path := range slices.Compact(args) {
 				v, text, err := a.rekeyed(path, unseal)
@@ -127,6 +132,8 @@ Nothing is written if a value of any file can't be read.`,
 			if err := errors.Join(errs...); err != nil {
 				return err
 			}
+			// From here on only a disk can fail. Each file is whole, and a second rekey does the
+			// rest.
 			for i, v := range files {
 				errs = append(errs, v.replace(a, texts[i]))
 			}
@@ -141,6 +148,8 @@ Nothing is written if a value of any file can't be read.`,
 // rekeyed returns a file and its text with all values encrypted anew.
 // A value in the clear is encrypted, too: a person who has pasted one means that.
 // Equal values get different cipher texts, so each line of the file changes.
+// It reads and writes nothing, apart from the file that it opens. The text is the caller's to
+// write.
 func (a *app) rekeyed(path string, unseal func(string) (string, error)) (*vaultFile, []byte, error) {
 	v, err := a.openVault(path)
 	switch {
@@ -240,6 +249,7 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 // editVault returns the text of a file after an edit, nil where nothing was altered. All faults of the edited text come at
 // once. The values of the file before are needed in the clear, so an unreadable value is an error before the editor starts.
 func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal func(string) (string, error)) ([]byte, error) {
+	// A zero byte separates the keys, since a slash may be part of one.
 	sealed := map[string][2]string{} // by the keys on the way: the clear text, and its cipher text
 	clear := []byte(recipientsKey + ": [" + strings.Join(to, ", ") + "]\n# Write secrets below, as in:\n# db:\n#   password: text\n")
 	switch {
@@ -262,6 +272,7 @@ func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal f
 	if err != nil {
 		return nil, err
 	}
+	// An unchanged text writes nothing, so the file keeps its cipher texts and its time.
 	if bytes.Equal(after, clear) { // an editor with a window of its own may have returned at once
 		fmt.Fprintf(a.err, "%s stays as it was: the editor has ended without a change\n", visible(v.path))
 		return nil, nil
@@ -273,6 +284,8 @@ func (a *app) editVault(ctx context.Context, v *vaultFile, to []string, unseal f
 	if len(recipients) == 0 {
 		return nil, v.noRecipients()
 	}
+	// A new list of recipients concerns every value. Otherwise an equal value keeps its cipher
+	// text.
 	anew := v.src != nil && !slices.Equal(recipients, v.recipients)
 	text, err := yaml.MapTexts(after, func(path []string, text string) (string, error) {
 		if was, ok := sealed[strings.Join(path, "\x00")]; ok && was[0] == text && !anew {
@@ -322,6 +335,8 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	if err != nil {
 		return nil, err
 	}
+	// The folder goes before its lock does, so no other edit takes it for one that was left
+	// behind.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir), lock.Close()) }()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -337,6 +352,7 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("the editor %q: %w; the file stays as it was", editor, err)
 	}
+	// Many editors write a new file and rename it, so the path is opened anew after the edit.
 	f, _, err := gapi.Source{}.OpenRegular(path)
 	if err != nil {
 		return nil, err
@@ -358,11 +374,14 @@ const folderPattern = "mgmt-secret-*"
 func memoryFolder() (dir string, lock *os.File, err error) {
 	for _, parent := range []string{os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm", "/run"} {
 		var st unix.Statfs_t
+		// A folder counts only on a tmpfs. Such memory may still go to swap, which is the
+		// machine's to encrypt.
 		if parent == "" || unix.Statfs(parent, &st) != nil || int64(st.Type) != unix.TMPFS_MAGIC || ofOther(parent) {
 			continue
 		}
 		left, _ := filepath.Glob(filepath.Join(parent, folderPattern))
 		for _, old := range left {
+			// The lock is free where the edit was killed. A folder that is in use is left alone.
 			if lock, err := lockFolder(old); err == nil {
 				_ = errors.Join(os.RemoveAll(old), lock.Close())
 			}
@@ -402,6 +421,8 @@ func lockFolder(dir string) (*os.File, error) {
 		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	// Another edit may have removed the folder between the opening and the lock. Then the lock is
+	// of no use.
 	if _, lost := os.Lstat(dir); err == nil && lost != nil {
 		err = lost
 	}

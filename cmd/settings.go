@@ -14,7 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 )
 
-// The service reads these two files if no flag names others.
+// The service reads these two files where neither a flag nor the environment names others. Both
+// may be absent.
 const (
 	defaultConfig = "/etc/mgmt/mgmt.yaml"
 	defaultGraph  = "/etc/mgmt/graph.yaml"
@@ -24,6 +25,7 @@ const (
 )
 
 // modulePath is where Puppet and Debian have modules.
+// The first one that has a module counts. The setting puppet_modules replaces the list.
 var modulePath = []string{"/etc/puppetlabs/code/environments/production/modules", "/etc/puppet/code/environments/production/modules", "/etc/puppet/code/modules", "/usr/share/puppet/modules"}
 
 // The types of settings.
@@ -40,12 +42,13 @@ var (
 
 // words is the type of a setting that takes one of a few words.
 // The order is that of the help.
+// The first word is not the default by itself: the setting says which one is.
 func words(list ...string) *schema.Type { return &schema.Type{Kind: schema.KindString, Enum: list} }
 
 // settings are all settings of the program. Each flag of run is one of them. It is not altered.
-// Live says that a reload takes the setting over. Own says that it concerns one daemon
-// alone. Was has an earlier name. The texts in backquotes name the value in the help, as
-// pflag reads them.
+// Live says that a reload takes the setting over. Own says that it concerns one daemon alone. Was
+// has an earlier name. The texts in backquotes name the value in the help, as pflag reads them.
+// The order is that of the reference and of the example file.
 var settings = &config.Table{
 	Folder: "prefix", Scratch: "tmp_prefix",
 	Settings: []*config.Setting{
@@ -162,6 +165,7 @@ var settings = &config.Table{
 
 // parses makes a check of a parser.
 // The value itself is dropped: it is parsed again where it is used.
+// So a wrong value is found before the verb runs, with the place of the setting.
 func parses[T any](parse func(string) (T, error)) func(string) error {
 	return func(text string) error {
 		_, err := parse(text)
@@ -181,6 +185,7 @@ func checkNoop(text string) error {
 
 // checkAddress checks an address to listen on.
 // The host may be empty, and may be a name. The port is not looked up here.
+// An address that is taken, or that other machines reach, is an error of the start.
 func checkAddress(text string) error {
 	if _, _, err := net.SplitHostPort(text); err != nil {
 		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)

@@ -27,6 +27,7 @@ type resettling struct {
 	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
 	input  atomic.Pointer[input]             // of the graph in effect
 
+	// mu guards the fields below. reread holds it all the time, and a request for the warnings waits.
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
 	waiting []string        // the settings that wait for a restart
@@ -46,6 +47,7 @@ func (f *runFlags) resettling(a *app, p *presenter) *resettling {
 // The engine calls it through beforeReload, never twice at once. The lock is for
 // warnings, which a request of the API asks for.
 func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
+	// Flags do not change in the life of a process, so those of the start count again.
 	now, ds := r.app.resolve(r.app.flags)
 	if ds.Err() != nil {
 		return nil, ds
@@ -53,6 +55,8 @@ func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.compare(now)
+	// The kinds are made of the settings that count from now on, in a copy of the app. All
+	// findings come together, those of the folders and those of the graph's place.
 	app, ds := r.app.with(c.taken)
 	var next *mgmt.Source
 	if len(c.input) > 0 {
@@ -76,7 +80,8 @@ func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
 
 // resettled is the difference between the settings of a daemon and those that it has read again.
 type resettled struct {
-	now   config.Resolved
+	now config.Resolved
+	// taken has the new values of live settings, and the old values of all others.
 	taken config.Resolved // the settings that count from now on
 	live  []string        // keys that have changed, and take effect at once
 	input []string        // keys that have changed, and take effect with the next graph
@@ -84,6 +89,7 @@ type resettled struct {
 }
 
 // inputKeys are the settings that say where the graph comes from.
+// A change of one makes another frontend, which counts when its first graph is in effect.
 var inputKeys = []string{"graph", "puppet_catalog", "ts", "tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules"}
 
 // compare compares the settings with those taken over so far.
@@ -103,6 +109,7 @@ func (r *resettling) compare(now config.Resolved) resettled {
 				c.later, from = append(c.later, s.Key), r.begun
 			}
 		}
+		// A setting without a value is absent in taken, too, so that its default counts.
 		if v, ok := from[s.Key]; ok {
 			c.taken[s.Key] = v
 		}
@@ -122,6 +129,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		path, _ := app.configPath() // the setting is not there any more
 		return schema.Pos{File: path}
 	}
+	// The frontend reads the settings of the graph from the app, and those are the new ones.
 	other := *app
 	other.settled = c.now
 	in := inputOf(c.now)
@@ -130,6 +138,8 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
 		return nil, ds
 	}
+	// A pipe or standard input is empty at a second reading, and a missing file is told with its
+	// setting.
 	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog, "ts": in.ts} {
 		if path == "" {
 			continue
@@ -144,6 +154,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 }
 
 // inputOf returns where settings have the graph from.
+// The values were checked when the settings were read, so errors of Set are impossible here.
 func inputOf(r config.Resolved) *input {
 	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), ordering: choice{word: r["ordering"].Text()}, stored: fromStore(r)}
 	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
@@ -184,6 +195,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	if err != nil {
 		return err
 	}
+	// An unchanged folder gives the same registry, so equality of pointers is enough.
 	others := app.kinds() != r.app.kinds()
 	if others {
 		err = r.engine.SetKinds(app.kinds(), app.catalog)
@@ -198,6 +210,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 		app.targets.Replace(app.list)
 	}
 	models := r.app.takeModels(app)
+	// The next reload compares with this app, and its kinds are built on.
 	r.app = app
 	log := logFlags{debug: shownIn(c.taken, "debug") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
 	r.level.Set(log.level())
@@ -232,6 +245,7 @@ func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 
 // warnings returns the settings that wait for a restart, for the caller of the
 // reload.
+// It is callable from any goroutine. The list is empty where nothing waits.
 func (r *resettling) warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

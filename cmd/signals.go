@@ -20,12 +20,18 @@ import (
 // Its functions run on the goroutine of listening, one at a time. A tell that blocks
 // would delay the next signal.
 type signalHooks struct {
-	tell    func(os.Signal, string) // an ending, and its result
-	abandon func()                  // wait no longer
-	reload  func()                  // at SIGHUP; nil where that ends the program like the others
+	// tell writes a line for the user, and gets the result in words for the second argument.
+	tell func(os.Signal, string) // an ending, and its result
+	// abandon runs on a goroutine of its own, since it may take as long as the killing of
+	// children.
+	abandon func() // wait no longer
+	// reload is called before the first ending signal only, and must not block.
+	reload func() // at SIGHUP; nil where that ends the program like the others
 }
 
 // signalError is why a context ended.
+// It is the cause of the context that onSignals returns, so context.Cause tells a signal from
+// another end.
 type signalError struct{ os.Signal }
 
 func (e signalError) Error() string { return "signal " + e.String() }
@@ -33,6 +39,7 @@ func (e signalError) Error() string { return "signal " + e.String() }
 // heard are the signals that the program listens to. A terminal that is closed sends
 // SIGHUP, and a reader of an answer that has gone SIGPIPE.
 // SIGQUIT is not among them: it dumps the resources and ends nothing, see dumper.
+// A signal that the process was started to ignore is not heard, apart from SIGINT and SIGTERM.
 func heard() []os.Signal {
 	return append([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, unignored(syscall.SIGHUP, syscall.SIGPIPE)...)
 }
@@ -56,6 +63,8 @@ func notify(ch chan os.Signal, list ...os.Signal) {
 // where there is a hook for it, unless it means that the terminal has gone; an earlier
 // signal does so too. A program that reloads is a daemon, which SIGPIPE does not end. The
 // returned function stops listening.
+// The caller calls the returned function once, when its work is over; it waits for the goroutine
+// and for abandon.
 func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &listening{signalHooks: hooks, cancel: cancel, exit: a.exit, terminals: a.terminals(), outputs: a.outputs(), done: make(chan struct{})}
@@ -103,6 +112,8 @@ func (l *listening) listen(ch <-chan os.Signal) {
 	for {
 		select {
 		case sig := <-ch:
+			// Only the first signal needs the wait. Later ones show impatience, and are taken at
+			// once.
 			var more []os.Signal
 			if l.endings == 0 {
 				more = others(ch, sig)
@@ -117,9 +128,8 @@ func (l *listening) listen(ch <-chan os.Signal) {
 	}
 }
 
-// takeEarly takes the signal that came before anybody listened, if there is one.
-// Such a signal came between the start of the process and Main; it must end the program
-// too.
+// takeEarly takes a SIGHUP that came before the daemon listened, if there is one; see package
+// early. It is taken like any other: it reloads, or ends a run whose terminal has gone.
 func (l *listening) takeEarly(ch <-chan os.Signal) {
 	select {
 	case sig := <-ch:
@@ -133,6 +143,7 @@ func (l *listening) takeEarly(ch <-chan os.Signal) {
 const echo = time.Millisecond
 
 // others waits that long, and returns what came meanwhile but the same signal again.
+// The wait is 1 ms, which no person notices.
 func others(ch <-chan os.Signal, sig os.Signal) (list []os.Signal) {
 	time.Sleep(echo)
 	for {
@@ -170,6 +181,7 @@ func (l *listening) take(sig os.Signal) {
 		l.tell(sig, "not waiting any longer; once more to exit at once")
 		l.abandoning.Go(l.abandon)
 	default:
+		// A shell reports a process that ended by a signal in the same way.
 		l.exit(128 + int(sig.(syscall.Signal)))
 	}
 }
@@ -177,6 +189,7 @@ func (l *listening) take(sig os.Signal) {
 // hungUp reports whether a terminal that was there has gone.
 // A daemon that was started without a terminal has none to lose, so each SIGHUP is a
 // reload there.
+// The terminals are those at the start. One that has gone is none any more for the kernel.
 func (l *listening) hungUp() bool {
 	for _, fd := range l.terminals {
 		if !term.IsTerminal(fd) {
@@ -212,6 +225,7 @@ func descriptor(w io.Writer) []int {
 
 // leftAlone reports whether an error is nothing but that the reader of the answer
 // has gone, as head does when it has enough.
+// An EPIPE of another stream, such as a socket, is an error like any other.
 func (a *app) leftAlone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) && unread(descriptor(a.out)...)
 }

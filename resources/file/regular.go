@@ -250,7 +250,11 @@ func (c *run) reportContent(n node, f *atomicfile.File, st atomicfile.Stat, w wa
 		return err
 	}
 	c.confined = confined.Shuts(st.Perm()) || want >= 0 && confined.Shuts(uint32(want))
-	from, err := showOld(c.ctx, f, st.Size)
+	old := io.Reader(f)
+	if st.Size > 0 {
+		old = io.LimitReader(f, st.Size)
+	}
+	from, err := show(c.ctx, old)
 	if err != nil {
 		return err
 	}

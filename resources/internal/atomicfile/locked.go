@@ -8,12 +8,9 @@ import (
 )
 
 // whyNot adds to "operation not permitted" that a flag of the file, or of the folder that it is in,
-// is the reason, if one is: its mode does not show that. What is busy has something mounted on it.
+// is the reason, if one is: its mode does not show that.
 func whyNot(path string, err error) error {
-	switch {
-	case err == error(unix.EBUSY):
-		return fmt.Errorf("%w, since something is mounted there: umount it, or leave it out of what the graph replaces and removes", err)
-	case err != unix.EPERM:
+	if err != unix.EPERM {
 		return err
 	}
 	for _, p := range []string{path, filepath.Dir(path)} {
