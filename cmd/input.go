@@ -44,6 +44,9 @@ type input struct {
 	varFiles []string
 	blind    bool   // a secret that can't be read makes an unknown value
 	identity string // the file of an identity of age; empty for none
+
+	// unseal decrypts by identity. It is made once, by secrets, so that the file is read once; nil without an identity.
+	unseal func(text string) (string, error)
 }
 
 // resourceCount is the value of --max-resources; 0 for the default.
@@ -240,12 +243,17 @@ func (i *input) secrets(o *yaml.Options) {
 	if !i.blind { // a verb that judges a graph runs nothing of it
 		o.Program = secretsOf
 	}
-	if i.identity == "" {
-		return
+	if i.identity != "" && i.unseal == nil {
+		i.unseal = unsealBy(i.identity)
 	}
-	// The identity is read at the first secret, and again after a failure: the key may come later than the daemon.
-	identity := keepGood(func() (seal.Identity, error) { return seal.Load(i.identity) })
-	o.Unseal = func(text string) (string, error) {
+	o.Unseal = i.unseal
+}
+
+// unsealBy returns a function that decrypts by the identity in a file. It reads the file at the first secret, and again after a
+// failure: the key may come later than the daemon. The function is callable from any goroutine.
+func unsealBy(path string) func(text string) (string, error) {
+	identity := keepGood(func() (seal.Identity, error) { return seal.Load(path) })
+	return func(text string) (string, error) {
 		id, err := identity()
 		if err != nil {
 			return "", err

@@ -241,8 +241,9 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	// A deploy is bounded as the graph is, and its secrets come from the same places.
 	deployed := f.input.limits(a)
 	f.input.secrets(&deployed)
-	deployed.Unseal = o.secrets.decrypts(deployed.Unseal)
-	sealed := func() string { return o.secrets.recipient(f.input.identity) }
+	anew := f.resettling(a, p)
+	deployed.Unseal = o.secrets.decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
+	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
 	signed, err := openDeploys(a, world, folder.dir, a.hostname, f.trusted, deployed, sealed, p.logger)
 	if err != nil {
 		return err
@@ -254,7 +255,6 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
-	anew := f.resettling(a, p)
 	// These files decide what a graph means, so a change of one reads the graph again.
 	files, err := newAuxiliaryFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
 	if err != nil {

@@ -112,14 +112,15 @@ func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
 	return native.Declaration(clear)
 }
 
-// decrypts returns a function that tries the identity of the settings first, and then that of this host. So an operator can encrypt the secrets
-// of a deploy to the recipient that a host has told. A new host then needs no identity that a person has made for it. other is nil where the settings
-// name no identity. The returned function may be called by many goroutines, and reads a file at its first call. Its error is that of other, where there is one.
-func (s *sealing) decrypts(other func(string) (string, error)) func(string) (string, error) {
+// decrypts returns a function that tries the identity of the settings first, and then that of this host. So an operator can encrypt
+// the secrets of a deploy to the recipient that a host has told. A new host then needs no identity that a person has made for it.
+// named returns the function of the settings, nil where they name no identity. It is asked for each text, since a reload may name
+// another one. The returned function may be called by many goroutines. Its error is that of the settings, where there is one.
+func (s *sealing) decrypts(named func() func(string) (string, error)) func(string) (string, error) {
 	return func(text string) (string, error) {
 		var first error
-		if other != nil {
-			clear, err := other(text)
+		if unseal := named(); unseal != nil {
+			clear, err := unseal(text)
 			if err == nil {
 				return clear, nil
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // resettling has a daemon take over another configuration when its graph is read again. The settings that can
@@ -90,7 +91,10 @@ type resettled struct {
 
 // inputKeys are the settings that say where the graph comes from.
 // A change of one makes another frontend, which counts when its first graph is in effect.
-var inputKeys = []string{"graph", "puppet_catalog", "ts", "tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules"}
+var inputKeys = []string{
+	"graph", "puppet_catalog", "ts", "ts_check", "tsc", "var", "vars", "identity",
+	"tags", "lenient", "ordering", "max_resources", "max_graph_size", "puppet_modules",
+}
 
 // compare compares the settings with those taken over so far.
 // Values are compared as they are shown, with secrets hidden: a setting never holds a
@@ -138,15 +142,20 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
 		return nil, ds
 	}
+	in.secrets(&yaml.Options{}) // for deploys, also where the graph is not in YAML
+	if err := other.judge(in.identity); err != nil {
+		ds.Errorf(at("identity"), "identity: %v", err)
+	}
 	// A pipe or standard input is empty at a second reading, and a missing file is told with its
 	// setting.
 	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog, "ts": in.ts} {
 		if path == "" {
 			continue
 		}
-		if info, err := os.Stat(path); err != nil {
+		switch info, err := os.Stat(path); {
+		case path != "-" && err != nil:
 			ds.Errorf(at(key), "%s: %v", key, err)
-		} else if !info.Mode().IsRegular() && !info.IsDir() {
+		case path == "-" || !info.Mode().IsRegular() && !info.IsDir():
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
@@ -156,7 +165,11 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 // inputOf returns where settings have the graph from.
 // The values were checked when the settings were read, so errors of Set are impossible here.
 func inputOf(r config.Resolved) *input {
-	in := &input{yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), ordering: choice{word: r["ordering"].Text()}, stored: fromStore(r)}
+	in := &input{
+		yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), tsc: r["tsc"].Text(), identity: r["identity"].Text(),
+		check: choice{word: shownIn(r, "ts_check")}, ordering: choice{word: shownIn(r, "ordering")}, stored: fromStore(r),
+		vars: r["var"].Texts, varFiles: r["vars"].Texts,
+	}
 	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
 	in.puppet.Modules = r["puppet_modules"].Texts
