@@ -110,11 +110,37 @@ func unknownVerb(root *cobra.Command, args []string) error {
 	if _, _, err := root.Find(args); err == nil {
 		return nil
 	}
-	word := args[slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })]
+	word := firstWord(root, args)
 	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
 		return nil // asked by the shell; the library adds these when it runs
 	}
 	return noVerb(root, word)
+}
+
+// firstWord returns the word that stands in the place of a verb, empty for none. The value of a flag is not one. As for cobra, a flag
+// without = takes the next word, unless the program knows that it needs no value.
+func firstWord(root *cobra.Command, args []string) string {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg != "" && !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+		var f *pflag.Flag
+		switch name, long := strings.CutPrefix(arg, "--"); {
+		case strings.Contains(arg, "="):
+			continue
+		case long:
+			f = root.Flags().Lookup(name)
+		case len(arg) == 2:
+			f = root.Flags().ShorthandLookup(arg[1:])
+		default:
+			continue
+		}
+		if f == nil || f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return ""
 }
 
 // noVerb is the error of an unknown verb.

@@ -25,11 +25,14 @@ func TestUnknownVerb(t *testing.T) {
 		"ref":            `unknown command "ref"; see mgmt --help`, // reference is hidden
 		"web/graph.yaml": `unknown command "web/graph.yaml" (did you mean "run web/graph.yaml"?); see mgmt --help`,
 		"frobnicate":     `unknown command "frobnicate"; see mgmt --help`,
-		"run --yml x":    `unknown flag --yml (did you mean "--yaml"?)`,
-		"run --tmp":      `unknown flag --tmp (did you mean "--tmp-prefix"?)`,
-		"validate --for": `unknown flag --for (did you mean "--format"?)`,
-		"fmt --chekc":    `unknown flag --chekc (did you mean "--check"?)`,
-		"--versoin":      `unknown flag --versoin`,
+
+		"--config /dev/null pln":  `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
+		"--yaml x --config=y pln": `unknown command "pln" (did you mean "plan"?); see mgmt --help`,
+		"run --yml x":             `unknown flag --yml (did you mean "--yaml"?)`,
+		"run --tmp":               `unknown flag --tmp (did you mean "--tmp-prefix"?)`,
+		"validate --for":          `unknown flag --for (did you mean "--format"?)`,
+		"fmt --chekc":             `unknown flag --chekc (did you mean "--check"?)`,
+		"--versoin":               `unknown flag --versoin`,
 	} {
 		var out, errs bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
