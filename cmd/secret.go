@@ -67,7 +67,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 			if len(clear) > maxSecret {
 				return fmt.Errorf("a secret has at most %d bytes", maxSecret)
 			}
-			// One final line end is no part of the value, since a shell's echo adds it. Further
+			// One final line end is cut off, since a shell's echo adds it. Further
 			// ones are.
 			text, err := seal.Seal(to, strings.TrimSuffix(string(clear), "\n"))
 			if err != nil {

@@ -335,8 +335,8 @@ func (a *app) edited(ctx context.Context, name string, text []byte) (after []byt
 	if err != nil {
 		return nil, err
 	}
-	// The folder goes before its lock does, so no other edit takes it for one that was left
-	// behind.
+	// The folder goes before its lock does, so no other edit takes it for a folder of a killed
+	// edit.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir), lock.Close()) }()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // modulePath is where Puppet and Debian have modules.
-// The first one that has a module counts. The setting puppet_modules replaces the list.
+// The first folder with the module counts. The setting puppet_modules replaces the list.
 var modulePath = []string{"/etc/puppetlabs/code/environments/production/modules", "/etc/puppet/code/environments/production/modules", "/etc/puppet/code/modules", "/usr/share/puppet/modules"}
 
 // The types of settings.

@@ -189,7 +189,7 @@ func (l *listening) take(sig os.Signal) {
 // hungUp reports whether a terminal that was there has gone.
 // A daemon that was started without a terminal has none to lose, so each SIGHUP is a
 // reload there.
-// The terminals are those at the start. One that has gone is none any more for the kernel.
+// The terminals are those at the start. For the kernel, a terminal that has gone is none.
 func (l *listening) hungUp() bool {
 	for _, fd := range l.terminals {
 		if !term.IsTerminal(fd) {

@@ -18,8 +18,10 @@ import (
 
 // state says where the program keeps its lasting files.
 type state struct {
+	// prefix is the folder that a flag or a setting names; empty for the default.
 	prefix string
-	temp   bool
+	// temp asks for a temporary folder, which the engine makes, and removes at its end.
+	temp bool
 }
 
 // flags adds the flags of the state folder.
@@ -73,6 +75,8 @@ func (s *state) open(from gapi.Source) (*stateFolder, error) {
 	case err != nil:
 		return nil, fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
 	}
+	// The folder is judged before it is locked: a lock in a folder of another user proves
+	// nothing.
 	f.dir = dir
 	if err := cmp.Or(f.inspect(), f.inspectVars(), refuses(from, dir)); err != nil {
 		return nil, err
@@ -95,6 +99,7 @@ func denied(err error) bool {
 // inspect refuses a folder in which everybody can put what mgmt then believes.
 // Mode 0002 is the write permission of all other users. A folder of another user is a
 // warning and not an error.
+// Owner and mode are those of the folder that a link leads to.
 func (f *stateFolder) inspect() error {
 	info, err := os.Stat(f.dir)
 	if err != nil {
@@ -132,6 +137,8 @@ func (f *stateFolder) tell(log *slog.Logger) {
 }
 
 // close lets go of the folder.
+// It comes after the engine has ended, since its journal is in the folder. The file of the lock
+// stays.
 func (f *stateFolder) close() {
 	if f.lock != nil {
 		_ = f.lock.Close() // nothing was written to it that matters
@@ -141,6 +148,7 @@ func (f *stateFolder) close() {
 // path returns the folder, there or not.
 // The order is: the flag or setting, MGMT_PREFIX, systemd's STATE_DIRECTORY, and the
 // default.
+// The result is absolute, so that a later change of the working folder does not move it.
 func (s *state) path() (string, error) {
 	dir := cmp.Or(s.prefix, os.Getenv("MGMT_PREFIX"), os.Getenv("STATE_DIRECTORY"))
 	if dir == "" {
@@ -154,6 +162,8 @@ func (s *state) path() (string, error) {
 
 // defaultDir is the state folder without a flag: that of the system for root, else one in
 // the home of the user.
+// The folder of a user follows the XDG base directory specification. A relative XDG_STATE_HOME is
+// left out, as that wants it.
 func defaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/mgmt", nil

@@ -17,7 +17,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
-// Times of the verbs that ask a daemon.
+// A key press in the shell waits for completionWait. The waits of requests are cut into oneWait,
+// so that a daemon that has gone is noticed. Between two questions of a wait there is retryEvery,
+// and between two of --watch there is watchEvery.
 const (
 	// A key press in the shell waits for completionWait. The waits of requests are cut
 	// into oneWait, so that a daemon that has gone is noticed.
@@ -27,17 +29,20 @@ const (
 	oneWait        = 30 * time.Second // of one request that waits
 )
 
-// apply uses it too, for its wait: the same words mean the same there.
-// statusFlags are the flags of status. timeout is the time of a wait, one minute by default; it
-// has no meaning without wait.
+// statusFlags are the flags of status. Apply uses them, too, for its wait: the same words mean
+// the same there.
 type statusFlags struct {
 	remote
-	color    choice
-	all      bool
-	states   []string
-	watch    bool
-	wait     string
-	timeout  seconds
+	color  choice
+	all    bool
+	states []string
+	watch  bool
+	// wait is empty or converged. timeout bounds it, one minute by default, and has no meaning
+	// without it.
+	wait    string
+	timeout seconds
+	// exitCode ends with the code of the answer. Without it the code is 0 whenever there is an
+	// answer.
 	exitCode bool
 	dump     bool
 }
@@ -123,6 +128,8 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 	}
 	st, err := f.ask(ctx)
 	if err != nil {
+		// The time was over before a daemon answered. That is the code of a wait, and not that of
+		// a wrong use.
 		if f.wait != "" && isStarting(err) {
 			return withCode(exitTime, fmt.Errorf("after %s: %w", time.Duration(f.timeout), explained(err)))
 		}
@@ -177,6 +184,7 @@ func (f *statusFlags) ask(ctx context.Context) (*control.Status, error) {
 		left := time.Until(end)
 		q.Wait = min(max(left, 0), oneWait)
 		st, err := c.Status(ctx, q)
+		// At the end of the time the last answer counts, so the user sees how things stand.
 		if err == nil && (st.Converged || left <= 0) {
 			return st, nil
 		}
@@ -222,6 +230,8 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 			return err
 		}
 		var buf bytes.Buffer
+		// The text is written into a buffer first: it is needed off a terminal alone, and only
+		// when it is news.
 		if err := f.write(&app{out: &buf}, st); err != nil {
 			return err
 		}
@@ -244,6 +254,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 }
 
 // unhurried is what a status says, but for what time alone changes.
+// Times, spans and counts of runs are left out.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
 	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil)
@@ -271,6 +282,7 @@ func redrawn(text string, a *app) string {
 	var b strings.Builder
 	b.WriteString("\x1b[H")
 	for _, line := range list {
+		// A line with colours is not cut, since a cut could end inside of an escape.
 		if !strings.Contains(line, "\x1b") {
 			line = cut(line, width)
 		}
@@ -280,6 +292,7 @@ func redrawn(text string, a *app) string {
 	return b.String()
 }
 
+// It erases from the cursor to the end of the line, which an earlier text may have filled.
 const eraseRest = "\x1b[K"
 
 // maxShown is how many resources are named unless all are asked for.
@@ -317,6 +330,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	for i := range st.Resources {
 		r := &st.Resources[i]
 		switch {
+		// Under a pause of everything each resource would be a line with the same words.
 		case r.Pause != nil && r.Pause.All && r.State == engine.StatePaused.String() && !f.all:
 			all = r.Pause
 		case shown == maxShown && !f.all:
@@ -364,6 +378,7 @@ func countWords(counts map[string]int) string {
 }
 
 // standText says how one resource stands, and whether it is paused beside that.
+// The order of the cases matters: a paused state is told by its pause alone.
 func standText(r *control.Resource, s style) string {
 	switch {
 	case r.Pause == nil:
@@ -399,6 +414,7 @@ func stateText(r *control.Resource, s style) string {
 }
 
 // againText says when a failed resource is tried again.
+// A try that goes on has no next one.
 func againText(r *control.Resource) string {
 	if r.Doing != "" {
 		return " (trying again now)"
@@ -433,6 +449,7 @@ func pauseText(p *control.Pause, s style) string {
 }
 
 // heldText names the limit, and how the resource goes on.
+// A hold with a time ends by itself, any other one waits for mgmt resume.
 func heldText(h *control.Hold, s style) string {
 	text := fmt.Sprintf("%s by the limit %s: %s", s.paint(yellow, "held"), h.Limit, visible(h.Reason))
 	if h.For > 0 {

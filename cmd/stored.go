@@ -17,17 +17,21 @@ import (
 )
 
 // objects are the stored objects of a run. They are declared in addition to the graph of the input.
+// It is for one run: with is called at most once for each frontend of it, start once, and close
+// last.
 type objects struct {
 	front *native.Frontend
-	host  string
-	used  <-chan struct{} // closed when the store is in use; nil for a store that is
-	seal  *sealing
-	kept  *kept.World // of a store of several hosts; nil for another one
-	log   *slog.Logger
+	// host is the name of this host in the topics and in the statuses.
+	host string
+	used <-chan struct{} // closed when the store is in use; nil for a store that is
+	seal *sealing
+	kept *kept.World // of a store of several hosts; nil for another one
+	log  *slog.Logger
 }
 
 // keptFile is the file of the state folder with the objects that this host has read last from a store of several hosts.
 // Only a start without the store reads it.
+// It has whole revisions, and nothing in it is in the clear that is encrypted in the store.
 const keptFile = "objects.json"
 
 // openObjects returns the objects of a store as declarations. nb is that of the API: this host's graph is made of the same models.
@@ -43,6 +47,7 @@ func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.De
 		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.away, Log: log})
 		w, nb = o.kept, nb.Over(o.kept)
 	}
+	// A store that is made at its first use must not be made by the reading of objects.
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
@@ -51,6 +56,7 @@ func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.De
 }
 
 // hostname returns the name of this machine, empty where it has none.
+// The kernel gives the name; uname(2). Nothing is looked up in the network.
 func hostname() string {
 	name, _ := os.Hostname()
 	return name
@@ -73,6 +79,7 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		// An unused store has no objects, and so no statuses, and no key of this host.
 		if o.used != nil {
 			select {
 			case <-o.used:
@@ -83,6 +90,8 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 		wg.Go(func() { o.seal.publish(ctx, o.log) })
 		w := native.NewWriter(o.front, o.host, &stateTeller{e}, nil, o.log)
 		wg.Go(func() { w.Run(ctx) })
+		// The loop ends with ctx or with the run. An event that was missed makes all states
+		// doubtful.
 		for ev := range e.Events(ctx) {
 			switch ev.Kind {
 			case mgmt.EventRan:
@@ -101,6 +110,7 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 }
 
 // close lets go of the file of the objects, after the frontend has ended.
+// A failure costs the last lines of the file at most, and the store has them.
 func (o *objects) close() {
 	if o.kept == nil {
 		return
@@ -111,6 +121,7 @@ func (o *objects) close() {
 }
 
 // stateTeller is the engine as native.Writer asks it.
+// Its methods block until the loop of the engine answers, or ctx ends.
 type stateTeller struct{ e *mgmt.Engine }
 
 // State implements native.Engine.
@@ -133,6 +144,7 @@ func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
 }
 
 // stateOf returns the state of a resource in the form that is stored. The text of its error goes along.
+// Errors have no secrets in them by then; the engine has taken them out.
 func stateOf(resource string, s mgmt.Status) native.State {
 	state := native.State{Resource: resource, State: s.State.String(), BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if s.Err != nil {

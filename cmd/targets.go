@@ -34,6 +34,7 @@ func (a *app) loadTargets() schema.Diagnostics {
 // bindTargets has the kinds know the targets, whichever they are by then. It is the last step of the kinds.
 // The kinds share one set of targets, which Replace exchanges later. So a reload of targets alone
 // makes no new kinds.
+// The error has the place of the folder, since no single file is at fault.
 func (a *app) bindTargets() (ds schema.Diagnostics) {
 	if a.targetsFolder == "" {
 		return nil
@@ -66,6 +67,7 @@ func (a *app) targetFlag(cmd *cobra.Command, name *string) {
 // targetFacts asks a target.
 // It opens a connection and blocks until the answer comes or ctx ends. The host is closed before
 // it returns.
+// The connection is of this call alone. A daemon that talks to the same target is not disturbed.
 func (a *app) targetFacts(ctx context.Context, name string) (map[string]any, error) {
 	h, err := host.New(ctx, host.Options{})
 	if err != nil {
@@ -119,6 +121,7 @@ func (a *app) readTargets() ([]*provider.Target, schema.Diagnostics) {
 		if st, err := os.Stat(n.Pos.File); err == nil {
 			files[i].Mode = st.Mode()
 		} else {
+			// A file whose mode is unknown must not pass as private.
 			files[i].Mode = 0o777 // as one that others can read
 		}
 	}

@@ -19,8 +19,10 @@ import (
 
 // testFlags are those of the verb test. It has none that names a graph: the files of tests do.
 type testFlags struct {
-	output   choice
-	junit    string
+	output choice
+	// junit is a path; empty for no such file. It is written after the last test.
+	junit string
+	// coverage adds the resources and branches that no test has reached; it changes no exit code.
 	coverage bool
 }
 
@@ -76,6 +78,7 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 			return err
 		}
 		results = append(results, list...)
+		// A signal gives no outcome of a part, since a script could take it for the whole.
 		if ctx.Err() != nil {
 			return withCode(exitFailed, fmt.Errorf("ended before all tests had run: %w", context.Cause(ctx)))
 		}
@@ -96,6 +99,7 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 
 // testFiles returns the files of tests that the arguments name, in order. A file that is named itself may have any name. Of a
 // file that is named twice, the tests run once.
+// Links to files are left out in folders, and a folder that cannot be read is an error.
 func testFiles(args []string) (paths []string, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -141,6 +145,8 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 		printDiagnostics(a.err, a.program(), ds)
 		return nil, withCode(exitUsage, errors.New(ds.Summary()))
 	}
+	// The kinds are those of the program and of --types. The machine is simulated for each test
+	// anew.
 	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}}, cover), nil
 }
 
@@ -163,6 +169,7 @@ func (f *testFlags) write(a *app, results []scenario.Result, cover *scenario.Cov
 	if f.output.word == "json" {
 		return writeJSON(a.out, testsJSON(results, cover))
 	}
+	// A test with one difference or many counts once.
 	failed := 0
 	for _, r := range results {
 		if len(r.Failures) == 0 {
@@ -240,10 +247,10 @@ func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
 	return out
 }
 
-// writeJUnit writes the outcome for a workflow.
-// All failures of a test are one line each of its message, the first one first, since most readers of
-// such files show no more than that.
-// The form is so small that a package for XML would be most of its cost.
+// writeJUnit writes the outcome for a workflow. Each failure of a test is an element of its own,
+// whose message is one line, since most readers of such files show no more than the first. The
+// form is so small that a package for XML would be most of its cost. A file that is there is
+// replaced in one step.
 func writeJUnit(path string, results []scenario.Result) error {
 	var cases strings.Builder
 	failed := 0
@@ -266,6 +273,7 @@ func writeJUnit(path string, results []scenario.Result) error {
 var xmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", "&#10;", "\t", "&#9;")
 
 // quoteXML returns a text as an attribute of XML. Control characters, which XML cannot hold, are made visible first.
+// Bytes that are not UTF-8 become U+FFFD, as XML 1.0 has no form for them.
 func quoteXML(text string) string {
 	return `"` + xmlEscapes.Replace(strings.ToValidUTF8(visibleLines(text), "\uFFFD")) + `"`
 }

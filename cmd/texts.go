@@ -25,6 +25,7 @@ func changeLine(c engine.Change) string {
 
 // texts returns both sides of a change if they are texts best compared line by
 // line.
+// A missing side counts as the empty text. Other verbs than updated have no two sides.
 func texts(c engine.Change) (from, to string, ok bool) {
 	from, a := c.From.(string)
 	to, b := c.To.(string)
@@ -37,6 +38,7 @@ func texts(c engine.Change) (from, to string, ok bool) {
 func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
 
 // countsJSON counts resources by the word of their state, without zeros.
+// The words are those of engine.State, as every output has them.
 func countsJSON(c mgmt.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range c {
@@ -65,6 +67,7 @@ func diagnosticLines(program string, ds schema.Diagnostics) []string {
 }
 
 // helped returns the findings with a word on where to look.
+// The findings of the caller stay as they are: their messages go to programs, too.
 func helped(program string, ds schema.Diagnostics) schema.Diagnostics {
 	out := slices.Clone(ds)
 	for i, d := range out {
@@ -78,6 +81,7 @@ func helped(program string, ds schema.Diagnostics) schema.Diagnostics {
 // It goes by the words of the finding.
 func wayOut(program string, d schema.Diagnostic) string {
 	switch kind, _, _ := strings.Cut(d.Resource, "["); {
+	// A guess at the meaning helps more than a list.
 	case d.Suggestion != "":
 	case strings.HasSuffix(d.Message, " at the top of a graph"):
 		return "; kinds of resources stand below the key resources"
@@ -95,6 +99,7 @@ func wayOut(program string, d schema.Diagnostic) string {
 
 // moduleHint says where to look up the modules, their functions and parameters, for an error
 // without a guess at the meaning.
+// Any other error has no hint.
 func (a *app) moduleHint(err error) string {
 	show := "; " + a.program() + " interface "
 	if e, ok := errors.AsType[*virtual.UnknownModuleError](err); ok && e.Near == "" {
@@ -110,6 +115,7 @@ func (a *app) moduleHint(err error) string {
 }
 
 // diagnosticsAttr has findings for the log.
+// The texts have no hints, since a program reads them, and each has file:line:col in front.
 func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 	list := make([]string, len(ds))
 	for i, d := range ds {
@@ -151,9 +157,11 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 }
 
 // maxLogged is how much of a text is logged.
+// The unit is bytes. The whole text is in the history and in a plan.
 const maxLogged = 1024
 
 // shortened cuts long texts in changes, which are whole in a plan.
+// It alters the list of the caller, who has just made it.
 func shortened(cs []changeJSON) []changeJSON {
 	for i := range cs {
 		cs[i].From, cs[i].To = shorten(cs[i].From), shorten(cs[i].To)

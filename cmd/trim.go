@@ -16,9 +16,11 @@ var trimAfter = [...]time.Duration{5 * time.Second, 30 * time.Second}
 // trimmer gives back to the system, twice for each graph, what bringing it about has
 // taken and keeping it does not need.
 type trimmer struct {
+	// graph has capacity one: of two graphs that converge meanwhile the later one counts.
 	graph chan struct{} // a graph has converged for the first time
 	fresh bool          // of the loop
-	free  func()
+	// free is giveBack, and a counter in tests.
+	free func()
 }
 
 // newTrimmer makes the part that returns memory after a new graph.
@@ -27,6 +29,8 @@ func newTrimmer() *trimmer {
 }
 
 // giveBack gives back the unused part of the heap, and the pages of the program itself.
+// It runs a collection of garbage first, so it costs milliseconds and is called twice for each
+// graph.
 func giveBack() {
 	debug.FreeOSMemory()
 	dropProgram()
@@ -62,6 +66,7 @@ func (t *trimmer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		// A graph that converges during these waits is served after them.
 		for _, after := range trimAfter {
 			wait := time.NewTimer(after)
 			select {

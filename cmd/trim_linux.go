@@ -23,6 +23,8 @@ func dropProgram() {
 		return
 	}
 	defer maps.Close()
+	// madvise(2) with MADV_DONTNEED on a private mapping of a file that was not written reads the
+	// pages from the file again. Written pages would be lost, so ownSpans leaves those out.
 	for _, s := range ownSpans(maps, own) {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, s.from, s.to-s.from, syscall.MADV_DONTNEED)
 	}
@@ -38,6 +40,7 @@ func ownSpans(maps io.Reader, file string) (list []span) {
 	for lines.Scan() {
 		// from-to mode offset device inode path
 		f := strings.SplitN(lines.Text(), " ", 6)
+		// The second letter of the mode is w where the pages can be written.
 		if len(f) < 6 || len(f[1]) != 4 || f[1][1] == 'w' || strings.TrimLeft(f[5], " ") != file {
 			continue
 		}

@@ -104,6 +104,7 @@ func (a *app) initTS(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, typescript.Module), 0o755); err != nil {
 		return err
 	}
+	// Each path is printed after it was written: a failure in the middle shows how far it came.
 	for _, f := range files {
 		if err := writeFile(f.path, f.content); err != nil {
 			return err

@@ -14,6 +14,8 @@ import (
 // The order matters: a target may be of a transport that a type brings. An error of a step keeps
 // the later ones from running.
 func (a *app) typesFlag(cmd *cobra.Command) {
+	// Each of the three may be given once. Their settings also come from the environment and the
+	// file.
 	bind(cmd, "types", source{place{&a.types}, "put all types into one folder"})
 	_ = cmd.MarkFlagDirname("types")
 	bind(cmd, "targets", source{place{&a.targetsFolder}, "put all targets into one folder"})
@@ -43,6 +45,8 @@ func (a *app) loadTypes() schema.Diagnostics {
 	ds = a.from("types", ds)
 	s := &a.sets.typed
 	if from := a.kinds(); !s.madeOf(from, nodes) {
+		// The registry below is shared with readings before, so a clone is filled and put in its
+		// place only when all of it is right.
 		made := step{from: from, nodes: nodes, kinds: from.Clone(), transports: provider.DefaultTransports().Clone()}
 		var found schema.Findings
 		found.Add(ds...)

@@ -40,6 +40,7 @@ func (i *input) program(a *app) (gapi.Frontend, error) {
 	for _, v := range set.Vars {
 		o.Inputs[v.Name] = inputValue(v.Text)
 	}
+	// A daemon has the host of its engine for this: then Run and Said stay nil.
 	if i.once {
 		o.Run, o.Said = runOnce, func(line string) { fmt.Fprintln(a.err, line) }
 	}

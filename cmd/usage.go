@@ -14,6 +14,7 @@ import (
 
 // exitCodes is the text for help, the manual page and the reference. The numbers are bits up to 4:
 // 6 is 2 and 4.
+// It is text of the documentation: a change of it needs `make docs`.
 const exitCodes = `  0  all is as wanted; also after a signal
   1  bad usage, or a graph that does not load (run, apply, reload, status --exit-code),
      or a verb that needs Linux on another system
@@ -37,6 +38,7 @@ func newExitCodes() *cobra.Command {
 // flagError guesses the meaning of an unknown flag, and names the values of a
 // number or a switch.
 // Hidden flags are not offered as a guess.
+// An error of another kind, such as a flag without its value, has the words of the library.
 func flagError(cmd *cobra.Command, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return valueError(bad)
@@ -84,6 +86,7 @@ func valueError(err *pflag.InvalidValueError) error {
 // exclude lets only one of some flags be given. cobra checks this only after PreRun, and with
 // longer words. The functions of several calls make a chain.
 func exclude(cmd *cobra.Command, names ...string) {
+	// The check of the library never runs where ours finds something, since PreRun comes first.
 	cmd.MarkFlagsMutuallyExclusive(names...) // for completion
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -106,6 +109,7 @@ func exclude(cmd *cobra.Command, names ...string) {
 // unknownVerb returns an error if the arguments begin with a verb that is none. It runs before
 // cobra, whose own error has another hint.
 func unknownVerb(root *cobra.Command, args []string) error {
+	// The library adds help only when it runs, and help is a verb for Find, too.
 	root.InitDefaultHelpCmd()
 	if _, _, err := root.Find(args); err == nil {
 		return nil
@@ -167,6 +171,8 @@ func helpArgs(root *cobra.Command) {
 	if err != nil {
 		return
 	}
+	// An argument check runs before the help is printed, so the code is 1 and nothing is on
+	// standard output.
 	help.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
@@ -189,6 +195,7 @@ func sayArgs(cmd *cobra.Command) {
 	if check == nil || !cmd.Runnable() {
 		return
 	}
+	// Errors that do not begin as the library begins its own are those of our checks, and pass.
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)
 		if err == nil || !slices.ContainsFunc(countings, func(w string) bool { return strings.HasPrefix(err.Error(), w) }) {
@@ -206,4 +213,5 @@ func sayArgs(cmd *cobra.Command) {
 }
 
 // countings are how the library begins to say that there are too many or too few.
+// They are texts of cobra. A test of the messages finds another wording of a later version.
 var countings = []string{"accepts ", "requires ", "unknown command "}

@@ -15,7 +15,8 @@ import (
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
-	input  input
+	input input
+	// format is text, json or github, by the word of --format.
 	format choice
 }
 
@@ -65,6 +66,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 		return f.models(a, models)
 	}
 	f.input.blind = true // a graph is judged and shown without its secrets
+	// A module is no graph: its inputs have no values yet, so it is judged by itself.
 	if dir := yaml.ModuleAt(f.input.yaml, yaml.Options{Source: a.source()}); dir != "" {
 		return f.module(a, dir, models)
 	}
@@ -76,6 +78,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	if err := f.write(a, ds); err != nil {
 		return err
 	}
+	// All findings are on standard output by now. The summary of them goes to standard error.
 	if g == nil || models.Err() != nil {
 		return withCode(exitUsage, errors.New(ds.Summary()))
 	}
@@ -126,6 +129,7 @@ func (f *validateFlags) module(a *app, dir string, ds schema.Diagnostics) error 
 
 // moduleResources judges the resources of a module that needs no inputs, and counts them. It asks for all notes, as
 // the judgement of a graph does.
+// It blocks on nothing but the reading of the files of the module.
 func (a *app) moduleResources(dir string, o yaml.Options) (int, schema.Diagnostics) {
 	d, err := yaml.ModuleAlone(dir, o)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
@@ -159,6 +163,7 @@ func (f *validateFlags) models(a *app, ds schema.Diagnostics) error {
 
 // write writes the findings in the chosen format.
 // The form github has the commands by which a workflow shows findings at their lines.
+// Without a finding, text writes nothing, and JSON is an empty list.
 func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 	if f.format.word == "text" {
 		printDiagnostics(a.out, a.program(), ds)

@@ -14,9 +14,11 @@ import (
 )
 
 // buildVersion is set by the linker, to what packaging/version prints.
+// It is empty in a program that go build or go install has made.
 var buildVersion string
 
 // version returns the version of this program.
+// It is called often and costs little: Go keeps the information in the program itself.
 func version() string {
 	if buildVersion != "" {
 		return buildVersion
@@ -32,10 +34,13 @@ func version() string {
 const ownModule = "github.com/reactivegraph/mgmt"
 
 // unreleased is Go's word for a module without a commit of this very version.
+// It also matches a version of no text, and one by the time of a commit, as Go makes it between
+// tags.
 var unreleased = lazyregexp.New(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
 
 // versionOf returns the version of a program that was built by "go build" or "go install", without our linker flags.
 // It is the tag that Go knows, and otherwise a version that sorts before the release with this number.
+// Another main module is a program that embeds these verbs, and has a version of its own.
 func versionOf(info *debug.BuildInfo, number string) string {
 	if info.Main.Path != ownModule {
 		return cmp.Or(info.Main.Version, "unknown")

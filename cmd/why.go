@@ -18,11 +18,13 @@ import (
 type whyFlags struct {
 	remote
 	color choice
-	n     int
+	// n counts the runs themselves, and not those that have caused them.
+	n int
 }
 
 // newWhy makes the verb why.
 // It shows a resource also after it has left the graph, as long as the history has it.
+// It ends with 1 where neither a daemon nor a history knows the resource.
 func newWhy(a *app) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
@@ -53,6 +55,7 @@ world has changed, and cascade where another resource has caused it.`,
 }
 
 // resourceArg wants one resource, or with least 0 at most one.
+// It judges the number of words alone: the daemon decides whether there is such a resource.
 func resourceArg(least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -141,6 +144,7 @@ func (w *whyWriter) all(why *control.Why) {
 // event writes one event, its changes, and its causes. A cause that is an event itself is written
 // below, with its own causes.
 func (w *whyWriter) event(depth int, e *control.Event) {
+	// An event without a run is a graph, a pause or a start, and has no changes.
 	if e.Run == 0 {
 		w.line(depth, eventText(e, w.style))
 		return
@@ -153,6 +157,7 @@ func (w *whyWriter) event(depth int, e *control.Event) {
 	for i := range e.Changes {
 		w.change(depth+1, &e.Changes[i])
 	}
+	// The daemon bounds how deep the causes go, so the recursion ends.
 	for i := range e.Triggers {
 		t := &e.Triggers[i]
 		w.line(depth+1, "because "+causeText(t, e))

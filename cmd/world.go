@@ -24,6 +24,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/collect"
 )
 
+// defaultWorld and defaultLease are texts, as the settings take them. worldFile is in the state
+// folder.
 const (
 	defaultWorld = "bolt"
 	defaultLease = "15s"
@@ -32,14 +34,17 @@ const (
 
 // worldFlags say which store the resources share.
 type worldFlags struct {
-	place  string
-	lease  seconds
+	place string
+	lease seconds
+	// accept has kinds whose objects and resources may come from other hosts; empty for those
+	// that run no programs.
 	accept []string
 	access clusterAccess
 }
 
 // flags adds the flags of the store.
 func (f *worldFlags) flags(cmd *cobra.Command) {
+	// The default must be that of the setting, which the help shows.
 	f.lease = seconds(15 * time.Second)
 	bind(cmd, "world", &f.place)
 	bind(cmd, "lease", &f.lease)
@@ -89,6 +94,7 @@ func worldForms() string {
 }
 
 // checkWorld checks the value of the setting world.
+// Only the form is judged. Whether the store answers shows when it is opened.
 func checkWorld(text string) error {
 	scheme, _, _ := strings.Cut(text, ":")
 	if _, ok := worldOpeners[scheme]; !ok {
@@ -127,6 +133,7 @@ func checkAccept(kinds []string) error {
 
 // open opens the store. The error says how to go on. The caller closes the World.
 func (f *worldFlags) open(ctx context.Context, dir, host string, log *slog.Logger) (engine.World, error) {
+	// All faults of the settings are told together, before anything is opened.
 	if err := errors.Join(checkWorld(f.place), f.access.check(f.place), checkLease(f.lease.String()), checkAccept(f.accept)); err != nil {
 		return nil, err
 	}
@@ -148,6 +155,7 @@ func (f *worldFlags) accepted(kinds func() *engine.Registry) func(*gapi.Declarat
 }
 
 // openMemory opens a store that ends with the process.
+// No other process sees it, and its content is lost at the end.
 func openMemory(_ context.Context, p worldPlace) (engine.World, error) {
 	if p.rest != "" {
 		return nil, errors.New("memory takes nothing behind it")
@@ -165,6 +173,8 @@ func openBolt(_ context.Context, p worldPlace) (engine.World, error) {
 		return lazy.New(func() (engine.World, error) { return memory.New(), nil }), nil // as all other state of a temporary folder
 	case path == "":
 		path = filepath.Join(p.dir, worldFile)
+		// A file that is there is opened at once: it may hold objects, and another process may
+		// have locked it.
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 			return lazy.New(func() (engine.World, error) { return boltAt(path, p.log) }), nil
 		}
@@ -186,6 +196,7 @@ func boltAt(path string, log *slog.Logger) (engine.World, error) {
 
 // closeWorld lets go of the store, after the engine has ended.
 // It withdraws the values of this host, which would else stay until the lease is over.
+// The error is a warning, since the run has ended and its result counts.
 func closeWorld(w engine.World, log *slog.Logger) {
 	if err := w.Close(); err != nil {
 		log.Warn("the store was not closed in order; what this host has published stays there for the time of its lease", "error", err)
