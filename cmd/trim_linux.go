@@ -18,38 +18,55 @@ func dropProgram() {
 	if err != nil {
 		return
 	}
-	maps, err := os.Open("/proc/self/maps")
+	smaps, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
-	defer maps.Close()
-	// madvise(2) with MADV_DONTNEED on a private mapping of a file that was not written reads the
-	// pages from the file again. Written pages would be lost, so ownSpans leaves those out.
-	for _, s := range ownSpans(maps, own) {
+	defer smaps.Close()
+	for _, s := range ownSpans(smaps, own) {
+		// After MADV_DONTNEED, a page of a private mapping is read from the file again; madvise(2).
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, s.from, s.to-s.from, syscall.MADV_DONTNEED)
 	}
 }
 
-// span is a range of addresses.
+// span is a range of addresses. to is the first address behind it.
 type span struct{ from, to uintptr }
 
-// ownSpans returns where a file is mapped and cannot be written: nothing of it is lost when its
-// pages are dropped. The text is that of /proc/PID/maps.
-func ownSpans(maps io.Reader, file string) (list []span) {
-	lines := bufio.NewScanner(maps)
-	for lines.Scan() {
-		// from-to mode offset device inode path
-		f := strings.SplitN(lines.Text(), " ", 6)
-		// The second letter of the mode is w where the pages can be written.
-		if len(f) < 6 || len(f[1]) != 4 || f[1][1] == 'w' || strings.TrimLeft(f[5], " ") != file {
+// ownSpans returns where a file is mapped and has no page of its own in this process: nothing of it
+// is lost when its pages are dropped. The text is that of /proc/PID/smaps, where each mapping is a
+// line with its place, and lines with its figures after that.
+//
+// A mapping that cannot be written may have been writable. The dynamic linker relocates the pointers
+// of a position-independent program, and makes their pages read-only then. Such pages count as
+// anonymous, or as swap, and the file does not have their content.
+func ownSpans(smaps io.Reader, file string) (list []span) {
+	last := false // the figures are those of the last span of the list
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
+		key, value, _ := strings.Cut(lines.Text(), " ")
+		if !strings.HasSuffix(key, ":") {
+			var s span
+			if s, last = mappedSpan(lines.Text(), file); last {
+				list = append(list, s)
+			}
 			continue
 		}
-		from, to, _ := strings.Cut(f[0], "-")
-		a, err1 := strconv.ParseUint(from, 16, 64)
-		b, err2 := strconv.ParseUint(to, 16, 64)
-		if err1 == nil && err2 == nil && a < b {
-			list = append(list, span{uintptr(a), uintptr(b)})
+		if last && (key == "Anonymous:" || key == "Swap:") && strings.TrimSpace(value) != "0 kB" {
+			list, last = list[:len(list)-1], false
 		}
 	}
 	return list
+}
+
+// mappedSpan reads the line with the place of a mapping. It returns false where the mapping can be
+// written, or is of another file.
+func mappedSpan(line, file string) (s span, ok bool) {
+	// from-to mode offset device inode path
+	f := strings.SplitN(line, " ", 6)
+	if len(f) < 6 || len(f[1]) != 4 || f[1][1] == 'w' || strings.TrimLeft(f[5], " ") != file {
+		return span{}, false
+	}
+	from, to, _ := strings.Cut(f[0], "-")
+	a, err1 := strconv.ParseUint(from, 16, 64)
+	b, err2 := strconv.ParseUint(to, 16, 64)
+	return span{uintptr(a), uintptr(b)}, err1 == nil && err2 == nil && a < b
 }
