@@ -230,8 +230,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 			return err
 		}
 		var buf bytes.Buffer
-		// The text is written into a buffer first: it is needed off a terminal alone, and only
-		// when it is news.
+		// The buffer is needed only where nothing is redrawn in place, and only when it is news.
 		if err := f.write(&app{out: &buf}, st); err != nil {
 			return err
 		}

@@ -17,8 +17,7 @@ import (
 )
 
 // objects are the stored objects of a run. They are declared in addition to the graph of the input.
-// It is for one run: with is called at most once for each frontend of it, start once, and close
-// last.
+// It is for one run: start is called once, and close last.
 type objects struct {
 	front *native.Frontend
 	// host is the name of this host in the topics and in the statuses.
@@ -144,7 +143,7 @@ func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
 }
 
 // stateOf returns the state of a resource in the form that is stored. The text of its error goes along.
-// Errors have no secrets in them by then; the engine has taken them out.
+// The engine has taken secrets out of errors by then.
 func stateOf(resource string, s mgmt.Status) native.State {
 	state := native.State{Resource: resource, State: s.State.String(), BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if s.Err != nil {

@@ -248,7 +248,7 @@ func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
 }
 
 // writeJUnit writes the outcome for a workflow. Each failure of a test is an element of its own,
-// whose message is one line, since most readers of such files show no more than the first. The
+// in their order. Most readers of such files show no more than the first. The
 // form is so small that a package for XML would be most of its cost. A file that is there is
 // replaced in one step.
 func writeJUnit(path string, results []scenario.Result) error {

@@ -115,7 +115,8 @@ func (a *app) moduleHint(err error) string {
 }
 
 // diagnosticsAttr has findings for the log.
-// The texts have no hints, since a program reads them, and each has file:line:col in front.
+// The texts have no word on where to look, since a program reads them, and each has file:line:col
+// in front.
 func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 	list := make([]string, len(ds))
 	for i, d := range ds {
@@ -157,7 +158,7 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 }
 
 // maxLogged is how much of a text is logged.
-// The unit is bytes. The whole text is in the history and in a plan.
+// The unit is bytes. A plan has the whole text.
 const maxLogged = 1024
 
 // shortened cuts long texts in changes, which are whole in a plan.

@@ -20,7 +20,7 @@ func (t *transforms) flags(cmd *cobra.Command) {
 func (t *transforms) set(o *mgmt.Options) { o.NoAutoEdges, o.NoAutoGroup = t.noEdges, t.noGroup }
 
 // options returns the transforms by the flags. They know no state folder, so nothing of an
-// earlier graph is undone, and no member of an earlier graph is remembered.
+// earlier graph is undone or remembered.
 func (t *transforms) options() transform.Options {
 	return transform.Options{NoAutoEdges: t.noEdges, NoAutoGroup: t.noGroup}
 }

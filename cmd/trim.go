@@ -16,7 +16,7 @@ var trimAfter = [...]time.Duration{5 * time.Second, 30 * time.Second}
 // trimmer gives back to the system, twice for each graph, what bringing it about has
 // taken and keeping it does not need.
 type trimmer struct {
-	// graph has capacity one: of two graphs that converge meanwhile the later one counts.
+	// graph has capacity one: two graphs that converge meanwhile count as one.
 	graph chan struct{} // a graph has converged for the first time
 	fresh bool          // of the loop
 	// free is giveBack, and a counter in tests.
@@ -29,8 +29,7 @@ func newTrimmer() *trimmer {
 }
 
 // giveBack gives back the unused part of the heap, and the pages of the program itself.
-// It runs a collection of garbage first, so it costs milliseconds and is called twice for each
-// graph.
+// It runs a collection of garbage first, so it is called only twice for each graph.
 func giveBack() {
 	debug.FreeOSMemory()
 	dropProgram()

@@ -32,8 +32,9 @@ func dropProgram() {
 // span is a range of addresses. to is the first address behind it.
 type span struct{ from, to uintptr }
 
-// ownSpans returns where a file is mapped and has no page of its own in this process: nothing of it
-// is lost when its pages are dropped. The text is that of /proc/PID/smaps, where each mapping is a
+// ownSpans returns where a file is mapped and has no page of its own in this process. Nothing of
+// it is lost when these pages are dropped. The text is that of /proc/PID/smaps, where each
+// mapping is a
 // line with its place, and lines with its figures after that.
 //
 // A mapping that cannot be written may have been writable. The dynamic linker relocates the pointers

@@ -66,7 +66,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 		return f.models(a, models)
 	}
 	f.input.blind = true // a graph is judged and shown without its secrets
-	// A module is no graph: its inputs have no values yet, so it is judged by itself.
+	// The inputs of a module have no values yet, so it is judged by itself.
 	if dir := yaml.ModuleAt(f.input.yaml, yaml.Options{Source: a.source()}); dir != "" {
 		return f.module(a, dir, models)
 	}

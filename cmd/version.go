@@ -18,7 +18,6 @@ import (
 var buildVersion string
 
 // version returns the version of this program.
-// It is called often and costs little: Go keeps the information in the program itself.
 func version() string {
 	if buildVersion != "" {
 		return buildVersion

@@ -18,7 +18,7 @@ import (
 type whyFlags struct {
 	remote
 	color choice
-	// n counts the runs themselves, and not those that have caused them.
+	// n counts the runs themselves, and not the runs behind them.
 	n int
 }
 

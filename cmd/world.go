@@ -36,8 +36,8 @@ const (
 type worldFlags struct {
 	place string
 	lease seconds
-	// accept has kinds whose objects and resources may come from other hosts; empty for those
-	// that run no programs.
+	// accept has the kinds of objects and resources that may come from other hosts. When empty,
+	// these are the kinds that run no programs.
 	accept []string
 	access clusterAccess
 }

@@ -17,7 +17,7 @@ const minComments = 10.0
 // risen are packages that had a smaller share once, and the share that each has reached.
 // It only ever rises, up to 15: whoever comments such a package raises it.
 var risen = map[string]float64{
-	"cmd":                               14.1,
+	"cmd":                               15.0,
 	"docker":                            15.0,
 	"engine/control":                    15.0,
 	"engine/host/systemdtest":           15.0,
