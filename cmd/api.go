@@ -295,7 +295,7 @@ func newAPICreate(a *app) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "create TABLE ID [FIELD=VALUE...]", Short: "Create an object", Args: needs("table", "id"),
-		Example: `  mgmt api create file /etc/motd state=file content='Hello.' mode=0644`,
+		Example: `  mgmt api create file /etc/motd content='Hello.' mode=0644`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
 		body, err := f.body(ctx, args[0], args[1], args[2:])
