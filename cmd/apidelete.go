@@ -55,9 +55,14 @@ missing. An interrupted removal leaves the object absent; the same command goes 
 // The daemon keeps nothing between two requests. Each request sets the object absent, or deletes it
 // where all hosts have said ok.
 func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request) error {
+	ctx, stop := f.app.interruptible(ctx)
+	defer stop()
 	client, told := f.client(), ""
 	for try := 0; ; try++ {
 		resp, err := client.Do(ctx, q)
+		if err != nil && try > 0 && ctx.Err() != nil {
+			return notRemoved(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -79,10 +84,15 @@ func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the object is absent and not deleted yet; the same command goes on: %w", context.Cause(ctx))
+			return notRemoved(ctx)
 		case <-time.After(removeEvery):
 		}
 	}
+}
+
+// notRemoved is the error of a removal that its user has ended after the first answer.
+func notRemoved(ctx context.Context) error {
+	return fmt.Errorf("the object is absent and not deleted yet; the same command goes on: %w", context.Cause(ctx))
 }
 
 // waitsFor says which hosts a removal waits for, in a line for each. The words are those of the hosts, so none of them moves the

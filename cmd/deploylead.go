@@ -20,8 +20,11 @@ const (
 )
 
 // lead waits for the hosts, and lets the batches go.
+// The first signal ends the wait, and the error then says how to go on. A step of the store that has begun is whole or not at all.
 // It holds no lock and no lease: each step compares the revision of the rollout, so a second operator ends this one.
 func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) error {
+	ctx, stop := f.app.interruptible(ctx)
+	defer stop()
 	m := l.Manifest
 	verb := "deploy"
 	if l.Resumed {

@@ -92,6 +92,12 @@ func (a *app) onSignals(ctx context.Context, hooks signalHooks) (context.Context
 	}
 }
 
+// interruptible is onSignals for a verb that waits for others, and has a last word for its user. The first signal ends the context, and the
+// third one ends the process. The returned function stops listening.
+func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
+	return a.onSignals(ctx, signalHooks{tell: func(os.Signal, string) {}, abandon: func() {}})
+}
+
 // listening is the goroutine of onSignals.
 type listening struct {
 	signalHooks

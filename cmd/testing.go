@@ -68,7 +68,7 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 		return fmt.Errorf("there is no file *%s in %s", yaml.TestSuffix, strings.Join(args, ", "))
 	}
 	// A test that is cut short removes the folder of its machine.
-	ctx, stop := a.onSignals(ctx, signalHooks{tell: func(os.Signal, string) {}, abandon: func() {}})
+	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	cover := &scenario.Coverage{}
 	var results []scenario.Result
