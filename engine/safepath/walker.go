@@ -346,7 +346,19 @@ func pathError(op, path string, err error) error {
 	if err == error(unix.ENOTDIR) {
 		err = fmt.Errorf("%w: put a folder there, or name another path", err)
 	}
-	return &fs.PathError{Op: op, Path: short(path), Err: err}
+	return &fs.PathError{Op: op, Path: short(path), Err: Hint(path, err)}
+}
+
+// Hint adds to the error of a system call how to go on, where the words of the system do not tell the cause. Any other error
+// it returns as it is.
+func Hint(path string, err error) error {
+	switch err {
+	case error(unix.EAGAIN):
+		return fmt.Errorf("%w, since a process has a lease on it: end that process, which fuser %s names, or name another file", err, short(path))
+	case error(unix.EBUSY):
+		return fmt.Errorf("%w, since something is mounted there: umount it, or leave it out of what the graph replaces and removes", err)
+	}
+	return err
 }
 
 // shownPath is how much of a path a message has room for.

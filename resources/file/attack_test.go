@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -445,4 +446,25 @@ func TestFindingA11FileTableFull(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	converge(t, f, r, `state created content: (none) -> "x"`, dir+"/f", "f 0644 x")
+}
+
+// TestFindingBadHugeFile: an old file of any length, which costs its maker nothing, does not keep the new one waiting.
+func TestFindingBadHugeFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"open": 0o644, "closed": 0o600} {
+		path := dir + "/" + name
+		kindtest.Must(t, os.WriteFile(path, nil, mode))
+		kindtest.Must(t, os.Truncate(path, 1<<40))
+		r := &Res{Path: path, Content: new("ours")}
+		f := kindtest.Begin(t, "file", r)
+		ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+		defer end()
+		if _, err := r.CheckApply(ctx, true); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := kindtest.Have(t, path); !strings.HasSuffix(got, " ours") {
+			t.Errorf("it is %s", got)
+		}
+		kindtest.Want(t, f, r, "")
+	}
 }

@@ -20,6 +20,9 @@ import (
 // Longer contents stand in a report as size and digest. The value is in bytes.
 const shownMax = 1 << 20
 
+// summedMax is the largest old content of which a change shows a digest.
+const summedMax = 1 << 30
+
 // chunkSize is how many bytes are read at once. Two such buffers are the memory of a comparison,
 // however large the file is.
 const chunkSize = 64 << 10
@@ -310,6 +313,18 @@ func show(ctx context.Context, in io.Reader) (any, error) {
 			return nil, err
 		}
 	}
+}
+
+// showOld is show for what is to be replaced; a size of 0 may be untold (/proc). The replacement does not wait for the digest of
+// a very long file, which any user can make at no cost.
+func showOld(ctx context.Context, f io.Reader, size int64) (any, error) {
+	switch {
+	case size > summedMax:
+		return fmt.Sprintf("(%d bytes)", size), nil
+	case size > 0:
+		f = io.LimitReader(f, size)
+	}
+	return show(ctx, f)
 }
 
 // show returns the content for a Change, as the function of the same name does.

@@ -376,7 +376,7 @@ func (c *run) entry(n node, src atomicfile.Dir, name string) error {
 			inputs: []atomicfile.Stat{st},
 		})
 	default:
-		return fmt.Errorf("source %s is a %s; only files, folders and links are copied", src.Path(name), st.Kind())
+		return fmt.Errorf("source %s is a %s, and only files, folders and links are copied: remove it, or name another source", src.Path(name), st.Kind())
 	}
 }
 

@@ -250,11 +250,7 @@ func (c *run) reportContent(n node, f *atomicfile.File, st atomicfile.Stat, w wa
 		return err
 	}
 	c.confined = confined.Shuts(st.Perm()) || want >= 0 && confined.Shuts(uint32(want))
-	old := io.Reader(f)
-	if st.Size > 0 {
-		old = io.LimitReader(f, st.Size)
-	}
-	from, err := show(c.ctx, old)
+	from, err := showOld(c.ctx, f, st.Size)
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func TestFileTreeRefusesSpecials(t *testing.T) {
 	f := kindtest.Begin(t, "file", r)
 	f.Reset()
 	_, err := r.CheckApply(t.Context(), true)
-	if text := "source " + dir + "/src/pipe is a pipe; only files, folders and links are copied"; err == nil || err.Error() != text {
+	if text := "source " + dir + "/src/pipe is a pipe, and only files, folders and links are copied: remove it, or name another source"; err == nil || err.Error() != text {
 		t.Errorf("the error is %v", err)
 	}
 	if got := kindtest.Have(t, dir+"/dst"); got != "dst/ 0755\ndst/z 0644 Z" {

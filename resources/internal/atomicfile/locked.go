@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -11,7 +12,7 @@ import (
 // is the reason, if one is: its mode does not show that.
 func whyNot(path string, err error) error {
 	if err != unix.EPERM {
-		return err
+		return safepath.Hint(path, err)
 	}
 	for _, p := range []string{path, filepath.Dir(path)} {
 		var st unix.Statx_t

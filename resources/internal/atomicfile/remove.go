@@ -12,7 +12,7 @@ import (
 
 // ErrMountPoint says that something is not removed because another file system
 // is mounted there.
-var ErrMountPoint = errors.New("another file system is mounted there")
+var ErrMountPoint = errors.New("another file system is mounted there: umount it, or leave it out of what the graph removes")
 
 // maxDepth is how many folders, one in another, Remove goes down.
 const maxDepth = 100_000

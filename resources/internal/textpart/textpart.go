@@ -40,7 +40,9 @@ type File struct {
 // TooLargeError says that a file is not read or written because of its size.
 type TooLargeError struct{ Max int64 }
 
-func (e *TooLargeError) Error() string { return fmt.Sprintf("it is larger than %d MiB", e.Max>>20) }
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("it is larger than %d MiB: shorten it, or name another file", e.Max>>20)
+}
 
 // Read returns the text, and a look at the file. A missing file is empty text and nil.
 func (f File) Read() (string, *atomicfile.Stat, error) {
