@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -218,4 +219,48 @@ func TestBoundedCheck(t *testing.T) {
 			t.Errorf("limit %d: %+v with %d records, %v", limit, u, n, err)
 		}
 	}
+}
+
+// TestCloseDoesWaitingCommits: a journal that is shut waits for the callers whose commits are accepted,
+// and each of them is durable. A later caller is refused.
+func TestCloseDoesWaitingCommits(t *testing.T) {
+	j := openHere(t, Options{})
+	held := j.hold(t)
+	all := []<-chan error{held.done}
+	for i := range 20 {
+		all = append(all, j.begin(t.Context(), strconv.Itoa(i), 1))
+	}
+	j.waiting(20)
+	closed := make(chan error, 1)
+	go func() { closed <- j.shut() }() // the history has nothing to write
+	for !j.isRefusing() {
+		runtime.Gosched()
+	}
+	if err := <-j.begin(t.Context(), "late", 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("a late caller: %v", err)
+	}
+	j.mu.Unlock()
+	for _, c := range all {
+		if err := <-c; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(j.open.Path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if n := len(strings.Fields(again.keys(t))); n != 21 {
+		t.Errorf("%d of 21 records are there", n)
+	}
+}
+
+// isRefusing reports whether Close has begun.
+func (j *Journal) isRefusing() bool {
+	j.queue.mu.Lock()
+	defer j.queue.mu.Unlock()
+	return j.queue.closed
 }
