@@ -20,6 +20,7 @@ var risen = map[string]float64{
 	"cmd":                               15.0,
 	"docker":                            15.0,
 	"engine/control":                    15.0,
+	"engine/enginetest":                 15.0,
 	"engine/host/systemdtest":           15.0,
 	"engine/journal/storetest":          15.0,
 	"engine/provider/providertest":      15.0,

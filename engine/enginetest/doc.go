@@ -1,6 +1,6 @@
-// Package enginetest has the tools for tests of resources: a fake Init that records
-// what a resource does with it (Fake), a fake machine (FakeHost), a clock that a
-// test moves (Clock), and the suite of laws that every kind must keep (Run).
+// Package enginetest has the tools for tests of resources. Fake is an Init that records
+// its use, FakeHost a machine, and Clock a clock that a test moves. Run is the suite of
+// laws that every kind must keep.
 //
 // A test of a kind is mostly one call:
 //
@@ -20,9 +20,9 @@
 //
 //   - A Fake and a FakeHost start no goroutine, sleep nowhere, and work inside
 //     a testing/synctest bubble. All their methods are safe for concurrent use.
-//   - A Fake gives a resource exactly what the engine gives it, and fails the
-//     test when the resource breaks a rule of Init that can be seen from there:
-//     an Event before Running, an unused or twice used Busy.
+//   - A Fake gives a resource the same as the engine. It fails the test when the
+//     resource breaks a rule of Init that can be seen from there: an Event before
+//     Running, an unused or twice used Busy.
 //   - The suite makes, validates, initialises, reads and cleans up by package lifecycle, as the
 //     engine does. So a Shared is open from Init to Cleanup, and each CheckApply and Read comes
 //     between its Begin and its End.

@@ -16,21 +16,25 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
-// Patience is how long the waiting methods of a Fake wait before they fail the
-// test.
+// Patience is how long the waiting methods of a Fake wait before they fail the test. It
+// is long, since a busy machine must fail no test. Only a failing test waits for all of
+// it.
 const Patience = time.Minute
 
-// Fake stands in for the engine towards one resource: it makes the Init and records
-// its use.
+// Fake stands in for the engine towards one resource: it makes the Init and records its
+// use. A Fake is for one resource. Its test owns it, and may call all methods from any
+// goroutine, within the hooks too.
 type Fake struct {
-	tb     testing.TB
+	tb testing.TB
+	// init is made once: the engine too gives one handle for the life of a resource.
 	init   *engine.Init
 	varDir string
 
 	running chan struct{} // closed by the first Running since Restart
 	events  chan struct{} // of capacity 1
 
-	mu       sync.Mutex
+	mu sync.Mutex
+	// The hooks are called without mu, so they may call the Fake again.
 	onChange func(engine.Change)
 	onRun    func()
 	changes  []engine.Change
@@ -51,13 +55,16 @@ type Option func(*Fake)
 // WithHost gives the resource another Host than a new FakeHost.
 func WithHost(h engine.Host) Option { return func(f *Fake) { f.init.Host = h } }
 
-// WithWorld gives the resource another World than an empty one in memory.
+// WithWorld gives the resource another World than an empty one in memory. The caller
+// closes it.
 func WithWorld(w engine.World) Option { return func(f *Fake) { f.init.World = w } }
 
-// WithShared gives the resource the thing it shares with others of its key.
+// WithShared gives the resource the thing it shares with others of its key. The caller
+// owns it: the Fake calls neither Begin nor Close.
 func WithShared(s engine.Shared) Option { return func(f *Fake) { f.init.Shared = s } }
 
-// WithNoop tells the resource that nothing is ever applied.
+// WithNoop tells the resource that nothing is ever applied. That is the flag of the
+// whole run. SetNoop is about one CheckApply.
 func WithNoop() Option { return func(f *Fake) { f.init.Noop = true } }
 
 // WithVarDir keeps the resource's folder at dir, so that a second Fake of the
@@ -71,6 +78,7 @@ func NewInit(tb testing.TB, o ...Option) *Fake {
 	tb.Helper()
 	f := &Fake{tb: tb, running: make(chan struct{}), events: make(chan struct{}, 1)}
 	f.init = &engine.Init{
+		// Receives says yes, so that a resource does all that a receiver may need.
 		Program: "enginetest", Version: "0", Hostname: "host", Lease: time.Minute,
 		Running: f.doRunning, Event: f.doEvent, Busy: f.doBusy,
 		Refresh: f.doRefresh, Send: f.doSend, Receives: func() bool { return true }, Recv: f.doRecv, Change: f.doChange,
@@ -88,6 +96,8 @@ func NewInit(tb testing.TB, o ...Option) *Fake {
 	if f.varDir == "" {
 		f.varDir = filepath.Join(tb.TempDir(), "var")
 	}
+	// Converging waits for each Busy, so a Busy that stays open would keep a graph from
+	// it for ever.
 	tb.Cleanup(func() {
 		if n := f.BusyCount(); n != 0 {
 			tb.Errorf("%d calls of Busy were never done", n)
@@ -111,6 +121,8 @@ func (f *Fake) Host() *FakeHost {
 }
 
 // doRunning notes that the watch is armed. A second call is an error of the resource.
+// The suite judges it, since the call may come after the test has ended. The hook runs
+// before the channel is closed, so a drift in the hook comes before Running is seen.
 func (f *Fake) doRunning() {
 	f.mu.Lock()
 	f.runs++
@@ -125,7 +137,8 @@ func (f *Fake) doRunning() {
 	close(ch)
 }
 
-// doEvent notes an event; before Running it is an error of the resource.
+// doEvent notes an event; before Running it is an error of the resource. Calls that are
+// not taken yet are merged to one, as law 3 of the engine allows.
 func (f *Fake) doEvent() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,6 +152,8 @@ func (f *Fake) doEvent() {
 	}
 }
 
+// doBusy counts a Busy until it is done. The returned function may be called once; it
+// does not matter by which goroutine.
 func (f *Fake) doBusy() (done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,12 +170,15 @@ func (f *Fake) doBusy() (done func()) {
 	}
 }
 
+// doRefresh answers as SetRefresh has said. A notification stays until the test takes
+// it back, as the engine keeps it until a run succeeds.
 func (f *Fake) doRefresh() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.refresh
 }
 
+// doSend keeps the value. The last one of a run counts.
 func (f *Fake) doSend(v any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,12 +186,15 @@ func (f *Fake) doSend(v any) error {
 	return nil
 }
 
+// doRecv returns the map of SetRecv, the same each time. The resource must not alter
+// it.
 func (f *Fake) doRecv() map[string]*engine.Send {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.recv
 }
 
+// doChange keeps a change. The hook runs after that, and outside of the lock.
 func (f *Fake) doChange(c engine.Change) {
 	f.mu.Lock()
 	f.changes = append(f.changes, c)
@@ -194,20 +215,25 @@ func (f *Fake) doVarDir(p string) (string, error) {
 		return "", fmt.Errorf("VarDir(%q): the path leads out of the folder", p)
 	}
 	dir := filepath.Join(f.varDir, p)
+	// Under noop nothing may be altered, and a folder is something.
 	if f.noop {
 		return dir, nil
 	}
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
+// doLogf is Init.Logf.
 func (f *Fake) doLogf(format string, v ...any) { f.log(fmt.Sprintf(format, v...)) }
 
+// log keeps a line. Both ways to log end here, so that a search for a secret sees each
+// line.
 func (f *Fake) log(line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.logs = append(f.logs, strings.TrimSuffix(line, "\n"))
 }
 
+// logWriter is where the handler of Init.Log writes; each call of Write is one line.
 type logWriter struct{ f *Fake }
 
 func (w logWriter) Write(b []byte) (int, error) {
@@ -215,7 +241,8 @@ func (w logWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Changes returns the changes that Change got since the last Reset.
+// Changes returns the changes that Change got since the last Reset. The caller may
+// alter the list.
 func (f *Fake) Changes() []engine.Change {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,7 +263,8 @@ func (f *Fake) Logs() []string {
 	return slices.Clone(f.logs)
 }
 
-// Reset forgets the changes, the logs and what was sent.
+// Reset forgets the changes, the logs and the sent value. Running, Event and Busy keep
+// their counts.
 func (f *Fake) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -283,8 +311,9 @@ func (f *Fake) OnRunning(fn func()) {
 	f.onRun = fn
 }
 
-// Restart makes ready for Watch to be called again: Running counts anew, and
-// remaining Events are forgotten. Watch must have ended.
+// Restart makes ready for Watch to be called again: Running counts anew, and remaining
+// Events are forgotten. Watch must have ended. A channel that Running has returned
+// before belongs to the earlier Watch.
 func (f *Fake) Restart() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -313,7 +342,7 @@ func (f *Fake) RunningCount() int {
 // engine, it merges calls that are not taken yet.
 func (f *Fake) Events() <-chan struct{} { return f.events }
 
-// EventCount returns how often Event was called.
+// EventCount returns how often Event was called. Merged calls count each.
 func (f *Fake) EventCount() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,8 +11,10 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// lawCmp: Cmp finds equal resources equal, tells different ones apart, gives the
-// same answer from both sides, and alters neither.
+// lawCmp: Cmp finds equal resources equal, tells different ones apart, gives the same
+// answer from both sides, and alters neither. The engine keeps a running vertex where
+// Cmp says equal. So a Cmp that overlooks a parameter loses an edit. A Cmp that differs
+// for nothing restarts the vertex at each swap.
 func lawCmp(e *env) error {
 	dir, err := e.dir()
 	if err != nil {
@@ -38,6 +40,7 @@ func lawCmp(e *env) error {
 	if err != nil {
 		return err
 	}
+	// Each pair of variants is compared once; apart asks in both directions.
 	for i, v := range others {
 		for _, o := range append([]variant{{"the resource of New", a}}, others[:i]...) {
 			if err := apart(v, o); err != nil {
@@ -48,12 +51,14 @@ func lawCmp(e *env) error {
 	return e.cmpFields(dir, a)
 }
 
+// variant is a resource with the name that errors give it.
 type variant struct {
 	name string
 	res  engine.Res
 }
 
-// variants makes one resource for each declared difference.
+// variants makes one resource for each declared difference. The variants come in the
+// order of their names.
 func (e *env) variants(dir string) ([]variant, error) {
 	var vs []variant
 	for _, name := range slices.Sorted(maps.Keys(e.Variants)) {
@@ -67,7 +72,8 @@ func (e *env) variants(dir string) ([]variant, error) {
 	return vs, nil
 }
 
-// apart checks that Cmp differs in both directions.
+// apart checks that Cmp differs in both directions. Cmp is asked for an error only; its
+// words are for users and may differ.
 func apart(v, o variant) error {
 	for _, pair := range [][2]variant{{v, o}, {o, v}} {
 		var got error
@@ -82,7 +88,8 @@ func apart(v, o variant) error {
 	return nil
 }
 
-// stranger is a resource of another kind.
+// stranger is a resource of another kind. It embeds no real resource, so every method
+// but those below would panic. Cmp must look at the kind before anything else.
 type stranger struct {
 	traits.Base
 	engine.Res
@@ -112,7 +119,9 @@ func (e *env) cmpStranger(a engine.Res) error {
 	return nil
 }
 
-// cmpFields alters one parameter after the other, and expects Cmp to see it.
+// cmpFields alters one parameter after the other, and expects Cmp to see it. A
+// read-only parameter is left out, since no graph can set it. So is one for which the
+// suite's CmpIgnores has a reason.
 func (e *env) cmpFields(dir string, a engine.Res) error {
 	t, v, err := fields(a)
 	if err != nil {
@@ -127,6 +136,8 @@ func (e *env) cmpFields(dir string, a engine.Res) error {
 			return err
 		}
 		field := sideOf(b).FieldByIndex(f.Index)
+		// A type that mutate cannot change is skipped: its differences need a variant
+		// of the suite.
 		if !field.CanSet() || !mutate(field, f.Type) || schema.Equal(field.Interface(), v.FieldByIndex(f.Index).Interface()) {
 			continue
 		}

@@ -9,8 +9,10 @@ import (
 // quietTime after the one before.
 const floodEvents = 100
 
-// lawFlood: where nothing changes, Watch comes to rest: after Running, and after each drift that was
-// repaired. A Watch that tells of events all the time has CheckApply run all the time.
+// lawFlood: where nothing changes, Watch comes to rest: after Running, and after each
+// drift that was repaired. A Watch that tells of events all the time has CheckApply run
+// all the time. The suite gives up after floodEvents, so a flood fails the law in a few
+// seconds at most.
 func lawFlood(e *env) error {
 	r, err := e.rig()
 	if err != nil || r.unwatched {
@@ -43,7 +45,8 @@ func lawFlood(e *env) error {
 	})
 }
 
-// rests waits until no event comes.
+// rests waits until no event comes. Events of the change before may still be on their
+// way; they are taken, and the wait begins anew.
 func (r *rig) rests(when string) error {
 	for range floodEvents {
 		timer := time.NewTimer(quietTime)

@@ -30,6 +30,7 @@ func lawParameters(e *env) error {
 	if err := before.same(res, "Init"); err != nil {
 		return err
 	}
+	// The second apply finds all right, and takes another path through the resource.
 	for _, apply := range []bool{false, true, true} {
 		if _, _, err := r.run(apply); err != nil {
 			return err
@@ -41,7 +42,8 @@ func lawParameters(e *env) error {
 	return errors.Join(r.close(), before.same(res, "Cleanup"))
 }
 
-// wanted is what the parameters of a resource were, by key, as text.
+// wanted is what the parameters of a resource were, by key, as text. Texts are
+// compared, since a copy of the value could share parts with the resource.
 type wanted map[string]string
 
 // parameters returns the parameters of a resource except its read-only ones.
@@ -64,7 +66,8 @@ func parameters(res engine.Res) (wanted, error) {
 	return w, nil
 }
 
-// same says which parameters a method has altered. It shows no value: one may be a secret.
+// same says which parameters a method has altered. It shows no value: one may be a
+// secret. The error says how to repair it. All altered parameters are named at once.
 func (w wanted) same(res engine.Res, method string) error {
 	now, err := parameters(res)
 	if err != nil {

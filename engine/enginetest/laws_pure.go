@@ -9,8 +9,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// lawMetadata: the kind is registered, can be described, and documents every
-// parameter.
+// lawMetadata: the kind is registered, can be described, and documents every parameter.
+// The pages of documentation, the flags and the schema for editors are made from these
+// texts.
 func lawMetadata(e *env) error {
 	kind, err := e.Registry.Kind(e.Kind)
 	if err != nil {
@@ -36,8 +37,11 @@ func lawMetadata(e *env) error {
 	return guard("Validate of a resource without parameters", func() error { return ignore(res.Validate()) })
 }
 
+// ignore drops an error: the law asks only whether the call panics.
 func ignore(error) error { return nil }
 
+// undocumented returns the paths of the fields without a doc text. The depth is
+// bounded, since a type may hold itself by name.
 func undocumented(t *schema.Type, path string, depth int) []string {
 	var missing []string
 	if t == nil || depth > 8 {
@@ -52,8 +56,9 @@ func undocumented(t *schema.Type, path string, depth int) []string {
 	return append(missing, undocumented(t.Elem, path, depth+1)...)
 }
 
-// lawDefault: Default makes a new resource each time, that shares nothing with
-// another one.
+// lawDefault: Default makes a new resource each time, that shares nothing with another
+// one. The engine decodes into the result of Default. A shared map would carry values
+// of one resource into the next.
 func lawDefault(e *env) error {
 	res, err := e.Registry.New(e.Kind)
 	if err != nil {
@@ -70,6 +75,7 @@ func lawDefault(e *env) error {
 	case !schema.Equal(a, b):
 		return errors.New("different values came from Default")
 	}
+	// Only exported parts count: those are where a graph's values go.
 	for _, other := range []engine.Res{b, res} {
 		if path := aliased(sideOf(a), sideOf(other), ""); path != "" {
 			return fmt.Errorf("two results of Default share what is in %s", path)
@@ -78,7 +84,8 @@ func lawDefault(e *env) error {
 	return nil
 }
 
-// aliased returns the first exported part through which altering a alters b.
+// aliased returns the first exported part through which altering a alters b. The path
+// is that of Go fields. An empty slice without room shares nothing that can be altered.
 func aliased(a, b reflect.Value, path string) string {
 	switch a.Kind() {
 	case reflect.Slice:
@@ -101,8 +108,9 @@ func aliased(a, b reflect.Value, path string) string {
 	return ""
 }
 
-// lawDecode: the parameters of a resource, written as a graph and read again into
-// the defaults, are the same.
+// lawDecode: the parameters of a resource, written as a graph and read again into the
+// defaults, are the same. Only values that differ from the defaults are written, as an
+// import writes them.
 func lawDecode(e *env) error {
 	res, err := e.loose()
 	if err != nil {
@@ -126,7 +134,8 @@ func lawDecode(e *env) error {
 	return sameFields(res, again, func(*schema.Field) bool { return true })
 }
 
-// reveal returns plain values as a graph file would hold them.
+// reveal returns plain values as a graph file would hold them. Secrets are in clear
+// here, because a file of a graph has them so. The result goes to the decoder alone.
 func reveal(v any) any {
 	switch v := v.(type) {
 	case schema.Secret:
@@ -147,7 +156,8 @@ func reveal(v any) any {
 	return v
 }
 
-// sameFields compares the parameters that which selects.
+// sameFields compares the parameters that which selects. The differences show values;
+// secrets among them print as redacted.
 func sameFields(want, got engine.Res, which func(*schema.Field) bool) error {
 	t, err := schema.Of(want)
 	if err != nil {
@@ -171,8 +181,9 @@ func (e *env) loose() (engine.Res, error) {
 	return e.make(dir)
 }
 
-// lawValidate: Validate accepts the resource of the suite each time, alters
-// nothing in it and nothing outside.
+// lawValidate: Validate accepts the resource of the suite each time, alters nothing in
+// it and nothing outside. It looks at nothing outside either, but that cannot be seen
+// from here.
 func lawValidate(e *env) error {
 	dir, err := e.dir()
 	if err != nil {
@@ -190,7 +201,8 @@ func lawValidate(e *env) error {
 }
 
 // pure calls f and returns an error if a resource was altered by it, even in its
-// unexported fields.
+// unexported fields. Two texts of the whole resource are compared, so the cost is that
+// of its size.
 func pure(what string, f func() error, rs ...engine.Res) error {
 	before := make([]string, len(rs))
 	for i, r := range rs {
@@ -207,8 +219,9 @@ func pure(what string, f func() error, rs ...engine.Res) error {
 	return nil
 }
 
-// lawUIDs: the answers of a resource for automatic edges and grouping are the same
-// each time, alters nothing, and comes to an end.
+// lawUIDs: the answers of a resource for automatic edges and grouping are the same each
+// time, alters nothing, and comes to an end. Automatic edges are made once for a graph.
+// An answer that differs each time would make another graph of the same file.
 func lawUIDs(e *env) error {
 	res, err := e.loose()
 	if err != nil {
@@ -239,6 +252,8 @@ func lawUIDs(e *env) error {
 	return pure("AutoEdges", func() error { return drain(edgeable) }, res)
 }
 
+// stableKey holds that a key is the same each time: resources with equal keys form a
+// group.
 func stableKey(res engine.Res, key func() string) error {
 	var a, b string
 	if err := pure("GroupKey", func() error { a, b = key(), key(); return nil }, res); err != nil {
@@ -250,6 +265,8 @@ func stableKey(res engine.Res, key func() string) error {
 	return nil
 }
 
+// sameUIDs holds that two answers have equal UIDs in one order, and that each UID
+// matches itself.
 func sameUIDs(a, b []engine.ResUID) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("first UIDs returns %d and then %d", len(a), len(b))
@@ -260,6 +277,7 @@ func sameUIDs(a, b []engine.ResUID) error {
 			return fmt.Errorf("first UIDs returns %s and then %s", u, b[i])
 		case !u.IFF(b[i]) || !b[i].IFF(u):
 			return fmt.Errorf("the UID %s does not match itself", u)
+		// A hash that differs would hide a match from the index of UIDs.
 		case hashOf(u) != hashOf(b[i]):
 			return fmt.Errorf("the UID %s has two hashes", u)
 		}
@@ -267,6 +285,7 @@ func sameUIDs(a, b []engine.ResUID) error {
 	return nil
 }
 
+// hashOf returns the hash of a UID, empty where it has none: the method is optional.
 func hashOf(u engine.ResUID) string {
 	if h, ok := u.(interface{ Hash() string }); ok {
 		return h.Hash()
@@ -274,7 +293,8 @@ func hashOf(u engine.ResUID) string {
 	return ""
 }
 
-// drain asks for edges until there are no more, finding none of them.
+// drain asks for edges until there are no more, finding none of them. The bound is far
+// above the edges of any resource in use.
 func drain(r engine.EdgeableRes) error {
 	edges, err := r.AutoEdges()
 	if err != nil || edges == nil {

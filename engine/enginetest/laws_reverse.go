@@ -7,8 +7,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// lawReverse: a kind undoes its work as it claims: afterwards Read shows the
-// earlier state. It may say, before anything was altered, that it can't.
+// lawReverse: a kind undoes its work as it claims: afterwards Read shows the earlier
+// state. It may say, before anything was altered, that it can't. A kind without Read or
+// Reversed has nothing to keep here.
 func lawReverse(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -46,8 +47,9 @@ func lawReverse(e *env) error {
 	return asBefore(was, now)
 }
 
-// undoOf makes the resource that undoes another one, by way of its record; nil
-// where that can't be.
+// undoOf makes the resource that undoes another one, by way of its record; nil where
+// that can't be. The engine keeps the record on disk, so the undoing resource is made
+// of data alone, as after a restart.
 func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
 	img, err := engine.Take(res, was, nil)
 	if err != nil {
@@ -78,6 +80,8 @@ func (r *rig) undo() error {
 	return r.settled("after it was undone")
 }
 
+// asBefore compares the two readings. Read shows nil for an absent thing, and then it
+// must be absent again.
 func asBefore(was, now engine.Res) error {
 	if was == nil && now == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// lawInit: Init and Cleanup alter nothing in the world.
+// lawInit: Init and Cleanup alter nothing in the world. Init also runs under noop, and
+// at a swap it may run while the old vertex still works.
 func lawInit(e *env) error {
 	dir, err := e.dir()
 	if err != nil {
@@ -35,8 +36,9 @@ func lawInit(e *env) error {
 	return nil
 }
 
-// lawNoop: CheckApply(false) alters nothing, says the same each time, and
-// reports the changes that CheckApply(true) then makes.
+// lawNoop: CheckApply(false) alters nothing, says the same each time, and reports the
+// changes that CheckApply(true) then makes. This is what makes a plan true: the
+// announced changes are the ones that an apply makes.
 func lawNoop(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -55,6 +57,7 @@ func lawNoop(e *env) error {
 }
 
 // never looks with a resource that is told by its Init that nothing is ever applied.
+// Such a resource may leave out all that only an apply needs, but must still answer.
 func (e *env) never() error {
 	told := *e
 	told.noop = true
@@ -80,6 +83,8 @@ func (r *rig) look(when string) ([]engine.Change, error) {
 	if err := before.same(r.tree()); err != nil {
 		return nil, fmt.Errorf("%s: CheckApply(false): %w", when, err)
 	}
+	// A first look that left something behind, such as a cache, would answer otherwise
+	// now.
 	_, again, err := r.run(false)
 	if err != nil {
 		return nil, fmt.Errorf("%s, a second time: %w", when, err)
@@ -116,6 +121,8 @@ func lawApply(e *env) error {
 	if err := r.want(true, false, "at the start"); err != nil {
 		return err
 	}
+	// Times of files are in the tree, so a file that is written anew with the same
+	// content is found.
 	before := r.tree()
 	for _, apply := range []bool{true, false, true} {
 		if err := r.want(apply, true, "after an apply"); err != nil {
@@ -128,8 +135,9 @@ func lawApply(e *env) error {
 	return nil
 }
 
-// lawAnnounce: every change is given to Change once, before anything is altered,
-// and under a path that the kind has, or that a child has which it holds.
+// lawAnnounce: every change is given to Change once, before anything is altered. Its
+// path is one of the kind, or of a child that the resource holds. So the log names a
+// change even where the apply then hangs.
 func lawAnnounce(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -144,8 +152,9 @@ func lawAnnounce(e *env) error {
 	})
 }
 
-// announced runs the resource and holds that each change was told before the machine was
-// altered.
+// announced runs the resource and holds that each change was told before the machine
+// was altered. The hook compares the whole tree at each call. Only the first late
+// change is kept for the error.
 func (r *rig) announced() error {
 	before := r.tree()
 	var late error
@@ -169,7 +178,9 @@ func ofChild(reg *engine.Registry, field string) bool {
 	return ok && reg.Has(kind) && strings.Contains(rest, "]")
 }
 
-// goodChanges holds that each change names a parameter, with values of its type.
+// goodChanges holds that each change names a parameter, with values of its type. A
+// change without a field is about the resource as a whole. Two reports of one change
+// would count twice in the totals.
 func goodChanges(reg *engine.Registry, res engine.Res, changes []engine.Change) error {
 	t, err := schema.Of(res)
 	if err != nil {
@@ -193,7 +204,9 @@ func goodChanges(reg *engine.Registry, res engine.Res, changes []engine.Change) 
 	return nil
 }
 
-// lawRead: Read alters nothing; after an apply it shows what was wanted.
+// lawRead: Read alters nothing; after an apply it shows what was wanted. Parameters
+// that steer or are only written cannot be read back, and those of ReadIgnores have a
+// reason. A zero value counts as not wanted.
 func lawRead(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -231,10 +244,14 @@ func lawRead(e *env) error {
 	return nil
 }
 
+// readableRole leaves out parameters that steer, that count at the creation only, or
+// that are only written: they cannot be read back.
 func readableRole(r schema.Role) bool {
 	return r == schema.RoleState || r == schema.RoleIdentity || r == schema.RoleReadOnly
 }
 
+// read calls Read between Begin and End of the thing that the resource shares, as the
+// engine does it. It fails if Read has altered the tree.
 func (r *rig) read() (got engine.Res, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
 	defer cancel()
@@ -253,8 +270,8 @@ func (r *rig) read() (got engine.Res, err error) {
 	return <-answer, before.same(r.tree())
 }
 
-// lawRepair: CheckApply repairs every drift in one call, Watch never called: so
-// it goes under poll.
+// lawRepair: CheckApply repairs every drift in one call, Watch never called: so it goes
+// under poll. That is law 1 of the engine: every resource converges under poll.
 func lawRepair(e *env) error {
 	return e.eachDrift(func(r *rig, name string) error {
 		r.Drifts[name](r.t, r.dir)
@@ -265,8 +282,8 @@ func lawRepair(e *env) error {
 	})
 }
 
-// lawRefresh: a notification is acted on by apply only, reported as a change, and
-// then over.
+// lawRefresh: a notification is acted on by apply only, reported as a change, and then
+// over. The two runs must report the same changes, so a plan tells of a refresh too.
 func lawRefresh(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -298,13 +315,16 @@ func lawRefresh(e *env) error {
 	return r.settled("after a refresh")
 }
 
+// refresh sets a pending notification, for both ways to ask: that of Init and that of
+// the trait.
 func (r *rig) refresh(b bool) {
 	r.fake.SetRefresh(b)
 	r.res.(engine.RefreshableRes).SetRefresh(b)
 }
 
-// lawSend: a sent value has the stated type, and is sent each time, also where
-// all was right.
+// lawSend: a sent value has the stated type, and is sent each time, also where all was
+// right. A receiver may start after its sender was found right, so a kind cannot send
+// changes alone.
 func lawSend(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -333,7 +353,8 @@ func lawSend(e *env) error {
 	return nil
 }
 
-// lawBatch: a batch of one answers what CheckApply would.
+// lawBatch: a batch of one answers what CheckApply would. The engine runs ready
+// resources of one key together, and judges each of them alone.
 func lawBatch(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -347,6 +368,7 @@ func lawBatch(e *env) error {
 	if err != nil {
 		return err
 	}
+	// The world was not altered between the two calls, so both must say the same.
 	r.fake.Reset()
 	r.fake.SetNoop(true)
 	defer r.fake.SetNoop(false)
@@ -370,8 +392,9 @@ func lawBatch(e *env) error {
 	return sameChanges(changes, r.fake.Changes())
 }
 
-// lawCancelled: under a context that has ended, CheckApply returns soon, and
-// leaves the world as it was or as it is wanted, and tells which.
+// lawCancelled: under a context that has ended, CheckApply returns soon, and leaves the
+// world as it was or as it is wanted, and tells which. Its error must be that of the
+// context. An altered world must be right for the next run.
 func lawCancelled(e *env) error {
 	r, err := e.rig()
 	if err != nil {

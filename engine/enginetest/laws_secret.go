@@ -10,12 +10,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// canary is what must never be seen again.
+// canary is what must never be seen again. It is long and odd enough that no other text
+// holds it by chance.
 const canary = "canary-7f3d1b"
 
-// lawSecret: a secret parameter, and a plain one that was received from a
-// secret, appears in no log, no error and no text of the resource; and in no
-// change. The field that received it is an exception: the engine itself redacts it.
+// lawSecret: a secret parameter appears in no log, no error, no change and no text of
+// the resource. The same holds for a plain parameter that was received from a secret.
+// Only a change of the field that received it is an exception: the engine itself
+// redacts it. Each parameter has a resource of its own, so that the error can name it.
 func lawSecret(e *env) error {
 	res, err := e.loose()
 	if err != nil {
@@ -44,7 +46,9 @@ func lawSecret(e *env) error {
 	return nil
 }
 
-// plant puts the canary into the first place of a value that can hold a text.
+// plant puts the canary into the first place of a value that can hold a text. It makes
+// a list or a map of one element where that is needed. It returns false for a value
+// that cannot hold a text.
 func plant(v reflect.Value, t *schema.Type) bool {
 	switch {
 	case !v.CanSet():
@@ -81,6 +85,7 @@ func plant(v reflect.Value, t *schema.Type) bool {
 	return true
 }
 
+// plantStruct plants into the first field that can hold a secret.
 func plantStruct(v reflect.Value, t *schema.Type) bool {
 	for _, f := range t.Fields {
 		if f.Type.HoldsSecret() && plant(v.FieldByIndex(f.Index), f.Type) {
@@ -90,8 +95,9 @@ func plantStruct(v reflect.Value, t *schema.Type) bool {
 	return false
 }
 
-// watchCanary plants the canary into a parameter, runs the resource, and looks
-// through all that it says.
+// watchCanary plants the canary into a parameter, runs the resource, and looks through
+// all that it says. A resource may refuse the value, as long as the refusal does not
+// quote it.
 func (e *env) watchCanary(f *schema.Field, received bool) error {
 	dir, err := e.dir()
 	if err != nil {
@@ -111,6 +117,8 @@ func (e *env) watchCanary(f *schema.Field, received bool) error {
 	if err != nil {
 		return seek("the error", err.Error())
 	}
+	// The sender marks the value as a secret, as the engine does for a value that came
+	// from one.
 	if received {
 		from := &engine.Send{Res: schema.Ref{Kind: "sender", Name: "x"}, Key: "x", Changed: true, Secret: true}
 		r.fake.SetRecv(map[string]*engine.Send{f.Key: from})
@@ -127,6 +135,8 @@ func (e *env) watchCanary(f *schema.Field, received bool) error {
 	return r.close()
 }
 
+// heard looks for the secret in all that a run has said. A change is searched as text,
+// in full, and as JSON.
 func (r *rig) heard(f *schema.Field, received bool, changes []engine.Change, err error) error {
 	if err != nil {
 		if err := seek("the error of CheckApply", err.Error()); err != nil {

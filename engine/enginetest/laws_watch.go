@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// receive takes from ch, but waits no longer than d.
+// receive takes from ch, but waits no longer than d. ok is false when the time is up.
 func receive[T any](ch <-chan T, d time.Duration) (v T, ok bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -21,10 +21,10 @@ func receive[T any](ch <-chan T, d time.Duration) (v T, ok bool) {
 	}
 }
 
-// lawUnwatched: a kind that says it has nothing to watch has none of the drifts
-// that its Watch would have to see, and that Watch subscribes to nothing, and is
-// silent until its context ends. That all else goes without it is in the other laws:
-// none of them waits for a Running that such a kind need not say.
+// lawUnwatched: a kind that says it has nothing to watch has no drifts that a Watch
+// would have to see. Its Watch subscribes to nothing, and is silent until its context
+// ends. That all else goes without it is in the other laws: none of them waits for a
+// Running that such a kind need not say.
 func lawUnwatched(e *env) error {
 	r, err := e.rig()
 	if err != nil || !r.unwatched {
@@ -51,7 +51,8 @@ func lawUnwatched(e *env) error {
 	return r.unwatch()
 }
 
-// lawWatch: Watch says Running once, and then sees each drift, again and again.
+// lawWatch: Watch says Running once, and then sees each drift, again and again. Twice,
+// since a Watch that is used up by its first event would pass otherwise.
 func lawWatch(e *env) error {
 	r, err := e.rig()
 	if err == nil {
@@ -76,7 +77,8 @@ func lawWatch(e *env) error {
 	})
 }
 
-// seen drifts, waits for the event, and repairs.
+// seen drifts, waits for the event, and repairs. The events of the change before are
+// taken first, so that the awaited one belongs to this drift.
 func (r *rig) seen(name, when string) error {
 	r.quiet()
 	r.drift(name)
@@ -89,7 +91,9 @@ func (r *rig) seen(name, when string) error {
 	return r.settled(when + ", after the repair")
 }
 
-// lawArmed: what happens while Running is called is seen already.
+// lawArmed: a change within the call of Running is seen already. The engine runs
+// CheckApply after Running. A change between that call and an armed watch would be
+// lost, against law 3.
 func lawArmed(e *env) error {
 	return e.eachDrift(func(r *rig, name string) error {
 		r.fake.OnRunning(func() { r.drift(name) })
@@ -103,7 +107,8 @@ func lawArmed(e *env) error {
 	})
 }
 
-// lawRestart: a Watch that has ended can be called again.
+// lawRestart: a Watch that has ended can be called again. The engine restarts it after
+// a failure, and after a received value.
 func lawRestart(e *env) error {
 	r, err := e.rig()
 	if err != nil {
@@ -125,8 +130,9 @@ func lawRestart(e *env) error {
 	})
 }
 
-// lawCancel: Watch ends with its context, also if that has ended before, and
-// leaves nothing; then Cleanup leaves nothing.
+// lawCancel: Watch ends with its context, also if that has ended before, and leaves
+// nothing; then Cleanup leaves nothing. The order is that of an end in the middle of a
+// run: Watch first, then Cleanup.
 func lawCancel(e *env) error {
 	m := e.machine()
 	dir, err := e.dir()
@@ -152,7 +158,8 @@ func lawCancel(e *env) error {
 	return r.close()
 }
 
-// already waits for a Watch whose context had ended before it began.
+// already waits for a Watch whose context had ended before it began. Its context's
+// error is allowed, and so is none.
 func (r *rig) already() error {
 	err, ok := receive(r.done, r.Timeout)
 	r.cancel = nil
@@ -165,8 +172,9 @@ func (r *rig) already() error {
 	return nil
 }
 
-// lawOverlap: a kind that says so can be made and cleaned up beside a running
-// one of its name, in either order, without the outside or VarDir noticing.
+// lawOverlap: a kind that says so can be made and cleaned up while another one of its
+// name runs, in either order. Neither the outside nor VarDir notices. Law 10 of the
+// engine rests on it: at a swap such a kind is initialised before the old vertex stops.
 func lawOverlap(e *env) error {
 	res, err := e.Registry.New(e.Kind)
 	if err != nil {
@@ -183,6 +191,7 @@ func lawOverlap(e *env) error {
 		return err
 	}
 	before := old.tree()
+	// The second twin meets the remains of the first one, if there are any.
 	for range 2 {
 		twin, err := e.twin(old)
 		if err != nil {
@@ -201,8 +210,8 @@ func lawOverlap(e *env) error {
 	return e.handOver(old, before)
 }
 
-// handOver checks that the old one still works beside a twin, and the twin after
-// the old one.
+// handOver checks that the old one still works while a twin is there, and the twin
+// after the old one. One drift is enough at the end: lawWatch tries all of them.
 func (e *env) handOver(old *rig, before Tree) error {
 	twin, err := e.twin(old)
 	if err != nil {
@@ -228,6 +237,8 @@ func (e *env) handOver(old *rig, before Tree) error {
 	return nil
 }
 
+// twin makes a second resource of the same name. Its folder, VarDir and machine are
+// those of the first, and so is the thing that they share.
 func (e *env) twin(r *rig) (*rig, error) {
 	twin, err := e.rigAt(r.dir, r.machine)
 	if err != nil {

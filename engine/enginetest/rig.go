@@ -18,7 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// env is what one law works with.
+// env is what one law works with. Each law has one, with its own scope. A law that runs
+// in two ways copies it.
 type env struct {
 	Suite
 	t     *testing.T
@@ -26,7 +27,8 @@ type env struct {
 	noop  bool // the handles say that nothing is ever applied
 }
 
-// dir makes the world of one resource.
+// dir makes the world of one resource. VarDir lies next to it and not below, so that a
+// Snapshot of the world does not show it.
 func (e *env) dir() (string, error) {
 	dir := filepath.Join(e.t.TempDir(), "world")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -38,7 +40,8 @@ func (e *env) dir() (string, error) {
 	return dir, nil
 }
 
-// make makes a resource that is not initialised.
+// make makes a resource that is not initialised. The lifecycle sets kind and name, as
+// it does for a graph. Each call makes a resource of its own.
 func (e *env) make(dir string) (engine.Res, error) {
 	res := e.New(e.t, dir)
 	if res == nil {
@@ -47,7 +50,9 @@ func (e *env) make(dir string) (engine.Res, error) {
 	return lifecycle.Make(e.Registry, lifecycle.Wanted{Kind: e.Kind, Name: cmp.Or(res.Name(), "suite"), Ready: res}, nil)
 }
 
-// rig is one resource with its fake, between Init and Cleanup.
+// rig is one resource with its fake, between Init and Cleanup. The scope of its law
+// closes it, so a law that fails half-way leaves nothing behind. A law may close it
+// earlier.
 type rig struct {
 	*env
 	dir       string
@@ -61,7 +66,8 @@ type rig struct {
 	done      chan error     // what Watch returned
 }
 
-// rig makes a world with a resource in it, ready to run.
+// rig makes a world with a resource in it, ready to run. It is not watched and not
+// applied yet.
 func (e *env) rig() (*rig, error) {
 	dir, err := e.dir()
 	if err != nil {
@@ -70,8 +76,9 @@ func (e *env) rig() (*rig, error) {
 	return e.rigAt(dir, e.machine())
 }
 
-// machine is what resources that run at the same time have in common. As in an engine, they are lives of one lifecycle.Env: what they
-// share is opened once, and is closed with the last of them.
+// machine is the common part of resources that run at the same time. As in an engine,
+// they are lives of one lifecycle.Env. A Shared is opened once for them, and is closed
+// with the last of them.
 type machine struct {
 	host  engine.Host
 	world engine.World   // nil before the first resource
@@ -81,7 +88,8 @@ type machine struct {
 // machine makes a machine without a resource.
 func (e *env) machine() *machine { return &machine{host: e.host()} }
 
-// livesOf returns the Env of the machine. The handle of its first resource says how that is.
+// livesOf returns the Env of the machine. The handle of its first resource says how
+// that is. If the suite has put a Shared into that handle, the Env opens none.
 func (e *env) livesOf(m *machine, first *engine.Init) *lifecycle.Env {
 	if m.lives == nil {
 		m.world = first.World
@@ -95,6 +103,8 @@ func (e *env) livesOf(m *machine, first *engine.Init) *lifecycle.Env {
 	return m.lives
 }
 
+// host makes the Host of a machine. The suite's Host registers its Cleanup with the
+// scope, so it ends before remains are counted.
 func (e *env) host() engine.Host {
 	if e.Host == nil {
 		return NewHost()
@@ -102,6 +112,8 @@ func (e *env) host() engine.Host {
 	return e.Host(e.scope)
 }
 
+// rigAt makes a resource of the suite in a world. Two rigs at one folder are two
+// resources of one name, as during a swap.
 func (e *env) rigAt(dir string, m *machine) (*rig, error) {
 	res, err := e.make(dir)
 	if err != nil {
@@ -110,6 +122,9 @@ func (e *env) rigAt(dir string, m *machine) (*rig, error) {
 	return e.rigOf(res, dir, m)
 }
 
+// rigOf makes a rig of a ready resource. The order is the engine's: abilities, the
+// handle, Validate, the Shared, Init. The scope gets the close only after a good Init,
+// as nothing else is to be closed before.
 func (e *env) rigOf(res engine.Res, dir string, m *machine) (*rig, error) {
 	a, err := engine.AbilitiesOf(res)
 	if err != nil {
@@ -141,8 +156,9 @@ func (e *env) rigOf(res engine.Res, dir string, m *machine) (*rig, error) {
 	return r, nil
 }
 
-// begin opens what the resource shares, unless the suite's Setup has given it to the fake, and
-// calls Init with the handle of the fake.
+// begin opens the Shared of the resource, unless the suite's Setup has given one to the
+// fake, and calls Init with the handle of the fake. Opening may wait for a machine, so
+// it has a context with the Timeout of the suite.
 func (r *rig) begin() error {
 	given := r.fake.Init()
 	r.livesOf(r.machine, given).Join(&r.life, r.res.String(), r.res)
@@ -156,7 +172,8 @@ func (r *rig) begin() error {
 	}))
 }
 
-// shared calls f as the engine does: between Begin and End of what the resource shares.
+// shared calls f as the engine does, between Begin and End of the Shared. A resource
+// that shares nothing has a nil Share, whose Begin does nothing.
 func (r *rig) shared(ctx context.Context, f func() error) error {
 	s := r.life.Share()
 	if err := s.Begin(ctx); err != nil {
@@ -169,7 +186,8 @@ func (r *rig) shared(ctx context.Context, f func() error) error {
 	return errors.Join(err, traced(s.End(func() bool { return true })))
 }
 
-// close ends Watch and calls Cleanup, once.
+// close ends Watch and calls Cleanup, once. A Cleanup that hangs is not tried again by
+// the scope.
 func (r *rig) close() error {
 	err := r.unwatch()
 	if r.cleaned {
@@ -182,8 +200,9 @@ func (r *rig) close() error {
 	return err
 }
 
-// within calls f, and waits for it no longer than something may take that has a
-// context of Timeout, or needs none.
+// within calls f, and waits for it no longer than something may take that has a context
+// of Timeout, or needs none. The goroutine of a method that hangs stays, and the count
+// of remains reports it as well.
 func (e *env) within(what string, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- guard(what, f) }()
@@ -207,6 +226,8 @@ func (r *rig) run(apply bool) (ok bool, changes []engine.Change, err error) {
 	return r.runWith(ctx, apply)
 }
 
+// runWith is run with a context of the caller. The fake forgets the reports of the run
+// before, and knows of noop as the engine tells it.
 func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engine.Change, err error) {
 	r.fake.Reset()
 	r.fake.SetNoop(!apply)
@@ -229,6 +250,8 @@ func (r *rig) runWith(ctx context.Context, apply bool) (ok bool, changes []engin
 		err = fmt.Errorf("CheckApply(%t) returned true and an error: %w", apply, err)
 	case err != nil:
 		err = fmt.Errorf("CheckApply(%t): %w", apply, err)
+	// The contract of the engine allows no silent change, and no report without a
+	// change.
 	case ok && len(changes) > 0:
 		err = fmt.Errorf("CheckApply(%t) returned true, but reported %v", apply, changes)
 	case !ok && len(changes) == 0:
@@ -255,7 +278,8 @@ func (r *rig) apply() error {
 	return err
 }
 
-// settled checks that the world is right, as CheckApply sees it.
+// settled checks that the world is right, as CheckApply sees it. A kind without a state
+// only has to run without an error.
 func (r *rig) settled(when string) error {
 	if r.NoState {
 		_, _, err := r.run(true)
@@ -264,7 +288,8 @@ func (r *rig) settled(when string) error {
 	return r.want(true, true, when)
 }
 
-// watch starts Watch and waits until it says Running, where it has to.
+// watch starts Watch and waits until it says Running, where it has to. A Watch that
+// ends before Running fails at once, without the whole wait.
 func (r *rig) watch() error {
 	r.fake.Restart()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -284,13 +309,16 @@ func (r *rig) watch() error {
 	}
 }
 
+// start calls Watch on a goroutine, which ends with it. done has room for the result,
+// so it never waits for a reader.
 func (r *rig) start(ctx context.Context, cancel func()) {
 	done := make(chan error, 1)
 	r.cancel, r.done = cancel, done
 	go func() { done <- guard("Watch", func() error { return r.res.Watch(ctx) }) }()
 }
 
-// early judges a Watch that ended by itself.
+// early judges a Watch that ended by itself. Its context is ended too, so that nothing
+// that it made lives on.
 func (r *rig) early(err error) error {
 	r.cancel()
 	r.cancel = nil
@@ -300,7 +328,8 @@ func (r *rig) early(err error) error {
 	return fmt.Errorf("its Watch ended before its context did: %w", err)
 }
 
-// unwatch ends Watch, if it runs, and judges how it ended and used Running.
+// unwatch ends Watch, if it runs, and judges how it ended and used Running. A second
+// call does nothing.
 func (r *rig) unwatch() error {
 	if r.cancel == nil {
 		return nil
@@ -324,11 +353,13 @@ func (r *rig) unwatch() error {
 	return nil
 }
 
-// quietTime is how long no event must come to call a Watch quiet.
+// quietTime is how long no event must come to call a Watch quiet. On a slow machine an
+// event may come later. Then a law passes that should fail, and never the reverse.
 const quietTime = 30 * time.Millisecond
 
 // quiet takes the events that are on their way. It does not wait for an endless one
-// longer than a few rounds.
+// longer than a few rounds. Otherwise an old event would be taken for one of the next
+// drift.
 func (r *rig) quiet() {
 	for range 20 {
 		timer := time.NewTimer(quietTime)
@@ -355,7 +386,9 @@ func (r *rig) event() error {
 	}
 }
 
-// drift breaks the world, and wakes a FakeHost.
+// drift breaks the world, and wakes a FakeHost. A FakeHost watches no real file, so it
+// is told each path that differs. A folder whose entries alone differ is left out, as
+// its entries are told themselves.
 func (r *rig) drift(name string) {
 	host, fake := r.fake.Init().Host.(*FakeHost)
 	if !fake {
@@ -372,8 +405,9 @@ func (r *rig) drift(name string) {
 	}
 }
 
-// eachDrift calls f for each drift on a world of its own, in which the resource
-// has been applied.
+// eachDrift calls f for each drift on a world of its own, in which the resource has
+// been applied. The names are taken in sorted order, so that a failure is the same each
+// time.
 func (e *env) eachDrift(f func(r *rig, name string) error) error {
 	for _, name := range slices.Sorted(maps.Keys(e.Drifts)) {
 		r, err := e.rig()
@@ -393,7 +427,8 @@ func (e *env) eachDrift(f func(r *rig, name string) error) error {
 	return nil
 }
 
-// fields returns the type of a resource and its Go side.
+// fields returns the type of a resource and its Go side. The Go side is the struct that
+// holds the parameters.
 func fields(res engine.Res) (*schema.Type, reflect.Value, error) {
 	t, err := schema.Of(res)
 	return t, sideOf(res), err

@@ -10,8 +10,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// scope is the testing.TB of one law: failures become errors of the law, and
-// cleanups run when the law ends, so that the remains can be counted.
+// scope is the testing.TB of one law. Failures become errors of the law. Cleanups run
+// when the law ends, so that the remains can be counted. Fatal panics instead of ending
+// the goroutine, since a law runs its methods on several of them; guard takes the
+// panic.
 type scope struct {
 	testing.TB
 
@@ -23,6 +25,7 @@ type scope struct {
 // fatal is what FailNow panics with.
 const fatal = "the law has ended by FailNow of its testing.TB"
 
+// add records an error of the law, from any goroutine.
 func (s *scope) add(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,20 +41,22 @@ func (s *scope) Fatal(args ...any)            { s.Error(args...); panic(fatal) }
 func (s *scope) Fatalf(f string, args ...any) { s.Errorf(f, args...); panic(fatal) }
 func (s *scope) Failed() bool                 { return s.err() != nil }
 
-// Cleanup has f called when the law ends, the last one first.
+// Cleanup has f called when the law ends, the last one first. A cleanup may register
+// another one, which runs too.
 func (s *scope) Cleanup(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cleanups = append(s.cleanups, f)
 }
 
+// err joins the errors so far; nil where there are none.
 func (s *scope) err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)
 }
 
-// close runs the cleanups.
+// close runs the cleanups. A cleanup that panics does not keep the others from running.
 func (s *scope) close() {
 	for {
 		s.mu.Lock()
@@ -79,7 +84,8 @@ func guard(what string, f func() error) error {
 	return err
 }
 
-// traced returns an error with the stack of the panic in it, if there is one.
+// traced returns an error with the stack of the panic in it, if there is one. It keeps
+// the chain, so errors.As still finds the PanicError.
 func traced(err error) error {
 	switch p, ok := errors.AsType[*engine.PanicError](err); {
 	case !ok:

@@ -14,13 +14,15 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Tree is what a folder and everything below it looks like: for each absolute
-// path a text that differs whenever the thing does.
+// Tree is what a folder and everything below it looks like: for each absolute path a
+// text that differs whenever the thing does. A path that is absent from the map does
+// not exist.
 type Tree map[string]string
 
-// Snapshot describes the tree below dir: kinds, modes, owners, sizes, contents,
-// targets of links, inodes, times of change and extended attributes. Reading a
-// file does not alter it. A dir that does not exist is an empty Tree.
+// Snapshot describes the tree below dir: kinds, modes, owners, sizes, contents, targets
+// of links, inodes, times of change and extended attributes. Reading a file does not
+// alter it. A dir that does not exist is an empty Tree. It reads every file in full, so
+// the tree should be small. Times of access are left out, as a reading may alter them.
 func Snapshot(t testing.TB, dir string) Tree {
 	t.Helper()
 	tree := Tree{}
@@ -41,6 +43,8 @@ func Snapshot(t testing.TB, dir string) Tree {
 	return tree
 }
 
+// describe writes all of one path. The size comes behind the kind, the mode and the
+// owner, where entriesOnly cuts the text.
 func describe(path string, d fs.DirEntry) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
@@ -65,8 +69,9 @@ func describe(path string, d fs.DirEntry) (string, error) {
 	return text + attributes(path), nil
 }
 
-// attributes lists the extended attributes. Where there are none, or the file
-// system knows none, that is the empty text.
+// attributes lists the extended attributes. Where there are none, or the file system
+// knows none, that is the empty text. Linux allows 64 KiB for the list of names and for
+// one value, so the buffer holds each of them.
 func attributes(path string) string {
 	buf := make([]byte, 64<<10)
 	n, err := unix.Llistxattr(path, buf)
@@ -100,8 +105,9 @@ func (a Tree) Changed(b Tree) []string {
 	return paths
 }
 
-// same returns an error that shows the first differences between the earlier and
-// the present state.
+// same returns an error that shows the first differences between the earlier and the
+// present state. Three differences are shown at most; the count says how many there
+// are.
 func (a Tree) same(b Tree) error {
 	paths := a.Changed(b)
 	if len(paths) == 0 {
@@ -121,14 +127,16 @@ func or(s string) string {
 	return s
 }
 
-// entriesOnly reports whether path is a folder in both trees, with no difference
-// but the entries.
+// entriesOnly reports whether path is a folder in both trees, with no difference but
+// the entries. It compares the kind, the mode and the owner, which stand before the
+// size.
 func (a Tree) entriesOnly(b Tree, path string) bool {
 	was, _, _ := strings.Cut(a[path], " size ")
 	is, _, _ := strings.Cut(b[path], " size ")
 	return was == is && strings.HasPrefix(was, "d")
 }
 
+// merge returns the paths of both; neither tree is altered.
 func (a Tree) merge(b Tree) Tree {
 	c := maps.Clone(a)
 	maps.Copy(c, b)

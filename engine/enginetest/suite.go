@@ -27,8 +27,8 @@ type Suite struct {
 	// Prepare makes the world before New. Optional.
 	Prepare func(t *testing.T, dir string)
 	// Setup prepares the fake that each resource gets: commands of its FakeHost,
-	// received values, the World. Optional. What a kind shares (engine.SharedRes) is opened with
-	// that host as the engine does it, unless Setup has given a Shared to the fake.
+	// received values, the World. Optional. The Shared of an engine.SharedRes is opened
+	// with that host as the engine does it, unless Setup has given one to the fake.
 	Setup func(t *testing.T, dir string, f *Fake)
 	// Drifts are the ways in which the outside may break the applied state:
 	// CheckApply must repair each, and Watch must see each. At least one, unless
@@ -49,8 +49,8 @@ type Suite struct {
 	// Secret are found by the suite.
 	Received []string
 
-	// NoState is set for a kind that has nothing to be wrong or right, such as
-	// noop or print: it may always or never find something to do.
+	// NoState is set for a kind that has nothing to be wrong or right, such as noop or
+	// print. It may always or never find something to do.
 	NoState bool
 	// Undocumented allows parameters without a doc text, as of a kind in a
 	// test.
@@ -69,12 +69,14 @@ type Suite struct {
 	Timeout time.Duration
 }
 
-// law is one check of the suite. The error says how the law is broken.
+// law is one check of the suite. The error says how the law is broken. A test of the
+// suite runs one law and looks at its error.
 type law struct {
 	name  string
 	check func(*env) error
 }
 
+// laws are in the order of the life of a resource. They do not depend on each other.
 var laws = []law{
 	{"suite", lawSuite},
 	{"metadata", lawMetadata},
@@ -105,7 +107,8 @@ var laws = []law{
 	{"secret", lawSecret},
 }
 
-// Run checks every law as a subtest of its own name.
+// Run checks every law as a subtest of its own name. A law that fails does not keep the
+// others from running.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	for _, l := range laws {
@@ -117,7 +120,8 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// run checks one law, ends everything that the check began, and looks for remains.
+// run checks one law, ends everything that the check began, and looks for remains. The
+// count of remains comes last, after the cleanups have run.
 func (l law) run(t *testing.T, s Suite) error {
 	if s.Registry == nil {
 		s.Registry = engine.DefaultRegistry()

@@ -8,7 +8,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Terminal opens a pseudo terminal, until the end of the test. Near is what a program sees of it.
+// Terminal opens a pseudo terminal, until the end of the test. Near is what a program
+// sees of it. Both ends are closed by the test's Cleanup. It works on Linux only.
 func Terminal(t testing.TB) (far, near *os.File) {
 	t.Helper()
 	far, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

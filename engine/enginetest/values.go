@@ -11,15 +11,17 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// dump writes everything that is in a resource, unexported fields too, as text.
-// Handles of the engine, functions and channels are left out.
+// dump writes everything that is in a resource, unexported fields too, as text. Handles
+// of the engine, functions and channels are left out. It is made to be compared, never
+// to be shown: secrets are in it in clear.
 func dump(v any) string {
 	var b strings.Builder
 	dumpValue(&b, reflect.ValueOf(v), map[uintptr]bool{})
 	return b.String()
 }
 
-// opaque are the types of values that a resource points to and cannot alter.
+// opaque are the types of values that a resource points to and cannot alter. They
+// belong to the engine; a dump tells only whether they are nil.
 var opaque = []reflect.Type{reflect.TypeFor[*engine.Init](), reflect.TypeFor[*schema.Type]()}
 
 // opaqueNames are the names in packages that this one cannot import: the shared part of
@@ -30,6 +32,8 @@ func isOpaque(t reflect.Type) bool {
 	return slices.Contains(opaque, t) || slices.Contains(opaqueNames, t.String())
 }
 
+// dumpValue writes one value. seen has the pointers that were met, and is shared by the
+// whole walk.
 func dumpValue(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	switch v.Kind() {
 	case reflect.Invalid:
@@ -74,7 +78,7 @@ func dumpPointer(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 }
 
 // dumpMap goes through the keys in their order: the target of a pointer is shown where
-// it is met first.
+// it is met first. Without an order two texts of one resource would differ.
 func dumpMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	values := map[string]reflect.Value{}
 	for it := v.MapRange(); it.Next(); {
@@ -89,13 +93,16 @@ func dumpMap(b *strings.Builder, v reflect.Value, seen map[uintptr]bool) {
 	b.WriteString("]")
 }
 
+// dumpKey writes a key by itself, so that its text does not depend on pointers that
+// were met before.
 func dumpKey(v reflect.Value) string {
 	var b strings.Builder
 	dumpValue(&b, v, map[uintptr]bool{})
 	return b.String()
 }
 
-// mutate gives a field another value of its type, and reports whether it could.
+// mutate gives a field another value of its type, and reports whether it could. The
+// target of a pointer is copied first, since another resource may share the old one.
 func mutate(v reflect.Value, t *schema.Type) bool {
 	if t.Optional && v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -120,6 +127,7 @@ func mutate(v reflect.Value, t *schema.Type) bool {
 	return mutateGo(v, t)
 }
 
+// mutateGo is mutate for a value that schema has no type of its own for.
 func mutateGo(v reflect.Value, t *schema.Type) bool {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -128,6 +136,7 @@ func mutateGo(v reflect.Value, t *schema.Type) bool {
 		v.SetString(otherText(v.String(), t))
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(v.Float() + 1)
+	// The last bit is flipped, so that no number leaves its range of bits.
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		v.SetInt(v.Int() ^ 1)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -140,6 +149,7 @@ func mutateGo(v reflect.Value, t *schema.Type) bool {
 		if t.Kind != schema.KindMap || t.Elem == nil {
 			return false
 		}
+		// The map is copied, as the default of a kind may share it.
 		bigger := reflect.MakeMap(v.Type())
 		for it := v.MapRange(); it.Next(); {
 			bigger.SetMapIndex(it.Key(), it.Value())
@@ -154,6 +164,8 @@ func mutateGo(v reflect.Value, t *schema.Type) bool {
 	return true
 }
 
+// mutateStruct alters the first field that it can. That is enough to make the whole
+// differ.
 func mutateStruct(v reflect.Value, t *schema.Type) bool {
 	for _, f := range t.Fields {
 		if field := v.FieldByIndex(f.Index); field.CanSet() && mutate(field, f.Type) {
@@ -163,6 +175,8 @@ func mutateStruct(v reflect.Value, t *schema.Type) bool {
 	return false
 }
 
+// otherText returns another text of the type. An enumeration gets another of its words,
+// since Validate or Cmp may know no others.
 func otherText(s string, t *schema.Type) string {
 	for _, e := range t.Enum {
 		if e != s {
@@ -178,8 +192,9 @@ func otherText(s string, t *schema.Type) string {
 	return s + "x"
 }
 
-// sameChanges returns an error if two runs reported different changes. A value that
-// is Unknown beforehand may be anything later.
+// sameChanges returns an error if two runs reported different changes. A value that is
+// Unknown beforehand may be anything later. The order counts: an apply makes its
+// changes in the order of the plan.
 func sameChanges(noop, apply []engine.Change) error {
 	same := slices.EqualFunc(noop, apply, func(a, b engine.Change) bool {
 		return a.Field == b.Field && a.Verb == b.Verb && sameValue(a.From, b.From) &&
@@ -191,7 +206,8 @@ func sameChanges(noop, apply []engine.Change) error {
 	return nil
 }
 
-// sameValue compares values of a parameter; a secret only equals a secret.
+// sameValue compares values of a parameter; a secret only equals a secret. Values that
+// schema knows are compared by meaning, so a mode written in two ways is equal.
 func sameValue(a, b any) bool {
 	if _, ok := a.(schema.Secret); ok {
 		if _, ok := b.(schema.Secret); !ok {

@@ -47,7 +47,7 @@ const (
 	numKinds = iota
 )
 
-// The order is that of the constants.
+// kindNames are in the order of the constants.
 var kindNames = [numKinds]string{
 	"Any", "Unit", "Undef", "Default", "Boolean", "Integer", "Float", "Numeric", "String", "Enum", "Pattern", "Regexp",
 	"Scalar", "ScalarData", "Data", "RichData", "Variant", "Optional", "NotUndef", "Collection", "Array", "Hash", "Tuple",

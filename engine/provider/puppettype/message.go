@@ -106,8 +106,7 @@ func (t *Type) shortName() string {
 	return t.kind.String()
 }
 
-// inShort names types without bounds, each name once. A name that several alternatives
-// share is written once.
+// inShort names types without bounds, each name once.
 func inShort(alts []*Type, actual *Type) (names []string, got string) {
 	for _, alt := range alts {
 		if name := alt.shortName(); !slices.Contains(names, name) {
@@ -132,8 +131,8 @@ func inFull(alts []*Type, actual *Type) (names []string, got string) {
 	return names, actual.kind.String()
 }
 
-// detailed reports whether names alone would say too little: the value is of the
-// right kind, and out of bounds.
+// detailed reports whether names alone would say too little: the value is of the right
+// kind, and out of bounds. A message "expects Integer, got Integer" would help no reader.
 func detailed(alts []*Type, actual *Type) bool {
 	return alike(alts, actual) || slices.ContainsFunc(alts, func(alt *Type) bool { return alt.resolved().family(actual) })
 }
