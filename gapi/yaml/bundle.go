@@ -31,6 +31,8 @@ func ReadFiles(graph string, files map[string][]byte, o Options) gapi.Reading {
 
 // Files reads a graph as Load does, and hands over each file that belongs to it, by the path at which it was read. Standard
 // input is "stdin". Files that the graph may read on other machines alone come, too: see closure.
+// It is called by the verb deploy. The function take must not alter a source, since the graph
+// is read from it.
 func Files(path string, o Options, stdin io.Reader, take func(path string, src []byte)) (*gapi.Declared, error) {
 	l := newFiles(path, o, stdin)
 	seen := map[string]bool{}
@@ -39,6 +41,7 @@ func Files(path string, o Options, stdin io.Reader, take func(path string, src [
 		take(path, src)
 	}
 	g := l.load(context.Background())
+	// The main reading is done, so all that it has taken counts as read.
 	c := closure{g: g, seen: seen, docs: maps.Clone(seen)}
 	for _, d := range g.docs {
 		c.document(d.Dir, d.Root, true)
@@ -50,6 +53,7 @@ func Files(path string, o Options, stdin io.Reader, take func(path string, src [
 var errElsewhere = errors.New("it is not among the files that came with the graph; what a graph includes is named by a relative path")
 
 // inMemory takes a file of the map, or the graphs of a folder by name.
+// A name that goes above the map's root is not in the map, and so can't reach the disk.
 func (g *loading) inMemory(path string, from schema.Pos) {
 	path = filepath.ToSlash(filepath.Clean(path))
 	src, ok := g.mem[path]

@@ -26,7 +26,8 @@ import (
 // A missing file may be right, since another condition may rule it out. The graph that the caller builds of the files tells the ones that
 // this machine lacks. A file that is there and can't be taken is an error: the hosts that need it would miss it.
 type closure struct {
-	g    *loading
+	g *loading
+	// All sets are of one call of Files, in one goroutine.
 	seen map[string]bool // the files that were taken, and the folders of modules, by cleaned path
 	docs map[string]bool // the documents whose files were taken, by cleaned path
 	any  bool            // the files in hand fit a name that is an expression as a whole, so they may be others than the graph's
@@ -63,6 +64,7 @@ func (c *closure) document(dir string, root *schema.Node, read bool) {
 }
 
 // itemsOf returns the items of a list; nil is an empty one.
+// Any other node counts as an empty list too: the loader has reported it.
 func itemsOf(n *schema.Node) []*schema.Node {
 	if n == nil {
 		return nil
@@ -85,6 +87,7 @@ func includesOf(n *schema.Node) (paths []*schema.Node) {
 }
 
 // at returns a path that is relative to a folder.
+// An absolute path has no file on a host: see errElsewhere.
 func at(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -92,8 +95,8 @@ func at(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// included takes the files that another document names, such as one that is included on other machines. The documents that were
-// read here have brought theirs.
+// included takes the files that another document names, such as a document that only other
+// machines include. The documents that were read here have brought theirs.
 func (c *closure) included(path string) {
 	path = filepath.Clean(path)
 	if c.docs[path] {
@@ -117,6 +120,7 @@ func (c *closure) named(path string) {
 
 // module takes the folder of a module, and the files that the module names.
 func (c *closure) module(dir string, from schema.Pos) {
+	// A file and a folder may have one name in these sets, so a folder ends with a slash.
 	if c.seen[dir+"/"] {
 		return // also a module that uses itself
 	}
@@ -126,6 +130,8 @@ func (c *closure) module(dir string, from schema.Pos) {
 		case err != nil:
 			c.refuse(path, from, err)
 			return nil
+		// Hidden files and folders, such as .git, belong to no module. The folder itself may be
+		// hidden.
 		case d.IsDir() && path != dir && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && !strings.HasPrefix(d.Name(), "."):
@@ -137,6 +143,7 @@ func (c *closure) module(dir string, from schema.Pos) {
 }
 
 // file takes a file, once. Of a template, the files are taken that it names.
+// The bounds are those of the loader: maxFiles, and MaxBytes for all files together.
 func (c *closure) file(path string, from schema.Pos) {
 	path = filepath.Clean(path)
 	if c.seen[path] {
@@ -155,6 +162,7 @@ func (c *closure) file(path string, from schema.Pos) {
 		return
 	}
 	c.g.taken(path, src)
+	// A template of Go calls other files by paths that are relative to its own folder.
 	if strings.Contains(string(src), "{{") {
 		for _, m := range calledInTemplate.FindAllStringSubmatch(string(src), -1) {
 			c.file(at(filepath.Dir(path), m[2]), schema.Pos{File: path})
@@ -162,7 +170,8 @@ func (c *closure) file(path string, from schema.Pos) {
 	}
 }
 
-// refuse reports a file that is there and can't be taken, at the place that names it.
+// refuse reports a file that is there and can't be taken, at the place that names it. A missing
+// file makes no error here, and neither does a file that only a whole expression fits.
 func (c *closure) refuse(path string, from schema.Pos, err error) {
 	if !c.any && !errors.Is(err, fs.ErrNotExist) {
 		c.g.errs.Errorf(from, "can't take %s along: %v", path, safepath.WithoutPath(err))
@@ -170,6 +179,7 @@ func (c *closure) refuse(path string, from schema.Pos, err error) {
 }
 
 // pattern takes the files of a path in which an expression stands for any text, and returns them.
+// An expression without an end gives nothing, since the loader reports it.
 func (c *closure) pattern(dir string, n *schema.Node, folders bool) []string {
 	pieces, fault := expr.Split(n.Text)
 	if fault != nil {
@@ -198,6 +208,7 @@ func (c *closure) glob(dir, pattern string, from schema.Pos, folders bool) (take
 	if err != nil {
 		return nil
 	}
+	// An unknown name fits every file in the folder, unreadable ones too.
 	c.any = filepath.Base(pattern) == "*"
 	defer func() { c.any = false }()
 	for _, path := range paths {
@@ -239,11 +250,14 @@ func escapeGlob(text string) string {
 
 // The calls that name a file, in an expression and in a template. The third group of the first one tells a name that goes on.
 var (
+	// A text with a backslash is left out: it would have to be unquoted first.
 	called           = regexp.MustCompile(`\b(?:template|read)\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*([+]?)`)
 	calledInTemplate = regexp.MustCompile(`\b(template|read)\s+["` + "`" + `]([^"` + "`" + `\\]*)["` + "`" + `]`)
 )
 
 // expressions takes the files that expressions name.
+// A name that is computed as a whole gives nothing. The files that this machine reads by it
+// were taken already.
 func (c *closure) expressions(dir string, root *schema.Node) {
 	for n := range root.All() {
 		if n.Kind != schema.NodeString || !expr.Has(n.Text) {

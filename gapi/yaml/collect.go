@@ -17,6 +17,8 @@ func (p *part) collectList(n *schema.Node) {
 var collectKeys = []string{"kind", "name", "pattern", "from", "set", "comment"}
 
 // collect reads one item.
+// Each finding is told at its key, and the other keys are read. Without a kind the item is left
+// out. A name or a host is a pattern in which * stands for any characters.
 func (p *part) collect(n *schema.Node) {
 	if n.Kind != schema.NodeMap {
 		p.errorf(n.Pos, "an item of collect is a map with a kind, not %s", n.Describe())
@@ -26,10 +28,12 @@ func (p *part) collect(n *schema.Node) {
 	for _, pair := range n.Pairs {
 		switch pair.Key {
 		case "kind":
+			// Kinds are lower case in the engine.
 			c.Kind = strings.ToLower(p.text(pair.Value, "a kind"))
 		case "name":
 			c.Name = p.text(pair.Value, "a pattern of names")
 		case "pattern":
+			// Both words are in the format; one of them is enough.
 			if n.Get("name") != nil {
 				p.errorf(pair.Pos, "pattern is another word for name: write one of them")
 				continue
@@ -53,6 +57,7 @@ func (p *part) collect(n *schema.Node) {
 		}
 		return
 	}
+	// Build reports an unknown kind at this place.
 	p.kinds = append(p.kinds, gapi.KindDecl{Kind: c.Kind, Pos: n.Get("kind").Pos})
 	p.collects = append(p.collects, c)
 }

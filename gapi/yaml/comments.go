@@ -13,6 +13,8 @@ import (
 // comments yields the comments of a source, without spaces around them, in their
 // order. They are looked for in the text, with its scalars out of the way: the
 // parser forgets some.
+// It serves the check that a formatted document has lost none. The cost is one pass over the
+// lines.
 func comments(src []byte, doc *yaml.Node) iter.Seq[string] {
 	text := lines(src)
 	hide(text, doc)
@@ -26,6 +28,7 @@ func comments(src []byte, doc *yaml.Node) iter.Seq[string] {
 }
 
 // commentAt returns where the comment of a line begins, or -1.
+// By YAML 1.2 a comment begins at the start of a line or behind white space.
 func commentAt(line string) int {
 	for at := range len(line) {
 		if line[at] == '#' && (at == 0 || line[at-1] == ' ' || line[at-1] == '\t') {
@@ -37,6 +40,8 @@ func commentAt(line string) int {
 
 // hide takes the texts in quotes and in blocks out of the lines. The rest of a line
 // is enough to find its comment.
+// The recursion is as deep as the document, which newLoader bounds. Positions are those of the
+// library: lines from 1, columns in characters.
 func hide(text []string, n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Line > 0 && n.Line <= len(text) {
 		switch {
@@ -55,6 +60,7 @@ func hide(text []string, n *yaml.Node) {
 var properties = lazyregexp.New(`^(?:[!&]\S*\s+)*`)
 
 // hideQuoted replaces the text between quotes.
+// The text in quotes may go over several lines, and each of them is replaced by as many bytes.
 func hideQuoted(text []string, n *yaml.Node) {
 	i := n.Line - 1
 	at := offset(text[i], n.Column-1)
@@ -75,6 +81,8 @@ func hideQuoted(text []string, n *yaml.Node) {
 }
 
 // closing returns where the closing quote is, or -1.
+// In double quotes a backslash takes the next byte with it. In single quotes two quotes stand
+// for one.
 func closing(s string, quote byte) int {
 	for at := 0; at < len(s); at++ {
 		switch {
@@ -92,6 +100,8 @@ func closing(s string, quote byte) int {
 
 // hideBlock empties the lines of a block below its first one, which may have a
 // comment.
+// The first line with a text decides how far in the block is; the block ends before a line that
+// is less far in.
 func hideBlock(text []string, n *yaml.Node) {
 	body := strings.Trim(n.Value, "\n")
 	deep := -1
@@ -109,6 +119,7 @@ func hideBlock(text []string, n *yaml.Node) {
 }
 
 // offset returns where the character of that number begins.
+// A line that is too short gives its end.
 func offset(line string, char int) int {
 	at := 0
 	for ; char > 0 && at < len(line); char-- {

@@ -21,21 +21,27 @@ import (
 )
 
 // mayCompute reports whether the text of a file may have an expression, also one whose dollar is written as an escape.
+// It is a cheap test before the parser: a false alarm costs a tree, and a missed expression
+// would be read as text. In double quotes, \x24 stands for the dollar.
 func mayCompute(src []byte) bool {
 	return bytes.Contains(src, []byte(expr.Open)) || bytes.Contains(src, []byte("24{{"))
 }
 
 // computes reports whether a document has anything to compute. The words when and for_each may belong to something else: then the document is
 // looked at in vain.
+// It is asked after the parser, of the whole document.
 func computes(src []byte, root *schema.Node) bool {
 	return expand.Needs(root) || mayCompute(src) || bytes.Contains(src, []byte("when")) || bytes.Contains(src, []byte("for_each"))
 }
 
 // computed returns the computation of this reading.
+// It is made at the first document that computes, or when variables are set. A graph without
+// expressions neither reads facts nor has a computation.
 func (g *loading) computed() *expand.Graph {
 	if g.graph == nil {
 		facts := g.opts.Facts
 		if facts == nil {
+			// The caller has no Host, such as a verb that reads one graph.
 			facts = func() map[string]any { return (&host.FactReader{Hostname: g.opts.Hostname}).Facts().Map() }
 		}
 		g.graph = expand.New(expand.Options{
@@ -49,6 +55,7 @@ func (g *loading) computed() *expand.Graph {
 }
 
 // kindType returns the type of a kind, nil for an unknown one: Build says what is wrong with that.
+// Types are looked up in the registry for each graph, since kinds may come and go.
 func (g *loading) kindType(name string) *schema.Type {
 	if g.opts.Registry == nil {
 		return nil
@@ -84,6 +91,8 @@ func (g *loading) sendsType(name string) *schema.Type {
 }
 
 // enter takes a document that computes, and returns its includes.
+// The variables and the data of the document count from here on. Included files come after it,
+// so that an include may use a variable of the file that has it.
 func (g *loading) enter(p *part) []include {
 	x := g.computed()
 	x.Enter(p.doc)
@@ -102,6 +111,7 @@ func (g *loading) enter(p *part) []include {
 }
 
 // input reads a file that an expression or the key data names.
+// The bound MaxBytes counts these files too, and the state has their sums: see compute.
 func (g *loading) input(path string) ([]byte, error) {
 	// Credentials are those of the host, also for a graph that came from elsewhere.
 	credential := g.opts.Credentials != "" && filepath.Dir(path) == g.opts.Credentials
@@ -121,6 +131,9 @@ func (g *loading) input(path string) ([]byte, error) {
 }
 
 // compute replaces the parts that compute by their results. It notes their inputs: equal inputs make equal graphs.
+// The order is part of the contract: first all variables, then the resources of each document,
+// then the modules, then references. Only in that order is each name known when it is looked
+// up.
 func (g *loading) compute() {
 	if g.graph == nil && len(g.opts.Vars)+len(g.opts.VarFiles) == 0 {
 		return
@@ -131,9 +144,12 @@ func (g *loading) compute() {
 		if p.doc == nil {
 			continue
 		}
+		// The part is made anew, because the kept part has the document and serves the next
+		// reading.
 		out := &part{file: p.file, graph: x, before: g.items[p.file]}
 		out.document(x.Expand(p.doc))
 		g.keep(out)
+		// A place with a fault of its text or of its computation gets no second finding.
 		out.problems = append(slices.Clip(p.problems), beyond(append(slices.Clip(p.problems), x.Findings()...), out.found.All())...)
 		g.parts[i] = out
 	}
@@ -152,6 +168,7 @@ func (g *loading) compute() {
 		}
 	}
 	g.partial = g.partial || x.Lacking
+	// Equal inputs are an equal state, and then Follow yields nothing.
 	for _, f := range x.Files() {
 		g.watched(f.Path)
 		g.mark("input", f.Path, sha256.Sum256(f.Src))
@@ -166,14 +183,17 @@ func (g *loading) compute() {
 }
 
 // keep has the next reading take the declarations of a file.
+// For a caller that reads once it does nothing.
 func (g *loading) keep(p *part) {
 	if g.items != nil {
 		g.items[p.file] = &readItems{p.items, p.resources}
 	}
 }
 
-// Eval computes one expression with the facts, the variables and the data of the graph at a path, or of none where the path is empty. It is
-// called by a verb that shows the value. Findings about the expression have the name expression for a file.
+// Eval computes one expression with the facts, the variables and the data of the graph at a
+// path. Without a path there is no graph. It is called by a verb that shows the value. Findings
+// about the expression have the name expression for a file. A value that is made from a secret
+// is refused by a finding.
 func Eval(path string, o Options, stdin io.Reader, src string) (any, schema.Diagnostics) {
 	g, x := started(path, o, stdin)
 	dir := "."
@@ -185,6 +205,7 @@ func Eval(path string, o Options, stdin io.Reader, src string) (any, schema.Diag
 }
 
 // started reads the graph at a path, or none where the path is empty, as far as its variables and its data.
+// No resource is computed, so a fault in one is not among the findings.
 func started(path string, o Options, stdin io.Reader) (*loading, *expand.Graph) {
 	l := newFiles(path, o, stdin)
 	g := &loading{loader: l, ctx: context.Background(), left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
@@ -205,13 +226,18 @@ func (g *loading) all(x *expand.Graph) schema.Diagnostics {
 }
 
 // DataOf says where the value of a key of a graph's data is from.
+// It is the answer of mgmt data explain.
 type DataOf struct {
-	Sources []expand.Source // the layers, the most exact first
-	How     string          // the layers are merged: first, deep or append
-	Value   any
+	// All layers, the most exact first; a layer without the key has no value.
+	Sources []expand.Source
+	// The way in which the layers are merged: first, deep or append.
+	How string
+	// The value after the merge.
+	Value any
 }
 
-// ExplainData reads the data of the graph at a path as New does, and says where one key, or a path of keys such as users.ann, has its value from. It is called by a verb.
+// ExplainData reads the data of the graph at a path as New does, and says where the value of
+// one key comes from. A path of keys such as users.ann is a key, too. It is called by a verb.
 func ExplainData(path string, o Options, stdin io.Reader, key string) (d DataOf, found schema.Diagnostics) {
 	g, x := started(path, o, stdin)
 	var ok bool
@@ -223,7 +249,9 @@ func ExplainData(path string, o Options, stdin io.Reader, key string) (d DataOf,
 	return d, found
 }
 
-// cutEdges leaves out the references to resources that a condition has left out. A value that such a resource would send is an error.
+// cutEdges leaves out the references to resources that a condition has left out. A value that
+// such a resource would send is an error. An order without one of its ends means nothing, so an
+// author may name such a resource. A parameter without its value is a fault.
 func (p *part) cutEdges(x *expand.Graph) {
 	gone := func(r schema.Ref) bool { return x.LeftOut(r.ID()) }
 	cut := func(list []gapi.RefDecl) []gapi.RefDecl { // wholeModules has made the list
@@ -238,6 +266,7 @@ func (p *part) cutEdges(x *expand.Graph) {
 			if !gone(sender) {
 				return false
 			}
+			// The finding has the word that the author wrote.
 			word := "recv"
 			if r.Formula != nil {
 				word = "sent"

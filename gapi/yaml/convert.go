@@ -13,20 +13,32 @@ import (
 )
 
 const (
+	// The bounds of the converter. They stand for the promise that no document takes much more
+	// memory than its text: an alias is one node however often it is used.
 	maxDepth   = 100     // levels of lists and maps, with aliases resolved
 	maxAliased = 1 << 20 // values reached through aliases and merge keys, counted each time
-	slabSize   = 128
+	// Nodes that are allocated at once. A larger slab would keep more memory alive for one
+	// node.
+	slabSize = 128
 )
 
 // converter turns the nodes of the YAML library into ours.
+// It is for one source and one goroutine, and is thrown away after that. All faults of the
+// source are in diags, and the tree has a null in the place of each faulty value.
 type converter struct {
-	file    string
-	diags   schema.Findings
-	shared  map[*yaml.Node]tree // of the nodes with an anchor; node is nil while it is converted
+	// The name in positions; empty for a text without a file.
+	file  string
+	diags schema.Findings
+	// The trees of the nodes with an anchor. The node is nil while it is converted: an alias
+	// that meets such a tree contains itself.
+	shared map[*yaml.Node]tree
+	// How many values were reached by way of aliases; see maxAliased.
 	aliased int
-	slab    []schema.Node
-	pairs   []schema.Pair
-	taker   taker // of the items of the key edges; nil for none
+	// The rest of the slabs that new and newPairs take from.
+	slab  []schema.Node
+	pairs []schema.Pair
+	// The taker of the items of the key edges; nil for none.
+	taker taker
 
 	cuts   cuts // the lists that stand in pieces
 	lines  int  // before the piece that is converted; 0 outside of pieces
@@ -35,12 +47,15 @@ type converter struct {
 
 // taker takes the edges of a graph one after the other, since a large graph has more edges than anything else. A node is valid
 // until edge returns.
+// With it, the nodes of all edges never exist at the same time.
 type taker interface {
+	// expect tells how many will come, so that the taker makes room once.
 	expect(edges int)
 	edge(*schema.Node)
 }
 
-// tree is a converted node with its size once aliases are resolved.
+// tree is a converted node with its size once aliases are resolved. The count bounds the values
+// that aliases multiply, and the height bounds their levels. A scalar has the height 0.
 type tree struct {
 	node   *schema.Node
 	count  int
@@ -48,6 +63,7 @@ type tree struct {
 }
 
 // pos is the place of a node in its file.
+// Both numbers count from 1. A column counts characters.
 func (c *converter) pos(n *yaml.Node) schema.Pos {
 	return schema.Pos{File: c.file, Line: int32(c.lines + n.Line), Col: int32(n.Column)}
 }
@@ -57,6 +73,7 @@ func (c *converter) errorf(n *yaml.Node, format string, args ...any) {
 }
 
 // new takes a node from a slab: a graph has many nodes, which live and die together.
+// One allocation serves slabSize nodes. The price is that a single kept node keeps its slab.
 func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
 	if len(c.slab) == 0 {
 		c.slab = make([]schema.Node, slabSize)
@@ -68,6 +85,8 @@ func (c *converter) new(n *yaml.Node, kind schema.NodeKind) *schema.Node {
 }
 
 // newPairs makes room for some pairs.
+// A long list of pairs gets memory of its own. The capacity is n, so that an append of another
+// map can't write into the room of the next one.
 func (c *converter) newPairs(n int) []schema.Pair {
 	if n > slabSize/4 {
 		return make([]schema.Pair, 0, n)
@@ -82,6 +101,7 @@ func (c *converter) newPairs(n int) []schema.Pair {
 
 // convert returns the node, a null where it is not acceptable. depth is the
 // number of levels above it.
+// The mark of an anchor is set before its content, so that an alias inside finds it open.
 func (c *converter) convert(n *yaml.Node, depth int) tree {
 	if n.Kind == yaml.AliasNode {
 		return c.alias(n, depth)
@@ -122,6 +142,7 @@ func (c *converter) alias(n *yaml.Node, depth int) tree {
 		c.errorf(n, "nested deeper than %d levels by way of the alias *%s", maxDepth, n.Value)
 		return tree{c.new(n, schema.NodeNull), 1, 0}
 	}
+	// A null is in the place of the value, and the finding is told once for the document.
 	if !c.spend(n, t.count) {
 		return tree{c.new(n, schema.NodeNull), 1, 0}
 	}
@@ -142,6 +163,7 @@ func (c *converter) spend(n *yaml.Node, count int) bool {
 }
 
 // list converts a sequence.
+// An item of a list that was cut comes from its piece: see items.
 func (c *converter) list(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!seq")
 	s := c.new(n, schema.NodeList)
@@ -160,6 +182,8 @@ func (t *tree) add(part tree) *schema.Node {
 
 // mapping converts a map. A key that is given twice is an error, since one of the values
 // would be lost.
+// Merge keys come last, wherever they stand: by YAML's merge key, the keys of the map itself
+// win.
 func (c *converter) mapping(n *yaml.Node, depth int) tree {
 	c.tag(n, "!!map")
 	s := c.new(n, schema.NodeMap)
@@ -172,6 +196,8 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 			merges = append(merges, i)
 			continue
 		}
+		// Only the key edges of the graph itself is the list of edges. A parameter may have
+		// that name.
 		if depth == 0 && c.areEdges(&keys, n.Content[i], n.Content[i+1]) {
 			c.pair(&keys, n.Content[i], c.edges(n.Content[i+1]))
 			continue
@@ -179,6 +205,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 		v := t.add(c.convert(n.Content[i+1], depth+1))
 		c.pair(&keys, n.Content[i], v)
 	}
+	// A cut list has only one null for its items, so it can't be merged.
 	for _, i := range merges {
 		c.broken = c.broken || c.cutAt(n.Content[i+1]) != nil
 		v := t.add(c.convert(n.Content[i+1], depth+1))
@@ -188,6 +215,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) tree {
 }
 
 // areEdges reports whether a pair of the document is the list of edges, which the taker takes. If the key was there before, it is not.
+// An anchor keeps the list whole, since an alias may come back to it.
 func (c *converter) areEdges(keys *keySet, k, v *yaml.Node) bool {
 	return c.taker != nil && k.Kind == yaml.ScalarNode && k.Value == "edges" && v.Kind == yaml.SequenceNode && v.Anchor == "" && keys.find("edges") == nil
 }
@@ -218,6 +246,7 @@ func again[T any](before, now []T) []T {
 }
 
 // pair adds a pair to a map, unless its key is there already.
+// The first value stays. The finding names both places.
 func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
 	key, ok := c.key(k)
 	if !ok {
@@ -235,10 +264,12 @@ func (c *converter) pair(keys *keySet, k *yaml.Node, v *schema.Node) {
 	})
 }
 
+// A quoted "<<" is text: it has another tag.
 func isMerge(k *yaml.Node) bool { return k.Kind == yaml.ScalarNode && k.Tag == "!!merge" }
 
 // merge adds the pairs of a merged map, or of a list of them, whose keys are not
 // there yet. at is where s was written.
+// A list of maps is merged from its first one on, so that the earlier map wins.
 func (c *converter) merge(at *yaml.Node, s *schema.Node, keys *keySet) {
 	switch {
 	case s.Kind == schema.NodeMap:
@@ -264,10 +295,13 @@ func (c *converter) merge(at *yaml.Node, s *schema.Node, keys *keySet) {
 
 // keySet finds the pairs of a map node by key.
 type keySet struct {
-	node  *schema.Node
-	index map[string]int // once there are many
+	node *schema.Node
+	// By key; made only where there are many pairs, as a search through few is quicker.
+	index map[string]int
 }
 
+// fewKeys is how many pairs are searched through without an index. With more, a linear search
+// for each key would make the cost of a map quadratic.
 const fewKeys = 12
 
 // find returns the pair of a key, by an index where the map is large.
@@ -287,6 +321,7 @@ func (s *keySet) find(key string) *schema.Pair {
 	return nil
 }
 
+// The caller has looked for the key before.
 func (s *keySet) add(p schema.Pair) {
 	s.node.Pairs = append(s.node.Pairs, p)
 	n := len(s.node.Pairs)
@@ -302,6 +337,8 @@ func (s *keySet) add(p schema.Pair) {
 }
 
 // key returns the text of a key, or false after reporting that it is none.
+// A number or a boolean is taken as the text that was written, as a name is. A list, a map and
+// null are refused. A flow map as a key is mostly a template's {{ }} without quotes.
 func (c *converter) key(k *yaml.Node) (string, bool) {
 	n := k
 	if n.Kind == yaml.AliasNode {
@@ -330,6 +367,7 @@ func (c *converter) key(k *yaml.Node) (string, bool) {
 }
 
 // tag refuses explicit tags other than the plain one of the shape.
+// Our shapes are decided by the notation, and a type by the kind of the resource.
 func (c *converter) tag(n *yaml.Node, plain string) {
 	if n.Tag != plain && n.Tag != "" && n.Tag != "!" {
 		c.badTag(n)
@@ -341,6 +379,8 @@ func (c *converter) badTag(n *yaml.Node) {
 	c.errorf(n, "the tag %s is not supported", n.Tag)
 }
 
+// scalarKinds are the shapes of the tags that YAML 1.2 resolves, and of the tags that an author
+// may write. A date is text, in the form in which the author wrote it.
 var scalarKinds = map[string]schema.NodeKind{
 	"!!str": schema.NodeString, "!": schema.NodeString, "!!timestamp": schema.NodeString, "!!merge": schema.NodeString,
 	"!!int": schema.NodeInt, "!!float": schema.NodeFloat, "!!bool": schema.NodeBool, "!!null": schema.NodeNull,
@@ -350,6 +390,8 @@ var scalarKinds = map[string]schema.NodeKind{
 // quotedStyle is how text is written that is nothing else.
 const quotedStyle = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
+// A scalar keeps its text as it was written. The type of the parameter decides later: 0644 and
+// 1.10 are texts where a text is wanted.
 func (c *converter) scalar(n *yaml.Node) *schema.Node {
 	kind, ok := schema.NodeString, true
 	if n.Tag != "!!str" { // of most
@@ -369,12 +411,16 @@ func (c *converter) scalar(n *yaml.Node) *schema.Node {
 }
 
 // binaryText returns the bytes that a scalar with the tag !!binary stands for.
+// White space in base64 is left out, since the text may go over several lines. fits is false
+// for other faults.
 func binaryText(n *yaml.Node) (text string, fits bool) {
 	raw, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
 	return string(raw), err == nil
 }
 
 // tagged checks the text of a scalar with an explicit tag.
+// Without an explicit tag, the library has found a tag that fits. A faulty value becomes a
+// null.
 func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 	fits := true
 	switch n.Tag {
@@ -383,6 +429,7 @@ func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 	case "!!int":
 		fits = isInt(n.Value)
 	case "!!float":
+		// YAML writes .inf and .nan where Go has no dot.
 		_, err := strconv.ParseFloat(strings.Replace(strings.ToLower(n.Value), ".", "", 1), 64)
 		fits = err == nil || isInt(n.Value)
 	case "!!bool":
@@ -397,6 +444,7 @@ func (c *converter) tagged(n *yaml.Node, s *schema.Node) {
 }
 
 // isInt reports whether a whole number fits into 64 bits, in one of the notations of YAML.
+// A sign, 0x, 0o, 0b and underscores are taken.
 func isInt(text string) bool {
 	text = strings.ReplaceAll(text, "_", "")
 	_, err := strconv.ParseInt(text, 0, 64)

@@ -38,11 +38,11 @@
 //   - A file is included once: a second time, as in a cycle, is an error.
 //   - Files are watched with their folders by way of the Host, armed before they are
 //     read, so no change is lost. After a wake-up, reading waits until nothing has
-//     happened for a moment (Options.Settle), and longer if a file is gone or
+//     happened for a moment (Options.Settle). It waits longer if a file is gone or
 //     empty, as some editors leave it in between. Files that read the same yield
 //     nothing.
-//   - A graph that computes is yielded as its difference to the one before (gapi.Part). An entry whose inputs are the same is taken as it was:
-//     see expand.Memory.
+//   - A graph that computes is yielded as its difference to the one before (gapi.Part). An entry
+//     whose inputs are the same is taken as it was: see expand.Memory.
 //   - Standard input (the path "-"), and anything else than a regular file or
 //     folder, is read once and not watched.
 package yaml

@@ -12,12 +12,15 @@ import (
 )
 
 // part is what one file says.
+// It is made by one reading and belongs to its goroutine. The cache may keep it for the next
+// reading, so its kept lists are never altered in place: compute and cutEdges copy them.
 type part struct {
-	file      string
-	name      string
-	comment   string
-	noop      bool
-	root      *schema.Node // while it is read
+	file    string
+	name    string
+	comment string
+	noop    bool
+	// The tree of the document, while it is read; nil after that, so that its memory is free.
+	root      *schema.Node
 	includes  []include
 	kinds     []gapi.KindDecl
 	resources []gapi.Declaration
@@ -28,18 +31,22 @@ type part struct {
 	graph     *expand.Graph    // that has computed it; nil for a file that does not compute
 	doc       *expand.Document // of a file that computes, which has nothing else but problems
 
-	found      schema.Findings // while it is read
+	// The findings, while it is read; problems has them all in the end.
+	found      schema.Findings
 	problems   schema.Diagnostics
 	unreadable bool // problems say why there is nothing else
 }
 
 // include is one entry of the key include.
+// The path is as it was written, relative to the folder of the file.
 type include struct {
 	path string
 	pos  schema.Pos
 }
 
-// readPart makes a part of a source that may have so many resources. Of a private one that is no graph nothing is shown.
+// readPart makes a part of a source that may have so many resources. No finding shows the text
+// of a private file without the form of a graph. The resources are counted before the text is
+// parsed. So a graph with far too many is refused at the cost of its text.
 func readPart(file string, src []byte, most int, private bool) *part {
 	if at := overfull(src, most); at >= 0 {
 		return &part{file: file, problems: schema.Diagnostics{gapi.TooMany(posAt(file, src, at), most)}, unreadable: true}
@@ -56,7 +63,8 @@ func readPart(file string, src []byte, most int, private bool) *part {
 	return p
 }
 
-// discreet returns what the parser says of a private file that it could not read. An anchor is all that it repeats of a text.
+// discreet returns the parser's findings about a private file that it could not read. An anchor
+// is all that it repeats of a text.
 func discreet(ds schema.Diagnostics) schema.Diagnostics {
 	for i := range ds {
 		if strings.HasPrefix(ds[i].Message, noAnchor) {
@@ -69,6 +77,7 @@ func discreet(ds schema.Diagnostics) schema.Diagnostics {
 // read makes a part of a source that may have so many marks.
 func read(file string, src []byte, marks int) *part {
 	p := &part{file: file}
+	// A second try, after the pieces did not fit, begins with an empty part: see parseGraph.
 	edges := func() taker { p = &part{file: file}; return p }
 	if mayCompute(src) {
 		edges = func() taker { return nil } // they may have expressions
@@ -79,12 +88,14 @@ func read(file string, src []byte, marks int) *part {
 		return p
 	}
 	p.root = root
+	// A module and a file of tests are recognised before their keys are taken for unknown ones.
 	if said := mistaken(file, root); said != "" {
 		p.errorf(root.Pos, "%s", said)
 		p.problems, p.unreadable = append(bad, p.found.All()...), true
 		return p
 	}
 	if root.Kind == schema.NodeMap && computes(src, root) {
+		// Such a document is read once more when its expressions have values: see compute.
 		p.doc = &expand.Document{File: file, Src: src, Root: root}
 		p.problems = bad
 		return p
@@ -98,6 +109,8 @@ func read(file string, src []byte, marks int) *part {
 }
 
 // beyond returns the findings at other places than those before.
+// One fault often makes others at its place, and the first finding is the cause. A finding that
+// stands for many others stays.
 func beyond(before, found schema.Diagnostics) schema.Diagnostics {
 	at := make(map[schema.Pos]bool, len(before))
 	for _, d := range before {
@@ -125,6 +138,7 @@ var topKeys = []string{"graph", "comment", "noop", "include", "resources", "edge
 
 // document reads the top of a graph file. A file of another tool is recognised and named,
 // since a list of unknown keys would help its author less.
+// Each key is read, whatever the faults of the others are.
 func (p *part) document(root *schema.Node) {
 	if root.Kind == schema.NodeList && slices.ContainsFunc(root.Items, isPlay) {
 		p.errorf(root.Pos, "a graph is a map with the key resources, not a playbook of Ansible: each task is a resource there")
@@ -175,6 +189,7 @@ func (p *part) foreign(pair schema.Pair) {
 }
 
 // isPlay reports whether an item is a play, or a task, of Ansible.
+// A word of the table counts if its Tools have an a, which stands for Ansible.
 func isPlay(n *schema.Node) bool {
 	return n.Get("hosts") != nil || n.Get("tasks") != nil || slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool {
 		w := words.Kind(p.Key)
@@ -226,6 +241,7 @@ func (p *part) remark(n *schema.Node) string {
 }
 
 // boolean reads the values of a boolean parameter: yes and no, too.
+// It is false after a finding.
 func (p *part) boolean(n *schema.Node, what string) (yes bool) {
 	if schema.Decode(n, &yes).Err() != nil {
 		hint := ""
@@ -262,6 +278,7 @@ func (p *part) mapOf(n *schema.Node, what string) []schema.Pair {
 }
 
 // includeList reads one path or a list of them.
+// Whether a path exists is not looked at here.
 func (p *part) includeList(n *schema.Node) {
 	items := []*schema.Node{n}
 	if n.Kind != schema.NodeString {
@@ -283,6 +300,7 @@ func (p *part) kindMap(n *schema.Node) {
 		p.kinds = append(p.kinds, gapi.KindDecl{Kind: pair.Key, Pos: pair.Pos})
 		items := p.listOf(pair.Value, pair.Key+" must be a list of resources, each beginning with \"- name:\"")
 		p.resources = slices.Grow(p.resources, len(items))
+		// The nodes are kept for the next reading: see keep.
 		if p.graph != nil {
 			p.items = slices.Grow(p.items, len(items))
 		}

@@ -14,6 +14,8 @@ import (
 // Documents reads the files *.yaml, *.yml and *.json of a folder other than graphs,
 // such as the definitions of types, in the order of their names. All their faults are
 // reported; the nodes are of the readable ones.
+// Hidden files are left out, and subfolders are not entered. A folder that can't be read, or
+// has no such file, is a finding. MaxBytes bounds all files together.
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 	entries, err := o.Source.ReadDir(dir)
 	if err != nil {
@@ -42,6 +44,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 }
 
 // document reads one file.
+// An empty file is an error, in words that do not speak of graphs.
 func (g *loading) document(path string, o Options) (*schema.Node, schema.Diagnostics) {
 	src, err := g.regular(path)
 	if err != nil {

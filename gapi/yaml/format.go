@@ -20,7 +20,10 @@ import (
 // stay. A formatted text comes back the same. The error is schema.Diagnostics when src can't be parsed or
 // has errors of YAML, or says that no form was found that keeps everything; src is then best left alone.
 // It is called by the verb fmt.
+// It needs up to four rounds, each of which parses the text two times, and a last look whether
+// all values and comments are there.
 func Format(src []byte) ([]byte, error) {
+	// This tree is the measure of the meaning, so a faulty document is not formatted.
 	before, ds := parse("", src)
 	if len(ds) > 0 {
 		return nil, ds
@@ -59,6 +62,7 @@ func formatOnce(src []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the document can't be formatted: %w", err)
 	}
 	out := buf.Bytes()
+	// The new text is parsed for the new lines of its nodes.
 	again, err := document(out)
 	if err != nil {
 		return nil, fmt.Errorf("the document can't be formatted: %w", err)
@@ -67,6 +71,7 @@ func formatOnce(src []byte) ([]byte, error) {
 }
 
 // document parses a file with its comments, which the ordinary reading drops.
+// It also takes an empty source, whose node has no content.
 func document(src []byte) (*yaml.Node, error) {
 	l, err := newLoader(src, maxDepth)
 	if err != nil {
@@ -93,6 +98,7 @@ func spellNulls(n *yaml.Node) {
 
 // arranged puts a blank line into out before each line whose node had one in
 // src, and its comments where they were. The trees have the same shape.
+// Of several blank lines one stays. The library drops them all.
 func arranged(src []byte, from *yaml.Node, out []byte, to *yaml.Node) []byte {
 	in, lines := lines(src), lines(out)
 	alignComments(in, from, lines, to)
@@ -136,6 +142,7 @@ func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \
 
 // beginsLine reports whether before the column there are only spaces and dashes
 // of lists.
+// Dashes are there where a node is the first one of an item.
 func beginsLine(line string, col int) bool {
 	return col <= len(line) && strings.Trim(line[:max(col, 0)], " -") == ""
 }
@@ -144,6 +151,8 @@ func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
 // lost returns an error if the formatted document does not say the same, or lacks
 // a comment.
+// It keeps the promise of Format: no value and no comment is lost. Comments are counted,
+// wherever they stand.
 func lost(before *schema.Node, src, out []byte) error {
 	after, ds := parse("", out)
 	if len(ds) > 0 {
@@ -173,6 +182,7 @@ func lost(before *schema.Node, src, out []byte) error {
 }
 
 // equal compares what two trees say.
+// Positions and quotes do not count.
 func equal(a, b *schema.Node) bool {
 	return a.Kind == b.Kind && a.Text == b.Text &&
 		slices.EqualFunc(a.Items, b.Items, equal) &&

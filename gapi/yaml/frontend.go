@@ -14,8 +14,10 @@ import (
 
 // Defaults of Options.
 const (
+	// In bytes, for all files of a graph together.
 	DefaultMaxBytes = 64 << 20
-	DefaultSettle   = 25 * time.Millisecond
+	// An editor writes a file in several steps, with pauses that are shorter than this.
+	DefaultSettle = 25 * time.Millisecond
 )
 
 // Options of a Frontend. The zero value is good.
@@ -50,6 +52,7 @@ type Options struct {
 	Registry func() *engine.Registry
 
 	// Vars and VarFiles set the variables of the graph.
+	// VarFiles count before Vars, and the last setting of a variable wins.
 	Vars     []expand.Setting
 	VarFiles []string
 
@@ -90,6 +93,7 @@ func (o Options) settle() time.Duration {
 }
 
 // Frontend reads the graph at one path; see the package comment.
+// It holds no file and no goroutine while Graphs does not run.
 type Frontend struct {
 	path string
 	opts Options
@@ -99,9 +103,12 @@ var _ gapi.Frontend = (*Frontend)(nil)
 
 // New returns a frontend for a file, a folder, or "-" for standard input. It does
 // not touch the path yet.
+// A path that is not there is an error of the first graph.
 func New(path string, o Options) *Frontend { return &Frontend{path, o} }
 
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
+// The Env comes before Options where both have kinds or facts. A store is followed only while
+// the sequence runs: when it ends, no goroutine is left (law 15).
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	o := f.opts
 	if env.Registry != nil {
@@ -124,6 +131,7 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 		if !env.NoWatch { // else nothing follows that could be a part
 			files.sequence = &sequence{}
 		}
+		// Only the goroutine that ranges over the sequence uses them.
 		files.memory, files.items = &expand.Memory{}, map[string]*readItems{}
 		in.Read = func(ctx context.Context, again bool) gapi.Reading {
 			files.again = again

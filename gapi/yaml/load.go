@@ -22,10 +22,12 @@ import (
 // loader reads a graph again and again. It keeps the content of the files, so that
 // an equal file is not parsed anew. A single file that computes nothing is forgotten once
 // the graph has been told: it is told again only after a change.
+// It belongs to one goroutine; two callers need two of them.
 type loader struct {
-	root  string
-	max   int64
-	most  int // resources
+	root string
+	max  int64
+	// How many resources there may be.
+	most  int
 	from  gapi.Source
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
@@ -39,27 +41,32 @@ type loader struct {
 	items    map[string]*readItems // by file; nil where nothing is kept
 }
 
+// It is a file as it was read: the sum of its content, and the part that was made of it.
 type cached struct {
 	sum  [sha256.Size]byte
 	part *part
 }
 
 // loading is one reading of all files.
+// It is made anew for each reading. Its parts come in the order in which the files are read: an
+// include comes after the file that names it.
 type loading struct {
 	*loader
-	ctx     context.Context
-	left    int64
+	ctx context.Context
+	// In bytes; how much of max is left.
+	left int64
+	// How many files were asked for, a second time included; see maxFiles.
 	files   int
 	found   map[string]schema.Pos // by real path: where the file was included
 	parts   []*part
-	errs    schema.Findings // what makes the whole unreadable
+	errs    schema.Findings // the faults that make the whole unreadable
 	watch   []string        // absolute paths of files and folders
 	state   []byte          // grows by a mark for each file: equal states, equal graphs
 	missing bool            // a file is gone or empty
 	cache   map[string]cached
 	graph   *expand.Graph      // of files that compute; nil for none
 	partial bool               // a resource could not be computed
-	docs    []*expand.Document // those that compute, for whoever takes the files
+	docs    []*expand.Document // the documents that compute, for a caller that takes the files
 }
 
 // Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"
@@ -70,12 +77,15 @@ func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 	return newFiles(path, o, stdin).load(context.Background()).result()
 }
 
+// It touches nothing. A nil stdin is an empty one.
 func newFiles(path string, o Options, stdin io.Reader) *loader {
 	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, stdin: stdin, opts: o}
 }
 
 // load reads everything. Only a pipe or a device can make it wait, until the
 // context ends.
+// The old cache is replaced by the files of this reading, so a file that is not named any more
+// is forgotten.
 func (l *loader) load(ctx context.Context) *loading {
 	g := &loading{loader: l, ctx: ctx, left: l.max, found: map[string]schema.Pos{}, cache: map[string]cached{}}
 	g.path(l.root, schema.Pos{})
@@ -89,7 +99,8 @@ func (g *loading) reading() gapi.Reading {
 	return gapi.Reading{Result: g.yielded, State: string(g.state), Paths: g.watch, Facts: g.graph != nil && len(g.graph.Facts()) > 0, Missing: g.missing}
 }
 
-// yielded is result for a frontend that follows the files: it yields what computes as the difference to the graph before.
+// yielded is result for a frontend that follows the files: a graph that computes is yielded as
+// its difference to the one before.
 func (g *loading) yielded() (*gapi.Declared, error) {
 	d, err := g.result()
 	if err != nil || g.sequence == nil || g.graph == nil {
@@ -99,6 +110,9 @@ func (g *loading) yielded() (*gapi.Declared, error) {
 }
 
 // result joins the parts of all files. It is called once.
+// It takes the lists of a single part instead of copying them, since a large graph is most
+// often one file. The first file with a name or a comment gives that of the graph; one file
+// with noop is enough for all.
 func (g *loading) result() (*gapi.Declared, error) {
 	if len(g.parts) == 1 && g.parts[0].graph == nil {
 		g.loader.cache = nil
@@ -134,11 +148,13 @@ func (g *loading) result() (*gapi.Declared, error) {
 			d.Comment = p.comment
 		}
 	}
+	// Aliases and computed loops make resources that the count of the text has not seen.
 	if len(d.Resources) > g.most {
 		found.Add(gapi.TooMany(d.Resources[g.most].Pos, g.most))
 		d.Partial = true
 	}
 	d.Problems = found.All()
+	// Nothing was read, so there is nothing that Build could look at.
 	if d.Partial && len(d.Resources) == 0 {
 		return nil, d.Problems
 	}
@@ -149,6 +165,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 }
 
 // nameOf is what a graph without a name is called.
+// It is the name of the file or folder, without its extension.
 func nameOf(path string) string {
 	if path == "-" {
 		return "stdin"
@@ -161,6 +178,8 @@ func nameOf(path string) string {
 }
 
 // fail reports something that can't be read, at the place that asks for it.
+// The error is in the state too: a file that becomes readable makes another graph. Paths are
+// left out of the text, since the place has them.
 func (g *loading) fail(path string, from schema.Pos, err error) {
 	err = safepath.WithoutPath(err)
 	if placed, ok := errors.AsType[*placedError](err); ok {
@@ -181,11 +200,14 @@ func (g *loading) fail(path string, from schema.Pos, err error) {
 }
 
 // mark adds to the state.
+// The same inputs in the same order give the same text, and no text of a file is in it.
 func (g *loading) mark(what, path string, detail any) {
 	g.state = fmt.Appendf(g.state, "%s %q %v\n", what, path, detail)
 }
 
 // path reads a path that the user or an include has named.
+// Only the user's own path may be a pipe, a device or standard input: an include of one would
+// block at each reading. A missing path is watched all the same, since it may come.
 func (g *loading) path(path string, from schema.Pos) {
 	if path == "-" && from.IsZero() {
 		g.stream("stdin", g.stdin)
@@ -221,6 +243,8 @@ func (g *loading) path(path string, from schema.Pos) {
 	}
 }
 
+// It is noted before the file is read. Follow reads again once a new watch is armed, so that no
+// change is lost (law 3).
 func (g *loading) watched(path string) {
 	if abs, err := filepath.Abs(path); err == nil {
 		g.watch = append(g.watch, abs)
@@ -238,6 +262,7 @@ func (g *loading) special(path string) {
 	g.stream(path, f)
 }
 
+// A file behind standard input is read with the care for private files, too.
 func (g *loading) stream(name string, r io.Reader) {
 	stream := r
 	if r == nil {
@@ -272,6 +297,7 @@ func isGraphName(name string) bool {
 }
 
 // folder reads the files of a folder, by name.
+// Subfolders are not entered. The names are in the state, and so is a file that comes or goes.
 func (g *loading) folder(path string, from schema.Pos) {
 	entries, err := g.from.ReadDir(path)
 	if err != nil {
@@ -298,6 +324,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 	}
 }
 
+// maxFiles bounds the files of one graph, with the files that includes include.
 const maxFiles = 10_000
 
 // file reads one regular file and its includes.
@@ -316,6 +343,8 @@ func (g *loading) file(path string, from schema.Pos) {
 
 // regular reads a regular file: a regular file of a moment ago may be something else
 // now.
+// It opens the file by Options.Source, which may refuse files that other users could have
+// written.
 func (g *loading) regular(path string) ([]byte, error) {
 	if src, ok := g.overlaid(path); ok {
 		return g.readAll(bytes.NewReader(src), int64(len(src)))
@@ -339,7 +368,8 @@ func (l *loader) overlaid(path string) ([]byte, bool) {
 	return l.opts.Overlay(path)
 }
 
-// first reports whether a file was not read before in this loading.
+// first reports whether a file was not read before in this loading. Files are told apart by
+// their real paths, so that a link and its target are one file. A cycle ends here.
 func (g *loading) first(path string, from schema.Pos) bool {
 	if g.files++; g.files > maxFiles {
 		if g.files == maxFiles+1 {
@@ -374,6 +404,8 @@ func orFile(pos schema.Pos, file string) schema.Pos {
 }
 
 // source takes the content of a file, from the cache if it is the same as before.
+// The includes of the file are read next, depth first. A computed include needs the variables
+// that were entered before.
 func (g *loading) source(file, dir string, src []byte, private bool) {
 	sum := sha256.Sum256(src)
 	g.mark("file", file, sum)
@@ -402,11 +434,13 @@ func (g *loading) source(file, dir string, src []byte, private bool) {
 }
 
 const (
+	// In bytes. A device may have no newline at all: reading gives up at such a line.
 	maxLine   = 16 << 20
 	chunkSize = 64 << 10
 )
 
 // placedError is a fault at an offset of a source that was not read to its end.
+// The place is looked for only when the error is told, as that costs a pass over the source.
 type placedError struct {
 	src    []byte
 	offset int
@@ -429,8 +463,9 @@ func (g *loading) tooBig(src []byte) error {
 	}}
 }
 
-// readAll reads a source, with its size or 0, up to the remaining bytes of the
-// graph, and gives up at once on a line that is too long.
+// readAll reads a source up to the remaining bytes of the graph, and gives up at once on a line
+// that is too long. The size is a hint; 0 is none. It reads in chunks, and never more than one
+// chunk beyond the bound, whatever size a file claims to have.
 func (g *loading) readAll(r io.Reader, size int64) ([]byte, error) {
 	buf := make([]byte, 0, min(size, g.left)+1)
 	line := 0 // where the line that is being read begins

@@ -9,6 +9,7 @@ import (
 
 // margin is a comment at the end of a line of the output, or a comment that goes on
 // below such a comment.
+// Columns are in characters, from 0.
 type margin struct {
 	line     int // of the source, from 0
 	end, col int // there: where what stands before it ends, and where it begins
@@ -20,6 +21,7 @@ type margin struct {
 // in the source: as far from the text before them. Comments of neighbouring lines
 // in one column are in one column again. The trees have the same shape. A comment
 // that is not found in both texts is left alone.
+// It alters the lines of out, and only white space in them.
 func alignComments(in []string, from *yaml.Node, out []string, to *yaml.Node) {
 	margins := map[int]margin{} // by line of out
 	pairs(from, to, func(a, b *yaml.Node) {
@@ -31,6 +33,8 @@ func alignComments(in []string, from *yaml.Node, out []string, to *yaml.Node) {
 			}
 		}
 	})
+	// A run is a row of lines that followed each other in the source too, with comments in one
+	// column.
 	for j := 0; j < len(out); j++ {
 		run := []margin{}
 		for k := j; ; k++ {
@@ -49,9 +53,11 @@ func alignComments(in []string, from *yaml.Node, out []string, to *yaml.Node) {
 
 // farthest is how many lines below the beginning of a value its comment is looked
 // for in the source.
+// A value may have many lines, and a search to the end would make the cost quadratic.
 const farthest = 100
 
 // pairs visits the nodes of two trees together.
+// It ends where one of them has fewer children.
 func pairs(a, b *yaml.Node, visit func(a, b *yaml.Node)) {
 	visit(a, b)
 	for i := range min(len(a.Content), len(b.Content)) {
@@ -70,6 +76,7 @@ func lastLine(n *yaml.Node) int {
 
 // endsWith returns the first of some lines that has something and then the
 // comment, or -1.
+// A line with nothing but the comment does not count.
 func endsWith(lines []string, first, last int, comment string) int {
 	for i := max(first, 0); i < min(last, len(lines)); i++ {
 		before, ok := strings.CutSuffix(strings.TrimRight(lines[i], " \t"), comment)
@@ -105,6 +112,7 @@ func newMargin(in []string, i int, out, comment string) margin {
 }
 
 // align puts the comments of a run into one column.
+// The gap is the smallest one of the run in the source, so the longest line keeps its distance.
 func align(run []margin, out []string) {
 	gap, end := run[0].col-run[0].end, 0
 	for _, m := range run {

@@ -10,6 +10,7 @@ import (
 )
 
 // IsModule reports whether a document is that of a module. No graph has the key module at its top.
+// The key's value has to be a text.
 func IsModule(root *schema.Node) bool {
 	name := root.Get("module")
 	return name != nil && name.Kind == schema.NodeString
@@ -24,6 +25,7 @@ func IsGraph(root *schema.Node) bool {
 var declares = gapi.HasKey("resources", "include", "use", "edges", "collect")
 
 // TestsOf returns the name of the file with the tests of a graph. It is next to the graph.
+// It only computes the name: the file need not be there.
 func TestsOf(graph string) string {
 	return strings.TrimSuffix(graph, filepath.Ext(graph)) + TestSuffix
 }
@@ -47,6 +49,7 @@ const aloneFile = "use of the module"
 
 // ModuleAlone reads the module in a folder as a graph that uses it alone, with the defaults of its inputs. It may refer
 // to resources outside the module. The error is that of Load.
+// Nothing is written to the disk for it. Partial has Build bear references to the outside.
 func ModuleAlone(dir string, o Options) (*gapi.Declared, error) {
 	path := filepath.Join(dir, aloneFile)
 	o.Overlay = func(name string) ([]byte, bool) { return []byte("use: [{module: .}]\n"), name == path }
@@ -59,6 +62,7 @@ func ModuleAlone(dir string, o Options) (*gapi.Declared, error) {
 
 // ModuleAt returns the folder of the module that a path names: the folder itself, or its module.yaml. It is empty for every other path, and
 // where the file can't be read.
+// It reads the file, by the Source and within the bounds of the options.
 func ModuleAt(path string, o Options) string {
 	if path == "" || path == "-" {
 		return ""

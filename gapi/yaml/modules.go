@@ -14,6 +14,7 @@ import (
 const moduleKind = "module"
 
 // modules adds the parts of the modules that a graph uses, and returns the resources of each one with those of the modules in it.
+// It is called once, after the documents of the graph are expanded.
 func (g *loading) modules(x *expand.Graph) map[*expand.Graph][]schema.Ref {
 	// A module used twice is expanded twice: each instance has inputs of its own.
 	instances := x.Instances()
@@ -42,6 +43,8 @@ func (g *loading) modules(x *expand.Graph) map[*expand.Graph][]schema.Ref {
 
 // wholeModules puts the resources of a module in the place of a reference to it. An edge between two modules becomes one between each two of their
 // resources. A module without resources makes no edge.
+// Two modules with n and m resources get n times m edges. It makes new lists, which cutEdges
+// may alter.
 func (p *part) wholeModules(modules map[*expand.Graph][]schema.Ref) {
 	for i := range p.resources {
 		d := &p.resources[i]
@@ -69,6 +72,7 @@ func (p *part) wholeModules(modules map[*expand.Graph][]schema.Ref) {
 }
 
 // meant returns the resources that a reference names: most often the one.
+// An unknown name is a finding with the nearest known one, and stands for no resource.
 func (p *part) meant(r schema.Ref, pos schema.Pos, modules map[*expand.Graph][]schema.Ref) []schema.Ref {
 	// A file that does not compute has no key use, and a kind of its own may have this name.
 	if r.Kind != moduleKind || p.graph == nil {
@@ -88,6 +92,7 @@ func newLoading(path string, o Options) *loading {
 }
 
 // Module reads the description of the module in a folder.
+// Its errors are findings with places in module.yaml; a missing file is one, too.
 func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	path := filepath.Join(dir, expand.ModuleFile)
 	src, err := newLoading(path, o).regular(path)
@@ -97,7 +102,8 @@ func Module(dir string, o Options) (expand.Description, schema.Diagnostics) {
 	return ModuleText(path, src)
 }
 
-// ModuleText reads what a module says of itself in the text of its file, which findings name so.
+// ModuleText reads the description of a module in the text of its file. Findings name that
+// file. Its resources are not computed.
 func ModuleText(file string, src []byte) (expand.Description, schema.Diagnostics) {
 	root, ds := Document(file, src)
 	if ds.Err() != nil {

@@ -15,9 +15,11 @@ import (
 
 // maxMarks bounds the counted marks before parsing: line ends, commas and colons.
 // There is no value without one of them.
+// The parser makes about one node for each.
 const maxMarks = 4 << 20
 
 // marksOf returns how many marks a graph may have that may have so many resources.
+// A resource of a usual size has fewer than 16 marks.
 func marksOf(resources int) int { return max(maxMarks, 16*resources) }
 
 const emptyGraph = `the file is empty, a graph needs at least "resources:"`
@@ -31,8 +33,8 @@ func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
 	return parseWhole(file, src, nil)
 }
 
-// parseGraph is parse of a graph that may have so many marks, and whose edges somebody takes, from the start each time when edges
-// is called. A graph with long lists is parsed in pieces first.
+// parseGraph is parse of a graph that may have so many marks. Each call of edges makes a taker
+// that takes its edges from the start. A graph with long lists is parsed in pieces first.
 func parseGraph(file string, src []byte, marks int, edges func() taker) (*schema.Node, schema.Diagnostics) {
 	if ds := prescan(file, src, marks); ds != nil {
 		return nil, ds
@@ -44,6 +46,7 @@ func parseGraph(file string, src []byte, marks int, edges func() taker) (*schema
 }
 
 // parseWhole is parseGraph of a source that the parser gets in one piece, and that it bears.
+// The bound on depth is the parser's for the text, and the converter's with aliases resolved.
 func parseWhole(file string, src []byte, edges taker) (*schema.Node, schema.Diagnostics) {
 	root, ds := compose(file, src, maxDepth)
 	if ds != nil {
@@ -54,7 +57,8 @@ func parseWhole(file string, src []byte, edges taker) (*schema.Node, schema.Diag
 	return t.node, c.diags.All()
 }
 
-// compose runs the parser of the library on a source with so many levels at most.
+// compose runs the parser of the library on a source with so many levels at most. It also reads
+// on behind the document, since a second one is an error with a place of its own.
 func compose(file string, src []byte, levels int) (root *yaml.Node, ds schema.Diagnostics) {
 	l, err := newLoader(src, levels)
 	if err != nil {
@@ -97,6 +101,8 @@ func one(pos schema.Pos, format string, args ...any) schema.Diagnostics {
 }
 
 // prescan refuses texts that the parser would not bear or not place.
+// It is linear, and allocates nothing for a good text. The order matters: UTF-16 is full of
+// control characters, and the better message comes first.
 func prescan(file string, src []byte, most int) schema.Diagnostics {
 	for _, bom := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(src, []byte(bom)) {
@@ -113,6 +119,7 @@ func prescan(file string, src []byte, most int) schema.Diagnostics {
 }
 
 // markBeyond returns the offset of the first mark that is beyond a number, or -1.
+// The place is looked for only where the number is exceeded.
 func markBeyond(src []byte, most int) int {
 	marks := 0
 	for _, sep := range []string{"\n", ",", ":"} {
@@ -132,6 +139,7 @@ func markBeyond(src []byte, most int) int {
 
 // firstBad returns the offset of the first character that YAML does not allow, and
 // its name; -1 if there is none.
+// Characters beyond ASCII are only checked where the text as a whole is not UTF-8.
 func firstBad(src []byte) (int, string) {
 	valid := utf8.Valid(src)
 	for at := 0; at < len(src); at++ {
@@ -152,6 +160,7 @@ func firstBad(src []byte) (int, string) {
 }
 
 // posAt returns the position of an offset.
+// It costs a pass over the text before, so it is called for findings only.
 func posAt(file string, src []byte, at int) schema.Pos {
 	before := src[:at]
 	line := bytes.Count(before, []byte("\n"))

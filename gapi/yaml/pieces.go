@@ -13,6 +13,7 @@ import (
 const pieceSize = 64 << 10
 
 // cut is a long list that the parser gets in pieces. Its items are whole in each piece, at their own columns.
+// Columns count from 1, as those of the library do.
 type cut struct {
 	col    int
 	count  int // of the items
@@ -34,9 +35,11 @@ func (c cuts) allUsed() bool {
 	return true
 }
 
-// cutLists takes the long lists out of a source: those of the edges, and those of the kinds of resources, if they are written in
-// block style. It returns the source with one null in each of them, and with its lines where they were. It knows no more of YAML than
-// what ends such a list. Whoever parses the pieces has to take the whole source instead where one of them has a fault, or refers to another.
+// cutLists takes the long lists out of a source: those of the edges, and those of the kinds of
+// resources, if they are written in block style. It returns the source with one null in each of
+// them, and with its lines where they were. Of YAML it knows the end of such a list, and no
+// more. Whoever parses the pieces has to take the whole source instead where one of them has a
+// fault, or refers to another. The cost is one pass. A source up to size bytes is left alone.
 func cutLists(src []byte, size int) (rest []byte, found cuts) {
 	if len(src) <= size || oddLines(src) {
 		return src, nil
@@ -49,6 +52,7 @@ func cutLists(src []byte, size int) (rest []byte, found cuts) {
 }
 
 // oddLines reports whether something else than a newline may end a line.
+// YAML 1.1 knew those as ends of lines, and a parser may still count them.
 func oddLines(src []byte) bool {
 	for _, end := range []string{"\r", "\u0085", "\u2028", "\u2029"} {
 		if bytes.Contains(src, []byte(end)) {
@@ -82,6 +86,8 @@ func (c *cutter) look() (text []byte, col, length int) {
 }
 
 // next takes one line, or a list.
+// A list is cut only below a key that alone stands on its line; anything else may be a part of
+// a text.
 func (c *cutter) next() {
 	text, col, length := c.look()
 	item, empty := isItem(text), isEmpty(text)
@@ -112,6 +118,7 @@ func isItem(text []byte) bool { return bytes.HasPrefix(text, []byte("- ")) }
 func isEmpty(text []byte) bool { return len(text) == 0 || text[0] == '\n' || text[0] == '#' }
 
 // list takes a list whose items begin in a column. It ends before the next line that is neither an item nor farther right.
+// A piece ends before the first item that begins beyond the size, so an item is never parted.
 func (c *cutter) list(col int) {
 	begin, first := c.at, c.line
 	one := &cut{col: col + 1}
@@ -141,6 +148,7 @@ func (c *cutter) list(col int) {
 	one.pieces = append(one.pieces, c.src[piece:c.at])
 	c.rest = append(c.rest, c.src[c.kept:begin]...)
 	c.rest = append(append(c.rest, bytes.Repeat([]byte(" "), col)...), "- ~"...)
+	// As many lines as the list had keep all positions behind it right.
 	c.rest = append(c.rest, bytes.Repeat([]byte("\n"), c.line-first)...)
 	c.kept = c.at
 	if c.found == nil {
@@ -149,8 +157,10 @@ func (c *cutter) list(col int) {
 	c.found[first+1] = one
 }
 
-// parsePieces is parseGraph with the long lists in pieces. It reports false where that is not possible: the source then has to be
-// parsed as a whole, which also finds the words for its faults.
+// parsePieces is parseGraph with the long lists in pieces. It reports false where that is not
+// possible. The source then has to be parsed as a whole, which also finds the words for its
+// faults. The taker may have got edges before it fails; parseGraph begins with another one
+// then.
 func parsePieces(file string, src []byte, size int, edges taker) (*schema.Node, schema.Diagnostics, bool) {
 	rest, found := cutLists(src, size)
 	if len(found) == 0 {
@@ -166,6 +176,7 @@ func parsePieces(file string, src []byte, size int, edges taker) (*schema.Node, 
 }
 
 // cutAt returns the cut at a list, nil where it is written there as a whole.
+// Inside of a piece the lines are those of the piece, so no cut is looked for there.
 func (c *converter) cutAt(n *yaml.Node) *cut {
 	one := c.cuts[n.Line]
 	if one == nil || c.lines > 0 || one.col != n.Column {
@@ -183,6 +194,7 @@ func (c *converter) count(n *yaml.Node) int {
 }
 
 // items calls do with each item of a list that has so many levels above it, in pieces where it was cut.
+// A node of a piece is garbage once do has returned, unless do keeps it.
 func (c *converter) items(n *yaml.Node, depth int, do func(*yaml.Node)) {
 	one := c.cutAt(n)
 	if one == nil {

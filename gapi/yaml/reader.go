@@ -22,6 +22,7 @@ func NewReader(path string, o Options) *Reader {
 }
 
 // Read reads the graph as it is now. It does not block on anything but the disk.
+// Options.Overlay has the texts of open editors.
 func (r *Reader) Read(ctx context.Context) gapi.Reading { return r.files.load(ctx).reading() }
 
 // Names says what the expressions of a graph see.
@@ -30,8 +31,10 @@ type Names struct {
 	dir   string
 }
 
-// NamesOf reads the graph at a path as far as its variables and its data. Of a graph with errors it has what could be read. The file of a
-// module is read as that module, which sees nothing of the graphs that use it.
+// NamesOf reads the graph at a path as far as its variables and its data. Of a graph with
+// errors it has the readable part. The file of a module is read as that module, which sees
+// nothing of the graphs that use it. It reads the files anew at each call. The names are those
+// of that moment.
 func NamesOf(path string, o Options) Names {
 	dir := filepath.Dir(path)
 	if filepath.Base(path) != expand.ModuleFile {
@@ -55,7 +58,8 @@ func (n Names) Signatures() []expr.Signature { return n.graph.Signatures() }
 // SecretKeys returns the keys of the files of secrets, with their places. Nothing is decrypted.
 func (n Names) SecretKeys() map[string]schema.Pos { return n.graph.SecretKeys() }
 
-// Value computes one expression without secrets. ok is false where it has a fault, or reads a secret.
+// Value computes one expression without secrets. ok is false where it has a fault, or reads a
+// secret. Only one goroutine may call it, since it computes with the graph.
 func (n Names) Value(src string) (v any, ok bool) { return n.graph.Eval("expression", n.dir, src) }
 
 // Variable returns the declaration of a variable: its place, the word of its type and its doc. ok is false for an unknown one.

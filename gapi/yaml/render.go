@@ -24,6 +24,8 @@ type Rendering struct {
 
 // Render writes a graph as a document without expressions that New reads as the same graph. The kinds come in the order in which they first
 // appear. A secret is left out, and a comment says so; so such a document is another graph. It is called by a verb.
+// The texts are escaped, so characters that begin an expression stay characters. It holds the
+// text of one resource at a time, and returns the errors of w.
 func Render(w io.Writer, d *gapi.Declared, o Rendering) error {
 	top := &yaml.Node{Kind: yaml.MappingNode}
 	for _, p := range []struct{ key, text string }{{"graph", d.Name}, {"comment", d.Comment}} {
@@ -63,6 +65,7 @@ func writeNode(w io.Writer, n *yaml.Node) error {
 }
 
 // resources writes the resources, by their kinds.
+// Resources of one kind are written together, in their order.
 func (o Rendering) resources(w io.Writer, d *gapi.Declared) error {
 	var kinds []string
 	byKind := map[string][]*gapi.Declaration{}
@@ -102,6 +105,8 @@ func (o Rendering) comments(r *gapi.Declaration, hidden []string) string {
 }
 
 // item returns the item of a resource, and the parameters that it leaves out.
+// Three things hide a parameter: the metaparameter secret, a value that was already redacted,
+// and the type by IsSecret.
 func (o Rendering) item(r *gapi.Declaration) (item *yaml.Node, hidden []string) {
 	item = mapping("name", textNode(escaped(r.Name)))
 	add := func(key string, v *yaml.Node) { item.Content = append(item.Content, textNode(key), v) }
@@ -184,7 +189,8 @@ func paramOf(path string) string {
 	return path
 }
 
-// markedKeys returns the parameters that the metaparameter secret names, as one text or as a list.
+// markedKeys returns the parameters that the metaparameter secret names, as one text or as a
+// list. Without metaparameters it returns nothing.
 func markedKeys(meta *schema.Node) (keys []string) {
 	n := meta.Get("secret")
 	if n == nil {

@@ -9,11 +9,14 @@ import (
 )
 
 // resource reads one entry of a kind.
+// Parameters are only collected here: Build knows the kind and checks them. Each fault is told.
+// An entry with a faulty name is left out, and Build reports one without the key name.
 func (p *part) resource(kind schema.Pair, n *schema.Node) {
 	if d := p.before.at(len(p.resources), kind, n); d != nil {
 		p.resources, p.items = append(p.resources, *d), append(p.items, n)
 		return
 	}
+	// A declaration with a fault is not kept for the next reading.
 	errs := p.found.Errors()
 	if n.Kind == schema.NodeNull {
 		p.errorf(n.Pos, "this entry is empty, a resource begins with \"name:\"")
@@ -31,6 +34,7 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 			d.Name, d.NamePos = p.text(pair.Value, "a name"), pair.Value.Pos
 		} else if !p.reserved(&d, pair) {
 			if d.Value == nil {
+				// The room is for the pairs that are left, so one allocation is enough.
 				d.Value = &schema.Node{Kind: schema.NodeMap, Pos: n.Pos, Pairs: make([]schema.Pair, 0, len(n.Pairs)-i)}
 			}
 			d.Value.Pairs = append(d.Value.Pairs, pair)
@@ -54,6 +58,7 @@ func (p *part) resource(kind schema.Pair, n *schema.Node) {
 }
 
 // readItems are the declarations of a file that computes, with the nodes that they were made of. The next reading takes those of equal nodes.
+// Both lists have the same length. They are read by the next reading, and never altered.
 type readItems struct {
 	items []*schema.Node // nil for an item that is read each time
 	list  []gapi.Declaration
@@ -61,6 +66,7 @@ type readItems struct {
 
 // at returns the declaration that was made of a node at the same place of the list, nil for none. A list that has grown or shrunk is read anew
 // from there on.
+// Nodes are compared by pointer: the expansion gives the same node for the same inputs.
 func (r *readItems) at(i int, kind schema.Pair, n *schema.Node) *gapi.Declaration {
 	if r == nil || i >= len(r.items) || r.items[i] != n || n == nil {
 		return nil
@@ -72,6 +78,8 @@ func (r *readItems) at(i int, kind schema.Pair, n *schema.Node) *gapi.Declaratio
 }
 
 // reserved reads a key that every resource has.
+// It reports whether the key is one of those. Package expand adds keys of its own to a document
+// that computes; no author may write them.
 func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 	if p.graph == nil && expand.IsOwnKey(pair.Key) {
 		p.errorf(pair.Pos, expand.OwnKeyText)
@@ -112,6 +120,7 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 	return true
 }
 
+// A faulty reference is a finding, and the others stay.
 func (p *part) recv(n *schema.Node) []gapi.RecvDecl {
 	const what = "recv must be a map from parameters to what they receive, such as content: password[app].password"
 	var list []gapi.RecvDecl
@@ -139,6 +148,7 @@ func (p *part) refs(pair schema.Pair) []gapi.RefDecl {
 }
 
 // ref reads one reference, with or without the key of a value.
+// A key is the part behind the last bracket, as in kind[name].key.
 func (p *part) ref(n *schema.Node, keyed bool) (schema.Ref, bool) {
 	form := "kind[name]"
 	if keyed {
@@ -170,12 +180,14 @@ func flowHint(n *schema.Node) string {
 	return ""
 }
 
+// It serves a list of edges that was converted as a whole.
 func (p *part) edgeList(n *schema.Node) {
 	for _, item := range p.listOf(n, "edges must be a list of edges, each with from and to") {
 		p.edge(item)
 	}
 }
 
+// It makes room, as taker says.
 func (p *part) expect(edges int) { p.edges = slices.Grow(p.edges, edges) }
 
 // edge reads one item of the edges, and keeps nothing of the node.

@@ -15,6 +15,8 @@ import (
 // Declare reads one source as a declared graph, without its includes. It is nil
 // where the source is not a graph at all. It is called by verbs that rewrite
 // sources.
+// A document that computes is read with its expressions as texts. The cost is a parse; nothing
+// on the disk is read.
 func Declare(src []byte) *gapi.Declared {
 	p := read("", src, maxMarks)
 	if p.unreadable {
@@ -61,15 +63,19 @@ func Rewrite(src []byte, list []gapi.Rewrite) ([]byte, error) {
 	return arranged(src, doc, buf.Bytes(), again), nil
 }
 
+// It is a place in the source, by the numbers of the library: both count from 1.
 type spot struct{ line, col int }
 
 func spotOf(n *yaml.Node) spot { return spot{n.Line, n.Column} }
 
 // rewriter alters a tree.
+// The rewrites are kept by the place that they are about: a key, a text, or the beginning of a
+// map.
 type rewriter struct {
 	at map[spot][]gapi.Rewrite
 }
 
+// An alias has no content, so its anchor is rewritten once, where it stands.
 func (w rewriter) node(n *yaml.Node) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -87,6 +93,7 @@ func (w rewriter) node(n *yaml.Node) {
 	}
 }
 
+// It makes a new list of pairs, in the old order. Added pairs stand behind their origin.
 func (w rewriter) mapping(n *yaml.Node) {
 	var out []*yaml.Node
 	at := spotOf(n)
@@ -113,6 +120,7 @@ func (w rewriter) mapping(n *yaml.Node) {
 }
 
 // pair alters one pair, and reports whether it stays and the pairs after it.
+// A key whose new name is in the map already stays: two keys of one name would be an error.
 func (w rewriter) pair(in, key, value *yaml.Node) (kept bool, add []schema.Pair) {
 	kept = true
 	for _, r := range w.at[spotOf(key)] {
@@ -153,6 +161,7 @@ func keyOf(n *yaml.Node, key string) *yaml.Node {
 }
 
 // setScalar replaces the text of a scalar and keeps its quotes.
+// A block becomes a plain scalar, as the new text is a word or a reference.
 func setScalar(n *yaml.Node, text string) {
 	n.Value, n.Tag = text, "!!str"
 	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
@@ -166,6 +175,7 @@ func setValue(n *yaml.Node, to *schema.Node) {
 	n.Kind, n.Tag, n.Value, n.Style, n.Content = fresh.Kind, fresh.Tag, fresh.Value, fresh.Style, fresh.Content
 }
 
+// Each pair gives its key and its value.
 func nodesOf(pairs []schema.Pair) []*yaml.Node {
 	var out []*yaml.Node
 	for _, p := range pairs {
@@ -179,6 +189,7 @@ var scalarTags = map[schema.NodeKind]string{
 }
 
 // nodeOf returns a node of the library that says the same.
+// Lists and maps are in flow style, which fits on the line of their key.
 func nodeOf(n *schema.Node) *yaml.Node {
 	switch n.Kind {
 	case schema.NodeMap:

@@ -13,7 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// firstAnswer is how long a graph waits for the store when it asks for the first time. A later answer makes a new graph.
+// firstAnswer is how long a graph waits for the store when it asks for the first time. A later
+// answer makes a new graph. A verb such as plan must answer soon without a store, too.
 const firstAnswer = 2 * time.Second
 
 // store shows a store to expressions: the facts of its hosts, and the choices of its schedules. It follows only the prefixes that a graph has asked
@@ -26,12 +27,15 @@ type store struct {
 	wake   chan struct{} // of capacity one: something that a graph has read is another one
 	group  sync.WaitGroup
 
-	mu       sync.Mutex
-	board    *board
-	schedule map[string]*schedules // by topic
+	mu sync.Mutex
+	// It is nil until a graph asks for hosts.
+	board *board
+	// By topic; a topic is there once a graph has asked for it.
+	schedule map[string]*schedules
 }
 
 // board follows the facts of hosts.
+// Its facts are guarded by the lock of the store.
 type board struct {
 	first chan struct{} // closed when facts has the first answer
 	facts map[string]map[string]any
@@ -53,12 +57,14 @@ func newStore(ctx context.Context, env gapi.Env) *store {
 }
 
 // end ends the following, and waits for that.
+// It is called by the owner of the sequence or of the View.
 func (s *store) end() {
 	s.cancel()
 	s.group.Wait()
 }
 
 // stir wakes the frontend.
+// It never blocks: a token that is there already says the same (law 5).
 func (s *store) stir() {
 	select {
 	case s.wake <- struct{}{}:
@@ -98,7 +104,9 @@ func (s *store) await(first <-chan struct{}) {
 	}
 }
 
-// hosts returns the facts of the hosts in the store.
+// hosts returns the facts of the hosts in the store. The first call starts to follow them and
+// may wait for firstAnswer; once there is an answer, calls only copy. The inner maps are shared
+// and never altered.
 func (s *store) hosts() map[string]map[string]any {
 	s.mu.Lock()
 	b := s.board
@@ -120,6 +128,7 @@ func (s *store) hosts() map[string]map[string]any {
 }
 
 // scheduled returns the hosts that a schedule of a topic has chosen, sorted by name.
+// It waits as hosts does. A schedule without an answer has chosen no host.
 func (s *store) scheduled(topic, name string) []string {
 	s.mu.Lock()
 	x := s.schedule[topic]
@@ -147,6 +156,7 @@ func (s *store) scheduled(topic, name string) []string {
 }
 
 // isClosed closes a channel that is open. It reports whether it was closed before.
+// Only the goroutine that takes the changes calls it, under the lock, so two can't close it.
 func isClosed(first chan struct{}) bool {
 	select {
 	case <-first:

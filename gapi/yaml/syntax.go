@@ -14,6 +14,8 @@ import (
 )
 
 // plainWords are the parser's messages in words for users.
+// The keys are the library's own texts. The golden files of broken documents show a change of
+// them.
 var plainWords = map[string]string{
 	"mapping values are not allowed in this context":               "a \": \" is not allowed here; is the line before indented right, or does a text need quotes?",
 	"did not find expected key":                                    "expected a key here; is the line indented like its neighbours?",
@@ -38,6 +40,8 @@ const noAnchor = "no anchor &"
 const tabWords = "a tab can't indent, use spaces"
 
 // syntaxError turns the words of the parser into a finding.
+// The parser gives up at its first error, so there is one. A message without plain words is
+// told as the library has it.
 func syntaxError(file string, src []byte, err error) schema.Diagnostic {
 	e, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
@@ -62,6 +66,7 @@ func syntaxError(file string, src []byte, err error) schema.Diagnostic {
 }
 
 // quoteWords are added where a line has an expression: YAML may have taken a part of it for its own.
+// The hint is given where the parser stopped on such a line, or began there.
 const quoteWords = "; an expression in ${{ }} needs quotes where it has \": \" or \" #\", and inside of [ ] and { }"
 
 // lineAt returns a line of a source, which counts from 1; nothing for line 0.
@@ -76,6 +81,7 @@ func lineAt(src []byte, line int) []byte {
 	return text
 }
 
+// The library's marks count from 1, as ours do.
 func markPos(file string, m yaml.Mark) schema.Pos {
 	return schema.Pos{File: file, Line: int32(m.Line), Col: int32(m.Column)}
 }

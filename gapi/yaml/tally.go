@@ -8,6 +8,7 @@ import (
 
 // overfull returns the offset of the first resource of a source that is beyond a number, or -1. It looks at the lines alone, before
 // the parser makes a tree, which costs a hundred times the text. What it does not see is counted when the graph is read.
+// It allocates nothing for block style.
 func overfull(src []byte, most int) int {
 	l := lineTally{src: src, tally: gapi.Tally{Left: most}, items: -1}
 	if at := len(src) - len(bytes.TrimLeft(src, " \t\r\n")); at < len(src) && src[at] == '{' {
@@ -23,6 +24,8 @@ func overfull(src []byte, most int) int {
 }
 
 // lineTally goes through the lines of a source in block style.
+// It knows two levels: the key resources, and the lists of its kinds. The first item of a kind
+// shows how far in they all are.
 type lineTally struct {
 	src    []byte
 	at     int
@@ -32,6 +35,7 @@ type lineTally struct {
 }
 
 // line looks at one line, or at all lines of a value in brackets.
+// A list may be as far in as its key, so the dash decides, and not the column alone.
 func (l *lineTally) line() (beyond int) {
 	begin, line := l.at, l.src[l.at:]
 	if n := bytes.IndexByte(line, '\n'); n >= 0 {

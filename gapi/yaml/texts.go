@@ -72,6 +72,7 @@ func AppendTexts(src []byte, key string, more ...string) ([]byte, error) {
 }
 
 // listAt returns the list at a key of the map that a document is, nil for none.
+// A node of a file is a document, whose one child is the map.
 func listAt(doc *yaml.Node, key string) *yaml.Node {
 	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil
@@ -106,6 +107,8 @@ func mapTexts(n *yaml.Node, path []string, each func(path []string, text string)
 }
 
 // mapText is MapTexts of one scalar.
+// Null has no text, so a key without a value is left alone. A faulty !!binary is an error with
+// its place.
 func mapText(n *yaml.Node, path []string, each func(path []string, text string) (string, error), ds *schema.Diagnostics) {
 	text, fits := n.Value, true
 	switch n.Tag {
@@ -140,7 +143,8 @@ func rewrite(n *yaml.Node, text string) {
 	}
 }
 
-// needsQuotes reports whether a block would alter a character: YAML has other ends of lines beside \n.
+// needsQuotes reports whether a block would alter a character: YAML has other ends of lines
+// than \n.
 func needsQuotes(r rune) bool {
 	return r != '\n' && r != '\t' && r != ' ' && (unicode.IsSpace(r) || unicode.IsControl(r) || r == '\ufeff')
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// View shows the store of an Env to graphs that are read from memory, as Frontend shows it to graphs that it reads itself. It follows only what
-// a graph has asked for. Its caller closes it.
+// View shows the store of an Env to graphs that are read from memory, as Frontend shows it to
+// graphs that it reads itself. It follows only the parts that a graph has asked for. Its caller
+// closes it. Its functions may be called from any goroutine.
 type View struct{ store *store }
 
 // NewView returns a view. It asks nothing yet, and ends with the context, too. The Env has a World.

@@ -18,6 +18,8 @@ import (
 // Writer writes resources as a graph that New reads, each as soon as it comes, in
 // the form of Format. Those of one kind must follow each other. A hidden, read-only
 // or absent value is a comment. It is called by the verbs resource and import.
+// It is for one goroutine. An error of w is returned as it is, and leaves a part of a resource
+// behind.
 type Writer struct {
 	w     io.Writer
 	kind  string // of the last one
@@ -28,6 +30,7 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Add writes a resource.
+// The values are those of schema.Encode. A resource is one call of w.Write.
 func (w *Writer) Add(s gapi.Shown) error {
 	text := notes(s)
 	if !s.Absent {
@@ -43,6 +46,7 @@ func (w *Writer) Add(s gapi.Shown) error {
 
 // place joins comments and an item of a graph, and leaves out lines that were
 // written before.
+// The head of a kind is written once, so the kinds have to come one after the other.
 func (w *Writer) place(kind, comments, item string) string {
 	lines := strings.SplitAfterN(item, "\n", 3) // resources:, the kind, the rest
 	text := comments + lines[2]
@@ -56,7 +60,8 @@ func (w *Writer) place(kind, comments, item string) string {
 	return text
 }
 
-// Close writes what a graph without a resource needs.
+// Close writes the one key that a graph without a resource needs. It must be called at the end.
+// An empty output would not be a graph.
 func (w *Writer) Close() error {
 	if w.begun {
 		return nil
@@ -65,7 +70,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// notes tells, as comments, what an item can't.
+// notes tells, as comments, the values that an item can't have.
 func notes(s gapi.Shown) string {
 	if s.Absent {
 		return fmt.Sprintf("  # %s %s is absent\n", s.Kind, strconv.Quote(s.Name))
@@ -90,6 +95,7 @@ func notes(s gapi.Shown) string {
 }
 
 // itemText writes a graph with one resource.
+// Secrets and read-only values are left out, as neither can be given back.
 func itemText(s gapi.Shown) (string, error) {
 	item := mapping("name", textNode(s.Name))
 	for _, a := range s.Attrs {
@@ -105,6 +111,8 @@ func itemText(s gapi.Shown) (string, error) {
 }
 
 // dumped writes a document as mgmt writes all of them.
+// Lines are never folded, so a long text stays on one line, and lists stand as far in as their
+// key.
 func dumped(n *yaml.Node) (string, error) {
 	var buf bytes.Buffer
 	d, err := yaml.NewDumper(&buf, yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
@@ -116,6 +124,8 @@ func dumped(n *yaml.Node) (string, error) {
 }
 
 // metaOf returns the metaparameters that give the same resource again.
+// A name that begins with a dollar needs the metaparameter dollar: Build takes it for a
+// forgotten variable.
 func metaOf(s gapi.Shown) (meta []*yaml.Node) {
 	if s.Backend != "" {
 		meta = append(meta, textNode("backend"), textNode(s.Backend))
@@ -126,6 +136,7 @@ func metaOf(s gapi.Shown) (meta []*yaml.Node) {
 	return meta
 }
 
+// It has one pair.
 func mapping(key string, value *yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{textNode(key), value}}
 }
@@ -137,7 +148,8 @@ func scalar(tag, text string) *yaml.Node {
 // textNode returns a text; the library writes text outside of UTF-8 in base64.
 func textNode(s string) *yaml.Node { return scalar("!!str", s) }
 
-// node returns a plain value. A value with a notation in text is text.
+// node returns a plain value. A value with a notation in text is text. The values come from
+// schema.Encode; any other type is written by its notation.
 func node(v any) *yaml.Node {
 	switch v := v.(type) {
 	case nil:
