@@ -74,6 +74,39 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
+// WithTimeout is context.WithTimeoutCause by a clock. By another one than that of the machine the context tells no Deadline, since
+// what would ask for it, such as a connection, goes by the clock of the machine.
+func WithTimeout(ctx context.Context, c Clock, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	if _, ok := c.(SystemClock); ok {
+		return context.WithTimeoutCause(ctx, d, cause)
+	}
+	inner, cancel := context.WithCancelCause(ctx)
+	t := &timedContext{Context: inner, late: cause}
+	if cause == nil {
+		t.late = context.DeadlineExceeded
+	}
+	stop := c.AfterFunc(d, func() { cancel(t.late) })
+	return t, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// timedContext is a context that ends by a clock, with late as its cause.
+type timedContext struct {
+	context.Context
+	late error
+}
+
+// Err is DeadlineExceeded where the time is over.
+func (t *timedContext) Err() error {
+	err := t.Context.Err()
+	if err != nil && context.Cause(t.Context) == t.late {
+		return context.DeadlineExceeded
+	}
+	return err
+}
+
 // Timer is a time.Timer by a Clock. Its methods are for one goroutine at a time.
 type Timer struct {
 	C   <-chan time.Time // gets the time when the timer ends; of capacity 1

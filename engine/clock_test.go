@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,43 @@ func TestTimer(t *testing.T) {
 	t.Run("test", tests(timerLaws))
 	t.Run("ticker/machine", machine(tickerLaws))
 	t.Run("ticker/test", tests(tickerLaws))
+	t.Run("timeout/machine", machine(timeoutLaws))
+	t.Run("timeout/test", tests(timeoutLaws))
+}
+
+// timeoutLaws: a context ends by the clock as one of the standard library does by that of the machine.
+func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
+	late := errors.New("too late")
+	for _, cause := range []error{late, nil} {
+		ctx, cancel := engine.WithTimeout(t.Context(), c, time.Second, cause)
+		child, end := context.WithCancel(ctx)
+		pass(999 * time.Millisecond)
+		if ctx.Err() != nil || context.Cause(ctx) != nil {
+			t.Error("it ends too early")
+		}
+		pass(time.Millisecond)
+		<-child.Done()
+		want := cmp.Or(cause, context.DeadlineExceeded)
+		if ctx.Err() != context.DeadlineExceeded || context.Cause(ctx) != want || context.Cause(child) != want {
+			t.Errorf("it has ended with %v, by %v and %v", ctx.Err(), context.Cause(ctx), context.Cause(child))
+		}
+		end()
+		cancel()
+	}
+	ctx, cancel := engine.WithTimeout(t.Context(), c, time.Second, late)
+	cancel()
+	pass(time.Hour)
+	if ctx.Err() != context.Canceled || context.Cause(ctx) != context.Canceled {
+		t.Errorf("cancelled, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
+	}
+	parent, stop := context.WithCancelCause(t.Context())
+	ctx, cancel = engine.WithTimeout(parent, c, time.Second, late)
+	stop(io.EOF)
+	<-ctx.Done()
+	if ctx.Err() != context.Canceled || context.Cause(ctx) != io.EOF {
+		t.Errorf("with its parent, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
+	}
+	cancel()
 }
 
 func timerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {

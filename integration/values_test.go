@@ -36,8 +36,9 @@ func TestOneFrameServes(t *testing.T) {
 
 // clockNames are the names by which code reads the clock of the machine, makes a timer, or takes that clock outright.
 var clockNames = map[string][]string{
-	"time":   {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"},
-	"engine": {"SystemClock"},
+	"time":    {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"},
+	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
+	"engine":  {"SystemClock"},
 }
 
 // clockExceptions are the functions that ask the clock of the machine for good, with the reason.
@@ -47,16 +48,23 @@ var clockExceptions = map[string]string{
 	"engine/clock.go Since":                 "it is the clock of the machine",
 	"engine/clock.go NewTimer":              "it is the clock of the machine",
 	"engine/clock.go NewTicker":             "it is the clock of the machine",
+	"engine/clock.go WithTimeout":           "it is the clock of the machine",
 	"engine/host/command.go drain":          "the kernel takes a deadline of a pipe by its own clock",
 	"engine/host/output.go copy":            "the kernel takes a deadline of a pipe by its own clock",
 	"engine/control/client.go NewClient":    "a client talks to a daemon, and has no Host",
+	"engine/world/etcd/call.go attempt":     "gRPC keeps the deadline of a request, and tells it to the server",
+	"engine/world/etcd/call.go met":         "gRPC keeps the deadline of a request, and tells it to the server",
+	"engine/world/etcd/call.go verdict":     "gRPC keeps the deadline of a request, and tells it to the server",
+	"engine/world/etcd/call.go why":         "gRPC keeps the deadline of a request, and tells it to the server",
+	"engine/world/etcd/lease.go renew":      "gRPC keeps the deadline of a request, and tells it to the server",
+	"engine/world/etcd/world.go revokeAll":  "gRPC keeps the deadline of a request, and tells it to the server",
 	"engine/world/etcd/options.go uptimeBy": "only the clock of the machine stops in a suspend",
 	"engine/hosts/member.go Members":        "a verb asks a store, and has no Host",
 }
 
 // defaultClocks are the functions that take the clock of the machine where an option gives none.
 var defaultClocks = []string{
-	"engine/control/recorder.go NewRecorder", "engine/metrics/metrics.go New", "engine/provider/log.go NewLogger",
+	"engine/control/recorder.go NewRecorder", "engine/provider/log.go NewLogger",
 	"engine/world/bolt/bolt.go withDefaults", "engine/world/memory/memory.go New",
 }
 

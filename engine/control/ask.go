@@ -56,7 +56,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		s.awaitRest(r.Context(), limit)
 		s.frame.Patience(w)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), askTimeout)
+	ctx, cancel := engine.WithTimeout(r.Context(), s.opt.Clock, askTimeout, nil)
 	defer cancel()
 	list, rest, err := s.opt.Engine.Stand(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 // It waits for news of the Recorder and not with a timer, so an answer comes at once. After that time the
 // answer says how it stands then, without an error.
 func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := engine.WithTimeout(ctx, s.opt.Clock, limit, nil)
 	defer cancel()
 	for {
 		changed := s.opt.Recorder.Changes()

@@ -147,7 +147,7 @@ func errorIn(resp *http.Response) error {
 // within bounds a request that has to be answered, after it has waited so long.
 // The cause is ErrSilent, which a caller can tell from its own context.
 func (c *Client) within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, wait+c.patience, ErrSilent)
+	return engine.WithTimeout(ctx, c.clock, wait+c.patience, ErrSilent)
 }
 
 // ask sends a request and decodes the answer.

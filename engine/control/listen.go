@@ -44,9 +44,9 @@ func Listen(ctx context.Context, path string) (*Listener, error) {
 	if _, ok := errors.AsType[*httpd.InUseError](err); !ok {
 		return l, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	v, err := NewClient(path).Version(ctx)
+	c := NewClient(path)
+	c.patience = probeTimeout
+	v, err := c.Version(ctx)
 	if err != nil {
 		v = nil
 	}

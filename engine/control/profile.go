@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
@@ -50,7 +51,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, p.err
 	}
 	var buf bytes.Buffer
-	if err := take(r.Context(), &buf, name, debug, span); err != nil {
+	if err := take(r.Context(), s.opt.Clock, &buf, name, debug, span); err != nil {
 		return nil, &Error{http.StatusConflict, err.Error(), "ask again later"}
 	}
 	s.frame.Patience(w)
@@ -63,7 +64,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 }
 
 // It ends early with the context, and then the profile is that of the shorter time.
-func take(ctx context.Context, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
+func take(ctx context.Context, clock engine.Clock, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
 	switch name {
 	case cpuProfile:
 		if err := pprof.StartCPUProfile(buf); err != nil {
@@ -78,7 +79,7 @@ func take(ctx context.Context, buf *bytes.Buffer, name string, debug int, span t
 	default:
 		return pprof.Lookup(name).WriteTo(buf, debug)
 	}
-	ctx, cancel := context.WithTimeout(ctx, span)
+	ctx, cancel := engine.WithTimeout(ctx, clock, span, nil)
 	defer cancel()
 	<-ctx.Done()
 	return nil

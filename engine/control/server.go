@@ -71,6 +71,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Engine == nil || o.Recorder == nil || o.History == nil {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
+	o.Clock = engine.ClockOr(o.Clock)
 	s := &Server{opt: o}
 	// The kinds and models of this daemon are a part of its description.
 	about := info

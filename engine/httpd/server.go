@@ -161,7 +161,7 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 			return nil, NewProblem(http.StatusServiceUnavailable, "too many requests wait for something").WithHint("end some of them")
 		}
 	} else {
-		ctx, cancel := context.WithTimeout(r.Context(), s.Limits.Answer)
+		ctx, cancel := engine.WithTimeout(r.Context(), s.Clock, s.Limits.Answer, nil)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}

@@ -71,7 +71,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Stream) error
 }
 
 func (s *Server) page(ctx context.Context, st Stream) ([]Message, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.Limits.Answer)
+	ctx, cancel := engine.WithTimeout(ctx, s.Clock, s.Limits.Answer, nil)
 	defer cancel()
 	return st.Page(ctx)
 }

@@ -26,8 +26,8 @@ const (
 // Options configure a Metrics. The zero value is usable.
 type Options struct {
 	Version string // of the program
-	// Now is the wall clock, for the time of the last convergence; that of the machine when nil.
-	Now func() time.Time
+	// Clock tells the time of the last convergence, and bounds the wait for Source; that of the machine when nil.
+	Clock engine.Clock
 	// Source is asked at each scrape, and nothing it tells is shown when nil.
 	Source Source
 }
@@ -35,7 +35,7 @@ type Options struct {
 // Metrics counts. Its methods may be called from any goroutine unless they say
 // otherwise.
 type Metrics struct {
-	now     func() time.Time
+	clock   engine.Clock
 	version string
 	source  atomic.Pointer[Source]
 
@@ -88,10 +88,7 @@ var (
 
 // New returns a Metrics that has counted nothing.
 func New(o Options) *Metrics {
-	m := &Metrics{now: o.Now, version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
-	if m.now == nil {
-		m.now = engine.SystemClock{}.Now
-	}
+	m := &Metrics{clock: engine.ClockOr(o.Clock), version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
 	if o.Source != nil {
 		m.source.Store(&o.Source)
 	}
@@ -124,7 +121,7 @@ func (m *Metrics) Refused(err error) {
 func (m *Metrics) Converged(yes bool, _ reactor.Counts) {
 	m.converged.Store(yes)
 	if yes {
-		m.rested.Store(m.now().UnixMilli())
+		m.rested.Store(m.clock.Now().UnixMilli())
 	}
 }
 

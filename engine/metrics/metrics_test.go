@@ -30,11 +30,16 @@ var update = flag.Bool("update", false, "write testdata")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// standing is a clock that stands still, and whose timers are those of the machine.
+type standing struct{ engine.SystemClock }
+
+func (standing) Now() time.Time { return time.UnixMilli(1_700_000_000_250) }
+
 // used returns a Metrics of which every series has a value.
 func used() *metrics.Metrics {
 	m := metrics.New(metrics.Options{
 		Version: "v1.2.3",
-		Now:     func() time.Time { return time.UnixMilli(1_700_000_000_250) },
+		Clock:   standing{},
 		Source: func(context.Context) (metrics.Sample, error) {
 			s := metrics.Sample{Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
 			s.Counts[engine.StateWaiting], s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 3, 8, 9

@@ -35,7 +35,7 @@ func (m *Metrics) sampleFamilies(ctx context.Context) []*family {
 	if source == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sampleWait)
+	ctx, cancel := engine.WithTimeout(ctx, m.clock, sampleWait, nil)
 	defer cancel()
 	s, err := (*source)(ctx)
 	responding := gauge("mgmt_responding", "Whether the scheduler answered this scrape: 1 or 0.").add(truth(err == nil))

@@ -139,7 +139,7 @@ func (x *execution) execute(ctx context.Context) error {
 	defer x.cancel(nil)
 	if x.timeout > 0 {
 		cause := fmt.Errorf("'%s' was still running after %s, and was killed", commandLine(x.shown), x.timeout)
-		timed, cancel := context.WithTimeoutCause(ctx, x.timeout, cause)
+		timed, cancel := engine.WithTimeout(ctx, engine.ClockOf(x.rt.Host), x.timeout, cause)
 		defer cancel()
 		ctx = timed
 	}

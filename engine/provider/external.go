@@ -199,7 +199,7 @@ func (c *exchange) errorf(format string, args ...any) error {
 // also with an error.
 func (c *exchange) run(ctx context.Context, stdin []byte) ([]byte, error) {
 	call := program.Call{
-		Name: "it", Timeout: c.timeout(), Hidden: &c.secrets,
+		Name: "it", Timeout: c.timeout(), Clock: engine.ClockOf(c.rt.Host), Hidden: &c.secrets,
 		Command: engine.Command{
 			Argv: slices.Clone(c.argv), Env: c.environment(), Stdin: stdin, MaxOutput: maxAnswer,
 			Stdout: c.stdout, Stderr: func(line []byte) { c.warn(string(line)) },

@@ -150,7 +150,7 @@ func (t *externalLink) ask(ctx context.Context, what string, argv []string) ([]b
 		limit = DefaultTimeout
 	}
 	call := program.Call{
-		Name: fmt.Sprintf("the %s command (%s)", what, argv[0]), Timeout: limit, Hidden: &t.secrets,
+		Name: fmt.Sprintf("the %s command (%s)", what, argv[0]), Timeout: limit, Clock: engine.ClockOf(t.line.Host), Hidden: &t.secrets,
 		Command: engine.Command{Argv: slices.Clone(argv), Env: program.Environment(t.by.Env), MaxOutput: maxLine},
 	}
 	out, err := call.Do(ctx, t.run)

@@ -31,6 +31,7 @@ type opened struct {
 	Transport
 	target *Target
 	hidden *secrets.Texts
+	clock  engine.Clock
 }
 
 func newLine(t *Target) *line { return &line{turn: make(chan struct{}, 1), target: t} }
@@ -149,8 +150,8 @@ func (t *Target) connect(ctx context.Context, h engine.Host) (*opened, error) {
 	if err != nil {
 		return nil, t.lost(nil, hidden, err)
 	}
-	o := &opened{target: t, hidden: hidden}
-	limited, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
+	o := &opened{target: t, hidden: hidden, clock: engine.ClockOf(h)}
+	limited, cancel := engine.WithTimeout(ctx, engine.ClockOf(h), connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
 	defer cancel()
 	err = engine.Guard("connecting", func() (err error) {
 		o.Transport, err = t.over.connect(limited, &Line{Target: t.Name, Host: h}, info)
@@ -185,7 +186,7 @@ func (l *line) doubt(ctx context.Context, o *opened, resources []string, err err
 	}
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
-	limited, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
+	limited, cancel := engine.WithTimeout(context.WithoutCancel(ctx), o.clock, verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
 	defer cancel()
 	if l.open == o {
 		if engine.Guard("Verify", func() error { return o.Verify(limited) }) == nil {

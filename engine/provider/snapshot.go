@@ -196,7 +196,7 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 	rt = c.there(rt)
 	before := c.before(f, due)
 	limit := c.kind.limit
-	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("reading has not ended after %s", limit))
+	limited, cancel := engine.WithTimeout(ctx, c.clock(), limit, fmt.Errorf("reading has not ended after %s", limit))
 	defer cancel()
 	err := c.fetch(limited, rt, f)
 	switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -591,6 +592,31 @@ func TestLaw13RetryTimeoutAndMerging(t *testing.T) {
 		runs := rg.runs("f")
 		if len(runs) != 3 || runs[2].Attempt != 2 || runs[2].Retry {
 			t.Errorf("runs %+v", runs)
+		}
+	})
+}
+
+// TestLaw13TimeoutByTheClock: the metaparameter timeout counts by the clock of the options, in which an hour passes at once.
+func TestLaw13TimeoutByTheClock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		clock := enginetest.NewClock()
+		rg := newRig(t, reactor.Options{Clock: clock})
+		defer rg.close()
+		f := &fake{w: newWorld(), check: func(ctx context.Context, _ *fake, _ bool) (bool, error) {
+			<-ctx.Done()
+			return false, ctx.Err()
+		}}
+		f.MetaParams().Timeout = time.Hour
+		rg.swap(newDecl(t).add("f", f))
+		time.Sleep(2 * time.Hour) // of the machine
+		synctest.Wait()
+		if runs := rg.runs("f"); len(runs) != 0 {
+			t.Errorf("the time of the machine has ended it: %+v", runs)
+		}
+		clock.Advance(time.Hour)
+		synctest.Wait()
+		if err := rg.state("f").Err; !strings.Contains(fmt.Sprint(err), "timed out after 1h") {
+			t.Errorf("error %v", err)
 		}
 	})
 }

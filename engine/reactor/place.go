@@ -63,7 +63,7 @@ func (x *runner) place(whole, ctx context.Context, vs []*vertex, outs []engine.O
 			outs[i] = engine.Outcome{Err: errUnwanted} // another graph has taken effect during the wait
 		}
 	}
-	placed, stop := withTimeout(having, vs[0].meta.Timeout)
+	placed, stop := x.withTimeout(having, vs[0].meta.Timeout)
 	return placed, func() {
 		stop()
 		end(nil)

@@ -285,7 +285,7 @@ func (x *runner) attend(t *task) []engine.Outcome {
 // before one is altered: see prepare; and if they are several: right ones do not wait until the
 // others are right. A pending refresh is over only by CheckApply(true), whatever the check says.
 func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
-	ctx, cancel := withTimeout(t.ctx, vs[0].meta.Timeout)
+	ctx, cancel := x.withTimeout(t.ctx, vs[0].meta.Timeout)
 	defer cancel()
 	outs, todo := checkedOf(vs), vs
 	if !vs[0].run.job.apply {
@@ -345,11 +345,11 @@ func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
 // errTimeout is the cause of a context that ended by the metaparameter timeout.
 var errTimeout = errors.New("timed out")
 
-func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func (x *runner) withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("%w after %s", errTimeout, d))
+	return engine.WithTimeout(ctx, x.r.opt.Clock, d, fmt.Errorf("%w after %s", errTimeout, d))
 }
 
 // check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the

@@ -110,7 +110,7 @@ func (r *Res) within(ctx context.Context) (context.Context, context.CancelFunc) 
 	if r.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
+	return engine.WithTimeout(ctx, engine.ClockOf(r.init.Host), r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
 }
 
 // ended is err, or the reason why the context has ended.

@@ -117,7 +117,7 @@ func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*eng
 	if x.Timeout > 0 {
 		var cancel context.CancelFunc
 		cause := fmt.Errorf("still running after %s (timeout), killed", x.Timeout)
-		ctx, cancel = context.WithTimeoutCause(ctx, x.Timeout, cause)
+		ctx, cancel = engine.WithTimeout(ctx, engine.ClockOf(x.init.Host), x.Timeout, cause)
 		defer cancel()
 	}
 	res, err := x.init.Host.Command(ctx, hc)

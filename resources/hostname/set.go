@@ -183,7 +183,7 @@ const patience = 5 * time.Second
 
 // ask has hostnamed set the names. The files show the result.
 func (r *Res) ask(ctx context.Context, steps []step) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(r.init.Host), patience, nil)
 	defer cancel()
 	bus, err := r.init.Host.Bus(ctx, engine.SystemBus)
 	for _, s := range steps {

@@ -403,7 +403,7 @@ func (b *batch) apply(ctx context.Context) {
 	for i, p := range b.members {
 		failed[i] = errors.Join(p.err, p.held)
 	}
-	after, cancel := backends.Afterwards(ctx)
+	after, cancel := backends.Afterwards(ctx, engine.ClockOf(b.members[0].Host()))
 	defer cancel()
 	err := b.see(after)
 	for i, p := range b.members {

@@ -58,7 +58,7 @@ func (r *Res) Survey(ctx context.Context, h engine.Host, members []engine.Res) (
 	if len(names) == 0 {
 		return all, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, surveyTime)
+	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(cmp.Or(r.Host(), h)), surveyTime, nil)
 	defer cancel()
 	by, brings, err := r.survey(ctx, cmp.Or(r.Host(), h), names)
 	for i, m := range members {

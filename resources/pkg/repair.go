@@ -112,7 +112,7 @@ func (b *batch) restore(ctx context.Context, apply bool) error {
 	}
 	p.Handle().Log.Warn("the package database is interrupted, and is repaired first", "event", "repair", "interrupted", text)
 	_, _, err = backends.Repair.Call(ctx, b.m, virtual.Nothing{})
-	after, cancel := backends.Afterwards(ctx)
+	after, cancel := backends.Afterwards(ctx, engine.ClockOf(p.Host()))
 	defer cancel()
 	left, lookErr := b.interrupted(after)
 	if ctx.Err() == nil && (err != nil || lookErr != nil || len(left) > 0) {

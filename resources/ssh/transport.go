@@ -69,7 +69,7 @@ func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provi
 	// One limit holds for the connection and for the handshake together. Its cause is the error
 	// that the user sees.
 	limit := i.seconds("connect_timeout")
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s has not answered within %s", i.address(), limit))
+	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(l.Host), limit, fmt.Errorf("%s has not answered within %s", i.address(), limit))
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", i.address())
 	if err != nil {
@@ -129,7 +129,7 @@ func (t *conn) keepAlive() {
 		case <-tick.C:
 		}
 		// The first of the three was the interval before this question.
-		ctx, cancel := context.WithTimeout(context.Background(), t.every*(misses-1))
+		ctx, cancel := engine.WithTimeout(context.Background(), t.clock, t.every*(misses-1), nil)
 		err := t.Verify(ctx)
 		cancel()
 		if err != nil {

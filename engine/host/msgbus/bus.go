@@ -150,7 +150,7 @@ func (b *bus) again() *dbus.Conn {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		conn, err := b.dial(b.ctx)
 		if err == nil {
-			if err = b.rules.restore(b.ctx, conn); err == nil {
+			if err = b.rules.restore(func(m engine.BusMatch) error { return b.addMatch(conn, m) }); err == nil {
 				b.set(conn, nil)
 				return conn
 			}
@@ -256,7 +256,7 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 	}
 	r, made := b.rules.add(m, s)
 	if made && !b.spawn(func() {
-		r.asked.err = addMatch(b.ctx, conn, r.asked.match)
+		r.asked.err = b.addMatch(conn, r.asked.match)
 		close(r.asked.ready)
 	}) {
 		return r, host.ErrClosed

@@ -1,7 +1,6 @@
 package msgbus
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,8 +192,8 @@ func wakeAll(subs []*host.Wakeups, path string, lost bool) {
 	}
 }
 
-// restore makes all rules known to a new connection.
-func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
+// restore makes all rules known to a new connection, one by one.
+func (rs *rules) restore(add func(engine.BusMatch) error) error {
 	rs.mu.Lock()
 	matches := make(map[engine.BusMatch]struct{})
 	for r := range rs.each {
@@ -202,7 +201,7 @@ func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
 	}
 	rs.mu.Unlock()
 	for m := range matches {
-		if err := addMatch(ctx, conn, m); err != nil {
+		if err := add(m); err != nil {
 			return err
 		}
 	}
@@ -210,8 +209,8 @@ func (rs *rules) restore(ctx context.Context, conn *dbus.Conn) error {
 }
 
 // addMatch asks the bus for the signals of a match, and waits for its answer.
-func addMatch(ctx context.Context, conn *dbus.Conn, m engine.BusMatch) error {
-	ctx, cancel := context.WithTimeout(ctx, dialPatience)
+func (b *bus) addMatch(conn *dbus.Conn, m engine.BusMatch) error {
+	ctx, cancel := engine.WithTimeout(b.ctx, b.clock, dialPatience, nil)
 	defer cancel()
 	return conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", 0, ruleOf(m)).Err
 }

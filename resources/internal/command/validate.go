@@ -105,7 +105,7 @@ func (v Validator) run(ctx context.Context, host engine.Host, path string, hide 
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, v.Limit, fmt.Errorf("still running after %s, killed", v.Limit))
+	ctx, stop := engine.WithTimeout(ctx, engine.ClockOf(host), v.Limit, fmt.Errorf("still running after %s, killed", v.Limit))
 	defer stop()
 	var printed Tail
 	res, err := host.Command(ctx, engine.Command{

@@ -56,6 +56,9 @@ func newTools(env virtual.Env, judge func(*engine.Result) error, vars ...string)
 	return tools{host: env.Host, root: env.Root, env: vars, judge: judge}
 }
 
+// clock is the clock of the machine.
+func (t tools) clock() engine.Clock { return engine.ClockOf(t.host) }
+
 // at returns where a file of the machine is.
 // Only the files that mgmt reads itself are there; tools find theirs on their own.
 func (t *tools) at(path string) string { return filepath.Join(t.root, path) }
@@ -303,6 +306,7 @@ func differences(before, after map[string]string) map[string]Change {
 // Its answer is from the machine, not from an earlier look.
 type database interface {
 	installed(ctx context.Context) (map[string]string, error)
+	clock() engine.Clock
 }
 
 // during runs do and returns the packages that have changed meanwhile.
@@ -317,7 +321,7 @@ func during(ctx context.Context, db database, do func() error) (map[string]Chang
 	if err := do(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := Afterwards(ctx)
+	ctx, cancel := Afterwards(ctx, db.clock())
 	defer cancel()
 	after, err := db.installed(ctx)
 	return differences(before, after), err
@@ -329,11 +333,11 @@ const lookTime = time.Minute
 // Afterwards returns a context for a look at the result of a transaction. It does not end with ctx,
 // if that has ended while the transaction was let finish, but a minute later. cancel has to be
 // called.
-func Afterwards(ctx context.Context) (after context.Context, cancel context.CancelFunc) {
+func Afterwards(ctx context.Context, clock engine.Clock) (after context.Context, cancel context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), lookTime)
+	return engine.WithTimeout(context.WithoutCancel(ctx), clock, lookTime, nil)
 }
 
 // sortedKeys returns the keys of a map in a fixed order.
