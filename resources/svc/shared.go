@@ -119,7 +119,7 @@ func (s *shared) tell(ctx context.Context, most time.Duration) error {
 	if !due {
 		return nil
 	}
-	ctx, cancel := engine.WithTimeout(ctx, s.locks.Clock, most, nil)
+	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOr(s.locks.Clock), most, nil)
 	defer cancel()
 	err := s.reread(ctx)
 	if err != nil {
