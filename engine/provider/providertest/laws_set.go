@@ -36,8 +36,8 @@ func lawUpdate(e *env) error {
 	return nil
 }
 
-// absentable reports whether things can be absent. The attribute ensure of Puppet's
-// Resource API says that.
+// absentable reports whether things can be absent. In the Resource API the attribute
+// ensure says that.
 func (e *env) absentable() bool {
 	return slices.ContainsFunc(e.Definition.Attributes, func(a provider.Attribute) bool { return a.Name == "ensure" })
 }
