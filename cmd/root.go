@@ -44,7 +44,8 @@ type app struct {
 	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
 	trustOthers bool   // but not so
 
-	// The fields from here on are the steps of the kinds, see kindset. A reload makes them in a
+	// Most fields from here on are made by the steps of the kinds, see kindset. A reload makes
+	// them in a
 	// copy of the app, and the copy takes the place of this one only where no step failed.
 	transports    *provider.Transports // provider.DefaultTransports when nil
 	targets       *provider.Targets    // of the folder; nil for none

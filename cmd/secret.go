@@ -67,8 +67,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 			if len(clear) > maxSecret {
 				return fmt.Errorf("a secret has at most %d bytes", maxSecret)
 			}
-			// One final line end is cut off, since a shell's echo adds it. Further
-			// ones are.
+			// One final line end is cut off, since a shell's echo adds it. Further ones stay.
 			text, err := seal.Seal(to, strings.TrimSuffix(string(clear), "\n"))
 			if err != nil {
 				return err
@@ -132,7 +131,7 @@ with a slash between them: db/password.`,
 
 // newSecretList makes the verb secret list. It needs no identity.
 // Its exit code is for a hook of git, which keeps a value in the clear from being shared.
-// It reads the keys alone, which are in the clear, so every person with the file may call it.
+// It shows the keys alone, which are in the clear, so every person with the file may call it.
 func newSecretList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list FILE",

@@ -132,8 +132,8 @@ Nothing is written if a value of any file can't be read.`,
 			if err := errors.Join(errs...); err != nil {
 				return err
 			}
-			// From here on only a disk can fail. Each file is whole, and a second rekey does the
-			// rest.
+			// From here on, a full disk or another writer can stop it. Each file is whole then,
+			// and a second rekey does the rest.
 			for i, v := range files {
 				errs = append(errs, v.replace(a, texts[i]))
 			}

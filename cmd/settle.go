@@ -213,6 +213,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	if others {
 		err = r.engine.SetKinds(app.kinds(), app.catalog)
 	}
+	// The limits were parsed above, so this fails only where the run or the request ends.
 	if err == nil && len(c.live) > 0 {
 		err = r.engine.SetLimits(ctx, limits)
 	}

@@ -41,8 +41,8 @@ type statusFlags struct {
 	// without it.
 	wait    string
 	timeout seconds
-	// exitCode ends with the code of the answer. Without it the code is 0 whenever there is an
-	// answer.
+	// exitCode ends with the code of the answer. Without it, an answer ends with code 0, unless a
+	// wait was in vain.
 	exitCode bool
 	dump     bool
 }
