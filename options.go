@@ -88,7 +88,7 @@ type Options struct {
 	Stdin  io.Reader // a frontend reads it as "-"
 
 	Noop     Noop
-	Parallel int  // CheckApply at once; 8 for each core when 0
+	Parallel int  // CheckApply at once; when 0, 8 for each core, and at least 128 of kinds whose runs take a few microseconds
 	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
 	NoWatch  bool // do not follow the frontend's input
 

@@ -91,7 +91,7 @@ var settings = &config.Table{
 			Doc: "how many resources a new graph may remove: a number, a share as 20%, both, of which it must pass both to be held until mgmt resume, or off"},
 		{Key: "flapping", Was: "fight", Type: textType, Default: reactor.DefaultFlapping().String(), Example: "5/10m", Live: true, Check: parses(reactor.ParseFlapping),
 			Doc: "how often, in which time, a resource must be corrected against the same other value to be left alone for a while; off for never"},
-		{Key: "parallel", Type: numberType, Example: "4", Doc: "how many resources to run at once (default 8 for each core)"},
+		{Key: "parallel", Type: numberType, Example: "4", Doc: "how many resources to run at once (default 8 for each core, and 128 of kinds whose runs take a few microseconds)"},
 		{Key: "sema", Type: numberType, Example: "2", Doc: "a semaphore over all resources: at most this many run at once, whatever they wait for"},
 		{Key: "no_autoedges", Type: switchType, Example: "true", Doc: "without automatic edges: only declared edges give an order"},
 		{Key: "no_autogroup", Type: switchType, Example: "true", Doc: "without groups: every resource runs by itself"},

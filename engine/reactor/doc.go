@@ -44,7 +44,7 @@
 //	reactor.go realize.go stuck.go recall.go holds.go stop.go match.go loop.go
 //	stall.go watch.go notified.go settle.go leave.go run.go batch.go place.go refresh.go
 //	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
-//	shared.go why.go slow.go long.go vertex.go redact.go clock.go worker.go rest.go
+//	shared.go why.go slow.go long.go vertex.go redact.go clock.go worker.go quick.go rest.go
 //	listener.go mailbox.go ask.go calls.go context.go places.go metas.go names.go
 //
 // # Laws
@@ -62,6 +62,6 @@
 //     ended.
 //   - The loop reads the reports of a run (changes, values, outcome) only after the run has ended.
 //   - Events carry no data. Whoever has news of a vertex sets a bit.
-//   - Time is read from one monotonic clock, and decides only when something is looked at again,
+//   - Time is read from one monotonic clock. It decides only when something is looked at again and how many runs start at once,
 //     never in which order.
 package reactor

@@ -103,6 +103,7 @@ func (l *loop) startRuns() {
 		if !ok {
 			break
 		}
+		l.pool.widen(l.bySlot[slots[0]])
 		l.begin(slots)
 		started++
 	}
@@ -110,7 +111,7 @@ func (l *loop) startRuns() {
 	if started > 0 {
 		l.pool.lookOut()
 	}
-	if started > 1 { // one run begins at once when the loop has nothing to do
+	if started > 1 && !l.pool.wide { // one run begins at once when the loop has nothing to do, and quick ones end before another processor is awake
 		runtime.Gosched()
 	}
 	if l.pool.busy && l.m.AtRest() {

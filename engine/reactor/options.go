@@ -70,7 +70,7 @@ type Options struct {
 	Wall func() time.Time
 
 	Noop     Noop
-	Parallel int // runs at once; 8 for each core when 0
+	Parallel int // runs at once; when 0, 8 for each core, and at least 128 of kinds whose runs take a few microseconds
 
 	// Quiet is how long nothing must have happened for the graph to be called
 	// converged.
@@ -81,7 +81,8 @@ type Options struct {
 	// the time; an hour when 0, never when negative.
 	Sweep time.Duration
 
-	paths safepath.Walker // of Host
+	paths    safepath.Walker // of Host
+	mayWiden bool            // Parallel was not given; see widen
 }
 
 func (o Options) complete() (Options, error) {
@@ -91,6 +92,7 @@ func (o Options) complete() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.mayWiden = o.Parallel <= 0
 	o.Parallel = cmp.Or(max(o.Parallel, 0), runsPerCore*runtime.NumCPU())
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)

@@ -55,7 +55,7 @@ type job struct {
 type jobs struct{ idle []*job }
 
 // maxIdleJobs is how many are kept.
-const maxIdleJobs = 64
+const maxIdleJobs = quickAtOnce
 
 // take returns an empty job.
 func (s *jobs) take() *job {

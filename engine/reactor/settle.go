@@ -23,6 +23,7 @@ func (l *loop) ran(v *vertex) {
 		return
 	}
 	o := v.run.job.out
+	v.abil.noteQuick(o.took)
 	o.err = l.failures.places.in(v, o.err)
 	if errors.Is(o.err, hold.ErrUsedUp) {
 		l.holds.overBudget(v)

@@ -218,6 +218,7 @@ type abilities struct {
 	recvType *schema.Type // of the resource itself
 	watched  bool         // the host may be asked in the place of Watch: see notified
 	secret   bool         // there may be a secret in its declaration
+	quick    int          // its quick runs since the last long one, up to quickAfter; of the loop
 }
 
 // wired returns what v sends and receives, nil for nothing. Callable from any goroutine.

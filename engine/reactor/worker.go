@@ -19,6 +19,7 @@ type pool struct {
 	jobs    jobs           // of the loop
 	lookout bool           // an alarm looks for long runs; of the loop
 	given   []task         // that no worker sees yet; of the loop
+	wide    bool           // see widen; of the loop
 
 	mu     sync.Mutex // guards the rest
 	tasks  []task
@@ -38,7 +39,7 @@ type task struct {
 }
 
 // giveAtOnce is how many tasks the workers get in one step: each step is a look at what the workers share.
-const giveAtOnce = 16
+const giveAtOnce = quickAtOnce
 
 // assignWork has a task run, after handOver at the latest. The loop calls it.
 func (p *pool) assignWork(t task) {

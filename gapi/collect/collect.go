@@ -198,6 +198,9 @@ func merged(n, set *schema.Node) *schema.Node {
 // Own returns the graph with the hidden exports of this host that it collects itself: they are no longer
 // hidden. They are as they are declared, so that a wish alters nothing that the other hosts get.
 func Own(host string, d *gapi.Declared) *gapi.Declared {
+	if len(d.Collects) == 0 {
+		return d
+	}
 	out := d
 	for i := range d.Resources {
 		r := &d.Resources[i]

@@ -126,6 +126,9 @@ func New(o Options) *Machine {
 	}
 }
 
+// SetParallel alters the bound on the runs at once. Runs beyond a lower one go on.
+func (m *Machine) SetParallel(n int) { m.parallel = n }
+
 // at returns the vertex in slot v, nil if there is none.
 func (m *Machine) at(v Vertex) *vertex {
 	if v < 0 || int(v) >= len(m.vs) || m.vs[v].phase == phaseHole {

@@ -238,7 +238,7 @@ var outcomes = []sched.Outcome{
 func (d *duo) step() error {
 	looked := false
 	var err error
-	switch d.intn(24) {
+	switch d.intn(25) {
 	case 0, 1, 2:
 		d.with(unheard, "ready", func(v int) { d.m.Ready(int32(v)); d.o.ready(v) })
 	case 3:
@@ -274,6 +274,8 @@ func (d *duo) step() error {
 		if d.intn(4) == 0 {
 			err = d.swap(d.intn(max(1, len(d.o.vs))) + 2)
 		}
+	case 22:
+		d.setParallel(d.intn(5))
 	default:
 		looked, err = d.next()
 	}
@@ -309,6 +311,13 @@ func (d *duo) yield() {
 		d.slots++
 		d.o.used--
 	}
+}
+
+// setParallel alters how many runs may go on at once.
+func (d *duo) setParallel(n int) {
+	d.say("parallel %d", n)
+	d.m.SetParallel(n)
+	d.o.parallel = n
 }
 
 // next starts what the machine wants to start, once or until it wants no more.
