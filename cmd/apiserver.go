@@ -60,7 +60,8 @@ const serverWait = 10 * time.Second
 
 // told sends requests to the server in the place of the daemon of this machine, and names the server in each error.
 // A request that failed is not sent again, since the server may have done it.
-// The texts of crypto/tls are the only sign of a certificate that one side does not take: its errors of the other side have no type.
+// The texts of crypto/tls are the only sign of a certificate that one side does not take. Its errors of the other side
+// have no type.
 func (d *direct) told(t http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		r = r.Clone(r.Context())

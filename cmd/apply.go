@@ -28,8 +28,8 @@ type verdictFlags struct {
 // written it.
 const defaultWait = "5m"
 
-// flags adds the flags of the verbs that hand over a graph: where the daemon is, how to
-// write the answer, and how long to wait.
+// flags adds the flags of the verbs that hand over a graph. They say where the daemon is,
+// how to write the answer, and how long to wait.
 func (f *verdictFlags) flags(cmd *cobra.Command) {
 	f.remote.flags(cmd)
 	colorFlag(cmd, &f.color)

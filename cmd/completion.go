@@ -42,9 +42,9 @@ func newCompletion(a *app) *cobra.Command {
 	}
 }
 
-// bashQuotes are where the script of cobra is altered, so that a word with an open quote is
-// completed: names such as exec[make the index] need quotes. The question to the program gets
-// the quote that is missing, and the answers are compared without it.
+// bashQuotes are the places where the script of cobra is altered, so that a word with an open
+// quote is completed. Names such as exec[make the index] need quotes. The question to the
+// program gets the missing quote, and the answers are compared without it.
 var bashQuotes = []struct{ at, put string }{
 	{"    # Use eval to handle any environment variables and such\n", `    if [[ ${cur:0:1} == [\'\"] && ${lastParam} == "${cur}" ]]; then
         requestComp+="${cur:0:1}"

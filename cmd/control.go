@@ -98,7 +98,7 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 		last = err
 	}
 	level := slog.LevelWarn
-	// An ordinary user without a writable place knows that already, so it is no warning.
+	// An ordinary user without a writable place knows that already, so a line of information will do.
 	if denied(last) {
 		level = slog.LevelInfo
 	}

@@ -50,7 +50,7 @@ a host has in effect, or that the newest one may go back to.`,
 		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json\n  mgmt deploys --prune 20",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Zero is no number to keep, so the flag is asked for and not its value.
+			// A given zero is an error, so the flag is asked for and not its value.
 			if cmd.Flags().Changed("prune") {
 				if err := f.prune(cmd.Context(), keep); err != nil {
 					return f.closing(err)

@@ -33,7 +33,7 @@ type direct struct {
 }
 
 // flags adds the flags that name the store and its user.
-// They are no settings: the environment and the configuration file are about the daemon.
+// The environment and the configuration file do not set them, since these are about the daemon.
 func (d *direct) flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&d.place, "world", "", "ask this `store` and no daemon: "+etcd.Form)

@@ -2,7 +2,7 @@
 // engine as package mgmt puts it together. `mgmt help` lists them.
 //
 // Command mgmt is nothing but a call of [Main]. A program with more kinds imports
-// them beside it:
+// them, too:
 //
 //	package main
 //
@@ -29,8 +29,11 @@
 //
 //   - Results go to standard output. All else, such as the log, warnings and errors, goes to
 //     standard error.
-//   - The exit code is 0 when all is as wanted, 1 after a wrong use or a refused graph, 2 for
-//     a change, 4 for a failure and 5 for time that is over. The code 6 says both 2 and 4.
+//   - The exit code is 0 when all is as wanted, 1 after a wrong use or a refused graph, and 2
+//     for a change. It is 4 for a failure and 5 for time that is over. The code 6 says both 2
+//     and 4.
+//   - A verb that listens to no signal is ended by the default action of the signal. The shell
+//     then shows 128 and the number of the signal.
 //   - JSON has the same keys in the log, in a verb and in the API of the daemon.
 //   - Text that comes from a resource, a file or another process passes through visible before
 //     a terminal sees it, since it may hold control characters.
@@ -52,9 +55,9 @@ import (
 )
 
 // Main runs the program with the arguments, the standard streams and the signals of
-// the process, and ends the process with the exit code of the verb; it does not
-// return. In its help, its manual page and the scripts for shells the program is called as
-// it was started: those of a program of another name are its own.
+// the process. It ends the process with the exit code of the verb, and does not return.
+// Help, the manual page and the scripts for shells have the name by which the program
+// was started. So a program of another name has its own.
 func Main() {
 	keepInherited()
 	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit, early: early.Hangups()}

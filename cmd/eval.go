@@ -78,8 +78,8 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 	return err
 }
 
-// unmarked returns an expression without the marks that are around it in a graph, from which people copy it. Blanks take their place, so that a
-// finding has the column of what was written.
+// unmarked returns an expression without the marks that are around it in a graph, from which people copy it. Blanks take their place,
+// so that a finding has the column of the text as it was typed.
 // An expression with several marked parts is a text with expressions in it, and stays as it is.
 func unmarked(src string) string {
 	inner, begins := strings.CutPrefix(strings.TrimSpace(src), expr.Open)

@@ -123,7 +123,7 @@ func (f *factsFlags) write(a *app, all map[string]any, known, names []string) er
 	}
 	if f.programs {
 		names = append(slices.Clip(names), programsKey)
-		// Programs are no fact of the engine. They are here for a file of facts alone.
+		// The engine does not know programs as a fact. They are here for a file of facts alone.
 		chosen[programsKey], all[programsKey] = a.sought(), a.sought()
 	}
 	switch f.output.word {

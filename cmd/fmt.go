@@ -136,7 +136,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 		return false, err
 	}
 	changed := !bytes.Equal(src, out)
-	// The path is the one that the user has given, so that another program can take it.
+	// The path is as the user has given it, so that another program can take it.
 	if changed && (f.list || f.check) {
 		fmt.Fprintln(a.out, path)
 	}
@@ -159,7 +159,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 // translated returns a source with our words in the place of those of other tools, where
 // that says the same. Where it can't, the source stays.
 // The result is parsed again and dropped if it has more faults than the source.
-// A file that is no graph, such as one of data or of tests, has no words to translate.
+// A file of data or of tests declares nothing, and has no words to translate.
 func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 	d := yaml.Declare(src)
 	if d == nil {

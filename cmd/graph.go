@@ -76,6 +76,7 @@ resource as its colour.`,
 	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges, reversals and groups there are, and why")
 	cmd.Flags().BoolVar(&f.live, "live", false, "draw the graph of the running daemon, with states")
+	// The flags of the socket serve --live, and the state folder serves --explain.
 	f.remote.reach(cmd)
 	exclude(cmd, "declared", "explain", "live")
 	cmd.Flags().StringVar(&f.out, "out", "", "write to this `file` instead of standard output")
@@ -101,10 +102,12 @@ func (f *graphFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	printDiagnostics(a.err, a.program(), ds)
-	if g == nil || f.explain && ds.Err() != nil { // the faulty parts can be drawn, but has no edges of its own yet
+	if g == nil || f.explain && ds.Err() != nil { // a sketch can be drawn, and has no automatic edges to explain
 		return withCode(exitUsage, nil)
 	}
+	// A drawing shows no notes, so only the few important ones are collected for it.
 	notes := &transform.Notes{All: f.explain}
+	// A graph with faults is drawn as it is declared: transforms need a whole one.
 	if !f.declared && ds.Err() == nil {
 		o := f.steps.options()
 		if o.Undoing, err = f.undoing(a); err != nil {
@@ -207,6 +210,7 @@ func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note
 	switch f.output.word {
 	case "json":
 		return writeJSON(w, notesJSON{name, append([]transform.Note{}, notes...)})
+	// The default of --output is a form of drawings, so it cannot be told from a given -o dot.
 	case "dot": // the default
 	default:
 		return fmt.Errorf("--explain draws nothing, it has no form %s: leave -o out, or write -o json", f.output.word)
@@ -225,6 +229,7 @@ func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note
 
 // drawOptions gives each resource its kind as a class, for style sheets, and the
 // owner of a group a label with its members.
+// The kind of a vertex stands before the first bracket of its id, as in file[/etc/motd].
 func drawOptions(g *engine.Graph) graph.DrawOptions {
 	return graph.DrawOptions{Style: func(i int) graph.Style {
 		kind, _, _ := strings.Cut(g.ID(i), "[")

@@ -20,11 +20,12 @@ import (
 // there. Its methods wait for each other.
 // One daemon has one. Requests of the API call its methods from their own goroutines.
 type graphInput struct {
-	input  func() *input // of this moment: a reload may go over to another one
+	input func() *input // of this moment: a reload may go over to another one
+	// Capacity one: the caller that has put a value into it has the turn, and takes the value out.
 	turn   chan struct{}
 	engine *mgmt.Engine
 	told   func()          // that the graph is read again
-	warned func() []string // what the last reading has to say beside the verdict
+	warned func() []string // the warnings of the last reading
 }
 
 // newGraphInput makes the owner of the daemon's graph file. turn has one place: two
@@ -38,6 +39,7 @@ func newGraphInput(in func() *input, e *mgmt.Engine, told func(), warned func() 
 // Only a plain file can be replaced: a folder has several, and a pipe has gone.
 func (in *input) path() (string, error) {
 	path, err := filepath.Abs(in.yaml)
+	// The order is that of the sources of a graph in frontend, so each daemon gets the true reason.
 	switch info, missing := os.Stat(in.yaml); {
 	case in.catalog != "":
 		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
@@ -80,6 +82,7 @@ func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
 // reload has the engine read the graph, and collects the warnings of exactly that reading.
 // The caller holds the turn.
 func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
+	// The log tells of the request before the lines of the reading.
 	g.told()
 	v, err := g.engine.Reload(ctx)
 	if err != nil {
@@ -105,7 +108,9 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	if err != nil {
 		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
 	}
+	// From here on files are altered. A client that goes, or a signal, must not leave them half done.
 	ctx = context.WithoutCancel(ctx)
+	// A full disk fails here, and the graph file has not been touched.
 	c, err := newCandidate(path, document)
 	if err != nil {
 		return nil, err
@@ -126,6 +131,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	}
 	v.Path = path
 	if v.Refused == "" {
+		// The findings of the check are warnings now. The others are settings that wait for a restart.
 		v.Findings = append(findingTexts(found), v.Findings...)
 		return v, nil
 	}
@@ -156,13 +162,15 @@ func renamed(ds schema.Diagnostics, from, to string) schema.Diagnostics {
 	return out
 }
 
-// candidate is a document beside the graph file, in whose place it may come.
+// candidate is a document next to the graph file, whose place it may take.
 type candidate struct {
+	// The open folder of the graph file: all steps go by its descriptor, so no renamed folder
+	// misleads them.
 	safepath.Place
 	temp, before string // names of the document, and of the file before it
 }
 
-// newCandidate writes a document beside the graph file, with its owner and its mode. A file
+// newCandidate writes a document next to the graph file, with its owner and its mode. A file
 // of an earlier daemon there is replaced.
 // The caller closes it in any case. Its name begins with a point and ends in .new, so no
 // reader of a folder takes it.
@@ -189,6 +197,7 @@ func (c *candidate) at(name string) string { return c.Folder.Path(name) }
 // follows no link.
 // It syncs the content, so that a crash after the rename does not leave an empty graph.
 func (c *candidate) write(document []byte) (err error) {
+	// A file of that name is left by a daemon that was killed. Without one, Remove does nothing.
 	if err := c.Remove(c.temp); err != nil {
 		return err
 	}
@@ -202,6 +211,7 @@ func (c *candidate) write(document []byte) (err error) {
 		return err
 	}
 	if !c.Missing {
+		// Owner and mode come before the rename, so the file never has wrong ones under its own name.
 		if err := f.Chown(int(c.Stat.Uid), int(c.Stat.Gid)); err != nil {
 			return err
 		}
@@ -209,10 +219,11 @@ func (c *candidate) write(document []byte) (err error) {
 			return err
 		}
 	}
+	// fsync comes before rename: a file system may otherwise write the name first, see fsync(2).
 	return f.Sync()
 }
 
-// install puts the document in the place of the graph file, which is kept beside it.
+// install puts the document in the place of the graph file, which is kept next to it.
 // The old content stays under a second name by a hard link: a graph file is there at every moment.
 func (c *candidate) install() error {
 	if !c.Missing {
@@ -227,6 +238,7 @@ func (c *candidate) install() error {
 }
 
 // restore brings the file back that was there before install.
+// FILE.previous is gone after it, since its content is the graph again.
 func (c *candidate) restore() error {
 	if c.Missing {
 		return c.Remove(c.Name)
@@ -234,8 +246,8 @@ func (c *candidate) restore() error {
 	return c.rename(c.before, c.Name)
 }
 
-// rename puts one file in the place of another in one step and syncs the folder, so that a
-// crash leaves one of the two whole.
+// rename puts one file in the place of another in one step, and syncs the folder. So a crash
+// leaves one of the two whole.
 func (c *candidate) rename(from, to string) error {
 	return c.Do(func() error {
 		if err := unix.Renameat(c.FD(), from, c.FD(), to); err != nil {

@@ -8,11 +8,13 @@ import (
 )
 
 // drawLive returns a drawing of the graph that the daemon runs.
+// It needs a daemon, and ends with 1 without one. The drawing is of one moment.
 func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
 	if f.input.yaml != "" || f.input.catalog != "" || f.input.ts != "" {
 		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml, --puppet-catalog and --ts out")
 	}
 	q := control.GraphQuery{Format: f.output.word, Direction: f.direction.word, Reduce: f.reduce}
+	// The daemon runs no programs for a question, so Graphviz runs here.
 	if q.Format == "svg" {
 		q.Format = "dot"
 	}

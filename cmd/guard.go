@@ -13,9 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// guardFlag has a verb that acts refuse what another user could have written, where it runs as
-// root: graphs, types, descriptions of backends, and the state folder. It comes after the flags
-// that name those. A verb that only reads and prints has no need of it.
+// guardFlag has a verb that acts refuse files that another user could have written, where it
+// runs as root. These are graphs, types, descriptions of backends, and the state folder. It
+// comes after the flags that name those. A verb that only reads and prints has no need of it.
+// Root would else do, with all rights, the will of another user who can write such a file.
 func (a *app) guardFlag(cmd *cobra.Command) {
 	bind(cmd, "trust_others", &a.trustOthers)
 	a.before(cmd, func() schema.Diagnostics {
@@ -25,6 +26,7 @@ func (a *app) guardFlag(cmd *cobra.Command) {
 }
 
 // source opens graphs and the like, as the verb and its flags want it.
+// It is called anew for each file, since the flags count only after they are parsed.
 func (a *app) source() gapi.Source {
 	if !a.guarded || a.trustOthers || os.Geteuid() != 0 {
 		return gapi.Source{}
@@ -32,9 +34,9 @@ func (a *app) source() gapi.Source {
 	return guardedSource("or take it as it is with --trust-others")
 }
 
-// programs opens programs that a verb runs because a graph has them next to it. It is the guard of source for every verb: one
-// that only reads and prints takes a graph of another user, but must not run her program with the rights of root. Such a verb
-// has no flag for that, so the setting counts from wherever it is.
+// programs opens programs that a verb runs because a graph has them next to it. It is the guard of source for every verb.
+// A verb that only reads and prints takes a graph of another user, but must not run her program with the rights of root. Such a
+// verb has no flag for that, so the setting counts from wherever it is.
 func (a *app) programs() gapi.Source {
 	if a.trustOthers || os.Geteuid() != 0 || slices.Equal(a.settled["trust_others"].Texts, []string{"true"}) {
 		return gapi.Source{}
@@ -50,6 +52,8 @@ func guardedSource(hint string) gapi.Source {
 
 // sudoCaller returns the user who runs the program as root by sudo; nil for none.
 func sudoCaller() *safepath.User {
+	// sudo(8) sets both variables. A user who has set them by hand is root already, and gains
+	// nothing.
 	uid, err := strconv.ParseUint(os.Getenv("SUDO_UID"), 10, 31)
 	if err != nil || uid == 0 {
 		return nil
@@ -61,7 +65,8 @@ func sudoCaller() *safepath.User {
 	return &safepath.User{UID: int(uid), GID: int(gid)}
 }
 
-// judge refuses files that say whom the daemon trusts, or who it is, as the files of a graph are refused. An empty name stands for none. A file that can't be opened for another reason is left to the function that reads it.
+// judge refuses files that say whom the daemon trusts, or by which key it is known. The rules are those for the files of a graph.
+// An empty name stands for none. A file that can't be opened for another reason is left to the function that reads it.
 func (a *app) judge(files ...string) error {
 	var errs []error
 	for _, path := range files {
@@ -73,6 +78,8 @@ func (a *app) judge(files ...string) error {
 			err = f.Close()
 		}
 		if errors.Is(err, safepath.ErrRefused) {
+			// A missing file is the business of its reader, whose error names the purpose of the
+			// file.
 			errs = append(errs, err)
 		}
 	}
@@ -85,6 +92,7 @@ func refuses(s gapi.Source, dir string) error {
 	if s.Guard == nil {
 		return nil
 	}
+	// s is a copy, so the caller stays trusted for graphs.
 	s.Caller = nil
 	f, err := s.Open(dir)
 	if err == nil {

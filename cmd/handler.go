@@ -17,6 +17,7 @@ import (
 // record can neither forge another one nor move the cursor.
 func lineLog(s *screen, st style, level slog.Leveler) slog.Handler {
 	return flatlog.New(level, func(rec slog.Record, attrs []slog.Attr) {
+		// print never blocks: a terminal that is stopped with Ctrl-S does not stop the engine.
 		s.print(st.line(rec.Time, rec.Level, st.text(rec.Message, attrs)))
 	})
 }
@@ -32,6 +33,7 @@ func (s style) text(msg string, attrs []slog.Attr) string {
 	var b strings.Builder
 	who := ""
 	for _, a := range attrs {
+		// A second attribute of that name is shown like any other, so that a record can hide none.
 		if a.Key == "resource" && who == "" {
 			who = a.Value.String()
 			continue
@@ -46,6 +48,8 @@ func (s style) text(msg string, attrs []slog.Attr) string {
 }
 
 // bare returns a text as it is where it is one plain word, else quoted.
+// Quotes, blanks, = and control characters need the quotes: a value then cannot look like another
+// attribute.
 func bare(s string) string {
 	plain := func(r rune) bool { return r > ' ' && r != '"' && r != '=' && strconv.IsPrint(r) }
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
@@ -60,6 +64,7 @@ func quote(s string) string { return strconv.Quote(s) }
 // line returns a whole line of the log.
 func (s style) line(at time.Time, level slog.Level, text string) string {
 	if !s.short {
+		// In UTC, the lines of machines in several zones sort. The form is RFC 3339 with milliseconds.
 		return at.UTC().Format("2006-01-02T15:04:05.000Z ") + levelWord(level) + " " + text + "\n"
 	}
 	word := ""
@@ -71,6 +76,7 @@ func (s style) line(at time.Time, level slog.Level, text string) string {
 
 // The colours, as a terminal numbers them.
 const (
+	// These are parameters of SGR (ECMA-48, select graphic rendition).
 	bold   = "1"
 	dim    = "2"
 	red    = "31"

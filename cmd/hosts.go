@@ -45,6 +45,8 @@ where a graph has not come to rest yet.`,
   mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json
   mgmt hosts --server web1.example.org:7443 --cert me.pem --key me.key --ca ca.pem`,
 		ValidArgsFunction: func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			// The flags before the cursor are parsed already, so the completion asks the same store
+			// as the verb.
 			return f.names(cmd.Context(), a), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
@@ -111,8 +113,8 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 	return all, nil
 }
 
-// hostOf returns an object of the table hosts as a host. The words of both are the same, but for the name and the version of mgmt,
-// since version is the word for that of an object.
+// hostOf returns an object of the table hosts as a host. The words of both are the same, but for the name and the
+// version of mgmt: the word version stands for that of an object.
 func hostOf(o api.Object) (h control.Host, err error) {
 	text, err := json.Marshal(o)
 	if err == nil {
@@ -125,6 +127,7 @@ func hostOf(o api.Object) (h control.Host, err error) {
 
 // run writes the hosts, and tells of missing ones.
 // Hosts that are there are written all the same.
+// The exit code is 1 where a named host is not there, so a script can wait for a host.
 func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	all, err := f.ask(ctx, a)
 	if err != nil {
@@ -174,6 +177,7 @@ func writeHosts(a *app, all *control.Hosts) error {
 	rows := [][]string{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
 	for _, h := range all.Hosts {
 		rows = append(rows, []string{
+			// A host of a newer version may have a record that this program cannot read.
 			h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since),
 			strconv.Itoa(h.OK), strconv.Itoa(h.Failed), strconv.Itoa(h.Blocked), strconv.Itoa(h.Other), cmp.Or(h.Graph, "-"), cmp.Or(h.Version, "-"),
 		})
@@ -203,6 +207,8 @@ func timeText(at time.Time) string {
 // Any goroutine of the daemon may call the function.
 func hostsOf(w engine.World) func(context.Context) ([]hosts.Member, error) {
 	return func(ctx context.Context) ([]hosts.Member, error) {
+		// Used is closed at the first use. A list of hosts would else make the file of a store that
+		// no resource needs.
 		if l, ok := w.(interface{ Used() <-chan struct{} }); ok {
 			select {
 			case <-l.Used():

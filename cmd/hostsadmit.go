@@ -19,13 +19,14 @@ import (
 
 // admitFlags are those of the verb hosts admit. Deploys are signed and led as deploy does it.
 //
-// Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text into a file
-// with a recipient of their own, and have the operator decrypt it for them.
+// Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text
+// into a file with a recipient of their own. The operator would then decrypt it for them.
 type admitFlags struct {
 	deployFlags
 	identity string
-	unseal   func(string) (string, error)
-	faults   []error // of secrets that stay as they are
+	// unseal decrypts one text by the identity. A text that is not encrypted comes back as it is.
+	unseal func(string) (string, error)
+	faults []error // of secrets that stay as they are
 }
 
 // newHostsAdmit makes the verb that gives the secrets of a store to new hosts.
@@ -48,6 +49,7 @@ as they are, and admit names them. It may be repeated. Start mgmt on a new host 
 	}
 	f.store.flags(cmd)
 	f.store.modelsFlag(cmd)
+	// Only the operator's own access to the store may read and write all objects.
 	_ = cmd.MarkFlagRequired("world")
 	a.guardFlag(cmd)
 	bind(cmd, "identity", place{&f.identity})
@@ -61,6 +63,7 @@ as they are, and admit names them. It may be repeated. Start mgmt on a new host 
 func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	f.unseal = func(text string) (string, error) {
 		clear, err := identityOf(f.identity)(text)
+		// The words of the package are about a host. Here a person has named the identity.
 		if errors.Is(err, seal.ErrNotForUs) {
 			err = errors.New("this identity does not read it")
 		}
@@ -74,6 +77,7 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	// Objects come first: they need no signature and no waiting, so an interruption loses little.
 	if err := f.objects(ctx, w, topics); err != nil {
 		return explained(err)
 	}
@@ -106,8 +110,8 @@ func topicsOf(ctx context.Context, w engine.World, names []string) (topics []str
 	return slices.Compact(topics), errors.Join(errs...)
 }
 
-// objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own: an
-// interrupted call has done a part, and the next call does the rest.
+// objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
+// An interrupted call has done a part, and the next call does the rest.
 func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
 	f.app.modelsFolder = f.store.models
 	if err := f.app.loadModels().Err(); err != nil {
@@ -115,6 +119,7 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 	}
 	nb := f.app.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
 	n, err := nb.Reseal(ctx, topics, f.unseal, f.dry)
+	// These end the verb. All other errors are about single objects, and the rest was done.
 	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {
 		return err
 	}
@@ -139,6 +144,7 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string
 	recipients := map[string][]string{} // of the new hosts, by topic
 	var topics []string
 	for _, r := range reports {
+		// A host without a recipient has never had an identity, so nothing can be encrypted to it.
 		if !slices.Contains(names, r.Host) || r.Sealed == "" {
 			continue
 		}
@@ -160,6 +166,7 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string
 // A change is signed by the operator's key, as a new deploy.
 func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, more []string) error {
 	r, err := s.Rollout(ctx, topic)
+	// Number 0 is a topic without any deploy.
 	if err != nil || r.Number == 0 || !lacks(ctx, s, topic, r.Number, more) {
 		return err
 	}
@@ -229,8 +236,8 @@ func missing(more, list []string) []string {
 }
 
 // rekeyed encrypts the files of a bundle that lack one of the recipients, and returns their names. With an error no file is altered.
-// Texts in the clear stay as they are: an operator who has put one there sees it in the sources, and a deploy that
-// differs from its sources in more than the recipients would surprise them.
+// Texts in the clear stay as they are: an operator who has put one there sees it in the sources. A deploy that
+// differs from its sources in more than the recipients would be a surprise.
 func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, err error) {
 	texts := map[string][]byte{}
 	var errs []error
@@ -246,6 +253,7 @@ func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, e
 				if err != nil || !seal.Is(text) {
 					return text, err
 				}
+				// The old recipients stay: a person among them reads the file on as before.
 				return seal.Seal(append(lacking, recipients...), clear)
 			})
 		}
@@ -255,6 +263,7 @@ func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, e
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	// The bundle is altered at the end, and only where each of its files could be.
 	for i := range b.Files {
 		if text, ok := texts[b.Files[i].Name]; ok {
 			b.Files[i].Data = text
@@ -270,6 +279,8 @@ func (f *admitFlags) rekeyed(b *deploy.Bundle, more []string) (names []string, e
 func vaultsOf(b *deploy.Bundle) map[string][]string {
 	vaults := map[string][]string{}
 	for _, file := range b.Files {
+		// It is the beginning of each encrypted value. The check spares the parsing of all other
+		// files.
 		if !bytes.Contains(file.Data, []byte("ENC[age,")) {
 			continue
 		}

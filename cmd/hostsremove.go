@@ -43,6 +43,8 @@ of root.`,
 // removeHosts takes hosts out of a store. A host without any record is an error, since its name
 // may be mistyped. The others are removed all the same. A host whose daemon is still connected is
 // removed too, with a line on standard error. If a call was cut, a second call ends its work.
+// Each host is removed in three steps: its user, its keys, its statuses. A failure leaves the later
+// ones for the next call.
 func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) error {
 	there, err := hosts.Members(ctx, w)
 	if err != nil {
@@ -55,6 +57,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 			errs = append(errs, err)
 			continue
 		}
+		// A store that asks for no users has no user of that name, and Forbid then returns false.
 		was, err := w.Forbid(ctx, name)
 		if err == nil {
 			var kept bool
@@ -82,6 +85,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 
 // forget deletes the keys of a host, and reports whether there was one.
 // All keys go in one transaction, so no reader sees a host in part.
+// A key that comes back meanwhile is the work of a daemon that still runs.
 func forget(ctx context.Context, w engine.World, name string) (was bool, err error) {
 	var ops []engine.Op
 	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name)} {

@@ -15,7 +15,8 @@ import (
 // The verbs work on the store itself, and not through a daemon: a daemon has no right to alter
 // users.
 type rightsFlags struct {
-	store    direct
+	store direct
+	// A path. The password of the caller is another one, in store.
 	password string // the file with the user's new password
 }
 
@@ -43,6 +44,7 @@ func (f *rightsFlags) newPassword(user string) (string, error) {
 	if f.password == "" {
 		return "", nil
 	}
+	// The rules for the file are those of password_file: 1 to maxPassword bytes, and no line end.
 	c := clusterAccess{user: user, passwordFile: f.password}
 	return c.password()
 }
@@ -61,6 +63,7 @@ name of the host's certificate. A repeated call takes earlier rights away. Ask w
 	}
 	f.verb(a, cmd, "the `file` with the password of the host, for a host without a certificate", func(ctx context.Context, w *etcd.World, args []string) error {
 		password, err := f.newPassword(args[0])
+		// Both faults are told before the store is altered.
 		if err := errors.Join(checkHost(args[0]), err); err != nil {
 			return err
 		}
@@ -80,6 +83,8 @@ name of the host's certificate. A repeated call takes earlier rights away. Ask w
 
 // newHostsProtect makes the verb that has a store ask for its users. It is refused on a store that
 // is protected already. The password comes from a file, and the flag for it is required.
+// The users and rights of the hosts come first. A cluster that is protected too early shuts its hosts
+// out.
 func newHostsProtect(a *app) *cobra.Command {
 	f := &rightsFlags{}
 	cmd := &cobra.Command{

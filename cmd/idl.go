@@ -58,7 +58,8 @@ then nothing is written.`,
 // idlFlags are those of the verbs that compile. Each verb has one of its own, made with
 // the verb.
 type idlFlags struct {
-	name, version  string
+	name, version string
+	// Folders of outputs; empty for none. They are the targets typescript and go of --out.
 	pack, provider string
 	out            []string // TARGET=FOLDER
 }
@@ -98,6 +99,8 @@ func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 
 // compile compiles the definitions in a folder. Positions of findings begin with the
 // folder, as the user has named it. Links that lead out of the folder are not followed.
+// An error is schema.Diagnostics for faults of definitions, and of another type for a folder that
+// cannot be read.
 func (f *idlFlags) compile(ctx context.Context, dir string) (*idl.Package, error) {
 	name := f.name
 	if name == "" {
@@ -105,6 +108,7 @@ func (f *idlFlags) compile(ctx context.Context, dir string) (*idl.Package, error
 		if err != nil {
 			return nil, err
 		}
+		// Definitions are in PACKAGE/idl by custom, so the folder above has the name of the package.
 		name = tokenName(filepath.Base(filepath.Dir(at)))
 	}
 	root, err := os.OpenRoot(dir)
@@ -112,6 +116,8 @@ func (f *idlFlags) compile(ctx context.Context, dir string) (*idl.Package, error
 		return nil, err
 	}
 	defer root.Close()
+	// os.Root follows no link out of the folder, so a foreign repository cannot have other files
+	// read.
 	p, found := idl.Compile(ctx, root.FS(), idl.Options{Package: name, Root: importedAs(dir)})
 	for i := range found {
 		found[i].Pos.File = filepath.Join(dir, found[i].Pos.File)
@@ -135,6 +141,7 @@ func tokenName(name string) string {
 // importedAs returns the path by which Go imports a folder, from the go.mod above it;
 // empty where there is none. Only the line with the module is read, so a file that is
 // wrong elsewhere does no harm.
+// The go command is not asked: the machine of an author may have none.
 func importedAs(dir string) string {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -152,6 +159,7 @@ func importedAs(dir string) string {
 				}
 			}
 		}
+		// The root of the file system is its own parent.
 		if up == filepath.Dir(up) {
 			return ""
 		}
@@ -184,6 +192,7 @@ func (f *idlFlags) outputs(p *idl.Package) ([]idlOutput, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--out=%s: %w", w, err)
 		}
+		// A target only makes texts. Nothing is written before all targets have made theirs.
 		files, err := target.Files(p, generate.Options{Version: f.version, Stubs: importedAs(dir)})
 		if err != nil {
 			return nil, err
@@ -221,6 +230,8 @@ written if anything is wrong. It says which files it has written or removed.`,
 
 // build writes the outputs when all of them are there. A fault of one target keeps all
 // from being written.
+// The folders are written one after the other. In each, a full disk is met before a file is replaced,
+// see generate.Sync.
 func (f *idlFlags) build(ctx context.Context, a *app, dir string) error {
 	outputs, err := f.all(ctx, a, dir)
 	if err != nil {
@@ -243,6 +254,7 @@ func (f *idlFlags) build(ctx context.Context, a *app, dir string) error {
 func apart(dir string, outputs []idlOutput) error {
 	var wrong []error
 	for _, o := range outputs {
+		// Other outputs, such as pages, may lie there: only .go files are read as definitions.
 		goes := slices.ContainsFunc(o.files.Names(), func(name string) bool { return path.Ext(name) == ".go" })
 		if goes && liesIn(o.dir, dir) {
 			wrong = append(wrong, fmt.Errorf("the output folder %s lies in the folder of the definitions, %s, and the next build would read its .go files as definitions: name a folder beside it, such as --out-provider=%s",
@@ -260,6 +272,7 @@ func liesIn(at, dir string) bool {
 	}
 	up, err := filepath.Abs(at)
 	for err == nil {
+		// A part of the path may not be there yet. Then its parents are looked at.
 		if real, lost := filepath.EvalSymlinks(up); lost == nil {
 			up = real
 		}
@@ -310,6 +323,7 @@ func (a *app) sayDrift(dir string, d generate.Drift, changed, missing, stale str
 
 // newIDLCheck makes the verb idl check. It is for machines that build: the outputs are
 // files of the repository.
+// The codes are 0 for up to date, 1 for a fault, and 2 for a difference.
 func newIDLCheck(a *app) *cobra.Command {
 	f := &idlFlags{}
 	cmd := &cobra.Command{
@@ -374,7 +388,9 @@ compatible, and 4 where one is breaking.`,
 // diff prints the changes, and ends with a code for the gravest. Both folders have the
 // same name of the package, so tokens differ only where modules do.
 func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, asJSON bool) error {
+	// Else the folders of two checkouts would give two names, and each token would differ.
 	f.name = cmp.Or(f.name, "package")
+	// Both are compiled before an error ends the verb, so that all findings are told at once.
 	before, errOld := f.compile(ctx, old)
 	if errOld != nil {
 		errOld = a.findings(old, errOld)
@@ -394,6 +410,7 @@ func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, asJSON boo
 	for _, c := range changes {
 		worst = max(worst, c.Level)
 	}
+	// The index is the level: cosmetic, compatible, breaking.
 	return withCode([...]int{exitOK, exitChange, exitFailed}[worst], nil)
 }
 
@@ -457,6 +474,7 @@ to standard output, one after the other. To write them as files, use build with
 		Example: `  mgmt idl docs idl/ | less`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// The folder is never written: the texts go to standard output.
 			f.out = []string{"markdown=."}
 			outputs, err := f.all(cmd.Context(), a, args[0])
 			if err != nil {

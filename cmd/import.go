@@ -24,6 +24,8 @@ type importFlags struct {
 
 // newImport makes the verb import.
 // The graph goes to standard output, and notes to standard error.
+// It reads with the rights of the user. A thing that only root can see is a failure, which
+// standard error tells.
 func newImport(a *app) *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{
@@ -70,6 +72,7 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 	err = s.each(ctx, look, func(seen mgmt.Observation) error {
 		if err := f.loads(a, seen.Shown); err != nil {
 			s.failed(err)
+			// The others are still written, and the exit code tells of it in the end.
 			return nil
 		}
 		if len(names) > 0 {
@@ -78,6 +81,7 @@ func (f *importFlags) run(ctx context.Context, a *app, kind string, names []stri
 		none = false
 		return out.Add(seen.Shown)
 	})
+	// Close writes the end of the graph, or an empty graph where nothing was found.
 	if err == nil && (s.code == exitOK || !none) {
 		err = out.Close()
 	}
@@ -106,6 +110,7 @@ func (f *importFlags) missing(a *app, shown gapi.Shown) {
 // loads reads the text of a thing again before it is written. The error names
 // required parameters that can't be seen: of an archive, its inputs.
 // It is the same reading as that of run, so a graph that passes will also be taken.
+// Build does no I/O, so nothing on the machine is asked again.
 func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 	if shown.Absent {
 		return nil
@@ -136,6 +141,7 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 	switch {
 	case err != nil:
 		return nil, err
+	// A kind without targets would look at this machine, and not at the named one.
 	case targetable(k, f.target) != nil:
 		return nil, targetable(k, f.target)
 	case len(names) == 0:

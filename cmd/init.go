@@ -15,11 +15,13 @@ import (
 
 // The names are relative to the current folder.
 const (
+	// The schema stands next to the graph: its first line names it without a folder.
 	firstFile  = "graph.yaml"
 	schemaFile = "mgmt.schema.json"
 )
 
 // firstGraph is the graph that init writes. %[1]s stands for its name.
+// Nothing of it needs root, so a first run works for every user.
 const firstGraph = `# yaml-language-server: $schema=` + schemaFile + `
 #
 # A first graph: a folder, a file in it, and a command that runs when the file
@@ -75,6 +77,7 @@ tests:
 `
 
 // newInit makes the verb init.
+// It ends with 1 where a file is in the way, and then writes none.
 func newInit(a *app) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
@@ -107,6 +110,7 @@ func (a *app) init(path string, force bool) error {
 	if err != nil {
 		return err
 	}
+	// mgmt test finds the tests of a graph by this name.
 	test := yaml.TestsOf(path)
 	files := []newFile{
 		{path, fmt.Appendf(nil, firstGraph, path)},
@@ -139,6 +143,7 @@ type newFile struct {
 
 // mayWrite returns an error if something else is where the files are to be.
 // A file with the same content is not in the way.
+// So a second init of the same version succeeds.
 func mayWrite(files []newFile) error {
 	var errs []error
 	for _, f := range files {

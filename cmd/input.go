@@ -29,14 +29,17 @@ import (
 // input says where the graph comes from. Every verb that takes a graph takes it
 // by these flags.
 type input struct {
-	yaml     string
-	catalog  string
-	ts       string
-	check    choice // of the types of a program
-	tsc      string
+	// At most one of the three is set, see several. Each is a path, or - for standard input.
+	yaml    string
+	catalog string
+	ts      string
+	check   choice // of the types of a program
+	tsc     string
+	// A program in TypeScript then runs on a host of its own, without an engine.
 	once     bool // the verb ends when the graph was read
 	stored   bool // the daemon has its graph from its store where no other is given; see fromStore
 	ordering choice
+	// most and size bound a graph before it takes memory.
 	most     resourceCount
 	size     graphSize
 	puppet   puppet.Options
@@ -62,6 +65,7 @@ func (n *resourceCount) Type() string { return "int" }
 
 // Set implements pflag.Value.
 func (n *resourceCount) Set(text string) error {
+	// 32 bits fit an int on every system.
 	v, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || v < 1 {
 		return errors.New("write a whole number from 1 to 2147483647")
@@ -98,6 +102,7 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
+	// A value of --var may have a comma, which a slice flag of pflag would split at.
 	varList := pflag.NewFlagSet("", pflag.ContinueOnError)
 	varList.StringArrayVar(&i.vars, "var", nil, "")
 	bind(cmd, "var", varList.Lookup("var").Value)
@@ -133,8 +138,10 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 			other = "--" + flag + " " + f.Value.String()
 		}
 	}
+	// The word is judged first, and no file is opened: a wrong call costs nothing.
 	_, missing := os.Stat(name)
 	switch value := valueMeant(cmd, name); {
+	// The graph is named already, so the word can only be the value of the flag before it.
 	case value != nil && (other != "" || len(args) > 1):
 		return value
 	case value != nil && !looksLikeFile(name) && errors.Is(missing, fs.ErrNotExist):
@@ -169,6 +176,7 @@ func valueMeant(cmd *cobra.Command, arg string) (err error) {
 }
 
 // frontend returns the one frontend that the flags name.
+// It opens no file of a graph: the frontend does so when its sequence is read.
 func (i *input) frontend(a *app) (gapi.Frontend, error) {
 	switch {
 	case i.several():
@@ -182,6 +190,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		i.puppet.MaxResources, i.puppet.MaxBytes = int(i.most), int64(i.size)
 		return puppet.New(i.catalog, i.puppet), nil
 	}
+	// The flags of a catalog would have no effect on another graph, which a user should hear of.
 	if err := i.catalogOnly(a); err != nil {
 		return nil, err
 	}
@@ -193,6 +202,8 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			i.yaml = defaultGraph
 		case i.stored:
+			// The graph is empty. Objects and deploys of the store come in by the frontends around
+			// it.
 			return static.New(&gapi.Declared{Name: "store"}), nil
 		default:
 			return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + defaultGraph +
@@ -213,6 +224,7 @@ func fromStore(r config.Resolved) bool {
 }
 
 // options returns how a graph in YAML is read: the sources of its files, and the inputs of its expressions.
+// An error is one of --var alone. Faults of the files come with the graph.
 func (i *input) options(a *app) (o yaml.Options, err error) {
 	o = i.limits(a)
 	o.Source = a.source()
@@ -222,6 +234,8 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	for _, entry := range os.Environ() {
 		if set, ours := strings.CutPrefix(entry, varPrefix); ours {
 			name, value, _ := strings.Cut(set, "=")
+			// Shared says that other graphs have the variable, too: a graph without variables goes
+			// without it.
 			o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: varPrefix + name, Shared: true})
 		}
 	}
@@ -235,8 +249,8 @@ func (i *input) options(a *app) (o yaml.Options, err error) {
 	return o, nil
 }
 
-// secrets says where the secrets of a graph come from on this machine. It holds for the graphs of deploys, too: a deploy carries
-// its secrets encrypted, and the key that has signed it is one that this host trusts.
+// secrets says where the secrets of a graph come from on this machine. It holds for the graphs of deploys, too. A deploy
+// carries its secrets encrypted, and this host trusts the key that has signed it.
 func (i *input) secrets(o *yaml.Options) {
 	o.Blind = i.blind
 	o.Credentials = os.Getenv("CREDENTIALS_DIRECTORY")
@@ -312,6 +326,7 @@ func (i *input) build(ctx context.Context, a *app) (*engine.Graph, schema.Diagno
 	if err != nil {
 		return nil, nil, err
 	}
+	// The declaration may be shared, so the flag is set in a copy.
 	asked := *d
 	asked.Thorough = true
 	g, ds := a.build(&asked)
@@ -329,6 +344,7 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	a.noMachine()
 	env := gapi.Env{Registry: a.kinds, NoWatch: true, Stdin: a.in, Hostname: a.storeName()}
 	for d, err := range front.Graphs(ctx, env) {
+		// The loop ends with the first graph, and the frontend with it: no watch is left.
 		return d.Complete(), err
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -337,8 +353,8 @@ func (i *input) declared(ctx context.Context, a *app) (*gapi.Declared, error) {
 	return nil, errors.New("there is no graph")
 }
 
-// lasting names the file or the folder of the graph, by which a later start knows it again; empty
-// for an input that is read but once, such as a pipe.
+// lasting names the file or the folder of the graph, by which a later start knows it again. It is
+// empty for an input that is read but once, such as a pipe.
 // A later run of that name holds its first graph too, if that lacks resources of this one.
 func (i *input) lasting() string {
 	if i.stored && cmp.Or(i.catalog, i.ts, i.yaml) == "" {

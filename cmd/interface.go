@@ -18,6 +18,7 @@ type modules struct{ app *app }
 
 // machine is what this machine is.
 // With --facts it is the machine of that file.
+// The facts are read at each call, so a verb asks once and hands them on.
 func (m modules) machine() virtual.System { return m.app.system()(nil) }
 
 // complete offers the modules to the shell.
@@ -47,8 +48,9 @@ programs of the machine.`,
 // moduleJSON is a module in JSON.
 // A module without a fitting backend has the reason in Refused and nothing in Chosen.
 type moduleJSON struct {
-	Module   string        `json:"module"`
-	Doc      string        `json:"doc"`
+	Module string `json:"module"`
+	Doc    string `json:"doc"`
+	// All backends of the module, in the order of the catalog; never null.
 	Backends []backendJSON `json:"backends"`
 	Chosen   string        `json:"chosen,omitempty"` // on this machine
 	Refused  string        `json:"refused,omitempty"`
@@ -56,11 +58,14 @@ type moduleJSON struct {
 
 // backendJSON is a backend in the output of interface; its keys are part of the interface of the program.
 type backendJSON struct {
-	Backend  string            `json:"backend"`
-	Doc      string            `json:"doc,omitempty"`
-	When     virtual.Match     `json:"when,omitempty"`
-	Unless   virtual.Match     `json:"unless,omitempty"`
-	Needs    []string          `json:"needs,omitempty"`
+	Backend string `json:"backend"`
+	Doc     string `json:"doc,omitempty"`
+	// A backend suits a machine with these facts (when), without these (unless), and with these
+	// programs (needs).
+	When   virtual.Match `json:"when,omitempty"`
+	Unless virtual.Match `json:"unless,omitempty"`
+	Needs  []string      `json:"needs,omitempty"`
+	// Among several that suit, the highest counts, and then the first by name.
 	Priority int               `json:"priority,omitempty"`
 	Watch    virtual.WatchMode `json:"watch"`
 }
@@ -124,6 +129,8 @@ func (m modules) list() []moduleJSON {
 	system := m.machine()
 	for _, name := range m.app.modules().Modules() {
 		i, sel, err := m.app.modules().Select(name, system, "")
+		// The module is a known one, so an error is that of the choice, and the interface is there
+		// all the same.
 		l := moduleJSON{Module: name, Doc: i.Doc, Backends: []backendJSON{}}
 		for _, b := range m.app.modules().Backends(name) {
 			l.Backends = append(l.Backends, newBackendJSON(b))
@@ -141,15 +148,16 @@ func (m modules) list() []moduleJSON {
 // functionJSON is a function in JSON.
 // Status and Differs are set by the verb check alone.
 type functionJSON struct {
-	Function  string           `json:"function"`
-	Signature string           `json:"signature"`
-	Doc       string           `json:"doc,omitempty"`
-	Returns   string           `json:"returns,omitempty"`
-	Params    []paramJSON      `json:"params"`
-	Extra     bool             `json:"extra,omitempty"`
-	Leaves    string           `json:"deprecated,omitempty"` // why, and the verb to call instead
-	Status    *virtual.Status  `json:"status,omitempty"`
-	Differs   []differenceJSON `json:"differences,omitempty"`
+	Function  string      `json:"function"`
+	Signature string      `json:"signature"`
+	Doc       string      `json:"doc,omitempty"`
+	Returns   string      `json:"returns,omitempty"`
+	Params    []paramJSON `json:"params"`
+	// Few backends have the function, and none must; see virtual.Function.
+	Extra   bool             `json:"extra,omitempty"`
+	Leaves  string           `json:"deprecated,omitempty"` // why, and the verb to call instead
+	Status  *virtual.Status  `json:"status,omitempty"`
+	Differs []differenceJSON `json:"differences,omitempty"`
 }
 
 // paramJSON is a parameter of a function.
@@ -252,6 +260,7 @@ func functionsText(fs []virtual.Function) string {
 			fmt.Fprintf(&b, "    Deprecated: %s.\n", f.Deprecated)
 		}
 		if len(fs) > 1 {
+			// A list of all functions stays short: the parameters are shown for one function alone.
 			continue
 		}
 		for _, p := range f.Params {

@@ -33,6 +33,7 @@ is there and not applicable.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: m.completeCheck,
 		RunE: func(_ *cobra.Command, args []string) error {
+			// The added empty text stands for a backend that is not named.
 			i, b, err := m.backend(append(args, "")[0], append(args, "")[1])
 			if err != nil {
 				return withCode(callCode(err), err)
@@ -84,8 +85,10 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 // can not apply here.
 func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
 	system := m.machine()
+	// The facts count, since a function may be applicable on some machines alone.
 	verdicts := virtual.Check(i, b, system.Facts)
 	for _, f := range append(i.Lint(system.Facts), b.Lint(system.Facts)...) {
+		// A warning alters no exit code: it is for the authors of the interface and of the backend.
 		fmt.Fprintln(m.app.err, "warning: "+f.String())
 	}
 	var err error
@@ -254,6 +257,8 @@ func (m modules) generate(module string, from []string, aliases bool) (*virtual.
 	}
 	var all []*virtual.Backend
 	for _, name := range from {
+		// An empty name would mean the chosen backend. No backend is called -, so the error
+		// lists all.
 		_, b, err := m.backend(module, cmp.Or(name, "-"))
 		if err != nil {
 			return nil, err

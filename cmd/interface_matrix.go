@@ -50,9 +50,13 @@ func newMatrixJSON(i *virtual.Interface, backends []*virtual.Backend) matrixJSON
 	}
 	for _, b := range backends {
 		out.Backends = append(out.Backends, newBackendJSON(b))
+		// Typical facts are those of a machine for which the backend is made, so the matrix is the
+		// same everywhere.
 		for _, v := range virtual.Check(i, b, b.Typical()) {
 			row, declared := rows[v.Function]
 			if !declared {
+				// A function that only backends have gets a row at the end, in the order of its first
+				// backend.
 				row = len(out.Functions)
 				rows[v.Function] = row
 				out.Functions = append(out.Functions, cellsJSON{v.Function, ownFunction(b, v.Function).Signature(), map[string]cellJSON{}})
@@ -77,6 +81,7 @@ func newCellJSON(v *virtual.Verdict) cellJSON {
 }
 
 // ownFunction returns a function of a backend.
+// It is nil where the backend has no such function; each name of a verdict has one.
 func ownFunction(b *virtual.Backend, name string) *virtual.Function {
 	own := virtual.Interface{Functions: b.Functions}
 	return own.Function(name)

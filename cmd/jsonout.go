@@ -12,6 +12,7 @@ import (
 // the command line: docs/reference/cli.md lists them.
 func writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
+	// The escapes are for HTML. Paths and commands have <, > and & in them, which people read here.
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
@@ -19,8 +20,9 @@ func writeJSON(w io.Writer, v any) error {
 
 // planDoc is a plan in JSON.
 type planDoc struct {
-	Graph     string     `json:"graph"`
-	Summary   summary    `json:"summary"`
+	Graph   string  `json:"graph"`
+	Summary summary `json:"summary"`
+	// In the order of the plan; never null, so that a program can count them.
 	Resources []stepJSON `json:"resources"`
 }
 
@@ -66,6 +68,7 @@ func changesJSON(cs []engine.Change) []changeJSON {
 	list := make([]changeJSON, len(cs))
 	for i, c := range cs {
 		list[i] = changeJSON{Field: c.Field, Verb: c.Verb, From: c.From, To: c.To}
+		// engine.Unknown is the value of a field that is known only after a run, see law 11.
 		if c.To == any(engine.Unknown) {
 			list[i].To, list[i].Unknown = nil, true
 		}

@@ -12,6 +12,7 @@ import (
 )
 
 // kindNamed returns all that is known of a kind.
+// The case of the name does not matter. The error of an unknown name is *engine.UnknownKindError.
 func (a *app) kindNamed(name string) (derive.Kind, error) {
 	k, err := a.kinds().Kind(strings.ToLower(name))
 	if err != nil {
@@ -35,6 +36,7 @@ func (a *app) allKinds() ([]derive.Kind, error) {
 }
 
 // graphSchema returns the JSON Schema of a graph file.
+// It is the schema of this program with its kinds and folders, for editors and for mgmt schema.
 func (a *app) graphSchema() ([]byte, error) {
 	kinds, err := a.allKinds()
 	if err != nil {
@@ -58,6 +60,7 @@ func metaType() (*schema.Type, error) {
 }
 
 // kindText returns the documentation of a kind, in Markdown.
+// The text of the type counts where the kind itself has none.
 func kindText(k derive.Kind) string {
 	if k.Doc != "" || k.Type == nil {
 		return k.Doc
@@ -67,6 +70,8 @@ func kindText(k derive.Kind) string {
 
 // firstSentence returns the first sentence of Markdown as plain text on one
 // line.
+// It ends at the first point with a blank behind it, so a point in a name such as mgmt.yaml ends
+// nothing.
 func firstSentence(markdown string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(markdown), "\n\n")
 	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "`", "")

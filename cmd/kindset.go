@@ -39,6 +39,7 @@ type step struct {
 
 // madeOf reports whether a step was made of these kinds and files.
 func (s *step) madeOf(from *engine.Registry, nodes []*schema.Node) bool {
+	// Registries are compared by their address: a step before that was made anew has another one.
 	return s.kinds != nil && s.from == from && reflect.DeepEqual(s.nodes, nodes)
 }
 
@@ -55,10 +56,12 @@ func (a *app) begin() {
 // Faults of all folders come together. With an error the result is of no use, and the old app
 // stays in effect.
 func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
+	// The copy has the kept steps, so that only the changed ones are made anew.
 	b := *a
 	b.settled = now
 	b.backends, b.types, b.targetsFolder, b.pluginsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text()
 	b.modelsFolder = now["models"].Text()
+	// The order is that of kindset: backends, types, providers, targets, and then the models.
 	ds := b.bindMachine()
 	ds = append(ds, b.loadTypes()...)
 	ds = append(ds, b.loadPlugins()...)
@@ -81,6 +84,7 @@ func (a *app) from(key string, ds schema.Diagnostics) schema.Diagnostics {
 		return ds
 	}
 	for i := range ds {
+		// A finding with a line is about a file in the folder, and needs no further place.
 		if ds[i].Pos.Line == 0 && ds[i].Pos.File == v.Text() {
 			ds[i].Related = append(ds[i].Related, schema.Related{Pos: v.Pos, Message: "named here"})
 		}

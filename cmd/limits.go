@@ -6,12 +6,13 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// leastFiles is how many open files a run needs: its streams, the graph, the journal, the socket, the
-// watches, and the pipes of a few commands.
+// leastFiles is how many open files a run needs. They are its streams, the graph, the journal, the
+// socket, the watches, and the pipes of a few commands.
 const leastFiles = 40
 
 // enoughFiles refuses to run where next to nothing can be opened: every resource would fail, each for
 // another reason. The Go runtime has raised the limit already as far as it may.
+// The error ends the verb with 1 before anything is opened.
 func enoughFiles() error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {

@@ -20,8 +20,10 @@ import (
 // make one either. That the pid can't be noted, as on a full disk, does no harm.
 func lockState(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
+	// O_NOFOLLOW: another user may have put a link in a folder that others can write.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if denied(err) {
+		// flock(2) needs no right to write, so the lock holds on a read-only file system, too.
 		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
 		if denied(err) || errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
@@ -40,13 +42,16 @@ func lockState(dir string) (*os.File, error) {
 
 // How long a lock is waited for whose owner is dead, and how often it is tried.
 const (
+	// Real time: the lock belongs to another process.
 	orphanWait  = 5 * time.Second
 	orphanEvery = 5 * time.Millisecond
 )
 
 // takeLock takes the lock, at once or not at all. Only where the process that it
-// belongs to is dead, it waits a little: killed while it started a command, it has
-// left the lock to that one, which lets go of it as soon as it runs.
+// belongs to is dead, it waits a little. A process that was killed while it started a
+// command has left the lock to that command. The command lets go of it as soon as it runs.
+// flock(2) belongs to the open file, which a child inherits at fork. At exec the child closes its
+// copy.
 func takeLock(f *os.File) error {
 	for end := time.Now().Add(orphanWait); ; time.Sleep(orphanEvery) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -59,6 +64,7 @@ func takeLock(f *os.File) error {
 // isDead reports whether there is no such process.
 func isDead(pid string) bool {
 	n, err := strconv.Atoi(pid)
+	// Signal 0 only asks, see kill(2). A process of another user gives EPERM, and so counts as alive.
 	return err == nil && n > 0 && errors.Is(unix.Kill(n, 0), unix.ESRCH)
 }
 

@@ -12,6 +12,7 @@ import (
 
 // The events that the daemon tells at once; see docs/api.md.
 const (
+	// mostEvents is for log, and mostRuns for why.
 	mostEvents = 1000
 	mostRuns   = 100
 )
@@ -28,9 +29,10 @@ func checkCount(n, most int) error {
 // logVerb has the flags of log. The times are texts that only the reading of them judges.
 type logVerb struct {
 	remote
-	color        choice
-	resource     string
-	outcomes     []string
+	color    choice
+	resource string
+	outcomes []string
+	// since is inclusive and until is not, as help says.
 	since, until string
 	n            int
 }
@@ -71,6 +73,7 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 // A duration counts back from now; a date without a time is its first moment here, in
 // local time.
 // The zero time stands for an empty text, which means no bound.
+// A negative duration is refused, since it would lie ahead.
 func when(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -95,6 +98,7 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 	if err := checkCount(f.n, mostEvents); err != nil {
 		return err
 	}
+	// Both times count from one moment, so that a span has the wanted length.
 	now := time.Now()
 	since, err := when("since", f.since, now)
 	if err != nil {
@@ -122,6 +126,7 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	// The note goes to standard error: the events alone are the result.
 	if list.More {
 		fmt.Fprintf(a.err, "there are older ones: -n %d shows more\n", min(10*f.n, mostEvents))
 	}

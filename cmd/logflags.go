@@ -21,8 +21,9 @@ import (
 type logFlags struct {
 	format choice
 	color  choice
-	debug  bool
-	quiet  bool
+	// A reload may change debug and quiet, and never the format.
+	debug bool
+	quiet bool
 }
 
 // flags adds the flags of the log; debug and quiet exclude each other.
@@ -83,11 +84,14 @@ func (f *logFlags) level() slog.Level {
 // presenter returns the presenter of a run. Close it.
 // Standard error that is systemd's journal gets entries with fields instead of lines. The
 // caller closes the presenter before the program ends.
+// It never fails: where the journal cannot be reached, lines go to standard error.
 func (f *logFlags) presenter(a *app) *presenter {
 	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]bool{}}
 	p.level.Set(f.level())
 	if f.format.word == "json" {
 		p.json = true
+		// JSON goes through the screen, too, so that a slow reader of standard error holds nothing
+		// up.
 		p.screen = newScreen(a.err, nil)
 		p.logger = slog.New(slog.NewJSONHandler(p.screen, &slog.HandlerOptions{Level: p.level}))
 		return p
@@ -112,12 +116,14 @@ func (f *logFlags) end(a *app, code int, err error) error {
 	if f.format.word != "json" {
 		return withCode(code, err)
 	}
+	// The record goes to standard error directly, since the presenter of a run may be closed by then.
 	slog.New(slog.NewJSONHandler(a.err, nil)).Error("ended", "error", err.Error())
 	return withCode(code, nil)
 }
 
 // diagnose returns the error with which the program ends when a graph can't be
-// used: its findings are printed one on each line, as they are.
+// used. Its findings are printed as they are, one on each line.
+// The code is 1 in each case, and no line of summary follows the findings.
 func (f *logFlags) diagnose(a *app, err error) error {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {

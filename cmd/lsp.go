@@ -44,6 +44,7 @@ It ends with code 0 when the editor shuts it down, and with 1 when the editor le
 
 // run serves until the editor leaves. Standard output belongs to the protocol, so everything else goes to standard error.
 func (f *lspFlags) run(ctx context.Context, a *app) error {
+	// Secrets count as unknown values, so a graph with them has no other findings.
 	f.input.blind = true // the server runs no program and decrypts nothing
 	o, err := f.input.options(a)
 	if err != nil {
@@ -58,6 +59,7 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.noMachine()
+	// No signal is listened to: its default action ends the process, which has nothing to save.
 	return lsp.Serve(ctx, a.in, a.out, lsp.Options{
 		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: formatted(a),
 		Check: func(d *gapi.Declared) schema.Diagnostics {
@@ -85,6 +87,7 @@ func formatted(a *app) func([]byte) ([]byte, error) {
 }
 
 // lspLog writes warnings for people who look at the log of their editor.
+// slog adds the time and quotes the values, so no text of a graph controls a terminal.
 func lspLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
