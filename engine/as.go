@@ -35,7 +35,7 @@ func holds(r Res, ability any) bool {
 	return !states || stated(s.Abilities(), ability)
 }
 
-// stated reports whether stated abilities have that of an interface. An interface that none of them stands for is not stated.
+// stated reports whether stated abilities have that of an interface. An interface for which there is no statement holds by its methods.
 func stated(a Abilities, ability any) bool {
 	switch ability.(type) {
 	case *RefreshableRes:

@@ -34,6 +34,9 @@ func TestOneFrameServes(t *testing.T) {
 	}
 }
 
+// below are the folders of the packages below the root package.
+var below = []string{"../engine", "../gapi", "../graph", "../idl", "../internal", "../provider", "../resources", "../traits"}
+
 // clockNames are the names by which code reads the clock of the machine, makes a timer, or takes that clock outright.
 var clockNames = map[string][]string{
 	"time":    {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"},
@@ -71,7 +74,7 @@ var defaultClocks = []string{
 // TestClocksAreValues: below the root package, time comes by a value.
 func TestClocksAreValues(t *testing.T) {
 	excepted := 0
-	for _, root := range []string{"../engine", "../gapi", "../graph", "../resources", "../traits"} {
+	for _, root := range below {
 		for where, names := range callsOf(t, root, clockNames) {
 			switch {
 			case clockExceptions[where] != "":
@@ -108,6 +111,9 @@ var environmentReaders = map[string]string{
 	"gapi/typescript/find.go Find":                          "where the second program is",
 	"gapi/typescript/find.go folders":                       "where the second program is",
 	"gapi/typescript/types.go compiler":                     "where the compiler is that checks a program",
+	"provider/overgrpc/serve.go Serve":                      "a provider is a program of its own, and the engine tells it the socket",
+	"provider/serve.go Serve":                               "a provider is a program of its own, and the engine tells it the socket",
+	"provider/server.go newServer":                          "a provider is a program of its own, and the engine tells it the token",
 	"resources/cron/cron.go dir":                            "asked from Init on",
 	"resources/entries/accounts.go whoami":                  "asked by a provider that reads or sets",
 	"resources/internal/files/credentials.go IsCredential":  "asked from CheckApply on",
@@ -118,7 +124,7 @@ var environmentReaders = map[string]string{
 // asks. No look at it is a call to the kernel, so TestBuildLooksAtNothing does not see it.
 func TestTheEnvironmentIsNoInput(t *testing.T) {
 	found := map[string][]string{}
-	for _, root := range []string{"../engine", "../gapi", "../graph", "../resources", "../traits"} {
+	for _, root := range below {
 		maps.Copy(found, callsOf(t, root, environmentNames))
 	}
 	for where, names := range found {

@@ -241,7 +241,7 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 		return a, nil
 	}
 	a := &abilities{}
-	_, a.watched = res.(engine.WatchedRes)
+	_, a.watched = engine.As[engine.WatchedRes](res)
 	var err error
 	if a.Abilities, err = engine.AbilitiesOf(res); err != nil {
 		return nil, err

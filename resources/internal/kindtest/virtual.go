@@ -53,7 +53,7 @@ func Judged(r engine.Res) error {
 		machine = v.VirtualKind().System()
 	}
 	err := r.Validate()
-	if c, ok := r.(engine.MachineCheckedRes); ok && err == nil {
+	if c, ok := engine.As[engine.MachineCheckedRes](r); ok && err == nil {
 		err = c.CheckMachine(machine)
 	}
 	return err
