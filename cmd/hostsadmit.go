@@ -144,7 +144,7 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string
 	recipients := map[string][]string{} // of the new hosts, by topic
 	var topics []string
 	for _, r := range reports {
-		// A host without a recipient has never had an identity, so nothing can be encrypted to it.
+		// A host that has told no recipient yet is left out: nothing can be encrypted to it.
 		if !slices.Contains(names, r.Host) || r.Sealed == "" {
 			continue
 		}
