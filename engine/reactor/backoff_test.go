@@ -303,6 +303,42 @@ func TestFindingC1Watch(t *testing.T) {
 	})
 }
 
+// TestFindingC1WatchWellForAMoment: a Watch that is well for a moment between its failures waits longer each time; after a long
+// time in which it was well it begins anew.
+func TestFindingC1WatchWellForAMoment(t *testing.T) {
+	for _, c := range []struct {
+		well, span  time.Duration
+		least, most int
+	}{
+		{time.Second, time.Hour, 10, 40},
+		{11 * time.Minute, 11 * time.Hour, 58, 60}, // a wait of two seconds at most after each
+	} {
+		t.Run(c.well.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				rg := newRig(t, reactor.Options{Sweep: -1})
+				defer rg.close()
+				var tries atomic.Int32
+				f := &fake{w: newWorld(), watch: func(ctx context.Context, f *fake) error {
+					tries.Add(1)
+					f.init.Running()
+					select {
+					case <-ctx.Done():
+						return nil
+					case <-time.After(c.well):
+						return errNo
+					}
+				}}
+				rg.swap(newDecl(t).add("f", f))
+				time.Sleep(c.span)
+				synctest.Wait()
+				if n := int(tries.Load()); n < c.least || n > c.most {
+					t.Errorf("%d tries in %s, want %d to %d", n, c.span, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
 // factsHost tells of new facts.
 type factsHost struct {
 	nullHost
@@ -437,6 +473,39 @@ func TestFindingC1RetryNow(t *testing.T) {
 		} {
 			if _, err := rg.r.Retry(t.Context(), "fake[a]", id); err == nil || err.Error() != want {
 				t.Errorf("%s: %v", id, err)
+			}
+		}
+	})
+}
+
+// TestFindingC1RetryCountsAnew: after another try that was asked for, the graph's number of retries counts anew, also that of a
+// Watch, and the waits begin with the first one.
+func TestFindingC1RetryCountsAnew(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{Sweep: -1})
+		defer rg.close()
+		w := newWorld()
+		counted, waits := newFailing(w, errNo), newFailing(w, errNo)
+		counted.MetaParams().Retry, counted.MetaParams().Delay = 3, time.Second
+		var watched atomic.Int32
+		deaf := &fake{w: w, watch: func(context.Context, *fake) error {
+			watched.Add(1)
+			return errNo
+		}}
+		deaf.MetaParams().Retry, deaf.MetaParams().Delay = 2, time.Second
+		rg.swap(newDecl(t).add("counted", &counted.fake).add("waits", &waits.fake).add("deaf", deaf))
+		for round := 1; round <= 3; round++ {
+			time.Sleep(5 * time.Hour)
+			synctest.Wait()
+			if n, d := counted.n(), int(watched.Load()); n != 4*round || d != 3*round {
+				t.Errorf("round %d: %d runs, and its Watch was tried %d times", round, n, d)
+			}
+			if _, err := rg.r.Retry(t.Context()); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+			if in := rg.state("waits").RetryIn; in <= 0 || in > 2*time.Second {
+				t.Errorf("round %d: it waits for %s", round, in)
 			}
 		}
 	})

@@ -71,6 +71,36 @@ func TestFindingB3WaitIsNoFailure(t *testing.T) {
 	})
 }
 
+// TestFindingB3WaitAfterItWasWell: a resource that was ok, and now waits for something outside before it can be repaired, is not
+// as wanted: it counts as waiting, and the exit code is that of a graph that has not come to rest.
+func TestFindingB3WaitAfterItWasWell(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		s := newStalled(time.Hour)
+		s.busy.Store(false)
+		rg.swap(newDecl(t).add("a", s.fake).add("b", &fake{w: s.w}))
+		rg.rest()
+		s.busy.Store(true)
+		s.tick <- struct{}{}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		rest := rg.standing()
+		if rest.Code() != 5 || rest.Converged || rest.Early || rest.Counts[engine.StateWaiting] != 1 || rest.Counts[engine.StateOK] != 1 {
+			t.Errorf("it stands at %+v, code %d", rest, rest.Code())
+		}
+		if st := rg.state("a"); st.Rest != engine.StateWaiting {
+			t.Errorf("it is %+v", st)
+		}
+		s.busy.Store(false)
+		s.tick <- struct{}{}
+		rg.rest()
+		if rest := rg.standing(); rest.Code() != 0 || !rest.Converged {
+			t.Errorf("after it: %+v", rest)
+		}
+	})
+}
+
 // TestFindingB3WaitLooksAgain: it is looked at again after its time, and what had asked for the run is still said to
 // have asked for it. A wait that lasts is told once to the log, and once more when it is long.
 func TestFindingB3WaitLooksAgain(t *testing.T) {
