@@ -25,6 +25,8 @@ type Scope struct {
 	env   *cel.Env
 	names map[string]Type
 	sent  *Sent // nil where nothing is sent
+
+	functions []cel.EnvOption // what env has besides the names
 }
 
 // base is the environment that all scopes of a process share.
@@ -49,29 +51,39 @@ func NewScopeSent(names map[string]Type, sent *Sent, functions ...Function) (*Sc
 	if err != nil {
 		return nil, err
 	}
-	opts := declare(env, names)
+	var opts []cel.EnvOption
 	for _, f := range functions {
 		opts = append(opts, f.declare())
 	}
 	if sent != nil {
 		opts = append(opts, sent.options()...)
 	}
-	if env, err = env.Extend(opts...); err != nil {
+	s := &Scope{names: names, sent: sent, functions: opts}
+	s.env, err = env.Extend(append(declare(env, names), opts...)...)
+	if err != nil {
 		return nil, err
 	}
-	return &Scope{env, names, sent}, nil
+	return s, nil
 }
 
 // With returns the scope with further names. A name of the scope before is hidden by an equal one.
 func (s *Scope) With(names map[string]Type) (*Scope, error) {
-	env, err := s.env.Extend(declare(s.env, names)...)
-	if err != nil {
-		return nil, err
-	}
 	all := make(map[string]Type, len(s.names)+len(names))
 	maps.Copy(all, s.names)
 	maps.Copy(all, names)
-	return &Scope{env, all, s.sent}, nil
+	on, opts := s.env, declare(s.env, names)
+	if len(all) < len(s.names)+len(names) { // the library takes no second type for a name, so a scope that hides one is made anew
+		var err error
+		if on, err = base(); err != nil {
+			return nil, err
+		}
+		opts = append(declare(on, all), s.functions...)
+	}
+	env, err := on.Extend(opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Scope{env, all, s.sent, s.functions}, nil
 }
 
 // declare returns the options that add names to an environment.
