@@ -241,6 +241,7 @@ var pathsElsewhere = map[string][]string{
 		"gapi/typescript/types.go executable",
 		"gapi/typescript/types.go settingsFor",
 		"gapi/yaml/closure.go glob",
+		"gapi/yaml/closure.go graphs",
 		"gapi/yaml/closure.go module",
 		"gapi/yaml/load.go first",
 		"gapi/yaml/load.go folder",

@@ -123,7 +123,7 @@ func TestWriteFails(t *testing.T) {
 func TestWriteToPipe(t *testing.T) {
 	path := t.TempDir() + "/pipe"
 	must(t, unix.Mkfifo(path, 0o600))
-	r, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	r, err := os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0) // as a writer, too: a reader who comes first must not see an end
 	must(t, err)
 	defer r.Close()
 	text := bytes.Repeat([]byte("0123456789"), 20<<10)
@@ -165,6 +165,15 @@ func TestContentComesLast(t *testing.T) {
 		}
 		if !strings.HasPrefix(steps.String(), "CA") || !strings.HasSuffix(steps.String(), "MR") || strings.Count(steps.String(), "M") != 1 {
 			t.Errorf("exact %t: the steps are %s", exact, steps.String())
+		}
+	}
+}
+
+// TestFirstPermissions: a file that is to get other permissions is open to no other user before.
+func TestFirstPermissions(t *testing.T) {
+	for _, perm := range []uint32{0o600, 0o640, 0o644, 0o666} {
+		if closed, open := firstPerm(perm, true), firstPerm(perm, false); closed != 0o600 || open != perm {
+			t.Errorf("%o: first %o, and %o if it stays", perm, closed, open)
 		}
 	}
 }

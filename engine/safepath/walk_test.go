@@ -29,6 +29,8 @@ var tree = []string{
 	"l home/u/.rc 12345 dot/config/rc", "l home/u/.theirs 12345 dot/config/root", "l home/u/.new 12345 dot/config/new",
 	"d home/u/rootdir 0 0755", "l home/u/rootdir/l 0 DIR/sys/sub",
 	"d pub 0 0777", "l home/u/pub 12345 DIR/pub", "d home/o 12346 0777", "l home/u/o 12345 DIR/home/o", "l home/u/loop 12345 loop",
+	"d home/o/mine 12345 0755", "l home/u/over 12345 DIR/home/o/mine",
+	"d sys/closed 0 0700", "d sys/closed/mine 12345 0755", "l home/u/closed 12345 DIR/sys/closed/mine",
 }
 
 type walkCase struct {
@@ -82,6 +84,8 @@ var walkCases = []walkCase{
 	{path: "home/u/passwd", owner: her, want: "belongs to the user root"},
 	{path: "home/u/pub/new", owner: her, want: "belongs to the user root"},
 	{path: "home/u/o/new", owner: her, want: "belongs to the user 12346"},
+	{path: "home/u/over/new", owner: her, want: "to DIR/home/o, which belongs to the user 12346"},
+	{path: "home/u/closed/new", owner: her, want: "the user 12345 can't pass DIR/sys/closed/mine, and the path leads there by a link of that user"},
 	{path: "home/u/loop/f", owner: her, want: "more than 40 links"},
 	{path: "home/u/.config/rc", owner: other, want: "belongs to the user 12345"},
 	{path: "home/u/.config/rc", owner: 0, want: "belongs to the user 12345"},

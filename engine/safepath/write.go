@@ -51,11 +51,7 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 	}
 	temp := "." + hex.EncodeToString(randomBytes()) + ".tmp"
 	keeps := !p.Missing && kind == unix.S_IFREG && !exact
-	at := perm
-	if keeps || exact {
-		at = 0o600 // until it has its own: whoever opens it before that may read on
-	}
-	if err := p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, at, content, func(fd int) error {
+	if err := p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, firstPerm(perm, keeps || exact), content, func(fd int) error {
 		switch {
 		case exact:
 			return unix.Fchmod(fd, perm)
@@ -72,6 +68,15 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 		return errors.Join(pathError("rename", p.Path(p.Name), err), p.Remove(temp))
 	}
 	return nil
+}
+
+// firstPerm returns the permissions with which a file is made. One that gets others is closed until then: a user who opens it
+// before may read on.
+func firstPerm(perm uint32, changes bool) uint32 {
+	if changes {
+		return perm & 0o600
+	}
+	return perm
 }
 
 // OpenAppend opens a file to append to it, by the rules for links of this package, and makes it

@@ -115,9 +115,21 @@ func digits(s string, add func(string)) {
 		pairs = append(pairs, x[i:i+2])
 	}
 	add(strings.Join(pairs, ":"))
+	wrapped(s, add)
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
 			add(core(enc, s, shift))
+		}
+	}
+}
+
+// wrapped calls add with the lines that programs make of a text in base64, but the first one: of a long output only the last
+// lines are shown.
+func wrapped(s string, add func(string)) {
+	for _, width := range []int{64, 76} { // of PEM, and of MIME
+		n := width / 4 * 3
+		for i := n; i+minCoded <= len(s) && i < n*maxLines; i += n {
+			add(base64.RawStdEncoding.EncodeToString([]byte(s[i:min(i+n, len(s))])))
 		}
 	}
 }

@@ -355,3 +355,31 @@ func TestFindingA9JoinedLines(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingA9LinesOfBase64: the last lines of a secret in base64, of which the others were left out, show none of it.
+func TestFindingA9LinesOfBase64(t *testing.T) {
+	var secret strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&secret, "%d of many lines, ", i*i)
+	}
+	var s secrets.Texts
+	s.Add(secret.String())
+	all := base64.StdEncoding.EncodeToString([]byte(secret.String()))
+	for _, width := range []int{64, 76} {
+		var lines []string
+		for line := range slices.Chunk([]byte(all), width) {
+			lines = append(lines, string(line))
+		}
+		for _, from := range []int{0, 1, len(lines) - 5, len(lines) - 1} {
+			for _, between := range []string{"\n", "; ", `\n`} {
+				text := "it printed " + strings.Join(lines[from:], between)
+				got := s.Clean(text)
+				for i := range len(all) - 8 {
+					if strings.Contains(got, all[i:i+8]) {
+						t.Fatalf("width %d, from line %d: %s", width, from, got)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,10 +1,12 @@
 package backends
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -428,6 +430,71 @@ func TestLockIsRespected(t *testing.T) {
 	if !strings.Contains(content(t, root, "group"), "new:x:1400:\n") {
 		t.Errorf("group is\n%s", content(t, root, "group"))
 	}
+}
+
+// holdVariable makes of the test's program one that holds a lock.
+const holdVariable = "MGMT_TEST_HOLD"
+
+// hold locks a file as the C library does, says so, and keeps the lock until its standard input ends.
+func hold(path string) error {
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		err = unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println("held")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// TestFindingBadLockNamesItsHolder: who holds the lock of the databases for too long is named, with what to do. When the lock is
+// free, the next try succeeds.
+func TestFindingBadLockNamesItsHolder(t *testing.T) {
+	root := image(t)
+	exe, err := os.Executable()
+	must(t, err)
+	// The shell that starts it ends, so that it is no process of ours.
+	cmd := exec.Command("sh", "-c", `exec 3<&0; "$0" <&3 & echo $!`, exe)
+	cmd.Env = []string{holdVariable + "=" + root + "/etc/" + lockName}
+	stdin, in, err := os.Pipe()
+	must(t, err)
+	defer in.Close()
+	out, stdout, err := os.Pipe()
+	must(t, err)
+	defer out.Close()
+	cmd.Stdin, cmd.Stdout = stdin, stdout
+	must(t, cmd.Run())
+	must(t, errors.Join(stdin.Close(), stdout.Close()))
+	lines := bufio.NewReader(out)
+	pid, err := lines.ReadString('\n')
+	must(t, err)
+	if line, err := lines.ReadString('\n'); line != "held\n" {
+		t.Fatal(line, err)
+	}
+	clock := enginetest.NewClock()
+	got := make(chan error, 1)
+	go func() {
+		_, err := lock(t.Context(), clock, root+"/etc")
+		got <- err
+	}()
+	for err = nil; err == nil; {
+		select {
+		case err = <-got:
+		case <-time.After(time.Millisecond):
+			clock.Advance(time.Second)
+		}
+	}
+	if want := fmt.Sprintf("held the lock of the databases for 15s: it is process %s (", strings.TrimSpace(pid)); !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "if it hangs, end it") {
+		t.Errorf("%v, want %s", err, want)
+	}
+	must(t, in.Close())
+	_, err = io.ReadAll(lines) // it has ended
+	must(t, err)
+	unlock, err := lock(t.Context(), engine.SystemClock{}, root+"/etc")
+	must(t, err)
+	unlock()
 }
 
 // TestUserInUse: a user of this machine who has processes is not removed.

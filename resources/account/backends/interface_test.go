@@ -1,13 +1,24 @@
 package backends
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(holdVariable); path != "" {
+		if err := hold(path); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "git", "x_y", "mgmt-2.0"} {

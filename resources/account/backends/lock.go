@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 )
 
 // The lock that all who edit the databases hold, as the C library defines it, how long
@@ -32,9 +33,24 @@ func lock(ctx context.Context, clock engine.Clock, etc string) (unlock func(), e
 	}
 	if err := waitLock(ctx, clock, fd); err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, named(path, err))
 	}
 	return func() { unix.Close(fd) }, nil
+}
+
+// errHeld says that the lock was waited for in vain.
+var errHeld = fmt.Errorf("another program has held the lock of the databases for %s", lockWait)
+
+// named adds to errHeld which process that is, as far as the kernel tells it, and what to do. The lock
+// may have become free meanwhile.
+func named(path string, err error) error {
+	if !errors.Is(err, errHeld) {
+		return err
+	}
+	if h := pkglock.Held([]pkglock.Lock{{Path: path, How: pkglock.ByRecord, Advice: pkglock.EndIt}}); h != nil {
+		return fmt.Errorf("%w: it is %s", err, h)
+	}
+	return err
 }
 
 // waitLock takes the lock. It belongs to the open file, so that it also keeps out
@@ -45,7 +61,7 @@ func waitLock(ctx context.Context, clock engine.Clock, fd int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer clock.AfterFunc(lockWait, func() {
-		cancel(fmt.Errorf("another program has held the lock of the databases for %s", lockWait))
+		cancel(errHeld)
 	})()
 	for {
 		err := unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
