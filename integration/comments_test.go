@@ -29,6 +29,7 @@ var risen = map[string]float64{
 	"engine/schema/derive":              15.0,
 	"engine/schema/strictjson":          15.0,
 	"engine/world/worldtest":            15.0,
+	"gapi/puppet":                       15.0,
 	"gapi/yaml":                         15.0,
 	"graph/graphtest":                   15.0,
 	"integration/bench":                 15.0,

@@ -12,16 +12,23 @@ import (
 // auto is a rule of automatic relations: the resource that a parameter names comes
 // first, if it is in the catalog. Relations that our kinds ask for by themselves,
 // known to the engine, count only for the order of the manifest.
+// A catalog has no automatic relations in it, so the frontend owns Puppet's rules.
 type auto struct {
 	typ, attr string
-	target    string                // the type of the earlier resource
-	names     func(string) []string // the titles in a text; nil for the text itself
-	all       bool                  // of the titles all that are there come first, not the nearest
-	number    string                // the parameter of the earlier resource that a number stands for
-	engine    bool
+	target    string // the type of the earlier resource
+	// The titles in a text, the nearest first; nil for the text itself.
+	names func(string) []string
+	all   bool // of the titles all that are there come first, not the nearest
+	// The parameter of the earlier resource that a number stands for, such as gid; empty for
+	// none.
+	number string
+	// Our own kinds ask for this relation by themselves.
+	engine bool
 }
 
-// autos are the rules of Puppet's types.
+// autos are the rules of Puppet's types. They are those of the types in Puppet's core and of
+// its modules for cron, mount and ssh keys. Tests compare the graphs of catalogs with Puppet's
+// own.
 var autos = []auto{
 	{typ: "file", attr: "path", target: "file", names: parents, engine: true},
 	{typ: "file", attr: "owner", target: "user", engine: true},
@@ -44,6 +51,7 @@ var autos = []auto{
 }
 
 // parents returns the folders above a path, the nearest first.
+// A path that is not absolute has none.
 func parents(p string) (list []string) {
 	for p = path.Clean(p); path.IsAbs(p) && p != "/"; list = append(list, p) {
 		p = path.Dir(p)
@@ -52,6 +60,7 @@ func parents(p string) (list []string) {
 }
 
 // mounts returns the places above a path where something else can be mounted.
+// Nothing waits for the root, which is always mounted.
 func mounts(p string) []string {
 	return slices.DeleteFunc(parents(p), func(dir string) bool { return dir == "/" })
 }
@@ -61,8 +70,9 @@ var program = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
 })
 
-// programs returns the programs that a command begins with, each behind a path or alone.
-// Puppet requires the files and packages of these by itself, so the translation does too.
+// programs returns the programs that a command begins with, each line by itself. Only a program
+// named by its path counts, with or without quotes. Puppet requires the files of these by
+// itself, so the translation does too.
 func programs(command string) (list []string) {
 	for _, m := range program().FindAllStringSubmatch(command, -1) {
 		list = append(list, m[1]+m[2])
@@ -70,8 +80,9 @@ func programs(command string) (list []string) {
 	return list
 }
 
-// automatic returns the relations that the rules give, the first existing one for
-// each text.
+// automatic returns the relations that the rules give, the first existing one for each text. Of
+// the first list, relations that would close a cycle are left out later. The second one has the
+// relations that the engine makes itself. The cost is linear in the parameters.
 func (rs *relations) automatic() (soft []relation, known []relation) {
 	rules := map[string][]auto{}
 	for _, a := range autos {
@@ -93,6 +104,7 @@ func (rs *relations) automatic() (soft []relation, known []relation) {
 }
 
 // wanted returns the finds of a rule for a resource.
+// A resource never waits for itself.
 func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
 	for _, text := range r.texts(a.attr) {
 		names := []string{text}
@@ -114,6 +126,7 @@ func (rs *relations) wanted(r *resource, a auto) (list []*resource) {
 }
 
 // first returns the resource that a rule means by a name, nil if it is not there.
+// A number is looked up by the parameter that it stands for, such as the gid of a group.
 func (rs *relations) first(a auto, name string) *resource {
 	if _, err := strconv.ParseUint(name, 10, 32); err != nil || a.number == "" {
 		return rs.by[identOf(a.target, name)]
@@ -121,8 +134,9 @@ func (rs *relations) first(a auto, name string) *resource {
 	return rs.numbered(a)[name]
 }
 
-// numbered returns the resources that a rule means by numbers, the first one of each: they
-// are looked up, since there may be as many that name one.
+// numbered returns the resources that a rule means by numbers, the first one of each number.
+// The index is made once for each type, since a search for each number would make the cost
+// quadratic.
 func (rs *relations) numbered(a auto) map[string]*resource {
 	list, known := rs.numbers[a.target]
 	if known {
@@ -148,6 +162,7 @@ func (rs *relations) numbered(a auto) map[string]*resource {
 
 // texts returns the texts of a parameter. The title stands for a path, a name or a
 // command that is not given.
+// A secret gives none: a relation would show it.
 func (r *resource) texts(attr string) (list []string) {
 	p := r.param(attr)
 	switch {

@@ -10,6 +10,8 @@ import (
 )
 
 // catalog is what one source says, references not yet looked up.
+// It is made by one reading. Later steps add parameters to its resources and mark its
+// containers.
 type catalog struct {
 	name      string
 	resources []*resource
@@ -17,6 +19,7 @@ type catalog struct {
 }
 
 // containment is an edge of the catalog: source contains target.
+// Edges of a catalog hold containment alone; relations are in the parameters.
 type containment struct {
 	source, target string
 	pos            schema.Pos
@@ -28,17 +31,22 @@ type resource struct {
 	at         schema.Pos // in the manifest where that is known, else in the JSON
 	kind       string     // what the catalog says that it is; may be empty
 	tags       []string
-	params     []param // in the order of the catalog, without those that are nothing
+	params     []param // in the order of the catalog, without undefs
 	index      int     // among the resources
 	container  bool
-	parents    []*resource // the containers that it is in
-	holds      bool        // it is one with something in it
+	// The containers that it is in, the direct ones only; see relations.contain.
+	parents []*resource
+	// It is a container with something in it.
+	holds bool
 }
 
-// param is one parameter of a resource.
+// param is one parameter of a resource. An undef is left out, as if it was not given.
 type param struct {
-	name   string
-	value  *schema.Node // plain: without rich data
+	name string
+	// The plain value, without rich data. Its place is that of the resource.
+	value *schema.Node
+	// It was Sensitive, or the catalog lists it in sensitive_parameters. Its text is then in no
+	// finding.
 	secret bool
 	made   bool // it is in no catalog, but made of other resources
 
@@ -48,12 +56,15 @@ type param struct {
 }
 
 // unread reports whether it has no value that makes sense.
+// A resource with such a parameter is not declared: it would do something else without it.
 func (p param) unread() bool { return p.err != nil || p.foreign != "" }
 
 // ref is how messages name a resource.
+// The title is as it is in the catalog, also where it is long.
 func (r *resource) ref() string { return r.typ + "[" + r.title + "]" }
 
 // param returns a parameter, or nil.
+// The search is linear, as a resource has few parameters.
 func (r *resource) param(name string) *param {
 	for i := range r.params {
 		if r.params[i].name == name {
@@ -64,6 +75,7 @@ func (r *resource) param(name string) *param {
 }
 
 // text returns the text of a parameter that is one and no secret, else nothing.
+// Callers can't tell an absent parameter from an empty or a secret one.
 func (r *resource) text(name string) string {
 	p := r.param(name)
 	if p == nil || p.secret || !isScalar(p.value) {
@@ -73,12 +85,15 @@ func (r *resource) text(name string) string {
 }
 
 // reader makes a catalog of a tree.
+// Each fault is a finding in found, and the reading goes on.
 type reader struct {
 	cat   catalog
 	found *schema.Findings
 }
 
 // readCatalog returns the catalog in a source, nil where there is none.
+// The format is that of puppet catalog compile. Keys that are not read here, such as classes
+// and version, have no effect.
 func readCatalog(file string, src []byte, most int, found *schema.Findings) *catalog {
 	root := parseJSON(file, src, most, found)
 	if root == nil {
@@ -103,6 +118,8 @@ func (r *reader) read(root *schema.Node) {
 	r.cat.name = r.text(root, "name", "the catalog")
 	for _, n := range r.list(root, "resources", "the catalog") {
 		if res := r.resource(n); res != nil {
+			// The place in the catalog is that in the manifest, and so the order of everything
+			// that nothing else orders.
 			res.index = len(r.cat.resources)
 			r.cat.resources = append(r.cat.resources, res)
 		}
@@ -122,6 +139,7 @@ func (r *reader) read(root *schema.Node) {
 }
 
 // list returns the items of a list below a key.
+// An absent key and null are an empty list.
 func (r *reader) list(n *schema.Node, key, what string) []*schema.Node {
 	v := n.Get(key)
 	switch {
@@ -135,6 +153,7 @@ func (r *reader) list(n *schema.Node, key, what string) []*schema.Node {
 }
 
 // text returns the text below a key.
+// An absent key and null are empty.
 func (r *reader) text(n *schema.Node, key, what string) string {
 	v := n.Get(key)
 	switch {
@@ -148,6 +167,7 @@ func (r *reader) text(n *schema.Node, key, what string) string {
 }
 
 // resource reads one entry of resources.
+// It is nil after a finding.
 func (r *reader) resource(n *schema.Node) *resource {
 	if n.Kind != schema.NodeMap {
 		r.found.Errorf(n.Pos, "a resource is a hash with type and title, not %s", describe(n))
@@ -162,6 +182,7 @@ func (r *reader) resource(n *schema.Node) *resource {
 		return nil
 	}
 	for _, tag := range r.list(n, "tags", res.ref()) {
+		// Tags are compared in lower case, as Puppet writes them.
 		res.tags = append(res.tags, strings.ToLower(tag.Text))
 	}
 	var sensitive []string
@@ -173,6 +194,7 @@ func (r *reader) resource(n *schema.Node) *resource {
 }
 
 // place returns where a resource is in its manifest, else in the JSON.
+// Findings then lead to the line that an author can change. A manifest tells no column.
 func (r *reader) place(n *schema.Node) schema.Pos {
 	file, line := r.text(n, "file", "a resource"), n.Get("line")
 	if file == "" || line == nil || line.Kind != schema.NodeInt {
@@ -185,7 +207,8 @@ func (r *reader) place(n *schema.Node) schema.Pos {
 	return schema.Pos{File: file, Line: int32(at)}
 }
 
-// params reads the parameters; those that are nothing were not given.
+// params reads the parameters; an undef counts as not given. An unreadable value is kept with
+// its reason, so that the finding comes with the type's own words.
 func (r *reader) params(res *resource, n *schema.Node, sensitive []string) {
 	switch {
 	case n == nil, n.Kind == schema.NodeNull:

@@ -27,6 +27,7 @@ const (
 const intoFile = "it is a part of the content of its file"
 
 // ofFile returns the rows of the type file with these names.
+// The rows are copies, so both types say the same of them.
 func ofFile(names ...string) (list []attribute) {
 	for _, name := range names {
 		if a := fileType.attribute(name); a != nil {
@@ -37,6 +38,7 @@ func ofFile(names ...string) (list []attribute) {
 }
 
 // concatRows are the attributes of both names of the type.
+// They are made when the package is initialised; Go makes fileType before.
 func concatRows() []attribute {
 	return append([]attribute{
 		{name: "ensure", how: convert, to: "state", note: "`present` and `file`: exists; `absent`"},
@@ -62,13 +64,16 @@ var (
 )
 
 // concats finds the fragments of files.
+// Each index has the fragments in the order of the catalog. A fragment may be in both.
 type concats struct {
 	byTarget, byTag map[string][]*resource
-	yaml            func([]byte) (*schema.Node, error)
+	// The reader of fragments of YAML; nil where there is none.
+	yaml func([]byte) (*schema.Node, error)
 }
 
 // assemble gives every file that is made of fragments its content, as one more
 // parameter.
+// Catalogs without such files cost one look at each type.
 func (c *catalog) assemble(o Options) {
 	var x *concats
 	for _, r := range c.resources {
@@ -88,6 +93,7 @@ func (c *catalog) assemble(o Options) {
 }
 
 // fragments finds all fragments.
+// A fragment that no file takes has no effect.
 func (c *catalog) fragments() *concats {
 	x := &concats{byTarget: map[string][]*resource{}, byTag: map[string][]*resource{}}
 	for _, r := range c.resources {
@@ -105,6 +111,8 @@ func (c *catalog) fragments() *concats {
 }
 
 // likeDefine gives a resource the defaults of the defined type.
+// A type has other defaults than the defined type of the same module: the define sets mode 0644
+// and sorts as text.
 func (r *resource) likeDefine() {
 	for name, text := range map[string]string{"mode": "0644", "order": "alpha"} {
 		if r.param(name) == nil {
@@ -114,6 +122,7 @@ func (r *resource) likeDefine() {
 }
 
 // of returns the fragments of a file, in the order of the catalog.
+// A fragment that names the file by its path, by its title and by its tag is in the list once.
 func (x *concats) of(r *resource) []*resource {
 	list := slices.Clone(x.byTarget[cmp.Or(r.text("path"), r.title)])
 	list = append(list, x.byTarget[r.title]...)
@@ -125,6 +134,7 @@ func (x *concats) of(r *resource) []*resource {
 }
 
 // fill adds the content, or the paths that it is read from.
+// An absent file has no content; a command that checks it has nothing to check.
 func (x *concats) fill(r *resource) {
 	if ensure := r.text("ensure"); ensure == "absent" {
 		r.params = slices.DeleteFunc(r.params, func(p param) bool { return p.name == "validate_cmd" || p.name == "mode" })
@@ -137,15 +147,19 @@ func (x *concats) fill(r *resource) {
 }
 
 // fragment is one part of a content.
+// The order is 10 if nothing is said, as in the module.
 type fragment struct {
 	*resource
 	order, name string
 	text        string
-	source      string // in place of text
-	secret      bool
+	// The path that is read in place of a text. It is empty where there is a text.
+	source string
+	secret bool
 }
 
 // content returns the parameter that says what is in the file.
+// A secret in one fragment makes the whole content a secret. The value has the place of the
+// file's resource.
 func (x *concats) content(r *resource) param {
 	out := param{name: "content", made: true, value: &schema.Node{Pos: r.at}}
 	parts, err := x.parts(r, &out)
@@ -168,6 +182,7 @@ func (x *concats) content(r *resource) param {
 	}
 	text, err := "", error(nil)
 	switch format := cmp.Or(r.text("format"), "plain"); {
+	// The sources are read when the graph runs, so their text can't be merged here.
 	case sources > 0 && (sources < len(parts) || format != "plain" || r.text("ensure_newline") == "true"):
 		out.foreign = "mgmt joins fragments that have a source only where all have one, and as they are"
 	case sources > 0:
@@ -191,6 +206,7 @@ func (x *concats) content(r *resource) param {
 }
 
 // parts reads the fragments. Unreadable values are reported in out.
+// The first fault ends it, since the content would not be the wanted one.
 func (x *concats) parts(r *resource, out *param) ([]fragment, error) {
 	newline := r.text("ensure_newline") == "true"
 	var list []fragment
@@ -232,6 +248,8 @@ func (x *concats) parts(r *resource, out *param) ([]fragment, error) {
 
 // localSource returns the path of the one source of a fragment; empty if it is none of
 // this machine.
+// Puppet takes the first source of a list that is there; only a single one is clear before the
+// run.
 func localSource(p *param) string {
 	list := asList(p.value)
 	if p.secret || len(list) != 1 || list[0].Kind != schema.NodeString {
@@ -241,6 +259,8 @@ func localSource(p *param) string {
 }
 
 // warning is the line that the defined type puts above all fragments.
+// True stands for the module's own line; a text is put there as it is, without a newline of
+// ours.
 func warning(r *resource) string {
 	switch p := r.param("warn"); {
 	case p == nil, p.value.Kind == schema.NodeBool && p.value.Text == "false":
@@ -286,6 +306,7 @@ func sortFragments(parts []fragment, alpha bool) error {
 }
 
 // byNumber compares two texts, as numbers where both are.
+// Digits of any length are compared without leading zeros: first by their count, then as text.
 func byNumber(a, b string) int {
 	if digits().MatchString(a) && digits().MatchString(b) {
 		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
@@ -295,6 +316,7 @@ func byNumber(a, b string) int {
 }
 
 // merged reads the fragments as data, and writes them as one.
+// The format json-array has one item for each fragment; the others merge all into one value.
 func (x *concats) merged(parts []fragment, format string, force bool) (string, error) {
 	var values []*schema.Node
 	for _, f := range parts {
@@ -327,6 +349,7 @@ func (x *concats) merged(parts []fragment, format string, force bool) (string, e
 
 // mergeData puts two values into one: lists are joined, hashes merged key by key.
 // With two values of one key the first is kept, by force, or else it is an error.
+// An empty value adds nothing, whatever its kind.
 func mergeData(a, b *schema.Node, force bool) (*schema.Node, error) {
 	switch {
 	case hollowData(b):
@@ -349,6 +372,7 @@ func hollowData(n *schema.Node) bool {
 
 // joinLists joins two lists without repetitions, in the order of their first places. Items
 // are equal where their JSON and their kind are.
+// The cost is linear in the size of the lists.
 func joinLists(a, b *schema.Node) *schema.Node {
 	out := &schema.Node{Kind: schema.NodeList}
 	seen := map[string]bool{}
@@ -361,8 +385,9 @@ func joinLists(a, b *schema.Node) *schema.Node {
 	return out
 }
 
-// mergeHashes merges as the type concat_file does: hashes by their keys, lists by joining.
-// Two different values of one key are an error, unless force lets the later one win.
+// mergeHashes merges as the type concat_file does: hashes by their keys, lists by joining. Two
+// different values of one key are an error, unless force keeps the first one. Neither a nor b
+// is altered.
 func mergeHashes(a, b *schema.Node, force bool) (*schema.Node, error) {
 	out := &schema.Node{Kind: schema.NodeMap, Pairs: slices.Clone(a.Pairs)}
 	at := make(map[string]int, len(out.Pairs))

@@ -11,9 +11,11 @@ import (
 )
 
 // errNoYAML says that nothing here reads YAML.
+// An embedder gives a reader by Options.YAML.
 var errNoYAML = errors.New("this program reads no fragments of YAML")
 
 // readData reads a fragment of a file of data.
+// The text comes from a catalog, so its bounds are those of the catalog.
 func readData(format, text string, yaml func([]byte) (*schema.Node, error)) (*schema.Node, error) {
 	if format == "yaml" {
 		if yaml == nil {
@@ -33,12 +35,14 @@ func readData(format, text string, yaml func([]byte) (*schema.Node, error)) (*sc
 }
 
 // writeJSON writes a value as Ruby does.
+// The pretty form has two spaces for each level, as JSON.pretty_generate.
 func writeJSON(n *schema.Node, pretty bool) string {
 	w := &jsonWriter{pretty: pretty}
 	w.value(n, 0)
 	return w.b.String()
 }
 
+// jsonWriter writes one value, and is thrown away then.
 type jsonWriter struct {
 	b      strings.Builder
 	pretty bool
@@ -97,6 +101,8 @@ func (w *jsonWriter) line(depth int) {
 }
 
 // rubyText writes a text as JSON. Nothing is escaped that need not be.
+// Only quotes, the backslash and control characters need an escape; a slash and other alphabets
+// stay.
 func rubyText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -114,7 +120,8 @@ func rubyText(s string) string {
 	return b.String()
 }
 
-// rubyFloat writes a number that is no whole one.
+// rubyFloat writes a number with a fraction. Ruby writes a number from 1e-4 to 1e16 with a
+// point, and any other with an exponent of two digits.
 func rubyFloat(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -10,9 +10,13 @@ import (
 )
 
 // rubyYes and rubyNo are the words that are true and false in YAML 1.1, which Ruby reads.
+// Psych, the YAML library of Ruby, follows YAML 1.1; our own reader follows 1.2.
 var rubyYes, rubyNo = []string{"yes", "Yes", "YES", "on", "On", "ON"}, []string{"no", "No", "NO", "off", "Off", "OFF"}
 
 // yamlWords are texts that Ruby would read as something else.
+// It has the forms of null, booleans, times, dates, symbols, floats, whole numbers, sexagesimal
+// ones among them, and octal look-alikes. Psych puts such a text in quotes, so that it comes
+// back as text.
 var yamlWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(~|null|yes|true|on|no|false|off|\+?\.inf|-\.inf|\.nan)$` +
 		`|^-?\d{4}-\d{1,2}-\d{1,2}([Tt]|\s+)\d{1,2}:\d\d:\d\d(\.\d*)?(\s*(Z|[-+]\d{1,2}:?(\d\d)?))?$` +
@@ -33,6 +37,8 @@ var (
 )
 
 // writeYAML writes a value as Ruby does.
+// The aim is the same bytes that Puppet writes: a file that Puppet has made then needs no
+// change.
 func writeYAML(n *schema.Node) string {
 	w := &yamlWriter{}
 	w.b.WriteString("---")
@@ -43,6 +49,8 @@ func writeYAML(n *schema.Node) string {
 	return w.b.String()
 }
 
+// yamlWriter writes one document. Levels are two spaces deep, and a list is as far in as its
+// key.
 type yamlWriter struct {
 	b    strings.Builder
 	open bool // the ends of lines of a literal may go on, for the later text of the library
@@ -50,6 +58,7 @@ type yamlWriter struct {
 
 // below writes a value after a key, a dash or the mark of the document; inline says
 // that a dash stands before it.
+// Block style is used for everything but an empty list or hash. indent counts spaces.
 func (w *yamlWriter) below(n *schema.Node, indent int, inline bool) {
 	sep := "\n" + strings.Repeat(" ", indent)
 	first := sep
@@ -110,6 +119,7 @@ func scalarText(n *schema.Node, indent int, key bool) string {
 }
 
 // yamlText writes a text in the style that Ruby chooses.
+// The first case that fits decides. A key never stands in a block.
 func yamlText(s string, indent int, key bool) string {
 	body := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\n")
 	lines := strings.Contains(body, "\n")
@@ -135,11 +145,14 @@ func yamlText(s string, indent int, key bool) string {
 }
 
 // special reports whether a text can only be quoted with escapes.
+// Control characters, DEL, the byte order mark and bytes that are not UTF-8 need escapes.
 func special(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\n' || c == 0x7f || c == utf8.RuneError || c == 0xfeff })
 }
 
 // literal writes lines below a bar.
+// The sign behind the bar keeps the newlines at the end: - for none, nothing for one, + for
+// more. The 2 tells the depth where the text itself begins with white space.
 func literal(s string, indent int) string {
 	head := "|"
 	if s[0] == ' ' || s[0] == '\n' {
@@ -166,6 +179,7 @@ func literal(s string, indent int) string {
 }
 
 // rubyYAMLQuoted writes a text in double quotes.
+// Characters beyond ASCII stay as they are.
 func rubyYAMLQuoted(s string) string {
 	const short = "0......abtnvfr"
 	var b strings.Builder
@@ -188,7 +202,8 @@ func rubyYAMLQuoted(s string) string {
 	return b.String()
 }
 
-// asRuby makes of words what they are in YAML 1.1.
+// asRuby gives words their meaning of YAML 1.1. A quoted text stays a text. The tree is copied:
+// the reader's own stays as it is.
 func asRuby(n *schema.Node) *schema.Node {
 	out := *n
 	switch n.Kind {

@@ -12,6 +12,9 @@ import (
 // Read makes a graph of one catalog. file is how messages name it. The error is
 // schema.Diagnostics when the source is not a catalog at all; other faults are in
 // Declared.Problems.
+// It looks at the disk only for Options.Modules, and does not block. A nil graph comes with an
+// error only. The registry decides which kinds there are; a catalog without a name gets that of
+// its file.
 func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Declared, error) {
 	var found schema.Findings
 	o.MaxResources = cmp.Or(o.MaxResources, gapi.DefaultMaxResources)
@@ -22,6 +25,9 @@ func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Decla
 	if cat == nil {
 		return nil, found.All()
 	}
+	// The order matters. Paths of modules come first, since fragments have sources too. Then
+	// come containers, so that none is taken for a fragment. Then come contents, which the
+	// translation of files reads.
 	cat.locate(o.Modules)
 	cat.classify(reg)
 	cat.assemble(o)
@@ -38,6 +44,7 @@ func Read(file string, src []byte, reg *engine.Registry, o Options) (*gapi.Decla
 
 // classify finds out which resources are containers: classes, stages and defined
 // types. A vertex without a type in the catalog is one if it contains something.
+// Catalogs of old versions do not say what a resource is: the key kind is empty there.
 func (c *catalog) classify(reg *engine.Registry) {
 	contains := make(map[string]bool, len(c.contains))
 	for _, e := range c.contains {
@@ -55,6 +62,7 @@ func (c *catalog) classify(reg *engine.Registry) {
 }
 
 // graph declares all resources and edges.
+// Resources come first: edges need to know what became of their ends.
 func (tr *translator) graph(rs *relations) *gapi.Declared {
 	for _, r := range rs.cat.resources {
 		switch {
@@ -86,6 +94,7 @@ func endOf(r *resource) string   { return "end of " + r.ref() }
 
 // anchors declares the two vertices of a container. They run only where a refresh
 // goes through them.
+// A hidden vertex never runs, and so costs nothing but its place in the order.
 func (tr *translator) anchors(r *resource, a *anchor) {
 	tr.point(startOf(r), r.at, !a.in)
 	tr.point(endOf(r), r.at, !a.out)
@@ -93,6 +102,7 @@ func (tr *translator) anchors(r *resource, a *anchor) {
 
 // edge declares an edge. A refresh of a resource that can't be refreshed is order
 // alone, as it is in Puppet.
+// The word of the relation is the edge's name.
 func (tr *translator) edge(rs *relations, e relation) gapi.EdgeDecl {
 	from, notifies, _ := tr.vertex(rs, e.from)
 	to, _, refreshes := tr.vertex(rs, e.to)

@@ -6,8 +6,8 @@
 //   - A catalog is carried out as Puppet would do it, or refused with the reason
 //     and the line of the manifest. Nothing is left out without a word: with
 //     Options.Lenient each omission is a warning.
-//   - Everything that is wrong is reported at once, by the line of the manifest
-//     where the catalog tells it, else by the place in the JSON.
+//   - All faults are reported at once, by the line of the manifest where the
+//     catalog tells it, else by the place in the JSON.
 //   - The translation of each attribute of each type is one row of a table (Types),
 //     which is also the page of the reference.
 //   - A type that is in no table, but whose name in lower case is a kind of the
@@ -23,8 +23,8 @@
 //     is by the parameter name.
 //   - A container (class, defined type, stage) that is the end of a relation becomes
 //     two vertices of the kind noop, "start of X" and "end of X", with its content
-//     between them: as many edges as resources, not their product. A container that
-//     no relation names is nothing.
+//     between them. That takes as many edges as resources, not their product. A
+//     container that no relation names is nothing.
 //   - A refresh goes through containers as it does in Puppet: X ~> Class[c] refreshes
 //     what in c can be refreshed, Class[c] ~> X refreshes X when something in c
 //     changes. Only where a relation asks for it are these vertices more than order

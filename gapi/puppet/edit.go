@@ -12,6 +12,7 @@ import (
 
 // What types of modules that edit a file become: kinds of ours that edit one.
 
+// fileLineType is of the module stdlib. The type never makes a file, so create is false.
 var fileLineType = &kindType{
 	name: "file_line", kind: "line", how: convert,
 	note: "the line of stdlib; the end of the last line of a file stays as it is",
@@ -34,6 +35,7 @@ var fileLineType = &kindType{
 }
 
 // nothing leaves an attribute to the type's finish.
+// The page of the reference has a row for the attribute all the same.
 func nothing(*translation, *param) {}
 
 // finishFileLine joins match, line and ensure, whose meanings depend on each other.
@@ -70,6 +72,7 @@ func finishFileLine(t *translation) {
 }
 
 // matched says what becomes of lines that match.
+// With replace false a matching line stays; with append_on_no_match false nothing is added.
 func (t *translation) matched(match *param, several bool) {
 	t.expression("match", match)
 	all := t.isTrue("replace_all_matches_not_matching_line")
@@ -92,6 +95,7 @@ func (t *translation) flag(key string, yes bool) {
 }
 
 // expression sets a regular expression of Ruby.
+// RE2 has no lookaround and no back references: such an expression is refused with that reason.
 func (t *translation) expression(key string, p *param) {
 	text, ok := t.scalar(p)
 	if !ok {
@@ -109,6 +113,8 @@ func (t *translation) expression(key string, p *param) {
 	t.set(key, textNode(t.at, re.Compiled().String()), p)
 }
 
+// mailaliasType edits one line of the file of aliases. The kind line finds it by the name
+// before the colon.
 var mailaliasType = &kindType{
 	name: "mailalias", kind: "line", how: convert, note: "a line of `/etc/aliases`",
 	attributes: []attribute{
@@ -123,6 +129,7 @@ var mailaliasType = &kindType{
 }
 
 // quotedAlias is a recipient that has to stand in quotes.
+// A pipe, a path and a blank are such characters.
 var quotedAlias = lazyregexp.New(`[^-+\w@.]`)
 
 // finishMailalias makes an alias a line of its file, found by the name before the colon.
@@ -180,6 +187,8 @@ var sysctlFileType = &kindType{
 	},
 }
 
+// sysctlRuntimeType writes no file, so the value is gone with the next start of the machine
+// unless another resource keeps it.
 var sysctlRuntimeType = &kindType{
 	name: "sysctl_runtime", kind: "sysctl", how: convert, note: "the value in the kernel alone",
 	attributes: []attribute{

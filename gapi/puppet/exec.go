@@ -12,6 +12,7 @@ import (
 )
 
 // execTimeout is Puppet's default, in seconds.
+// Our kind has no limit by itself.
 const execTimeout = 300
 
 var execType = &kindType{
@@ -45,12 +46,14 @@ var execType = &kindType{
 }
 
 // line is one command: a text for a shell, or a list that is run as it is.
+// Exactly one of both is set.
 type line struct {
 	text string
 	argv []string
 }
 
 // script returns the command for a shell.
+// The words of a list are quoted, so no shell expands them.
 func (l line) script() string {
 	if l.argv == nil {
 		return l.text
@@ -66,19 +69,23 @@ func (l line) script() string {
 // and begins them again.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// meta is what Ruby gives a command to a shell for: a sign that means something
-// there, or a word at the beginning that only a shell knows.
+// meta finds the reason for which Ruby gives a command to a shell. It is a sign that means
+// something there, or a word at the beginning that only a shell knows. It is the rule of Ruby's
+// Process.spawn for a command in one text.
 var meta = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[*?{}\\[\\]<>()~&|\\\\$;'`\"\n#=%]" +
 		`|^\s*(!|\.|:|break|case|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|if|in|readonly|return|set|shift|then|times|trap|unset|until|while)(\s|$)`)
 })
 
 // plain reports whether a command needs no shell.
+// A list never needs one, but it is not plain: our kind takes it by its words.
 func (l line) plain() bool { return l.argv == nil && !meta().MatchString(l.text) }
 
+// shell runs the commands that need a shell, as in Ruby.
 const shell = "/bin/sh"
 
 // execution is what the parameters of an exec say together.
+// It lives for one call of finish.
 type execution struct {
 	*translation
 	shell bool // everything is run by one
@@ -97,6 +104,7 @@ func finishExec(t *translation) {
 
 // folder sets where all commands run.
 // Puppet runs the conditions in the folder of the command; our kind has a folder for each.
+// Only the conditions that were set before get one.
 func (e *execution) folder() {
 	p := e.param("cwd")
 	if p == nil {
@@ -109,8 +117,8 @@ func (e *execution) folder() {
 	}
 }
 
-// lines reads commands: a text is one, a list several; in a list another list is a
-// command that is run as it is.
+// lines reads commands: a text is one, a list several; in a list another list is a command that
+// is run as it is. An undef in a list is left out.
 func (e *execution) lines(p *param) (list []line) {
 	items := []*schema.Node{p.value}
 	if p.value.Kind == schema.NodeList {
@@ -133,6 +141,8 @@ func (e *execution) lines(p *param) (list []line) {
 }
 
 // command sets the command.
+// The title is the command where none is given. A secret command becomes a secret parameter, or
+// is refused by setSecret.
 func (e *execution) command() {
 	p := e.param("command")
 	if p == nil {
@@ -167,6 +177,8 @@ func (e *execution) command() {
 
 // wrapped puts what umask and returns ask for around a script.
 // The shell judges the code, so a signal that ends the command is a failure in every case.
+// It reports whether a shell is needed because of that. With returns the command runs in a
+// subshell, so that an exit in it does not skip the judgement.
 func (e *execution) wrapped(script string) (string, bool) {
 	before := script
 	if p := e.param("umask"); p != nil {
@@ -187,6 +199,7 @@ var octalMask = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // returns returns the codes that are success, nil where it is 0 alone.
+// A code beyond 255 can't come from a process.
 func (e *execution) returns() []string {
 	p := e.param("returns")
 	if p == nil {
@@ -207,6 +220,8 @@ func (e *execution) returns() []string {
 
 // environment sets the variables of all commands.
 // path comes first, so a PATH in environment wins, as in Puppet.
+// A later variable of one name takes the place of an earlier one. If one of the values is
+// secret, all of env is.
 func (e *execution) environment() {
 	env := &schema.Node{Kind: schema.NodeMap, Pos: e.at}
 	add := func(name, v string) {
@@ -265,6 +280,8 @@ func (e *execution) conditions() {
 }
 
 // condition sets one command made of several.
+// Several commands are joined by && or ||, each in a subshell of its own. The key is if or nif,
+// which begins the parameters of our kind.
 func (e *execution) condition(key string, lines []line, join string, from *param) {
 	switch {
 	case len(lines) == 0:
@@ -298,6 +315,7 @@ func (e *execution) limit() {
 }
 
 // seconds reads a number of seconds as a duration.
+// Fractions are allowed. The bound of 1e9 s keeps it within a duration.
 func (t *translation) seconds(p *param) (string, bool) {
 	n := p.value
 	if list := asList(n); len(list) == 1 {
@@ -310,9 +328,9 @@ func (t *translation) seconds(p *param) (string, bool) {
 	return "", false
 }
 
-// tries sets how often it is tried again.
-// Puppet counts the tries of one run, our kind retries over all time; retryreset makes the
-// two alike.
+// tries sets how often it is tried again. Puppet counts the tries of one run, our kind retries
+// over all time; retryreset makes the two alike. Any value but a whole number from 1 is a
+// finding.
 func (t *translation) tries(p *param) {
 	n, err := strconv.Atoi(p.value.Text)
 	if err != nil || n < 1 {

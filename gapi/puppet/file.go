@@ -12,8 +12,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
+// noBelow is the reason for which three attributes that bound a walk are refused.
 const noBelow = "mgmt has no such limit on what is below a folder"
 
+// fileType is the type file. Each row is also a line of the reference, so notes are written for
+// users.
 var fileType = &kindType{
 	name: "file", kind: "file", how: convert,
 	note: "a file without ensure, content and source has to be there, and must not be a folder",
@@ -51,8 +54,10 @@ var fileType = &kindType{
 }
 
 // file is what the parameters of a file say together.
+// It lives for one call of finish.
 type file struct {
 	*translation
+	// Cleaned of slashes at the end; a folder gets one back.
 	path   string
 	ensure string // present, directory, link, absent; empty when nothing says it
 	target *param
@@ -86,6 +91,7 @@ func finishFile(t *translation) {
 	default:
 		f.plain()
 	}
+	// The kind takes its name as the path where no path is given.
 	if f.path != f.title || strings.HasSuffix(f.name, "/") {
 		f.put("path", textNode(f.at, f.path))
 	}
@@ -93,6 +99,7 @@ func finishFile(t *translation) {
 
 // readEnsure finds out what is wanted.
 // A text that is none of the words is the target of a link.
+// The order of the cases is Puppet's: ensure decides, and without it a target makes a link.
 func (f *file) readEnsure() {
 	p := f.param("ensure")
 	switch text := f.text("ensure"); {
@@ -115,6 +122,7 @@ func (f *file) readEnsure() {
 }
 
 // recurses reports whether the resource is about what is below it.
+// The word remote stands for true here: only the source is walked.
 func (f *file) recurses() bool {
 	p := f.param("recurse")
 	if p == nil {
@@ -128,6 +136,8 @@ func (f *file) recurses() bool {
 }
 
 // plain is a file, or a path with nothing but an owner, a group or a mode.
+// Without ensure, content and source the file has to be there, and only its owner, group and
+// mode are set.
 func (f *file) plain() {
 	f.mode(false)
 	f.content()
@@ -176,7 +186,7 @@ func (f *file) replacesLink(ensure string) {
 	}
 }
 
-// keepsOther refuses to leave alone what is no file.
+// keepsOther refuses to leave a link or a folder alone.
 func (f *file) keepsOther() {
 	if p := f.param("replace"); p != nil {
 		if yes, ok := f.boolean(p); ok && !yes {
@@ -186,6 +196,7 @@ func (f *file) keepsOther() {
 }
 
 // validate sets the command that checks a new content.
+// Our kind has % for the path of the new file, so other per cent signs are doubled.
 func (f *file) validate() {
 	p := f.param("validate_cmd")
 	if p == nil {
@@ -221,6 +232,7 @@ var contentSum = sync.OnceValue(func() *regexp.Regexp {
 
 // content sets the content. A checksum in its place stands for a content in Puppet's
 // filebucket, which mgmt does not have.
+// With show_diff false the text is treated as a secret, so that no difference shows it.
 func (f *file) content() {
 	p := f.param("content")
 	if p == nil {
@@ -243,6 +255,7 @@ func (f *file) content() {
 
 // source returns the path of the copied file, without a slash at its end; empty for
 // none.
+// A source on a server of Puppet is refused: mgmt has no such server.
 func (f *file) source() string {
 	p := f.param("source")
 	if p == nil {
@@ -269,6 +282,7 @@ func (f *file) source() string {
 }
 
 // localPath returns the path that a source on this machine is; empty for any other one.
+// A file URL may name this machine as localhost.
 func localPath(src string) string {
 	if u, err := url.Parse(src); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") {
 		src = u.Path
@@ -295,6 +309,8 @@ func (f *file) link() {
 }
 
 // directory is a folder and its content.
+// A folder with recurse needs a source or purge. Without them Puppet would set owner, group and
+// mode of everything below, which our kind does not.
 func (f *file) directory() {
 	f.path = strings.TrimRight(f.path, "/") + "/"
 	f.mode(true)
@@ -332,6 +348,7 @@ func (f *file) directory() {
 
 // copied says which permissions a copy gets: those of the resource, and not those
 // of the source.
+// The word new stands for the permissions that a new file gets by itself.
 func (f *file) copied() {
 	mode := "new"
 	if p := f.param("mode"); p != nil && p.value.Kind == schema.NodeString {
@@ -346,6 +363,8 @@ var octal = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // mode sets the mode. Puppet adds x wherever a folder has r, and so does this.
+// A symbolic mode is passed on as it is. A number without quotes is refused, as by Puppet: its
+// digits would be decimal.
 func (f *file) mode(folder bool) {
 	p := f.param("mode")
 	if p == nil {

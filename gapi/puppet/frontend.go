@@ -29,20 +29,26 @@ const (
 
 // Defaults of Options.
 const (
+	// In bytes.
 	DefaultMaxBytes = 64 << 20
-	DefaultSettle   = 25 * time.Millisecond
+	// A program that writes the catalog in steps has shorter pauses.
+	DefaultSettle = 25 * time.Millisecond
 )
 
 // Options of a Frontend. The zero value is good.
 type Options struct {
 	// Lenient leaves out what can't be expressed, with a warning for each. A fault
 	// of the catalog itself is an error all the same.
+	// The neighbours of a resource that is left out keep their order.
 	Lenient bool
 
 	// Tags limits the run to the resources that have one of them; none for all.
+	// The other resources are in the graph for its order only, and their attributes are not
+	// judged.
 	Tags []string
 
 	// Ordering is for manifests that rely on the order in which they are written.
+	// With Manifest, a failed resource holds back all that follow.
 	Ordering Ordering
 
 	// YAML reads one document of YAML, for fragments of a concat_file of that format;
@@ -68,6 +74,7 @@ type Options struct {
 }
 
 // Frontend reads the catalog at one path; see the package comment.
+// It holds no file and no goroutine while Graphs does not run.
 type Frontend struct {
 	path string
 	opts Options
@@ -89,6 +96,8 @@ func New(path string, o Options) *Frontend {
 }
 
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
+// A catalog is always yielded as a whole. A bad one yields its error, and the graph before goes
+// on.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return gapi.Follow(ctx, env, gapi.Input{
 		Path: f.path, Settle: f.opts.Settle,
@@ -97,6 +106,8 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 }
 
 // read reads the catalog once.
+// The result is made only when it is asked for: the same text as before costs a sum, and no
+// translation.
 func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Reading {
 	name, src, err := f.source(ctx, env.Stdin, again)
 	r := gapi.Reading{Missing: errors.Is(err, fs.ErrNotExist) || err == nil && len(src) == 0}
@@ -120,6 +131,7 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 }
 
 // source returns the name of the catalog in messages, and its text.
+// A pipe can be read once, so again makes it an error. Reading it ends with ctx.
 func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (name string, src []byte, err error) {
 	if f.path == "-" {
 		if stdin == nil {
@@ -156,6 +168,7 @@ var errTooBig = errors.New("the catalog is too big")
 
 // all reads a catalog up to the bound of the options. A catalog comes from a program, so
 // an endless one is a fault that must not fill the memory. The text of a bigger one comes with the error.
+// The bound is one byte more than a catalog may have, so that too many are noticed.
 func (f *Frontend) all(r io.Reader) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(r, f.opts.MaxBytes+1))
 	if err == nil && int64(len(src)) > f.opts.MaxBytes {
@@ -174,6 +187,8 @@ func tooBig(file string, src []byte, o Options) schema.Diagnostic {
 }
 
 // overfull returns the finding about a catalog with more resources than it may have, before anything is made of its text.
+// It costs one pass over the text. A text without a catalog gives none here: the parser has
+// better words.
 func overfull(file string, src []byte, o Options) schema.Diagnostics {
 	start, err := catalogBegin(src)
 	if err != nil {

@@ -30,6 +30,7 @@ func mostValues(resources int) int {
 
 // parseJSON returns the tree of a source, nil where there is none; found says why.
 // The text before the first line that begins with a brace is skipped.
+// A fault of the JSON is one finding, since no parser can go on behind it.
 func parseJSON(file string, src []byte, most int, found *schema.Findings) *schema.Node {
 	start, err := catalogBegin(src)
 	if err != nil {
@@ -45,6 +46,8 @@ func parseJSON(file string, src []byte, most int, found *schema.Findings) *schem
 }
 
 // catalogBegin returns where the JSON begins.
+// A brace inside a line counts only where no line begins with one: Puppet may have coloured the
+// line.
 func catalogBegin(src []byte) (int, error) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return 0, errors.New("there is no catalog, nothing at all was read")

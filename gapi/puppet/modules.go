@@ -15,6 +15,7 @@ const moduleSource = "puppet:///modules/"
 
 // locate replaces the sources of modules by paths of this machine. As in Puppet, the first folder that has the module counts.
 // A source that is nowhere stays, and is refused later.
+// It is the one step of the translation that looks at the disk, and it opens nothing.
 func (c *catalog) locate(folders []string) {
 	for _, r := range c.resources {
 		p := r.param("source")
@@ -43,6 +44,8 @@ func located(n *schema.Node, folders []string) *schema.Node {
 }
 
 // inModule returns the path of a source in the module that it names, empty where it is not there.
+// Both names must stay below their folders, so that .. leads nowhere. A module in an earlier
+// folder hides the same one in a later folder, also where the file is missing.
 func inModule(source string, folders []string) string {
 	rest, ok := strings.CutPrefix(source, moduleSource)
 	module, file, named := strings.Cut(rest, "/")

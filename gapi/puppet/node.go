@@ -17,6 +17,7 @@ func textNode(pos schema.Pos, s string) *schema.Node {
 }
 
 // boolNode makes a boolean.
+// The text is true or false.
 func boolNode(pos schema.Pos, b bool) *schema.Node {
 	return &schema.Node{Kind: schema.NodeBool, Pos: pos, Text: strconv.FormatBool(b)}
 }
@@ -30,6 +31,7 @@ func numberNode(pos schema.Pos, digits string) *schema.Node {
 }
 
 // textsNode makes a list of texts.
+// The order stays.
 func textsNode(pos schema.Pos, texts []string) *schema.Node {
 	n := &schema.Node{Kind: schema.NodeList, Pos: pos}
 	for _, s := range texts {
@@ -66,6 +68,7 @@ func asList(n *schema.Node) []*schema.Node {
 }
 
 // jsonOf writes a value as JSON.
+// It has a blank behind commas and colons, as people write it. Keys keep their order.
 func jsonOf(n *schema.Node) string {
 	switch n.Kind {
 	case schema.NodeNull:
@@ -107,6 +110,7 @@ func describe(n *schema.Node) string {
 }
 
 // quote shows a text in a message, cut to a bounded length.
+// Control characters are escaped, so that a value can't write lines of its own.
 func quote(s string) string { return strconv.Quote(schema.Shorten(s)) }
 
 // oneOf lists words for a message.

@@ -8,13 +8,16 @@ import (
 
 // maxSearched bounds what looking for cycles through automatic relations costs, in
 // edges followed. Relations beyond it are left out.
+// The bound is for one catalog, over all its relations.
 const maxSearched = 1 << 24
 
 // order is the graph of a catalog by number.
+// It is of one catalog and one goroutine.
 type order struct {
 	number map[vertex]int32
 	list   []vertex
 	out    [][]int32
+	// How many edges may still be followed; see maxSearched.
 	budget int
 }
 
@@ -47,6 +50,8 @@ func (o *order) add(e relation) {
 }
 
 // join adds the relations that close no cycle, and returns them.
+// The usual case is that none closes a cycle: then one sort is enough. Otherwise each relation
+// is tried by itself, in the order of the catalog, so that the earlier one is kept.
 func (o *order) join(soft []relation) []relation {
 	if all := o.with(soft); all.sorted() != nil {
 		*o = *all
@@ -63,6 +68,7 @@ func (o *order) join(soft []relation) []relation {
 }
 
 // with returns a copy with more relations.
+// The rows are copied, so o stays as it is.
 func (o *order) with(more []relation) *order {
 	c := &order{number: maps.Clone(o.number), list: slices.Clone(o.list), budget: o.budget}
 	for _, row := range o.out {
@@ -75,6 +81,8 @@ func (o *order) with(more []relation) *order {
 }
 
 // leads reports whether there is a path, or may be one: the budget is spent.
+// A spent budget answers yes, which leaves a relation out: a missing automatic relation is
+// better than a cycle.
 func (o *order) leads(from, to int32) bool {
 	seen := map[int32]bool{from: true}
 	todo := []int32{from}
@@ -99,6 +107,8 @@ func (o *order) leads(from, to int32) bool {
 
 // sorted returns the vertices in an order that fits all edges, and else that of the
 // catalog; nil if there is a cycle.
+// It is Kahn's algorithm with a heap: the cost is linear in the edges, times the logarithm of
+// the ready vertices.
 func (o *order) sorted() []vertex {
 	before := make([]int, len(o.list))
 	for _, row := range o.out {
@@ -154,6 +164,8 @@ func (q *queue) Pop() any {
 
 // inManifestOrder returns relations that put all resources into one row: the order
 // of the catalog, as far as the other relations allow.
+// Containers have no place in the row. It needs an order without a cycle, and returns nothing
+// for one with a cycle.
 func (rs *relations) inManifestOrder(o *order, known []relation) []relation {
 	o.join(known)
 	for _, r := range rs.cat.resources {

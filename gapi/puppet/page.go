@@ -11,6 +11,8 @@ type Row struct{ Type, Kind, Attribute, How, To, Note string }
 
 // Table returns all rows, by type; those of the metaparameters have no type. A row
 // without an attribute is about the type as a whole.
+// It is made anew at each call, and belongs to the caller. Embedders make pages and checks of
+// it.
 func Table() []Row {
 	list := rows(&kindType{attributes: metaparameters})
 	for _, t := range types {
@@ -32,7 +34,8 @@ func rows(t *kindType) (list []Row) {
 	return list
 }
 
-// Page returns the table as a page of the reference, in Markdown.
+// Page returns the table as a page of the reference, in Markdown. The target docs of make
+// writes it, and a test holds that the page in the tree is fresh.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(pageHead)

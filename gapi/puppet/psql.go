@@ -29,6 +29,7 @@ var psqlType = &kindType{
 }
 
 // psqlParts are the attributes that are a part of the command.
+// They have no row of their own in our kind.
 func psqlParts() (list []attribute) {
 	for _, name := range []string{"db", "port", "search_path", "psql_path", "sensitive"} {
 		list = append(list, attribute{name: name, how: convert, to: "cmd", note: "a part of the command"})
@@ -38,6 +39,8 @@ func psqlParts() (list []attribute) {
 
 // finishPsql makes a statement an exec of psql, run as the owner of the database. The
 // statement goes in quotes for the shell, never through a template.
+// A query finds a row where its count is above 0. The user and group are postgres if nothing is
+// said, as in the module.
 func finishPsql(t *translation) {
 	e := &execution{translation: t, shell: true}
 	for _, key := range []string{"user", "group"} {
@@ -92,6 +95,8 @@ func (t *translation) psql(sql string) string {
 }
 
 // settings makes variables of connect_settings. Those of environment win.
+// They become items of environment, which e.environment reads later; so settings comes before
+// it.
 func (e *execution) settings() {
 	p := e.param("connect_settings")
 	if p == nil || p.value.Kind != schema.NodeMap || len(p.value.Pairs) == 0 {
@@ -137,6 +142,8 @@ func validatorParts() (list []attribute) {
 }
 
 // finishValidator makes a question that is asked until the server answers, and a command that fails where it never has.
+// The defaults are the module's: 10 tries, 2 seconds apart. An answer makes the condition true,
+// and so the command is skipped.
 func finishValidator(t *translation) {
 	e := &execution{translation: t, shell: true}
 	ask := []string{cmp.Or(t.text("psql_path"), "psql"), "--tuples-only", "--quiet", "--no-psqlrc"}
@@ -161,6 +168,7 @@ func finishValidator(t *translation) {
 }
 
 // password gives psql a password, by the environment, where no list of processes shows it.
+// Environments of processes can be read by their own user and root alone.
 func (e *execution) password(p *param) {
 	text, ok := e.scalar(p)
 	if !ok {
@@ -178,6 +186,7 @@ func (e *execution) password(p *param) {
 }
 
 // count returns a whole number, or the default of a parameter that is absent.
+// It is 0 after a finding.
 func (t *translation) count(name string, without int) int {
 	p := t.param(name)
 	if p == nil {

@@ -12,6 +12,8 @@ import (
 type ident struct{ typ, title string }
 
 // identOf folds a type and a title.
+// Puppet writes types with capitals in references, takes classes in any case, and a path of a
+// file with or without slashes at its end.
 func identOf(typ, title string) ident {
 	typ = strings.TrimPrefix(strings.ToLower(typ), "::")
 	switch typ {
@@ -28,6 +30,7 @@ func identOf(typ, title string) ident {
 }
 
 // parseRef reads Type[title]. The title may hold brackets.
+// The title ends at the last bracket.
 func parseRef(s string) (ident, error) {
 	typ, rest, ok := strings.Cut(s, "[")
 	title, closed := strings.CutSuffix(rest, "]")
@@ -39,6 +42,7 @@ func parseRef(s string) (ident, error) {
 
 // index finds resources by the names in references: the title, the namevar, and
 // their aliases.
+// It is made once for a catalog. A look-up is one access to a map.
 type index struct {
 	by      map[ident]*resource
 	found   *schema.Findings
@@ -69,7 +73,8 @@ func newIndex(cat *catalog, found *schema.Findings) *index {
 	return x
 }
 
-// names adds the other names of a resource.
+// names adds the other names of a resource. The name of a class is its title. A secret name is
+// left out.
 func (x *index) names(r *resource) {
 	typ := identOf(r.typ, r.title).typ
 	namevar, special := namevars[typ]
@@ -106,6 +111,7 @@ func (x *index) alias(r *resource, name string) {
 }
 
 // find returns the resource that a reference names.
+// The error names the nearest reference, for the first maxGuesses of them.
 func (x *index) find(ref string) (*resource, error) {
 	id, err := parseRef(ref)
 	if err != nil {

@@ -41,6 +41,8 @@ func lastOf(r *resource) vertex {
 }
 
 // relation is an edge between two vertices.
+// The refresh of an edge is that of notify and subscribe; it has an effect only where both ends
+// can do something with it.
 type relation struct {
 	from, to vertex
 	word     string // what made it
@@ -49,16 +51,19 @@ type relation struct {
 }
 
 // relations are the edges of a catalog.
+// The edges grow in the order of the catalog, so equal catalogs give equal graphs.
 type relations struct {
 	*index
 	cat     *catalog
 	edges   []relation
 	anchors map[*resource]*anchor // of the containers that have vertices
+	// The answers of anchored, each found once.
 	above   map[*resource][]*resource
 	numbers map[string]map[string]*resource // by type and number; see numbered
 }
 
 // anchor is what is known of a container that has two vertices.
+// It is Puppet's own way: a start and an end for each container.
 type anchor struct {
 	in, out bool // a refresh comes to it; one goes out from it
 	hollow  bool // there is a way through it past all resources, by an empty container
@@ -66,6 +71,9 @@ type anchor struct {
 
 // relate looks all references up and makes the edges of the catalog, those of
 // containers too.
+// The order of the steps matters: containers are known before relations, and relations decide
+// which containers have vertices. Only then can refreshes spread, and contents be joined to
+// their containers.
 func relate(cat *catalog, x *index) *relations {
 	rs := &relations{index: x, cat: cat, anchors: map[*resource]*anchor{}, above: map[*resource][]*resource{}}
 	rs.contain()
@@ -119,6 +127,8 @@ func (rs *relations) contain() {
 }
 
 // refuseLoops reports containers that contain themselves, and takes them apart.
+// It is a depth-first search over parents; a container that is open when it is met again is in
+// a loop.
 func (rs *relations) refuseLoops() {
 	const open, done = 1, 2
 	state := map[*resource]int{}
@@ -148,7 +158,8 @@ func (rs *relations) refuseLoops() {
 	}
 }
 
-// words are the parameters that are relations.
+// words are the parameters that are relations. forward means: from the resource with the
+// parameter to the named resource.
 var words = []struct {
 	name             string
 	forward, refresh bool
@@ -160,6 +171,8 @@ var words = []struct {
 }
 
 // declared makes the edges that a resource declares.
+// A target that is named twice makes one edge. An unknown one is a finding, and the others
+// count.
 func (rs *relations) declared(r *resource) {
 	for _, w := range words {
 		p := r.param(w.name)
@@ -197,9 +210,9 @@ func (rs *relations) target(n *schema.Node) (*resource, error) {
 	return rs.find(n.Text)
 }
 
-// join makes an edge from all of one resource to all of another one.
-// The edge ends at the start or the end of a container, so that a relation with n
-// resources on both sides is one edge and not n*n.
+// join makes an edge from all of one resource to all of another one. The edge ends at the start
+// or the end of a container. So a relation with n resources on both sides is one edge and not
+// n*n.
 func (rs *relations) join(from, to *resource, word string, pos schema.Pos, refresh bool) {
 	for _, r := range []*resource{from, to} {
 		if r.container {
@@ -226,6 +239,7 @@ func (rs *relations) anchor(r *resource) {
 // anchored returns the containers with vertices that a resource is in, the nearest
 // ones. A container in several others has vertices itself, so above one without
 // there is at most one.
+// Without that, the number of answers could grow with the ways through the containers.
 func (rs *relations) anchored(r *resource) []*resource {
 	if list, ok := rs.above[r]; ok {
 		return list
@@ -244,6 +258,7 @@ func (rs *relations) anchored(r *resource) []*resource {
 
 // spread tells containers of the refreshes that come to or go out from their own
 // containers.
+// The nearest containers are visited first, so each one is settled once.
 func (rs *relations) spread() {
 	done := map[*resource]bool{}
 	var visit func(r *resource)
@@ -269,6 +284,7 @@ func (rs *relations) spread() {
 const contained = "contained" // the word of an edge between a container and its content
 
 // within makes the edges between a resource and the containers that it is in.
+// A container without vertices needs no edges: its content is joined to the containers above.
 func (rs *relations) within(r *resource) {
 	if r.container && !r.holds {
 		rs.hollow(r)
@@ -284,8 +300,9 @@ func (rs *relations) within(r *resource) {
 	}
 }
 
-// hollow notes the effect of an empty container: order, but no refresh,
-// goes straight through it, and so through those that it is in.
+// hollow notes the effect of an empty container: order, but no refresh, goes straight through
+// it, and so through its own containers. Else an order from the start of the outer container to
+// its end would be lost.
 func (rs *relations) hollow(r *resource) {
 	if a := rs.anchors[r]; a != nil {
 		a.hollow = true

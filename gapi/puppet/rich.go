@@ -11,11 +11,13 @@ import (
 
 // The keys of rich data: a value that JSON has no form for is a hash with them.
 const (
+	// They are those of Puppet's rich data in catalogs.
 	richType  = "__ptype"
 	richValue = "__pvalue"
 )
 
 // richReader turns one parameter into a plain value.
+// It is for one parameter. The first fault stays, and later ones are not told.
 type richReader struct {
 	at     schema.Pos // where the value is said to be
 	secret bool       // some of it is sensitive
@@ -28,6 +30,7 @@ type richReader struct {
 
 // plain returns a value without rich data. It takes the tree over: places in it
 // become that of the resource.
+// The tree's depth is bounded by the reader of JSON.
 func (r *richReader) plain(n *schema.Node) *schema.Node {
 	n.Pos = r.at
 	switch {
@@ -47,6 +50,8 @@ func (r *richReader) plain(n *schema.Node) *schema.Node {
 }
 
 // rich returns the plain form of a value of some type.
+// A value with a text of its own, such as a Regexp or a Timestamp, becomes that text. A value
+// that only Puppet can compute is foreign.
 func (r *richReader) rich(typ, v *schema.Node) *schema.Node {
 	if v == nil {
 		v = &schema.Node{}
@@ -81,6 +86,7 @@ func (r *richReader) rich(typ, v *schema.Node) *schema.Node {
 }
 
 // hash reads a hash with keys of any type: a list of keys and values.
+// Keys become texts, so 1 and '1' are one key, which is a fault.
 func (r *richReader) hash(v *schema.Node) *schema.Node {
 	n := &schema.Node{Kind: schema.NodeMap, Pos: r.at}
 	if v.Kind != schema.NodeList || len(v.Items)%2 != 0 {

@@ -8,8 +8,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// setSecret sets a parameter to a secret: as such where the kind has a type for it,
-// else by sending it, so that the engine knows what not to show.
+// setSecret sets a parameter to a secret: as such where the kind has a type for it, else by
+// sending it. So the engine knows that it must not be shown. A parameter that others on the
+// machine can see, such as an argument of a process, refuses a secret.
 func (t *translation) setSecret(f *schema.Field, v *schema.Node, from *param) {
 	n, err := schema.NodeOf(secretValue(v))
 	if err != nil {
@@ -52,6 +53,7 @@ func inJSON(st *schema.Type, v *schema.Node) (*schema.Node, bool) {
 }
 
 // send lets a vertex of the kind value send a parameter.
+// The engine then knows the taint of the field: no log, plan or status shows it (law 8).
 func (t *translation) send(key string, v *schema.Node) {
 	from := schema.Ref{Kind: "value", Name: t.ref() + " " + key}
 	t.helpers = append(t.helpers, gapi.Declaration{
@@ -63,6 +65,7 @@ func (t *translation) send(key string, v *schema.Node) {
 }
 
 // secretValue returns a value in which every text is a secret.
+// Keys stay readable: a catalog marks values, not their names.
 func secretValue(n *schema.Node) any {
 	switch n.Kind {
 	case schema.NodeList:
@@ -83,6 +86,7 @@ func secretValue(n *schema.Node) any {
 }
 
 // place says where a value stands.
+// Values that were made anew have no place by themselves.
 func place(n *schema.Node, at schema.Pos) {
 	n.Pos = at
 	for _, item := range n.Items {

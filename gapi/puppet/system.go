@@ -8,8 +8,11 @@ import (
 	"sync"
 )
 
+// presence says what the words of ensure are in kinds whose states are exists and absent.
 var presence = map[string]string{"present": "exists", "absent": "absent"}
 
+// packageType refuses attributes that would install something else as a whole: without them
+// another package could come.
 var packageType = &kindType{
 	name: "package", kind: "pkg", how: convert,
 	attributes: append([]attribute{
@@ -51,6 +54,8 @@ func packageEnsure(t *translation, p *param) {
 
 const notInit = "mgmt asks the service manager, not scripts"
 
+// serviceType says restart where nothing is said, since Puppet restarts at a refresh. Our kind
+// would try a reload first.
 var serviceType = &kindType{
 	name: "service", kind: "svc", how: convert, refreshes: true,
 	attributes: append([]attribute{
@@ -79,6 +84,8 @@ var serviceType = &kindType{
 }
 
 // managerCall is a command that has the service manager do one thing with one service.
+// It knows systemctl, service, invoke-rc.d and scripts of init, each with its path or without.
+// Options other than -q are not read: such a command is another one.
 var managerCall = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:/usr)?(?:/s?bin/)?(?:systemctl (?:-q |--quiet )?(?P<verb>[a-z-]+) (?P<name>\S+)|service (?P<name>\S+) (?P<verb>[a-z-]+)|` +
 		`(?:invoke-rc\.d |/etc/(?:rc\.d/)?init\.d/)(?P<name>\S+) (?P<verb>[a-z-]+))$`)
@@ -86,6 +93,7 @@ var managerCall = sync.OnceValue(func() *regexp.Regexp {
 
 // asksManager returns the action that a command asks of the service manager for the
 // service of a resource; false for another command, or another service.
+// The name may have the suffix .service in either place.
 func (t *translation) asksManager(p *param) (verb string, ok bool) {
 	if p.secret || !isScalar(p.value) {
 		return "", false
@@ -105,6 +113,7 @@ func (t *translation) asksManager(p *param) (verb string, ok bool) {
 }
 
 // refreshes says what a command for a restart is as a refresh.
+// try stands for a reload where the service can do that, and a restart otherwise.
 var refreshes = map[string]string{
 	"restart": "restart", "reload": "reload", "force-reload": "try", "reload-or-restart": "try", "try-reload-or-restart": "try", "try-restart": "restart", "condrestart": "restart",
 }
@@ -128,6 +137,7 @@ func serviceStatus(t *translation, p *param) {
 	}
 }
 
+// userType takes Puppet's hash of a password as it is. It is a secret here.
 var userType = &kindType{
 	name: "user", kind: "user", how: convert,
 	attributes: append([]attribute{
@@ -150,6 +160,7 @@ var userType = &kindType{
 func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // numberTo returns a conversion of a number, which may be written as text.
+// Digits are kept as they are, also beyond 64 bits: the kind's own type judges them.
 func numberTo(key string) func(*translation, *param) {
 	return func(t *translation, p *param) {
 		if text, ok := t.scalar(p); ok && isNumber(text) {
@@ -161,6 +172,7 @@ func numberTo(key string) func(*translation, *param) {
 }
 
 // userGID reads a group by number or by name, which are two parameters of our kind.
+// A name of digits counts as a number.
 func userGID(t *translation, p *param) {
 	text, ok := t.scalar(p)
 	if !ok {
@@ -182,6 +194,7 @@ func textsTo(key string) func(*translation, *param) {
 	}
 }
 
+// groupType has the attributes that a group of the machine's own databases has.
 var groupType = &kindType{
 	name: "group", kind: "group", how: convert,
 	attributes: append([]attribute{
@@ -204,6 +217,7 @@ var hostType = &kindType{
 	}, sames("ensure", "ip", "comment", "target")...),
 }
 
+// cronType names the job by the name or the title: Puppet finds its jobs in a crontab by that.
 var cronType = &kindType{
 	name: "cron", kind: "crontab", how: convert, note: "the kind has the names of Puppet's type, and takes over the jobs that Puppet has made",
 	attributes: append([]attribute{
@@ -217,6 +231,8 @@ var cronType = &kindType{
 	},
 }
 
+// mountType translates ensure to the states of our kind: listed is a line in fstab without a
+// mount.
 var mountType = &kindType{
 	name: "mount", kind: "mount", how: convert,
 	attributes: []attribute{
@@ -239,6 +255,7 @@ var mountType = &kindType{
 var mounted = map[string]string{"mounted": "exists", "present": "listed", "defined": "listed", "unmounted": "unmounted", "absent": "absent"}
 
 // mountOptions splits options at commas, since our kind has a list.
+// Blanks around an option are left out, and so are empty ones.
 func mountOptions(t *translation, p *param) {
 	list, ok := t.scalars(p)
 	if !ok {
@@ -255,6 +272,7 @@ func mountOptions(t *translation, p *param) {
 	t.set("options", textsNode(t.at, all), p)
 }
 
+// sshKeyType sets the comment of the key to the name or the title of the resource.
 var sshKeyType = &kindType{
 	name: "ssh_authorized_key", kind: "ssh_authorized_key", how: convert, note: "the kind has the names of Puppet's type",
 	attributes: append([]attribute{
@@ -267,6 +285,7 @@ var sshKeyType = &kindType{
 	},
 }
 
+// notifyType is silent: in Puppet a notify counts as changed in each run, and refreshes.
 var notifyType = &kindType{
 	name: "notify", kind: "msg", how: convert, silent: true,
 	note: "a message does not count as a change: it goes out once, again when it is another one, and nothing is refreshed by it",
@@ -288,10 +307,12 @@ func (t *translation) message(p *param) {
 	t.set("body", v, p)
 }
 
+// priorities are the levels of Puppet that our kind msg has under the same names.
 var priorities = []string{"debug", "info", "notice", "warning", "err", "alert", "emerg", "crit"}
 
 // finishNotify sets the message and its priority. The word verbose is Puppet's and means
 // info.
+// Without a loglevel it is notice, as in Puppet.
 func finishNotify(t *translation) {
 	if t.param("message") == nil {
 		t.put("body", textNode(t.at, cmp.Or(t.text("name"), t.title)))

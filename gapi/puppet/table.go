@@ -1,6 +1,7 @@
 package puppet
 
 // how says what becomes of an attribute.
+// The words are those of the column in the reference.
 type how string
 
 const (
@@ -29,18 +30,22 @@ type attribute struct {
 }
 
 // kindType is one type of Puppet and the kind that it becomes.
+// It is a value of the package, made at the start and never altered; a translation that learns
+// more takes a copy.
 type kindType struct {
 	name, kind string // kind is empty for a type that is refused or nothing
 	how        how    // of the type as a whole: convert, ignored or refused
 	note       string
 	refreshes  bool // Puppet refreshes it
-	silent     bool // its changes are none here: it notifies nobody
+	silent     bool // its changes do not count here: it notifies no other resource
 	attributes []attribute
-	finish     func(*translation)
+	// It runs after all rows, for what several attributes say together. It may be nil.
+	finish func(*translation)
 }
 
 // attribute returns the row of an attribute, of the type or of all types; nil for an
 // unknown one.
+// The type's own row wins over that of all types.
 func (t *kindType) attribute(name string) *attribute {
 	for _, list := range [][]attribute{t.attributes, metaparameters} {
 		for i := range list {
@@ -75,6 +80,7 @@ var types = []*kindType{
 	{name: "tidy", how: refused, note: "mgmt has no kind that removes files by their age"},
 }
 
+// typeNamed finds a type by its name in lower case. It is never altered.
 var typeNamed = func() map[string]*kindType {
 	m := make(map[string]*kindType, len(types))
 	for _, t := range types {
@@ -117,6 +123,7 @@ func refusals(note string, names ...string) (list []attribute) {
 
 // breaking returns rows of attributes that are refused for one reason, and without
 // which the resource would do something else.
+// With Options.Lenient the resource is left out as a whole.
 func breaking(note string, names ...string) []attribute {
 	list := refusals(note, names...)
 	for i := range list {

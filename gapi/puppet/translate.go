@@ -11,6 +11,8 @@ import (
 )
 
 // translation turns one resource into a declaration.
+// It lives for one resource. Rows fill it, the type's finish corrects it, and declare adds it
+// to the graph.
 type translation struct {
 	*resource
 	typ     *kindType
@@ -27,6 +29,7 @@ type translation struct {
 }
 
 // outcome is what became of a resource.
+// Edges are made by it: see translator.edge.
 type outcome struct {
 	ref       schema.Ref
 	refreshes bool // a refresh does something to it
@@ -34,11 +37,13 @@ type outcome struct {
 }
 
 // translator turns resources into declarations.
+// It is for one catalog and one goroutine.
 type translator struct {
-	reg     *engine.Registry
-	opts    Options
-	found   *schema.Findings
-	kinds   map[string]kindFound
+	reg   *engine.Registry
+	opts  Options
+	found *schema.Findings
+	kinds map[string]kindFound
+	// In the order of the catalog, each behind the vertices that send it secrets.
 	decls   []gapi.Declaration
 	outcome map[*resource]outcome
 }
@@ -49,6 +54,7 @@ type kindFound struct {
 }
 
 // find returns the kind of the registry with that name.
+// Each kind is asked for once, errors too.
 func (tr *translator) find(name string) (engine.Kind, error) {
 	f, ok := tr.kinds[name]
 	if !ok {
@@ -71,10 +77,11 @@ func (tr *translator) resource(r *resource) {
 		typ = &kindType{name: name, kind: name, how: same}
 	}
 	if typ.how == same {
-		typ = new(*typ) // what the kind can do is not known before
+		typ = new(*typ) // the abilities of the kind are not known before
 	}
 	t := &translation{resource: r, typ: typ, lenient: tr.opts.Lenient, found: tr.found, name: r.title}
 	t.value = &schema.Node{Kind: schema.NodeMap, Pos: r.at}
+	// A type that is ignored or refused keeps its place in the order: see standIn.
 	switch typ.how {
 	case ignored:
 		tr.standIn(r)
@@ -95,6 +102,7 @@ func (tr *translator) resource(r *resource) {
 }
 
 // kindFrom looks the kind up.
+// An unknown type is refused with the nearest known one.
 func (t *translation) kindFrom(tr *translator) {
 	kind, err := tr.find(t.typ.kind)
 	switch {
@@ -129,6 +137,7 @@ func (t *translation) parameters() {
 		p := &t.params[i]
 		a := t.typ.attribute(p.name)
 		switch {
+		// A fault of the value comes before everything that its row would say.
 		case p.err != nil:
 			t.bad(p, "%v", p.err)
 		case p.foreign != "":
@@ -148,7 +157,7 @@ func (t *translation) parameters() {
 	}
 	switch {
 	case slices.ContainsFunc(t.params, param.unread):
-		t.out = true // what is missing for that reason does not make a problem of its own
+		t.out = true // a value that is missing for that reason does not make a problem of its own
 	case t.typ.finish != nil:
 		t.typ.finish(t)
 	}
@@ -196,6 +205,8 @@ func (t *translation) naming(p *param) {
 
 // set sets a parameter of our kind; from is where its value comes from, nil for a
 // default.
+// Each value goes through here or put; only set looks whether the kind has the parameter, and
+// hides secrets.
 func (t *translation) set(key string, v *schema.Node, from *param) {
 	attr, secret := key, false
 	if from != nil {
@@ -214,6 +225,7 @@ func (t *translation) set(key string, v *schema.Node, from *param) {
 
 // put sets a parameter, in the place of an earlier value: later rows of a table may
 // correct earlier ones.
+// A secret in the value has to be one by its type: see setSecret.
 func (t *translation) put(key string, v *schema.Node) {
 	for i := range t.value.Pairs {
 		if t.value.Pairs[i].Key == key {
@@ -238,6 +250,7 @@ func (t *translation) noop(p *param) {
 }
 
 // bad reports a value that nothing can be made of. It never shows a secret.
+// It is an error also with Options.Lenient, since the catalog itself is at fault.
 func (t *translation) bad(p *param, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if p.secret {
@@ -274,11 +287,13 @@ func (tr *translator) declare(t *translation) {
 		d.Meta = &schema.Node{Kind: schema.NodeMap, Pos: t.at, Pairs: t.meta}
 	}
 	tr.decls = append(append(tr.decls, t.helpers...), d)
+	// The helpers stand before the declaration, whose edges from them Build adds (law 8).
 	tr.outcome[t.resource] = outcome{schema.Ref{Kind: d.Kind, Name: d.Name}, t.typ.refreshes, !t.typ.silent}
 }
 
 // selected reports whether the tags that are asked for are among those of a
 // resource.
+// Without tags all are selected. Tags are compared in lower case.
 func (tr *translator) selected(r *resource) bool {
 	return len(tr.opts.Tags) == 0 || slices.ContainsFunc(tr.opts.Tags, func(tag string) bool {
 		return slices.Contains(r.tags, strings.ToLower(tag))
@@ -291,6 +306,7 @@ func (tr *translator) standIn(r *resource) {
 }
 
 // point declares a vertex that does nothing. A hidden one does not even run.
+// It is never grouped with others, since order leads through it.
 func (tr *translator) point(name string, at schema.Pos, hidden bool) schema.Ref {
 	meta := []schema.Pair{{Key: "autogroup", Pos: at, Value: boolNode(at, false)}}
 	if hidden {

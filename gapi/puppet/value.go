@@ -9,6 +9,7 @@ import (
 // false.
 
 // boolean reads true and false, also as the words that Puppet takes for them.
+// Case does not count.
 func (t *translation) boolean(p *param) (value, ok bool) {
 	switch strings.ToLower(p.value.Text) {
 	case "true", "yes":
@@ -30,6 +31,7 @@ func boolTo(key string) func(*translation, *param) {
 }
 
 // isTrue reads a parameter that may be missing.
+// A missing one is false.
 func (t *translation) isTrue(name string) bool {
 	p := t.param(name)
 	if p == nil {
@@ -49,6 +51,7 @@ func (t *translation) scalar(p *param) (string, bool) {
 }
 
 // scalars reads a text or a list of texts.
+// An undef is an empty list.
 func (t *translation) scalars(p *param) (list []string, ok bool) {
 	for _, n := range asList(p.value) {
 		if !isScalar(n) {
@@ -61,6 +64,7 @@ func (t *translation) scalars(p *param) (list []string, ok bool) {
 }
 
 // wordsTo returns a conversion of words to a value of our kind.
+// Case does not count. The finding lists the known words in their order.
 func wordsTo(to string, meaning map[string]string) func(*translation, *param) {
 	return func(t *translation, p *param) {
 		text, ok := t.scalar(p)
@@ -82,6 +86,7 @@ func wordsTo(to string, meaning map[string]string) func(*translation, *param) {
 
 // backendBy returns a conversion of provider to the metaparameter backend; an empty one leaves
 // the choice to the machine. Any other provider is refused, for a reason.
+// A kind with one backend needs no metaparameter, so a known provider has no effect there.
 func backendBy(reason string, backends map[string]string) func(*translation, *param) {
 	return func(t *translation, p *param) {
 		backend, known := "", false
@@ -99,6 +104,7 @@ func backendBy(reason string, backends map[string]string) func(*translation, *pa
 
 // except refuses all values but some, which have no effect; whole is as in an
 // attribute.
+// The words in harmless are in lower case.
 func except(whole bool, reason string, harmless ...string) func(*translation, *param) {
 	return func(t *translation, p *param) {
 		if !isScalar(p.value) || !slices.Contains(harmless, strings.ToLower(p.value.Text)) {
