@@ -3,6 +3,7 @@ package expr
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +36,9 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	if strings.TrimSpace(src) == "" {
 		return nil, []Fault{{Message: "the expression between ${{ and }} is empty; for the characters ${{ write $${{"}}
 	}
+	if len(src) > MaxSource { // the library counts characters
+		return nil, []Fault{{Message: fmt.Sprintf("the expression has %d bytes, and may have %d: divide it, for example into vars", len(src), MaxSource)}}
+	}
 	parsed, issues := s.env.Parse(src)
 	if err := issues.Err(); err != nil {
 		return nil, s.syntax(src, issues)
@@ -50,8 +54,12 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	}
 	opts := append(limits(a), ordered(a)...)
 	run, err := s.env.Program(checked, opts...)
-	if err != nil {
-		return nil, []Fault{{Message: err.Error()}}
+	if err != nil { // of a call whose arguments are written out
+		f := Fault{Message: err.Error()}
+		if bad, ok := errors.AsType[*types.Err](err); ok && bad.NodeID() != 0 {
+			f.At = nameAt(src, placeOf(src, a, bad.NodeID()))
+		}
+		return nil, []Fault{f}
 	}
 	again := func() (cel.Program, error) {
 		return s.env.Program(checked, append(slices.Clip(opts), cel.EvalOptions(cel.OptTrackState))...)
