@@ -128,6 +128,9 @@ func misplaced(src string, at int) string {
 	case a.before.text == "." || a.here.text == ".":
 		return "the name behind the dot is missing"
 	case strings.HasPrefix(a.here.text, "'") || strings.HasPrefix(a.here.text, `"`):
+		if !a.before.isValue() && strings.Contains(a.here.text, "\n") && !strings.HasPrefix(a.here.text, strings.Repeat(a.here.text[:1], 3)) {
+			return fmt.Sprintf(`a text between two %s has no line break; write \n, or three %[1]s at both ends`, a.here.text[:1])
+		}
 		if !a.before.isValue() {
 			return fmt.Sprintf("the text %s has a backslash that means nothing; write \\\\ for a backslash", a.here.shown())
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/expr"
 )
 
 // TestSyntaxFaults: an expression that is none says so in plain words, at its place, and says how to write the usual slips.
@@ -36,6 +38,9 @@ func TestSyntaxFaults(t *testing.T) {
 		"'a' '" + strings.Repeat("b", 99) + "'": `4: '` + strings.Repeat("b", 29) + `... follows 'a' without an operator; write a text with ' in it between two "`,
 		"let x":                                 `0: let is a reserved word`,
 		"@":                                     `0: @ is not expected here`,
+		"'a\nb'":                                `0: a text between two ' has no line break; write \n, or three ' at both ends`,
+		"1 + \"ä\nb\" + 1":                      `4: a text between two " has no line break; write \n, or three " at both ends`,
+		"'''a\n\\q'''":                          "2: the text '''a\n\\q''' has a backslash that means nothing; write \\\\ for a backslash",
 		"1 + // one\n *":                        `12: * is not expected here`,
 	} {
 		p, faults := s.Compile(src)
@@ -64,4 +69,35 @@ func FuzzSyntaxFaults(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestBoundsOfSource: an expression has as many bytes as MaxSource, and no more levels than the parser takes. A fault says which bound it is.
+func TestBoundsOfSource(t *testing.T) {
+	s := scope(t)
+	quoted := func(char string, bytes int) string { return "'" + strings.Repeat(char, (bytes-2)/len(char)) + "'" }
+	for what, c := range map[string]struct {
+		src  string
+		want string // empty where the expression is good
+	}{
+		"as many bytes":           {quoted("a", expr.MaxSource), ""},
+		"one byte more":           {quoted("a", expr.MaxSource+1), "the expression has 16385 bytes, and may have 16384"},
+		"long characters":         {quoted("ä", expr.MaxSource), ""},
+		"too many of them":        {quoted("ä", expr.MaxSource+2), "the expression has 16386 bytes, and may have 16384"},
+		"blanks count":            {strings.Repeat(" ", expr.MaxSource) + "1", "the expression has 16385 bytes"},
+		"99 brackets":             {strings.Repeat("(", 99) + "1" + strings.Repeat(")", 99), ""},
+		"101 brackets":            {strings.Repeat("(", 101) + "1" + strings.Repeat(")", 101), "expression recursion limit exceeded: 100"},
+		"brackets without an end": {strings.Repeat("[", 8000), "expression recursion limit exceeded: 100"},
+		"8000 signs":              {strings.Repeat("!", 8000) + "true", ""},
+		"a long sum":              {"vars.n" + strings.Repeat("+vars.n", 2000), "max recursion depth exceeded"},
+		"a long path":             {"data" + strings.Repeat(".k", 8000), "max recursion depth exceeded"},
+		"nested lists":            {strings.Repeat("[", 101) + strings.Repeat("]", 101), "expression recursion limit exceeded: 100"},
+	} {
+		p, faults := s.Compile(c.src)
+		switch {
+		case c.want == "" && (p == nil || faults != nil):
+			t.Errorf("%s: %v", what, faults)
+		case c.want != "" && (p != nil || len(faults) != 1 || !strings.Contains(faults[0].Message, c.want)):
+			t.Errorf("%s: %v, want %s", what, faults, c.want)
+		}
+	}
 }

@@ -107,6 +107,8 @@ func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 			return "each is there in a resource with for_each only", ""
 		case m[1] == "module":
 			return "there is no module here: the key use names those of a graph", ""
+		case near == m[1]:
+			return s.misused(m[1]), ""
 		case near == "":
 			return fmt.Sprintf("there is no %q here%s", m[1], escapeHint), ""
 		}
@@ -129,6 +131,14 @@ func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 	return e.Message, ""
 }
 
+// misused says what is wrong where a word of the scope stands in a place of another kind.
+func (s *Scope) misused(word string) string {
+	if _, isName := s.names[word]; isName {
+		return fmt.Sprintf("no expression makes a value with %s{...}", word)
+	}
+	return fmt.Sprintf("%s is a function: write %[1]s(...)", word)
+}
+
 // longer returns the first word that begins with another one, such as cidrContains for cidr. Short words begin too many.
 func longer(word string, words []string) string {
 	for _, w := range words {
@@ -147,8 +157,14 @@ func typeNames(list string) string {
 	return list
 }
 
+// written are the operators that are no single sign.
+var written = map[string]string{operators.Conditional: "? :", operators.Index: "[...]", operators.OptIndex: "[?...]", operators.OptSelect: ".?"}
+
 // functionName returns a function or an operator as it is written.
 func functionName(name string) string {
+	if shown, ok := written[name]; ok {
+		return shown
+	}
 	if shown, ok := operators.FindReverse(name); ok && shown != "" {
 		return shown
 	}
@@ -162,10 +178,11 @@ func functionName(name string) string {
 func (s *Scope) fieldsAt(a *ast.AST, id int64) (of string, fields []string) {
 	of = "this"
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.ID() != id || e.Kind() != ast.SelectKind {
+		operand, _, isStep := stepOf(e)
+		if e.ID() != id || !isStep {
 			return
 		}
-		if t, path, ok := s.object(e.AsSelect().Operand()); ok {
+		if t, path, ok := s.object(operand); ok {
 			of, fields = path, sortedKeys(t.fields)
 		}
 	}))
