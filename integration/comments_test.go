@@ -26,6 +26,7 @@ var risen = map[string]float64{
 	"engine/provider/providertest":      15.0,
 	"engine/provider/puppettype":        15.0,
 	"engine/provider/puppettype/rubyre": 15.0,
+	"engine/schema":                     15.0,
 	"engine/schema/derive":              15.0,
 	"engine/schema/strictjson":          15.0,
 	"engine/world/worldtest":            15.0,

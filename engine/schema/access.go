@@ -6,9 +6,10 @@ import (
 )
 
 // Get returns the value at a path of a Go value, usually a pointer to a struct, as
-// EncodeAll gives it; it shares nothing with v. A step into a map entry, a list
-// element or an optional value that is not there is an error. A field may be named
-// by its key or by its name in Go.
+// EncodeAll gives it. It shares nothing with v. A step into a map entry, a list element
+// or an optional value that is not there is an error. A field may be named by its key
+// or by its name in Go. The cost is that of the path and of the value at its end, not
+// of the whole struct.
 func Get(v any, path string) (any, error) {
 	segs, err := parsePath(path)
 	if err != nil {
@@ -47,6 +48,7 @@ func follow(t *Type, rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 		return nil, rv, err
 	case !rv.IsValid():
 		return nil, rv, fmt.Errorf("it is not set")
+	// A struct inside of itself has its value in a Data; see inside.
 	case f != nil:
 		_, rv = t.inside(rv)
 		return next, fieldOf(rv, f), nil
@@ -62,7 +64,8 @@ func follow(t *Type, rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 	return next, entry, nil
 }
 
-// followAny goes one step into a value of any type.
+// followAny goes one step into a value of any type. The type below a KindAny is that of
+// the value which is there now.
 func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 	rv = deref(rv)
 	if !rv.IsValid() {
@@ -76,12 +79,14 @@ func followAny(rv reflect.Value, s seg) (*Type, reflect.Value, error) {
 }
 
 // Set puts value, a plain value or anything that EncodeAll takes, at a path of the
-// struct that v points to. Lists, maps and pointers on the way are copied, so no
-// other holder of them sees it, and v gets no part of value itself; a map that is
-// nil is made, a list is never made longer. The value must be of the kind of the
-// place, but text is taken for a kind with a notation in text, and Secret and string
-// for each other. Enumerations and bounds hold, and a number that does not fit
-// exactly is an error. After an error v is as it was.
+// struct that v points to. Lists, maps and pointers on the way are copied, so no other
+// holder of them sees it. v gets no part of value itself. A map that is nil is made,
+// and a list is never made longer.
+//
+// The value must be of the kind of the place. But text is taken for a kind with a
+// notation in text, and Secret and string for each other. Enumerations and bounds hold,
+// and a number that does not fit exactly is an error. After an error v is as it was. A
+// list or a map on the way is copied once for each level.
 func Set(v any, path string, value any) error {
 	return set(v, path, func() (*Node, error) { return NodeOf(value) })
 }
@@ -97,7 +102,8 @@ func SetWritten(v any, path string, value any) error {
 	})
 }
 
-// untype has a tree read as one of a file, with its texts in quotes.
+// untype has a tree read as one of a file, with its texts in quotes. The tree must be
+// the caller's own, as it is altered in place.
 func (n *Node) untype() {
 	for at := range n.All() {
 		at.typed, at.Quoted = false, at.Kind == NodeString
@@ -136,6 +142,8 @@ func (s setter) set(t *Type, rv reflect.Value, depth int) error {
 	if depth == len(s.path) {
 		return s.assign(t, rv)
 	}
+	// The target is copied, and rv points to the copy only when all below has
+	// succeeded.
 	if t.Optional && rv.Kind() == reflect.Pointer {
 		fresh := reflect.New(rv.Type().Elem())
 		if !rv.IsNil() {
@@ -172,6 +180,8 @@ func (s setter) set(t *Type, rv reflect.Value, depth int) error {
 	return s.setEntry(next, rv, depth)
 }
 
+// setElement puts the value into a copy of a list, and assigns the copy after a
+// success.
 func (s setter) setElement(elem *Type, rv reflect.Value, depth int) error {
 	i := s.path[depth].index
 	if i >= rv.Len() {
@@ -186,6 +196,8 @@ func (s setter) setElement(elem *Type, rv reflect.Value, depth int) error {
 	return nil
 }
 
+// setEntry is setElement for a map. A key that is not there begins with the zero value,
+// so a path may go through it.
 func (s setter) setEntry(elem *Type, rv reflect.Value, depth int) error {
 	rt := rv.Type()
 	key := reflect.ValueOf(s.path[depth].key).Convert(rt.Key())
@@ -210,6 +222,8 @@ func (s setter) setEntry(elem *Type, rv reflect.Value, depth int) error {
 func (s setter) setAny(rv reflect.Value, depth int) error {
 	step := s.path[depth]
 	switch old := rv.Interface().(type) {
+	// A value of nothing becomes a map for a key. A list is never made, since its
+	// length would be a guess.
 	case nil:
 		if step.list {
 			return fmt.Errorf("%sthere is no element %d", pathPrefix(s.path[:depth]), step.index)
@@ -233,6 +247,7 @@ func (s setter) setAny(rv reflect.Value, depth int) error {
 	return fmt.Errorf("%sit holds %s, which has no %s", pathPrefix(s.path[:depth]), holds(rv.Interface()), formatPath(s.path[depth:depth+1]))
 }
 
+// holds names the sort of a value for a message, without its content.
 func holds(v any) string {
 	t, err := OfType(reflect.TypeOf(v))
 	if err != nil {
@@ -252,7 +267,8 @@ func (s setter) setAnyMap(rv reflect.Value, old map[string]any, depth int) error
 	return nil
 }
 
-// assign replaces rv by the value, or leaves it.
+// assign replaces rv by the value, or leaves it. The value is decoded as one of a graph
+// is, so the same checks and words apply.
 func (s setter) assign(t *Type, rv reflect.Value) error {
 	if s.node.Kind == NodeNull && (t.Kind == KindList || t.Kind == KindMap) {
 		rv.SetZero()
@@ -268,11 +284,10 @@ func (s setter) assign(t *Type, rv reflect.Value) error {
 	return nil
 }
 
-// Save remembers the top-level field that a path begins with, as it is now, and
-// returns a func that puts it back, whatever Set did at the path since. Unlike Set
-// with what Get gave, it also brings back a value that breaks the bounds of its
-// type, a map without the entry, and nil. Its memory is safe from Set,
-// which never writes through a list, a map or a pointer.
+// Save remembers the top-level field that a path begins with, as it is now. It returns
+// a func that puts it back, whatever Set did at the path since. Unlike Set, it also
+// brings back nil, a value out of bounds, and a map without the entry. Its memory is
+// safe from Set, which never writes through a list, a map or a pointer.
 func Save(v any, path string) (restore func(), err error) {
 	segs, err := parsePath(path)
 	if err != nil {
@@ -290,6 +305,7 @@ func Save(v any, path string) (restore func(), err error) {
 		return nil, err
 	}
 	place := fieldOf(rv, f)
+	// Only the field itself is copied. Set never writes to the target of a pointer.
 	old := reflect.New(place.Type()).Elem()
 	old.Set(place)
 	return func() { place.Set(old) }, nil

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Assignable returns nil if a value of type from may be sent to a field of type
-// to, else an error that says both: the kinds must be the same all the way down.
-// A Secret and plain text go both ways, and anything goes to and from KindAny,
-// which is checked when it is sent. Enumerations, bounds, and the width of a number
-// are checked when it is sent, too.
+// Assignable returns nil if a value of type from may be sent to a field of type to.
+// Else the error says both types. The kinds must be the same all the way down. A Secret
+// and plain text go both ways, and anything goes to and from KindAny, which is checked
+// when it is sent. Enumerations, bounds, and the width of a number are checked when it
+// is sent, too.
 func Assignable(from, to *Type) error {
 	if fits(from, to) {
 		return nil
@@ -17,8 +17,11 @@ func Assignable(from, to *Type) error {
 	return fmt.Errorf("%s cannot be sent where %s is needed", from.sort(), to.sort())
 }
 
+// fits is Assignable without the words.
 func fits(from, to *Type) bool { return comparison{}.fits(from, to) }
 
+// fits compares the kinds of two types all the way down. Two structs that are being
+// compared further up are taken to fit, so types that contain themselves end.
 func (c comparison) fits(from, to *Type) bool {
 	switch {
 	case from == nil || to == nil:
@@ -29,6 +32,7 @@ func (c comparison) fits(from, to *Type) bool {
 		return false
 	case from.Kind == KindList || from.Kind == KindMap:
 		return c.fits(from.Elem, to.Elem)
+	// A target is compared only where both sides name one.
 	case from.Kind == KindRef:
 		return from.Target == to.Target || from.Target == "" || to.Target == ""
 	case from.Kind == KindStruct:
@@ -48,6 +52,7 @@ func (c comparison) fitsStruct(from, to *Type) bool {
 		c = append(slices.Clip(c), [2]*Type{from, to})
 	}
 	for _, f := range from.Fields {
+		// Field finds aliases and names in Go too; a sent value has keys only.
 		g := to.Field(f.Key)
 		if g == nil || g.Key != f.Key || !c.fits(f.Type, g.Type) {
 			return false

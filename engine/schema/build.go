@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// Build returns a copy of t, a KindStruct that is described as data, with a Go
-// side: a struct type with a field for each key, of the Go types that OfType reads
-// as the same types, pointers where a type is optional. With the copy, values can be
-// made (New), held (Typed) and go through all of this package, as those of a struct
-// in Go. The copy is immutable, safe for concurrent use, and shares nothing with t.
+// Build returns a copy of t, a KindStruct that is described as data, with a Go side.
+// The Go side is a struct type with a field for each key, and a pointer where a type is
+// optional. Its Go types are such that OfType reads the same types from them. With the
+// copy, values can be made (New), held (Typed) and go through all of this package, as
+// those of a struct in Go. The copy is immutable, safe for concurrent use, and shares
+// nothing with t.
 //
-// It fills the parts that a description may leave out: 64 Bits, the Unit s, Min 0 of
-// a duration and of a size, and GoName. Index is overwritten. A Default of a
-// top-level field is brought into the form of Encode. A part that OfType has read
-// from a Go type with conversions of its own (UnmarshalText, UnmarshalYAML) keeps
-// that Go type.
+// It fills the parts that a description may leave out: 64 Bits, the Unit s, Min 0 of a
+// duration and of a size, and GoName. Index is overwritten. A Default of a top-level
+// field is brought into the form of Encode. A part that OfType has read from a Go type
+// with conversions of its own (UnmarshalText, UnmarshalYAML) keeps that Go type.
 //
 // The error joins everything that is wrong with t, each with the path of the field.
-// Build is called once for each type, not for each value: Go never frees its
-// results.
+// Build is called once for each type, not for each value: Go never frees its results.
 func Build(t *Type) (*Type, error) {
+	// A resource has its parameters at the top, so the outermost type is a struct that
+	// is always there.
 	if t == nil || t.Kind != KindStruct || t.Optional {
 		return nil, errors.New("schema.Build needs a type of the kind struct that is not optional")
 	}
@@ -38,13 +39,15 @@ func Build(t *Type) (*Type, error) {
 // typeBuilder collects the problems of one type while its Go side is made.
 type typeBuilder struct {
 	faults
-	open []opened // what is being built, outermost first
+	open []opened // the types that are being built, outermost first
 }
 
-// opened is a type whose parts are being built, and the copy that is made of it.
+// opened is a type whose parts are being built, and the copy that is made of it. The
+// identity of given tells that a description refers to itself.
 type opened struct{ given, made *Type }
 
-// loops returns the unfinished description of a type, nil where it is not.
+// loops returns the unfinished description of a type, nil where it is not. The search
+// is linear: a type nests a few levels deep.
 func (b *typeBuilder) loops(t *Type) *Type {
 	for _, o := range b.open {
 		if o.given == t {
@@ -65,6 +68,8 @@ func (b *typeBuilder) link(c, target *Type, at string) {
 		b.failf(at, "it links to a struct without a name")
 		return
 	}
+	// A value must be able to end. An optional part may be nil, and a list or a map may
+	// be empty.
 	ends := c.Optional
 	for i := len(b.open) - 1; b.open[i].made != made; i-- {
 		in := b.open[i].made
@@ -88,6 +93,7 @@ func (b *typeBuilder) build(t *Type, at string) *Type {
 		b.failf(at, "it has no type")
 		return nil
 	}
+	// A fault names the part in hand, and the outer part again when this one is done.
 	outer := b.faults
 	b.given, b.of = t, nil
 	defer func() { b.given, b.of = outer.given, outer.of }()
@@ -97,6 +103,7 @@ func (b *typeBuilder) build(t *Type, at string) *Type {
 		return nil
 	}
 	before := len(b.errs)
+	// The copy owns all that the description may still alter.
 	c := *t
 	c.Enum, c.EnumNames, c.Min, c.Max = slices.Clone(t.Enum), slices.Clone(t.EnumNames), clonePtr(t.Min), clonePtr(t.Max)
 	c.FloatMin, c.FloatMax = clonePtr(t.FloatMin), clonePtr(t.FloatMax)
@@ -141,7 +148,8 @@ func clonePtr[T any](p *T) *T {
 	return new(*p)
 }
 
-// settle fills the absent parts of c and checks all but its parts.
+// settle fills the absent parts of c and checks all but its parts. It goes on after a
+// fault, so that all faults of a type are reported at once.
 func (b *typeBuilder) settle(c *Type, at string) {
 	switch c.Kind {
 	case KindDuration:
@@ -151,6 +159,7 @@ func (b *typeBuilder) settle(c *Type, at string) {
 		c.Min = cmp.Or(c.Min, new(int64(0)))
 	case KindInt:
 		c.Bits = cmp.Or(c.Bits, 64)
+	// Whole bounds of a float are taken for the same bounds with a point.
 	case KindFloat:
 		c.Bits = cmp.Or(c.Bits, 64)
 		c.FloatMin, c.Min = cmp.Or(c.FloatMin, floatOf(c.Min)), nil
@@ -163,6 +172,7 @@ func (b *typeBuilder) settle(c *Type, at string) {
 	}
 }
 
+// floatOf keeps nil, which stands for no bound.
 func floatOf(n *int64) *float64 {
 	if n == nil {
 		return nil
@@ -170,7 +180,7 @@ func floatOf(n *int64) *float64 {
 	return new(float64(*n))
 }
 
-// checkKind refuses what does not belong to the kind of t.
+// checkKind refuses parts that do not belong to the kind of t.
 func (t *Type) checkKind() error {
 	switch {
 	case t.Kind >= NumKinds:
@@ -199,6 +209,7 @@ var widths = [NumKinds][]int{
 	KindFloat: {32, 64},
 }
 
+// checkUnit refuses a unit of another kind, and an unknown one.
 func (t *Type) checkUnit() error {
 	if t.Unit == "" {
 		return nil
@@ -227,6 +238,8 @@ func (t *Type) checkBounds() error {
 	return t.crossed()
 }
 
+// checkFloatBounds refuses NaN and infinity: the one holds for no value, and the other
+// says nothing.
 func (t *Type) checkFloatBounds() error {
 	if t.Kind != KindFloat {
 		return fmt.Errorf("bounds with a point are not for %s", t.sort())
@@ -239,6 +252,8 @@ func (t *Type) checkFloatBounds() error {
 	return t.crossed()
 }
 
+// scalars are the Go types that OfType reads as the same kinds, so that both ways lead
+// to one type.
 var scalars = [NumKinds]reflect.Type{
 	KindAny:      reflect.TypeFor[any](),
 	KindBool:     reflect.TypeFor[bool](),
@@ -249,6 +264,7 @@ var scalars = [NumKinds]reflect.Type{
 	KindRef:      refType,
 }
 
+// The Go types of numbers, by their bits.
 var (
 	signed   = map[int]reflect.Type{8: reflect.TypeFor[int8](), 16: reflect.TypeFor[int16](), 32: reflect.TypeFor[int32](), 64: reflect.TypeFor[int64]()}
 	unsigned = map[int]reflect.Type{8: reflect.TypeFor[uint8](), 16: reflect.TypeFor[uint16](), 32: reflect.TypeFor[uint32](), 64: reflect.TypeFor[uint64]()}
@@ -278,6 +294,8 @@ func (t *Type) goType() reflect.Type {
 	return t.Go
 }
 
+// collection builds the element first, since the Go type of a list or a map is made of
+// it.
 func (b *typeBuilder) collection(c *Type, at string) {
 	c.Elem = b.build(c.Elem, at+"[]")
 	switch {
@@ -289,6 +307,8 @@ func (b *typeBuilder) collection(c *Type, at string) {
 	}
 }
 
+// structure makes the Go struct of the fields that were built without a fault. With a
+// fault in one of them there is no struct, and all of them are reported.
 func (b *typeBuilder) structure(c *Type, at string) {
 	fields := make([]*Field, 0, len(c.Fields))
 	names := map[string]bool{}
@@ -320,6 +340,7 @@ func (b *typeBuilder) field(f *Field, before []*Field, at string) *Field {
 	at += "." + f.Key
 	b.of = f
 	defer func() { b.of = nil }()
+	// A key has to stand in a path without quotes.
 	if !plainKey(f.Key) {
 		b.failf(at, "the key %q may hold only letters, digits, _ and -", f.Key)
 	}
@@ -340,7 +361,9 @@ func (b *typeBuilder) field(f *Field, before []*Field, at string) *Field {
 	return &c
 }
 
-// settleDefault brings the default into the form of Encode.
+// settleDefault brings the default into the form of Encode. The default goes through
+// the setter, so it is held to the type as a value of a graph is. Only outermost fields
+// have one, for the whole of their value.
 func (f *Field) settleDefault(top bool) error {
 	if f.Default == nil {
 		f.HasDefault = false
@@ -371,7 +394,8 @@ func (f *Field) settleDefault(top bool) error {
 }
 
 // goName returns a name in Go for a field that no other one in taken has: user_name
-// gives UserName.
+// gives UserName. Two keys may lead to one name, as a-b and a_b do; the later one gets
+// an X.
 func goName(f *Field, taken map[string]bool) string {
 	var name strings.Builder
 	for word := range strings.FieldsFuncSeq(cmp.Or(f.GoName, f.Key), func(r rune) bool { return r == '_' || r == '-' }) {

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 )
 
-// Confined is text that only some users of the machine may read, such as the content of a
-// file of mode 0600. It does not count as a secret, but a log or a socket may have more
-// readers than the file. A kind gives it to Init.Change in place of the text; the engine
-// shows a Digest. By itself it prints, logs and marshals as its length only. The zero
-// Confined is the empty text.
+// Confined is text that only some users of the machine may read, such as the content of
+// a file of mode 0600. It does not count as a secret, but a log or a socket may have
+// more readers than the file. A kind gives it to Init.Change in place of the text; the
+// engine shows a Digest. By itself it prints, logs and marshals as its length only. The
+// zero Confined is the empty text. It is immutable, and a copy shares the text.
 type Confined struct {
 	text *string
 	size int64
@@ -20,16 +20,19 @@ type Confined struct {
 // NewConfined returns s as confined text.
 func NewConfined(s string) Confined { return Confined{&s, int64(len(s))} }
 
-// NewConfinedSum returns confined text of a known checksum and length, without the text.
+// NewConfinedSum returns confined text of a known checksum and length in bytes, without
+// the text. The checksum stands for the text in a Digest.
 func NewConfinedSum(sum string, size int64) Confined { return Confined{&sum, size} }
 
-// Digest returns the digest that may be shown: the same for the same text and key. The key is
-// random. Without it, a reader cannot find a short text by trying.
+// Digest returns the digest that may be shown: the same for the same text and key. The
+// key is random. Without it, a reader cannot find a short text by trying. It hashes the
+// whole text at each call.
 func (c Confined) Digest(key []byte) Digest {
 	h := hmac.New(sha256.New, key)
 	if c.text != nil {
 		h.Write([]byte(*c.text))
 	}
+	// Twelve bytes are enough to tell texts of one run apart.
 	return Digest{Sum: fmt.Sprintf("%x", h.Sum(nil)[:12]), Size: c.size}
 }
 

@@ -8,22 +8,23 @@ import (
 )
 
 // Decode fills the target of into, usually a struct, from a Node, in place. A field
-// whose key the Node does not have keeps its value. A list or a map in the Node is
-// the whole value; structs are filled key by key. Null sets an optional field to
-// nil, leaves a list, a map or a struct as it is, and is an error for everything
-// else. Nothing that into held before is written through: lists, maps and pointers
-// are made anew.
+// whose key the Node does not have keeps its value. A list or a map in the Node is the
+// whole value; structs are filled key by key. Null sets an optional field to nil,
+// leaves a list, a map or a struct as it is, and is an error for everything else.
+// Nothing that into held before is written through: lists, maps and pointers are made
+// anew.
 //
-// It goes on after an error and returns all findings, each with position and
-// path; a field whose value is wrong keeps its old value. Findings may be warnings
-// only: ask Err.
+// It goes on after an error and returns all findings, each with position and path; a
+// field whose value is wrong keeps its old value. Findings may be warnings only: ask
+// Err.
 //
-// If what into points to has UnmarshalYAML(func(any) error) error, that is called
-// instead, with a func that runs Decode on the same Node; it may convert itself to
-// a type without the method or pass itself. An error of its own is reported
-// at the position of the Node.
+// If the target of into has UnmarshalYAML(func(any) error) error, that is called
+// instead, with a func that runs Decode on the same Node. The method may convert itself
+// to a type without the method, or pass itself. An error of its own is reported at the
+// position of the Node. A panic of a method of the Go side becomes a finding.
 //
-// The caller owns into and must not use it elsewhere until Decode returns.
+// The caller owns into and must not use it elsewhere until Decode returns. The cost is
+// that of the Node.
 func Decode(n *Node, into any) Diagnostics {
 	var d decoder
 	d.decode(n, into, nil)
@@ -35,6 +36,8 @@ func (d *decoder) decode(n *Node, into any, except reflect.Type) {
 	if n == nil {
 		n = nullNode
 	}
+	// A pointer to a nil pointer is filled before Side looks, since Side takes off
+	// pointers alone.
 	fillPointers(reflect.ValueOf(into))
 	t, rv, err := Side(into)
 	switch {
@@ -56,7 +59,8 @@ func (d *decoder) decode(n *Node, into any, except reflect.Type) {
 	d.shape(t, n, rv)
 }
 
-// fillPointers makes what a pointer to a pointer lacks.
+// fillPointers fills a nil pointer behind another pointer. A nil pointer at the top
+// stays nil, and decode refuses it.
 func fillPointers(rv reflect.Value) {
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
 		if rv = rv.Elem(); rv.Kind() == reflect.Pointer && rv.IsNil() {
@@ -75,12 +79,16 @@ func (d *decoder) value(t *Type, n *Node, rv reflect.Value) {
 			rv.SetZero()
 			return
 		}
+		// The old target is never written to: another holder may share it. The copy
+		// keeps the keys that the node does not have.
 		fresh := reflect.New(rv.Type().Elem())
 		if !rv.IsNil() {
 			fresh.Elem().Set(rv.Elem())
 		}
 		before := len(d.diags)
 		d.required(t, n, fresh.Elem())
+		// A wrong scalar keeps the old value. Of a struct all that was right is kept,
+		// as for a struct without a pointer.
 		if (d.diags[before:]).Err() == nil || t.Kind == KindStruct {
 			rv.Set(fresh)
 		}
@@ -124,6 +132,7 @@ func (d *decoder) shape(t *Type, n *Node, rv reflect.Value) {
 	}
 }
 
+// scalar sets a scalar only where its value is right.
 func (d *decoder) scalar(t *Type, n *Node, rv reflect.Value) {
 	switch t.Kind {
 	case KindBool:
@@ -163,6 +172,8 @@ func (d *decoder) scalar(t *Type, n *Node, rv reflect.Value) {
 	}
 }
 
+// setText puts a text into its Go side. A type with UnmarshalText gets a fresh value,
+// so its method cannot alter the old one.
 func (d *decoder) setText(t *Type, n *Node, rv reflect.Value, s string) {
 	switch {
 	case t.Secret:
@@ -187,12 +198,16 @@ func unmarshalText(p reflect.Value, s string) (err error) {
 	return p.Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s))
 }
 
+// recovered turns a panic into an error. The value of the panic is shown, as it is an
+// error of the program.
 func recovered(err *error, method string) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%s panicked: %v", method, r)
 	}
 }
 
+// list makes a new list of the length of the node. An element that is wrong has its
+// zero value, and a finding.
 func (d *decoder) list(t *Type, n *Node, rv reflect.Value) {
 	switch {
 	case n.Kind == NodeNull:
@@ -213,7 +228,8 @@ func (d *decoder) list(t *Type, n *Node, rv reflect.Value) {
 	rv.Set(fresh)
 }
 
-// at returns item, or a null at the position of its parent where there is none.
+// at returns item, or a null at the position of its parent where there is none. So a
+// finding about an absent element has a position too.
 func at(item, parent *Node) *Node {
 	if item == nil {
 		return &Node{Pos: parent.Pos}
@@ -221,10 +237,13 @@ func at(item, parent *Node) *Node {
 	return item
 }
 
+// length reports a list or a map of a wrong length.
 func (d *decoder) length(t *Type, n *Node, got int) {
 	d.add(Error, n.Pos, "", fmt.Sprintf("%s must be %s, not of %d", d.name(), t, got))
 }
 
+// mapping makes a new map of the node. The type of the keys may be any made of string,
+// so each key is converted.
 func (d *decoder) mapping(t *Type, n *Node, rv reflect.Value) {
 	switch {
 	case n.Kind == NodeNull:
@@ -261,7 +280,9 @@ func (d *decoder) knows(t *Type, p *Pair) bool {
 	return false
 }
 
-// inner decodes a struct inside of itself, which alone may nest without an end.
+// inner decodes a struct inside of itself, which alone may nest without an end. A
+// struct that is not inside of itself is as deep as its type, so only here the depth is
+// counted.
 func (d *decoder) inner(t *Type, n *Node, rv reflect.Value) {
 	switch {
 	case len(d.path) > maxDepth:
@@ -275,6 +296,8 @@ func (d *decoder) inner(t *Type, n *Node, rv reflect.Value) {
 	}
 }
 
+// structure fills the fields of the keys that the node has, in the order of the node.
+// Null counts as a node without keys.
 func (d *decoder) structure(t *Type, n *Node, rv reflect.Value) {
 	if n.Kind != NodeMap && n.Kind != NodeNull {
 		d.mismatch(t, n, "")
@@ -294,6 +317,8 @@ func (d *decoder) structure(t *Type, n *Node, rv reflect.Value) {
 	d.missing(t, n, &seen)
 }
 
+// fieldOf returns the Go side of a field. Most fields are not inlined, and then one
+// step is enough.
 func fieldOf(rv reflect.Value, f *Field) reflect.Value {
 	if len(f.Index) == 1 {
 		return rv.Field(f.Index[0])
@@ -301,7 +326,9 @@ func fieldOf(rv reflect.Value, f *Field) reflect.Value {
 	return rv.FieldByIndex(f.Index)
 }
 
-// lookup returns the field of a key and marks it as seen, or reports the key.
+// lookup returns the field of a key and marks it as seen, or reports the key. The key
+// may be the alias, but not the name in Go: that is only for Recv and for paths. A key
+// and its alias together are given twice.
 func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	f := t.Field(p.Key)
 	switch {
@@ -328,6 +355,7 @@ func (d *decoder) lookup(t *Type, p *Pair, seen *fieldSet) *Field {
 	return f
 }
 
+// unknown reports a key that the type does not have, with the nearest one.
 func (d *decoder) unknown(p *Pair, near string) {
 	within := ""
 	if len(d.path) > 0 {
@@ -338,6 +366,8 @@ func (d *decoder) unknown(p *Pair, near string) {
 	d.path = d.path[:len(d.path)-1]
 }
 
+// missing reports the required keys that were not given, at the position of the whole
+// value.
 func (d *decoder) missing(t *Type, n *Node, seen *fieldSet) {
 	for i, f := range t.Fields {
 		if f.Required && !seen.has(i) {
@@ -348,7 +378,8 @@ func (d *decoder) missing(t *Type, n *Node, seen *fieldSet) {
 	}
 }
 
-// fieldSet is a set of places in Type.Fields.
+// fieldSet is a set of places in Type.Fields. The first 64 fields take no memory
+// besides; nearly every kind has fewer.
 type fieldSet struct {
 	low  uint64
 	more map[int]bool
@@ -370,6 +401,7 @@ func (s *fieldSet) add(i int) bool {
 	return true
 }
 
+// has reports whether i is in the set.
 func (s *fieldSet) has(i int) bool {
 	if i < 64 {
 		return s.low&(1<<i) != 0

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// String names the values of the type for a message: "a whole number from 1 to
-// 64", "one of exists, absent", "a list of text".
+// String names the values of the type for a message: "a whole number from 1 to 64",
+// "one of exists, absent", "a list of text". It says nothing of a value in hand, so it
+// may stand in any message.
 func (t *Type) String() string {
 	if t == nil {
 		return "nothing"
@@ -19,6 +20,8 @@ func (t *Type) String() string {
 	return s
 }
 
+// oneOf are the kinds in the singular, each with an example where the notation is not
+// plain.
 var oneOf = [NumKinds]string{
 	KindAny:      "any value",
 	KindBool:     "true or false",
@@ -34,6 +37,7 @@ var oneOf = [NumKinds]string{
 	KindStruct:   "a map",
 }
 
+// manyOf are the kinds in the plural, as the elements of a list.
 var manyOf = [NumKinds]string{
 	KindAny:      "anything",
 	KindBool:     "true or false",
@@ -52,6 +56,8 @@ var manyOf = [NumKinds]string{
 // maxKeysShown bounds the keys that a struct's description lists.
 const maxKeysShown = 8
 
+// one names a single value with its bounds. A list names its elements, but not theirs
+// in full, so the text stays short.
 func (t *Type) one() string {
 	if int(t.Kind) >= NumKinds {
 		return "an unknown type"
@@ -86,6 +92,7 @@ func (t *Type) onlyKeys() string {
 	return " with the keys " + strings.Join(t.Enum, ", ")
 }
 
+// oneText prefers the most exact description: the words, then the format.
 func (t *Type) oneText() string {
 	switch {
 	case len(t.Enum) > 0:
@@ -106,6 +113,7 @@ func (t *Type) matching() string {
 	return " that matches " + t.Pattern
 }
 
+// many names several values, without their bounds.
 func (t *Type) many() string {
 	switch {
 	case t.Format != "":
@@ -145,6 +153,7 @@ func (t *Type) bounds() string {
 	}
 }
 
+// floatBounds is bounds for numbers with a point.
 func (t *Type) floatBounds() string {
 	lo, hi := t.FloatMin, t.FloatMax
 	switch {
@@ -172,6 +181,7 @@ func (t *Type) countNoun() string {
 	return ""
 }
 
+// plural adds an s, which is enough for the nouns that are counted here.
 func plural(noun string, n int64) string {
 	if noun == "" || n == 1 {
 		return noun

@@ -31,14 +31,15 @@ func (s Severity) String() string {
 	}
 }
 
-// Diagnostic is one finding about an input: the fault, its place, and the way out.
+// Diagnostic is one finding about an input: the fault, its place, and the way out. No
+// text in it may show a secret: findings go into logs and to clients.
 type Diagnostic struct {
 	Severity   Severity
 	Pos        Pos
 	Resource   string // kind[name], when the finding is about one
 	Path       string // of the field inside the resource, when it is about one
 	Class      string // a stable name of the sort of fault, such as E_MAP_KEY; empty where it has none
-	Message    string // what is wrong; no position, no final stop
+	Message    string // the fault; no position, no final stop
 	Suggestion string // the word that was probably meant, or empty
 	Related    []Related
 	More       int // when above 0: it stands for so many findings that were not kept
@@ -52,7 +53,8 @@ type Related struct {
 }
 
 // String returns "file:line:col: message (did you mean "x"?) [CLASS]", and each related
-// place on an indented line of its own.
+// place on an indented line of its own. An error has no word before it; a warning and a
+// note have.
 func (d Diagnostic) String() string {
 	var b strings.Builder
 	if p := d.Pos.String(); p != "" {
@@ -78,7 +80,8 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// Diagnostics are many findings; as an error it prints one on each line.
+// Diagnostics are many findings; as an error it prints one on each line. The order is
+// that in which they were found, until Sort.
 type Diagnostics []Diagnostic
 
 // Error returns the findings, one on each line.
@@ -90,7 +93,8 @@ func (ds Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns ds as an error when one of them is of severity Error, else nil.
+// Err returns ds as an error when one of them is of severity Error, else nil. Warnings
+// and notes alone are not an error.
 func (ds Diagnostics) Err() error {
 	if slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error }) {
 		return ds
@@ -98,7 +102,8 @@ func (ds Diagnostics) Err() error {
 	return nil
 }
 
-// Summary counts the findings in words: "2 errors, 1 warning".
+// Summary counts the findings in words: "2 errors, 1 warning". Errors are named even
+// where there are none.
 func (ds Diagnostics) Summary() string {
 	var n [Note + 1]int64
 	for _, d := range ds {
@@ -114,13 +119,14 @@ func (ds Diagnostics) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Errorf adds a finding of severity Error.
+// Errorf adds a finding of severity Error. The format takes no secret.
 func (ds *Diagnostics) Errorf(pos Pos, format string, args ...any) {
 	*ds = append(*ds, Diagnostic{Pos: pos, Message: fmt.Sprintf(format, args...)})
 }
 
 // Sort orders the findings by file, line and column, keeping the order of equals;
-// findings that stand for others come last.
+// findings that stand for others come last. It costs n log n, and a copy of the
+// findings.
 func (ds Diagnostics) Sort() {
 	order := make([]*Diagnostic, len(ds)) // pointers: a sort of large structs is 10 KB of program
 	for i, d := range ds {

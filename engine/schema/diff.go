@@ -17,14 +17,15 @@ type Difference struct {
 // String returns "path: from -> to", secrets redacted.
 func (d Difference) String() string { return fmt.Sprintf("%s: %v -> %v", d.Path, d.From, d.To) }
 
-// Diff returns where a and b differ, in the order of the fields and then of the
-// keys. Both are pointers to the struct that t describes, or plain values of it.
-// It goes down into structs and maps; a list differs as a whole. Lists and maps are compared
-// by content and nil as empty, except where the type is optional. A value that
-// cannot be encoded differs from everything. Two structs are compared without
-// encoding their equal parts.
+// Diff returns where a and b differ, in the order of the fields and then of the keys.
+// Both are pointers to the struct that t describes, or plain values of it. It goes down
+// into structs and maps; a list differs as a whole. Lists and maps are compared by
+// content and nil as empty, except where the type is optional. A value that cannot be
+// encoded differs from everything. Two structs are compared without encoding their
+// equal parts. It alters neither value. Where a struct differs, the cost is that of its
+// parts that differ.
 func Diff(t *Type, a, b any) []Difference {
-	av, bv := sideOf(a), sideOf(b) // what has none is seen by plain
+	av, bv := sideOf(a), sideOf(b) // a value without one is seen by plain
 	if t.Kind == KindStruct && av.IsValid() && bv.IsValid() && av.Type() == t.Go && bv.Type() == t.Go {
 		return diffStruct(t, av, bv)
 	}
@@ -45,6 +46,7 @@ type differ struct {
 	found []Difference
 }
 
+// diffStruct compares the Go sides field by field, and encodes only fields that differ.
 func diffStruct(t *Type, a, b reflect.Value) []Difference {
 	var dr differ
 	for _, f := range t.Fields {
@@ -60,6 +62,7 @@ func diffStruct(t *Type, a, b reflect.Value) []Difference {
 		if erra == nil && errb == nil {
 			dr.plain(f.Type, from, to)
 		}
+		// One of them cannot be encoded, or plain values do not show the difference.
 		if len(dr.found) == before { // seen by the Go types only
 			dr.report(f.Type, from, to)
 		}
@@ -67,6 +70,8 @@ func diffStruct(t *Type, a, b reflect.Value) []Difference {
 	return dr.found
 }
 
+// plain compares plain values. It goes down where both sides are maps; else the place
+// differs as a whole.
 func (dr *differ) plain(t *Type, a, b any) {
 	am, aok := a.(map[string]any)
 	bm, bok := b.(map[string]any)
@@ -84,6 +89,7 @@ func (dr *differ) plain(t *Type, a, b any) {
 		for _, key := range slices.Compact(keys) {
 			av, inA := am[key]
 			bv, inB := bm[key]
+			// A key with a null is there, and differs from a key that is absent.
 			if inA != inB {
 				dr.path = append(dr.path, seg{key: key})
 				dr.report(t.Elem, av, bv)
@@ -97,6 +103,7 @@ func (dr *differ) plain(t *Type, a, b any) {
 	}
 }
 
+// entry compares one key, with its path.
 func (dr *differ) entry(t *Type, key string, a, b any) {
 	dr.path = append(dr.path, seg{key: key})
 	dr.plain(t, a, b)
@@ -109,6 +116,7 @@ func (t *Type) blank(v any) bool {
 	return v == nil && !t.Optional || v != nil && equalPlain(v, t.empty()) && !t.Optional
 }
 
+// report keeps a difference, with secrets covered before anything else sees them.
 func (dr *differ) report(t *Type, from, to any) {
 	dr.found = append(dr.found, Difference{
 		Path: formatPath(dr.path), Field: dr.field,
@@ -116,7 +124,8 @@ func (dr *differ) report(t *Type, from, to any) {
 	})
 }
 
-// guard returns v with everything that t calls secret as a Secret.
+// guard returns v with everything that t calls secret as a Secret. It alters lists and
+// maps in place, so v must be a value of this package's own.
 func (t *Type) guard(v any) any {
 	if t.Secret {
 		return hush(v)

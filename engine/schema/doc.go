@@ -1,7 +1,7 @@
-// Package schema describes what a resource type looks like, as plain data, and
-// does everything that follows from the description alone: it reads a Go
-// struct once (OfType), or makes one for a type that is data (Build, Typed), fills
-// it from a positioned tree (Decode), turns it back into values (Encode), checks
+// Package schema describes what a resource type looks like, as plain data, and does
+// everything that follows from the description alone. It reads a Go struct once
+// (OfType), or makes one for a type that is data (Build, Typed). It fills the struct
+// from a positioned tree (Decode), and turns it back into values (Encode). It checks
 // values (Check) and compares them (Diff).
 //
 // # Laws
@@ -11,17 +11,17 @@
 //   - What Build makes of the description of a struct behaves as the struct does.
 //   - There are twelve kinds of type and no more. A rule that spans fields is Go
 //     code in the resource's Validate, never a feature of Type.
-//   - A struct that contains itself is a type with a name, and Link where it is inside of
-//     itself: no walk over Elem and Fields is endless. A question about a type as a whole goes by
-//     Some, which follows links.
+//   - A struct that contains itself is a type with a name, and has Link where it is inside
+//     of itself. So no walk over Elem and Fields is endless. A question about a type as a
+//     whole goes by Some, which follows links.
 //   - Decode works in place: it never replaces the value of a field unless the node
 //     says so, so defaults set beforehand survive. It goes on after an error and
 //     reports every one, each with its position and path.
 //   - A field's key is its yaml tag, else its lang tag, else its Go name in
 //     lower case. Unexported fields, embedded fields without a tag and fields
 //     tagged "-" do not make keys. A key in ReservedKeys is an error of the type.
-//   - An absent key keeps the value of the field; a list or a map that is
-//     present is the whole value; a struct is filled key by key.
+//   - An absent key keeps the value of the field. A list or a map that is present is
+//     the whole value. A struct is filled key by key.
 //   - Every part of a value has one stable path: a.b[0].c, and env["a.b"] where a
 //     key of a map is not made of letters, digits, _ and -.
 //   - What Decode, Set, Get, Encode and Clone hand over shares no list, map or
@@ -58,10 +58,10 @@
 //
 // # Go types
 //
-// bool, all integers and floats, string, []byte (text), slices, maps with string
-// keys, structs, any, pointers (optional), time.Duration, Size, Mode, Ref, Secret,
-// and every type that has UnmarshalText and MarshalText (text in its own
-// notation, such as time.Time). A type may have UnmarshalYAML(func(any) error)
+// Known are bool, all integers and floats, string, []byte (text), slices, maps with
+// string keys, structs, any, pointers (optional), time.Duration, Size, Mode, Ref and
+// Secret. Every type with UnmarshalText and MarshalText is text in its own notation,
+// such as time.Time. A type may have UnmarshalYAML(func(any) error)
 // error. Channels, funcs, arrays and other interfaces are errors of the type. A struct may
 // contain itself in a list, in a map or behind a pointer.
 //
@@ -75,4 +75,14 @@
 //	size       512, 64k (thousands), 10MiB (1024s)
 //	mode       "0644", 644, u=rwX,go=rX; always octal if it is digits
 //	reference  kind[name], kind[name].key
+//
+// # Errors and costs
+//
+// The faults of an input are Diagnostics with positions, for its author: Decode, Value
+// and Check give all of them. The faults of a type are errors of the program. OfType
+// and Build join them, each a Fault with its place in Go or in the description.
+//
+// A Go type is read once per process. The cost of Get and Set is that of the path, and
+// the cost of Decode that of the Node. Equal encodes its two values. Diff of two structs
+// encodes only fields that differ.
 package schema

@@ -18,15 +18,16 @@ var units = map[string]time.Duration{
 	"h":  time.Hour,
 }
 
+// A day has 24 hours, whatever a calendar says of daylight saving.
 const (
 	day          = 24 * time.Hour
 	maxUnitWidth = 32 // no duration that fits is written longer
 )
 
-// ParseDuration reads a length of time: 500ms, 1h30m, 2d, 1d12h, 1.5h, -3s, or a
-// bare integer, which counts in unit (one of ns us ms s m h; empty means s). A
-// day is 24 hours. A length that does not fit 64 bits of nanoseconds (292 years)
-// is an error.
+// ParseDuration reads a length of time: 500ms, 1h30m, 2d, 1d12h, 1.5h, -3s, or a bare
+// integer. A bare integer counts in unit, one of ns us ms s m h; empty means s. A day
+// is 24 hours. A length that does not fit 64 bits of nanoseconds (292 years) is an
+// error. Months and years are not units, since their lengths differ.
 func ParseDuration(s, unit string) (time.Duration, error) {
 	if isInt(s) {
 		if unit == "" {
@@ -45,6 +46,7 @@ func ParseDuration(s, unit string) (time.Duration, error) {
 	return daysDuration(s, days, rest)
 }
 
+// bareDuration counts a whole number in a unit, and refuses a product beyond 64 bits.
 func bareDuration(s, unit string) (time.Duration, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	u := int64(units[unit])
@@ -60,6 +62,7 @@ func daysDuration(s, days, rest string) (time.Duration, error) {
 	if strings.Trim(days, "+-.0123456789") != "" {
 		return 0, badDuration(s, nil)
 	}
+	// The library knows no days, so hours are read and multiplied.
 	d, err := time.ParseDuration(days + "h") // a day is as long as 24 of these
 	if err != nil {
 		return 0, badDuration(s, err)
@@ -76,6 +79,7 @@ func daysDuration(s, days, rest string) (time.Duration, error) {
 	if d > math.MaxInt64/24 || d < math.MinInt64/24 {
 		return 0, fmt.Errorf("%s is too long a time", Shorten(s))
 	}
+	// A sum that went past an end has moved in the wrong direction.
 	sum := d*24 + more
 	if more > 0 && sum < d*24 || more < 0 && sum > d*24 {
 		return 0, fmt.Errorf("%s is too long a time", Shorten(s))
@@ -107,7 +111,7 @@ func wellFormed(s string) bool {
 }
 
 // FormatDuration writes d as ParseDuration reads it, without units that are zero:
-// 1h30m, 2d, 500ms.
+// 1h30m, 2d, 500ms. Only whole days are written as days: 36h is 36h.
 func FormatDuration(d time.Duration) string {
 	if d != 0 && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"

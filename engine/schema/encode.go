@@ -8,21 +8,24 @@ import (
 	"time"
 )
 
-// Encode returns a Go value, usually a pointer to a struct, as plain values: nil,
-// bool, int64, uint64 (above the range of int64 only), float64, string, Secret,
-// time.Duration, Size, Mode, Ref, []any, map[string]any. The result shares nothing
-// with v. Keys that hold their zero value, an empty list or an empty map are left
-// out, unless they are optional and set: decoded into the zero value, the result
-// gives v again. Where the defaults are others, use EncodeAll or EncodeChanged.
+// Encode returns a Go value, usually a pointer to a struct, as plain values. These are
+// nil, bool, int64, uint64 (above the range of int64 only), float64, string, Secret,
+// time.Duration, Size, Mode, Ref, []any and map[string]any. The result shares nothing
+// with v.
+//
+// Keys that hold their zero value, an empty list or an empty map are left out, unless
+// they are optional and set. Decoded into the zero value, the result gives v again.
+// Where the defaults are others, use EncodeAll or EncodeChanged. The error is that of a
+// type that cannot be described, of a MarshalText, or of a value deeper than 256
+// levels.
 func Encode(v any) (any, error) { return plain(v, false, 0) }
 
 // EncodeAll is Encode with every key, except for optional ones that are not set.
 func EncodeAll(v any) (any, error) { return plain(v, true, 0) }
 
-// EncodeChanged returns the keys of v that differ from those of base, which is a
-// pointer to a struct of the same type, such as the defaults. Decoded into base,
-// the result gives v again; only an optional key that is set in base and not in v
-// is then null.
+// EncodeChanged returns the keys of v that differ from those of base. Base is a pointer
+// to a struct of the same type, such as the defaults. Decoded into base, the result
+// gives v again; only an optional key that is set in base and not in v is then null.
 func EncodeChanged(v, base any) (map[string]any, error) {
 	t, a, err := Side(v)
 	if err != nil {
@@ -48,6 +51,7 @@ func EncodeChanged(v, base any) (map[string]any, error) {
 	return out, nil
 }
 
+// deref goes through pointers and interfaces. A nil one gives the invalid Value.
 func deref(rv reflect.Value) reflect.Value {
 	for rv.Kind() == reflect.Pointer || rv.Kind() == reflect.Interface {
 		rv = rv.Elem()
@@ -55,6 +59,7 @@ func deref(rv reflect.Value) reflect.Value {
 	return rv
 }
 
+// errTooDeep also ends a ring of pointers.
 var errTooDeep = errors.New("the value nests too deeply")
 
 // plain turns any supported Go value into plain values that share nothing with it.
@@ -73,6 +78,7 @@ func plain(v any, all bool, depth int) (any, error) {
 	if err != nil || !rv.IsValid() {
 		return nil, err
 	}
+	// The outermost value is never left out: a zero value is asked for as such.
 	out, err := encoder{all: all}.value(t, rv, depth)
 	if out == nil && err == nil {
 		out = t.empty()
@@ -80,6 +86,7 @@ func plain(v any, all bool, depth int) (any, error) {
 	return out, err
 }
 
+// plainList copies a list of plain values; the error names the element.
 func plainList(v []any, all bool, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -94,6 +101,7 @@ func plainList(v []any, all bool, depth int) (any, error) {
 	return out, nil
 }
 
+// plainMap copies a map of plain values; the error names the key.
 func plainMap(v map[string]any, all bool, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -142,12 +150,16 @@ func (t *Type) empty() any {
 // returns nil for a zero value.
 type encoder struct{ all bool }
 
+// value encodes one value. It returns nil without an error for an absent one, which the
+// caller leaves out.
 func (e encoder) value(t *Type, rv reflect.Value, depth int) (any, error) {
 	if t.Optional && rv.Kind() == reflect.Pointer {
 		if rv.IsNil() {
 			return nil, nil
 		}
 		v, err := encoder{all: e.all}.value(t, rv.Elem(), depth)
+		// A set optional value is kept even where it is zero: that is what sets it
+		// apart from nil.
 		if v == nil && err == nil {
 			v = t.empty()
 		}
@@ -188,6 +200,8 @@ func scalarOf(t *Type, rv reflect.Value) any {
 		if !t.Unsigned {
 			return rv.Int()
 		}
+		// Whole numbers have one Go type where they fit, so that equal numbers are
+		// equal values.
 		if u := rv.Uint(); u > 1<<63-1 {
 			return u
 		}
@@ -211,6 +225,8 @@ func scalarOf(t *Type, rv reflect.Value) any {
 	return rv.Interface() // Secret, Ref
 }
 
+// text encodes a value that writes itself. Its IsZero is that of Go: all fields are
+// zero.
 func (e encoder) text(rv reflect.Value) (any, error) {
 	if !e.all && rv.IsZero() {
 		return nil, nil
@@ -219,6 +235,7 @@ func (e encoder) text(rv reflect.Value) (any, error) {
 	return string(b), err
 }
 
+// marshalText calls MarshalText on the value or on a pointer to a copy of it.
 func marshalText(rv reflect.Value) ([]byte, error) {
 	if m, ok := rv.Interface().(encoding.TextMarshaler); ok {
 		return m.MarshalText()
@@ -228,6 +245,8 @@ func marshalText(rv reflect.Value) ([]byte, error) {
 	return p.Interface().(encoding.TextMarshaler).MarshalText()
 }
 
+// list encodes all elements, zero ones too: an element that is left out would move the
+// others.
 func (e encoder) list(t *Type, rv reflect.Value, depth int) (any, error) {
 	if !e.all && rv.Len() == 0 {
 		return nil, nil
@@ -242,6 +261,7 @@ func (e encoder) list(t *Type, rv reflect.Value, depth int) (any, error) {
 	return out, nil
 }
 
+// mapping encodes all entries, zero ones too, since a key says something by itself.
 func (e encoder) mapping(t *Type, rv reflect.Value, depth int) (any, error) {
 	if !e.all && rv.Len() == 0 {
 		return nil, nil
@@ -257,6 +277,8 @@ func (e encoder) mapping(t *Type, rv reflect.Value, depth int) (any, error) {
 	return out, nil
 }
 
+// structure encodes the fields that are to be seen. An empty struct inside of another
+// one is left out, and the outermost never.
 func (e encoder) structure(t *Type, rv reflect.Value, depth int) (any, error) {
 	t, rv = t.inside(rv)
 	out := make(map[string]any, len(t.Fields))

@@ -8,11 +8,12 @@ import (
 	"slices"
 )
 
-// Equal reports whether two values say the same: plain values, or Go values that
-// Encode takes. Numbers are compared by value whatever their Go type, a Secret and
-// a string by content, modes in canonical form; a nil list or map equals an
-// empty one of its type, but nil itself equals nothing else. NaN equals NaN. A
-// value that cannot be encoded equals nothing.
+// Equal reports whether two values say the same: plain values, or Go values that Encode
+// takes. Numbers are compared by value whatever their Go type, a Secret and a string by
+// content, modes in canonical form. A nil list or map equals an empty one of its type,
+// but nil itself equals nothing else. NaN equals NaN. A value that cannot be encoded
+// equals nothing. It encodes both values, so it costs their size. Secrets are compared
+// in constant time.
 func Equal(a, b any) bool {
 	pa, err := plain(a, true, 0)
 	if err != nil {
@@ -22,6 +23,8 @@ func Equal(a, b any) bool {
 	return err == nil && equalPlain(pa, pb)
 }
 
+// equalPlain compares plain values. A type that is not listed is compared by Go's ==,
+// which none of the plain types makes panic.
 func equalPlain(a, b any) bool {
 	switch a := a.(type) {
 	case int64, uint64, float64:
@@ -49,6 +52,8 @@ func equalPlain(a, b any) bool {
 	return a == b
 }
 
+// equalSecret compares a secret with text too: a value that passed a plain field is
+// still the same.
 func equalSecret(a Secret, b any) bool {
 	switch b := b.(type) {
 	case Secret:
@@ -59,6 +64,7 @@ func equalSecret(a Secret, b any) bool {
 	return false
 }
 
+// equalNumber compares numbers of several Go types by their value.
 func equalNumber(a, b any) bool {
 	if a == b {
 		return true
@@ -76,7 +82,8 @@ func equalNumber(a, b any) bool {
 	return false // an int64 and a uint64, whose ranges do not meet
 }
 
-// equalFloat compares a float with a whole number without rounding.
+// equalFloat compares a float with a whole number without rounding. A conversion of the
+// whole number to a float would make neighbours equal from 1<<53 on.
 func equalFloat(f float64, whole any) bool {
 	switch n := whole.(type) {
 	case int64:
@@ -87,8 +94,9 @@ func equalFloat(f float64, whole any) bool {
 	return false
 }
 
-// Clone returns a deep copy of a plain value. Other lists and maps are copied
-// too; everything else is returned as it is.
+// Clone returns a deep copy of a plain value. Other lists and maps are copied too;
+// everything else is returned as it is. A Secret is shared, since nothing can alter its
+// text.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string, Secret:
@@ -115,6 +123,7 @@ func Clone(v any) any {
 	return cloneOther(reflect.ValueOf(v)).Interface()
 }
 
+// cloneOther copies lists and maps of any Go type. The target of a pointer is shared.
 func cloneOther(rv reflect.Value) reflect.Value {
 	switch rv.Kind() {
 	case reflect.Slice:
@@ -147,12 +156,14 @@ func cloneOther(rv reflect.Value) reflect.Value {
 }
 
 // same compares two Go values of type t without encoding them. Lists and maps are
-// compared by content, nil as empty; an optional nil equals nil only.
+// compared by content, nil as empty; an optional nil equals nil only. It allocates
+// nothing for most types.
 func same(t *Type, a, b reflect.Value) bool {
 	if t.Optional {
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() && b.IsNil()
 		}
+		// One target is equal to itself without a look.
 		if a.Pointer() == b.Pointer() {
 			return true
 		}
@@ -184,6 +195,8 @@ func same(t *Type, a, b reflect.Value) bool {
 	return Equal(a.Interface(), b.Interface())
 }
 
+// sameStruct compares field by field, through a Data where the struct is inside of
+// itself.
 func sameStruct(t *Type, a, b reflect.Value) bool {
 	_, a = t.inside(a)
 	t, b = t.inside(b)
@@ -195,6 +208,8 @@ func sameStruct(t *Type, a, b reflect.Value) bool {
 	return true
 }
 
+// sameText compares text by its notation, and a secret in constant time. A value whose
+// MarshalText fails equals nothing.
 func sameText(t *Type, a, b reflect.Value) bool {
 	switch {
 	case t.Secret:
@@ -209,6 +224,7 @@ func sameText(t *Type, a, b reflect.Value) bool {
 	return a.String() == b.String()
 }
 
+// sameList compares element by element, in order.
 func sameList(elem *Type, a, b reflect.Value) bool {
 	if a.Len() != b.Len() {
 		return false
@@ -221,6 +237,7 @@ func sameList(elem *Type, a, b reflect.Value) bool {
 	return true
 }
 
+// sameMap asks for each key of a in b; as the lengths are equal, b has no other.
 func sameMap(elem *Type, a, b reflect.Value) bool {
 	if a.Len() != b.Len() {
 		return false

@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// MaxFindings is how many findings of each severity Findings keeps.
+// MaxFindings is how many findings of each severity Findings keeps. It is far more than
+// a person reads, and bounds the memory that a broken input takes.
 const MaxFindings = 1000
 
-// Findings collects the faults of one input. It keeps the first MaxFindings
-// of each severity and counts the rest, so that no input, however broken, has much
-// said of it. The zero value is empty and ready to use.
+// Findings collects the faults of one input. It keeps the first MaxFindings of each
+// severity and counts the rest, so that no input, however broken, has much said of it.
+// The zero value is empty and ready to use. It is for one goroutine. Its owner hands it
+// on as a value of All.
 type Findings struct {
 	kept [numSeverities]Diagnostics // by severity
 	more [numSeverities]int
@@ -32,7 +34,7 @@ func (f *Findings) Add(ds ...Diagnostic) {
 	}
 }
 
-// Merge adds what another one has.
+// Merge adds what another one has. The other one stays as it is.
 func (f *Findings) Merge(o *Findings) {
 	for s, ds := range o.kept {
 		f.Add(ds...)
@@ -49,7 +51,7 @@ func (f *Findings) Errorf(pos Pos, format string, args ...any) {
 func (f *Findings) Errors() int { return len(f.kept[Error]) + f.more[Error] }
 
 // All returns the kept findings, sorted by position. Then, for each severity with
-// further ones, comes a finding that stands for them.
+// further ones, comes a finding that stands for them. It returns a new list each time.
 func (f *Findings) All() Diagnostics {
 	all := slices.Concat(f.kept[:]...)
 	for s, n := range f.more {

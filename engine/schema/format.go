@@ -13,7 +13,8 @@ import (
 	"sync"
 )
 
-// Format is a notation of text that is known by a name.
+// Format is a notation of text that is known by a name. Is decides. Pattern is for
+// readers that know regular expressions only.
 type Format struct {
 	One, Many string // for messages: an IP address such as 192.0.2.1, IP addresses
 	Pattern   string // what JSON Schema says of it; Is may refuse more, and takes nothing else
@@ -21,7 +22,8 @@ type Format struct {
 	Is        func(string) bool
 }
 
-// Formats are the notations that Type.Format may name. It must not be altered.
+// Formats are the notations that Type.Format may name. It must not be altered. None of
+// them looks anything up: a host or a network need not exist.
 var Formats = map[string]Format{
 	"ip":        {"an IP address such as 192.0.2.1 or 2001:db8::1", "IP addresses", `^[0-9A-Fa-f:.]+(%[0-9A-Za-z._~-]+)?$`, "", isIP},
 	"cidr":      {"a network such as 192.0.2.0/24 or 2001:db8::/32", "networks", `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`, "", isCIDR},
@@ -45,6 +47,7 @@ func isCIDR(s string) bool {
 	return err == nil
 }
 
+// macPattern takes one sort of sign throughout: colons or dashes.
 const macPattern = `^[0-9A-Fa-f]{2}((:[0-9A-Fa-f]{2}){5}|(-[0-9A-Fa-f]{2}){5}|(:[0-9A-Fa-f]{2}){7}|(-[0-9A-Fa-f]{2}){7})$`
 
 // isMAC takes six or eight bytes, with colons or with dashes.
@@ -60,6 +63,8 @@ func isMAC(s string) bool {
 	return true
 }
 
+// isPortRange takes one port, or two with a dash between them in rising order. Port 0
+// is a port here.
 func isPortRange(s string) bool {
 	low, high, two := strings.Cut(s, "-")
 	a, ok := port(low)
@@ -70,6 +75,7 @@ func isPortRange(s string) bool {
 	return ok && a <= b
 }
 
+// port reads a number of at most five digits and 16 bits.
 func port(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return n, err == nil && len(s) <= 5
@@ -78,6 +84,8 @@ func port(s string) (uint64, bool) {
 // uriPattern is the grammar of RFC 3986. Something follows the scheme, and an address in brackets is one of IPv6, without a zone.
 const uriPattern = `^[A-Za-z][A-Za-z0-9+.-]*:(//(` + uriUser + `*@)?(\[[0-9A-Fa-f:.]+\]|` + uriName + `*)(:[0-9]*)?([/?]` + uriSign + `*)?|/|/?` + uriFirst + uriSign + `*)(#` + uriSign + `*)?$`
 
+// The sets of characters of RFC 3986, section 2 and 3, each with the escapes in
+// percent.
 const (
 	uriName  = `([A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})`
 	uriUser  = `([A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})`
@@ -85,6 +93,7 @@ const (
 	uriSign  = `([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})`
 )
 
+// uriForm is compiled at the first use, since few programs have a URI in a graph.
 var uriForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(uriPattern) })
 
 // isURI takes what RFC 3986 calls a URI and the library reads.
@@ -93,14 +102,18 @@ func isURI(s string) bool {
 	return err == nil && uriForm().MatchString(s) && (!strings.HasPrefix(u.Host, "[") || isIP(u.Hostname()))
 }
 
-// mailPattern is what HTML takes for an address in a form, with the dots of RFC 5321: none stands at an end of the local part, or
-// beside another one.
+// mailPattern is the address of a form in HTML, with the dots of RFC 5321. A dot stands
+// neither at an end of the local part nor next to another one.
 const mailPattern = `^` + mailAtom + `(\.` + mailAtom + `)*@` + mailLabel + `(\.` + mailLabel + `)*$`
 
+// mailAtom is an atom of RFC 5322, section 3.2.3.
 const mailAtom = `[A-Za-z0-9!#$%&'*+/=?^_{|}~` + "`" + `-]+`
 
+// mailLabel is a label of a host name by RFC 1123: up to 63 letters, digits and dashes,
+// with no dash at an end.
 const mailLabel = `[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 
+// mailSigns are the signs of mailAtom, for the check without an expression.
 const mailSigns = "!#$%&'*+/=?^_`{|}~-"
 
 // isMail has the bounds of RFC 5321, too: 64 bytes before the sign, and 255 behind it.
@@ -123,6 +136,7 @@ func isMail(s string) bool {
 	return true
 }
 
+// letter takes letters and digits of ASCII.
 func letter(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
@@ -137,6 +151,7 @@ func isSemver(s string) bool {
 		(!built || every(strings.Split(build, "."), isWord))
 }
 
+// every reports whether all texts of a list pass.
 func every(list []string, is func(string) bool) bool {
 	return !slices.ContainsFunc(list, func(s string) bool { return !is(s) })
 }
@@ -148,11 +163,13 @@ func isNumber(s string) bool {
 	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, digits) == ""
 }
 
+// isWord takes an identifier of semver.org, section 9: letters, digits and dashes.
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !letter(r) && r != '-' })
 }
 
-// fitsText reports whether text has the format and the pattern of t.
+// fitsText reports whether text has the format and the pattern of t. The expression
+// matches some part of the text, as in JSON Schema.
 func (t *Type) fitsText(s string) bool {
 	if t.Format != "" && !Formats[t.Format].is(s) {
 		return false
@@ -204,6 +221,8 @@ func (t *Type) setPattern(pattern string) (err error) {
 	return err
 }
 
+// checkTarget refuses a target of a type that is not a reference. Whether such a kind
+// exists is not known here.
 func (t *Type) checkTarget() error {
 	if t.Target != "" && t.Kind != KindRef {
 		return fmt.Errorf("only a reference has a target, not %s", t.sort())
@@ -214,9 +233,11 @@ func (t *Type) checkTarget() error {
 // maxPattern bounds the length of a pattern.
 const maxPattern = 4096
 
-// CheckPattern refuses a regular expression that Go and ECMAScript do not both read, and read
-// alike: types are given to editors and to TypeScript too. Groups are ( ) and (?: ), the
-// classes are \d \D \w \W \s \S \b \B, and the characters \t \n \v \f \r and \xHH.
+// CheckPattern refuses a regular expression that Go and ECMAScript do not both read,
+// and read alike: types are given to editors and to TypeScript too. Groups are ( ) and
+// (?: ), the classes are \d \D \w \W \s \S \b \B, and the characters \t \n \v \f \r and
+// \xHH. A pattern of Go alone, such as (?i), is refused with the part that is not
+// shared.
 func CheckPattern(pattern string) error {
 	if len(pattern) > maxPattern {
 		return fmt.Errorf("the pattern has more than %d bytes", maxPattern)
@@ -233,7 +254,8 @@ func CheckPattern(pattern string) error {
 // portable are what may follow a backslash.
 const portable = `dDwWsSbBtnvfrx\^$.*+?()[]{}|/-`
 
-// foreign returns the first part of a pattern that not every reader knows.
+// foreign returns the first part of a pattern that not every reader knows. It reads the
+// expression as ECMAScript does with the flag u; Go has accepted it before.
 func foreign(pattern string) string {
 	class := false
 	for i := 0; i < len(pattern); i++ {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// linked returns the struct whose fields t has: t, or the one around it.
+// linked returns the struct whose fields t has: t, or the one around it. A link is
+// never to another link.
 func (t *Type) linked() *Type {
 	if t.Link != nil {
 		return t.Link
@@ -24,13 +25,15 @@ func (t *Type) Resolved() *Type {
 	return &c
 }
 
-// Some reports whether a type, or one inside of it, is such. Each struct is asked once,
-// also where it contains itself. It may be called on a nil Type.
+// Some reports whether a type, or one inside of it, is such. On each way down a struct
+// is entered by a link once, so a type that contains itself ends. It may be called on a
+// nil Type.
 func (t *Type) Some(such func(*Type) bool) bool {
 	return walk{such: such}.some(t)
 }
 
-// HoldsSecret reports whether a value of the type has a secret in it.
+// HoldsSecret reports whether a value of the type has a secret in it. The answer is
+// about the type: a value of it may still be empty.
 func (t *Type) HoldsSecret() bool { return t.Some(func(t *Type) bool { return t.Secret }) }
 
 // walk goes through the parts of a type.
@@ -39,6 +42,7 @@ type walk struct {
 	open []*Type // the structs that were entered by a link
 }
 
+// some goes into a struct once for each way that leads to it by a link.
 func (w walk) some(t *Type) bool {
 	if t == nil {
 		return false
@@ -47,6 +51,7 @@ func (w walk) some(t *Type) bool {
 		if slices.Contains(w.open, t.Link) {
 			return false
 		}
+		// The list is cut to its length, so that a sibling does not write into it.
 		w.open = append(w.open[:len(w.open):len(w.open)], t.Link)
 		t = t.Link
 	}
@@ -81,8 +86,9 @@ func (t *Type) inside(rv reflect.Value) (*Type, reflect.Value) {
 	return t.Link, reflect.ValueOf(d.Value).Elem()
 }
 
-// unbox returns a copy of the struct in a Data, which is settable, and a func that puts it
-// into rv. The earlier values of the Data are not written to.
+// unbox returns a copy of the struct in a Data, which is settable, and a func that puts
+// it into rv. The earlier values of the Data are not written to. The caller calls box
+// only after all below has succeeded.
 func (t *Type) unbox(rv reflect.Value) (fresh reflect.Value, box func()) {
 	p := reflect.New(t.Link.Go)
 	_, old := t.inside(rv)

@@ -7,12 +7,14 @@ import (
 	"strings"
 )
 
-// Mode is permission bits as they are written. An octal mode ("0644", "644",
-// "4755") sets all twelve bits. A symbolic one as chmod takes it ("u=rwX,go=rX",
-// "g+w", "+t", "g=u") alters the present mode. Where a symbolic mode names no class
-// it means all three; no umask is consulted. The empty Mode alters nothing.
+// Mode is permission bits as they are written. An octal mode ("0644", "644", "4755")
+// sets all twelve bits. A symbolic one as chmod takes it ("u=rwX,go=rX", "g+w", "+t",
+// "g=u") alters the present mode. Where a symbolic mode names no class it means all
+// three; no umask is consulted. The empty Mode alters nothing. The symbolic notation is
+// that of chmod in POSIX.
 type Mode string
 
+// The bits of a mode as the kernel has them; fs.FileMode keeps three of them elsewhere.
 const (
 	setuidBit = 0o4000
 	setgidBit = 0o2000
@@ -28,6 +30,7 @@ func ParseMode(s string) (Mode, error) {
 		if err != nil {
 			return "", err
 		}
+		// It is canonical already, and needs no new text.
 		if len(s) == 4 && s[1] <= '7' {
 			return Mode(s), nil
 		}
@@ -37,8 +40,9 @@ func ParseMode(s string) (Mode, error) {
 	return Mode(s), err
 }
 
-// octal reads s if it begins with a digit, or with a sign and a digit, which is
-// wrong; ok is false if it does not.
+// octal reads s if it begins with a digit; ok is false if it does not. A sign before
+// the digits is an error. Two digits are refused, since 44 is more likely a slip than
+// 0044.
 func octal(s string) (bits uint32, ok bool, err error) {
 	bare := strings.TrimLeft(s, "+-")
 	if bare == "" || bare[0] < '0' || bare[0] > '9' {
@@ -55,7 +59,8 @@ func octal(s string) (bits uint32, ok bool, err error) {
 	return uint32(n), true, nil
 }
 
-// decimalHint recognises a mode that was turned into a decimal number on its way.
+// decimalHint recognises a mode that was turned into a decimal number on its way. A
+// reader of YAML 1.1 turns 0644 into 420, which looks like a mode.
 func decimalHint(s string) string {
 	if n, err := strconv.ParseUint(s, 10, 32); err == nil && n <= uint64(fs.ModePerm) && sane(uint32(n)) {
 		return fmt.Sprintf("; %s is %04o in decimal", s, n)
@@ -63,8 +68,8 @@ func decimalHint(s string) string {
 	return ""
 }
 
-// sane reports whether a mode is of a usual shape: the owner may read, and each
-// class may do no more than the one before it.
+// sane reports whether a mode is of a usual shape. The owner may read, and each class
+// may do no more than the one before it.
 func sane(m uint32) bool {
 	u, g, o := m>>6&7, m>>3&7, m&7
 	return u&4 != 0 && g&^u == 0 && o&^g == 0
@@ -90,8 +95,8 @@ func (m Mode) Validate() error {
 	return err
 }
 
-// Octal returns the bits of an octal mode. ok is false for a symbolic, empty or
-// wrong mode.
+// Octal returns the bits of an octal mode. ok is false for a symbolic, empty or wrong
+// mode. The three bits above the permissions are those of fs.FileMode.
 func (m Mode) Octal() (mode fs.FileMode, ok bool) {
 	n, ok, _ := octal(string(m))
 	return fromBits(n), ok
@@ -107,10 +112,11 @@ func (m Mode) same(o Mode) bool {
 	return aok && bok && a == b
 }
 
-// Apply returns the mode that a file gets that has the mode old: its permission,
-// setuid, setgid and sticky bits changed, every other bit of old kept. isDir says
-// whether X gives x, and that "=" keeps the setuid and setgid bits that it does
-// not name, as chmod does for a directory.
+// Apply returns the mode that a file gets that has the mode old. Its permission,
+// setuid, setgid and sticky bits are changed, and every other bit of old is kept. isDir
+// says whether X gives x, and that "=" keeps the setuid and setgid bits that it does
+// not name, as chmod does for a directory. An octal mode sets these two bits on a
+// directory as well.
 func (m Mode) Apply(old fs.FileMode, isDir bool) (fs.FileMode, error) {
 	const ours = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	n, ok, err := octal(string(m))
@@ -130,6 +136,7 @@ func (m Mode) Apply(old fs.FileMode, isDir bool) (fs.FileMode, error) {
 	return old&^ours | fromBits(n), nil
 }
 
+// toBits returns the twelve bits of the kernel.
 func toBits(m fs.FileMode) uint32 {
 	n := uint32(m.Perm())
 	if m&fs.ModeSetuid != 0 {
@@ -144,6 +151,7 @@ func toBits(m fs.FileMode) uint32 {
 	return n
 }
 
+// fromBits is the inverse of toBits.
 func fromBits(n uint32) fs.FileMode {
 	m := fs.FileMode(n) & fs.ModePerm
 	if n&setuidBit != 0 {
@@ -162,15 +170,20 @@ func fromBits(n uint32) fs.FileMode {
 type action struct {
 	who  uint32 // the bits that the classes on the left own
 	op   byte   // + - =
-	bits uint32 // what the letters on the right ask for, in every class
+	bits uint32 // the wish of the letters on the right, in every class
 	x    bool   // X is among them
 	copy byte   // u, g or o: take the bits of that class
 }
 
+// classes are the bits that each letter before the operator owns. The setuid bit
+// belongs to u, setgid to g and the sticky bit to o.
 var classes = map[byte]uint32{'u': 0o4700, 'g': 0o2070, 'o': 0o1007, 'a': modeBits}
 
+// permissions are the bits of each letter behind the operator, in all classes. X
+// depends on the present mode, so it has none.
 var permissions = map[byte]uint32{'r': 0o444, 'w': 0o222, 'x': execBits, 'X': 0, 's': setuidBit | setgidBit, 't': stickyBit}
 
+// classShift is how far the three bits of a class are from the right.
 var classShift = map[byte]uint{'u': 6, 'g': 3, 'o': 0}
 
 // actions parses a symbolic mode.
@@ -188,6 +201,8 @@ func actions(s string) ([]action, error) {
 	return acts, nil
 }
 
+// parseClause reads classes, and then one or more operators with their letters: u=rw+X
+// is valid.
 func parseClause(acts []action, clause string) ([]action, error) {
 	i, who := 0, uint32(0)
 	for ; i < len(clause) && classes[clause[i]] != 0; i++ {
@@ -213,7 +228,8 @@ func parseClause(acts []action, clause string) ([]action, error) {
 	return acts, nil
 }
 
-// operand reads the letters right of the operator.
+// operand reads the letters right of the operator. A class must stand alone, as in g=u:
+// the letter would be a permission otherwise.
 func (a *action) operand(s string) error {
 	if len(s) == 1 {
 		if _, ok := classShift[s[0]]; ok {
@@ -235,6 +251,8 @@ func (a *action) operand(s string) error {
 	return nil
 }
 
+// apply does one action. The actions of a mode are done from left to right, each on the
+// result of the one before.
 func (a action) apply(mode uint32, isDir bool) uint32 {
 	value := a.bits
 	if a.x && (isDir || mode&execBits != 0) {

@@ -5,10 +5,11 @@ import "strings"
 // maxWord is the longest word that Nearest looks at.
 const maxWord = 64
 
-// Nearest returns the word of among that was probably meant by word, or "" when
-// none is near. A word is near when it is reached by changing, adding, dropping or
-// swapping about a third of the letters; case counts nothing. Of equals the first
-// in the alphabet wins, so the order of among does not matter.
+// Nearest returns the word of among that was probably meant by word, or "" when none is
+// near. A word is near when it is reached by changing, adding, dropping or swapping
+// about a third of the letters; case counts nothing. Of equals the first in the
+// alphabet wins, so the order of among does not matter. The cost is that of a table of
+// both lengths for each candidate. It is paid for an error only.
 func Nearest(word string, candidates []string) string {
 	best, bestDist := "", maxWord
 	a := []rune(strings.ToLower(word))
@@ -32,8 +33,9 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance counts the letters to change, add, drop or swap with their neighbour
-// to get from a to b.
+// distance counts the letters to change, add, drop or swap with their neighbour to get
+// from a to b. It is the distance of optimal string alignment. Three rows are enough,
+// so nothing is allocated.
 func distance(a, b []rune) int {
 	var rows [3][maxWord + 1]int
 	for j := range len(b) + 1 {

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// Pos is a place in a source. The zero Pos is "nowhere".
+// Pos is a place in a source. The zero Pos is "nowhere". A column counts as the
+// frontend counts it, most often in characters.
 type Pos struct {
 	File      string // as the user named it; empty when there is none
 	Line, Col int32  // from 1; 0 when unknown
@@ -33,7 +34,8 @@ func (p Pos) String() string {
 // IsZero reports whether p is nowhere.
 func (p Pos) IsZero() bool { return p == Pos{} }
 
-// NodeKind is the shape of a Node.
+// NodeKind is the shape of a Node. The zero NodeKind is null, so that an empty Node is
+// one.
 type NodeKind uint8
 
 // The shapes of a node. A scalar's shape is what its notation resolved to: 1 is
@@ -48,9 +50,10 @@ const (
 	NodeMap
 )
 
-// Node is a value as a frontend read it, with its position: the one tree that
-// every frontend hands to the rest of the program. It is immutable once built.
-// An alias in a source may make two parents share a Node.
+// Node is a value as a frontend read it, with its position: the one tree that every
+// frontend hands to the rest of the program. It is immutable once built. An alias in a
+// source may make two parents share a Node. A reader builds it bottom up, and hands it
+// over whole. Readers on many goroutines may share it then.
 type Node struct {
 	Kind   NodeKind
 	Quoted bool // of a scalar, in the source: it is text, whatever it says
@@ -63,6 +66,7 @@ type Node struct {
 	hidden *string // the text of a secret, by NodeOf only; Text is Redacted then
 }
 
+// nullNode stands for an absent node, so that the decoder meets no nil.
 var nullNode = &Node{}
 
 // text returns a scalar's text, which may be a secret's.
@@ -80,7 +84,8 @@ type Pair struct {
 	Value *Node
 }
 
-// Get returns the value under key, or nil. It may be called on a nil Node.
+// Get returns the value under key, or nil. It may be called on a nil Node. It searches
+// in order: maps of a graph are small, and most are read once.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -94,7 +99,8 @@ func (n *Node) Get(key string) *Node {
 }
 
 // At returns the node at a path such as a.b[0], or the nearest one above it that is
-// there. It is nil only for a nil node.
+// there. It is nil only for a nil node. A finding about an absent key points to the map
+// that lacks it.
 func (n *Node) At(path string) *Node {
 	segs, err := parsePath(path)
 	if err != nil {
@@ -132,6 +138,8 @@ func (n *Node) Conceal(path string) *Node {
 	return n.conceal(segs)
 }
 
+// conceal copies the nodes along the path, and shares the others. Behind the end of the
+// path it takes all.
 func (n *Node) conceal(segs []seg) *Node {
 	if n == nil {
 		return nil
@@ -158,14 +166,17 @@ func (n *Node) conceal(segs []seg) *Node {
 	return &c
 }
 
+// rest is the path without its first step; an empty one stays empty.
 func rest(segs []seg) []seg { return segs[min(1, len(segs)):] }
 
-// All yields n and all nodes below it, each before those that it holds, in the order of the source. A nil Node yields none.
+// All yields n and all nodes below it in the order of the source, a node before its
+// parts. A nil Node yields none.
 func (n *Node) All() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) { n.all(yield) }
 }
 
-// all reports whether the reader goes on.
+// all reports whether the reader goes on. The depth of a Node is that of its source,
+// which the frontend bounds.
 func (n *Node) all(yield func(*Node) bool) bool {
 	if n == nil {
 		return true
@@ -186,7 +197,8 @@ func (n *Node) all(yield func(*Node) bool) bool {
 	return true
 }
 
-// Describe names the value for a message: "nothing", "a list", "a map", or the scalar itself, cut to a bounded length.
+// Describe names the value for a message: "nothing", "a list", "a map", or the scalar
+// itself, cut to a bounded length. A hidden text is shown as Redacted.
 func (n *Node) Describe() string {
 	switch n.Kind {
 	case NodeNull:
@@ -203,7 +215,8 @@ func (n *Node) Describe() string {
 	return "something unknown"
 }
 
-// Shorten cuts a text for a message, to 40 characters.
+// Shorten cuts a text for a message, to 40 characters. It cuts between characters,
+// never inside of one.
 func Shorten(s string) string {
 	const most = 40
 	if len(s) <= most {

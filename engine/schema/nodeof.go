@@ -12,10 +12,11 @@ import (
 // maxDepth bounds how deep a value may nest where no type bounds it.
 const maxDepth = 256
 
-// NodeOf returns a value as a Node without positions: a plain value, or anything
-// that EncodeAll takes. A Secret stays one: the Node prints redacted. Such a Node
-// remembers the kind that each value had, so that Decode does not take a number
-// for text, as it does for a Node that a frontend read.
+// NodeOf returns a value as a Node without positions: a plain value, or anything that
+// EncodeAll takes. A Secret stays one: the Node prints redacted. Such a Node remembers
+// the kind that each value had. So Decode does not take a number for text, as it does
+// for a Node that a frontend read. Keys of maps are sorted, so equal values give equal
+// nodes.
 func NodeOf(v any) (*Node, error) {
 	p, err := plain(v, true, 0)
 	if err != nil {
@@ -24,7 +25,7 @@ func NodeOf(v any) (*Node, error) {
 	return nodeOf(p), nil
 }
 
-// nodeOf takes plain values only.
+// nodeOf takes plain values only. Any other Go type panics: plain has let none through.
 func nodeOf(v any) *Node {
 	n := &Node{typed: true}
 	switch v := v.(type) {
@@ -67,7 +68,8 @@ func nodeOf(v any) *Node {
 	return n
 }
 
-// formatFloat writes what parseFloat reads, in the notation of YAML.
+// formatFloat writes what parseFloat reads, in the notation of YAML. The shortest text
+// is taken that reads back as the same number.
 func formatFloat(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -80,8 +82,8 @@ func formatFloat(f float64) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// remembered returns the value that nodeOf made n from, where the shape of n does
-// not say it.
+// remembered returns the value that nodeOf made n from, where the shape of n does not
+// say it. It is for KindAny, where a length of time would become a text otherwise.
 func (n *Node) remembered() (any, bool) {
 	var v any
 	var err error

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// maxDigits bounds the length of a number's notation.
+// maxDigits bounds the length of a number's notation. A longer one is a mistake or an
+// attack, since no number of 64 bits needs so many signs.
 const maxDigits = 128
 
 // maxExact is the largest whole number below which a float64 is exact.
@@ -28,6 +29,7 @@ func (d *decoder) integer(t *Type, n *Node) (i int64, u uint64, ok bool) {
 		}
 		return 0, abs, true
 	}
+	// There is one more negative number than there are positive ones.
 	limit := uint64(1)<<(cmpBits(t.Bits)-1) - 1
 	if neg {
 		limit++
@@ -74,6 +76,8 @@ func (d *decoder) magnitude(t *Type, n *Node) (neg bool, abs uint64, ok bool) {
 			d.mismatch(t, n, "")
 			return false, 0, false
 		}
+		// From there on, neighbours have the same float64, so the meant number is not
+		// known.
 		if math.Abs(f) >= maxExact {
 			d.mismatch(t, n, ", which is not exact; write it without a point or an exponent")
 			return false, 0, false
@@ -89,7 +93,8 @@ func (d *decoder) magnitude(t *Type, n *Node) (neg bool, abs uint64, ok bool) {
 	return false, 0, false
 }
 
-// parseUint reads 10, 0x1f, 0o17, 017, 0b11, with underscores.
+// parseUint reads 10, 0x1f, 0o17, 017, 0b11, with underscores. A leading 0 means octal,
+// as in YAML 1.1; the caller warns of it.
 func parseUint(text string) (uint64, error) {
 	if len(text) > maxDigits {
 		return 0, strconv.ErrSyntax
@@ -123,10 +128,13 @@ func parseFloat(text string) (float64, error) {
 	return f, err
 }
 
+// within compares with the bounds of a whole number or of a length; an absent bound
+// holds.
 func within(t *Type, i int64) bool {
 	return (t.Min == nil || i >= *t.Min) && (t.Max == nil || i <= *t.Max)
 }
 
+// uintWithin is within for a number that may be above the range of a bound.
 func uintWithin(t *Type, u uint64) bool {
 	return (t.Min == nil || *t.Min <= 0 || u >= uint64(*t.Min)) && (t.Max == nil || *t.Max >= 0 && u <= uint64(*t.Max))
 }
@@ -135,7 +143,7 @@ func uintWithin(t *Type, u uint64) bool {
 // the bound or the range that holds.
 func (d *decoder) outOfRange(t *Type, n *Node) {
 	if t.Min != nil && t.Max == nil && strings.HasPrefix(n.Text, "-") {
-		d.mismatch(t, n, "") // what the bits allow is of no interest
+		d.mismatch(t, n, "") // the range of the bits would only distract
 		return
 	}
 	bits := cmpBits(t.Bits)
@@ -160,6 +168,8 @@ func upper(t *Type, hi uint64) string {
 	return strconv.FormatUint(hi, 10)
 }
 
+// float reads a number with or without a point. Written numbers are rounded to the
+// width; numbers of a program must be exact.
 func (d *decoder) float(t *Type, n *Node) (f float64, ok bool) {
 	var err error
 	switch n.Kind {

@@ -11,6 +11,7 @@ import (
 	"time"
 )
 
+// The types that read asks for by identity, and the methods that it looks for.
 var (
 	secretType   = reflect.TypeFor[Secret]()
 	durationType = reflect.TypeFor[time.Duration]()
@@ -28,6 +29,7 @@ var (
 // the key alone, so it does not matter who filled it.
 var known sync.Map // reflect.Type to *reading
 
+// reading is the result of one Go type: a description, or its errors.
 type reading struct {
 	t   *Type
 	err error
@@ -48,11 +50,14 @@ func OfType(rt reflect.Type) (*Type, error) {
 		r := got.(*reading)
 		return r.t, r.err
 	}
+	// Two goroutines may read one type at a time. The first result stays, so that all
+	// have one Type.
 	got, _ := known.LoadOrStore(rt, readType(rt))
 	r := got.(*reading)
 	return r.t, r.err
 }
 
+// readType reads a Go type anew. For a resource the reserved keys are refused, too.
 func readType(rt reflect.Type) *reading {
 	var r typeReader
 	t := r.read(rt, rt.String())
@@ -67,8 +72,8 @@ func readType(rt reflect.Type) *reading {
 	return &reading{t: t}
 }
 
-// Of returns the type of a Typed, or of the struct that v points to, with a Default for every
-// top-level field that does not hold its zero value now.
+// Of returns the type of a Typed, or of the struct that v points to. Every top-level
+// field that does not hold its zero value now has that value as its Default.
 func Of(v any) (*Type, error) {
 	shared, rv, err := Side(v)
 	switch {
@@ -100,24 +105,25 @@ type typeReader struct {
 // Fault is something that is wrong with a type. The errors of Build and OfType join such.
 type Fault struct {
 	Path  string // the place in the type, or in Go
-	Type  *Type  // the part of what was given to Build; nil from OfType
+	Type  *Type  // the part of the description given to Build; nil from OfType
 	Field *Field // the field of Type, where the fault is not that of the whole type
 	Err   error
 }
 
-// Error returns the path and what is wrong there.
+// Error returns the path and the fault there.
 func (f *Fault) Error() string { return f.Path + ": " + f.Err.Error() }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the fault without its path.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // faults are what is wrong with a type, each with its place.
 type faults struct {
 	errs  []error
-	given *Type  // what is being built
+	given *Type  // the type that is being built
 	of    *Field // its field, where one is being built
 }
 
+// failf adds a fault of the part in hand.
 func (f *faults) failf(at, format string, args ...any) {
 	f.errs = append(f.errs, &Fault{Path: at, Type: f.given, Field: f.of, Err: fmt.Errorf(format, args...)})
 }
@@ -163,6 +169,7 @@ func (r *typeReader) read(rt reflect.Type, at string) *Type {
 	return t
 }
 
+// orNil returns t, unless a part of it has failed.
 func (t *Type) orNil(part *Type) *Type {
 	if part == nil {
 		return nil
@@ -199,6 +206,7 @@ func (r *typeReader) special(t *Type, rt reflect.Type, at string) bool {
 	return true
 }
 
+// optional reads a pointer, which makes its target optional.
 func (r *typeReader) optional(rt reflect.Type, at string) *Type {
 	if rt.Elem().Kind() == reflect.Pointer {
 		r.failf(at, "a pointer to a pointer is not supported")
@@ -211,6 +219,7 @@ func (r *typeReader) optional(rt reflect.Type, at string) *Type {
 	return t
 }
 
+// mapping reads a map. Keys of any type made of string are taken.
 func (r *typeReader) mapping(t *Type, rt reflect.Type, at string) *Type {
 	if rt.Key().Kind() != reflect.String {
 		r.failf(at, "the keys of a map must be strings, not %s", rt.Key())
@@ -220,6 +229,8 @@ func (r *typeReader) mapping(t *Type, rt reflect.Type, at string) *Type {
 	return t.orNil(t.Elem)
 }
 
+// structure reads a struct. If the same one is being read further up, this one becomes
+// a link to it.
 func (r *typeReader) structure(t *Type, rt reflect.Type, at string) *Type {
 	t.Kind = KindStruct
 	for _, o := range slices.Backward(r.open) {
@@ -227,6 +238,8 @@ func (r *typeReader) structure(t *Type, rt reflect.Type, at string) *Type {
 		case o.Go == rt:
 			t.Link = o
 			return t
+		// Links are found again by name in the written form of a type, so the nearest
+		// struct of a name must be the right one.
 		case o.Name == rt.Name() && slices.ContainsFunc(r.open, func(o *Type) bool { return o.Go == rt }):
 			r.failf(at, "%s contains itself, and %s of the same name is between", rt, o.Go)
 			return nil
@@ -263,8 +276,9 @@ func (r *typeReader) fields(t *Type, rt reflect.Type, index []int, at string) {
 	}
 }
 
-// keyOf returns the key of a field, or whether it is inlined. ok is false when it
-// does not make a key.
+// keyOf returns the key of a field, or whether it is inlined. ok is false when it does
+// not make a key. An embedded struct without a tag makes no keys, so that traits add
+// none.
 func keyOf(sf reflect.StructField) (key string, inline, ok bool) {
 	key, opts, _ := strings.Cut(sf.Tag.Get("yaml"), ",")
 	for opt := range strings.SplitSeq(opts, ",") {
@@ -286,6 +300,8 @@ func keyOf(sf reflect.StructField) (key string, inline, ok bool) {
 	return key, false, true
 }
 
+// field reads one field with its tags. It goes on after a fault, so that all of them
+// are reported.
 func (r *typeReader) field(t *Type, sf reflect.StructField, key string, index []int, at string) {
 	f := &Field{Key: key, GoName: sf.Name, Index: index, Doc: sf.Tag.Get("doc"), Deprecated: sf.Tag.Get("deprecated")}
 	if !plainKey(key) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// seg is one step of a path: a key, or an index into a list.
+// seg is one step of a path: a key, or an index into a list. It is comparable, and a
+// slice of them is a path.
 type seg struct {
 	key   string
 	index int
@@ -25,8 +26,8 @@ func plainKey(key string) bool {
 	return key != ""
 }
 
-// formatPath writes a.b[0].c; a key of a map that is not plain is quoted:
-// env["a.b"].
+// formatPath writes a.b[0].c; a key of a map that is not plain is quoted: env["a.b"].
+// The usual path of one key costs no allocation.
 func formatPath(segs []seg) string {
 	if len(segs) == 1 && !segs[0].list && plainKey(segs[0].key) {
 		return segs[0].key
@@ -48,7 +49,8 @@ func formatPath(segs []seg) string {
 	return string(b)
 }
 
-// parsePath is the inverse of formatPath.
+// parsePath is the inverse of formatPath. A key in quotes may hold every character. An
+// index has at most 31 bits.
 func parsePath(path string) ([]seg, error) {
 	if path == "" {
 		return nil, fmt.Errorf("an empty path names nothing")
@@ -115,6 +117,7 @@ func (t *Type) At(path string) (*Type, *Field, error) {
 	return cur.Resolved(), top, nil
 }
 
+// pathPrefix begins a message about the part below a path; nothing for the whole.
 func pathPrefix(segs []seg) string {
 	if len(segs) == 0 {
 		return ""
@@ -125,7 +128,8 @@ func pathPrefix(segs []seg) string {
 // anyType is what is found below a KindAny.
 var anyType = &Type{Kind: KindAny}
 
-// step goes one step down. The Field is nil unless t is a KindStruct.
+// step goes one step down. The Field is nil unless t is a KindStruct. A step below any
+// value is never an error here: the value decides later.
 func (t *Type) step(s seg) (*Type, *Field, error) {
 	switch {
 	case t.Kind == KindAny:
@@ -146,6 +150,7 @@ func (t *Type) step(s seg) (*Type, *Field, error) {
 	}
 }
 
+// unknownKey is the error for a key that a type does not have, with the nearest one.
 func unknownKey(key string, known []string) error {
 	if near := Nearest(key, known); near != "" {
 		return fmt.Errorf("unknown key %q (did you mean %q?)", key, near)

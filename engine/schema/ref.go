@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// Ref names a resource, kind[name], or one value that it sends, kind[name].key.
-// The name runs to the last closing bracket, so it may hold brackets itself.
+// Ref names a resource, kind[name], or one value that it sends, kind[name].key. The
+// name runs to the last closing bracket, so it may hold brackets itself. It is
+// comparable, and may be the key of a map.
 type Ref struct{ Kind, Name, Key string }
 
-// ParseRef reads kind[name] or kind[name].key.
+// ParseRef reads kind[name] or kind[name].key. Whether such a resource exists is not
+// known here. A kind is not checked for its characters.
 func ParseRef(s string) (Ref, error) {
 	open, last := strings.IndexByte(s, '['), strings.LastIndexByte(s, ']')
 	if open <= 0 || last < open {
@@ -57,7 +59,8 @@ func (r Ref) IsZero() bool { return r == Ref{} }
 // MarshalText writes the reference.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads the reference. Empty text names nothing.
+// UnmarshalText reads the reference. Empty text names nothing. After an error r is
+// empty.
 func (r *Ref) UnmarshalText(b []byte) (err error) {
 	if len(b) == 0 {
 		*r = Ref{}

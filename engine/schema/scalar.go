@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// decoder walks a Node beside a Type. Its path is that of the value in hand; its
-// findings are complete when the walk ends.
+// decoder walks through a Node and a Type together. Its path is that of the value in
+// hand; its findings are complete when the walk ends. It is for one goroutine and one
+// input.
 type decoder struct {
 	path  []seg
 	diags Diagnostics
@@ -25,6 +26,7 @@ func (d *decoder) name() string {
 	return formatPath(d.path)
 }
 
+// add keeps a finding with the path of the value in hand.
 func (d *decoder) add(sev Severity, pos Pos, suggestion, message string) {
 	path := ""
 	if len(d.path) > 0 {
@@ -33,7 +35,7 @@ func (d *decoder) add(sev Severity, pos Pos, suggestion, message string) {
 	d.diags = append(d.diags, Diagnostic{Severity: sev, Pos: pos, Path: path, Message: message, Suggestion: suggestion})
 }
 
-// mismatch reports that n is no value of t.
+// mismatch reports that n is not a value of t.
 func (d *decoder) mismatch(t *Type, n *Node, hint string) {
 	d.add(Error, n.Pos, "", fmt.Sprintf("%s must be %s, not %s%s", d.name(), t, n.found(t.Secret), hint))
 }
@@ -52,13 +54,15 @@ func (n *Node) found(secret bool) string {
 	return n.Describe()
 }
 
-// took reports whether n may be read as text in the notation of kind: text that was
-// made from a value of another kind may not.
+// took reports whether n may be read as text in the notation of kind. Text that was
+// made from a value of another kind may not. A whole number passes here, and the caller
+// decides.
 func (n *Node) took(kind Kind) bool {
 	return !n.typed || n.of == kind || n.of == KindString || n.Kind == NodeInt
 }
 
 // boolean reads true and false, and the other words for them that are text in YAML 1.2.
+// They count without quotes only, since a quoted word is meant as text.
 func (d *decoder) boolean(t *Type, n *Node) (v, ok bool) {
 	known, plain := false, n.Kind == NodeBool
 	switch strings.ToLower(n.Text) {
@@ -101,6 +105,7 @@ func (d *decoder) text(t *Type, n *Node) (string, bool) {
 		return "", false
 	}
 	if t.Min != nil || t.Max != nil {
+		// A length counts characters, as the documentation of a type says.
 		if length := int64(utf8.RuneCountInString(s)); !within(t, length) {
 			d.mismatch(t, n, "")
 			return "", false
@@ -113,6 +118,8 @@ func (d *decoder) text(t *Type, n *Node) (string, bool) {
 	return s, true
 }
 
+// notInEnum reports a word that is not one of the enumeration, with the nearest one. A
+// secret has none, because its nearest word would tell of it.
 func (d *decoder) notInEnum(t *Type, n *Node) {
 	near := ""
 	if n.hidden == nil {
@@ -125,7 +132,8 @@ func (d *decoder) notInEnum(t *Type, n *Node) {
 	d.add(Error, n.Pos, near, fmt.Sprintf("%s must be %s, not %s", d.name(), t, found))
 }
 
-// fail reports why the text of n is not in the notation of t.
+// fail reports why the text of n is not in the notation of t. The error of a notation
+// quotes the text, so that of a secret is not shown.
 func (d *decoder) fail(t *Type, n *Node, err error) {
 	if n.hidden != nil || t.Secret {
 		d.mismatch(t, n, "")
@@ -154,6 +162,7 @@ func (d *decoder) counted(t *Type, n *Node) (string, bool) {
 	return d.notation(t, n, n.Kind == NodeString || n.Kind == NodeInt)
 }
 
+// duration reads a length of time in the unit of t.
 func (d *decoder) duration(t *Type, n *Node) (time.Duration, bool) {
 	s, ok := d.counted(t, n)
 	if !ok {
@@ -167,6 +176,7 @@ func (d *decoder) duration(t *Type, n *Node) (time.Duration, bool) {
 	return v, d.bounded(t, n, int64(v), "negative")
 }
 
+// size reads a number of bytes.
 func (d *decoder) size(t *Type, n *Node) (Size, bool) {
 	s, ok := d.counted(t, n)
 	if !ok {
@@ -193,6 +203,7 @@ func (d *decoder) bounded(t *Type, n *Node, v int64, below string) bool {
 	return false
 }
 
+// mode reads a mode as it was written, so that 0644 without quotes is octal, too.
 func (d *decoder) mode(t *Type, n *Node) (Mode, bool) {
 	// YAML takes 0999 for a number with a fraction, since it is not octal.
 	number := n.Kind == NodeInt || n.Kind == NodeFloat
@@ -211,6 +222,7 @@ func (d *decoder) mode(t *Type, n *Node) (Mode, bool) {
 	return m, true
 }
 
+// ref reads a reference; empty text is a reference to nothing.
 func (d *decoder) ref(t *Type, n *Node) (Ref, bool) {
 	s, ok := d.notation(t, n, n.Kind == NodeString)
 	if !ok || s == "" {

@@ -15,7 +15,8 @@ const Redacted = "(secret)"
 // unexported field of a struct shows it.
 type Secret struct{ text *string }
 
-// NewSecret returns s as a secret.
+// NewSecret returns s as a secret. The secret holds s itself, so the text stays in
+// memory as long as the secret does.
 func NewSecret(s string) Secret { return Secret{&s} }
 
 // Reveal returns the text. The caller must not log, print, store readably or
@@ -30,7 +31,7 @@ func (s Secret) Reveal() string {
 // IsZero reports whether the text is empty.
 func (s Secret) IsZero() bool { return s.Reveal() == "" }
 
-// Equal compares two secrets in constant time.
+// Equal compares two secrets in constant time. The time depends on the lengths alone.
 func (s Secret) Equal(o Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(o.Reveal())) == 1
 }

@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes. It is written as a number with an optional unit: k,
-// M, G, T, P, E count in thousands, Ki, Mi, Gi, Ti, Pi, Ei in 1024s, each with or
-// without a B behind; K is the same as k.
+// Size is a number of bytes. It is written as a number with an optional unit. The units
+// k, M, G, T, P, E count in thousands, and Ki, Mi, Gi, Ti, Pi, Ei in 1024s. Each may
+// have a B behind it; K is the same as k.
 type Size int64
 
+// sizeUnits are in the order of their powers: the first is the base itself.
 const sizeUnits = "kMGTPE"
 
-// ParseSize reads 512, 64k, 1.5G, 10MiB. The result must be a whole number of
-// bytes that fits 63 bits; a sign is allowed, a fraction of a byte is not.
+// ParseSize reads 512, 64k, 1.5G, 10MiB. The result must be a whole number of bytes
+// that fits 63 bits; a sign is allowed, a fraction of a byte is not. No float is used
+// on the way, so 0.1k is 100 exactly. One blank may stand before the unit.
 func ParseSize(s string) (Size, error) {
 	bad := fmt.Errorf("%q is not a size, write it as 512, 64k, 1.5G or 10MiB", Shorten(s))
 	digits := len(s) - len(strings.TrimLeft(s, "+-0123456789."))
@@ -96,8 +98,9 @@ func sizeUnit(unit string) (int64, bool) {
 	return mult, true
 }
 
-// String writes the size in the largest unit that divides it, and so that
-// ParseSize reads it again: 10MiB, 64kB, 512.
+// String writes the size in the largest unit that divides it, and so that ParseSize
+// reads it again: 10MiB, 64kB, 512. Powers of 1024 come before powers of 1000, as
+// memory is counted so.
 func (s Size) String() string {
 	if s == 0 {
 		return "0"

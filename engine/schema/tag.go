@@ -8,6 +8,7 @@ import (
 	"strings"
 )
 
+// roles are the words of a tag; state has none, since it is the default.
 var roles = map[string]Role{
 	"identity":  RoleIdentity,
 	"param":     RoleParam,
@@ -24,6 +25,7 @@ func (f *Field) readTag(tag string) error {
 	}
 	var errs []error
 	head, pattern, matched := cutPattern(tag)
+	// A pattern may hold commas, so it is cut off before the items are parted.
 	items := strings.FieldsFunc(head, func(r rune) bool { return r == ',' })
 	if !matched {
 		items = strings.Split(tag, ",")
@@ -57,7 +59,8 @@ func cutPattern(tag string) (head, pattern string, found bool) {
 	return strings.Cut(tag, ","+key)
 }
 
-// leaf is the type of the field's values, below lists and maps.
+// leaf is the type of the field's values, below lists and maps. So a list of lists of
+// words has its enum at the words.
 func (f *Field) leaf() *Type {
 	leaf := f.Type
 	for leaf.Elem != nil {
@@ -77,6 +80,7 @@ func (t *Type) crossed() error {
 	return nil
 }
 
+// unitFirst is the key of the sort: the unit before all others, which keep their order.
 func unitFirst(item string) string {
 	if strings.HasPrefix(strings.TrimSpace(item), "unit=") {
 		return "0"
@@ -84,6 +88,8 @@ func unitFirst(item string) string {
 	return "1"
 }
 
+// tagItem reads one item. An unknown word is an error, since a misspelt role would be a
+// state.
 func (f *Field) tagItem(item string) error {
 	word, arg, _ := strings.Cut(item, "=")
 	leaf := f.leaf()
@@ -123,6 +129,7 @@ func (f *Field) tagItem(item string) error {
 	return nil
 }
 
+// setRole sets the role, which a field has one of.
 func (f *Field) setRole(word string) error {
 	role, ok := roles[word]
 	switch {
@@ -135,11 +142,14 @@ func (f *Field) setRole(word string) error {
 	return nil
 }
 
+// setEnum sets the words in the order in which pages show them.
 func (t *Type) setEnum(arg string) error {
 	t.Enum = strings.Split(arg, "|")
 	return t.checkEnum()
 }
 
+// checkEnum refuses words of another kind, of a secret, and words that repeat. Those of
+// a secret would stand in each message.
 func (t *Type) checkEnum() error {
 	if len(t.Enum) > 0 && t.Kind != KindMap && (t.Kind != KindString || t.Secret) {
 		bare := *t
@@ -154,6 +164,7 @@ func (t *Type) checkEnum() error {
 	return nil
 }
 
+// setUnit sets the unit of a bare integer.
 func (t *Type) setUnit(arg string) error {
 	if t.Kind != KindDuration {
 		return fmt.Errorf("unit is for a duration, not for %s", t)
@@ -179,7 +190,8 @@ func (t *Type) setBound(arg string, whole **int64, float **float64) (err error) 
 	return nil
 }
 
-// bound reads one end of a range in the notation of the type.
+// bound reads one end of a range in the notation of the type. A length has at most 31
+// bits.
 func (t *Type) bound(arg string) (*int64, error) {
 	var n int64
 	var err error

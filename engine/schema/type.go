@@ -9,10 +9,12 @@ import (
 	"slices"
 )
 
-// Kind is the kind of a Type.
+// Kind is the kind of a Type. The zero Kind takes any value.
 type Kind uint8
 
 // The kinds of type. KindAny takes every value and is checked when it is used.
+//
+// The numbers are not written anywhere: the JSON form of a type has the names.
 const (
 	KindAny      Kind = iota
 	KindBool          // true, false
@@ -29,8 +31,9 @@ const (
 	NumKinds     = iota
 )
 
-// Type says what a value may be. It is plain data: immutable, comparable by
-// Equal, and the source of every derived form.
+// Type says what a value may be. It is plain data: immutable, comparable by Equal, and
+// the source of every derived form. A struct of OfType or Build has a Go side and an
+// index of its keys; a description by hand has neither.
 type Type struct {
 	Kind     Kind
 	Name     string   // of the Go type or of the resource kind; for people only
@@ -41,7 +44,7 @@ type Type struct {
 	Pattern  string   // with KindString: a regular expression that matches some part of the text; see CheckPattern
 	Format   string   // with KindString: a notation of Formats, such as ip; empty for any text
 	Target   string   // with KindRef: the kind of the resource that is named; empty for any
-	Unit     string   // with KindDuration: what a bare integer means
+	Unit     string   // with KindDuration: the unit of a bare integer
 	Bits     int      // with KindInt and KindFloat: 8, 16, 32 or 64
 	Unsigned bool     // with KindInt
 	Min, Max *int64   // inclusive bounds of a whole number (durations in nanoseconds) or of a length; nil for none
@@ -55,7 +58,7 @@ type Type struct {
 	EnumNames          []string // with Enum: the names of the values in programs, one for each; empty where they have no names
 
 	byKey    map[string]*Field // by key, by alias, and by Go name
-	reserved error             // what CheckReserved says, where the type is indexed
+	reserved error             // the answer of CheckReserved, where the type is indexed
 	conv     conv              // how the Go side is read and written, where its Go kind does not say it
 	custom   bool              // the Go side has an UnmarshalYAML of its own
 	re       *regexp.Regexp    // of Pattern, where the type was checked
@@ -70,7 +73,8 @@ const (
 	convBytes      // a slice of bytes
 )
 
-// Role says what a field is to its resource.
+// Role says what a field is to its resource. A role says who may set a value, whether
+// it can be read back, and whether a difference can be repaired.
 type Role uint8
 
 // The roles of a field. State is what can be read back and compared.
@@ -83,12 +87,13 @@ const (
 	RoleWriteOnly
 )
 
-// Field is one key of a KindStruct.
+// Field is one key of a KindStruct. A description by hand needs Key and Type alone;
+// Build fills the rest.
 type Field struct {
 	Key        string // as written in a graph
 	GoName     string // as written in Go; an alias of Key in Recv
 	Alias      string // another key that is read for it; may be empty
-	Manifest   string // what a manifest calls it; empty for Key
+	Manifest   string // its name in a manifest; empty for Key
 	Index      []int  // for reflect.Value.FieldByIndex
 	Type       *Type
 	Role       Role
@@ -106,8 +111,9 @@ type Field struct {
 	ord int // its place in Type.Fields, where the type is indexed
 }
 
-// ReservedKeys are the keys of a resource's declaration that a kind may not use
-// for its own fields. "name" is reserved too, except for an identity.
+// ReservedKeys are the keys of a resource's declaration that a kind may not use for its
+// own fields. "name" is reserved too, except for an identity. It must not be altered.
+// OfType refuses such a key of a resource.
 var ReservedKeys = []string{"meta", "recv", "before", "depend", "notify", "listen"}
 
 // Field returns the field with that key, alias, or name in Go, or nil. A key wins
@@ -133,11 +139,13 @@ func (t *Type) Field(key string) *Field {
 // fieldNames are what a field is found by, the strongest first.
 var fieldNames = []func(*Field) string{(*Field).key, (*Field).alias, (*Field).goName}
 
+// The three names of a field, as functions, so that one loop serves them in order.
 func (f *Field) key() string    { return f.Key }
 func (f *Field) alias() string  { return f.Alias }
 func (f *Field) goName() string { return f.GoName }
 
-// Keys returns the keys of a KindStruct in the order of declaration.
+// Keys returns the keys of a KindStruct in the order of declaration. The list is new
+// each time, and holds no alias.
 func (t *Type) Keys() []string {
 	if t == nil {
 		return nil
@@ -178,7 +186,8 @@ func (t *Type) Absence() (key, value string) {
 	return "", ""
 }
 
-// index fills the lookup by key. It is called once, before t is shared.
+// index fills the lookup by key. It is called once, before t is shared. The maps are
+// only read later, so no lock is needed.
 func (t *Type) index() {
 	t.byKey = make(map[string]*Field, 2*len(t.Fields))
 	for i, f := range t.Fields {
@@ -210,13 +219,16 @@ func (t *Type) CheckReserved() error {
 	return errors.Join(errs...)
 }
 
-// Equal reports whether two types accept the same values under the same keys.
-// The parts for people only (Name, Doc, EnumNames, Deprecated) and the Go side are not compared.
+// Equal reports whether two types accept the same values under the same keys. The parts
+// for people only (Name, Doc, EnumNames, Deprecated) and the Go side are not compared.
+// It costs a walk over both types, unless they are one.
 func (t *Type) Equal(o *Type) bool { return comparison{}.types(t, o) }
 
 // comparison has the pairs of structs that are taken for equal while their own parts are compared.
 type comparison [][2]*Type
 
+// types compares two types part by part. A pair that is being compared further up is
+// taken for equal, so types that contain themselves end.
 func (c comparison) types(t, o *Type) bool {
 	switch {
 	case t == nil || o == nil || t == o:
@@ -243,11 +255,14 @@ func (t *Type) sameScalar(o *Type) bool {
 		sameBound(t.FloatMin, o.FloatMin) && sameBound(t.FloatMax, o.FloatMax)
 }
 
+// fields compares the parts that decide about values. A name in Go and a text for
+// people are left out.
 func (c comparison) fields(f, o *Field) bool {
 	return f.Key == o.Key && f.Role == o.Role && f.Required == o.Required && f.NoWatch == o.NoWatch &&
 		f.Replaces == o.Replaces && f.Absent == o.Absent && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
 }
 
+// sameBound compares two bounds; nil is only equal to nil.
 func sameBound[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b

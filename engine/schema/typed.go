@@ -5,10 +5,10 @@ import (
 	"reflect"
 )
 
-// Typed is a value whose parameters are described by data and not by its own Go
-// type. Everything here that takes a Go value (Of, Decode, Encode and its
-// variants, NodeOf, Equal, Diff, Get, Set, Save) takes a Typed too, and then reads and writes the
-// target of Params. A Typed inside of a struct does not count: it is read by its Go type.
+// Typed is a value whose parameters are described by data and not by its own Go type.
+// All functions here that take a Go value take a Typed too: Of, Decode, Encode and its
+// variants, NodeOf, Equal, Diff, Get, Set and Save. They read and write the target of
+// Params. A Typed inside of a struct does not count: it is read by its Go type.
 type Typed interface {
 	// Params returns the type, which Build or OfType made, and a pointer, never nil,
 	// to a value of the type's Go side. Each call on one value gives the same. It is called often:
@@ -16,8 +16,9 @@ type Typed interface {
 	Params() (t *Type, v any)
 }
 
-// Data is the plainest Typed: a type, and a pointer to a value of its Go side. It
-// may be embedded, and given to Init.Send. A copy of it is the same value.
+// Data is the plainest Typed: a type, and a pointer to a value of its Go side. It may
+// be embedded, and given to Init.Send. A copy of it is the same value. Its owner is the
+// owner of Value: nothing here locks it.
 type Data struct {
 	Type  *Type
 	Value any
@@ -27,7 +28,8 @@ type Data struct {
 func (d Data) Params() (*Type, any) { return d.Type, d.Value }
 
 // New returns a new value of the Go side of t, which Build or OfType made, with the
-// defaults of its fields. A default that the type itself refuses is left out.
+// defaults of its fields. A default that the type itself refuses is left out. Each
+// value has its own lists, maps and pointers.
 func (t *Type) New() Data {
 	p := reflect.New(t.Go)
 	for _, f := range t.Fields {
@@ -90,6 +92,7 @@ func typedOf(v any) (Typed, bool) {
 	return typed, rv.Kind() != reflect.Pointer || !rv.IsNil()
 }
 
+// typedSide checks the answer of Params, since code of another package gives it.
 func typedSide(v Typed) (*Type, reflect.Value, error) {
 	t, p := v.Params()
 	rv := reflect.ValueOf(p)
@@ -105,8 +108,8 @@ func typedSide(v Typed) (*Type, reflect.Value, error) {
 	return t, rv.Elem(), nil
 }
 
-// TypeKey is equal for two values if all facts of the type of one hold for the
-// other: they are of one Go type and, where they are Typed, of one Type.
+// TypeKey is equal for two values if all facts of the type of one hold for the other.
+// They are of one Go type and, where they are Typed, of one Type.
 type TypeKey struct {
 	Go   reflect.Type
 	Data *Type
@@ -122,7 +125,8 @@ func KeyOf(v any) TypeKey {
 }
 
 // Snapshot returns what v holds now: a Data with a copy for a Typed, the struct itself
-// for a pointer to one, and else v. Lists and maps are shared with v.
+// for a pointer to one, and else v. Lists and maps are shared with v. It is one level
+// deep and cheap: Set never writes through a list or a map.
 func Snapshot(v any) any {
 	if _, ok := typedOf(v); ok {
 		if t, rv, err := Side(v); err == nil && rv.IsValid() {

@@ -6,18 +6,18 @@ import (
 	"strconv"
 )
 
-// Value reads a Node as a plain value of type t, as EncodeAll gives it; a
-// KindStruct gets only the keys that the Node has. It is Decode for a Type that
-// has no Go struct behind it. The value holds everything that was right, even
-// where there are errors.
+// Value reads a Node as a plain value of type t, as EncodeAll gives it; a KindStruct
+// gets only the keys that the Node has. It is Decode for a Type that has no Go struct
+// behind it. The value holds everything that was right, even where there are errors.
+// Enumerations, bounds and formats are checked as Decode checks them.
 func Value(t *Type, n *Node) (any, Diagnostics) {
 	var d decoder
 	v, _ := d.plain(t, n)
 	return v, d.diags
 }
 
-// Check returns the faults of a plain value, in the words of Decode but
-// without positions. It takes what NodeOf takes.
+// Check returns the faults of a plain value, in the words of Decode but without
+// positions. It takes what NodeOf takes, and does not alter v.
 func Check(t *Type, v any) Diagnostics {
 	n, err := NodeOf(v)
 	if err != nil {
@@ -41,6 +41,7 @@ func (d *decoder) plain(t *Type, n *Node) (v any, ok bool) {
 		return d.anyOf(t, n)
 	case KindBool:
 		return boxed(d.boolean(t, n))
+	// One of i and u is zero, so their sum is the number.
 	case KindInt:
 		i, u, ok := d.integer(t, n)
 		if u > 1<<63-1 {
@@ -70,6 +71,7 @@ func (d *decoder) plain(t *Type, n *Node) (v any, ok bool) {
 	return nil, false
 }
 
+// boxed makes an untyped nil of a value that is not there.
 func boxed[T any](v T, ok bool) (any, bool) {
 	if !ok {
 		return nil, false
@@ -77,6 +79,8 @@ func boxed[T any](v T, ok bool) (any, bool) {
 	return v, true
 }
 
+// plainText reads text. A type with a notation of its own checks it, and the text is
+// kept as it was written.
 func (d *decoder) plainText(t *Type, n *Node) (any, bool) {
 	s, ok := d.text(t, n)
 	switch {
@@ -94,6 +98,7 @@ func (d *decoder) plainText(t *Type, n *Node) (any, bool) {
 	return s, true
 }
 
+// plainList reads each element; a wrong one is nil.
 func (d *decoder) plainList(t *Type, n *Node) (any, bool) {
 	switch {
 	case n.Kind == NodeNull:
@@ -114,6 +119,7 @@ func (d *decoder) plainList(t *Type, n *Node) (any, bool) {
 	return out, true
 }
 
+// plainMap reads each entry; a wrong one is nil.
 func (d *decoder) plainMap(t *Type, n *Node) (any, bool) {
 	switch {
 	case n.Kind == NodeNull:
@@ -137,6 +143,7 @@ func (d *decoder) plainMap(t *Type, n *Node) (any, bool) {
 	return out, true
 }
 
+// plainStruct reads the keys that the node has. It fills in no defaults.
 func (d *decoder) plainStruct(t *Type, n *Node) (any, bool) {
 	if t.Link != nil && len(d.path) > maxDepth {
 		d.add(Error, n.Pos, "", fmt.Sprintf("%s nests too deeply", d.name()))
@@ -170,6 +177,7 @@ func (d *decoder) any(n *Node, depth int) (any, bool) {
 	if n == nil || n.Kind == NodeNull {
 		return nil, true
 	}
+	// No type bounds the depth here.
 	if depth > maxDepth {
 		d.add(Error, n.Pos, "", fmt.Sprintf("%s nests too deeply", d.name()))
 		return nil, false
@@ -207,12 +215,14 @@ func (d *decoder) any(n *Node, depth int) (any, bool) {
 	return nil, false
 }
 
+// The types of scalars whose shape alone says how they are read.
 var (
 	boolType  = &Type{Kind: KindBool}
 	floatType = &Type{Kind: KindFloat, Bits: 64}
 )
 
-// anyInt gives an int64, or a uint64 above its range.
+// anyInt gives an int64, or a uint64 above its range. The usual notation goes without a
+// type; octal, hexadecimal and underscores take the longer way.
 func (d *decoder) anyInt(n *Node) (any, bool) {
 	if v, err := strconv.ParseInt(n.Text, 10, 64); err == nil && (n.Text[0] != '0' || n.Text == "0") {
 		return v, true
