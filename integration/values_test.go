@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"go/ast"
 	"maps"
 	"path"
 	"slices"
@@ -171,6 +172,35 @@ func TestOneRunner(t *testing.T) {
 	for where := range runners {
 		if found[where] == nil {
 			t.Errorf("%s may start a process and does not: remove it", where)
+		}
+	}
+}
+
+// TestOneReaderOfMounts: a package that opens a table of mounts reads its lines by internal/mountinfo.
+func TestOneReaderOfMounts(t *testing.T) {
+	reads, opens := map[string]bool{}, map[string]string{}
+	for file, src := range sources(t) {
+		ast.Inspect(src.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ImportSpec:
+				if strings.HasSuffix(n.Path.Value, `/internal/mountinfo"`) {
+					reads[path.Dir(file)] = true
+				}
+				return false
+			case *ast.BasicLit:
+				if text := strings.Trim(n.Value, "`\""); text == "mountinfo" || strings.HasSuffix(text, "/mountinfo") || strings.HasSuffix(text, "/self/mounts") {
+					opens[path.Dir(file)] = src.set.Position(n.Pos()).String()
+				}
+			}
+			return true
+		})
+	}
+	if len(opens) < 3 {
+		t.Errorf("only %v were found", opens)
+	}
+	for dir, where := range opens {
+		if !reads[dir] {
+			t.Errorf("%s: a table of mounts is read by other code than internal/mountinfo", where)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/mountinfo"
 )
 
 const cgroupPrefix = "mgmt-machine-"
@@ -117,15 +119,10 @@ func ownCgroups() ([]string, error) {
 // of v2 without any.
 func cgroupMount(mounts, controllers string) (string, bool) {
 	for line := range strings.Lines(mounts) {
-		f := strings.Fields(line)
-		for i, field := range f {
-			if field != "-" || len(f) < i+4 || i < 5 {
-				continue
-			}
-			if v2 := f[i+1] == "cgroup2"; v2 && controllers == "" ||
-				f[i+1] == "cgroup" && controllers != "" && strings.Contains(","+f[i+3]+",", ","+controllers+",") {
-				return f[4], true
-			}
+		m, ok := mountinfo.Parse(line)
+		if ok && (m.Type == "cgroup2" && controllers == "" ||
+			m.Type == "cgroup" && controllers != "" && strings.Contains(","+m.Super+",", ","+controllers+",")) {
+			return m.Point, true
 		}
 	}
 	return "", false
