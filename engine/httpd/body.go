@@ -11,7 +11,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
 // most is how long the body may be.
@@ -43,81 +45,67 @@ func ReadBody(r *http.Request) ([]byte, error) {
 		return nil, tooLarge(e.Limit)
 	}
 	if err != nil {
-		return nil, unreadable(nil, 0, err)
+		return nil, unreadable(schema.Pos{}, err)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, unreadable(nil, 0, errors.New("it is empty"))
+		return nil, unreadable(schema.Pos{}, errors.New("it is empty"))
 	}
 	return text, nil
 }
 
 // DecodeObject reads the body, which is one JSON object, into the struct that doc
-// points to. Fields that are unknown, null in the place of the object, and more text
+// points to. Fields that are unknown or there twice, null in the place of the object, and more text
 // after it are a *Problem of 400 with its place.
 func DecodeObject(r *http.Request, doc any) error {
 	text, err := ReadBody(r)
 	if err != nil {
 		return err
 	}
+	n, found := jsonnode.Parse(text, jsonnode.Options{Strict: true, Values: len(text), Rest: "there is more after the object"})
+	switch {
+	case len(found) > 0:
+		return unreadable(found[0].Pos, errors.New(found[0].Message))
+	case n.Kind == schema.NodeNull:
+		return unreadable(n.Pos, errors.New("it is null")) // which would leave doc as it is, and so mean everything
+	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if string(bytes.TrimSpace(text)) == "null" {
-		return unreadable(text, 0, errors.New("it is null")) // which would leave doc as it is, and so mean everything
-	}
-	if err := dec.Decode(doc); err != nil {
-		return suggest(unreadable(text, offset(err, dec), err), err, doc)
-	}
-	at := dec.InputOffset() // where the object ends
-	rest := bytes.TrimLeft(text[at:], " \t\r\n")
-	if len(rest) == 0 {
-		return nil
-	}
-	at = int64(len(text)-len(rest)) + 1
-	if _, err := dec.Token(); err != nil && !errors.Is(err, io.EOF) {
-		return unreadable(text, at, err)
-	}
-	return unreadable(text, at, errors.New("there is more after the object"))
-}
-
-// offset returns the byte that an error of a decoder is about.
-func offset(err error, dec *json.Decoder) int64 {
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return e.Offset
-	}
+	err = dec.Decode(doc)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return e.Offset
+		p := unreadable(n.Pos, err)
+		p.Errors[0].Field = e.Field
+		if at := n.At(e.Field); at != nil {
+			p.Errors[0].Line, p.Errors[0].Column = int(at.Pos.Line), int(at.Pos.Col)
+		}
+		return p
 	}
-	return dec.InputOffset()
+	if err != nil {
+		return suggest(unreadable(schema.Pos{}, err), err, n, doc)
+	}
+	return nil
 }
 
-// unreadable returns the problem of a body that cannot be read from a byte on.
-func unreadable(text []byte, at int64, err error) *Problem {
+// unreadable returns the problem of a body that cannot be read at a place; the zero place is none.
+func unreadable(at schema.Pos, err error) *Problem {
 	p := NewProblem(http.StatusBadRequest, "the body cannot be read: %v", err).WithHint("send one JSON object as " + DescriptionPath + " describes it")
-	f := Finding{Detail: err.Error()}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		f.Field = e.Field
-	}
-	if text != nil {
-		before := text[:min(max(at-1, 0), int64(len(text)))]
-		f.Line = 1 + bytes.Count(before, []byte("\n"))
-		f.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
-	}
-	p.Errors = []Finding{f}
+	p.Errors = []Finding{{Detail: err.Error(), Line: int(at.Line), Column: int(at.Col)}}
 	return p
 }
 
 // suggest adds the field that was probably meant in the place of an unknown one. The
-// decoder of the standard library says its name, but not its place.
-func suggest(p *Problem, err error, doc any) *Problem {
+// decoder of the standard library says its name only. Its place is known where it stands in the outermost object.
+func suggest(p *Problem, err error, n *schema.Node, doc any) *Problem {
 	const begin = `json: unknown field "`
 	name, ok := strings.CutPrefix(err.Error(), begin)
 	if !ok {
 		return p
 	}
 	name = strings.TrimSuffix(name, `"`)
-	f := &p.Errors[0]
-	f.Field, f.Line, f.Column = name, 0, 0
-	f.Hint = DidYouMean(name, fieldNames(reflect.TypeOf(doc)))
+	known, f := fieldNames(reflect.TypeOf(doc)), &p.Errors[0]
+	f.Field, f.Hint = name, DidYouMean(name, known)
+	if i := slices.IndexFunc(n.Pairs, func(p schema.Pair) bool { return p.Key == name }); i >= 0 && !slices.Contains(known, name) {
+		f.Line, f.Column = int(n.Pairs[i].Pos.Line), int(n.Pairs[i].Pos.Col)
+	}
 	if f.Hint != "" {
 		p.Hint = f.Hint
 	}

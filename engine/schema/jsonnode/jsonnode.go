@@ -60,6 +60,7 @@ type parser struct {
 	Options
 	src    []byte
 	lines  []int // where each line begins
+	last   mark  // the place that was told last
 	dec    *json.Decoder
 	values int
 	twice  schema.Diagnostics
@@ -169,8 +170,17 @@ func (p *parser) pos(at int) schema.Pos {
 	if exact {
 		line++
 	}
-	return schema.Pos{File: p.File, Line: int32(line), Col: int32(at-p.lines[line-1]) + 1}
+	// Places come in their order, and a text may be one long line. So characters are counted from the last place.
+	if p.last.line != line || p.last.at > at {
+		p.last = mark{line: line, at: p.lines[line-1]}
+	}
+	p.last.before += utf8.RuneCount(p.src[p.last.at:at])
+	p.last.at = at
+	return schema.Pos{File: p.File, Line: int32(line), Col: int32(p.last.before) + 1}
 }
+
+// mark is a place, with the characters before it in its line.
+type mark struct{ line, at, before int }
 
 // next returns the next token and where it begins.
 func (p *parser) next() (json.Token, schema.Pos, error) {

@@ -114,3 +114,22 @@ func value(n *schema.Node) any {
 	}
 	return nil
 }
+
+// TestColumns: a column counts characters, as editors do, and as the reader of YAML does.
+func TestColumns(t *testing.T) {
+	n, found := jsonnode.Parse([]byte("{\"ä\": \"€\", \"b\": [1,\n \"😀\", 2]}"), jsonnode.Options{})
+	if found != nil {
+		t.Fatal(found)
+	}
+	list := n.Get("b")
+	for what, c := range map[string][2]schema.Pos{
+		"the value of ä": {n.Get("ä").Pos, {Line: 1, Col: 7}}, "the list": {list.Pos, {Line: 1, Col: 17}}, "the last": {list.Items[2].Pos, {Line: 2, Col: 7}},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s is at %v, want %v", what, c[0], c[1])
+		}
+	}
+	if _, found := jsonnode.Parse([]byte("{\n \"id\": \"ä\", x}"), jsonnode.Options{}); len(found) != 1 || found[0].Pos != (schema.Pos{Line: 2, Col: 13}) {
+		t.Errorf("%v", found)
+	}
+}
