@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -206,6 +207,46 @@ func TestFindingC9PkgByHand(t *testing.T) {
 	b.want(t, true, `git [state: "uninstalled" -> "installed"] false`, `old [state: "1" -> "uninstalled"] false`)
 }
 
+// hastyHost is a host on whose clock a minute passes with each look, and each wait is over soon.
+type hastyHost struct{ *enginetest.FakeHost }
+
+func (hastyHost) Clock() engine.Clock { return new(hasty) }
+
+type hasty struct{ looks atomic.Int64 }
+
+func (c *hasty) Now() time.Time { return time.Unix(60*c.looks.Add(1), 0) }
+
+func (*hasty) AfterFunc(_ time.Duration, f func()) func() bool {
+	return time.AfterFunc(time.Millisecond, f).Stop
+}
+
+// TestFindingB1NoRepairWhileItIsUsed: what is half done while another program works is that program's: where all packages are
+// right nothing waits for it, and where one is not, it fails in its time; nothing is repaired.
+func TestFindingB1NoRepairWhileItIsUsed(t *testing.T) {
+	for name, wrong := range map[string]bool{"all right": false, "one is missing": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newPkgBench(t, "git", "real")
+				b.shared()
+				b.tool.lists = b.tool.repo
+				b.put(t, "git", "1")
+				if !wrong {
+					b.put(t, "real", "1")
+				}
+				b.tool.half = []string{"other"}
+				outs := b.check(t.Context(), t, holding(time.Now().Add(time.Hour)))
+				if !outs[0].OK || outs[0].Err != nil || outs[1].OK == wrong || (outs[1].Err != nil) != wrong || len(b.tool.calls) > 0 {
+					t.Errorf("%+v after %q", outs, b.tool.calls)
+				}
+				b.check(t.Context(), t, holding(time.Time{}))
+				if len(b.tool.calls) == 0 || b.tool.calls[0] != "repair" {
+					t.Errorf("when it is free: %q", b.tool.calls)
+				}
+			})
+		})
+	}
+}
+
 // TestFindingB1LockIsFreeAfterAnHour: a package that has failed because another process holds the lock is looked at when the lock is free, however
 // long its next retry is away.
 func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
@@ -216,10 +257,20 @@ func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	r.Handle().Shared = lists
 	r.Handle().Running()
 	locks, end := kindtest.LockedUntil(t)
-	batch := newPkgBatch(nil, b.res)
-	batch.m = &virtual.Module{Backend: &virtual.Backend{Name: "toy"}}
+	r.Handle().Host = hastyHost{b.host}
+	m, err := r.Open(t.Context(), "pkg", r.Backend())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	batch := newPkgBatch(m, b.res)
 	batch.holder = func(string) *pkglock.Holder { return pkglock.Held(locks) }
-	batch.whenFree(batch.members[0], pkglock.Held(locks))
+	if err := batch.checkApply(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if o := batch.outcomes()[0]; o.Err == nil || !strings.Contains(o.Err.Error(), "toy is locked by") {
+		t.Fatalf("it does not fail for the lock: %+v", o)
+	}
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
