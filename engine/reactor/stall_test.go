@@ -101,6 +101,31 @@ func TestFindingB3WaitAfterItWasWell(t *testing.T) {
 	})
 }
 
+// TestFindingB3EventWhileItLooks: an event that comes while the resource looks, and finds that it has to wait, may be the end of
+// the obstacle: it is looked at again soon, whatever time the wait names.
+func TestFindingB3EventWhileItLooks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{Sweep: -1})
+		defer rg.close()
+		s := newStalled(24 * time.Hour)
+		looks := s.check
+		s.check = func(ctx context.Context, f *fake, apply bool) (bool, error) {
+			ok, err := looks(ctx, f, apply)
+			time.Sleep(time.Second)
+			return ok, err
+		}
+		rg.swap(newDecl(t).add("a", s.fake))
+		synctest.Wait()
+		s.busy.Store(false)
+		s.tick <- struct{}{}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if st := rg.state("a"); st.State != engine.StateOK || s.w.count("a") != 2 {
+			t.Errorf("after %d looks it is %+v", s.w.count("a"), st)
+		}
+	})
+}
+
 // TestFindingB3WaitLooksAgain: it is looked at again after its time, and what had asked for the run is still said to
 // have asked for it. A wait that lasts is told once to the log, and once more when it is long.
 func TestFindingB3WaitLooksAgain(t *testing.T) {
