@@ -10,7 +10,7 @@ const (
 	quickRun = 3 * time.Microsecond
 
 	// quickAfter is how many runs of a kind have to be quick, one after the other, before the kind counts as quick.
-	quickAfter = 256
+	quickAfter = 64
 
 	// quickAtOnce is how many runs of quick kinds are started at once.
 	quickAtOnce = 128
