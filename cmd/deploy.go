@@ -285,7 +285,8 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 		}
 		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {
 			// The reader calls back with each file that it has opened, the named graph first.
-			if first && !folder || folder && filepath.Dir(name) == path {
+			// A template or data beside the graphs of a folder is no graph.
+			if first && !folder || folder && filepath.Dir(name) == path && yaml.IsGraphName(filepath.Base(name)) {
 				graphs = append(graphs, name)
 			}
 			first = false

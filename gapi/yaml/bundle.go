@@ -82,7 +82,7 @@ func (g *loading) inMemory(path string, from schema.Pos) {
 // graphsInMemory returns the graphs of the map that are in a folder, sorted; none for the path of a file.
 func (g *loading) graphsInMemory(dir string) (graphs []string) {
 	for name := range g.mem {
-		if path.Dir(name) == dir && isGraphName(path.Base(name)) {
+		if path.Dir(name) == dir && IsGraphName(path.Base(name)) {
 			graphs = append(graphs, name)
 		}
 	}

@@ -236,7 +236,7 @@ func (c *closure) graphs(dir string) (paths []string) {
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if info, err := os.Stat(path); isGraphName(e.Name()) && err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(path); IsGraphName(e.Name()) && err == nil && info.Mode().IsRegular() {
 			paths = append(paths, path)
 		}
 	}

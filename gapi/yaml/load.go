@@ -290,8 +290,9 @@ const TestSuffix = "_test.yaml"
 // IsTest reports whether a path is that of a file with tests.
 func IsTest(path string) bool { return strings.HasSuffix(path, TestSuffix) }
 
-// isGraphName reports whether the file of a name is read as a graph where its folder is.
-func isGraphName(name string) bool {
+// IsGraphName reports whether the file of a name, without its folder, is read as a graph where its
+// folder is.
+func IsGraphName(name string) bool {
 	ext := filepath.Ext(name)
 	return !strings.HasPrefix(name, ".") && (ext == ".yaml" || ext == ".yml") && !IsTest(name)
 }
@@ -307,7 +308,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 	n := 0
 	for _, e := range entries {
 		name := e.Name()
-		if !isGraphName(name) {
+		if !IsGraphName(name) {
 			continue
 		}
 		file := filepath.Join(path, name)
