@@ -121,7 +121,7 @@ func (w *watches) watched(v *vertex) {
 	case why == watch.Ending:
 		w.l.tryAssign(v)
 	case why == watch.Late:
-		w.watchFailed(v, fmt.Errorf("Watch said nothing for %s after its start", w.l.r.opt.StartTimeout))
+		w.watchFailed(v, w.late())
 	case err == nil:
 		w.watchFailed(v, errWatchReturned)
 	default:
@@ -156,6 +156,11 @@ func (w *watches) expectStart(d time.Duration) {
 	w.l.after(d, nil, w.checkStarts)
 }
 
+// late is the error of a Watch that has not started in time. It is tried again, and so recovers with what it waits for.
+func (w *watches) late() error {
+	return fmt.Errorf("Watch said nothing for %s after its start: a file system, a device or a program does not answer; mend that, or end it", w.l.r.opt.StartTimeout)
+}
+
 func (w *watches) checkStarts() {
 	w.expecting = false
 	now, first := w.l.r.now(), int64(0)
@@ -165,7 +170,7 @@ func (w *watches) checkStarts() {
 		case due == 0 || v.membership.suspended:
 		case due <= now:
 			w.endWatch(v, watch.Late)
-			w.l.fail(v, fmt.Errorf("Watch said nothing for %s after its start", w.l.r.opt.StartTimeout), false, 0)
+			w.l.fail(v, w.late(), false, 0)
 		case first == 0 || due < first:
 			first = due
 		}
