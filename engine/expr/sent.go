@@ -142,10 +142,10 @@ func (s *Scope) sentCalls(src string, a *ast.AST) (calls []SentCall, faults []Fa
 	return calls, faults
 }
 
-// beginOf returns where an expression begins: the place of an operator is the one of its sign.
+// beginOf returns where an expression begins: the place of an operator is the one of its sign, and that of a call the one of its bracket.
 func beginOf(src string, a *ast.AST, e ast.Expr) int {
-	at := placeOf(src, a, e.ID())
-	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) { at = min(at, placeOf(src, a, e.ID())) }))
+	at := len(src)
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) { at = min(at, nameAt(src, placeOf(src, a, e.ID()))) }))
 	return at
 }
 
