@@ -75,6 +75,12 @@ func (n *note) CheckApply(_ context.Context, apply bool) (bool, error) {
 	if n.Text == "panic" {
 		panic("the ink is out")
 	}
+	if n.Owner != "" {
+		return false, errors.New("an owner needs more than a folder")
+	}
+	if err := n.init.Send(n.Sends()); err != nil {
+		return false, err
+	}
 	is, err := n.text()
 	if err != nil || is == n.Text {
 		return err == nil, err
@@ -366,12 +372,26 @@ func TestPendingInTheFolder(t *testing.T) {
 		t.Errorf("a touch wakes %d", n)
 	}
 	pending("note[a]")
+	other, err := x.host.Watch(ctx, []string{"/a"}, engine.WatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	check(t, r, true, false)
-	x.m.Forget("note[a]") // it was woken by its own change
+	if c := other.Cause(); c.Path != "/a" || c.Merged != 1 {
+		t.Errorf("after a write another watch has heard of %+v", c)
+	}
+	check(t, r, true, true)
+	if c := other.Cause(); c.Merged != 0 {
+		t.Errorf("without a write another watch has heard of %+v", c)
+	}
 	if err := x.m.Place(ctx, schema.Ref{Kind: "note", Name: "a"}, map[string]any{"text": "drift"}); err != nil {
 		t.Fatal(err)
 	}
 	pending("note[a]")
+	if c := other.Cause(); c.Path != "/a" || c.Merged != 1 {
+		t.Errorf("after the work of another program a watch has heard of %+v", c)
+	}
+	other.Close()
 	check(t, r, false, false)
 	pending()
 	cancel()
