@@ -171,9 +171,10 @@ func fieldTable(t *schema.Type) string {
 
 // defaultCell writes the default of a field: a zero too, unless nothing is
 // something else.
-// An optional field without a default has nothing, which differs from its zero.
+// An optional field without a default has nothing, which differs from its zero; so has a field whose text tells what
+// its absence means.
 func defaultCell(f *schema.Field) string {
-	if text := derive.DefaultText(f); text != "" || f.Type.Optional {
+	if text := derive.DefaultText(f); text != "" || f.Type.Optional || strings.Contains(derive.DocText(f), "If absent, ") {
 		return text
 	}
 	switch f.Type.Kind {
