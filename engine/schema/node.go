@@ -59,6 +59,7 @@ type Node struct {
 	Quoted bool // of a scalar, in the source: it is text, whatever it says
 	typed  bool // made from a value, by NodeOf only: of is the kind that the value had
 	of     Kind // see typed
+	covert bool // of a number or true, by Conceal only: no message shows it
 	Pos    Pos
 	Text   string  // of a scalar, as written, without quotes
 	Items  []*Node // of a list
@@ -76,6 +77,9 @@ func (n *Node) text() string {
 	}
 	return n.Text
 }
+
+// concealed reports whether no message may show a scalar.
+func (n *Node) concealed() bool { return n.hidden != nil || n.covert }
 
 // Pair is one entry of a map Node.
 type Pair struct {
@@ -162,6 +166,8 @@ func (n *Node) conceal(segs []seg) *Node {
 		}
 	case n.Kind == NodeString && len(segs) == 0 && n.hidden == nil:
 		c.hidden, c.Text = &n.Text, Redacted
+	case len(segs) == 0:
+		c.covert = true
 	}
 	return &c
 }

@@ -3,6 +3,7 @@ package schema_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -66,6 +67,43 @@ func TestDescribe(t *testing.T) {
 	} {
 		if got := c.node.Describe(); got != c.want {
 			t.Errorf("%s, not %s", got, c.want)
+		}
+	}
+}
+
+// TestConcealedNumbers: no finding shows a hidden scalar that is a number or true, whatever the field is.
+func TestConcealedNumbers(t *testing.T) {
+	type params struct {
+		B bool
+		I int8
+		U uint8
+		F float32
+		M schema.Mode
+		S schema.Size
+		D time.Duration
+		L []int
+		E string `mgmt:"enum=a|b"`
+		R schema.Ref
+	}
+	typ, err := schema.TypeOf(params{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []schema.Node{
+		{Kind: schema.NodeInt, Text: "-98765"}, {Kind: schema.NodeInt, Text: "98765"}, {Kind: schema.NodeInt, Text: "0123"},
+		{Kind: schema.NodeInt, Text: "420"}, {Kind: schema.NodeFloat, Text: "98.765"}, {Kind: schema.NodeBool, Text: "true"},
+	} {
+		for _, key := range typ.Keys() {
+			var v params
+			whole := &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: key, Value: &n}}}
+			plain, hidden := schema.Decode(whole, &params{}), schema.Decode(whole.Conceal(key), &v)
+			if (plain.Err() == nil) != (hidden.Err() == nil) {
+				t.Errorf("%s: %s: hidden it gives %v, else %v", key, n.Text, hidden, plain)
+			}
+			words := strings.NewReplacer("true or false", "").Replace(hidden.Error())
+			if strings.Contains(words, strings.TrimPrefix(n.Text, "-")) {
+				t.Errorf("%s: %s is shown: %s", key, n.Text, hidden)
+			}
 		}
 	}
 }

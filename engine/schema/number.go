@@ -66,7 +66,7 @@ func (d *decoder) magnitude(t *Type, n *Node) (neg bool, abs uint64, ok bool) {
 			d.mismatch(t, n, "")
 			return false, 0, false
 		}
-		if len(text) > 1 && text[0] == '0' && isInt(text) && abs != 0 {
+		if len(text) > 1 && text[0] == '0' && isInt(text) && abs != 0 && !n.covert {
 			d.add(Warning, n.Pos, "", fmt.Sprintf("%s is octal here and means %d; write 0o%s or %d", n.Text, abs, strings.TrimLeft(text, "0"), abs))
 		}
 		return neg, abs, true

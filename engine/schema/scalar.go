@@ -42,13 +42,13 @@ func (d *decoder) mismatch(t *Type, n *Node, hint string) {
 
 // found describes what a Node holds, for a message; a secret's text is not shown.
 func (n *Node) found(secret bool) string {
-	hidden := secret || n.hidden != nil
+	hidden := secret || n.concealed()
 	switch {
 	case n.Kind == NodeNull:
 		return "null"
 	case hidden && n.Kind == NodeString:
 		return "that text"
-	case secret && (n.Kind == NodeBool || n.Kind == NodeInt || n.Kind == NodeFloat):
+	case hidden && (n.Kind == NodeBool || n.Kind == NodeInt || n.Kind == NodeFloat):
 		return "that"
 	}
 	return n.Describe()
@@ -122,11 +122,11 @@ func (d *decoder) text(t *Type, n *Node) (string, bool) {
 // secret has none, because its nearest word would tell of it.
 func (d *decoder) notInEnum(t *Type, n *Node) {
 	near := ""
-	if n.hidden == nil {
+	if !n.concealed() {
 		near = Nearest(n.Text, t.Enum)
 	}
 	found := n.found(t.Secret)
-	if n.Kind == NodeString && n.hidden == nil {
+	if n.Kind == NodeString && !n.concealed() {
 		found = strconv.Quote(Shorten(n.Text))
 	}
 	d.add(Error, n.Pos, near, fmt.Sprintf("%s must be %s, not %s", d.name(), t, found))
@@ -135,7 +135,7 @@ func (d *decoder) notInEnum(t *Type, n *Node) {
 // fail reports why the text of n is not in the notation of t. The error of a notation
 // quotes the text, so that of a secret is not shown.
 func (d *decoder) fail(t *Type, n *Node, err error) {
-	if n.hidden != nil || t.Secret {
+	if n.concealed() || t.Secret {
 		d.mismatch(t, n, "")
 		return
 	}
@@ -195,7 +195,7 @@ func (d *decoder) bounded(t *Type, n *Node, v int64, below string) bool {
 	switch {
 	case within(t, v):
 		return true
-	case v < 0 && t.Min != nil && *t.Min == 0:
+	case v < 0 && t.Min != nil && *t.Min == 0 && !n.covert:
 		d.add(Error, n.Pos, "", fmt.Sprintf("%s is %s, it must not be %s", d.name(), Shorten(n.Text), below))
 	default:
 		d.mismatch(t, n, "")
@@ -216,7 +216,7 @@ func (d *decoder) mode(t *Type, n *Node) (Mode, bool) {
 		d.fail(t, n, err)
 		return "", false
 	}
-	if lint := Mode(s).Lint(); lint != "" {
+	if lint := Mode(s).Lint(); lint != "" && !n.concealed() {
 		d.add(Warning, n.Pos, "", fmt.Sprintf("%s: %s", d.name(), lint))
 	}
 	return m, true
