@@ -26,7 +26,9 @@ type Scope struct {
 	names map[string]Type
 	sent  *Sent // nil where nothing is sent
 
-	functions []cel.EnvOption // what env has besides the names
+	// functions are what env has besides the names. With needs them, as the library lets a name of an environment neither go nor change its
+	// type.
+	functions []cel.EnvOption
 }
 
 // base is the environment that all scopes of a process share.

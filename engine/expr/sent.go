@@ -144,6 +144,7 @@ func (s *Scope) sentCalls(src string, a *ast.AST) (calls []SentCall, faults []Fa
 
 // beginOf returns where an expression begins: the place of an operator is the one of its sign, and that of a call the one of its bracket.
 func beginOf(src string, a *ast.AST, e ast.Expr) int {
+	// The first place of all parts counts, since an operator stands behind its left side.
 	at := len(src)
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) { at = min(at, nameAt(src, placeOf(src, a, e.ID()))) }))
 	return at

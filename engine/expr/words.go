@@ -131,7 +131,8 @@ func (s *Scope) say(e *cel.Error, a *ast.AST) (message, suggestion string) {
 	return e.Message, ""
 }
 
-// misused says what is wrong where a word of the scope stands in a place of another kind.
+// misused says what is wrong where a word of the scope stands in a place of another kind. The library says of both that the word is not
+// declared, and the word itself would be no suggestion.
 func (s *Scope) misused(word string) string {
 	if _, isName := s.names[word]; isName {
 		return fmt.Sprintf("no expression makes a value with %s{...}", word)
