@@ -12,14 +12,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// SentName is the function of values that another resource sends: sent('kind[name].key'). A macro puts the function of the sender's type in its
-// place, so that the checker knows the type of the value.
+// SentName is the function of values that another resource sends: sent('kind[name].key').
+// A macro puts the function of the sender's type in its place, so that the checker knows
+// the type of the value.
 const SentName = "sent"
 
 // sentPrefix begins the names of those functions. No author can write it.
 const sentPrefix = "@sent_"
 
-// sentTypes are the types that a sent value may have, the most exact first. A value of any other type is checked when it is used.
+// sentTypes are the types that a sent value may have, the most exact first. A value of
+// any other type is checked when it is used.
 var sentTypes = []struct {
 	suffix string
 	typ    Type
@@ -29,8 +31,9 @@ var sentTypes = []struct {
 
 // Sent declares the function sent.
 type Sent struct {
-	// TypeOf returns the type of the value of a reference such as exec[x].output. It is asked when an expression is compiled. Where nothing is
-	// known of the sender, the zero Type is right.
+	// TypeOf returns the type of the value of a reference such as exec[x].output. It is
+	// asked when an expression is compiled. Where nothing is known of the sender, the
+	// zero Type is right.
 	TypeOf func(ref string) Type
 
 	// Do returns the value of a reference. It must be safe for concurrent use.
