@@ -3,7 +3,7 @@ package host
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
+
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +28,7 @@ var groupRoots = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}
 
 // enclose makes an enclosure and has the attributes start a process in it.
 func enclose(roots []string, attr *os.ProcAttr) *enclosure {
-	name := "mgmt-" + strconv.Itoa(os.Getpid()) + "-" + rand.Text()
+	name := "mgmt-" + strconv.Itoa(os.Getpid()) + "-" + unix.RandomText()
 	for _, root := range roots {
 		if dir := makeGroup(root, name); dir != nil {
 			unix.StartIn(attr.Sys, int(dir.Fd()))

@@ -1,11 +1,10 @@
 package lifecycle
 
 import (
-	crand "crypto/rand"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 const (
@@ -27,7 +26,7 @@ type hidden struct {
 func (h *hidden) init() {
 	h.texts.Least, h.texts.Most = minCommon, maxCommon
 	h.key = make([]byte, 32) // random: digests of short texts could be found by trying otherwise
-	_, _ = crand.Read(h.key) // never fails
+	unix.RandomRead(h.key)
 }
 
 // Shown returns the digest of a confined text, and any other value as it is.

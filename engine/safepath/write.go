@@ -1,7 +1,6 @@
 package safepath
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -141,6 +140,6 @@ func (f Folder) Remove(name string) error {
 
 func randomBytes() []byte {
 	b := make([]byte, 8)
-	_, _ = rand.Read(b) // it never fails
+	unix.RandomRead(b)
 	return b
 }

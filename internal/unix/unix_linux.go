@@ -270,6 +270,9 @@ func Setxattr(path string, attr string, data []byte, flags int) (err error) {
 	return unix.Setxattr(path, attr, data, flags)
 }
 
+// Getrandom fills the beginning of b with random bytes of the kernel, and returns their number.
+func Getrandom(b []byte, flags int) (int, error) { return unix.Getrandom(b, flags) }
+
 // It has the prefix SIG, and is empty for a number without a name.
 func SignalName(s syscall.Signal) string { return unix.SignalName(s) }
 

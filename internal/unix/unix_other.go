@@ -3,6 +3,7 @@
 package unix
 
 import (
+	"crypto/rand"
 	"math/bits"
 	"os"
 	"strings"
@@ -158,6 +159,8 @@ func Sethostname([]byte) error { return ErrNeedsLinux }
 func Setxattr(string, string, []byte, int) error { return ErrNeedsLinux }
 
 // No signal has a name here: graphs that stop a program by a signal run on Linux only.
+func Getrandom(b []byte, _ int) (int, error) { return rand.Read(b) }
+
 func SignalName(syscall.Signal) string { return "" }
 
 func SignalNum(string) syscall.Signal { return 0 }

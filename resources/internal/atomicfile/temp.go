@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"crypto/rand"
 	"errors"
 	"hash/fnv"
 	"os"
@@ -106,7 +105,7 @@ func (d Dir) makeTemp(name string, make func(name string) error) (temp string, e
 			return temp, d.failed("create", name, err)
 		}
 		if !d.Stale(temp) || d.unlink(temp, 0) != nil {
-			temp = strings.TrimSuffix(temp, tempSuffix) + "-" + rand.Text()[:8] + tempSuffix
+			temp = strings.TrimSuffix(temp, tempSuffix) + "-" + unix.RandomText()[:8] + tempSuffix
 		}
 	}
 	return temp, d.failed("create", name, err)

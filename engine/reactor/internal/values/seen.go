@@ -2,13 +2,14 @@ package values
 
 import (
 	"bytes"
-	"crypto/rand"
+
 	"crypto/sha256"
 	"fmt"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // TableSeen has as key a vertex and a field, and as value the digest of the value that the vertex
@@ -73,7 +74,7 @@ const saltLen = 16
 // digest names a value without telling it: it may be a secret.
 func digest(x any) []byte {
 	salt := make([]byte, saltLen)
-	_, _ = rand.Read(salt) // never fails
+	unix.RandomRead(salt)
 	return digestWith(salt, x)
 }
 
