@@ -1,6 +1,7 @@
 package puppet_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -160,6 +161,26 @@ func TestTable(t *testing.T) {
 	for _, want := range []string{"\n## exec\n", "| `creates` | `creates` | ", "| `recurselimit` | refused | ", "It is refused: mgmt has no kind that removes"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestSensitiveArguments: a value that becomes an argument of a process can't be a secret. The resource
+// would ask another server without it, so it is left out with a word.
+func TestSensitiveArguments(t *testing.T) {
+	for typ, names := range map[string][]string{
+		"Postgresql_psql":           {"db", "port", "psql_path", "search_path"},
+		"Postgresql_conn_validator": {"host", "port", "db_name", "db_username", "psql_path", "command"},
+	} {
+		for _, name := range names {
+			text := source([]string{entry(3, typ, "x", `{"`+name+`": {"__ptype": "Sensitive", "__pvalue": "CANARY"}}`)})
+			strict, lenient := read(t, text, puppet.Options{}), read(t, text, puppet.Options{Lenient: true})
+			if found := fmt.Sprint(strict.Problems); !strings.Contains(found, name+": every user sees") || strings.Contains(found, "CANARY") {
+				t.Errorf("%s of %s: %s", name, typ, found)
+			}
+			if found := fmt.Sprint(lenient.Problems); !strings.Contains(found, "the resource is left out") || strings.Contains(found, "CANARY") {
+				t.Errorf("lenient, %s of %s: %s", name, typ, found)
+			}
 		}
 	}
 }

@@ -32,9 +32,17 @@ var psqlType = &kindType{
 // They have no row of their own in our kind.
 func psqlParts() (list []attribute) {
 	for _, name := range []string{"db", "port", "search_path", "psql_path", "sensitive"} {
-		list = append(list, attribute{name: name, how: convert, to: "cmd", note: "a part of the command"})
+		list = append(list, attribute{name: name, how: convert, to: "cmd", note: "a part of the command", do: openly})
 	}
 	return list
+}
+
+// openly leaves a value to finish, and refuses a secret: every user sees the arguments of a
+// process.
+func openly(t *translation, p *param) {
+	if p.secret {
+		t.refuse(p.name, "every user sees the arguments of a process, so it can't be a secret; give it by connect_settings", true)
+	}
 }
 
 // finishPsql makes a statement an exec of psql, run as the owner of the database. The
@@ -133,7 +141,7 @@ var psqlValidatorType = &kindType{
 // validatorParts are the attributes that are a part of the command.
 func validatorParts() (list []attribute) {
 	for _, name := range []string{"db_name", "db_username", "host", "port", "psql_path", "command", "tries", "sleep"} {
-		list = append(list, attribute{name: name, how: convert, to: "nifcmd", note: "a part of the question"})
+		list = append(list, attribute{name: name, how: convert, to: "nifcmd", note: "a part of the question", do: openly})
 	}
 	for _, name := range []string{"db_password", "connect_settings"} {
 		list = append(list, attribute{name: name, how: convert, to: "env", note: "variables of psql"})
