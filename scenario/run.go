@@ -87,7 +87,8 @@ type run struct {
 	mu   sync.Mutex
 	runs []mgmt.Run // of the present step
 
-	idle int // timers that have ended and that no goroutine waits for any more
+	idle     int  // timers that have ended and that no goroutine waits for any more
+	starting bool // a Watch has not started yet, at the last look
 
 	failures []Failure
 }
@@ -415,6 +416,9 @@ const (
 	mostWait = 20 * time.Second       // of real time
 	mostMove = time.Minute            // of virtual time at once
 
+	// of real time, for Watch methods to start: they ask the real machine, and must not be called late by the virtual clock
+	mostStarting = 2 * time.Second
+
 	// of real time, for goroutines whose timer has ended: one that nobody waits for any more must not hold the test up
 	mostWaking = 10 * time.Millisecond
 )
@@ -438,7 +442,8 @@ func (r *run) settle(ctx context.Context) error {
 			dump, _ := r.engine.Dump(ctx)
 			return fmt.Errorf("the graph does not come to rest:\n%s", dump)
 		}
-		if at, ok := r.clock.Next(); look%patience == 0 && ok && at.Sub(r.clock.Now()) <= mostMove {
+		held := r.starting && engine.Since(clock, began) < mostStarting
+		if at, ok := r.clock.Next(); look%patience == 0 && !held && ok && at.Sub(r.clock.Now()) <= mostMove {
 			r.clock.Advance(at.Sub(r.clock.Now()))
 		}
 		if err := engine.Sleep(ctx, clock, pause); err != nil {
@@ -457,6 +462,7 @@ func (r *run) resting(ctx context.Context) (bool, error) {
 	if unread && !idleReader(list) {
 		return false, nil
 	}
+	r.starting = slices.ContainsFunc(list, func(st mgmt.Status) bool { return st.State == engine.StateStarting })
 	states := map[string]engine.State{}
 	for _, st := range list {
 		states[st.Resource] = st.State
