@@ -85,6 +85,39 @@ func ExampleEngine_Apply() {
 	// <nil>
 }
 
+// A program changes parts of the graph that runs, at the cost of the part. A part may refer to resources that run already.
+func ExampleEngine_Upsert() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	config, err := mgmt.NewConfig(mgmt.Options{Host: enginetest.NewHost()})
+	if err != nil {
+		panic(err)
+	}
+	e, err := config.Start(ctx, nil)
+	if err != nil {
+		panic(err)
+	}
+	g := static.NewGraph("messages")
+	g.Add("print", "first", &basic.PrintRes{Msg: "one"})
+	if _, err := e.Apply(ctx, g.Declared()); err != nil {
+		panic(err)
+	}
+
+	part := static.NewGraph("messages")
+	part.Add("print", "second", &basic.PrintRes{Msg: "two"}).Depend(part.Running("print", "first"))
+	fmt.Println("upsert:", e.Upsert(ctx, part.Declared()))
+	fmt.Println("delete:", e.Delete(ctx, "print[first]"))
+	fmt.Println("delete:", e.Delete(ctx, "print[first]", "print[second]"))
+
+	cancel()
+	fmt.Println(e.Wait())
+	// Output:
+	// upsert: <nil>
+	// delete: print[second] refers to it
+	// delete: <nil>
+	// <nil>
+}
+
 // The events are read in a loop, which may call the engine. This one runs on a fake machine.
 func ExampleEngine_Events() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -384,7 +384,7 @@ func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) err
 	return nil
 }
 
-// History returns the events of this and, if there is a StateDir, in
+// History returns the events of this run and, with Options.State, of
 // earlier runs; nil if Run has failed at its start. It waits for Run, and may be
 // used until that returns. Its users decide its content: the engine itself
 // writes nothing there.

@@ -2,7 +2,8 @@
 // reactor, the machine's host, a journal and a frontend together. A program calls these functions, in this order:
 //
 //  1. NewConfig checks the Options and returns a Config, which never changes. The zero value of Options is good. The kinds are
-//     those of engine.DefaultRegistry: import package resources for the ones that come with mgmt.
+//     those of engine.DefaultRegistry. Import the packages of the kinds that the graphs name, such as resources/file, or
+//     resources/all for all that come with mgmt.
 //  2. Config.Run, with a frontend: package gapi/yaml follows files, gapi/static has graphs made in Go.
 //     It brings the machine to the latest graph and keeps it there, until its context ends. Its Report has the counts, and
 //     the exit code of a program. Config.Plan says what Run would do, and alters nothing.
@@ -15,7 +16,17 @@
 //  6. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //
-// Options.Host takes a fake machine, so a test runs the whole engine and touches nothing.
+// Options.Host takes a fake machine, such as enginetest.NewHost, so a test runs the whole engine and touches nothing.
+//
+// # More than the front door
+//
+//   - A kind of your own is a struct that implements engine.Res. Package traits has its abilities as structs to embed,
+//     engine.RegisterResource adds it, and enginetest.Run tests it.
+//   - Another source of graphs implements gapi.Frontend, which is one method.
+//   - Package engine/control serves the API that the verbs of mgmt ask, and engine/metrics the figures for Prometheus.
+//   - Package service makes the program a service of systemd.
+//
+// The page docs/embedding.md has a whole program, and docs/writing-a-resource.md a whole kind.
 package mgmt
 
 import (

@@ -106,12 +106,18 @@ func (e *Engine) tell(what Event) { e.stream.Tell(uint8(what.Kind), what) }
 // for an Observer: while more than 1024 events wait, the engine starts nothing new. Run
 // returns after the Observer has been told of everything.
 type Observer struct {
-	Swapped   func(Swap)
-	Ran       func(Run)
+	// Swapped: another graph is in effect.
+	Swapped func(Swap)
+	// Ran: a CheckApply has ended, or a vertex has failed without one.
+	Ran func(Run)
+	// Converged: the graph has come to rest (true), or something happens in it again (false).
 	Converged func(bool, Counts)
-	Stopping  func(resources []string)
-	Paused    func(Pause, bool)
-	Held      func(resource string, h *Held)
+	// Stopping: Run was told to end a second ago, and waits for methods of these resources.
+	Stopping func(resources []string)
+	// Paused: an operator's pause has begun (true) or ended (false).
+	Paused func(Pause, bool)
+	// Held: a safety limit holds a resource; with nil, it no longer does.
+	Held func(resource string, h *Held)
 	// Loaded: a graph, or a part of one, has taken effect. The function returns the graph that is in effect then, at the cost of the
 	// whole after a part; by the time of the call, it may be that of a later part. The graph must not be altered. Its resources are
 	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal

@@ -13,27 +13,43 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 )
 
-// The reports of the engine, and its limits.
+// These reports come with events and answers. Package reactor documents their fields.
 type (
-	Noop     = reactor.Noop
-	Run      = reactor.Run
-	Swap     = reactor.Swap
-	Counts   = reactor.Counts
-	Status   = reactor.Status
-	Budget   = reactor.Budget
-	Flapping = reactor.Flapping
-	Storm    = reactor.Storm
-	Pause    = reactor.Pause
-	Held     = reactor.Held
-	Rest     = reactor.Rest
-	Limits   = reactor.Limits
+	// Run is one CheckApply that has ended: its Resource, State, Changes, Err, and what asked for it. See reactor.Run.
+	Run = reactor.Run
+	// Swap is a graph that took effect: how many vertices it has Added, Changed, Removed and Kept. See reactor.Swap.
+	Swap = reactor.Swap
+	// Status is the state of one vertex at this moment: State, Err, BlockedBy, RetryIn and more. See reactor.Status.
+	Status = reactor.Status
+	// Counts has the number of vertices in each state, as in c[engine.StateFailed].
+	Counts = reactor.Counts
+	// Rest is how a whole graph stands: Counts, Converged, and the exit code of that by Code. See reactor.Rest.
+	Rest = reactor.Rest
 )
 
-// The policies of noop; see the reactor's.
+// These limits are set by Options and SetLimits, or tell of them. Their zero values set no bound.
+type (
+	// Noop says what a graph may alter: NoopOff, NoopDefault or NoopAll.
+	Noop = reactor.Noop
+	// Budget bounds changes: Most, or Share of the graph, Within a time. See reactor.Budget.
+	Budget = reactor.Budget
+	// Flapping says when a resource counts as corrected again and again: Times Within a time. See reactor.Flapping.
+	Flapping = reactor.Flapping
+	// Storm says when a resource runs too often, and is slowed: Runs Within a time. See reactor.Storm.
+	Storm = reactor.Storm
+	// Pause leaves a Resource alone, Until a moment, for a Reason; see Engine.Pause and reactor.Pause.
+	Pause = reactor.Pause
+	// Held says which Limit keeps a vertex from being altered, for which Reason, and For how long. See reactor.Held.
+	Held = reactor.Held
+	// Limits are the bounds that Engine.SetLimits alters while Run is going on. See reactor.Limits.
+	Limits = reactor.Limits
+)
+
+// The policies of noop.
 const (
-	NoopOff     = reactor.NoopOff
-	NoopDefault = reactor.NoopDefault
-	NoopAll     = reactor.NoopAll
+	NoopOff     = reactor.NoopOff     // the metaparameter noop of each resource decides; without it, the resource is made as declared
+	NoopDefault = reactor.NoopDefault // the metaparameter noop of each resource decides; without it, nothing is altered
+	NoopAll     = reactor.NoopAll     // nothing is altered, whatever the metaparameters say
 )
 
 // StateFolder is a folder for state, with the code that keeps its journal. A program that names none does not link that code.

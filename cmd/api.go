@@ -308,8 +308,8 @@ func newAPICreate(a *app) *cobra.Command {
 	return cmd
 }
 
-// newAPIUpdate makes the verb that merges fields into an object. Without a condition the change takes effect whoever was
-// faster; with one it is refused where the object has changed since.
+// newAPIUpdate makes the verb that merges fields into an object. Without a condition the change takes effect, be there another
+// writer or not; with one it is refused where the object has changed since.
 func newAPIUpdate(a *app) *cobra.Command {
 	f := &apiFlags{app: a}
 	var dry bool
@@ -317,7 +317,7 @@ func newAPIUpdate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update TABLE ID FIELD=VALUE...", Short: "Change fields of an object", Args: needs("table", "id", "field"),
 		Long: `Update changes the given fields of an object, and leaves the others as they are. With --if-version or --if-rev
-it changes nothing where somebody else has changed the object since.`,
+it changes nothing where another writer has changed the object since.`,
 		Example: `  mgmt api update file /etc/motd content='Good bye.' --if-version 3`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {

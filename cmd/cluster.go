@@ -130,7 +130,7 @@ type cluster struct {
 func openEtcd(ctx context.Context, p worldPlace) (engine.World, error) {
 	w, err := p.access.connect(ctx, p.text, p.host, p.log)
 	switch {
-	// The order counts: without a World the address or a file is wrong, and no waiting mends that.
+	// The order counts: without a World the address or a file is wrong, and no waiting helps there.
 	case w == nil:
 		return nil, err
 	case err == nil:

@@ -205,7 +205,7 @@ func (a *app) readConfig(flags, env config.Resolved) (config.File, schema.Diagno
 
 // configSource opens a configuration file: for root only where no other user can write
 // it, whatever the verb.
-// Whoever can write that file decides what root does, so --trust-others in the file
+// A user who can write that file decides what root does, so --trust-others in the file
 // itself can not allow it.
 func configSource(trust bool) gapi.Source {
 	if trust || os.Geteuid() != 0 {

@@ -53,7 +53,7 @@ is not, keygen writes FILE.pub.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "%s has the private key: keep it, and give it to nobody\n%s.pub is for the hosts: name it in their setting trusted_keys\nthe key is %s\n", path, path, key.Public().ID)
+			_, err = fmt.Fprintf(a.out, "%s has the private key: keep it secret\n%s.pub is for the hosts: name it in their setting trusted_keys\nthe key is %s\n", path, path, key.Public().ID)
 			return err
 		},
 	}

@@ -173,7 +173,7 @@ func (w *waiter) end() error {
 			back = fmt.Sprintf(" go back with --back-to %d,", base)
 		}
 		return withCode(exitFailed, fmt.Errorf("deploy %d to %s has stopped: %s failed, and %s; the other hosts keep what they have. "+
-			"Mend the graph and deploy it,%s or go on with the same command and a higher --max-failed",
+			"Correct the graph and deploy it,%s or go on with the same command and a higher --max-failed",
 			n, w.topic, plural(count[deploy.Failed]+count[deploy.Refused]+count[deploy.Late], "host"), plural(count[deploy.Converged], "host")+" converged", back))
 	}
 	if len(w.seen.topic) == 0 {

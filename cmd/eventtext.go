@@ -209,7 +209,7 @@ func causeText(t *control.Trigger, e *control.Event) string {
 	case reactor.CauseBelow:
 		text = from + " below it was about to fail"
 	case reactor.CauseAsked:
-		text = "it had failed, and somebody asked for another try"
+		text = "it had failed, and a person asked for another try"
 	case reactor.CauseWatch:
 		text = "its watch was started again"
 	case reactor.CauseSweep:

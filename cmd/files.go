@@ -36,7 +36,7 @@ func appendFile(path string) (*os.File, error) {
 	return safepath.System().OpenAppend(path, 0o644)
 }
 
-// ownDescriptor reports whether a path names an open file of this process: whoever started it has
+// ownDescriptor reports whether a path names an open file of this process: the process that started it has
 // chosen that.
 func ownDescriptor(path string) bool {
 	return strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/") || strings.HasPrefix(path, "/dev/std")

@@ -186,7 +186,7 @@ func newCandidate(path string, document []byte) (c *candidate, err error) {
 	}
 	if err := c.write(document); err != nil {
 		c.close()
-		return nil, fmt.Errorf("the graph can't be written beside %s, which is as it was; mend that and apply it again: %w", path, err)
+		return nil, fmt.Errorf("the graph can't be written next to %s, which is as it was; fix that and apply it again: %w", path, err)
 	}
 	return c, nil
 }

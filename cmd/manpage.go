@@ -92,7 +92,7 @@ func manVerb(b *strings.Builder, cmd *cobra.Command) {
 }
 
 // roffText writes paragraphs; indented ones keep their lines.
-// Paragraphs are parted by empty lines. An indented one is an example, and fill mode is off for
+// Paragraphs are separated by empty lines. An indented one is an example, and fill mode is off for
 // it.
 // Only paragraphs are told apart: lists and tables of the help are examples by their indentation.
 func roffText(b *strings.Builder, text string) {

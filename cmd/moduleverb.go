@@ -162,7 +162,7 @@ func (f *moduleFlags) forceFlag(cmd *cobra.Command) {
 }
 
 // newModuleGet makes the verb module get.
-// An archive has no default checksum: the first download would be trusted, whoever sent it.
+// An archive has no default checksum: the first download would be trusted, from any sender.
 func newModuleGet(a *app) *cobra.Command {
 	f := &moduleFlags{app: a}
 	var o fetch.Order

@@ -226,7 +226,7 @@ func (r *argReader) json(f *schema.Field, text string) (*schema.Node, error) {
 }
 
 // secret reads PARAMETER@FILE. Where the type is a secret, the text is it, without the
-// line end that whoever wrote the file has put at the end.
+// line end that an editor has put at the end of the file.
 // A value that does not fit the type gives an error without the value.
 func (r *argReader) secret(f *schema.Field, path string) (*schema.Node, error) {
 	data, err := r.file(f, path)

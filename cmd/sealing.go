@@ -20,7 +20,7 @@ import (
 )
 
 // identityFile is the file of the state folder with the identity of this host.
-// The file has mode 0600, see seal.Open. Whoever has it reads the secrets of this host.
+// The file has mode 0600, see seal.Open. Its holder reads the secrets of this host.
 const identityFile = "age.key"
 
 // sealing encrypts secrets to the hosts of a topic, and reads those of this host.

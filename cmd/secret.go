@@ -55,7 +55,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 				to = append(to, v.recipients...)
 			}
 			if len(to) == 0 {
-				return errors.New("nobody could read the value: name a recipient, such as age1..., with --to")
+				return errors.New("no person and no machine could read the value: name a recipient, such as age1..., with --to")
 			}
 			clear, err := io.ReadAll(io.LimitReader(a.in, maxSecret+1))
 			if err != nil {
@@ -88,7 +88,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 const maxSecret = 1 << 20
 
 // newSecretDecrypt makes the verb secret decrypt.
-// It shows one value and never the whole file: whoever looks a password up does not need the others on the
+// It shows one value and never the whole file: a user who looks a password up does not need the others on the
 // screen. A value that is not encrypted is shown as it is.
 // The identity comes from a file that its owner alone can read.
 func newSecretDecrypt(a *app) *cobra.Command {

@@ -112,8 +112,8 @@ func newSecretRekey(a *app) *cobra.Command {
 		Use:   "rekey FILE...",
 		Short: "Encrypt all values of files of secrets to their recipients again",
 		Long: `Rekey decrypts each value of the files, and encrypts it to the recipients at the top of its
-file. Do that after a recipient came or left. Values in the clear are encrypted, too. Whoever
-could read a value before knows it still: change the secrets themselves after a recipient left.
+file. Do that after a recipient came or left. Values in the clear are encrypted, too. A former
+recipient knows the earlier values: change the secrets themselves after a recipient left.
 
 Nothing is written if a value of any file can't be read.`,
 		Example: `  mgmt secret rekey secrets.yaml --identity ~/age.key`,

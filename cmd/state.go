@@ -107,7 +107,7 @@ func (f *stateFolder) inspect() error {
 	}
 	if info.Mode().Perm()&0o002 != 0 {
 		return fmt.Errorf("everybody can write to the state folder %s (mode %04o), and so decide what mgmt believes to have done; "+
-			"mend it with: chmod o-w %s; or name another one with --prefix", f.dir, info.Mode().Perm(), f.dir)
+			"fix it with: chmod o-w %s; or name another one with --prefix", f.dir, info.Mode().Perm(), f.dir)
 	}
 	if st, ok := info.Sys().(*unix.FileStat); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		f.owner = int(st.Uid)
@@ -129,7 +129,7 @@ func (f *stateFolder) inspectVars() error {
 func (f *stateFolder) tell(log *slog.Logger) {
 	if f.lost != nil {
 		log.Warn("THERE IS NO STATE FOLDER: it cannot be made, and what would be kept there (passwords, refreshes that are pending, pauses, the history) is lost when the program ends; "+
-			"mend that, or name another one with --prefix", "error", f.lost)
+			"fix that, or name another one with --prefix", "error", f.lost)
 	}
 	if f.owner >= 0 {
 		log.Warn("the state folder belongs to another user, who can decide what mgmt believes to have done", "path", f.dir, "uid", f.owner)

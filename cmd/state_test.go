@@ -92,7 +92,7 @@ func TestStateFolderRefused(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"open":      "everybody can write to the state folder " + filepath.Join(dir, "open") + " (mode 0777)",
-		"sticky":    "mend it with: chmod o-w " + filepath.Join(dir, "sticky"),
+		"sticky":    "fix it with: chmod o-w " + filepath.Join(dir, "sticky"),
 		"file":      "the state folder cannot be made, name another one with --prefix",
 		"file/x":    "the state folder cannot be made, name another one with --prefix",
 		"ours":      "",

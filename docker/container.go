@@ -75,7 +75,7 @@ type ContainerRes struct {
 	Entrypoint  []string                     `yaml:"entrypoint" lang:"entrypoint" doc:"The program that runs in it; that of the image if absent."`
 	Cmd         []string                     `yaml:"cmd" lang:"cmd" doc:"The arguments of the entrypoint, or the command where there is none. Those of the image if absent, or none if entrypoint is given."`
 	Env         []string                     `yaml:"env" lang:"env" doc:"Variables, as NAME=VALUE, in addition to the image's own."`
-	SecretEnv   map[string]schema.Secret     `yaml:"secret_env" lang:"secret_env" doc:"More variables, by name, whose values are shown nowhere by mgmt. Whoever may speak with the daemon can see them."`
+	SecretEnv   map[string]schema.Secret     `yaml:"secret_env" lang:"secret_env" doc:"More variables, by name, whose values are shown nowhere by mgmt. Users who may speak with the daemon can see them."`
 	User        string                       `yaml:"user" lang:"user" doc:"The user that runs it: USER, or USER:GROUP, by name or number; that of the image if absent."`
 	Workdir     string                       `yaml:"workdir" lang:"workdir" doc:"The folder that it starts in; that of the image if absent."`
 	Hostname    string                       `yaml:"hostname" lang:"hostname" doc:"The name of its machine as it sees it; docker makes one if absent."`

@@ -344,7 +344,7 @@ func (r *ContainerRes) began(ctx context.Context) (*container.InspectResponse, e
 	case err != nil:
 		return nil, err
 	case now == nil:
-		return nil, errors.New("it was made, and is not there: somebody removes it")
+		return nil, errors.New("it was made, and is not there: another program removes it")
 	case r.state() == Running && !now.State.Running:
 		return nil, fmt.Errorf("it was started, and has ended at once with exit code %d: docker logs %s tells more", now.State.ExitCode, r.Name())
 	}

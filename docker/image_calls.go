@@ -60,7 +60,7 @@ func (d *daemon) pull(ctx context.Context, init *engine.Init, ref reference.Name
 	}
 	is, err := d.image(ctx, ref)
 	if err == nil && is == nil {
-		err = fmt.Errorf("%s was pulled, and is not there: somebody removes it", name)
+		err = fmt.Errorf("%s was pulled, and is not there: another program removes it", name)
 	}
 	return is, err
 }

@@ -7,15 +7,17 @@
 //
 // # The life of a resource
 //
-// 1. A frontend names the kind and the name. Registry.New makes the resource: constructor, Default,
-// SetKind. The declared value is decoded into it. 2. Validate, without any access to the outside.
-// 3. Init, once, with an *Init that carries everything the engine gives to it. 4. Watch, on a
-// goroutine of its own. It arms its watches, calls Init.Running once, and then Init.Event whenever
-// the thing may have changed. When it ends with an error it is started again as the metaparameters
-// say. With MetaParams.Poll, and of an UnwatchedRes, it is never called; of a WatchedRes the engine
-// may do its work. 5. CheckApply, on another goroutine, whenever the scheduler decides: never
-// before Running, never while an ancestor is unsettled, never beside itself. 6. Cleanup, once,
-// after Watch and CheckApply have ended.
+//  1. A frontend names the kind and the name. Registry.New makes the resource: constructor, Default,
+//     SetKind. The declared value is decoded into it.
+//  2. Validate is called, without any access to the outside.
+//  3. Init is called once, with an *Init that carries everything the engine gives to the resource.
+//  4. Watch is called on a goroutine of its own. It arms its watches, calls Init.Running once, and
+//     then Init.Event whenever the thing may have changed. When it ends with an error, it is started
+//     again as the metaparameters say. With MetaParams.Poll, and of an UnwatchedRes, it is never
+//     called; of a WatchedRes the engine may do its work.
+//  5. CheckApply is called on another goroutine, whenever the scheduler decides: never before
+//     Running, never while an ancestor is unsettled, and never twice at once.
+//  6. Cleanup is called once, after Watch and CheckApply have ended.
 //
 // # Laws for those who write a resource
 //

@@ -92,7 +92,7 @@ func (e *AbandonedError) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Permanent marks an error that a retry will not mend: the retries that are left
+// Permanent marks an error that a retry will not end: the retries that are left
 // are given up. It returns nil for nil.
 func Permanent(err error) error {
 	if err == nil {
@@ -112,7 +112,7 @@ func IsPermanent(err error) bool {
 	return ok
 }
 
-// Verdict marks an error that is an answer and not an obstacle: the resource's own
+// Verdict marks an error that is an answer and not a hindrance: the resource's own
 // command ran, and said no. The engine then tries the resource again only when an
 // ancestor has changed, or as often as retry in the graph says. Verdict returns nil for nil.
 func Verdict(err error) error {

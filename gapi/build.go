@@ -15,7 +15,7 @@ import (
 
 // Build checks a declared graph and makes it. Every finding is returned, sorted
 // by position; warnings may come with a graph, any Error comes with none. It is
-// called by whoever ranges over a Frontend, on any goroutine. Resources that it
+// called by the code that ranges over a Frontend, on any goroutine. Resources that it
 // made are the caller's; none of them has been initialised. Of a large graph, many
 // resources are decoded and validated at once, on goroutines that end before Build
 // does.

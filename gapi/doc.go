@@ -13,11 +13,18 @@
 //   - A graph that Build returns is checked: kinds exist, names are unique, values
 //     are decoded and validated, every reference is there, wiring fits, no cycle.
 //     With any finding of severity Error there is no graph.
-//   - Build starts no goroutine, does no I/O, and looks at nothing outside its
+//   - Build leaves no goroutine behind, does no I/O, and looks at nothing outside its
 //     arguments. A panic in a method of a resource is that resource's error.
 //   - A Declared is immutable once yielded, and its parts may be shared between
 //     several; Build may be called on it again and makes new resources each time
 //     (except those declared ready, see Declaration.Res).
+//
+// # A frontend of your own
+//
+// A frontend implements the one method of Frontend. It reads its source, makes a Declared of it with a Declaration for each resource,
+// and yields that; then it waits for a change, and yields the next one. schema.NodeOf turns a map of Go values into the node of
+// the parameters, and schema.Pos is the place that findings show. Follow does the waiting for a source that is made of files. Hand the frontend to
+// mgmt.Config.Run.
 //
 // # Graphs and parts
 //

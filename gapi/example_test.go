@@ -1,7 +1,10 @@
 package gapi_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -15,6 +18,46 @@ type page struct {
 }
 
 func (*page) Default() engine.Res { return &page{} }
+
+// lines is a frontend: each line of a text declares a page, by its name and its text.
+type lines struct{ file, text string }
+
+// Graphs yields the only graph. A frontend whose source changes would wait here for that, and yield the next graph.
+func (f lines) Graphs(context.Context, gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	return func(yield func(*gapi.Declared, error) bool) {
+		d := &gapi.Declared{Name: "pages"}
+		at := schema.Pos{File: f.file}
+		for line := range strings.Lines(f.text) {
+			at.Line++
+			name, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+			value, err := schema.NodeOf(map[string]any{"text": text})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			d.Resources = append(d.Resources, gapi.Declaration{Kind: "page", Name: name, Pos: at, Value: value})
+		}
+		yield(d, nil)
+	}
+}
+
+// A frontend reads a source of its own. Here the loop of the engine stands in the example; a program gives the frontend to
+// mgmt.Config.Run.
+func ExampleFrontend() {
+	kinds := engine.NewRegistry()
+	if err := kinds.Register("page", func() engine.Res { return &page{} }); err != nil {
+		panic(err)
+	}
+	var source gapi.Frontend = lines{"pages.txt", "home Welcome\nhelp Ask us\nhome Again\n"}
+	for d, err := range source.Graphs(context.Background(), gapi.Env{}) {
+		if err != nil {
+			panic(err)
+		}
+		_, diags := gapi.Build(kinds, d)
+		fmt.Println(len(d.Resources), diags)
+	}
+	// Output: 3 pages.txt:3: page[home] is declared twice
+}
 
 // A frontend declares resources by kind, name and value, each with its place. Build finds all that is
 // wrong at once.

@@ -11,11 +11,29 @@ import (
 	"testing"
 )
 
-// The drawing of the house stands between these lines of docs/ARCHITECTURE.md.
+// The drawings of the house stand between these lines of docs/ARCHITECTURE.md.
 const (
+	smallBegin   = "<!-- The small drawing is made from the imports: go test ./integration -run TestDrawing -update -->\n"
+	smallEnd     = "<!-- end of the small drawing -->\n"
 	drawingBegin = "<!-- The drawing is made from the imports: go test ./integration -run TestDrawing -update -->\n"
 	drawingEnd   = "<!-- end of the drawing -->\n"
 )
+
+// important are the boxes that a stranger looks at first, with the part that each plays.
+var important = []struct{ box, part string }{
+	{"cmd", "the verbs of the program"},
+	{".", "the front door of the library"},
+	{"engine/control", "the API of a daemon"},
+	{"gapi/yaml", "a frontend: reads graph files"},
+	{"gapi", "builds and checks a graph"},
+	{"engine/transform", "adds edges, undoing and groups"},
+	{"engine/reactor", "runs the graph"},
+	{"resources/*", "the kinds"},
+	{"engine/lifecycle", "the life of one resource"},
+	{"engine/host", "the machine: watches, commands, facts"},
+	{"engine", "the contract of all of them"},
+	{"engine/schema", "the types of parameters"},
+}
 
 // undrawn are packages that no program is built of, and borders that every package may cross.
 var undrawn = []string{"integration", "integration/*", "packaging/*", "engine/enginetest", "graph/graphtest", "internal/*"}
@@ -104,11 +122,37 @@ func (h house) mermaid() string {
 			out.WriteString("  end\n")
 		}
 	}
+	h.writeArrows(&out, boxes)
+	out.WriteString("```\n")
+	return out.String()
+}
+
+func (h house) writeArrows(out *strings.Builder, boxes []string) {
 	for _, b := range boxes {
 		for _, to := range h.arrows(b) {
-			fmt.Fprintf(&out, "  %s --> %s\n", nameOf(b), nameOf(to))
+			fmt.Fprintf(out, "  %s --> %s\n", nameOf(b), nameOf(to))
 		}
 	}
+}
+
+// small draws the important boxes alone. Its arrows are imports, those over boxes that it does not draw included.
+func (h house) small() string {
+	few := house{imports: map[string]map[string]bool{}}
+	var boxes []string
+	var out strings.Builder
+	out.WriteString("```mermaid\nflowchart TD\n")
+	for _, i := range important {
+		below := h.below(i.box)
+		few.imports[i.box] = map[string]bool{}
+		for _, to := range important {
+			if to.box != i.box && below[to.box] {
+				few.imports[i.box][to.box] = true
+			}
+		}
+		boxes = append(boxes, i.box)
+		fmt.Fprintf(&out, "  %s[\"%s<br/>%s\"]\n", nameOf(i.box), cmp.Or(strings.TrimPrefix(i.box, "."), "mgmt"), i.part)
+	}
+	few.writeArrows(&out, boxes)
 	out.WriteString("```\n")
 	return out.String()
 }
@@ -121,18 +165,13 @@ func nameOf(box string) string {
 	return strings.NewReplacer("/*", "_kinds", "/", "_").Replace(box)
 }
 
-// TestDrawing holds the drawing in docs/ARCHITECTURE.md against the code.
+// TestDrawing holds the drawings in docs/ARCHITECTURE.md against the code.
 func TestDrawing(t *testing.T) {
 	const page = "../docs/ARCHITECTURE.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin, end := strings.Index(string(text), drawingBegin), strings.Index(string(text), drawingEnd)
-	if begin < 0 || end < begin {
-		t.Fatalf("%s: the lines around the drawing are missing: %q and %q", page, drawingBegin, drawingEnd)
-	}
-	begin += len(drawingBegin)
 	h := houseOf(readTable(t), goList(t, "./..."))
 	drawing := h.mermaid()
 	if n := len(regexp.MustCompile(`(?m)^ +\w+\["`).FindAllString(drawing, -1)); n < 20 {
@@ -143,14 +182,52 @@ func TestDrawing(t *testing.T) {
 			t.Errorf("the box %s is part of a cycle: boxOf has to part or to join its packages otherwise", box)
 		}
 	}
-	if string(text[begin:end]) == drawing {
+	for _, i := range important {
+		if h.imports[i.box] == nil {
+			t.Errorf("the small drawing has the box %s, and no package stands in it", i.box)
+		}
+	}
+	drawn := between(t, between(t, string(text), drawingBegin, drawingEnd, drawing), smallBegin, smallEnd, h.small())
+	if drawn == string(text) {
 		return
 	}
 	if !*update {
-		t.Fatal("the drawing in docs/ARCHITECTURE.md is stale: go test ./integration -run TestDrawing -update")
+		t.Fatal("a drawing in docs/ARCHITECTURE.md is stale: go test ./integration -run TestDrawing -update")
 	}
-	if err := os.WriteFile(page, slices.Concat(text[:begin], []byte(drawing), text[end:]), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(drawn), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// between returns a page with a drawing between two of its lines.
+func between(t *testing.T, page, begin, end, drawing string) string {
+	t.Helper()
+	before, rest, there := strings.Cut(page, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !there || !ended {
+		t.Fatalf("docs/ARCHITECTURE.md: the lines around a drawing are missing: %q and %q", begin, end)
+	}
+	return before + begin + drawing + end + after
+}
+
+// TestDrawingSmall: the small drawing has the important boxes, and its arrows lead over all others.
+func TestDrawingSmall(t *testing.T) {
+	table := []row{{0, "engine/schema"}, {1, "x"}, {2, "engine"}, {3, "engine/reactor"}, {4, "."}}
+	h := houseOf(table, []pkg{
+		{ImportPath: "engine/schema"},
+		{ImportPath: "x", Imports: []string{"engine/schema"}},
+		{ImportPath: "engine", Imports: []string{"x"}},
+		{ImportPath: "engine/reactor", Imports: []string{"engine", "engine/schema"}},
+		{ImportPath: ".", Imports: []string{"engine/reactor"}},
+	})
+	got := h.small()
+	for _, want := range []string{"  mgmt[\"mgmt<br/>the front door of the library\"]\n", "  mgmt --> engine_reactor\n  engine_reactor --> engine\n  engine --> engine_schema\n```\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwithout\n%s", got, want)
+		}
+	}
+	if boxes := strings.Count(got, "<br/>"); boxes != len(important) {
+		t.Errorf("%d boxes, want %d", boxes, len(important))
 	}
 }
 

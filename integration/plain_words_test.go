@@ -120,7 +120,7 @@ func wordSet(s string) map[string]bool {
 
 var (
 	// ownWords are those that a stranger has to learn before the sentence makes sense.
-	ownWords = wordSet(`scribe scribes purse purses fight fights guise guises shelf shelves sight sights beats beside`)
+	ownWords = wordSet(`scribe scribes purse purses fight fights guise guises shelf shelves sight sights beats beside whoever mend mends mended`)
 	// asking are words after which "what" begins an indirect question.
 	asking = wordSet(`know knows known knew knowing understand understands understood tell tells told telling say says said
 		saying ask asks asked asking see sees seen show shows shown showing decide decides decided determine determines

@@ -419,7 +419,7 @@ const (
 	// of real time, for Watch methods to start: they ask the real machine, and must not be called late by the virtual clock
 	mostStarting = 2 * time.Second
 
-	// of real time, for goroutines whose timer has ended: one that nobody waits for any more must not hold the test up
+	// of real time, for goroutines whose timer has ended: a goroutine that nothing waits for any more must not hold the test up
 	mostWaking = 10 * time.Millisecond
 )
 

@@ -27,7 +27,7 @@ import (
 // Its methods may be called from any goroutine. The methods that the engine's loop calls, by
 // Configure and Observe, never block. The others may wait for systemd, a second at most.
 type Notifier struct {
-	addr     *net.UnixAddr // nil when nobody listens
+	addr     *net.UnixAddr // nil when nothing listens
 	watchdog time.Duration // systemd ends us when it hears nothing for so long; 0 for never
 	log      *slog.Logger
 

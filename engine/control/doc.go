@@ -12,7 +12,7 @@
 //     behind a bounded queue. Events that do not fit are counted, and an event
 //     tells the number. A client that reads slowly or not at all is cut off, and
 //     can go on later at the event where it was.
-//   - Whoever connects is root, of our own user, or in the group of the socket.
+//   - A caller is root, our own user, or in the group of the socket.
 //     Everybody else gets 403, whatever the mode of the socket has become. There
 //     is no moment in which the socket is open to more.
 //   - A socket with a listener is never taken away, nor is anything

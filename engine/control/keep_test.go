@@ -91,7 +91,7 @@ func TestExposed(t *testing.T) {
 			t.Error(err)
 		}
 		end()
-		if got := strings.Contains(r.log.String(), "everybody can write to the folder of the socket"); got != want {
+		if got := strings.Contains(r.log.String(), "all users can write to the folder of the socket"); got != want {
 			t.Errorf("%v: warned is %t", mode, got)
 		}
 	}

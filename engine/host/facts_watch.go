@@ -19,13 +19,13 @@ func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
 // A factFeed wakes those who watch facts.
 type factFeed struct {
 	host *Host
-	on   atomic.Bool    // somebody watches: what the kernel tells is known
+	on   atomic.Bool    // something watches: what the kernel tells is known
 	runs sync.WaitGroup // what follows
 
 	mu   sync.Mutex
 	subs map[*factSub]struct{}
 	last engine.Facts // as they were told
-	end  func()       // ends what follows; nil while nobody watches
+	end  func()       // ends what follows; nil while nothing watches
 }
 
 func (f *factFeed) watch(ctx context.Context) (engine.Subscription, error) {

@@ -51,7 +51,7 @@ func prepare(c *engine.Command) (attr *os.ProcAttr, path string, dir folder, err
 		dir.close()
 		return nil, "", dir, err
 	}
-	// A session of its own, with no terminal: it can type nothing into that of whoever started us.
+	// A session of its own, with no terminal: it can type nothing into that of our own parent.
 	sys := unix.NewSession(cred)
 	return &os.ProcAttr{Dir: dir.path, Env: c.Env, Sys: sys}, path, dir, nil
 }

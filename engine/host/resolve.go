@@ -59,7 +59,7 @@ func (h *hub) step(n *node) {
 	if m&^markQueued != 0 {
 		h.resolve(n, m)
 	}
-	loud := m & inherited // of a first look nobody need be told
+	loud := m & inherited // a first look need not be told
 	if m&markFresh == 0 {
 		loud |= markLoud
 	}

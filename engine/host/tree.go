@@ -22,7 +22,7 @@ type node struct {
 	todo   []string // names to inspect
 	sifted bool     // todo has only names that a listing has shown to be links, folders or special files
 	mark   mark
-	inside bool // somebody asks for what is in here
+	inside bool // a subscription asks for the things in here
 	leaf   bool // kept because the name is asked for and is a symbolic link
 	auto   bool // kept because everything below an ancestor is asked for
 	dead   bool

@@ -64,7 +64,7 @@ func (t *teller) tell(err error) {
 }
 
 // WarnLost logs that the store cannot be used, and what goes on meanwhile. A store that refuses this host is told apart from one that
-// is out of reach: the operator has to give rights to the one, and to mend the way to the other.
+// is out of reach: the operator has to give rights to the one, and to repair the way to the other.
 func WarnLost(log *slog.Logger, err error, meanwhile string, args ...any) {
 	args = append(args, slog.String("meanwhile", meanwhile), slog.Any("error", err))
 	if LossOf(err) == Refused {

@@ -19,7 +19,7 @@ import (
 func (s *Socket) keep(ctx context.Context, every time.Duration, log *slog.Logger) {
 	told := false
 	if s.exposed() {
-		log.Warn("everybody can write to the folder of the socket, and so put another socket in its place that lies to whoever asks; mend it with chmod o-w or +t, or name another place", slog.String("path", s.path))
+		log.Warn("all users can write to the folder of the socket, and so put another socket in its place that lies to its callers; fix it with chmod o-w or +t, or name another place", slog.String("path", s.path))
 	}
 	for {
 		wake, stop := engine.Wake(s.opt.Clock, every)
@@ -33,7 +33,7 @@ func (s *Socket) keep(ctx context.Context, every time.Duration, log *slog.Logger
 		case ctx.Err() != nil:
 			return
 		case err != nil && !told:
-			log.Warn("the socket was removed, and cannot be made again yet: nobody can reach this daemon", slog.String("path", s.path), slog.Any("error", err))
+			log.Warn("the socket was removed, and cannot be made again yet: no program can reach this daemon", slog.String("path", s.path), slog.Any("error", err))
 			told = true
 		case err == nil && missing:
 			log.Warn("the socket was removed while the daemon runs; it is made again", slog.String("path", s.path))

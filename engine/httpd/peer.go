@@ -31,13 +31,13 @@ type Peer struct {
 func (p Peer) String() string {
 	switch {
 	case p.err != nil:
-		return fmt.Sprintf("somebody unknown (%v)", p.err)
+		return fmt.Sprintf("an unknown caller (%v)", p.err)
 	case p.Cert != nil:
 		return fmt.Sprintf("%q (%s)", p.Cert.Subject.String(), p.Addr)
 	case p.Local:
 		return fmt.Sprintf("uid %d (pid %d)", p.UID, p.PID)
 	default:
-		return "somebody at " + p.Addr
+		return "a caller at " + p.Addr
 	}
 }
 

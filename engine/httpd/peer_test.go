@@ -13,7 +13,7 @@ func TestUnknownPeer(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	l := &Socket{}
-	if p := l.examine(a); p.allowed || !strings.Contains(p.String(), "somebody unknown") {
+	if p := l.examine(a); p.allowed || !strings.Contains(p.String(), "an unknown caller") {
 		t.Errorf("%+v", p)
 	}
 	if p := (Peer{Local: true, UID: 7, PID: 9}); p.String() != "uid "+strconv.Itoa(7)+" (pid 9)" {

@@ -7,7 +7,7 @@ import (
 )
 
 // refusals counts the requests of peers that may not ask. The first one is told at once, and then
-// one a minute with the number of the others: whoever asks a thousand times fills no log.
+// one a minute with the number of the others: a caller that asks a thousand times fills no log.
 type refusals struct {
 	mu   sync.Mutex
 	told time.Time

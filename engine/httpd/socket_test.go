@@ -330,7 +330,7 @@ func TestKeepExposed(t *testing.T) {
 		cancel()
 		var log lockedBuffer
 		l.keep(ctx, time.Hour, slog.New(slog.NewTextHandler(&log, nil)))
-		if got := strings.Contains(log.String(), "everybody can write to the folder of the socket"); got != want {
+		if got := strings.Contains(log.String(), "all users can write to the folder of the socket"); got != want {
 			t.Errorf("%s: warned is %v, and the log %s", mode, got, &log)
 		}
 	}

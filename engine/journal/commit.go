@@ -172,7 +172,7 @@ func (j *Journal) run() {
 	defer close(j.done)
 	var group []*request
 	for stopped := false; ; {
-		// Whoever can run now may have something to commit too. A group of one
+		// Other goroutines that can run now may have something to commit too. A group of one
 		// costs as much as one of many; where no other goroutine runs, this costs
 		// nothing.
 		runtime.Gosched()

@@ -11,7 +11,7 @@ import (
 // sampleWait is how long a scrape waits for the loop.
 const sampleWait = time.Second
 
-// Source says how things stand. It is called by whoever scrapes, on several
+// Source says how things stand. It is called for each scrape, on several
 // goroutines, and may wait until ctx ends. An error means that the loop did not
 // answer, and that the Sample is not to be used.
 type Source func(ctx context.Context) (Sample, error)

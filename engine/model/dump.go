@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// Record is an object as it is written in the World, readable or not. Dumps and restores use it, and whoever looks at
+// Record is an object as it is written in the World, readable or not. Dumps and restores use it, and a look at
 // an unreadable record.
 type Record struct {
 	Table   string          `json:"table"`

@@ -12,7 +12,7 @@ import (
 )
 
 // Object is a snapshot of an object, or of the part of it that its set fields are. It is immutable: With and Merge
-// make another one. Whoever reads a list or a map out of it must not alter that.
+// make another one. A reader of a list or a map in it must not alter that.
 type Object struct {
 	model    *Model
 	id       string

@@ -31,7 +31,7 @@ func NewRegistry(kinds *engine.Registry) *Registry {
 }
 
 // Replace takes over the models and kinds of another registry, in the place of those before, and ends the channel of Changed.
-// Whoever holds a Model of before may go on with it; a question by name answers with the new one. The other registry must not be
+// The holder of an earlier Model may go on with it; a question by name answers with the new one. The other registry must not be
 // used afterwards.
 func (r *Registry) Replace(by *Registry) {
 	r.mu.Lock()

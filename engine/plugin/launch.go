@@ -45,7 +45,7 @@ func (r *running) stop(ctx context.Context) {
 	}
 }
 
-// errRefused marks an error that another start cannot mend: the program has to be another one.
+// errRefused marks an error that another start cannot fix: the program has to be another one.
 var errRefused = errors.New("refused")
 
 // errMixed marks a program and a schema file of different releases. An upgrade may be between its files, so the next start may succeed.

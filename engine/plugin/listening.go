@@ -123,7 +123,7 @@ func sweep(tmp string) {
 	found, _ := filepath.Glob(filepath.Join(tmp, folderPrefix+"*"))
 	for _, dir := range found {
 		lock, err := lockFolder(dir)
-		if err != nil { // it is in use, or that of somebody else
+		if err != nil { // it is in use, or that of another program
 			continue
 		}
 		var st unix.Stat_t

@@ -22,7 +22,7 @@ type job struct {
 	diffs   []string // the attributes that differ
 	refresh bool
 	done    bool     // nothing more is to be done
-	quiet   bool     // what differs is said to nobody
+	quiet   bool     // differences are not reported
 	hidden  []string // texts that are not for all users
 }
 

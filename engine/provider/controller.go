@@ -229,7 +229,7 @@ func (c *controller) alive() context.Context {
 	return c.life
 }
 
-// take waits for the turn. Whoever got it gives it back.
+// take waits for the turn. The caller that got it gives it back.
 func (c *controller) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -244,8 +244,8 @@ func (c *controller) give() { <-c.turn }
 // Begin begins a transaction: the provider is made with its first call.
 func (c *controller) Begin() { c.setBegun(true) }
 
-// Forget has everything be read again by whoever needs it, and an error of reading be
-// forgotten: a resource above one of the kind has altered the machine.
+// Forget has the next run that needs something read it again, and forgets an error of
+// reading: a resource above one of the kind has altered the machine.
 func (c *controller) Forget() { c.old.Store(true) }
 
 // Reread reports whether a read of everything came after the last Set or Refresh. So the resources behind a

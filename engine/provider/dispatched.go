@@ -85,7 +85,7 @@ func (r *res) pass(inner *res) error {
 		case has:
 			errs = append(errs, put(inner, a.Name, v))
 		case a.Role == Namevar: // the name says it
-		case a.HasDefault && equal(v, a.Default): // nobody has asked for it
+		case a.HasDefault && equal(v, a.Default): // no declaration has asked for it
 		default:
 			errs = append(errs, fmt.Errorf("%s: a %s does not have it, and this is one by its %s", a.Name, inner.kind.def.Name, r.kind.chooser.by.Attribute))
 		}

@@ -309,7 +309,7 @@ func (c *controller) digest(ctx context.Context, f Filter) {
 		switch {
 		case !f.All || !c.down.over(c.clock()) || c.down.err == nil:
 		case c.away == nil:
-			c.down = outage{} // nobody waits for its end
+			c.down = outage{} // nothing waits for its end
 		case c.reach(ctx, nil) == nil:
 			c.down = outage{}
 			c.wakeAll(nil) // what they want could not be brought into canonical form before

@@ -8,7 +8,7 @@ import (
 
 // runContext is the context of one run, and lets Host tell a wait of the run from one of the Watch.
 // It ends with the context of Run, and when no vertex of the run wants any more of it. It is registered
-// with the context of Run only when somebody asks for its channel or a value: most runs look at
+// with the context of Run only when a method asks for its channel or a value: most runs look at
 // little, and that is what such a context costs.
 type runContext struct {
 	lead    *vertex

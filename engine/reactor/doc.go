@@ -61,7 +61,7 @@
 //   - A vertex's Watch is started again only after the one before and a running CheckApply have
 //     ended.
 //   - The loop reads the reports of a run (changes, values, outcome) only after the run has ended.
-//   - Events carry no data. Whoever has news of a vertex sets a bit.
+//   - Events carry no data. News of a vertex set a bit.
 //   - Time is read from one monotonic clock. It decides only when something is looked at again and how many runs start at once,
 //     never in which order.
 package reactor

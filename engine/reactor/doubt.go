@@ -16,7 +16,7 @@ const maxDoubt = 64
 type doubts map[*vertex]struct{}
 
 // doubt takes the end of a run of v that has failed though v was well before. It has those
-// above v looked at, and then v once more, before anybody hears of the failure. It
+// above v looked at, and then v once more, before the failure is told. It
 // reports whether it did.
 func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
 	_, again := f.doubts[v]

@@ -7,14 +7,27 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
-// The bounds and limits of package hold, under the names of this package.
-type (
-	Budget   = hold.Budget   // how much a run of the engine may alter within a time
-	Flapping = hold.Flapping // when a resource flaps, and for how long it is left alone then
-	Storm    = hold.Storm    // when a resource runs too often and is slowed
-	Pause    = hold.Pause    // the word of an operator to leave a resource alone
-	Held     = hold.Held     // which limit keeps a vertex from being altered
-)
+// Budget bounds how much a run of the engine may alter: at most Most changes, or Share (0 to 1) of the
+// vertices of the graph if that is set, within the time Within. A vertex that wants to change something
+// after that is held until Resume. The zero value sets no bound.
+type Budget = hold.Budget
+
+// Flapping says when a resource flaps: Times equal corrections Within a time. It is then left alone for
+// Pause, and for twice as long each time that it goes on as before, up to PauseMax. The zero value is never.
+type Flapping = hold.Flapping
+
+// Storm says when a resource runs too often: more than Runs times Within a time. A run that changed
+// something counts four times, a failed run ten times. The resource then waits before each run. The zero
+// value slows nothing.
+type Storm = hold.Storm
+
+// Pause is the word of an operator to leave a resource alone. Resource is its kind[name], or empty for
+// all. Until is the end by the wall clock, or zero for a pause that lasts until Resume. Reason is text for people.
+type Pause = hold.Pause
+
+// Held says which limit keeps a vertex from being altered. Limit is LimitBudget or LimitFlapping, Reason says it
+// in words, and For is the time until it goes on by itself, 0 where it waits for Resume.
+type Held = hold.Held
 
 // The limits, as Held names them.
 const (

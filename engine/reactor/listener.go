@@ -118,7 +118,7 @@ const (
 	CauseSweep   Cause = "sweep"   // it is looked at from time to time without an event
 	CauseResume  Cause = "resume"  // a limit had held it, and it goes on
 	CauseAbove   Cause = "above"   // it had failed, and a vertex above it has changed; under noop: that came out differently
-	CauseAsked   Cause = "asked"   // it had failed, and somebody asked for another try
+	CauseAsked   Cause = "asked"   // it had failed, and a person asked for another try
 	CauseBelow   Cause = "below"   // a vertex below it was about to fail, and it is looked at first
 )
 

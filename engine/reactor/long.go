@@ -30,7 +30,7 @@ func (p *pool) tellLong() {
 		p.lookOut()
 		if j := v.run.job; !j.told && time.Duration(l.moment-j.started) >= longRun {
 			j.told = true
-			l.r.log.Warn("runs for a long time: a command may need it, or a file system, a device or a program does not answer; mend that, or end it; only what depends on the resource waits",
+			l.r.log.Warn("runs for a long time: a command may need it, or a file system, a device or a program does not answer; fix that, or end it; only what depends on the resource waits",
 				slog.String("resource", v.ID), slog.Duration("for", time.Duration(l.moment-j.started)))
 		}
 	}

@@ -40,7 +40,7 @@ func TestFindingBadPathsLongRun(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		got := warnings()
-		if len(got) != 1 || !strings.Contains(got[0], "hung") || !strings.Contains(got[0], "does not answer; mend that, or end it") {
+		if len(got) != 1 || !strings.Contains(got[0], "hung") || !strings.Contains(got[0], "does not answer; fix that, or end it") {
 			t.Errorf("after three minutes: %v", got)
 		}
 		time.Sleep(time.Hour)

@@ -33,7 +33,7 @@ func (b *mailbox) post(v *vertex, news uint32) {
 	b.list = append(b.list, v)
 	b.mu.Unlock()
 	if !first {
-		return // whoever was first wakes the loop, which takes all
+		return // the first caller wakes the loop, which takes all
 	}
 	select {
 	case b.wake <- struct{}{}:
@@ -41,7 +41,7 @@ func (b *mailbox) post(v *vertex, news uint32) {
 	}
 }
 
-// take returns who has news. It is called by the loop, which gives the list
+// take returns the vertices that have news. It is called by the loop, which gives the list
 // that it got before back, for its room.
 func (b *mailbox) take(used []*vertex) []*vertex {
 	clear(used)

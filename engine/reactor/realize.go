@@ -74,7 +74,7 @@ func (l *loop) unrealized(v *vertex) bool {
 	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
 		return true
 	case engine.StateFailed:
-		return v.past.retryAt > 0 && !v.byDefault() // nobody waits for ever
+		return v.past.retryAt > 0 && !v.byDefault() // nothing waits for ever
 	default:
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 var ErrStageOver = errors.New("the stage has ended: it was committed or dropped before")
 
 // Stage is the next change of the graph, reserved. While it is held no other one begins, so that what Same
-// says stays true until Commit. Whoever got it ends it, by one of Commit, Upsert, Delete and Drop. All its
+// says stays true until Commit. The caller ends it, by one of Commit, Upsert, Delete and Drop. All its
 // methods but Same, Compare, Find and Receivers end it, whatever they return. It may go from goroutine to goroutine.
 type Stage struct {
 	r     *Reactor

@@ -158,7 +158,7 @@ func (w *watches) expectStart(d time.Duration) {
 
 // late is the error of a Watch that has not started in time. It is tried again, and so recovers with what it waits for.
 func (w *watches) late() error {
-	return fmt.Errorf("Watch said nothing for %s after its start: a file system, a device or a program does not answer; mend that, or end it", w.l.r.opt.StartTimeout)
+	return fmt.Errorf("Watch said nothing for %s after its start: a file system, a device or a program does not answer; fix that, or end it", w.l.r.opt.StartTimeout)
 }
 
 func (w *watches) checkStarts() {

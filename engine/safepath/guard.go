@@ -60,7 +60,7 @@ func (w Walker) OpenGuarded(path string, caller *User) (*os.File, error) {
 	return os.NewFile(uintptr(again), w.shown(path)), nil
 }
 
-// unguarded names the user who could write the deciding file, and how to mend that.
+// unguarded names the user who could write the deciding file, and how to fix that.
 func (k *walk) unguarded() error {
 	return &RefusedError{Element: short(k.w.shown(k.path)), UID: k.owner, text: fmt.Sprintf(
 		"%s, and could so have mgmt do anything with the rights of %s; %s", k.writable, userName(k.w.self.UID), k.mend)}
@@ -78,7 +78,7 @@ func (w Walker) mend(path string, st *unix.Stat_t) string {
 	if kind != unix.S_IFREG && kind != unix.S_IFDIR && kind != unix.S_IFIFO || kind == unix.S_IFDIR && st.Mode&forAll == forAll {
 		return "name another path: this one is for all users"
 	}
-	return "mend it with: " + w.command(path, st)
+	return "fix it with: " + w.command(path, st)
 }
 
 // command takes the right to write from others.

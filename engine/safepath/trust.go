@@ -91,7 +91,7 @@ func (w Walker) Borrowed(folder int, st *unix.Stat_t) error {
 		return nil
 	}
 	return &RefusedError{UID: int(st.Uid), text: fmt.Sprintf(
-		"it has %d names (hard links), and %s can write to its folder: it may be a file of somebody else, so it is left alone; remove this name, or give the file a content", st.Nlink, who)}
+		"it has %d names (hard links), and %s can write to its folder: it may be a file of another user, so it is left alone; remove this name, or give the file a content", st.Nlink, who)}
 }
 
 func (w Walker) othersWrite(fd int, st *unix.Stat_t) string {

@@ -110,7 +110,7 @@ func (u *User) allowed() error {
 	case u.UID <= 0 || u.GID < 0:
 		return fmt.Errorf("acting as %s is not possible", userName(u.UID))
 	case err != nil || bits&noFixup != 0 || unix.Geteuid() != 0:
-		return fmt.Errorf("acting as %s: this process is not root, or keeps root's rights whoever it is", userName(u.UID))
+		return fmt.Errorf("acting as %s: this process is not root, or keeps root's rights as any user", userName(u.UID))
 	}
 	return nil
 }

@@ -240,7 +240,7 @@ func (w Walker) replaces(fd int, st *unix.Stat_t) (who string, sticky bool) {
 // link goes on where a link leads to, if it may be followed.
 func (k *walk) link(fd int, name string, st *unix.Stat_t) error {
 	if k.links++; k.links > maxLinks {
-		return pathError("open", k.w.shown(k.path), fmt.Errorf("%w: it leads over more than %d links, the last one is %s: mend the links, or name the real path", unix.ELOOP, maxLinks, short(k.at(name))))
+		return pathError("open", k.w.shown(k.path), fmt.Errorf("%w: it leads over more than %d links, the last one is %s: fix the links, or name the real path", unix.ELOOP, maxLinks, short(k.at(name))))
 	}
 	own := k.w.Trusts(st.Uid) && k.exposed == "" && k.shared == ""
 	if !own && !k.mayAct(st.Uid) {

@@ -35,7 +35,7 @@
 //	             of the outer one (other options are ignored)
 //	lang:"key"   the key, where there is no yaml tag
 //	doc:"text"   one or two sentences for the reference and editors
-//	deprecated:"text"  what to use instead; whoever gives the key gets it as a warning
+//	deprecated:"text"  the text says what to use instead; a graph with the key gets it as a warning
 //	mgmt:"..."   a comma-separated list of:
 //	    identity        names the thing; falls back to the resource's name where the kind says so
 //	    param           steers how, can't be read back from the system

@@ -25,7 +25,7 @@ func (f *Field) readTag(tag string) error {
 	}
 	var errs []error
 	head, pattern, matched := cutPattern(tag)
-	// A pattern may hold commas, so it is cut off before the items are parted.
+	// A pattern may hold commas, so it is cut off before the items are separated.
 	items := strings.FieldsFunc(head, func(r rune) bool { return r == ',' })
 	if !matched {
 		items = strings.Split(tag, ",")

@@ -204,8 +204,8 @@ func (t *Type) index() {
 }
 
 // CheckReserved returns an error for each top-level field whose key belongs to
-// the declaration of a resource. OfType asks it for Go types that are resources, and whoever
-// reads a Typed that is one.
+// the declaration of a resource. OfType asks it for Go types that are resources, and so does
+// each reader of a Typed that is one.
 func (t *Type) CheckReserved() error {
 	var errs []error
 	for _, f := range t.Fields {

@@ -50,7 +50,7 @@ type Env struct {
 }
 
 // Told remembers the deprecated functions that a log has named, so that it names each once.
-// Whoever owns the log owns it: a Kind has one for all modules that it opens. The zero
+// The owner of the log owns it: a Kind has one for all modules that it opens. The zero
 // value was told nothing. It is safe for concurrent use.
 type Told struct {
 	mu   sync.Mutex
@@ -96,7 +96,7 @@ type WatchMode uint8
 
 // The ways of seeing changes.
 const (
-	WatchPoll   WatchMode = iota // not at all: whoever wants to know asks now and then
+	WatchPoll   WatchMode = iota // not at all: a caller that wants to know asks now and then
 	WatchFiles                   // by the files of its database
 	WatchSignal                  // a daemon tells
 )
@@ -116,7 +116,7 @@ func (w *WatchMode) UnmarshalText(text []byte) error {
 
 var backendRule = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Validate returns all faults of the backend itself: its author has to mend them. A
+// Validate returns all faults of the backend itself: its author has to correct them. A
 // difference from the interface does not count as such a fault.
 func (b *Backend) Validate() error {
 	return faultsText(fmt.Sprintf("backend %s of %s", b.Name, b.Module), b.faults())

@@ -124,7 +124,7 @@ func (m *Module) result(at FunctionError, v *Verdict, r *Result, value any, err 
 		return nil, &CallError{at, hidden.Error(err)}
 	}
 	switch {
-	case v.want == nil: // nobody said what it returns
+	case v.want == nil: // no declaration says what it returns
 		r.Common = value
 		return r, nil
 	case v.want.NotFound != nil && schema.Equal(value, v.want.NotFound):

@@ -15,7 +15,7 @@ import (
 // content is not altered.
 type Catalog struct {
 	mu         sync.RWMutex
-	unread     map[string]func() (*Interface, []*Backend) // modules that nobody has asked about yet
+	unread     map[string]func() (*Interface, []*Backend) // modules that were not asked about yet
 	interfaces map[string]*Interface
 	backends   map[string][]*Backend // by module, sorted by name
 }

@@ -112,7 +112,7 @@
 //   - An argument that reaches a backend only because it takes any name is in the warnings of each
 //     result, and in the log. A Told has it there only once.
 //   - The arguments of a function that is not applicable are checked as those of any other.
-//   - A result is checked against the declared shape before anybody sees it:
+//   - A result is checked against the declared shape before a caller sees it:
 //     strictly, or (Lax) with a warning. Keys that are not declared are Extra,
 //     wherever in the result they are, and are never read by the engine.
 //   - A secret argument is in no error and no warning of the call, however the backend

@@ -23,7 +23,7 @@ type descriptor struct {
 	Unless    map[string][]any `yaml:"unless" doc:"The facts of machines that it is not for."`
 	Needs     []string         `yaml:"needs" doc:"Programs that must be there; a|b is one of two."`
 	Priority  int              `yaml:"priority" doc:"The backend with the highest is chosen."`
-	Watch     WatchMode        `yaml:"watch" doc:"poll, the only way: whoever wants to know asks."`
+	Watch     WatchMode        `yaml:"watch" doc:"poll, the only way: mgmt asks now and then."`
 	Command   []string         `yaml:"command" doc:"The program that is called, and its first arguments." mgmt:"required,min=1"`
 	Functions []described      `yaml:"functions" doc:"The abilities of the backend."`
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
-// Interface is what a module is, whoever does it.
+// Interface says what a module offers, whichever backend does it.
 type Interface struct {
 	Module    string
 	Doc       string

@@ -243,7 +243,7 @@ func (k *Kind) choose(m *Module, sel *Selection, want string, log *slog.Logger) 
 
 // Stale reports whether something else would be opened now than m, which was opened with
 // env.Host and want: another backend or none, or the same one with functions that now do something
-// else. Then m should be closed and opened anew, and its knowledge forgotten. Whoever
+// else. Then m should be closed and opened anew, and its knowledge forgotten. A caller that
 // has a module open for long asks this whenever Host.WatchFacts wakes.
 func (k *Kind) Stale(m *Module, env Env, want string) bool {
 	s := k.on(&env)

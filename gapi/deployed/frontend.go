@@ -558,7 +558,7 @@ func (f *Frontend) note(alter func(*deploy.Standing)) {
 }
 
 // reload answers a question with the graph of this moment. A deploy that was refused is tried again: the reason may have been
-// another part of the whole, which the operator of this host has mended.
+// another part of the whole, which the operator of this host has corrected.
 func (r *reader) reload(ctx context.Context) (more, retry bool) {
 	if r.env.Before != nil {
 		if err := r.env.Before(ctx); err != nil {

@@ -303,7 +303,7 @@ func (s *server) rename(p struct {
 	}
 	// Places of an older text would put the new name into the middle of other words.
 	if s.stale(h.graph) {
-		return nil, &failure{codeFailed, "the graph was not read since the last edit, or has errors that keep it from being read: mend them first"}
+		return nil, &failure{codeFailed, "the graph was not read since the last edit, or has errors that keep it from being read: correct them first"}
 	}
 	id, _, _, ok := s.named(&h)
 	r, err := schema.ParseRef(id)

@@ -152,7 +152,7 @@ type symbolInformation struct {
 	Location location `json:"location"`
 }
 
-// codeAction is a change that mends a finding, by one press of a key.
+// codeAction is a change that removes the cause of a finding, by one press of a key.
 type codeAction struct {
 	Title       string         `json:"title"`
 	Kind        string         `json:"kind"`

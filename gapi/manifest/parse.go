@@ -28,7 +28,7 @@ func Parse(file, src string) ([]gapi.Declaration, error) {
 }
 
 // parser reads a text from its beginning to its end. With the first error, it is at
-// the end: whoever goes on reads nothing.
+// the end: a further read gives nothing.
 type parser struct {
 	file, src string
 	at        int

@@ -15,11 +15,11 @@ import (
 // Graph declares a graph in Go: resources are Go values, and edges and wiring name them as such.
 //
 //	g := static.NewGraph("web")
-//	key := g.Add("password", "app", &resources.PasswordRes{Length: 24})
-//	conf := &resources.FileRes{Mode: "0600"}
+//	key := g.Add("password", "app", &password.Res{Length: 24})
+//	conf := &file.Res{Mode: "0600"}
 //	file := g.Add("file", "/etc/app.key", conf)
 //	file.Recv(&conf.Content, key.Sent("password"))
-//	file.Notify(g.Add("exec", "restart", &resources.ExecRes{Cmd: "app-restart", RefreshOnly: true}))
+//	file.Notify(g.Add("exec", "restart", &exec.Res{Cmd: "app-restart", RefreshOnly: true}))
 //	verdict, err := e.Apply(ctx, g.Declared())
 //
 // No method returns an error. Whatever is wrong is found when the graph is built, all at once, and
@@ -37,6 +37,7 @@ type Graph struct {
 type Resource struct {
 	g    *Graph
 	decl gapi.Declaration
+	runs bool // it is not declared; see Running
 }
 
 // Output is a value that a resource sends; make it with Sent or SentField.
@@ -73,6 +74,13 @@ func (g *Graph) AddValues(kind, name string, values map[string]any) *Resource {
 	r := g.add(kind, name)
 	r.decl.Value = g.node(r, r.decl.Pos, values)
 	return r
+}
+
+// Running names a resource that runs already and is not declared in this graph, for a part that Engine.Upsert puts into effect.
+// Resources of the part may come before it, depend on it, or receive from it. Nothing can be declared of it: its own methods but
+// Ref, Sent and String are errors.
+func (g *Graph) Running(kind, name string) *Resource {
+	return &Resource{g: g, decl: gapi.Declaration{Kind: kind, Name: name}, runs: true}
 }
 
 // Collect takes over the resources of a kind that other hosts export. In the patterns of their names and of
@@ -186,12 +194,23 @@ func (r *Resource) Listen(others ...*Resource) *Resource {
 // refs adds references to other resources of the same graph.
 func (r *Resource) refs(word string, list []gapi.RefDecl, others []*Resource) []gapi.RefDecl {
 	pos := r.g.place()
+	if !r.declares(word, pos) {
+		return list
+	}
 	for _, o := range others {
 		if r.mine(word, pos, o) {
 			list = append(list, gapi.RefDecl{Ref: o.Ref(), Pos: pos})
 		}
 	}
 	return list
+}
+
+// declares reports whether the resource is declared in the graph, and notes an error if not.
+func (r *Resource) declares(word string, pos schema.Pos) bool {
+	if r.runs {
+		r.g.wrong(r, pos, "%s: %s is not declared in this graph; declare it, or name it in a call of another resource", word, r)
+	}
+	return !r.runs
 }
 
 // mine reports whether another resource is one of the same graph, and notes an error if not.
@@ -210,7 +229,9 @@ func (r *Resource) mine(word string, pos schema.Pos, o *Resource) bool {
 // Meta sets metaparameters by the names that they have in a graph file, such as "retry". It replaces
 // those of an earlier call.
 func (r *Resource) Meta(values map[string]any) *Resource {
-	r.decl.Meta = r.g.node(r, r.place(), values)
+	if pos := r.place(); r.declares("Meta", pos) {
+		r.decl.Meta = r.g.node(r, pos, values)
+	}
 	return r
 }
 
@@ -219,6 +240,9 @@ func (r *Resource) Meta(values map[string]any) *Resource {
 // resource sends such a value, and of a fitting type, is checked when the graph is built.
 func (r *Resource) Recv(field any, from Output) *Resource {
 	pos := r.place()
+	if !r.declares("Recv", pos) {
+		return r
+	}
 	if from.err != "" {
 		r.g.wrong(r, pos, "Recv: %s", from.err)
 		return r
@@ -248,7 +272,7 @@ func (r *Resource) Sent(key string) Output { return Output{from: r, key: key} }
 // SentField is Resource.Sent with the key of a field of the struct that the resource sends. The
 // compiler checks the field:
 //
-//	static.SentField(key, func(s *resources.PasswordSends) any { return &s.Password })
+//	static.SentField(key, func(s *password.Sends) any { return &s.Password })
 func SentField[S any](r *Resource, field func(*S) any) Output {
 	if r == nil {
 		return Output{err: "the sender is nil"}

@@ -102,6 +102,25 @@ func TestGraph(t *testing.T) {
 	}
 }
 
+// TestRunning: resources of a part refer to a resource that runs already; the part declares nothing of it.
+func TestRunning(t *testing.T) {
+	g := static.NewGraph("part")
+	runs := g.Running("made", "runs")
+	g.Add("made", "a", &made{}).Before(runs).Recv("text", runs.Sent("out"))
+	d := g.Declared()
+	if len(d.Problems) > 0 || len(d.Resources) != 1 {
+		t.Fatal(d.Problems, len(d.Resources))
+	}
+	a := d.Resources[0]
+	if len(a.Before) != 1 || a.Before[0].Ref.ID() != "made[runs]" || len(a.Recv) != 1 || a.Recv[0].From.ID() != "made[runs]" {
+		t.Errorf("%+v %+v", a.Before, a.Recv)
+	}
+	_, diags := gapi.Build(registry(t), d)
+	if text := fmt.Sprint(diags); !strings.Contains(text, "made[runs] is not in the graph") {
+		t.Errorf("as a whole graph: %s", text)
+	}
+}
+
 // here returns the place of its caller.
 func here(plus int) string {
 	_, file, line, _ := runtime.Caller(1)
@@ -122,6 +141,12 @@ func TestGraphErrors(t *testing.T) {
 	g.Add("made", "b", twice)
 	want(here(1), "Before: made[x] is a resource of another graph")
 	a.Before(foreign)
+	want(here(1), "Depend: made[runs] is not declared in this graph; declare it")
+	g.Running("made", "runs").Depend(a)
+	want(here(1), "Meta: made[runs] is not declared in this graph; declare it")
+	g.Running("made", "runs").Meta(map[string]any{"retry": 3})
+	want(here(1), "Recv: made[runs] is not declared in this graph; declare it")
+	g.Running("made", "runs").Recv("text", a.Sent("out"))
 	want(here(1), "Notify: the other resource is nil")
 	a.Notify(nil)
 	want(here(1), "Recv: the field is a *int, want a pointer to a parameter")

@@ -30,7 +30,7 @@ func (g *loading) modules(x *expand.Graph) map[*expand.Graph][]schema.Ref {
 			own[i.Graph] = append(own[i.Graph], schema.Ref{Kind: d.Kind, Name: d.Name})
 		}
 	}
-	// Whoever waits for a module waits for the modules in it, too.
+	// A caller that waits for a module waits for the modules in it, too.
 	whole := make(map[*expand.Graph][]schema.Ref, len(instances))
 	for _, i := range instances {
 		whole[i.Graph] = slices.Clone(own[i.Graph])

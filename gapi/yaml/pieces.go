@@ -38,7 +38,7 @@ func (c cuts) allUsed() bool {
 // cutLists takes the long lists out of a source: those of the edges, and those of the kinds of
 // resources, if they are written in block style. It returns the source with one null in each of
 // them, and with its lines where they were. Of YAML it knows the end of such a list, and no
-// more. Whoever parses the pieces has to take the whole source instead where one of them has a
+// more. The reader of the pieces has to take the whole source instead where one of them has a
 // fault, or refers to another. The cost is one pass. A source up to size bytes is left alone.
 func cutLists(src []byte, size int) (rest []byte, found cuts) {
 	if len(src) <= size || oddLines(src) {
@@ -118,7 +118,7 @@ func isItem(text []byte) bool { return bytes.HasPrefix(text, []byte("- ")) }
 func isEmpty(text []byte) bool { return len(text) == 0 || text[0] == '\n' || text[0] == '#' }
 
 // list takes a list whose items begin in a column. It ends before the next line that is neither an item nor farther right.
-// A piece ends before the first item that begins beyond the size, so an item is never parted.
+// A piece ends before the first item that begins beyond the size, so an item is never split.
 func (c *cutter) list(col int) {
 	begin, first := c.at, c.line
 	one := &cut{col: col + 1}

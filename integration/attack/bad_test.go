@@ -49,7 +49,7 @@ func (p place) spoil() error {
 var ids = regexp.MustCompile(`\bp[0-9]{3}\b`)
 
 // wayOut is what a sentence says that tells how to go on.
-var wayOut = regexp.MustCompile(`remove it|name another|name the real path|force: true|put a folder there|mend the links`)
+var wayOut = regexp.MustCompile(`remove it|name another|name the real path|force: true|put a folder there|fix the links`)
 
 // failures are the places that the log says to have failed, with the last sentence.
 func failures(log string) map[string]string {

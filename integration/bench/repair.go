@@ -73,7 +73,7 @@ func guard(dir string) (stop func()) {
 }
 
 // guardFor is the other end of guard.
-// Two workers mend files, as in the engine. Temporary files of its own end in "~" and are
+// Two workers repair files, as in the engine. Temporary files of its own end in "~" and are
 // not looked at.
 func guardFor(dir string, until io.Reader) {
 	w, err := fsnotify.NewWatcher()
@@ -102,7 +102,7 @@ func guardFor(dir string, until io.Reader) {
 	wg.Wait()
 }
 
-// A file whose content is right was mended by itself a moment ago. The name of the
+// A file whose content is right was repaired by itself a moment ago. The name of the
 // temporary file is random, since both workers may have the same path.
 // mend is the repair of the floor: it looks at a file, and puts the right content in its place by a rename.
 func mend(path string) {

@@ -51,7 +51,7 @@ func userGraph(root string) (decls []gapi.Declaration) {
 	return decls
 }
 
-// An inotify watch of ours counts opens by name, whoever opens. Its queue holds 16,384
+// An inotify watch of ours counts opens by name, by any process. Its queue holds 16,384
 // events by default, far more than are right.
 // usersChecked counts how often each database is opened while all users are checked.
 func usersChecked(b *bench) result {

@@ -32,7 +32,7 @@ var hooks = []string{
 	`touch -r "$1"/usr "$1"/etc/.updated "$1"/var/.updated`,
 }
 
-// Tree is an unpacked Debian, which nobody writes to.
+// Tree is an unpacked Debian, which no test writes to.
 type Tree struct{ dir string }
 
 // Base returns a tree with these packages and those of every tree. It is built by the first test

@@ -19,7 +19,7 @@
 // wiki.debian.org/DebianRepository/Format. For rpm the file format is that of the rpm
 // documentation, and repodata is as createrepo_c writes it.
 //
-// No index is signed here. Whoever publishes the folder signs Release and repomd.xml, or
+// No index is signed here. The publisher of the folder signs Release and repomd.xml, or
 // serves it from a place that its readers trust.
 //
 // # Limits

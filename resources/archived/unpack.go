@@ -136,7 +136,7 @@ func (r *Tar) make(ctx context.Context, u *archive.Unpacking, missing bool, diff
 	return nil
 }
 
-// It fails if the archive is not there, which a later event can mend.
+// It fails if the archive is not there, which a later event can change.
 // A link counts as its target.
 func (r *Tar) lookExtract() (inputs.Look, error) {
 	st, err := atomicfile.FollowBy(safepath.Of(r.init.Host), r.Extract)

@@ -77,7 +77,7 @@ type TestRes struct {
 	Differs    int           `yaml:"differs" lang:"differs" doc:"How many runs find a difference and change it, from the start." mgmt:"param,min=0"`
 	CheckError string        `yaml:"checkerror" lang:"checkerror" doc:"Fail CheckApply with this." mgmt:"param"`
 	CheckFails int           `yaml:"checkfails" lang:"checkfails" doc:"How many runs fail with checkerror before they are well; 0 for all." mgmt:"param,min=0"`
-	Permanent  bool          `yaml:"permanent" lang:"permanent" doc:"Say that a retry will not mend checkerror." mgmt:"param"`
+	Permanent  bool          `yaml:"permanent" lang:"permanent" doc:"Say that a retry will not end checkerror." mgmt:"param"`
 	Sleep      time.Duration `yaml:"sleep" lang:"sleep" doc:"How long each run takes." mgmt:"param,unit=s"`
 	Deaf       time.Duration `yaml:"deaf" lang:"deaf" doc:"How long each run takes, heedless of the end of its context." mgmt:"param,unit=s"`
 

@@ -100,7 +100,7 @@ func (n node) String() string { return n.dir.Path(n.name) }
 // CheckApply makes the file right. It costs one look where nothing has changed
 // since the last run.
 // It returns true where nothing differs, and false where something differed, also after it has
-// been mended. An error leaves the file in its old or its new state, never between them.
+// been repaired. An error leaves the file in its old or its new state, never between them.
 func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -370,7 +370,7 @@ func (c *run) within(n node, do func(node) error) error {
 		return c.lost
 	}
 	err := do(n)
-	// The second try has the folder of now. A third is not needed: whoever removes it again is told by
+	// The second try has the folder of now. A third is not needed: a second removal is told by
 	// the error.
 	if files.IsMissing(err) && files.HasParent(c.paths(), n.String()) {
 		if n.rel == "" {

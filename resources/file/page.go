@@ -100,6 +100,6 @@ made, or could exchange, is an error, also in the middle of a path and for ` + "
 link, and everything behind it, named in the graph, mgmt follows the link and works as that user. The page Security has the rule.
 
 A symbolic mode changes the present mode; for a new file it starts from 0644, for a new folder from 0755. Without a mode, a
-new file or folder gets the mode that the umask leaves (0644 and 0755, mostly), whoever owns it; a file with a secret in it
+new file or folder gets the mode that the umask leaves (0644 and 0755, mostly), for every owner; a file with a secret in it
 gets 0600.
 `

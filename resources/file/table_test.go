@@ -373,7 +373,7 @@ func TestFileThroughLink(t *testing.T) {
 	converge(t, f, r, `content: "drift" -> "x"`, dir+"/real/target", "target 0644 x")
 	kindtest.Must(t, os.Remove(dir+"/real/deep/f"))
 	kindtest.Must(t, os.Symlink("f", dir+"/real/deep/f"))
-	kindtest.Want(t, f, r, "error: open "+dir+"/d/f: too many levels of symbolic links: it leads over more than 40 links, the last one is "+dir+"/real/deep/f: mend the links, or name the real path")
+	kindtest.Want(t, f, r, "error: open "+dir+"/d/f: too many levels of symbolic links: it leads over more than 40 links, the last one is "+dir+"/real/deep/f: fix the links, or name the real path")
 }
 
 // TestFileReadLost: a link that leads nowhere is what is there, so that who makes it so

@@ -126,8 +126,8 @@ func (r *Res) Init(init *engine.Init) error {
 	return nil
 }
 
-// Watch waits for changes of the files, and of the name that the kernel has. Whoever
-// alters a name, hostnamed too, alters one of them.
+// Watch waits for changes of the files, and of the name that the kernel has. Each
+// way to alter a name, that of hostnamed too, alters one of them.
 func (r *Res) Watch(ctx context.Context) error {
 	// /etc/machine-info has other keys too. It is watched only where the resource has a wish about
 	// its name, so that those keys wake nothing.
@@ -175,8 +175,8 @@ first two of them, unless ` + "`static_hostname` or `transient_hostname`" + ` sa
 
 Where systemd runs the names are set by its service hostnamed, so that all who listen to it hear of them. It refuses some changes,
 such as a transient name together with another static one, and may be absent, as may the bus. Then this program makes the change
-itself: it writes the files and tells the kernel. It is looked at the files and the kernel themselves, so a change is seen whoever
-makes it.
+itself: it writes the files and tells the kernel. mgmt looks at the files and the kernel themselves, so it sees a change by any
+program.
 
 No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
 }

@@ -29,7 +29,7 @@ var imageSuffixes = []string{"", ".raw", ".v", ".raw.v"}
 // found is what was found.
 type found struct {
 	unit     *svc.Res   // nil if there is no such unit, since systemd-nspawn is not installed
-	machine  *container // that runs, whoever has started it; nil for none
+	machine  *container // that runs, by whatever start; nil for none
 	image    string     // its path; empty if there is none
 	settings string     // the text of the file; empty for none
 }
@@ -37,7 +37,7 @@ type found struct {
 // running reports whether the unit runs.
 func (l found) running() bool { return l.unit != nil && l.unit.State == svc.Running }
 
-// state says whether it runs, whoever has started it.
+// state says whether it runs, by whatever start.
 func (l found) state() string {
 	if l.running() || l.machine != nil {
 		return svc.Running

@@ -144,7 +144,7 @@ func (x *Res) CheckApply(_ context.Context, apply bool) (bool, error) {
 		}
 	case x.init.Refresh():
 		x.init.Change(engine.Change{Verb: engine.Refreshed})
-	// The content is right, and only the mode is mended: the same password is written into a new
+	// The content is right, and only the mode is corrected: the same password is written into a new
 	// private file.
 	case k.mode != private.Mode:
 		x.init.Change(engine.Change{Field: "saved", From: modeText(k.mode), To: modeText(private.Mode)})

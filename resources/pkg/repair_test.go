@@ -61,7 +61,7 @@ func TestFindingB1BrokenBeyondRepair(t *testing.T) {
 		b.put(t, "git", "1")
 		b.put(t, "real", "1")
 		b.tool.half, b.tool.broken = []string{"old"}, "no postinst"
-		bad := `git [database: "interrupted: old" -> "repaired"] false the package database of toy is interrupted (old), and the repair has failed: pkg.repair: toy: no postinst; mend it with the package manager, and mgmt goes on`
+		bad := `git [database: "interrupted: old" -> "repaired"] false the package database of toy is interrupted (old), and the repair has failed: pkg.repair: toy: no postinst; repair it with the package manager, and mgmt goes on`
 		repairs := 0
 		for range 100 {
 			b.want(t, true, bad, "real [] true")

@@ -16,7 +16,7 @@ const again = 2 * time.Second
 const free = 10 * time.Second
 
 // awaited returns an *engine.WaitError that names the work that must end before anything is done
-// with the service: a present job of its manager, whoever has asked for that, or a package manager,
+// with the service: a present job of its manager, by whatever request, or a package manager,
 // which stops and starts services itself and fails when they do not stay as it left them. It
 // returns nil where nothing stands in the way. A service of a session belongs to no package
 // manager.

@@ -49,7 +49,7 @@ func shown(c engine.Change) engine.Change {
 	return confined.Change(c)
 }
 
-// areNumbers reports whether a value has nothing but numbers, parted by blanks.
+// areNumbers reports whether a value has nothing but numbers, separated by blanks.
 func areNumbers(s string) bool {
 	for f := range strings.FieldsSeq(s) {
 		if _, err := strconv.ParseInt(f, 10, 64); err != nil {

@@ -61,9 +61,9 @@ type Res struct {
 	traits.Reversible
 	files.One
 
-	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts parted by dots or by slashes; the name if absent."`
+	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts separated by dots or by slashes; the name if absent."`
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
-	Value   string `yaml:"value" lang:"value" doc:"The value. Several numbers are parted by blanks; any number of blanks will do."`
+	Value   string `yaml:"value" lang:"value" doc:"The value. Several numbers are separated by blanks; any number of blanks will do."`
 	Runtime bool   `yaml:"runtime" lang:"runtime" doc:"Set it now."`
 	Persist bool   `yaml:"persist" lang:"persist" doc:"Keep it for the next boot."`
 

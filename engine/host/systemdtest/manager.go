@@ -211,7 +211,7 @@ func (m *Manager) noted(method, unit string) {
 	}
 }
 
-// emit sends a signal if anybody wants signals. The lock is held.
+// emit sends a signal if a client wants signals. The lock is held.
 // systemd too sends no signal before the first Subscribe.
 func (m *Manager) emit(path, signal string, args ...any) {
 	if m.conn != nil && len(m.subscribers) > 0 {

@@ -65,7 +65,7 @@ func (pt *patrol) arm() {
 func (pt *patrol) changed(names ...provider.Name) {
 	select {
 	case pt.news <- provider.Filter{All: len(names) == 0, Names: slices.Clone(names)}:
-	default: // more than anybody could want
+	default: // more than any user could want
 	}
 }
 

@@ -72,7 +72,7 @@ const (
 	EReplacesNotResource = "E_REPLACES_NOT_RESOURCE"
 	// An output in a struct.
 	EOutNotResource = "E_OUT_NOT_RESOURCE"
-	// An output that nobody could change.
+	// An output that no user could change.
 	EOutReplaces = "E_OUT_REPLACES"
 	// A constraint of another type.
 	EConstraintType = "E_CONSTRAINT_TYPE"

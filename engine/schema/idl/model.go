@@ -72,7 +72,7 @@ type Field struct {
 	Doc        string
 	Shape      *Shape
 	Pointer    bool // it is a pointer in Go, so absence is told from the zero value
-	Optional   bool // whoever declares a resource may leave it out; of an output: it may be absent
+	Optional   bool // the declaration of a resource may leave it out; of an output: it may be absent
 	Out        bool // the provider sets it
 	Replaces   bool // another value makes another resource
 	Deprecated string

@@ -28,8 +28,8 @@ func New(open func() (engine.World, error)) *World {
 	return &World{open: open, used: make(chan struct{})}
 }
 
-// Used returns a channel that is closed when the store has been opened. Whoever joins
-// in only where a store is used at all waits for it.
+// Used returns a channel that is closed when the store has been opened. A caller that
+// needs no store of its own, and joins where others use it, waits for that.
 func (w *World) Used() <-chan struct{} { return w.used }
 
 // opened returns the store, and opens it where that is due.

@@ -402,7 +402,7 @@ func (r *reader) output(key string) {
 	}
 }
 
-// end finds the properties that nobody has asked for.
+// end finds the properties that no graph has asked for.
 func (r *reader) end() []fault {
 	for key := range r.props {
 		if !slices.Contains(r.known, key) {

@@ -138,7 +138,7 @@ func groupInfo(fields []string) (GroupInfo, bool) {
 	return GroupInfo{Name: fields[0], GID: gid, Members: sorted(list(fields[groupMembers]))}, true
 }
 
-// list takes names apart that are parted by commas.
+// list takes names apart that are separated by commas.
 // Empty names, as between two commas, are left out.
 func list(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, ","), func(n string) bool { return n == "" })

@@ -58,7 +58,7 @@ type Attributes struct {
 	Append   bool           `yaml:"append" doc:"With groups: at least these."`
 	Home     *string        `yaml:"home" doc:"The home folder."`
 	Shell    *string        `yaml:"shell" doc:"The login shell."`
-	Comment  *string        `yaml:"comment" doc:"Text for people: the full name and other notes, parted by commas."`
+	Comment  *string        `yaml:"comment" doc:"Text for people: the full name and other notes, separated by commas."`
 	Password *schema.Secret `yaml:"password" doc:"The hash of the password; ! and * for none that fits."`
 	Expires  *string        `yaml:"expires" doc:"The day after which the user can't log in, such as 2030-12-31; empty for never."`
 	MinAge   *int           `yaml:"min_age" mgmt:"min=0" doc:"How many days a password has to be kept."`

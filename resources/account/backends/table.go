@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// table is the text of a database: lines of fields, parted by colons; the first is
+// table is the text of a database: lines of fields, separated by colons; the first is
 // the name. Unchanged lines stay as they are, byte for byte: comments, lines of
 // other services, and damaged lines. A table belongs to one goroutine.
 type table struct {

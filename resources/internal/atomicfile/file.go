@@ -39,7 +39,7 @@ func (d Dir) Open(name string) (*File, Stat, error) {
 }
 
 // OpenSource is Open for a file whose content goes elsewhere: one with several names that
-// not all may read is an error in a folder of a stranger, for it may be anybody's.
+// not all may read is an error in a folder of a stranger, for it may be the file of any user.
 func (d Dir) OpenSource(name string) (*File, Stat, error) {
 	d, release, err := d.hold()
 	if err != nil {

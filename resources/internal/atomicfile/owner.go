@@ -103,7 +103,7 @@ func withoutList(perm uint32, list []byte) uint32 {
 // leaves one alone. The owner comes first, because a change of it takes setuid
 // bits away. With a change of owner or group, setuid, setgid and access lists go; only a
 // given mode brings bits back. Something else found in its place is an error, and so is a file
-// with several names in a folder of a stranger, which could be anybody's.
+// with several names in a folder of a stranger, which could be the file of any user.
 func (d Dir) SetAttrs(name string, old Stat, mode, uid, gid int) (st Stat, err error) {
 	p := d.Path(name)
 	d, release, err := d.hold()

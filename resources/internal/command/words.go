@@ -13,7 +13,7 @@ var (
 )
 
 // Words splits a command into words as a shell does, and does none of its other work. Words
-// are parted by spaces, tabs and newlines. Within single quotes everything is plain; within double
+// are separated by spaces, tabs and newlines. Within single quotes everything is plain; within double
 // quotes a backslash escapes only a double quote, a backslash, a dollar sign, a backquote and a
 // newline; elsewhere it escapes every character. A backslash before a newline joins the lines.
 func Words(s string) ([]string, error) {

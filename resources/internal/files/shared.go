@@ -33,7 +33,7 @@ type Shared struct {
 	clocks  map[uint64]atomicfile.Clock // by device
 	busy    bool                        // between Begin and End
 	made    map[string]*made            // by folder, between Begin and End
-	untold  error                       // of the last flush that failed with nobody left to tell
+	untold  error                       // of the last flush that failed with no caller left to tell
 	clock   engine.Clock
 	paths   safepath.Walker
 	away    bool        // the paths are not those of this machine

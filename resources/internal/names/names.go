@@ -60,7 +60,7 @@ func CheckService(name string) error {
 const hostMax = 64
 
 // CheckHost refuses names of machines that the kernel or programs do not take. A name has parts of letters,
-// digits and dashes, parted by dots. Its error calls the name by what.
+// digits and dashes, separated by dots. Its error calls the name by what.
 func CheckHost(what, name string) error {
 	switch {
 	case name == "":

@@ -81,7 +81,7 @@ func Reveal(v any) string {
 
 // Common is what all records of one thing agree in: an attribute in which two of them
 // differ has no value. So a thing that stands twice in a file, in two ways, is not as
-// anybody wants it.
+// a caller wants it.
 func Common(records []provider.Record) provider.Record {
 	first := records[0]
 	for _, r := range records[1:] {

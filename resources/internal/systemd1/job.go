@@ -144,7 +144,7 @@ func (m *Manager) reach(ctx context.Context, u Unit, a act) error {
 		return fmt.Errorf("%s %s: %w", a.word, u.Name, err)
 	}
 	if other := after.Job(); other != nil {
-		return wait(other) // somebody has replaced ours
+		return wait(other) // another job has replaced ours
 	}
 	if a.done(&after) && (a.word != "reload" || m.property(ctx, after, "Service", "ReloadResult") != "exit-code") {
 		return nil

@@ -18,7 +18,7 @@ type Unit struct {
 	session bool   // of the manager of a session
 }
 
-// Job is what the manager has begun to do with a unit, or will do, whoever has asked for it.
+// Job is what the manager has begun to do with a unit, or will do, at the request of any program.
 type Job struct {
 	ID   string
 	Type string // start, stop, restart, reload, try-restart ...
@@ -27,7 +27,7 @@ type Job struct {
 	session bool // of the manager of a session
 }
 
-// String names the job, and says how somebody ends it.
+// String names the job, and says how a person ends it.
 func (j *Job) String() string {
 	of := ""
 	if j.session {

@@ -5,7 +5,7 @@
 //
 //   - No call asks a question, or waits for one. Each waits for a lock that another process holds,
 //     for two minutes at most; then it is a *LockedError.
-//   - A fault that only another look at the repositories can mend is an *UnknownError or an
+//   - A fault that only another look at the repositories can end is an *UnknownError or an
 //     *UnreachableError.
 //   - Install, Remove, Purge and Upgrade are one transaction of the package manager: all or
 //     nothing, as far as it can. They return all changed packages, dependencies included.

@@ -35,11 +35,11 @@ func (e *RepairError) Unwrap() error { return e.Err }
 
 // repairs are what a person can do where mgmt cannot, by backend.
 var repairs = map[string]string{
-	"apt":    "see dpkg --audit; mend or remove what it names (dpkg --remove --force-remove-reinstreq NAME), and mgmt goes on",
-	"dnf":    "see dnf history info last and dnf check; mend what they name, and mgmt goes on",
-	"zypper": "see rpm -Va --nofiles and zypper verify; mend what they name, and mgmt goes on",
+	"apt":    "see dpkg --audit; repair or remove what it names (dpkg --remove --force-remove-reinstreq NAME), and mgmt goes on",
+	"dnf":    "see dnf history info last and dnf check; repair what they name, and mgmt goes on",
+	"zypper": "see rpm -Va --nofiles and zypper verify; repair what they name, and mgmt goes on",
 	"pacman": "see pacman -Dk and /var/log/pacman.log; install what they name again, and mgmt goes on",
-	"apk":    "see apk fix; mend what it names, and mgmt goes on",
+	"apk":    "see apk fix; repair what it names, and mgmt goes on",
 }
 
 // Advice says what a person can do about the interrupted database of a backend that could not be
@@ -49,7 +49,7 @@ func Advice(backend string) string {
 	if text := repairs[backend]; text != "" {
 		return text
 	}
-	return "mend it with the package manager, and mgmt goes on"
+	return "repair it with the package manager, and mgmt goes on"
 }
 
 // dpkgUpdates has the changes of the database that dpkg has not merged yet. There are none when it has ended well.
@@ -314,7 +314,7 @@ func (a *apk) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	return what, nil
 }
 
-// repair has apk mend the broken packages.
+// repair has apk fix the broken packages.
 // apk fix installs a broken package anew in the version that it has.
 func (a *apk) repair(ctx context.Context, _ virtual.Nothing) (map[string]Change, error) {
 	return during(ctx, a, func() error { return a.run(ctx, "fix") })

@@ -22,7 +22,7 @@ var lockTexts = map[string]struct {
 	"apt":    {100, "E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 4711 (unattended-upgr)\n", "process 4711 (unattended-upgr)"},
 	"dnf":    {1, "RPMDB already locked by 4711\n  The application with PID 4711 is: dnf\n    Memory :  57 M RSS ( 88 MB VSZ)\n", "process 4711"},
 	"zypper": {7, "System management is locked by the application with pid 4711 (/usr/bin/zypper).\nClose this application before trying again.\n", "process 4711"},
-	"pacman": {1, "error: failed to init transaction (unable to lock database)\nerror: could not lock database: File exists\n", "whoever made /var/lib/pacman/db.lck (remove it if no pacman runs)"},
+	"pacman": {1, "error: failed to init transaction (unable to lock database)\nerror: could not lock database: File exists\n", "the program that made /var/lib/pacman/db.lck (remove it if no pacman runs)"},
 	"apk":    {99, "ERROR: Unable to lock database: Resource temporarily unavailable\n", "another program"},
 }
 

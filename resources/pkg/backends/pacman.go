@@ -74,7 +74,7 @@ func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
 // file, which a killed pacman leaves behind.
 func judgePacman(r *engine.Result) error {
 	if has(r, "unable to lock database") {
-		return &LockedError{"pacman", "whoever made /var/lib/pacman/db.lck (remove it if no pacman runs)"}
+		return &LockedError{"pacman", "the program that made /var/lib/pacman/db.lck (remove it if no pacman runs)"}
 	}
 	if names := unknownNames(r, [2]string{"error: target not found: ", ""}, [2]string{"was not found", ""}); len(names) > 0 {
 		for i, n := range names {

@@ -17,7 +17,7 @@ type ModRepoArgs struct {
 	Repo      string  `yaml:"repo" mgmt:"required" doc:"The name of the repository, as list_repos gives it."`
 	URL       *string `yaml:"url" doc:"Where it is. Without it, the repository must be there, or its name has the address. It holds no password."`
 	Enabled   *bool   `yaml:"enabled" doc:"Use it; a new one is used unless this is false."`
-	Untrusted *bool   `yaml:"untrusted" doc:"Take what nobody has signed; where it is not given, what the package manager does by itself."`
+	Untrusted *bool   `yaml:"untrusted" doc:"Take packages without a signature; where it is not given, what the package manager does by itself."`
 	Key       *string `yaml:"key" doc:"The file with the key that signs it; an absolute path."`
 }
 

@@ -24,7 +24,7 @@ var rpmFiles = []string{
 	"/usr/lib/sysimage/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/Packages.db",
 }
 
-// rpmFormat has the fields of infos, parted by tabs, which no field contains.
+// rpmFormat has the fields of infos, separated by tabs, which no field contains.
 const rpmFormat = `%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{ARCH}\t%{SOURCERPM}\t%{SUMMARY}\n`
 
 // Watch waits for changes of the database of rpm.
@@ -250,7 +250,7 @@ func splitEVR(s string) [3]string {
 	return [3]string{epoch, version, release}
 }
 
-// unknownNames returns the names that a tool does not know: the text between each two words, parted
+// unknownNames returns the names that a tool does not know: the text between each two words, split
 // by blanks or commas.
 func unknownNames(r *engine.Result, words ...[2]string) []string {
 	var names []string

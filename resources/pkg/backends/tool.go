@@ -71,7 +71,7 @@ func (t *tools) ask(ctx context.Context, argv ...string) (*engine.Result, error)
 }
 
 // cost is what it costs to cut a tool that writes its database.
-const cost = "a package manager that is killed leaves its database interrupted, and packages half installed; mgmt mends that at its next start, and until then no other program can use it"
+const cost = "a package manager that is killed leaves its database interrupted, and packages half installed; mgmt repairs that at its next start, and until then no other program can use it"
 
 // command runs a tool with an end of its input and without a terminal. cost is empty for a tool that
 // may be killed when ctx ends.

@@ -49,7 +49,7 @@ type Info struct {
 	Detail    *string `yaml:"detail" doc:"Its state in the words of the manager."`
 	PID       *int    `yaml:"pid" doc:"Its main process."`
 	CanReload *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
-	Job       *string `yaml:"job" doc:"The present or next job of the manager for it, whoever has asked for that. Nothing else may be begun before. It fits behind 'waits for'."`
+	Job       *string `yaml:"job" doc:"The present or next job of the manager for it, at the request of any program. Nothing else may be begun before. It fits behind 'waits for'."`
 }
 
 // The functions. Those without an option are the core, which each backend has. An

@@ -55,7 +55,7 @@ type storm struct {
 	at    int64   // of the level
 	ended int64   // its last run
 	wait  time.Duration
-	due   int64 // when it may start; 0 for nobody has asked yet
+	due   int64 // when it may start; 0 where nothing has asked yet
 	loud  bool  // its last run changed something, or failed
 	told  int64 // when the log has warned
 }

@@ -84,7 +84,7 @@ func (l *Subs) Led() (c engine.Cause) {
 	return c
 }
 
-// add keeps a cause for somebody.
+// add keeps a cause for its vertex.
 func add(to **engine.Cause, c engine.Cause) {
 	switch {
 	case c == (engine.Cause{}):

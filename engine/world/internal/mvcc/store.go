@@ -101,7 +101,7 @@ func (s *Store) leave(ctx context.Context, r *request) {
 // work commits one group, in which the caller's own request is, and gives the work on.
 func (s *Store) work() {
 	s.mu.Lock()
-	if s.crowd { // whoever can run now may have something to commit too; alone, the call would only wake an idle processor
+	if s.crowd { // other goroutines that can run now may have something to commit too; alone, the call would only wake an idle processor
 		s.mu.Unlock()
 		runtime.Gosched()
 		s.mu.Lock()

@@ -8,7 +8,7 @@
 //	@ a line of shell that prints what the transcript was made with
 //	% one that prepares the machine for what follows
 //	> a call: the name of the function and its arguments as JSON
-//	$ a command that the call runs, its words parted by blanks, quoted where need be
+//	$ a command that the call runs, its words separated by blanks, quoted where need be
 //	| a line that it prints to the standard output
 //	! one that it prints to the standard error
 //	= its exit status, if it is not 0
