@@ -201,6 +201,8 @@ func bind(short, path string, mode fs.FileMode) (*bound, error) {
 	return l, nil
 }
 
+// listen gives the bound socket its mode before it takes connections, so that no other user gets in meanwhile. It notes the inode, by
+// which a replaced socket is noticed later.
 func listen(f *os.File, path string, mode fs.FileMode) (*bound, error) {
 	if err := chmodSocket(path, mode); err != nil {
 		return nil, err

@@ -70,6 +70,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Stream) error
 	}
 }
 
+// page asks for the next messages, with the time limit of an ordinary answer: a source that hangs ends the stream.
 func (s *Server) page(ctx context.Context, st Stream) ([]Message, bool, error) {
 	ctx, cancel := engine.WithTimeout(ctx, s.Clock, s.Limits.Answer, nil)
 	defer cancel()
@@ -102,6 +103,7 @@ type feed struct {
 	lines    bool // a document on each line, and no server-sent events
 }
 
+// begin writes the head at once, before the first message, so that a client knows that its stream has begun.
 func (f *feed) begin() error {
 	kind := EventsType
 	if f.lines {
@@ -113,6 +115,7 @@ func (f *feed) begin() error {
 	return f.rc.Flush()
 }
 
+// send writes a page and flushes it as a whole. The client has the time of Limits.Slow to take it.
 func (f *feed) send(page []Message) error {
 	if len(page) == 0 {
 		return nil

@@ -56,6 +56,8 @@ var unresolved any = unresolvedValue{}
 
 type unresolvedValue struct{}
 
+// product returns the keys of an object in an index: each combination of the values at its paths, in the order of the paths. An error
+// stands for more than MaxKeys keys, so an object with long lists costs no more than that.
 func (o *Object) product(x Index, w *walker) ([][]any, error) {
 	keys := [][]any{nil}
 	for _, path := range x.Paths {
@@ -101,6 +103,7 @@ func (w *walker) object(o *Object, steps []string) {
 	w.field(o.model, o.fields, steps)
 }
 
+// field walks on at one field. A stored object counts with its defaults, and an example only with the fields that it sets.
 func (w *walker) field(m *Model, fields map[string]any, steps []string) {
 	f := m.byKey[steps[0]]
 	if f == nil {
@@ -114,6 +117,8 @@ func (w *walker) field(m *Model, fields map[string]any, steps []string) {
 	w.value(f, f.Type, v, steps[1:])
 }
 
+// value walks on at a value: into each element of a list, and over a reference to its target. Missing stands
+// for an empty list.
 func (w *walker) value(f *Field, t *schema.Type, v any, rest []string) {
 	switch x := v.(type) {
 	case nil:
@@ -238,6 +243,7 @@ func pairs(m map[string]any) []any {
 	return list
 }
 
+// rank orders values of different types, so that a list of objects is sorted the same way on every host.
 func rank(v any) int {
 	switch v.(type) {
 	case missing:

@@ -266,6 +266,7 @@ type ordering struct {
 	done   []*Model
 }
 
+// visit adds a model behind all that it refers to. A reference to a kind orders nothing, since its objects may come later.
 func (o *ordering) visit(m *Model, path []string) error {
 	path = append(path, m.Name())
 	switch o.state[m] {

@@ -188,6 +188,8 @@ func (r *res) stream(ctx context.Context, conn Conn) error {
 
 var errMoved = errors.New("the thing has another id")
 
+// streamOnce watches the thing until ctx ends, the provider ends the stream, or the thing has another id (errMoved). The end of the
+// stream ends the goroutine, too.
 func (r *res) streamOnce(ctx context.Context, conn Conn) error {
 	open, end := context.WithCancelCause(ctx)
 	defer end(nil)

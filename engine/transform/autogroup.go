@@ -27,6 +27,7 @@ func AutoGroup() Step {
 	return Step{Name: "autogroup", Apply: autoGroup}
 }
 
+// autoGroup puts each candidate into the first group that takes it, in the order of the graph. So equal graphs have equal groups.
 func autoGroup(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
 	s := &grouping{g: g, n: n, buckets: map[bucket][]*group{}}
 	candidates := s.candidates()

@@ -68,6 +68,8 @@ func (m *Memory) Keep() {
 	}
 }
 
+// autoEdge adds the automatic edges. It takes over the answers of the graph that runs for vertices that stay, and asks all others. What
+// it has found out counts for the next graph only after Keep: a graph that is refused must leave no answers behind.
 func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *engine.Graph, k Known, n *Notes) (*engine.Graph, error) {
 	m.next = nil
 	if same := k.Same; same != nil && len(m.stale) > 0 {

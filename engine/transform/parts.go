@@ -116,6 +116,7 @@ func (p *Parts) Sharing(u engine.ResUID) iter.Seq[string] {
 	}
 }
 
+// sharing looks by a sum of 32 bits, so it may return a vertex that only has the same sum. The caller compares.
 func (p *Parts) sharing(u engine.ResUID) (ids []string) {
 	h, ok := u.(hashed)
 	if !ok {
@@ -197,6 +198,8 @@ func (p *Parts) prepare() {
 	p.once.Do(p.index)
 }
 
+// index makes the sums of all UIDs, and of all questions for UIDs, by vertex. It costs the whole graph once; after that a change costs its
+// own vertices.
 func (p *Parts) index() {
 	is, asked := &rows[uint32]{}, &rows[uint32]{}
 	for i, v := range p.base.All() {

@@ -47,6 +47,7 @@ func Reverse(o Undoing) Step {
 	return Step{Name: reverseName, Apply: o.apply}
 }
 
+// apply adds the vertices of the resources that have left. It works on a copy: where the context ends, the given graph is as it was.
 func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
 	left := o.left(ctx, g, n)
 	if len(left) == 0 {
@@ -142,6 +143,7 @@ func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n 
 	return list, true
 }
 
+// undo makes the vertex that brings an image back. It runs once (Special.Once), and keeps the marks of secrets that the resource had.
 func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
 	img, err := engine.DecodeImage(rec)
 	if err != nil {
@@ -206,6 +208,7 @@ func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
 	return slices.Concat(classes[:]...)
 }
 
+// indices returns the vertices that are still in the graph. The others have left for good, and need no order.
 func indices(c *engine.Graph, ids []string) []int {
 	var list []int
 	for _, id := range ids {

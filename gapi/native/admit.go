@@ -104,6 +104,8 @@ func (j *judge) judge(changes []model.Altered) error {
 	return cmp.Or(j.lost, err)
 }
 
+// faults judges the objects as a part of the graph that runs: each alone, then all together, and the circles that they close last, since
+// a circle can only be looked for among objects without another fault.
 func (j *judge) faults(changes []model.Altered) error {
 	part := &gapi.Declared{Partial: j.partial}
 	objects := map[string]*model.Object{}

@@ -60,6 +60,8 @@ func (op *operation) decode(n *schema.Node) (*model.Object, error) {
 	return op.model.Decode(n)
 }
 
+// change makes the change in the transaction. The condition of the caller (If-Match) is judged on the object of this transaction,
+// before the fields of the body: a stale writer learns that first. The outcome is noted with an error, too.
 func (op *operation) change(tx *model.Tx) (now *model.Object, err error) {
 	was, err := op.was(tx)
 	if err != nil {
