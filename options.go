@@ -156,7 +156,7 @@ type Options struct {
 
 	Observer Observer
 
-	// Background, when not nil, runs on a goroutine of its own beside the graph: it may
+	// Background, when not nil, runs on a goroutine of its own at the same time as the graph: it may
 	// use the Engine and its History. Its context ends when everything in the graph
 	// has come to its end; then Run waits for its return, and only then gives up the
 	// state.

@@ -28,7 +28,7 @@ func newAPIApply(a *app) *cobra.Command {
 		Use: "apply -f FILE", Short: "Create or update the objects of a file", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Apply makes the objects in the store as a file has them: it creates absent
 objects, and present objects get these fields and no others. The file is YAML, of several documents too, or JSON: values one after the other, or
-a list. Each object names its table beside its fields:
+a list. Each object names its table next to its fields:
 
   table: file
   id: /etc/motd

@@ -69,7 +69,7 @@ func (w *watched) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Decl
 		defer cancel()
 		sub, err := env.Host.Watch(ctx, w.files.paths, engine.WatchOptions{Contents: true})
 		if err != nil {
-			env.Log().Warn("files beside the graph cannot be watched: after a change, reload mgmt", "error", err)
+			env.Log().Warn("files next to the graph cannot be watched: after a change, reload mgmt", "error", err)
 		} else {
 			defer sub.Close()
 			wg.Go(func() { w.follow(ctx, env, sub) })
@@ -100,7 +100,7 @@ func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscript
 			t.Stop()
 			t = engine.NewTimer(engine.ClockOf(env.Host), filesSettle)
 		case <-t.C:
-			env.Log().Debug("files beside the graph have changed", "path", sub.Cause().Path)
+			env.Log().Debug("files next to the graph have changed", "path", sub.Cause().Path)
 			ask(w.files.reload)
 		}
 	}

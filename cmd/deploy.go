@@ -88,7 +88,7 @@ another machine. While one deploy to a topic is under way, another one is refuse
 func (f *deployFlags) signFlags(cmd *cobra.Command, trust string) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
-	fl.StringArrayVar(&f.trust, "trust", nil, trust+" `file` with a public key that may have signed the earlier deploy, beside your own; repeatable")
+	fl.StringArrayVar(&f.trust, "trust", nil, trust+" `file` with a public key that may have signed the earlier deploy, besides your own; repeatable")
 	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
 }
 
@@ -285,7 +285,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 		}
 		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {
 			// The reader calls back with each file that it has opened, the named graph first.
-			// A template or data beside the graphs of a folder is no graph.
+			// A template or data next to the graphs of a folder is no graph.
 			if first && !folder || folder && filepath.Dir(name) == path && yaml.IsGraphName(filepath.Base(name)) {
 				graphs = append(graphs, name)
 			}

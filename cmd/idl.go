@@ -257,7 +257,7 @@ func apart(dir string, outputs []idlOutput) error {
 		// Other outputs, such as pages, may lie there: only .go files are read as definitions.
 		goes := slices.ContainsFunc(o.files.Names(), func(name string) bool { return path.Ext(name) == ".go" })
 		if goes && liesIn(o.dir, dir) {
-			wrong = append(wrong, fmt.Errorf("the output folder %s lies in the folder of the definitions, %s, and the next build would read its .go files as definitions: name a folder beside it, such as --out-provider=%s",
+			wrong = append(wrong, fmt.Errorf("the output folder %s lies in the folder of the definitions, %s, and the next build would read its .go files as definitions: name a folder next to it, such as --out-provider=%s",
 				o.dir, filepath.Clean(dir), filepath.Join(dir, "..", "provider")))
 		}
 	}

@@ -292,7 +292,7 @@ func beforeReload(anew *resettling, secrets *credentials, signed *deploys) func(
 	}
 }
 
-// aides are what goes on beside a run.
+// aides are the other parts of a daemon that work during a run.
 // They are opened before the engine, and started and ended by serve.
 type aides struct {
 	presenter *presenter

@@ -126,7 +126,7 @@ var settings = &config.Table{
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
 			Doc: "the `path` of the daemon's socket (default " + socketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
 		{Key: "api_write_group", Type: textType, Own: true, Example: "adm",
-			Doc: "the `group` whose members may change objects over the API, beside root (default none)"},
+			Doc: "the `group` whose members may change objects over the API, besides root (default none)"},
 		{Key: "api_listen", Type: textType, Own: true, Example: "192.0.2.7:8442", Check: checkAddress,
 			Doc: "serve the objects of the store to other machines at this `address`, over TLS with certificates of the clients only (default none)"},
 		{Key: "api_cert", Type: textType, Path: true, Own: true, Example: "/etc/mgmt/api.pem", Doc: "the `file` with the certificate for api_listen"},

@@ -376,7 +376,7 @@ func countWords(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// standText says how one resource stands, and whether it is paused beside that.
+// standText says how one resource stands, and and whether it is also paused.
 // The order of the cases matters: a paused state is told by its pause alone.
 func standText(r *control.Resource, s style) string {
 	switch {

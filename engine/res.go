@@ -10,7 +10,7 @@ import (
 )
 
 // Res is a resource. Its methods other than Watch, CheckApply and Readable.Read
-// are never called concurrently; Watch runs beside CheckApply.
+// are never called concurrently; Watch runs at the same time as CheckApply.
 type Res interface {
 	fmt.Stringer // kind[name]
 

@@ -61,7 +61,7 @@ type patient struct {
 	f   *os.File
 }
 
-// A look at the context costs nothing beside waiting for a person or a program.
+// A look at the context costs nothing compared with waiting for a person or a program.
 const patientStep = 50 * time.Millisecond
 
 // Read implements io.Reader.

@@ -15,7 +15,7 @@ var Formats = []string{"text", "json", "github"}
 // WriteDiagnostics writes findings for people ("text": one on a line, its
 // related places indented below it), for programs ("json": one array of objects,
 // with a final newline, also when it is empty) or as workflow commands that
-// GitHub shows beside the lines of a change ("github"). It is called by the
+// GitHub shows next to the lines of a change ("github"). It is called by the
 // verbs of the command line. The error is the writer's, or about the format.
 func WriteDiagnostics(w io.Writer, format string, ds schema.Diagnostics) error {
 	switch format {

@@ -28,7 +28,7 @@
 //     a chain of a million is as good as a star.
 //  6. Many readers or one writer. Methods that read may run at once on any
 //     number of goroutines, the first of them included; Add, Connect, Grow and
-//     SetValue may run beside nothing else. No method blocks on anything but
+//     SetValue may run at the same time as nothing else. No method blocks on anything but
 //     that first layout.
 //
 // # gonum

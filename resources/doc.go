@@ -2,7 +2,7 @@
 // registers itself in engine.DefaultRegistry. Importing this package registers all of them, as resources/all does; a program that wants
 // a few kinds imports their packages alone.
 //
-// # Laws, beside those of package engine
+// # Laws, besides those of package engine
 //
 //   - A kind knows the contract (engine), the traits and the schema, and neither the engine that
 //     runs it nor the format that declared it.

@@ -15,7 +15,7 @@ import (
 //
 //   - InitGroup at the end of Init, CleanupGroup in Cleanup,
 //   - CheckGroup at the end of CheckApply, with its own findings,
-//   - CmpGroup in Cmp, beside its own comparison.
+//   - CmpGroup in Cmp, besides its own comparison.
 //
 // Watch is the owner's alone: a kind whose members have something to watch watches
 // it for them. All of it does nothing where there are no members.

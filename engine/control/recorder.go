@@ -71,7 +71,7 @@ type item struct {
 	event   *Event
 }
 
-// Standing is how things stand, beside the states of the vertices.
+// Standing is how things stand, besides the states of the vertices.
 type Standing struct {
 	// Started and Session are those of the daemon, and not of the machine.
 	Started    time.Time

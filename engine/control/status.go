@@ -57,7 +57,7 @@ type Resource struct {
 	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, a free slot, or something outside, in words
 	Until     string  `json:"until,omitempty"`            // with unknown
 	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
-	Pause     *Pause  `json:"pause,omitempty"`            // with paused, and beside another state, as failed
+	Pause     *Pause  `json:"pause,omitempty"`            // with paused, and with another state, as failed
 	Held      *Hold   `json:"held,omitempty"`             // with held
 }
 

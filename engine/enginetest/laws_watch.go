@@ -217,7 +217,7 @@ func (e *env) handOver(old *rig, before Tree) error {
 	if err != nil {
 		return err
 	}
-	if err := old.settled("beside a twin"); err != nil {
+	if err := old.settled("next to a twin"); err != nil {
 		return err
 	}
 	if err := old.close(); err != nil {
@@ -225,7 +225,7 @@ func (e *env) handOver(old *rig, before Tree) error {
 	}
 	if !e.NoState {
 		if err := before.same(twin.tree()); err != nil {
-			return fmt.Errorf("Cleanup beside a twin: %w", err)
+			return fmt.Errorf("Cleanup next to a twin: %w", err)
 		}
 	}
 	if err := errors.Join(twin.watch(), twin.settled("after the old one")); err != nil {

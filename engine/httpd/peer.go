@@ -22,7 +22,7 @@ type Peer struct {
 	Cert *x509.Certificate // which the CA of the listener has signed; nil for none
 	Addr string            // from where, over TCP
 
-	groups  []uint32 // of a process, beside GID
+	groups  []uint32 // of a process, besides GID
 	allowed bool
 	err     error // why it is not known
 }

@@ -28,7 +28,7 @@ type Route struct {
 	Status   int // of a good answer; 0 for 200
 	Types    []string
 	Versions bool  // answers have an ETag, and requests may have conditions
-	Errors   []int // statuses of errors beside those that every route has
+	Errors   []int // statuses of errors besides those that every route has
 
 	Lasting func(url.Values) bool // whether such a request may last; nil for never
 	Public  bool                  // unknown callers may ask, too

@@ -355,7 +355,7 @@ func (f *fromData) suits(key string, d *FieldDescription, n *schema.Node) {
 	if of := n.Get("of"); of != nil {
 		for _, word := range []string{"required", "default", "doc"} {
 			if at := of.Get(word); at != nil {
-				f.found.Errorf(at.Pos, "%s is for the field %s as a whole: write it beside of", word, key)
+				f.found.Errorf(at.Pos, "%s is for the field %s as a whole: write it next to of", word, key)
 			}
 		}
 	}

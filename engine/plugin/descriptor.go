@@ -22,7 +22,7 @@ type Descriptor struct {
 	User      string            `yaml:"user" doc:"The user that it runs as; that of mgmt where it is left out."`
 	Group     string            `yaml:"group" doc:"The group that it runs as."`
 	Dir       string            `yaml:"dir" doc:"The folder that it runs in; the folder of the descriptor where it is left out."`
-	Env       map[string]string `yaml:"env" doc:"Its environment, beside PATH."`
+	Env       map[string]string `yaml:"env" doc:"Its environment, besides PATH."`
 	Config    map[string]any    `yaml:"config" doc:"What it is configured with, before any other call."`
 	Timeout   time.Duration     `yaml:"timeout" doc:"How long one call may take."`
 	Poll      time.Duration     `yaml:"poll" doc:"How often resources look that the provider cannot watch."`

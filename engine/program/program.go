@@ -28,7 +28,7 @@ type Call struct {
 	Hidden  *secrets.Texts // texts that no error may hold; nil for none
 }
 
-// Do runs the program, and waits for its end. The output is returned beside an error too. A program that goes on writing
+// Do runs the program, and waits for its end. The output is returned with an error, too. A program that goes on writing
 // after Command.MaxOutput is ended.
 func (c *Call) Do(ctx context.Context, run Runner) ([]byte, error) {
 	if c.Timeout > 0 {

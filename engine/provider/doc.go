@@ -25,7 +25,7 @@
 // A transaction lasts from the first resource of an idle type that is due until none
 // of them is dirty or running. It makes a provider with the constructor, as late as
 // possible: at its first call. A provider that is a Closer is closed at the end. Calls
-// to the providers of one type never overlap; only Watch runs beside them, on an
+// to the providers of one type never overlap; only Watch runs at the same time as them, on an
 // object of its own.
 //
 //	Get           once in a transaction, with all (or, with simple_get_filter, with the

@@ -65,7 +65,7 @@ type External struct {
 	// nil for a type without.
 	Canonicalize, InSync []string
 
-	Env     map[string]string // what their environment has beside PATH
+	Env     map[string]string // what their environment has besides PATH
 	Timeout time.Duration     // of each call; 0 for DefaultTimeout
 }
 

@@ -190,7 +190,7 @@ func (c *exchange) parse(line answer) (map[string]any, error) {
 // said is a line of the set command.
 type said struct {
 	title, status, attribute, level, context, message string
-	titles                                            []string // beside title
+	titles                                            []string // besides title
 	from, to                                          any
 }
 

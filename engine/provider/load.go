@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Providers are the constructors of the Go providers that a file may name, beside those
+// Providers are the constructors of the Go providers that a file may name, besides those
 // of the kinds that are there: `provider: host` is that of the kind host.
 type Providers map[string]func() Provider
 

@@ -147,7 +147,7 @@ type Refresher interface {
 	Refresh(ctx context.Context, rt *Runtime, changes []Change) error
 }
 
-// Watcher tells of changes as they happen. It runs on an object of its own, beside all
+// Watcher tells of changes as they happen. It runs on an object of its own, at the same time as all
 // other calls, until the context ends. armed is called once, when no change goes
 // unseen any more. changed is called with the names that may have changed, without any for
 // all; it never blocks.
@@ -157,14 +157,14 @@ type Watcher interface {
 
 // Locator says in which files a thing is, from its wanted values. A change of one of
 // them is seen at once, in addition to the changes that Watch or the poll see. It only
-// computes, since it is asked when a graph is loaded, too. It is called beside all other calls, on an object of its own.
+// computes, since it is asked when a graph is loaded, too. It is called at the same time as all other calls, on an object of its own.
 // Paths are absolute.
 type Locator interface {
 	Files(wanted Record) []string
 }
 
 // FileSearcher says in which files a thing is where that needs a look at the machine, such as for the home of a user. It is
-// asked beside Locator, and only while the graph runs.
+// asked in addition to Locator, and only while the graph runs.
 type FileSearcher interface {
 	SearchFiles(wanted Record) []string
 }

@@ -62,7 +62,7 @@ func (k *Kind) looked(r *res) (*want, error) {
 	return w, nil
 }
 
-// asked is what the parameters say, with the namevars, also beside an error.
+// asked is what the parameters say, with the namevars, also with an error.
 func (k *Kind) asked(r *res) (*want, error) {
 	w := &want{title: r.Name(), record: Record{}}
 	var errs []error
@@ -145,7 +145,7 @@ func (k *Kind) titleOf(r Record) string {
 	return k.nameOf(r).String()
 }
 
-// titleKey is what a record of a type with several namevars has beside its
+// titleKey is what a record of a type with several namevars has besides its
 // attributes.
 const titleKey = "title"
 

@@ -55,7 +55,7 @@ func (k *walk) notBehind(path string, uid uint32) error {
 		short(k.w.shown(k.path)), userName(k.w.owner.UID), short(path), userName(int(uid)))}
 }
 
-// OthersWrite returns who, beside root and the daemon's own user, can make, rename and
+// OthersWrite returns who, besides root and the daemon's own user, can make, rename and
 // remove names in an open folder: words for a message, empty for no other user. The
 // sticky bit is not taken into account.
 func (w Walker) OthersWrite(f Folder) (string, error) {

@@ -13,7 +13,7 @@ import (
 // User is who acts on files: numbers of the system, none negative.
 type User struct {
 	UID, GID int
-	Groups   []int // beside GID
+	Groups   []int // besides GID
 }
 
 // LookupUser returns the user with a number, with the groups that the system knows. An unknown user

@@ -23,7 +23,7 @@ type walk struct {
 	names   []string // its path without links
 	rest    []string // the elements that are left
 	exposed string   // why links from here on are not followed; empty where they are
-	shared  string   // why links in this folder are not followed, beside exposed
+	shared  string   // why links in this folder are not followed, besides exposed
 	links   int
 	acting  bool   // behind a link of the owner: all is done as that user
 	name    string // the last element, unless whole

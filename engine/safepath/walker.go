@@ -18,7 +18,7 @@ type Walker struct {
 	prefix string // path of root, for messages; empty for "/"
 	self   User   // the user of the daemon
 	owner  *User  // whom the resource names as owner; nil for none
-	caller *User  // whom OpenGuarded trusts beside root and self; nil for none
+	caller *User  // whom OpenGuarded trusts besides root and self; nil for none
 	lookup bool   // the groups of owner are not known yet
 	slow   bool   // goes element by element at once, for tests
 }

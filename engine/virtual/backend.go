@@ -78,7 +78,7 @@ func (t *Told) first(what string) bool {
 // its Module. If it is a Watcher, it names the things to watch itself.
 type Caller interface {
 	// Call calls a function with arguments by name: those of VarArgs as one list
-	// under the name of that parameter, those of KwArgs beside the others. It may
+	// under the name of that parameter, those of KwArgs besides the others. It may
 	// keep args. It returns a plain value, as schema.EncodeAll gives it. It may be
 	// called concurrently.
 	Call(ctx context.Context, function string, args map[string]any) (any, error)

@@ -73,7 +73,7 @@
 // A backend in another package sets its Module and calls RegisterBackend. make docs
 // brings the page of the modules up to date.
 //
-// Whatever a backend gives beside the declared keys of a record comes apart as
+// Whatever a backend gives besides the declared keys of a record comes apart as
 // extra: embed the declared struct with yaml:",inline" and add fields, or return a
 // map. A missing thing is ErrNotFound, where the function declares a result for
 // that. All that a backend does on the machine it does through Env.Host, so that

@@ -129,7 +129,7 @@ func native() string {
 	return "typescript-" + runtime.GOOS + "-" + arch
 }
 
-// compile runs tsc over a program, with the classes of these kinds. Everything that it needs beside the program is in a
+// compile runs tsc over a program, with the classes of these kinds. Everything that it needs besides the program is in a
 // folder of its own, which is gone afterwards.
 func (r *reader) compile(ctx context.Context, path, main string, kinds *engine.Registry) (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "mgmt-ts-")

@@ -262,7 +262,7 @@ type Absent struct {
 	Quiet bool     // told only where it is asked for, or where the graph has words of that tool
 }
 
-// With returns the parameter beside which the difference counts; empty where it always does.
+// With returns the parameter with which the difference counts; empty where it always does.
 func (a Absent) With() string { return a.Theirs }
 
 // AbsentOf returns the differences of a kind. It parses only the rows of that kind: every graph asks for the kinds

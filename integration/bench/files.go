@@ -41,7 +41,7 @@ func coldFloor(dir string, n, perDir int) time.Duration {
 	return time.Since(start)
 }
 
-// replace writes a file as an engine has to: beside it, then over it.
+// replace writes a file as an engine has to: next to it, then over it.
 // It opens with O_EXCL as the engine does, and does not sync: neither does the engine by
 // default.
 func replace(path, text string) {

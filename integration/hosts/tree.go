@@ -94,7 +94,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// build makes a tree beside its place, and moves it there when it is whole.
+// build makes a tree next to its place, and moves it there when it is whole.
 func build(dir string, packages []string) error {
 	mirror, err := mirror()
 	if err != nil {

@@ -206,7 +206,7 @@ With ` + "`marker`" + ` the content is all that stands between two lines, which 
 be altered later, and be removed whatever is in it. A block that is there twice is left once. One mark without the other is an
 error: the text between them can't be known then.
 
-## Beside others
+## Next to other resources
 
 Several lines may be in one file, and a ` + "`file`" + ` resource may say its owner and mode, but not its content: that is an error of the graph, as are
 two lines that undo each other. Automatic edges let it come after the file resource of that name, the folder and the package of the file.

@@ -16,7 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/internal/inputs"
 )
 
-// Made is a whole file that a kind beside file makes, as the kind file would: compared,
+// Made is a whole file that a kind besides file makes, as the kind file would: compared,
 // replaced at once, with its owner and mode. Differences of its content are reported as
 // those of the parameter checksum.
 // It is a value without state of its own: each call stands alone, and the kind keeps between runs

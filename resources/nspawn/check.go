@@ -23,7 +23,7 @@ const whereFrom = "install the package systemd-container (where systemd is one p
 // imageFolders are the folders in which the unit looks for an image.
 var imageFolders = []string{"/etc/machines/", "/run/machines/", "/var/lib/machines/", "/usr/local/lib/machines/", "/usr/lib/machines/"}
 
-// imageSuffixes are what an image may be called, beside its name.
+// imageSuffixes are what an image may be called, besides its name.
 var imageSuffixes = []string{"", ".raw", ".v", ".raw.v"}
 
 // found is what was found.

@@ -25,7 +25,7 @@ import (
 var definition = provider.TransportDefinition{
 	Name: "ssh",
 	Doc: "A machine with an SSH server. The commands of a type run there as they would run here, without a shell of their own. " +
-		"The target needs a POSIX shell; with `flock`, no command of a lost connection runs beside a later one.",
+		"The target needs a POSIX shell; with `flock`, no command of a lost connection runs at the same time as a later one.",
 	ConnectionInfo: []provider.Attribute{
 		{Name: "host", Type: "String[1]", Doc: "The name or the address of the machine."},
 		{Name: "port", Type: "Integer[1, 65535]", Doc: "The port of its SSH server.", Default: int64(22), HasDefault: true},

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	World    engine.World
 	MayWrite func(httpd.Peer) bool // who may ask
-	Read     []string              // prefixes of the keys that may be read, beside those of Write
+	Read     []string              // prefixes of the keys that may be read, besides those of Write
 	Write    []string              // prefixes of the keys that may be written
 	Large    []string              // prefixes of keys that may have 1 MiB each; a page has few of them
 }

@@ -34,7 +34,7 @@ type Machined struct {
 	asked  int
 }
 
-// NewMachined starts a machined beside a manager, on the bus of that. It ends with the test.
+// NewMachined starts a machined next to a manager, on the bus of that. It ends with the test.
 // remove is called where an image is to be removed.
 func NewMachined(tb testing.TB, manager *Manager, remove func(image string) error) *Machined {
 	tb.Helper()

@@ -38,7 +38,7 @@ type Unit struct {
 	Below    string        // enabled-runtime or masked-runtime: the state of its file, too, when the permanent state was taken back
 	Fixed    bool          // what its file says stays, whatever is called
 	Stale    bool          // its file has changed since it was read
-	DropIns  []string      // the paths of what was read beside its file
+	DropIns  []string      // the paths of what was read besides its file
 	Requires []string      // the units that a start of it starts
 	PartOf   []string      // the units with which it is stopped and restarted
 	Plain    bool          // it cannot reload

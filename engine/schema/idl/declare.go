@@ -115,7 +115,7 @@ func (c *compiler) declaration(f *folder, file *parsed, d ast.Decl, counted map[
 	if !ok {
 		fn, ok := d.(*ast.FuncDecl)
 		if ok {
-			c.fail(EToplevelFunc, fn.Name.Pos(), funcName(fn), "definitions have no functions; write it beside the generated pack, or in the provider")
+			c.fail(EToplevelFunc, fn.Name.Pos(), funcName(fn), "definitions have no functions; write it next to the generated pack, or in the provider")
 		}
 		return
 	}

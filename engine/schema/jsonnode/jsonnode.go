@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // Parse returns the tree of a text. Where there is none, the tree is nil and the finding says
-// why. Findings beside a tree are keys that are there twice, which are errors too.
+// why. Findings next to a tree are keys that are there twice, which are errors too.
 func Parse(src []byte, o Options) (*schema.Node, schema.Diagnostics) {
 	p := &parser{Options: o, src: src, lines: []int{0}}
 	for i, c := range src {

@@ -95,7 +95,7 @@ func (e *encoder) part(t *schema.Type, at string, levels int) (*part, error) {
 	switch e.parts++; {
 	case t == nil:
 		return nil, fmt.Errorf("%s: it has no type", at)
-	case levels > MaxLevels-3: // what is in it beside types has less
+	case levels > MaxLevels-3: // what is in it besides types has less
 		return nil, fmt.Errorf("%s: the text has more than %d levels", at, MaxLevels)
 	case e.parts > maxParts:
 		return nil, fmt.Errorf("%s: the text has more than %d types", at, maxParts)

@@ -27,7 +27,7 @@ type New struct {
 	// attempt was given up.
 	Fill func(io.Writer) error
 
-	// Check is asked by its path, beside the place that it is for, whether the complete
+	// Check is asked by its path, next to the place that it is for, whether the complete
 	// file may take that place; nil for yes. With an error nothing is altered.
 	Check func(path string) error
 
@@ -238,7 +238,7 @@ func (n *New) fillTemp(fd int, attrs []attr) (Stat, error) {
 	return st, n.failed("stat", err)
 }
 
-// setLists gives the file the attributes that it takes over, and no access list beside
+// setLists gives the file the attributes that it takes over, and no access list besides
 // them that is a stranger's.
 func (n *New) setLists(fd int, attrs []attr) (altered bool, err error) {
 	if n.Old != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// UnitFolders are where unit files are; %s is the name of the unit. Beside each there may be
+// UnitFolders are where unit files are; %s is the name of the unit. Next to each there may be
 // a folder with additions.
 var (
 	UnitFolders     = []string{"/etc/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/"}
@@ -98,7 +98,7 @@ func isUnitFile(p string) bool {
 	return false
 }
 
-// addition returns the unit to whose file a path in a folder beside it adds something.
+// addition returns the unit to whose file a path in a folder next to it adds something.
 func addition(p, dir string) (unit string, ok bool) {
 	rest, ok := strings.CutPrefix(p, dir)
 	if !ok {

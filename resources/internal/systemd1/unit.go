@@ -98,7 +98,7 @@ func (m *Manager) Stale(ctx context.Context, u Unit) bool {
 	return m.property(ctx, u, "Unit", "NeedDaemonReload") == "true"
 }
 
-// DropIns returns the paths of the files that were read beside that of a unit, in the order in which
+// DropIns returns the paths of the files that were read next to that of a unit, in the order in which
 // they hold.
 func (m *Manager) DropIns(ctx context.Context, u Unit) ([]string, error) {
 	return m.list(ctx, u, "DropInPaths")
