@@ -69,7 +69,7 @@ func TestIDLVerbs(t *testing.T) {
 	}
 	for _, in := range []string{defs, filepath.Join(defs, "net"), filepath.Join(defs, "gen", "deep"), filepath.Join(dir, "link", "new"), filepath.Join(defs, "..", "idl", "x")} {
 		run(1, "lies in the folder of the definitions", "build", defs, "--out-provider="+in)
-		run(1, "name a folder beside it, such as --out-provider="+stubs, "build", defs, "--out=go="+in)
+		run(1, "name a folder next to it, such as --out-provider="+stubs, "build", defs, "--out=go="+in)
 	}
 	if err := os.Remove(filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
