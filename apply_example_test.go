@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/exec"
@@ -83,6 +84,39 @@ func ExampleEngine_Apply() {
 	// generation 1 added 3 <nil>
 	// generation 1 refused: true true
 	// <nil>
+}
+
+// A test runs a graph on a machine that is not there: its files are in a folder, and its commands are a function.
+func ExampleOptions_host() {
+	dir, err := os.MkdirTemp("", "machine-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	machine, err := simulate.NewFolder(simulate.NewHost(), dir)
+	if err != nil {
+		panic(err)
+	}
+	defer machine.Close()
+	machine.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
+	config, err := mgmt.NewConfig(mgmt.Options{Host: machine, ConvergedExit: true})
+	if err != nil {
+		panic(err)
+	}
+
+	text := "listen = 8080\n"
+	g := static.NewGraph("app")
+	conf := g.Add("file", "/app.conf", &file.Res{Content: &text})
+	conf.Notify(g.Add("exec", "restart", &exec.Res{Cmd: "app-restart", RefreshOnly: true}))
+	report, err := config.Run(context.Background(), static.New(g.Declared()))
+	fmt.Println("exit code", report.ExitCode(), err)
+	fmt.Println("commands:", machine.Commands()[0].Argv)
+	data, err := os.ReadFile(filepath.Join(dir, "app.conf"))
+	fmt.Printf("%q %v\n", data, err)
+	// Output:
+	// exit code 0 <nil>
+	// commands: [app-restart]
+	// "listen = 8080\n" <nil>
 }
 
 // A program changes parts of the graph that runs, at the cost of the part. A part may refer to resources that run already.

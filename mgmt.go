@@ -16,7 +16,8 @@
 //  6. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //
-// Options.Host takes a fake machine, such as enginetest.NewHost, so a test runs the whole engine and touches nothing.
+// Options.Host takes another machine, so a test runs the whole engine without this one. On simulate.NewHost, commands are a function and
+// changes are told by the test. Its files are those of this machine: simulate.NewFolder puts a folder in the place of their root.
 //
 // # More than the front door
 //

@@ -90,7 +90,8 @@ type Options struct {
 	Accept []string
 
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
-	// give a fake one, such as enginetest.NewHost. Abandon calls its method KillAll(), if it has one.
+	// give a simulated one. That of simulate.NewHost (enginetest.NewHost) has the files of this machine, and that of
+	// simulate.NewFolder those of a folder. Abandon calls its method KillAll(), if it has one.
 	Host engine.Host
 
 	Store engine.Store // the journal of State when nil, in memory if there is none

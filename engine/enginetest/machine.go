@@ -3,7 +3,8 @@ package enginetest
 import "github.com/reactivegraph/mgmt/engine/simulate"
 
 // FakeHost is a machine whose changes a test makes up; see simulate.Host. The shipped program has it, too, so it is
-// a type of package simulate. The fake machine starts no goroutine, and works inside a testing/synctest bubble.
+// a type of package simulate. The fake machine starts no goroutine, and works inside a testing/synctest bubble. It has no files of its own:
+// a kind that opens a path opens it on this machine, so give it paths below a temporary folder, or take a simulate.Folder.
 type FakeHost = simulate.Host
 
 // Clock stands still until a test moves it; see simulate.Clock. It fits wherever a clock is taken as a value. Code that

@@ -56,7 +56,7 @@ type Options struct {
 	Vars     []expand.Setting
 	VarFiles []string
 
-	// Unseal decrypts a value of a file of secrets; nil without an identity. Credentials is the folder of the credentials of systemd. Secret,
+	// Unseal decrypts a value of a file of secrets; nil without an identity. Program runs a program that prints secrets, in a folder. Credentials is the folder of the credentials of systemd. Secret,
 	// when not nil, has all secrets instead. See expand.Options.
 	Unseal      func(text string) (string, error)
 	Program     func(dir string, stdin []byte, argv ...string) ([]byte, error)
