@@ -147,7 +147,7 @@ func ExampleEngine_Upsert() {
 	fmt.Println(e.Wait())
 	// Output:
 	// upsert: <nil>
-	// delete: print[second] refers to it
+	// delete: print[first] can't be deleted, because print[second] refers to it; delete both, or change print[second] first
 	// delete: <nil>
 	// <nil>
 }

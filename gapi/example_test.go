@@ -56,7 +56,9 @@ func ExampleFrontend() {
 		_, diags := gapi.Build(kinds, d)
 		fmt.Println(len(d.Resources), diags)
 	}
-	// Output: 3 pages.txt:3: page[home] is declared twice
+	// Output:
+	// 3 pages.txt:3: page[home] is declared twice
+	//     pages.txt:1: first declared here
 }
 
 // A frontend declares resources by kind, name and value, each with its place. Build finds all that is
