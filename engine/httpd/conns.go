@@ -98,7 +98,7 @@ func (l *limited) makeRoom() time.Duration {
 	}
 	c := first.Value.(*limitedConn)
 	left := quietGrace - l.clock.Now().Sub(c.since)
-	heard := left <= 0 && c.pending()
+	heard := left <= 0 && c.unheard()
 	if heard {
 		c.since = l.clock.Now()
 		l.quiet.MoveToBack(first)
@@ -110,19 +110,22 @@ func (l *limited) makeRoom() time.Duration {
 	return max(left, 0)
 }
 
-// pending reports whether the peer has sent bytes that are unread: we are slow then, and not the
-// peer.
-func (c *limitedConn) pending() bool {
+// unheard reports whether the peer has sent bytes that are unread, and has taken all that was written: we are slow
+// then, and not the peer. A peer that asks on and reads no answer holds us up.
+func (c *limitedConn) unheard() bool {
 	conn, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return false
 	}
-	n := 0
+	unread, untaken := 0, 0
 	raw, err := conn.SyscallConn()
 	if err == nil {
-		err = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+		err = raw.Control(func(fd uintptr) {
+			unread, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+			untaken, _ = unix.IoctlGetInt(int(fd), unix.TIOCOUTQ)
+		})
 	}
-	return err == nil && n > 0
+	return err == nil && unread > 0 && untaken == 0
 }
 
 // limitedConn is a connection that has a place.

@@ -126,6 +126,7 @@ func (s *rig) routes() []Route {
 				{Message: "mode is no number"},
 			}.Err()
 		}},
+		{Method: "POST", Pattern: "/v1/wait", Summary: "An answer after an hour.", Body: thing{}, Answer: thing{}, Lasting: Always, Serve: s.wait},
 		{Method: "GET", Pattern: "/v1/panic", Summary: "A fault.", Serve: func(http.ResponseWriter, *http.Request) (any, error) { panic("ouch") }},
 		{Method: "GET", Pattern: "/v1/half", Summary: "An answer that breaks off.", Types: []string{"text/plain"}, Serve: func(w http.ResponseWriter, _ *http.Request) (any, error) {
 			_, _ = w.Write(bytes.Repeat([]byte("half"), 5000))
@@ -151,6 +152,21 @@ func decodeThing(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var in thing
 	err := DecodeObject(r, &in)
 	return in, err
+}
+
+// wait answers after an hour, or when the caller has gone.
+func (s *rig) wait(w http.ResponseWriter, r *http.Request) (any, error) {
+	in, err := decodeThing(w, r)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-time.After(time.Hour):
+		s.Patience(w)
+		return in, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
 }
 
 func (s *rig) get(_ http.ResponseWriter, r *http.Request) (any, error) {
@@ -253,7 +269,10 @@ func answerOf(t testing.TB, in *bufio.Reader) (status int, body string) {
 // works fails the test unless the server on a socket still answers.
 func works(t testing.TB, path string) {
 	t.Helper()
-	_, in := raw(t, path, "GET /v1/public HTTP/1.1\nHost: x\nConnection: close\n\n")
+	conn, in := raw(t, path, "GET /v1/public HTTP/1.1\nHost: x\nConnection: close\n\n")
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	if status, body := answerOf(t, in); status != 200 || body != "hello\n" {
 		t.Errorf("afterwards: %d %s", status, body)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -130,6 +129,7 @@ func (s *Server) keep(ctx context.Context, l *Socket) (end func()) {
 func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.init()
 	w := &writer{ResponseWriter: rw}
+	s.Patience(w) // a refusal is an answer, too
 	defer s.guard(w, r)
 	if p, ok := PeerOf(r.Context()); ok && r.TLS != nil {
 		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p.certified(r.TLS)))
@@ -156,7 +156,6 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 		select {
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // that of the request is over
 		default:
 			return nil, NewProblem(http.StatusServiceUnavailable, "too many requests wait for something").WithHint("end some of them")
 		}
@@ -169,7 +168,6 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 		return nil, err
 	}
 	r.Body = http.MaxBytesReader(w.ResponseWriter, r.Body, rt.most(s.Limits.Body))
-	s.Patience(w)
 	return rt.Serve(w, r)
 }
 

@@ -276,9 +276,10 @@ const (
 	S_IWGRP  = unix.S_IWGRP
 	S_IWOTH  = unix.S_IWOTH
 	// Requests of ioctl(2): the number of a pseudo terminal, the lock on its other side,
-	// and the bytes that wait in a pipe.
+	// and the bytes that wait in a pipe, or in a socket for either side.
 	TIOCGPTN        = unix.TIOCGPTN
 	TIOCINQ         = unix.TIOCINQ
+	TIOCOUTQ        = unix.TIOCOUTQ
 	TIOCSPTLCK      = unix.TIOCSPTLCK
 	TMPFS_MAGIC     = unix.TMPFS_MAGIC
 	UMOUNT_NOFOLLOW = unix.UMOUNT_NOFOLLOW

@@ -373,6 +373,7 @@ const (
 	S_IWOTH               = 2
 	TIOCGPTN              = 0x80045430
 	TIOCINQ               = 0x541b
+	TIOCOUTQ              = 0x5411
 	TIOCSPTLCK            = 0x40045431
 	TMPFS_MAGIC           = 0x1021994
 	UMOUNT_NOFOLLOW       = 8
