@@ -42,6 +42,11 @@ func TestVersions(t *testing.T) {
 		{"GET", "If-None-Match", `W/"4"`, 304},
 		{"GET", "If-None-Match", `"1","4"`, 304},
 		{"GET", "If-None-Match", `*`, 304},
+		{"GET", "If-None-Match", `, "1" ,, "4",`, 304},
+		{"GET", "If-None-Match", `,`, 400},
+		{"GET", "If-Match", `"4"`, 200},
+		{"GET", "If-Match", `"1"`, 412},
+		{"GET", "If-Match", `W/"4"`, 412},
 		{"HEAD", "If-None-Match", `"4"`, 304},
 		{"GET", "If-None-Match", `"1"`, 200},
 		{"GET", "If-None-Match", `x`, 400},
@@ -51,8 +56,8 @@ func TestVersions(t *testing.T) {
 		if w.Code != c.status {
 			t.Errorf("%d: %s with %s: %s is %d %s, want %d", i, c.method, c.header, c.value, w.Code, w.Body, c.status)
 		}
-		if c.status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != `"4"`) {
-			t.Errorf("%d: 304 has %s and the ETag %s", i, w.Body, w.Header().Get("ETag"))
+		if c.status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != `"4"` || w.Header().Get("Cache-Control") != "no-cache") {
+			t.Errorf("%d: 304 has %s and the head %v", i, w.Body, w.Header())
 		}
 	}
 	if tag := quote("a \"%\x01é"); tag != `"a%20%22%25%01%C3%A9"` {
@@ -144,6 +149,8 @@ func TestBodies(t *testing.T) {
 		{"POST", "/v1/api:txn", "", ` null`, 400, `"line":1,"column":2`},
 		{"POST", "/v1/api:txn", "", "{\"id\": \"a\",\n \"id\": \"b\"}", 400, `"line":2,"column":2`},
 		{"POST", "/v1/api:txn", "", `{"id": "\ud800"}`, 400, `"column":9`},
+		{"POST", "/v1/api:txn", "", "{\"id\": \"\xff\"}", 400, "UTF-8"},
+		{"POST", "/v1/api:txn", "", "\xef\xbb\xbf{}", 400, "cannot be read"},
 		{"POST", "/v1/api:txn", "", "{\n \"idd\": 7}", 400, `"field":"idd","line":2,"column":2`},
 		{"POST", "/v1/api:txn", "", "{\n \"id\": \"ä\", x}", 400, `"line":2,"column":13`},
 		{"POST", "/v1/api:txn", "", "{\n \"id\": 7}", 400, `"field":"id","line":2`},

@@ -31,12 +31,20 @@ func (c Conditions) Given() bool {
 // object. A writer calls it where it holds its lock, or in its transaction. The error
 // is a *Problem of 412.
 func (c Conditions) Check(version string) error {
-	tag, exists := quote(version), version != ""
-	switch {
-	case c.anyMatch && !exists, len(c.match) > 0 && !(exists && slices.Contains(c.match, tag)):
-		return stale(version, "If-Match")
-	case c.anyNone && exists, exists && slices.ContainsFunc(c.none, weakly(tag)):
+	if err := c.matches(version); err != nil {
+		return err
+	}
+	if c.notModified(version) {
 		return stale(version, "If-None-Match")
+	}
+	return nil
+}
+
+// matches compares If-Match with the version.
+func (c Conditions) matches(version string) error {
+	exists := version != ""
+	if c.anyMatch && !exists || len(c.match) > 0 && !(exists && slices.Contains(c.match, quote(version))) {
+		return stale(version, "If-Match")
 	}
 	return nil
 }
@@ -82,7 +90,7 @@ const maxTags = 64
 
 // tags reads a list of entity tags, or "*".
 func tags(r *http.Request, header string) (list []string, all bool, err error) {
-	rest := strings.Trim(strings.Join(r.Header.Values(header), ","), " \t")
+	rest := strings.Trim(strings.Join(r.Header.Values(header), ","), " \t,") // RFC 9110 lets a list have empty elements
 	if rest == "*" {
 		return nil, true, nil
 	}

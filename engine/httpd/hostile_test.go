@@ -388,14 +388,17 @@ func TestPublicServer(t *testing.T) {
 	}})
 	r.serve(t, l)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for path, want := range map[string]int{"/metrics": 200, "/metrics?a=1&a=2": 200, "/openapi.json": 200, "/nothing": 404} {
-		resp, err := client.Get("http://" + l.Addr().String() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for request, want := range map[string]int{
+		"GET /metrics": 200, "GET /metrics?a=1&a=2": 200, "GET /openapi.json": 200, "GET /nothing": 404, "OPTIONS /metrics": 204, "HEAD /metrics": 200, "POST /metrics": 405,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+l.Addr().String()+path, nil)
+		must(t, err)
+		resp, err := client.Do(req)
+		must(t, err)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+			t.Errorf("%s: %d, want %d", request, resp.StatusCode, want)
 		}
 	}
 	if text := r.log.String(); text != "" {

@@ -25,6 +25,12 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
+// FlushError serves http.ResponseController. The head that it sends begins the answer.
+func (w *writer) FlushError() error {
+	w.begun = true
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
 // Unwrap serves http.ResponseController.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
@@ -64,7 +70,11 @@ func (s *Server) reply(w *writer, r *http.Request, doc any) error {
 		if err != nil {
 			return err
 		}
+		if err := c.matches(a.Version); err != nil {
+			return err
+		}
 		if c.notModified(a.Version) {
+			w.Header().Set("Cache-Control", versioned)
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -88,6 +98,9 @@ func (a *Answer) write(w http.ResponseWriter) error {
 	return nil
 }
 
+// versioned is how long an answer with a version may be used without asking again: never. It is the same with 304.
+const versioned = "no-cache"
+
 // write writes one whole answer.
 func write(w http.ResponseWriter, status int, kind string, body []byte) {
 	h := w.Header()
@@ -97,7 +110,7 @@ func write(w http.ResponseWriter, status int, kind string, body []byte) {
 	if h.Get("ETag") == "" {
 		h.Set("Cache-Control", "no-store")
 	} else {
-		h.Set("Cache-Control", "no-cache")
+		h.Set("Cache-Control", versioned)
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone needs no answer

@@ -207,8 +207,8 @@ func (e *entry) names() (list []string) {
 }
 
 // find returns the route of a method and a path as it came, and the values of the
-// names of its pattern. Where the path exists with other methods, it returns those.
-func (t *Table) find(method, path string) (e *entry, values, others []string) {
+// names of its pattern. Where the path exists with other methods, it returns the routes of those.
+func (t *Table) find(method, path string) (e *entry, values []string, others []*Route) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, part := range parts {
 		if dotted(part) != nil {
@@ -222,7 +222,7 @@ func (t *Table) find(method, path string) (e *entry, values, others []string) {
 		case e.Method == method, method == http.MethodHead && e.Method == http.MethodGet:
 			return e, values, nil
 		default:
-			others = append(others, e.Method)
+			others = append(others, e.Route)
 		}
 	}
 	return nil, nil, others
@@ -249,6 +249,15 @@ func rawPath(r *http.Request) (string, error) {
 		return "", NewProblem(http.StatusBadRequest, "the path cannot be read: it is no escaped UTF-8")
 	}
 	return path, nil
+}
+
+// methodsOf returns the methods of routes, each once.
+func methodsOf(routes []*Route) (list []string) {
+	for _, r := range routes {
+		list = append(list, r.Method)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // allow returns the methods of a path, as the header Allow has them.
@@ -278,22 +287,22 @@ func (t *Table) route(r *http.Request) (*Route, error) {
 	case others == nil:
 		return nil, t.unknown(r)
 	default:
-		methods := strings.Join(allow(others), ", ")
 		if r.Method == http.MethodOptions {
-			return &Route{Method: r.Method, Serve: options(methods)}, nil
+			return options(others), nil
 		}
-		slices.Sort(others)
+		methods := methodsOf(others)
 		return nil, NewProblem(http.StatusMethodNotAllowed, "%s is not for %s", r.Method, r.URL.Path).
-			WithHint("use "+strings.Join(slices.Compact(others), " or ")).with("Allow", methods)
+			WithHint("use "+strings.Join(methods, " or ")).with("Allow", strings.Join(allow(methods), ", "))
 	}
 }
 
-// options answers OPTIONS.
-func options(methods string) Handler {
-	return func(w http.ResponseWriter, _ *http.Request) (any, error) {
-		w.Header().Set("Allow", methods)
+// options answers OPTIONS for a path with these routes. An unknown caller may ask where it may use all of them.
+func options(routes []*Route) *Route {
+	public := !slices.ContainsFunc(routes, func(r *Route) bool { return !r.Public })
+	return &Route{Method: http.MethodOptions, Public: public, Serve: func(w http.ResponseWriter, _ *http.Request) (any, error) {
+		w.Header().Set("Allow", strings.Join(allow(methodsOf(routes)), ", "))
 		return &Answer{}, nil
-	}
+	}}
 }
 
 func (t *Table) unknown(r *http.Request) error {
