@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // TestDescription: the description is valid OpenAPI 3.1, is what a server tells and what
@@ -57,6 +61,50 @@ func TestDescription(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s %s: %d %s: %v", c.method, c.target, w.Code, w.Body, err)
+		}
+	}
+}
+
+// TestTypesOfOneName: bodies and answers of the packages api and store are described by their own types, also where package control has
+// types of the same names.
+func TestTypesOfOneName(t *testing.T) {
+	doc, err := Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := openapi3.NewLoader().LoadFromData(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(method, path, kind string) *openapi3.SchemaRef {
+		return spec.Paths.Value(path).GetOperation(method).Responses.Value("200").Value.Content[kind].Schema
+	}
+	body := func(path string) *openapi3.SchemaRef {
+		return spec.Paths.Value(path).Post.RequestBody.Value.Content["application/json"].Schema
+	}
+	for what, c := range map[string]struct {
+		of    *openapi3.SchemaRef
+		value any
+	}{
+		"a transaction of objects": {body("/v1/api:txn"), api.Txn{Operations: []api.Op{{Op: "create", Table: "t", ID: "x"}}}},
+		"its answer":               {answer("POST", "/v1/api:txn", "application/json"), api.Done{Revision: 1, Results: []string{"created"}}},
+		"a change of an object":    {answer("GET", "/v1/api:watch", httpd.EventsType), api.Change{Action: "create", Revision: 7}},
+		"a transaction of keys":    {body("/v1/store/txn"), store.TxnRequest{Compares: []store.Compare{}, Ops: []store.Op{{Key: "k", Value: []byte("v")}}}},
+		"the end of a pause":       {answer("POST", "/v1/resume", "application/json"), Done{Resource: "file[/a]"}},
+		"an event":                 {answer("GET", "/v1/events", httpd.EventsType), Event{Changes: []Change{{Field: "mode"}}}},
+	} {
+		text, err := json.Marshal(c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc any
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		s := *c.of.Value
+		s.AdditionalProperties = openapi3.AdditionalProperties{Has: new(bool)} // a field that is not described is an error
+		if err := s.VisitJSON(doc, openapi3.EnableJSONSchema2020()); err != nil {
+			t.Errorf("%s: %s: %v", what, text, err)
 		}
 	}
 }

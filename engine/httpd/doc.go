@@ -21,7 +21,7 @@
 //     connection.
 //   - Nothing that a client does holds the server up. Connections, heads, bodies, requests that
 //     last, and the time for each have limits (Limits). When all connections are in use, the
-//     connection that has been silent for longest gives way.
+//     connection that has been silent for longest gives way. One that asks on and takes no answer counts as silent.
 //   - A path is matched as it came, segment by segment, and each segment is unescaped for itself:
 //     an id may contain every character, an escaped slash included. Nothing is cleaned and no
 //     client is redirected. Empty segments, and segments that are "." or ".." as they stand, match
@@ -29,16 +29,16 @@
 //   - For a path that exists, OPTIONS answers 204 with Allow, HEAD answers as GET without a body,
 //     and any other method that is not declared answers 405 with Allow.
 //   - Every error is application/problem+json (Problem), with a hint where there is one, and with
-//     all findings and their places where a document is wrong. An answer that has begun and cannot
-//     be ended is cut, so that no client takes it for whole. A panic of a handler is one answer of
-//     500.
+//     all findings and their places where a document is wrong. Only a head that is no HTTP, or too
+//     long, has an answer of net/http. An answer that has begun and cannot be ended is cut, so that
+//     no client takes it for whole. A panic of a handler is one answer of 500.
 //   - A version (ETag) is compared as RFC 9110 says: If-Match strongly, If-None-Match weakly. GET
-//     answers 304 by itself; a writer calls Conditions.Check where it holds its lock, so that of
+//     answers 304 and 412 by itself; a writer calls Conditions.Check where it holds its lock, so that of
 //     two writers with one version only one wins.
 //   - A stream holds at most one page of messages in memory. A reader that takes nothing for
 //     Limits.Slow is cut, and goes on later after the id that it has seen last.
 //   - The description is made from the routes and their types alone: the same routes give the same
-//     bytes.
+//     bytes. Each type is a component of its own, also where packages have types of one name.
 //   - Serve returns when its context has ended, every request is over and every connection is
 //     closed. No goroutine, descriptor or socket remains. The package asks no clock but
 //     Server.Clock; deadlines of connections are the kernel's.

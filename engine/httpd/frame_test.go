@@ -63,6 +63,9 @@ func TestFaultsOfTheFrame(t *testing.T) {
 			w.WriteHeader(200)
 			return nil, errors.New("late")
 		},
+		"flush": func(w http.ResponseWriter, _ *http.Request) (any, error) {
+			return nil, errors.Join(http.NewResponseController(w).Flush(), errors.New("late"))
+		},
 		"panic": func(w http.ResponseWriter, _ *http.Request) (any, error) {
 			_, _ = w.Write([]byte("x"))
 			panic("late")
@@ -252,7 +255,7 @@ func TestDescribedTypes(t *testing.T) {
 		by   func()            // it is not exported
 		Map  map[string]*inner `json:"map,omitempty"`
 	}
-	d := &describer{schemas: object{}}
+	d := newDescriber()
 	if _, err := d.schema(outer{by: func() {}}); err != nil {
 		t.Fatal(err)
 	}

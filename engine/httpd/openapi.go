@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ type object = map[string]any
 
 // describe returns the description of all routes.
 func (t *Table) describe() ([]byte, error) {
-	d := &describer{schemas: object{}}
+	d := newDescriber()
 	paths := map[string]object{}
 	ids := map[string]bool{}
 	for i := range t.routes {
@@ -46,7 +47,6 @@ func (t *Table) describe() ([]byte, error) {
 		ids[r.id()] = true
 		item[strings.ToLower(r.Method)] = op
 	}
-	d.schemas["Problem"] = problemSchema()
 	doc := object{
 		"openapi": "3.1.0",
 		"info":    without(object{"title": cmp.Or(t.info.Title, "API"), "version": cmp.Or(t.info.Version, "1"), "description": t.info.Doc}),
@@ -61,7 +61,14 @@ func (t *Table) describe() ([]byte, error) {
 }
 
 // describer makes the descriptions of types, each once.
-type describer struct{ schemas object }
+type describer struct {
+	schemas object
+	names   map[reflect.Type]string // of the types in schemas
+}
+
+func newDescriber() *describer {
+	return &describer{schemas: object{"Problem": problemSchema()}, names: map[reflect.Type]string{}}
+}
 
 func (d *describer) operation(r *Route) (object, error) {
 	op := object{"operationId": r.id(), "summary": r.Summary, "description": r.Doc}

@@ -102,6 +102,44 @@ type moment struct{}
 
 func (moment) MarshalText() ([]byte, error) { return []byte("now"), nil }
 
+// sameName returns a type with the name of another one of this package.
+func sameName() any {
+	type node struct {
+		Size int `json:"size"`
+	}
+	return node{}
+}
+
+// TestTypesOfOneName: two types of one name are two components, and each route refers to its own. A third one is an error.
+func TestTypesOfOneName(t *testing.T) {
+	serve := func(http.ResponseWriter, *http.Request) (any, error) { return nil, nil }
+	type Problem struct {
+		Own bool `json:"own"`
+	}
+	routes := []Route{
+		{Method: "GET", Pattern: "/a", Summary: "s", Answer: node{}, Serve: serve},
+		{Method: "GET", Pattern: "/b", Summary: "s", Answer: []any{}, Body: sameName(), Serve: serve},
+		{Method: "GET", Pattern: "/c", Summary: "s", Answer: Problem{}, Serve: serve},
+	}
+	table, err := NewTable(Info{}, routes)
+	must(t, err)
+	spec := validated(t, table.Document())
+	first := spec.Paths.Value("/a").Get.Responses.Value("200").Value.Content["application/json"].Schema
+	second := spec.Paths.Value("/b").Get.RequestBody.Value.Content["application/json"].Schema
+	own := spec.Paths.Value("/c").Get.Responses.Value("200").Value.Content["application/json"].Schema
+	if first.Value.Properties["id"] == nil || second.Value.Properties["size"] == nil || second.Value.Properties["id"] != nil {
+		t.Errorf("%s and %s", first.Ref, second.Ref)
+	}
+	if own.Value.Properties["own"] == nil || spec.Components.Schemas["Problem"].Value.Properties["detail"] == nil {
+		t.Errorf("a type takes the place of the errors: %s", own.Ref)
+	}
+	type node struct{ Third bool }
+	routes = append(routes, Route{Method: "GET", Pattern: "/d", Summary: "s", Answer: node{}, Serve: serve})
+	if _, err := NewTable(Info{}, routes); err == nil || !strings.Contains(err.Error(), "another type has the name httpd.node, too") {
+		t.Error(err)
+	}
+}
+
 // TestTypes: every Go type that has a form in JSON, and a type of the graph, is
 // described, and a value of it fits its description.
 func TestTypes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,12 +88,14 @@ func (d *describer) goType(t reflect.Type) (object, error) {
 }
 
 func (d *describer) structure(t reflect.Type) (object, error) {
-	if _, ok := d.schemas[t.Name()]; ok && t.Name() != "" {
-		return refTo(t.Name()), nil
+	if name, ok := d.names[t]; ok {
+		return refTo(name), nil
 	}
 	s := object{"type": "object"}
 	if t.Name() != "" {
-		d.schemas[t.Name()] = s // before its fields, which may have this type, too
+		if err := d.enter(t, s); err != nil { // before its fields, which may have this type, too
+			return nil, err
+		}
 	}
 	props, required := object{}, []string{}
 	for f := range jsonFields(t) {
@@ -112,7 +115,20 @@ func (d *describer) structure(t reflect.Type) (object, error) {
 	if t.Name() == "" {
 		return s, nil
 	}
-	return refTo(t.Name()), nil
+	return refTo(d.names[t]), nil
+}
+
+// enter makes a type a component. Packages may have types of one name: the later one has the name of its package in front.
+func (d *describer) enter(t reflect.Type, s object) error {
+	name := t.Name()
+	if d.schemas[name] != nil {
+		name = path.Base(t.PkgPath()) + "." + name
+	}
+	if d.schemas[name] != nil {
+		return fmt.Errorf("another type has the name %s, too", name)
+	}
+	d.schemas[name], d.names[t] = s, name
+	return nil
 }
 
 // jsonField is a field of a struct, as encoding/json sees it.
