@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,7 +190,7 @@ func (d *desk) observe(o mgmt.Observer) mgmt.Observer {
 // background returns the server and the recorder of an engine.
 // The engine runs the returned function in a goroutine, with a context that ends with the
 // run. It blocks until the server has answered its last request.
-func (d *desk) background(metrics http.Handler, graphs func(*mgmt.Engine) control.Graphs) func(context.Context, *mgmt.Engine) {
+func (d *desk) background(metrics httpd.Handler, graphs func(*mgmt.Engine) control.Graphs) func(context.Context, *mgmt.Engine) {
 	if d == nil {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,14 +132,9 @@ func (x *exports) start(ctx context.Context, e *mgmt.Engine, log *slog.Logger) (
 // server tells the metrics to everybody who reaches it.
 // The limits are times for a head, for an answer, and for a connection that is idle.
 func (x *exports) server(log *slog.Logger) *httpd.Server {
-	h := x.Handler()
 	return &httpd.Server{
 		Table: httpd.MustTable(httpd.Info{Title: "The metrics of a daemon"}, []httpd.Route{{
-			Method: "GET", Pattern: "/metrics", Summary: "The metrics, for Prometheus.", AnyQuery: true, Types: []string{"text/plain"}, Public: true,
-			Serve: func(w http.ResponseWriter, r *http.Request) (any, error) {
-				h.ServeHTTP(w, r)
-				return nil, nil
-			},
+			Method: "GET", Pattern: "/metrics", Summary: "The metrics, for Prometheus.", AnyQuery: true, Types: []string{"text/plain"}, Public: true, Serve: x.Handler(),
 		}}),
 		Limits: httpd.Limits{Connections: scrapers, Head: 5 * time.Second, Slow: 10 * time.Second, Idle: time.Minute}, Logger: log,
 	}

@@ -138,8 +138,7 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) (any, error)
 	if s.opt.Metrics == nil {
 		return nil, &Error{http.StatusNotFound, "this program keeps no metrics", ""}
 	}
-	s.opt.Metrics.ServeHTTP(w, r)
-	return nil, nil
+	return s.opt.Metrics(w, r)
 }
 
 // The colours of the states in a drawing.

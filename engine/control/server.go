@@ -39,7 +39,7 @@ type Options struct {
 	Engine   Engine
 	Recorder *Recorder
 	History  History               // that of the Recorder's Run
-	Metrics  http.Handler          // of GET /v1/metrics; without it the answer is 404
+	Metrics  httpd.Handler         // of GET /v1/metrics; without it the answer is 404
 	Graphs   Graphs                // of POST /v1/reload and /v1/apply; without it the answer is 404
 	Logger   *slog.Logger          // discards when nil
 	Clock    engine.Clock          // of time spans; nil for that of the machine

@@ -480,7 +480,9 @@ func TestProfiles(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	r := newRig(t, func(o *Options) {
-		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("mgmt_up 1\n")) })
+		o.Metrics = func(http.ResponseWriter, *http.Request) (any, error) {
+			return &httpd.Answer{Type: "text/plain", Body: []byte("mgmt_up 1\n")}, nil
+		}
 	})
 	if w := r.get(t, "/v1/metrics"); w.Body.String() != "mgmt_up 1\n" {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -19,23 +19,20 @@ const maxScrapes = 4
 // contentType says which format a scraper is given, whatever it asks for.
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Handler returns the handler of the metrics, those of the process and of Go too.
-// It answers any method and path.
-func (m *Metrics) Handler() http.Handler {
+// Handler returns the handler of the metrics, those of the process and of Go too, for a route of package httpd.
+// It may wait for the Source.
+func (m *Metrics) Handler() httpd.Handler {
 	slots := make(chan struct{}, maxScrapes)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
 		default:
-			http.Error(w, fmt.Sprintf("%d others are being told the metrics: try again later", maxScrapes), http.StatusServiceUnavailable)
-			return
+			return nil, httpd.NewProblem(http.StatusServiceUnavailable, "%d others are being told the metrics", maxScrapes).WithHint("try again later")
 		}
 		text := write(slices.Concat(m.families(r.Context()), processFamilies("/proc"), goFamilies()))
-		w.Header().Set("Content-Type", contentType)
-		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-		_, _ = w.Write(text) // who has gone needs no answer
-	})
+		return &httpd.Answer{Type: contentType, Body: text}, nil
+	}
 }
 
 // CheckTextfile says the fault in the name of a textfile: the collector of

@@ -23,6 +23,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
@@ -205,14 +206,19 @@ func TestLoopThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// serving answers with the metrics at the root.
+func serving(m *metrics.Metrics) *httpd.Server {
+	return &httpd.Server{Table: httpd.MustTable(httpd.Info{}, []httpd.Route{{Method: "GET", Pattern: "/metrics", Summary: "The metrics.", Public: true, Serve: m.Handler()}})}
+}
+
 // TestHandler: what a scraper is told is of one format, whole and without fault, and
 // has the names that it always had.
 func TestHandler(t *testing.T) {
-	server := httptest.NewServer(used().Handler())
+	server := httptest.NewServer(serving(used()))
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		req, err := http.NewRequestWithContext(t.Context(), method, server.URL, nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/metrics", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,15 +256,18 @@ func checkNames(t *testing.T, page []byte) {
 // TestManyScrapes: those that are too many are told so, and the others are answered.
 func TestManyScrapes(t *testing.T) {
 	asked, answer, codes := make(chan bool), make(chan bool), make(chan int)
-	handler := metrics.New(metrics.Options{Source: func(context.Context) (metrics.Sample, error) {
+	handler := serving(metrics.New(metrics.Options{Source: func(context.Context) (metrics.Sample, error) {
 		asked <- true
 		<-answer
 		return metrics.Sample{}, nil
-	}}).Handler()
+	}}))
 	scrape := func() (refused int) {
 		go func() {
 			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			if w.Code != http.StatusOK && w.Header().Get("Content-Type") != httpd.ProblemType {
+				t.Errorf("%d has the type %s", w.Code, w.Header().Get("Content-Type"))
+			}
 			codes <- w.Code
 		}()
 		select {
