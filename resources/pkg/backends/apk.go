@@ -52,7 +52,7 @@ type apk struct{ tools }
 
 // newApk asks nothing of the machine. That apk is there was checked by Needs.
 func newApk(_ context.Context, env virtual.Env) (*apk, error) {
-	return &apk{newTools(env, judgeApk)}, nil
+	return &apk{newTools(env, judgeApk).fetching("apk", "--no-progress", "update")}, nil
 }
 
 // judgeApk turns a failed run into an error with the reason, by the words that apk prints. It
@@ -165,22 +165,6 @@ func (a *apk) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 // With --no-progress the output has whole lines, by which judgeApk finds a reason.
 func (a *apk) run(ctx context.Context, args ...string) error {
 	return a.transact(ctx, nil, append([]string{"apk", "--no-progress"}, args...)...)
-}
-
-// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
-// the caller.
-func (a *apk) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := a.change(ctx, nil, "apk", "--no-progress", "update")
-	return Refreshed{Fetched: err == nil}, err
-}
-
-// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
-func (a *apk) refresh(ctx context.Context, want bool) error {
-	if !want {
-		return nil
-	}
-	_, err := a.refreshDB(ctx, virtual.Nothing{})
-	return err
 }
 
 // install checks all names and versions before it runs anything. Its result has the packages that

@@ -65,13 +65,14 @@ type apt struct {
 // The variables of the environment keep packages from asking: their scripts take the defaults, and
 // keep altered configuration files.
 // newApt reads facts only. debconf(7) describes the first variable, ucf(1) the last one. Those of
-// needrestart list services and restart none.
+// needrestart list services and restart none. With the mode any, a repository out of reach is an error.
 func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 	arch, _ := env.Facts["osarch"].(string)
 	os, _ := env.Facts["os"].(string)
-	return &apt{arch: arch, os: os, tools: newTools(env, judgeApt,
+	t := newTools(env, judgeApt,
 		"DEBIAN_FRONTEND=noninteractive", "APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
-		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1")}, nil
+		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1")
+	return &apt{arch: arch, os: os, tools: t.fetching(slices.Concat(get, []string{"-o", "APT::Update::Error-Mode=any", "update"})...)}, nil
 }
 
 // judgeApt tells the failures of apt apart.

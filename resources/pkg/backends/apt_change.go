@@ -50,22 +50,6 @@ func (a *apt) get(ctx context.Context, args ...string) error {
 	return a.transact(ctx, nil, slices.Concat(get, args)...)
 }
 
-// refreshDB fetches the lists of all repositories; a repository out of reach is an error. It blocks
-// for the network, under the timeout of the caller.
-func (a *apt) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := a.change(ctx, nil, slices.Concat(get, []string{"-o", "APT::Update::Error-Mode=any", "update"})...)
-	return Refreshed{Fetched: err == nil}, err
-}
-
-// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
-func (a *apt) refresh(ctx context.Context, want bool) error {
-	if !want {
-		return nil
-	}
-	_, err := a.refreshDB(ctx, virtual.Nothing{})
-	return err
-}
-
 // install checks names and versions, and that apt knows the names, before it alters anything. Its
 // result has the packages that have changed, dependencies included.
 // A wish for recommended packages goes over apt.conf(5), in both directions. An untrusted

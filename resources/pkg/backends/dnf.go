@@ -50,9 +50,11 @@ var Dnf = sync.OnceValue(func() *virtual.Backend {
 // dnf changes packages; rpm answers about the installed ones. It has no state of its own.
 type dnf struct{ rpm }
 
-// newDnf asks nothing of the machine. That both tools are there was checked by Needs.
+// newDnf asks nothing of the machine. That both tools are there was checked by Needs. A repository out of reach is an
+// error, whatever its own settings say.
 func newDnf(_ context.Context, env virtual.Env) (*dnf, error) {
-	return &dnf{rpm{newTools(env, judgeDnf)}}, nil
+	t := newTools(env, judgeDnf).fetching(slices.Concat(dnfRun, []string{"--setopt=*.skip_if_unavailable=False", "--refresh", "makecache"})...)
+	return &dnf{rpm{t}}, nil
 }
 
 // judgeDnf turns a failed run into an error with the reason. A name may be unknown because a
@@ -138,22 +140,6 @@ func (d *dnf) listUpgrades(ctx context.Context, args RefreshArgs) (map[string]st
 		return all, err
 	}
 	return all, d.withoutHeld(ctx, all)
-}
-
-// refreshDB fetches the lists of all repositories; a repository out of reach is an error. It blocks
-// for the network, under the timeout of the caller.
-func (d *dnf) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := d.change(ctx, nil, slices.Concat(dnfRun, []string{"--setopt=*.skip_if_unavailable=False", "--refresh", "makecache"})...)
-	return Refreshed{Fetched: err == nil}, err
-}
-
-// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
-func (d *dnf) refresh(ctx context.Context, want bool) error {
-	if !want {
-		return nil
-	}
-	_, err := d.refreshDB(ctx, virtual.Nothing{})
-	return err
 }
 
 // install refuses names that dnf would take for patterns, and downgrades that are not allowed, before

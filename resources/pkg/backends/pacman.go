@@ -65,8 +65,10 @@ func (pacmanInstall) Default() pacmanInstall { return pacmanInstall{Recommends: 
 type pacman struct{ tools }
 
 // newPacman asks nothing of the machine. That pacman is there was checked by Needs.
+// To install a package after the lists were fetched, without an upgrade of all, is a partial upgrade. The manual of
+// Arch advises against that, so refresh stays the wish of the caller.
 func newPacman(_ context.Context, env virtual.Env) (*pacman, error) {
-	return &pacman{newTools(env, judgePacman)}, nil
+	return &pacman{newTools(env, judgePacman).fetching(slices.Concat(pacmanRun, []string{"-Sy"})...)}, nil
 }
 
 // judgePacman turns a failed run into an error with the reason, by the words that pacman prints.
@@ -175,24 +177,6 @@ var pacmanRun = []string{"pacman", "--noconfirm", "--noprogressbar", "--color=ne
 // run makes a transaction.
 func (p *pacman) run(ctx context.Context, args ...string) error {
 	return p.transact(ctx, nil, slices.Concat(pacmanRun, args)...)
-}
-
-// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
-// the caller.
-// To install a package after it, without an upgrade of all, is a partial upgrade. The manual of
-// Arch advises against that, so refresh stays the wish of the caller.
-func (p *pacman) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := p.change(ctx, nil, slices.Concat(pacmanRun, []string{"-Sy"})...)
-	return Refreshed{Fetched: err == nil}, err
-}
-
-// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
-func (p *pacman) refresh(ctx context.Context, want bool) error {
-	if !want {
-		return nil
-	}
-	_, err := p.refreshDB(ctx, virtual.Nothing{})
-	return err
 }
 
 // install leaves a held package as it is, unless another version of it is wanted: that is an error.

@@ -49,11 +49,36 @@ type tools struct {
 	// judge returns the meaning of a failed result: one of the errors of this package; nil for a
 	// *ToolError with the text of complaint. A *LockedError is tried again until lockWait is over.
 	judge func(*engine.Result) error
+
+	lists []string // the command that fetches the lists of all repositories
 }
 
 // newTools returns the tools of a machine. The variables vars are added to baseEnv.
 func newTools(env virtual.Env, judge func(*engine.Result) error, vars ...string) tools {
 	return tools{host: env.Host, root: env.Root, env: vars, judge: judge}
+}
+
+// fetching returns the tools with the command that fetches the lists of all repositories. The command says
+// by its status whether it has reached them.
+func (t tools) fetching(argv ...string) tools {
+	t.lists = argv
+	return t
+}
+
+// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of the caller.
+// It may be cut, since a half list is fetched again.
+func (t *tools) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
+	err := t.change(ctx, nil, t.lists...)
+	return Refreshed{Fetched: err == nil}, err
+}
+
+// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
+func (t *tools) refresh(ctx context.Context, want bool) error {
+	if !want {
+		return nil
+	}
+	_, err := t.refreshDB(ctx, virtual.Nothing{})
+	return err
 }
 
 // clock is the clock of the machine.

@@ -48,7 +48,7 @@ type zypper struct{ rpm }
 
 // newZypper asks nothing of the machine. That both tools are there was checked by Needs.
 func newZypper(_ context.Context, env virtual.Env) (*zypper, error) {
-	return &zypper{rpm{newTools(env, judgeZypper)}}, nil
+	return &zypper{rpm{newTools(env, judgeZypper).fetching("zypper", "--non-interactive", "--no-color", "refresh")}}, nil
 }
 
 // The exit statuses of zypper that mean something to us.
@@ -144,22 +144,6 @@ func (z *zypper) listUpgrades(ctx context.Context, args RefreshArgs) (map[string
 		return nil, err
 	}
 	return z.search(ctx, zypperFine, "list-updates")
-}
-
-// refreshDB fetches the lists of all repositories. It blocks for the network, under the timeout of
-// the caller.
-func (z *zypper) refreshDB(ctx context.Context, _ virtual.Nothing) (Refreshed, error) {
-	err := z.change(ctx, nil, "zypper", "--non-interactive", "--no-color", "refresh")
-	return Refreshed{Fetched: err == nil}, err
-}
-
-// refresh is refreshDB for callers whose parameter says whether the lists are wanted anew.
-func (z *zypper) refresh(ctx context.Context, want bool) error {
-	if !want {
-		return nil
-	}
-	_, err := z.refreshDB(ctx, virtual.Nothing{})
-	return err
 }
 
 // install refuses an older version unless Downgrade allows it, before zypper runs.
