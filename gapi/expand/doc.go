@@ -31,7 +31,7 @@
 //   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of earlier results.
 //   - sent.go: formulas, which are computed after the graph was loaded.
 //   - taint.go, frame.go: the marks of secrets, and an expression at its place.
-//   - functions.go, template.go, formats.go, semver.go: the functions of expressions; templates and notation are parts.
+//   - functions.go, template.go, formats.go: the functions of expressions; templates and notation are parts.
 //   - secrets.go, programs.go: the keyring with the sources of secrets.
 //   - store.go: the hosts of the store, and the choices of schedules.
 //   - late.go: the values, files and secrets of formulas.

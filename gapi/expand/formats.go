@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -239,13 +241,23 @@ func cidrNetmask(args []any) (any, error) {
 
 // semverCompare returns -1, 0 or 1 for a version that is lower than another one, of its rank, or higher.
 func semverCompare(args []any) (any, error) {
-	a, err := parseVersion(args[0].(string))
+	a, err := versionOf(args[0].(string))
 	if err != nil {
 		return nil, err
 	}
-	b, err := parseVersion(args[1].(string))
+	b, err := versionOf(args[1].(string))
 	if err != nil {
 		return nil, err
 	}
-	return int64(a.compare(b)), nil
+	return int64(a.Compare(b)), nil
+}
+
+// versionOf reads a version in the notation of semver.org. A v in front of it is taken: the notation has none, and
+// tags of git have one.
+func versionOf(text string) (*semver.Version, error) {
+	v, err := semver.StrictNewVersion(strings.TrimPrefix(text, "v"))
+	if err != nil {
+		return nil, fmt.Errorf("%q is no version: write one such as 1.4.0 or 2.0.0-rc.1", text)
+	}
+	return v, nil
 }
