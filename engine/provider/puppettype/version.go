@@ -3,9 +3,11 @@ package puppettype
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/Masterminds/semver/v3"
 )
 
 // Version is a semantic version. It is comparable; Compare orders it, Build counts
@@ -15,86 +17,30 @@ type Version struct {
 	Pre, Build          string
 }
 
-// ParseVersion reads 1.2.3, 1.2.3-rc.1 and 1.2.3+build. Each of the three numbers has
-// at most 63 bits.
+// ParseVersion reads 1.2.3, 1.2.3-rc.1 and 1.2.3+build, as semver.org has them. Each of
+// the three numbers has at most 63 bits, as in Puppet.
 func ParseVersion(s string) (Version, error) {
-	rest, build, _ := strings.Cut(s, "+")
-	core, pre, hasPre := strings.Cut(rest, "-")
-	v := Version{Pre: pre, Build: build}
-	parts := strings.Split(core, ".")
-	ok := len(parts) == 3 && (!hasPre || labels(pre)) && (rest == s || labels(build))
-	for i, into := range []*uint64{&v.Major, &v.Minor, &v.Patch} {
-		ok = ok && number(parts[i], into)
-	}
-	if !ok {
+	v, err := semver.StrictNewVersion(s)
+	if err != nil || max(v.Major(), v.Minor(), v.Patch()) > math.MaxInt64 {
 		return Version{}, fmt.Errorf("%s is not a version; write it as 1.2.3", quote(shorten(s)))
 	}
-	return v, nil
-}
-
-// number reads a number of a version, of 63 bits as in Puppet. A leading zero or plus is
-// refused.
-func number(s string, into *uint64) bool {
-	n, err := strconv.ParseUint(s, 10, 63)
-	*into = n
-	return err == nil && s[0] != '+' && (s == "0" || s[0] != '0')
-}
-
-// labels reports whether s is made of dotted words.
-func labels(s string) bool {
-	for word := range strings.SplitSeq(s, ".") {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r > 'z' || r != '-' && (!isWord(byte(r)) || r == '_') }) {
-			return false
-		}
-	}
-	return true
+	return Version{v.Major(), v.Minor(), v.Patch(), v.Prerelease(), v.Metadata()}, nil
 }
 
 // String writes the version.
 func (v Version) String() string {
-	s := fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
-	if v.Pre != "" {
-		s += "-" + v.Pre
-	}
-	if v.Build != "" {
-		s += "+" + v.Build
-	}
-	return s
+	return semver.New(v.Major, v.Minor, v.Patch, v.Pre, v.Build).String()
 }
 
 // Compare orders versions; one with a Pre comes before the one without. That is the
-// precedence of semver.org, section 11.
+// precedence of semver.org, section 11. It allocates only for two different Pre of the same
+// three numbers.
 func (v Version) Compare(o Version) int {
-	return cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch), comparePre(v.Pre, o.Pre))
-}
-
-// comparePre orders prereleases label by label; the version without one is the last.
-func comparePre(a, b string) int {
-	switch {
-	case a == b:
-		return 0
-	case a == "":
-		return 1
-	case b == "":
-		return -1
+	c := cmp.Or(cmp.Compare(v.Major, o.Major), cmp.Compare(v.Minor, o.Minor), cmp.Compare(v.Patch, o.Patch))
+	if c != 0 || v.Pre == o.Pre {
+		return c
 	}
-	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), compareLabel)
-}
-
-// compareLabel orders numbers before words, and each among themselves: beta.2 comes before
-// beta.11.
-func compareLabel(a, b string) int {
-	n, errA := strconv.ParseUint(a, 10, 64)
-	m, errB := strconv.ParseUint(b, 10, 64)
-	switch {
-	case errA == nil && errB == nil:
-		return cmp.Compare(n, m)
-	case errA == nil:
-		return -1
-	case errB == nil:
-		return 1
-	}
-	return cmp.Compare(a, b)
+	return semver.New(0, 0, 0, v.Pre, "").Compare(semver.New(0, 0, 0, o.Pre, ""))
 }
 
 // edge is a bound between versions: before at, or behind it.
@@ -105,47 +51,58 @@ type edge struct {
 
 // compare orders edges: the one before a version comes first.
 func (e edge) compare(o edge) int {
-	b2i := func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
+	switch c := e.at.Compare(o.at); {
+	case c != 0 || e.behind == o.behind:
+		return c
+	case e.behind:
+		return 1
 	}
-	return cmp.Or(e.at.Compare(o.at), cmp.Compare(b2i(e.behind), b2i(o.behind)))
+	return -1
 }
 
-// stretch is the versions between two edges; a nil to is without end.
+// admits reports whether the bound lets in the prerelease v. As in Puppet, a bound lets in
+// only those of its own three numbers, and only if it is a prerelease itself.
+func (e *edge) admits(v Version) bool {
+	return e != nil && e.at.Pre != "" && e.at.Major == v.Major && e.at.Minor == v.Minor && e.at.Patch == v.Patch
+}
+
+// stretch is the versions between two edges; a nil edge is none. Of prereleases it has
+// those that an edge admits, or with all every one of them.
 type stretch struct {
-	from edge
-	to   *edge
+	from, to *edge
+	all      bool
 }
 
 // has reports whether v lies between the edges.
 func (s stretch) has(v Version) bool {
-	return s.from.compare(edge{v, true}) < 0 && (s.to == nil || edge{v, false}.compare(*s.to) < 0)
+	return (s.from == nil || s.from.compare(edge{v, true}) < 0) && (s.to == nil || edge{v, false}.compare(*s.to) < 0) && s.admits(v)
+}
+
+// admits reports whether v is a release, or a prerelease that counts here.
+func (s stretch) admits(v Version) bool {
+	return v.Pre == "" || s.all || s.from.admits(v) || s.to.admits(v)
 }
 
 // covers reports whether all versions of o lie in s.
 func (s stretch) covers(o stretch) bool {
-	return s.from.compare(o.from) <= 0 && (s.to == nil || o.to != nil && o.to.compare(*s.to) <= 0)
+	return (s.from == nil || o.from != nil && s.from.compare(*o.from) <= 0) && (s.to == nil || o.to != nil && o.to.compare(*s.to) <= 0) &&
+		(s.all || !o.all && (o.from == nil || s.admits(o.from.at)) && (o.to == nil || s.admits(o.to.at)))
 }
 
 // with is the stretch that s and o have in common; it may be empty.
 func (s stretch) with(o stretch) stretch {
-	if o.from.compare(s.from) > 0 {
+	if s.from == nil || o.from != nil && o.from.compare(*s.from) > 0 {
 		s.from = o.from
 	}
 	if s.to == nil || o.to != nil && o.to.compare(*s.to) < 0 {
 		s.to = o.to
 	}
+	s.all = s.all && o.all
 	return s
 }
 
 // empty reports whether no version can lie in s.
-func (s stretch) empty() bool { return s.to != nil && s.to.compare(s.from) <= 0 }
-
-// zero is before every version.
-var zero = edge{at: Version{Pre: "0"}}
+func (s stretch) empty() bool { return s.from != nil && s.to != nil && s.to.compare(*s.from) <= 0 }
 
 // VersionRange is a set of versions. It is immutable.
 type VersionRange struct {
@@ -154,8 +111,9 @@ type VersionRange struct {
 }
 
 // ParseVersionRange reads 1.2.3, >=1.0.0 <2.0.0, 1.x, ~1.2, ^1.2, 1.0.0 - 2.0.0, and
-// several with || between. A part that no version can be in is dropped; a range without
-// parts has no version.
+// several with || between. They mean what they mean in Puppet. So a prerelease is only in a
+// range that names one of the same three numbers, or in *. A part that no version can be in
+// is dropped; a range without parts has no version.
 func ParseVersionRange(s string) (*VersionRange, error) {
 	r := &VersionRange{text: s}
 	for part := range strings.SplitSeq(s, "||") {
@@ -172,22 +130,22 @@ func ParseVersionRange(s string) (*VersionRange, error) {
 
 // exactRange is the range of one version.
 func exactRange(v Version) *VersionRange {
-	return &VersionRange{text: v.String() + " - " + v.String(), parts: []stretch{{edge{v, false}, &edge{v, true}}}}
+	return &VersionRange{text: v.String() + " - " + v.String(), parts: []stretch{{from: &edge{v, false}, to: &edge{v, true}}}}
 }
 
 // parseStretch reads comparators with blanks between, all of which must hold. An operator
-// may stand apart from its version.
+// may stand apart from its version. What an incomplete version lacks behind " - " is 0.
 func parseStretch(s string) (stretch, bool) {
 	if low, high, ok := strings.Cut(s, " - "); ok {
-		a, okA := parsePartial(strings.TrimSpace(low))
-		b, okB := parsePartial(strings.TrimSpace(high))
-		return stretch{a.from, b.to}, okA && okB
+		a, _, okA := parsePartial(strings.TrimSpace(low))
+		b, _, okB := parsePartial(strings.TrimSpace(high))
+		return stretch{from: &edge{a, false}, to: &edge{b, true}}, okA && okB
 	}
-	whole := stretch{from: zero}
+	whole := stretch{all: true}
 	fields := strings.Fields(s)
 	for i := 0; i < len(fields); i++ {
 		word := fields[i]
-		if strings.Trim(word, "<>=~^") == "" && i+1 < len(fields) {
+		if strings.Trim(word, comparators) == "" && i+1 < len(fields) {
 			i++
 			word += fields[i]
 		}
@@ -200,100 +158,71 @@ func parseStretch(s string) (stretch, bool) {
 	return whole, len(fields) > 0
 }
 
+// comparators are the signs that stand before a version.
+const comparators = "<>=~^"
+
 // parseComparator reads an operator and a version that may end early. Behind an incomplete
 // version, > means behind all versions that begin so.
 func parseComparator(s string) (stretch, bool) {
-	rest := strings.TrimLeft(s, "<>=~^")
-	p, ok := parsePartial(rest)
-	switch s[:len(s)-len(rest)] {
-	case "", "=":
-	case ">":
-		if p.to == nil {
-			return p, false
-		}
-		p = stretch{from: *p.to}
+	rest := strings.TrimLeft(s, comparators)
+	operator := s[:len(s)-len(rest)]
+	if operator != "" { // Puppet takes a v there, and nowhere else
+		rest = strings.TrimPrefix(rest, "v")
+	}
+	v, known, ok := parsePartial(rest)
+	from := &edge{v, false}
+	switch operator {
 	case ">=":
-		p.to = nil
+		return stretch{from: from}, ok
 	case "<":
-		p = stretch{zero, new(p.from)}
-	case "<=":
-		p.from = zero
-	case "~", "~>":
-		p.to = p.tilde(strings.Count(rest, "."))
-	case "^":
-		p.to = p.caret()
+		return stretch{to: from}, ok
+	case ">":
+		return stretch{from: after(v, known)}, ok && known > 0
+	case "", "=", "<=", "~", "~>", "~=", "^":
 	default:
-		return p, false
+		return stretch{}, false
 	}
-	return p, ok
-}
-
-// tilde ends where the minor number changes, or the major one where only that is
-// written. So ~1 ends before 2.0.0, and ~1.2 and ~1.2.3 end before 1.3.0.
-func (s stretch) tilde(dots int) *edge {
-	v := s.from.at
-	if s.to == nil {
-		return nil
-	}
-	if dots == 0 {
-		return before(Version{Major: v.Major + 1})
-	}
-	return before(Version{Major: v.Major, Minor: v.Minor + 1})
-}
-
-// caret ends where the first number that is not 0 changes. So ^1.2 ends before 2.0.0,
-// and ^0.2 before 0.3.0. Where the first two are 0, it ends with the version as it is
-// written.
-func (s stretch) caret() *edge {
-	v := s.from.at
 	switch {
-	case s.to == nil:
-		return nil
-	case v.Major > 0:
-		return before(Version{Major: v.Major + 1})
-	case v.Minor > 0:
-		return before(Version{Minor: v.Minor + 1})
+	case known == 0:
+		return stretch{all: true}, ok
+	case operator == "<=":
+		return stretch{to: after(v, known)}, ok
+	case operator == "^" && v.Major > 0:
+		known = 1
+	case operator != "" && operator != "=": // ~, and ^ of a version 0
+		known = min(known, 2)
 	}
-	return s.to
+	return stretch{from: from, to: after(v, known)}, ok
 }
 
-// before is the edge below v and its prereleases. The prerelease 0 is the least of all,
-// so 2.0.0-rc.1 is not in a range that ends before 2.0.0.
-func before(v Version) *edge {
-	v.Pre = "0"
-	return &edge{at: v}
-}
-
-// parsePartial reads a version that may end early or in x: 1, 1.2, 1.x.
-func parsePartial(s string) (stretch, bool) {
-	if v, err := ParseVersion(s); err == nil {
-		return stretch{edge{v, false}, &edge{v, true}}, true
-	}
-	var v Version
-	numbers := []*uint64{&v.Major, &v.Minor, &v.Patch}
-	parts := strings.Split(s, ".")
-	known := 0
-	for i, part := range parts {
-		wild := part == "x" || part == "X" || part == "*"
-		switch {
-		case i >= len(numbers), !wild && i > known, !wild && !number(part, numbers[i]):
-			return stretch{}, false
-		case !wild:
-			known++
-		}
-	}
-	st := stretch{from: edge{at: v}}
+// after is the edge behind all versions that begin with the first known numbers of v. So
+// 1.2 ends before 1.3.0, and 1.2.3 behind itself.
+func after(v Version, known int) *edge {
 	switch known {
-	case 0:
-		st.from = zero
 	case 1:
-		st.to = before(Version{Major: v.Major + 1})
+		return &edge{at: Version{Major: v.Major + 1}}
 	case 2:
-		st.to = before(Version{Major: v.Major, Minor: v.Minor + 1})
-	default:
-		return st, false
+		return &edge{at: Version{Major: v.Major, Minor: v.Minor + 1}}
 	}
-	return st, true
+	return &edge{v, true}
+}
+
+// parsePartial reads a version that may end early or in x: 1, 1.2, 1.x. It counts the numbers
+// before that end.
+func parsePartial(s string) (v Version, known int, ok bool) {
+	if v, err := ParseVersion(s); err == nil {
+		return v, 3, true
+	}
+	parts := strings.Split(s, ".")
+	for known < len(parts) && !slices.Contains([]string{"x", "X", "*"}, parts[known]) {
+		known++
+	}
+	wild := slices.ContainsFunc(parts[known:], func(p string) bool { return p != "x" && p != "X" && p != "*" })
+	if len(parts) > 3 || known > 2 || wild {
+		return v, known, false
+	}
+	v, err := ParseVersion(strings.Join(append(parts[:known:known], "0.0.0"[2*known:]), "."))
+	return v, known, err == nil
 }
 
 // Has reports whether v is in the range.
