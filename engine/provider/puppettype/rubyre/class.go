@@ -122,13 +122,44 @@ var shorthands = map[byte]string{
 // \b is not among them: only in a class it is a backspace.
 var controls = map[byte]rune{'n': '\n', 't': '\t', 'r': '\r', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1b}
 
-// posix are the classes that Ruby knows by name.
-// They follow the documentation of Ruby, in the notation of the inside of a class.
+// posix are the classes that Ruby knows by name, in the notation of the inside of a class.
+// They follow the documentation of Ruby, and what Ruby finds.
 var posix = map[string]string{
-	"alpha": `\p{L}\p{M}\p{Nl}`, "digit": `\p{Nd}`, "alnum": `\p{L}\p{M}\p{Nl}\p{Nd}`, "upper": `\p{Lu}`, "lower": `\p{Ll}`,
+	"alpha": `\p{L}\p{Nl}`, "digit": `\p{Nd}`, "alnum": `\p{L}\p{Nl}\p{Nd}`, "upper": `\p{Lu}`, "lower": `\p{Ll}`,
 	"space": `\t-\r \x{85}\p{Z}`, "blank": `\t\p{Zs}`, "punct": "\\p{P}$+<=>^`|~", "cntrl": `\p{Cc}`, "xdigit": `0-9A-Fa-f`,
-	"word": `\p{L}\p{M}\p{Nd}\p{Pc}`, "graph": `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}`, "print": `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}\p{Cf}\p{Co}`,
+	"word": `\p{L}\p{Nl}\p{M}\p{Nd}\p{Pc}`, "graph": `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Cf}\p{Co}`, "print": `\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}\p{Cf}\p{Co}`,
 	"ascii": `\x00-\x7f`,
+}
+
+// more are the runes of a class by name that Unicode lists one by one, beside its categories. RE2 has no name for them.
+var more = map[string]*unicode.RangeTable{
+	"alpha": unicode.Other_Alphabetic, "alnum": unicode.Other_Alphabetic, "word": unicode.Other_Alphabetic,
+	"upper": unicode.Other_Uppercase, "lower": unicode.Other_Lowercase,
+}
+
+// namedSet returns the runes of a class of posix.
+func namedSet(name string) (runeSet, error) {
+	set, err := setOf("[" + posix[name] + "]")
+	if table := more[name]; table != nil {
+		set = set.union(tableSet(table))
+	}
+	return set, err
+}
+
+// tableSet returns the runes of a table of Unicode.
+func tableSet(table *unicode.RangeTable) (set runeSet) {
+	add := func(lo, hi, stride rune) {
+		for r := lo; r <= hi; r += stride {
+			set = append(set, r, r)
+		}
+	}
+	for _, r := range table.R16 {
+		add(rune(r.Lo), rune(r.Hi), rune(r.Stride))
+	}
+	for _, r := range table.R32 {
+		add(rune(r.Lo), rune(r.Hi), rune(r.Stride))
+	}
+	return set
 }
 
 // escaped reads an escape at the front of s that stands for characters.
@@ -205,16 +236,23 @@ func property(s string) (runeSet, int, error) {
 		return nil, 0, errors.New(`has a \p without a name in {}`)
 	}
 	bareName, inverted := strings.CutPrefix(name, "^")
-	class := `[\p{` + bareName + `}]`
-	if body := posix[strings.ToLower(bareName)]; body != "" {
-		class = "[" + body + "]"
-	}
-	set, err := setOf(class)
+	set, err := propertySet(bareName)
 	if inverted != (s[1] == 'P') {
 		set = set.negated()
 	}
 	// The length has the backslash, the letter and the two braces.
 	return set, 4 + len(name), err
+}
+
+// propertySet returns the runes of a property. Punct is the one name that means less than in brackets.
+func propertySet(name string) (runeSet, error) {
+	switch lower := strings.ToLower(name); {
+	case lower == "punct":
+		name = "P"
+	case posix[lower] != "":
+		return namedSet(lower)
+	}
+	return setOf(`[\p{` + name + `}]`)
 }
 
 // class reads a class in brackets.
@@ -318,11 +356,10 @@ func (c *classReader) nested(rest string) error {
 func (c *classReader) posix(rest string) error {
 	name, _, _ := strings.Cut(rest[2:], ":]")
 	bareName, inverted := strings.CutPrefix(name, "^")
-	body, ok := posix[bareName]
-	if !ok {
+	if posix[bareName] == "" {
 		return fmt.Errorf("has an unknown class [:%s:]", name)
 	}
-	set, err := setOf("[" + body + "]")
+	set, err := namedSet(bareName)
 	if inverted {
 		set = set.negated()
 	}

@@ -1,6 +1,9 @@
 package rubyre_test
 
 import (
+	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +77,60 @@ c`, "abc|a b!"},
 			subject, none := strings.CutSuffix(text, "!")
 			if re.Match(subject) == none {
 				t.Errorf("/%s/ on %q: found is %v; compiled as %s", tt.source, subject, !none, re.Compiled())
+			}
+		}
+	}
+}
+
+// seenRuby is what Ruby itself finds; testdata/ruby.rb writes the file. Cases has the numbers of the texts in which
+// an expression is found, and nil for one that Ruby refuses.
+type seenRuby struct {
+	Ruby  string
+	Texts []string
+	Cases map[string][]int
+}
+
+// otherThanRuby are the expressions that find otherwise than Ruby, with the texts in which they do: a border of a
+// word is one of ASCII, and ^ stands behind a last line break. An expression without texts is refused here.
+var otherThanRuby = map[string][]string{
+	`^$`:  {"a\n", "a\nb\n", "\r\n"},
+	`\ba`: {"éa"}, `\Ba`: {"éa"}, `a\b`: {"aé"}, `a\B`: {"aé"},
+	`\bé`: {"é", "éa", "aé", "a é"}, `é\b`: {"é", "éa", "aé", "a é"},
+	`\u{61 62}`: nil, `\A\p{Emoji}\z`: nil,
+}
+
+// TestRegexpIsRubyItself holds every expression against what Ruby finds in each text. An expression that is
+// refused here says why, in the words of TestRegexpRefused.
+func TestRegexpIsRubyItself(t *testing.T) {
+	src, err := os.ReadFile("testdata/ruby.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen seenRuby
+	if err := json.Unmarshal(src, &seen); err != nil || len(seen.Cases) < 150 || len(seen.Texts) < 60 {
+		t.Fatalf("%d expressions, %d texts, %v", len(seen.Cases), len(seen.Texts), err)
+	}
+	for source, found := range seen.Cases {
+		re, err := rubyre.New(source)
+		others, listed := otherThanRuby[source]
+		switch {
+		case listed && (err != nil) != (others == nil):
+			t.Errorf("/%s/ is like in Ruby now: take it out of the list: %v", source, err)
+			continue
+		case listed && err != nil:
+			continue
+		case err != nil && (found == nil || strings.Contains(err.Error(), "which RE2 cannot do")):
+			continue
+		case err != nil:
+			t.Errorf("%v; Ruby finds it in %d texts", err, len(found))
+			continue
+		case found == nil:
+			t.Errorf("/%s/ is taken, and Ruby refuses it", source)
+			continue
+		}
+		for i, text := range seen.Texts {
+			if got := re.Match(text); (got != slices.Contains(found, i)) != slices.Contains(others, text) {
+				t.Errorf("/%s/ on %q: found is %v, and not in Ruby %s", source, text, got, seen.Ruby)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ func translate(source string) (string, error) {
 			return "", err
 		}
 	}
+	t.endRests()
 	return t.out.String(), nil
 }
 
@@ -37,10 +38,11 @@ type translator struct {
 	names    []string // of groups
 }
 
-// A group is open: start is where it begins in out, and free what (?x) was before it.
+// A group is open: start is where it begins in out, and free what (?x) was before it. A rest is the
+// group of flags that hold to the end of the group around it.
 type group struct {
-	start int
-	free  bool
+	start      int
+	free, rest bool
 }
 
 // rest is the source that is not read yet.
@@ -100,6 +102,7 @@ func (t *translator) blank(c byte) {
 // close ends a group, which is an atom then; flags that were set inside end with it.
 // The open groups are a stack. Their number is bounded by the length of the pattern.
 func (t *translator) close() {
+	t.endRests()
 	start := t.out.Len()
 	// A parenthesis too many is written all the same: RE2 then has the error, with its place.
 	if n := len(t.groups); n > 0 {
@@ -109,6 +112,14 @@ func (t *translator) close() {
 	t.out.WriteByte(')')
 	t.pos++
 	t.atom, t.repeated = start, false
+}
+
+// endRests closes the groups of flags in the innermost group of the source.
+func (t *translator) endRests() {
+	for n := len(t.groups) - 1; n >= 0 && t.groups[n].rest; n-- {
+		t.out.WriteByte(')')
+		t.free, t.groups = t.groups[n].free, t.groups[:n]
+	}
 }
 
 // foreign are the groups that RE2 cannot do.
@@ -153,7 +164,7 @@ func (t *translator) open() error {
 
 // push opens a group of n bytes of the source.
 func (t *translator) push(n int, text string) {
-	t.groups = append(t.groups, group{t.out.Len(), t.free})
+	t.groups = append(t.groups, group{start: t.out.Len(), free: t.free})
 	t.out.WriteString(text)
 	t.pos, t.atom = t.pos+n, -1
 }
@@ -189,16 +200,20 @@ func (t *translator) flags() error {
 		return errors.New("has a group of an unknown sort")
 	}
 	on, off, _ := strings.Cut(letters[:n], "-")
-	if letters[n] == ':' {
-		t.push(n+3, "(?"+flagText(on, off)+":")
-	} else {
-		if flags := flagText(on, off); flags != "" {
-			t.out.WriteString("(?" + flags + ")")
-		}
+	switch flags := "(?" + flagText(on, off); {
+	case letters[n] == ':' || t.atom >= 0:
+		t.push(n+3, flags+":")
+		// Flags without a colon hold to the end of the group, and so do the alternatives there: in Ruby a(?i)b|c is
+		// a(?i:b|c), and in RE2 it is not.
+		t.groups[len(t.groups)-1].rest = letters[n] == ')'
+	case flags != "(?":
+		t.out.WriteString(flags + ")")
+		fallthrough
+	default:
 		t.pos, t.atom = t.pos+n+3, -1
 	}
 	switch {
-	// The flag holds to the end of the group. close brings the former one back.
+	// The end of the group brings the former one back.
 	case strings.Contains(on, "x"):
 		t.free = true
 	case strings.Contains(off, "x"):
