@@ -49,7 +49,9 @@ var lowered = []struct {
 	{"Optional[Integer[1]]", schema.KindInt, "bits=64 min=1 optional"},
 	{"Variant[Integer[1, 2], Integer[3, 4]]", schema.KindInt, "bits=64 min=1 max=4"},
 	{"Float", schema.KindFloat, "bits=64"},
-	{"Float[0.5]", schema.KindFloat, "bits=64"},
+	{"Float[0.5]", schema.KindFloat, "bits=64 from=0.5"},
+	{"Float[default, 1.5]", schema.KindFloat, "bits=64 to=1.5"},
+	{"Variant[Float[0.5, 1.0], Float[0.75, 2.0]]", schema.KindFloat, "bits=64 from=0.5 to=2"},
 	{"String", schema.KindString, ""},
 	{"String[1]", schema.KindString, "min=1"},
 	{"String[1, 3]", schema.KindString, "min=1 max=3"},
@@ -64,7 +66,8 @@ var lowered = []struct {
 	{"Pattern[/a/]", schema.KindString, ""},
 	{"Regexp", schema.KindString, ""},
 	{"Timestamp", schema.KindString, ""},
-	{"SemVer", schema.KindString, ""},
+	{"SemVer", schema.KindString, "format=semver"},
+	{"Optional[SemVer['1.x']]", schema.KindString, "format=semver optional"},
 	{"SemVerRange", schema.KindString, ""},
 	{"Binary", schema.KindString, ""},
 	{"URI", schema.KindString, ""},
@@ -105,6 +108,15 @@ func told(st *schema.Type) string {
 	}
 	if st.Max != nil {
 		add("max=%d", *st.Max)
+	}
+	if st.FloatMin != nil {
+		add("from=%v", *st.FloatMin)
+	}
+	if st.FloatMax != nil {
+		add("to=%v", *st.FloatMax)
+	}
+	if st.Format != "" {
+		add("format=%s", st.Format)
 	}
 	if len(st.Enum) > 0 {
 		add("enum=%s", strings.Join(st.Enum, "|"))

@@ -3,6 +3,7 @@ package puppettype
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func lowered(t *Type) *schema.Type {
 	case KindInteger:
 		return &schema.Type{Kind: schema.KindInt, Bits: 64, Min: t.ints.lo, Max: t.ints.hi}
 	case KindFloat:
-		return &schema.Type{Kind: schema.KindFloat, Bits: 64}
+		return &schema.Type{Kind: schema.KindFloat, Bits: 64, FloatMin: finite(t.floats.lo), FloatMax: finite(t.floats.hi)}
 	case KindTimespan:
 		return &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: t.ints.lo, Max: t.ints.hi}
 	case KindOptional:
@@ -80,8 +81,19 @@ func lowerText(t *Type) *schema.Type {
 		st.Enum = []string{*t.value}
 	case t.kind == KindString:
 		st.Min, st.Max = limits(t.size)
+	case t.kind == KindSemVer: // the ranges are left to Lift
+		st.Format = "semver"
 	}
 	return st
+}
+
+// finite returns a bound of a Float, nil for none. A bound that is infinite excludes no
+// number, and a schema.Type has no notation for it.
+func finite(bound *float64) *float64 {
+	if bound == nil || math.IsInf(*bound, 0) {
+		return nil
+	}
+	return bound
 }
 
 // limits are the bounds of a length; a bound that excludes nothing is nil. They point

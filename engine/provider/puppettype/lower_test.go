@@ -18,7 +18,9 @@ func TestLower(t *testing.T) {
 		"Any":                            "any value",
 		"Boolean[true]":                  "true or false",
 		"Integer[0, 65535]":              "a whole number from 0 to 65535",
-		"Float[0.5]":                     "a number",
+		"Float[0.5]":                     "a number of at least 0.5",
+		"Float[default, 1.5]":            "a number of at most 1.5",
+		"Optional[Float[0.5, 1.5]]":      "a number from 0.5 to 1.5 or null",
 		"Numeric":                        "any value",
 		"String[1, 5]":                   "text of 1 to 5 characters",
 		"Enum[b, a]":                     "one of a, b",
@@ -42,7 +44,8 @@ func TestLower(t *testing.T) {
 		"Sensitive[Integer]":             "secret text",
 		"Timespan":                       "a length of time such as 500ms or 1h30m",
 		"Timestamp":                      "text",
-		"SemVer":                         "text",
+		"SemVer":                         "a version such as 1.2.3 or 2.0.0-rc.1",
+		"SemVer['1.x']":                  "a version such as 1.2.3 or 2.0.0-rc.1",
 		"Data":                           "any value",
 	} {
 		st := puppettype.MustParse(text).Lower()
