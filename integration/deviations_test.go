@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 )
 
@@ -56,8 +55,8 @@ the specification wins. Differences of the command line are in
 		title string
 		list  []puppettype.Deviation
 	}{
-		{"Definitions and titles", provider.DefinitionDeviations()},
-		{"The log", provider.LogDeviations()},
+		{"Definitions and titles", puppettype.DefinitionDeviations()},
+		{"The log", puppettype.LogDeviations()},
 		{"Types and values", puppettype.Deviations()},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n", part.title)

@@ -13,14 +13,12 @@ import (
 // knowsPuppet are the places outside of its frontend and of its types that may say the word, each with the
 // reason. A folder ends in a slash.
 var knowsPuppet = map[string]string{
-	"gapi/puppet/":                      "the frontend",
-	"engine/provider/puppettype/":       "the types, their text and their values",
-	"engine/provider/def_deviations.go": "the page of differences is made of it",
-	"engine/provider/log_deviations.go": "the page of differences is made of it",
-	"cmd/":                              "the flag --puppet-catalog, and the frontend behind it",
-	"gapi/words/":                       "the page for users who come from other tools",
-	"resources/entries/crontab.go":      "the comment above a job in a crontab of others, and its page",
-	"resources/internal/crontab/":       "the comment above a job in a crontab of others",
+	"gapi/puppet/":                 "the frontend",
+	"engine/provider/puppettype/":  "the types, their text and their values",
+	"cmd/":                         "the flag --puppet-catalog, and the frontend behind it",
+	"gapi/words/":                  "the page for users who come from other tools",
+	"resources/entries/crontab.go": "the comment above a job in a crontab of others, and its page",
+	"resources/internal/crontab/":  "the comment above a job in a crontab of others",
 }
 
 var (

@@ -105,7 +105,7 @@ func TestDefinitionVectors(t *testing.T) {
 	if !others {
 		folder = "testdata"
 	}
-	rules := provider.DefinitionDeviations()
+	rules := puppettype.DefinitionDeviations()
 	used := make([]int, len(rules))
 	listing := runDefinitions(t, filepath.Join(folder, "puppet", "definitions.json"), rules, used)
 	if others || t.Failed() {
@@ -122,7 +122,7 @@ func TestDefinitionVectors(t *testing.T) {
 // TestMoreDefinitions runs what was seen on Puppet 7.23 beyond these; each rule is there
 // for some of them.
 func TestMoreDefinitions(t *testing.T) {
-	rules := provider.DefinitionDeviations()
+	rules := puppettype.DefinitionDeviations()
 	used := make([]int, len(rules))
 	runDefinitions(t, "testdata/more/definitions.json", rules, used)
 	for i, r := range rules {
@@ -228,7 +228,7 @@ func defMust(err error) {
 func TestDeviationsAreInTheDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/types-as-data.md")
 	defMust(err)
-	for _, d := range append(provider.DefinitionDeviations(), puppettype.Deviations()...) {
+	for _, d := range append(puppettype.DefinitionDeviations(), puppettype.Deviations()...) {
 		if !strings.Contains(string(page), "- "+d.Reason+"\n") {
 			t.Errorf("docs/types-as-data.md does not say: %s", d.Reason)
 		}

@@ -41,7 +41,7 @@ func TestLogVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules := provider.LogDeviations()
+	rules := puppettype.LogDeviations()
 	used := make([]int, len(rules))
 	matched := 0
 	for _, v := range vectors {
@@ -72,7 +72,7 @@ func TestLogVectors(t *testing.T) {
 
 func logRule(v logVector, puppet string) int {
 	calls, _ := json.Marshal(v.Calls)
-	return slices.IndexFunc(provider.LogDeviations(), func(r puppettype.Deviation) bool {
+	return slices.IndexFunc(puppettype.LogDeviations(), func(r puppettype.Deviation) bool {
 		return regexp.MustCompile(r.Case).MatchString(v.Desc+" ~ "+string(calls)) && regexp.MustCompile(r.Puppet).MatchString(puppet)
 	})
 }

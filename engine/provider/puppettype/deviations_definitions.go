@@ -1,18 +1,16 @@
-package provider
-
-import "github.com/reactivegraph/mgmt/engine/provider/puppettype"
+package puppettype
 
 // DefinitionDeviations returns the sorts of cases in which definitions are read otherwise
 // than by Puppet's library, on purpose, for the tests and for the page that lists them.
 // Case matches the definition as JSON, Ours the message about it here.
-func DefinitionDeviations() []puppettype.Deviation {
+func DefinitionDeviations() []Deviation {
 	const (
 		file    = "definitions"
 		taken   = `^accepted`
 		early   = " is an error at registration; Puppet finds out when it runs, or never."
 		unknown = "An unknown key is an error, with the nearest known key. Puppet ignores it, so a misspelt behaviour makes a read_only attribute a managed one."
 	)
-	return []puppettype.Deviation{
+	return []Deviation{
 		{File: file, Puppet: taken, Ours: `is not recognised: (there is no type|\S+ is an alias)`,
 			Reason: "An unknown name of a type is an error at registration; Puppet accepts it and then refuses every value."},
 		{File: file, Puppet: taken, Ours: `unknown key`, Reason: unknown},

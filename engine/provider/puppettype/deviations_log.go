@@ -1,6 +1,4 @@
-package provider
-
-import "github.com/reactivegraph/mgmt/engine/provider/puppettype"
+package puppettype
 
 const (
 	titlesAreText = "A title is text: the compiler refuses everything else."
@@ -8,12 +6,12 @@ const (
 	manyTitles    = "The specification lets this take several titles."
 )
 
-// LogDeviations returns the sorts of cases in which RSAPIText, and the Logger below it,
+// LogDeviations returns the sorts of cases in which provider.RSAPIText, and the Logger below it,
 // do otherwise than Puppet's library, on purpose. Case matches the description and
 // the calls.
-func LogDeviations() []puppettype.Deviation {
+func LogDeviations() []Deviation {
 	const file = "logging"
-	return []puppettype.Deviation{
+	return []Deviation{
 		{File: file, Case: `\["(debug|info|notice|warning|err)"(\]|,"[^"]*","[^"]*",)`,
 			Reason: "The compiler refuses a plain message without one text, or with more than that and titles."},
 		{File: file, Case: `\["\w+",\{`, Reason: titlesAreText},
