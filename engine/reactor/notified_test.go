@@ -136,7 +136,7 @@ func TestNotifiedNotYetArmed(t *testing.T) {
 		}
 		h.set(func() { h.hold = false })
 		time.Sleep(31 * time.Second)
-		if first := rg.runs("x")[0]; first.State != engine.StateFailed || !strings.Contains(first.Err.Error(), "said nothing for 1m0s after its start: a file system, a device or a program does not answer; mend that, or end it") {
+		if first := rg.runs("x")[0]; first.State != engine.StateFailed || !strings.Contains(first.Err.Error(), "said nothing for 1m0s after its start: a file system, a device or a program does not answer; fix that, or end it") {
 			t.Errorf("a late one is %s, %v", first.State, first.Err)
 		}
 		subs[0].Armed(nil) // too late: it was closed
