@@ -2,7 +2,6 @@ package provider
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype/rubyre"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Check returns everything that is wrong with a definition, each finding with its
@@ -138,9 +138,7 @@ func (c *checker) subject() string {
 }
 
 // word is what names are made of.
-var word = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-})
+var word = lazyregexp.New(`^[a-z][a-z0-9_]{0,63}$`)
 
 const wordRule = "a lower case letter, and then at most 63 lower case letters, digits and _"
 
@@ -148,7 +146,7 @@ func (c *checker) kind() {
 	switch {
 	case c.Name == "":
 		c.errorf("name", "the %s has no name", c.what)
-	case !word().MatchString(c.Name):
+	case !word.MatchString(c.Name):
 		c.errorf("name", "the %s %q has a name that is none: it is %s", c.what, shorten(c.Name), wordRule)
 	}
 	if c.Doc == "" {
@@ -199,7 +197,7 @@ func (c *checker) attributeName(a *Attribute, subject, path string) {
 	switch {
 	case a.Name == "":
 		c.errorf(path, "%s has an attribute without a name", c.subject())
-	case !word().MatchString(a.Name):
+	case !word.MatchString(a.Name):
 		c.errorf(path, "%s: the name of an attribute is %s", subject, wordRule)
 	case a.Name != c.allow && slices.Contains(ReservedAttributes(), a.Name):
 		c.errorf(path, "%s: no attribute can be called %s, that name is reserved", subject, a.Name)
@@ -283,7 +281,7 @@ func (c *checker) remote() {
 		c.errorf("attributes."+targetKey, "%s has the feature remote_resource: %s names the target of a resource, and no attribute can be called so", c.subject(), targetKey)
 	}
 	for i, name := range c.Transports {
-		if !word().MatchString(name) {
+		if !word.MatchString(name) {
 			c.errorf(fmt.Sprintf("transports[%d]", i), "%s: the transport %q has a name that is none: it is %s", c.subject(), shorten(name), wordRule)
 		}
 	}
@@ -343,7 +341,7 @@ func first(list []string, otherwise string) string {
 func (c *checker) relations(how string, list []Relation) {
 	for _, r := range list {
 		path := how + "." + r.Kind
-		if !word().MatchString(r.Kind) {
+		if !word.MatchString(r.Kind) {
 			c.errorf(path, "%s: %s names the kind %q: a kind is %s", c.subject(), how, shorten(r.Kind), wordRule)
 		}
 		for _, title := range r.Titles {

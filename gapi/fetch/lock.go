@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -38,10 +38,10 @@ type Entry struct {
 
 // The forms of commits, checksums and revisions.
 var (
-	isCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	isDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	isRef    = regexp.MustCompile(`^[0-9A-Za-z_][0-9A-Za-z_./+-]*$`)
+	isCommit = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	isSHA256 = lazyregexp.New(`^[0-9a-f]{64}$`)
+	isDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
+	isRef    = lazyregexp.New(`^[0-9A-Za-z_][0-9A-Za-z_./+-]*$`)
 )
 
 // lockHead begins a lock file that is written.
@@ -179,7 +179,7 @@ func (l *Lock) Text() []byte {
 }
 
 // isPlain is a text that YAML reads as text without quotes.
-var isPlain = regexp.MustCompile(`^[A-Za-z][0-9A-Za-z_./@+-]*(:[0-9A-Za-z_./@+-]+)*$`)
+var isPlain = lazyregexp.New(`^[A-Za-z][0-9A-Za-z_./@+-]*(:[0-9A-Za-z_./@+-]+)*$`)
 
 // quote writes a text in YAML. The checksums are quoted, as some of them look like numbers.
 func quote(text string) string {

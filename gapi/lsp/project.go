@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // root is a graph, a module or a file of tests that is checked as a whole.
@@ -48,7 +48,7 @@ func (s *server) root(path string) *root {
 }
 
 // graphLike recognises the text of a file that is meant as a graph. Other files in YAML, such as those of docker compose, have no findings.
-var graphLike = regexp.MustCompile(`(?m)^(graph|resources|include|edges|use|vars|collect)[ ]*:`)
+var graphLike = lazyregexp.New(`(?m)^(graph|resources|include|edges|use|vars|collect)[ ]*:`)
 
 // belongs has the roots of an open document checked, and finds a root for a new document. A graph that reads the document counts before the
 // document itself: an included file alone would have references to nothing.

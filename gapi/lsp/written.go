@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // written is a place that names a resource as it stands in a file. The graph of the last check has no reference of a resource that a condition
@@ -124,8 +125,8 @@ const quotes = `(?:\\"|''|['"])`
 
 // anySent finds the calls of sent, and plainSent those whose argument is written out.
 var (
-	anySent   = regexp.MustCompile(`\bsent\(`)
-	plainSent = regexp.MustCompile(`\bsent\(\s*(?:'[^']*'|"[^"]*")\s*\)`)
+	anySent   = lazyregexp.New(`\bsent\(`)
+	plainSent = lazyregexp.New(`\bsent\(\s*(?:'[^']*'|"[^"]*")\s*\)`)
 )
 
 // writtenIn returns the places of a file that name a resource. A file outside of YAML has none.

@@ -2,11 +2,11 @@ package puppet
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // auto is a rule of automatic relations: the resource that a parameter names comes
@@ -66,15 +66,13 @@ func mounts(p string) []string {
 }
 
 // program finds a program at the beginning of a line that is named by its path.
-var program = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
-})
+var program = lazyregexp.New(`(?m)^(?:(/\S+)|"(/[^"]+)")`)
 
 // programs returns the programs that a command begins with, each line by itself. Only a program
 // named by its path counts, with or without quotes. Puppet requires the files of these by
 // itself, so the translation does too.
 func programs(command string) (list []string) {
-	for _, m := range program().FindAllStringSubmatch(command, -1) {
+	for _, m := range program.FindAllStringSubmatch(command, -1) {
 		list = append(list, m[1]+m[2])
 	}
 	return list

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -282,7 +281,7 @@ func joined(parts []fragment) string {
 	return b.String()
 }
 
-var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+$`) })
+var digits = lazyregexp.New(`^[0-9]+$`)
 
 // sortFragments sorts as the module does. By number, an order that is a number
 // comes before the next number, and other orders can't be compared with a number.
@@ -294,7 +293,7 @@ func sortFragments(parts []fragment, alpha bool) error {
 		return nil
 	}
 	for i := 1; i < len(parts); i++ {
-		if digits().MatchString(parts[0].order) != digits().MatchString(parts[i].order) {
+		if digits.MatchString(parts[0].order) != digits.MatchString(parts[i].order) {
 			return fmt.Errorf("the orders %s of %s and %s of %s can't be compared as numbers; order => alpha compares them as text",
 				quote(parts[0].order), parts[0].ref(), quote(parts[i].order), parts[i].ref())
 		}
@@ -308,7 +307,7 @@ func sortFragments(parts []fragment, alpha bool) error {
 // byNumber compares two texts, as numbers where both are.
 // Digits of any length are compared without leading zeros: first by their count, then as text.
 func byNumber(a, b string) int {
-	if digits().MatchString(a) && digits().MatchString(b) {
+	if digits.MatchString(a) && digits.MatchString(b) {
 		a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 	}

@@ -1,12 +1,11 @@
 package puppet
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // rubyYes and rubyNo are the words that are true and false in YAML 1.1, which Ruby reads.
@@ -17,23 +16,19 @@ var rubyYes, rubyNo = []string{"yes", "Yes", "YES", "on", "On", "ON"}, []string{
 // It has the forms of null, booleans, times, dates, symbols, floats, whole numbers, sexagesimal
 // ones among them, and octal look-alikes. Psych puts such a text in quotes, so that it comes
 // back as text.
-var yamlWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(~|null|yes|true|on|no|false|off|\+?\.inf|-\.inf|\.nan)$` +
-		`|^-?\d{4}-\d{1,2}-\d{1,2}([Tt]|\s+)\d{1,2}:\d\d:\d\d(\.\d*)?(\s*(Z|[-+]\d{1,2}:?(\d\d)?))?$` +
-		`|^\d{4}-(1[012]|0\d|\d)-([12]\d|3[01]|0\d|\d)$` +
-		`|^:.` +
-		`|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9]){1,2}(\.[0-9_]*)?$` +
-		`|^[-+]?([0-9][0-9_,]*)?\.[0-9]+([eE][-+][0-9]+)?$|^[-+]?[0-9][0-9_,]*\.([eE][-+][0-9]+)?$` +
-		`|^[-+]?(0b[0-1_,]+|0[0-7_,]+|0|[1-9]([0-9]|,[0-9]|_[0-9])*|0x[0-9a-fA-F_,]+)$` +
-		`|^0[0-7]*[89]`)
-})
+var yamlWords = lazyregexp.New(`(?i)^(~|null|yes|true|on|no|false|off|\+?\.inf|-\.inf|\.nan)$` +
+	`|^-?\d{4}-\d{1,2}-\d{1,2}([Tt]|\s+)\d{1,2}:\d\d:\d\d(\.\d*)?(\s*(Z|[-+]\d{1,2}:?(\d\d)?))?$` +
+	`|^\d{4}-(1[012]|0\d|\d)-([12]\d|3[01]|0\d|\d)$` +
+	`|^:.` +
+	`|^[-+]?[0-9][0-9_]*(:[0-5]?[0-9]){1,2}(\.[0-9_]*)?$` +
+	`|^[-+]?([0-9][0-9_,]*)?\.[0-9]+([eE][-+][0-9]+)?$|^[-+]?[0-9][0-9_,]*\.([eE][-+][0-9]+)?$` +
+	`|^[-+]?(0b[0-1_,]+|0[0-7_,]+|0|[1-9]([0-9]|,[0-9]|_[0-9])*|0x[0-9a-fA-F_,]+)$` +
+	`|^0[0-7]*[89]`)
 
 // Where Ruby quotes a text: it begins with a sign; it can't stand as it is.
 var (
-	yamlSign  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[^\pL\pM\pN\p{Pc}][^"]*$`) })
-	yamlPlain = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("^[\\[\\]{},#&*!|>'\"%@`]|^[-?:]( |$)|^[ ]|[ ]$|:( |$)| #|^(---|\\.\\.\\.)")
-	})
+	yamlSign  = lazyregexp.New(`(?m)^[^\pL\pM\pN\p{Pc}][^"]*$`)
+	yamlPlain = lazyregexp.New("^[\\[\\]{},#&*!|>'\"%@`]|^[-?:]( |$)|^[ ]|[ ]$|:( |$)| #|^(---|\\.\\.\\.)")
 )
 
 // writeYAML writes a value as Ruby does.
@@ -132,12 +127,12 @@ func yamlText(s string, indent int, key bool) string {
 		return literal(s, indent)
 	case s == "<<":
 		return "!!str '<<'"
-	case s == "y", s == "n", yamlSign().MatchString(s):
+	case s == "y", s == "n", yamlSign.MatchString(s):
 		return rubyYAMLQuoted(s)
 	case strings.HasSuffix(s, "\n"):
 		pad := strings.Repeat(" ", max(indent, 2))
 		return "'" + strings.ReplaceAll(s, "'", "''") + "\n" + pad + "'"
-	case yamlWords().MatchString(s), yamlPlain().MatchString(s):
+	case yamlWords.MatchString(s), yamlPlain.MatchString(s):
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 	default:
 		return s

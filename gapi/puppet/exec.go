@@ -2,13 +2,12 @@ package puppet
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // execTimeout is Puppet's default, in seconds.
@@ -72,14 +71,12 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 // meta finds the reason for which Ruby gives a command to a shell. It is a sign that means
 // something there, or a word at the beginning that only a shell knows. It is the rule of Ruby's
 // Process.spawn for a command in one text.
-var meta = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("[*?{}\\[\\]<>()~&|\\\\$;'`\"\n#=%]" +
-		`|^\s*(!|\.|:|break|case|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|if|in|readonly|return|set|shift|then|times|trap|unset|until|while)(\s|$)`)
-})
+var meta = lazyregexp.New("[*?{}\\[\\]<>()~&|\\\\$;'`\"\n#=%]" +
+	`|^\s*(!|\.|:|break|case|continue|do|done|elif|else|esac|eval|exec|exit|export|fi|for|if|in|readonly|return|set|shift|then|times|trap|unset|until|while)(\s|$)`)
 
 // plain reports whether a command needs no shell.
 // A list never needs one, but it is not plain: our kind takes it by its words.
-func (l line) plain() bool { return l.argv == nil && !meta().MatchString(l.text) }
+func (l line) plain() bool { return l.argv == nil && !meta.MatchString(l.text) }
 
 // shell runs the commands that need a shell, as in Ruby.
 const shell = "/bin/sh"
@@ -183,7 +180,7 @@ func (e *execution) wrapped(script string) (string, bool) {
 	before := script
 	if p := e.param("umask"); p != nil {
 		mask, ok := e.scalar(p)
-		if ok && !octalMask().MatchString(mask) {
+		if ok && !octalMask.MatchString(mask) {
 			e.bad(p, "it must be octal, such as 022, not %s", describe(p.value))
 		}
 		script = "umask " + mask + "\n" + script
@@ -194,9 +191,7 @@ func (e *execution) wrapped(script string) (string, bool) {
 	return script, script != before
 }
 
-var octalMask = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^0?[0-7]{1,4}$`)
-})
+var octalMask = lazyregexp.New(`^0?[0-7]{1,4}$`)
 
 // returns returns the codes that are success, nil where it is 0 alone.
 // A code beyond 255 can't come from a process.

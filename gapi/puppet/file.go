@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // noBelow is the reason for which three attributes that bound a walk are refused.
@@ -226,9 +225,7 @@ func (f *file) validate() {
 }
 
 // contentSum is a checksum in the place of a content.
-var contentSum = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
-})
+var contentSum = lazyregexp.New(`^\{(md5|sha\w+|mtime|ctime)\}[0-9a-f]+$`)
 
 // content sets the content. A checksum in its place stands for a content in Puppet's
 // filebucket, which mgmt does not have.
@@ -241,7 +238,7 @@ func (f *file) content() {
 	text, ok := f.scalar(p)
 	switch {
 	case !ok:
-	case contentSum().MatchString(text):
+	case contentSum.MatchString(text):
 		f.refuse("content", "it is the checksum of a content that is somewhere else", true)
 	default:
 		hide := *p
@@ -358,9 +355,7 @@ func (f *file) copied() {
 }
 
 // octal is a mode where x can be added to r.
-var octal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-7]{3,4}$`)
-})
+var octal = lazyregexp.New(`^[0-7]{3,4}$`)
 
 // mode sets the mode. Puppet adds x wherever a folder has r, and so does this.
 // A symbolic mode is passed on as it is. A number without quotes is refused, as by Puppet: its
@@ -375,7 +370,7 @@ func (f *file) mode(folder bool) {
 		return
 	}
 	mode := p.value.Text
-	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && folder && octal().MatchString(mode) {
+	if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && folder && octal.MatchString(mode) {
 		bits |= bits & 0o444 >> 2
 		mode = "0" + strconv.FormatUint(bits, 8)
 		if len(mode) < 4 {

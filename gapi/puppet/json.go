@@ -3,19 +3,16 @@ package puppet
 import (
 	"bytes"
 	"errors"
-	"regexp"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // catalogStart finds the brace that a line begins with: what Puppet prints before
 // the catalog are lines of a log.
-var catalogStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^[ \t]*\{`)
-})
+var catalogStart = lazyregexp.New(`(?m)^[ \t]*\{`)
 
 // valuesEach bounds the values of a catalog that may have more resources than usual, by their number.
 const valuesEach = 16
@@ -53,7 +50,7 @@ func catalogBegin(src []byte) (int, error) {
 		return 0, errors.New("there is no catalog, nothing at all was read")
 	}
 	at := bytes.IndexByte(src, '{')
-	if loc := catalogStart().FindIndex(src); loc != nil {
+	if loc := catalogStart.FindIndex(src); loc != nil {
 		at = loc[1] - 1
 	}
 	if at < 0 {

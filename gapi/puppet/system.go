@@ -2,10 +2,10 @@ package puppet
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // presence says what the words of ensure are in kinds whose states are exists and absent.
@@ -86,10 +86,8 @@ var serviceType = &kindType{
 // managerCall is a command that has the service manager do one thing with one service.
 // It knows systemctl, service, invoke-rc.d and scripts of init, each with its path or without.
 // Options other than -q are not read: such a command is another one.
-var managerCall = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:/usr)?(?:/s?bin/)?(?:systemctl (?:-q |--quiet )?(?P<verb>[a-z-]+) (?P<name>\S+)|service (?P<name>\S+) (?P<verb>[a-z-]+)|` +
-		`(?:invoke-rc\.d |/etc/(?:rc\.d/)?init\.d/)(?P<name>\S+) (?P<verb>[a-z-]+))$`)
-})
+var managerCall = lazyregexp.New(`^(?:/usr)?(?:/s?bin/)?(?:systemctl (?:-q |--quiet )?(?P<verb>[a-z-]+) (?P<name>\S+)|service (?P<name>\S+) (?P<verb>[a-z-]+)|` +
+	`(?:invoke-rc\.d |/etc/(?:rc\.d/)?init\.d/)(?P<name>\S+) (?P<verb>[a-z-]+))$`)
 
 // asksManager returns the action that a command asks of the service manager for the
 // service of a resource; false for another command, or another service.
@@ -98,9 +96,9 @@ func (t *translation) asksManager(p *param) (verb string, ok bool) {
 	if p.secret || !isScalar(p.value) {
 		return "", false
 	}
-	m := managerCall().FindStringSubmatch(strings.Join(strings.Fields(p.value.Text), " "))
+	m := managerCall.FindStringSubmatch(strings.Join(strings.Fields(p.value.Text), " "))
 	var name string
-	for i, group := range managerCall().SubexpNames() {
+	for i, group := range managerCall.SubexpNames() {
 		switch {
 		case m == nil || m[i] == "":
 		case group == "verb":

@@ -5,11 +5,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -40,7 +38,7 @@ func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
 		all[e.Name()] = string(text)
 	}
 	p := pack{docs: docs, taken: map[string]bool{}}
-	for _, word := range exported().FindAllStringSubmatch(all["core.ts"], -1) {
+	for _, word := range exported.FindAllStringSubmatch(all["core.ts"], -1) {
 		p.taken[word[1]] = true
 	}
 	p.b.WriteString("import { NamedResource } from \"./core.ts\";\nimport type { Common, Input, Output, Ref, Type } from \"./core.ts\";\n\nexport * from \"./core.ts\";\n")
@@ -58,9 +56,7 @@ func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
 }
 
 // exported finds the names that a source exports.
-var exported = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^export (?:abstract )?(?:class|function|const|interface|type) (\w+)`)
-})
+var exported = lazyregexp.New(`(?m)^export (?:abstract )?(?:class|function|const|interface|type) (\w+)`)
 
 // pack writes the classes of kinds.
 type pack struct {

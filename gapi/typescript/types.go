@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -195,8 +195,8 @@ func settingsFor(dir, main string) ([]byte, error) {
 
 // A finding of tsc is a line with a place, or without one. Lines that begin with a space go on with it.
 var (
-	placed   = regexp.MustCompile(`^(.+)\((\d+),(\d+)\): error (TS\d+): (.*)$`)
-	unplaced = regexp.MustCompile(`^error (TS\d+): (.*)$`)
+	placed   = lazyregexp.New(`^(.+)\((\d+),(\d+)\): error (TS\d+): (.*)$`)
+	unplaced = lazyregexp.New(`^error (TS\d+): (.*)$`)
 )
 
 // compiled reads the output of tsc, whose paths are relative to the folder of the program.

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/expand"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // closure takes the files that a graph may read on another machine, where conditions have other outcomes and names other values. It looks
@@ -251,8 +251,8 @@ func escapeGlob(text string) string {
 // The calls that name a file, in an expression and in a template. The third group of the first one tells a name that goes on.
 var (
 	// A text with a backslash is left out: it would have to be unquoted first.
-	called           = regexp.MustCompile(`\b(?:template|read)\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*([+]?)`)
-	calledInTemplate = regexp.MustCompile(`\b(template|read)\s+["` + "`" + `]([^"` + "`" + `\\]*)["` + "`" + `]`)
+	called           = lazyregexp.New(`\b(?:template|read)\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*([+]?)`)
+	calledInTemplate = lazyregexp.New(`\b(template|read)\s+["` + "`" + `]([^"` + "`" + `\\]*)["` + "`" + `]`)
 )
 
 // expressions takes the files that expressions name.

@@ -40,3 +40,20 @@ func (r Regexp) FindStringSubmatch(s string) []string { return r.get().FindStrin
 
 // ReplaceAllString is the method of the same name of package regexp.
 func (r Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }
+
+// FindAllString is the method of the same name of package regexp.
+func (r Regexp) FindAllString(s string, n int) []string { return r.get().FindAllString(s, n) }
+
+// FindAllStringIndex is the method of the same name of package regexp.
+func (r Regexp) FindAllStringIndex(s string, n int) [][]int { return r.get().FindAllStringIndex(s, n) }
+
+// FindAllStringSubmatch is the method of the same name of package regexp.
+func (r Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.get().FindAllStringSubmatch(s, n)
+}
+
+// FindIndex is the method of the same name of package regexp.
+func (r Regexp) FindIndex(b []byte) []int { return r.get().FindIndex(b) }
+
+// SubexpNames is the method of the same name of package regexp.
+func (r Regexp) SubexpNames() []string { return r.get().SubexpNames() }

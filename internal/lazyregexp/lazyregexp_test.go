@@ -23,6 +23,26 @@ func TestSameAsRegexp(t *testing.T) {
 		if got, want := lazy.ReplaceAllString(s, "[$1]"), eager.ReplaceAllString(s, "[$1]"); got != want {
 			t.Errorf("ReplaceAllString(%q) = %q, want %q", s, got, want)
 		}
+		if got, want := lazy.FindAllString(s, -1), eager.FindAllString(s, -1); !slices.Equal(got, want) {
+			t.Errorf("FindAllString(%q) = %q, want %q", s, got, want)
+		}
+		if got, want := lazy.FindAllStringIndex(s, -1), eager.FindAllStringIndex(s, -1); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("FindAllStringIndex(%q) = %v, want %v", s, got, want)
+		}
+		if got, want := lazy.FindAllStringSubmatch(s, -1), eager.FindAllStringSubmatch(s, -1); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("FindAllStringSubmatch(%q) = %q, want %q", s, got, want)
+		}
+		if got, want := lazy.FindIndex([]byte(s)), eager.FindIndex([]byte(s)); !slices.Equal(got, want) {
+			t.Errorf("FindIndex(%q) = %v, want %v", s, got, want)
+		}
+	}
+}
+
+// TestNames shows the names of the groups as package regexp gives them.
+func TestNames(t *testing.T) {
+	const expr = `(?P<first>a)(b)(?P<last>c)`
+	if got, want := New(expr).SubexpNames(), regexp.MustCompile(expr).SubexpNames(); !slices.Equal(got, want) {
+		t.Errorf("SubexpNames = %q, want %q", got, want)
 	}
 }
 

@@ -2,23 +2,21 @@ package puppettype
 
 import (
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // numeric is what Puppet takes for a number: a sign, then hexadecimal, octal or
 // decimal digits, then a fraction and an exponent; blanks around.
-var numeric = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\A[ \t]*([-+]?)[ \t]*(?:0[xX]([0-9A-Fa-f]+)|([0-9]+)((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))[ \t]*\z`)
-})
+var numeric = lazyregexp.New(`\A[ \t]*([-+]?)[ \t]*(?:0[xX]([0-9A-Fa-f]+)|([0-9]+)((?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?))[ \t]*\z`)
 
 // parseNumber reads a number as Puppet does: an int64, a *big.Int or a float64. A
 // leading 0 makes whole digits octal, so 010 is 8. Underscores and a fraction without a
 // digit before it are refused.
 func parseNumber(s string) (any, bool) {
-	m := numeric().FindStringSubmatch(s)
+	m := numeric.FindStringSubmatch(s)
 	if m == nil {
 		return nil, false
 	}

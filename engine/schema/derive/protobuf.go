@@ -3,10 +3,10 @@ package derive
 import (
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Laws of the messages of protobuf:
@@ -160,7 +160,7 @@ func (w *protobuf) single(t *schema.Type) string {
 }
 
 // word splits a name at the signs that messages can't have.
-var word = regexp.MustCompile(`[A-Za-z0-9]+`)
+var word = lazyregexp.New(`[A-Za-z0-9]+`)
 
 // messageName is a name in the casing of messages: aws:ec2:vpc is AwsEc2Vpc.
 func messageName(name string) string {

@@ -3,12 +3,12 @@ package generate
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/idl"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // python writes stubs of types for checkers such as mypy. A provider in Python reads and writes the properties of its resources as
@@ -173,7 +173,7 @@ func pyValue(v any) string {
 }
 
 // pyWords are the reserved words of Python, and the names that the stubs use.
-var pyWords = regexp.MustCompile(`^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|` +
+var pyWords = lazyregexp.New(`^(False|None|True|and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|if|` +
 	`import|in|is|lambda|nonlocal|not|or|pass|raise|return|try|while|with|yield|Any|Final|Literal|NotRequired|Required|TypedDict|bool|dict|float|list|str)$`)
 
 // pyPath is the path of a module of Python, whose parts an import can name.
@@ -189,7 +189,7 @@ func pyPath(file string) string {
 }
 
 // pySign is a character that no name has.
-var pySign = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var pySign = lazyregexp.New(`[^A-Za-z0-9_]`)
 
 // pyName is a name in Python. A word of the language gets another spelling.
 func pyName(name string) string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/idl"
 	"github.com/reactivegraph/mgmt/engine/schema/wire"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // typescript writes the pack. One file for each module would be simpler. Packs of large
@@ -385,7 +385,7 @@ func question(optional bool) string {
 	return ""
 }
 
-var plainKey = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
+var plainKey = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 
 // key writes the name of a property, in quotes where it is not a word.
 func key(s string) string {

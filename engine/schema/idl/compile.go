@@ -8,11 +8,11 @@ import (
 	"go/types"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // Marker is the path of the package with the markers Resource and NamedResource.
@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // packageName is what a token may begin with.
-var packageName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+var packageName = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
 // Compile compiles the definitions below the root of a file system. The package is nil where a
 // finding is an error. The verbs of mgmt idl call it. It blocks while it reads, and stops

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/template/parse"
 
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -43,7 +42,7 @@ type Template struct {
 type Known func(name string) (ok bool, suggestion, refused string)
 
 // parserSays is the form of an error of the parser.
-var parserSays = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^template: .*?:(\d+): (.*)$`) })
+var parserSays = lazyregexp.New(`(?s)^template: .*?:(\d+): (.*)$`)
 
 // Parse reads a template. It returns every fault that it finds, and no template with one.
 func Parse(text string, known Known) (*Template, []Fault) {
@@ -54,7 +53,7 @@ func Parse(text string, known Known) (*Template, []Fault) {
 	tree.Mode = parse.SkipFuncCheck
 	if _, err := tree.Parse(text, "", "", t.trees); err != nil {
 		f := Fault{Line: 1, Message: err.Error()}
-		if m := parserSays().FindStringSubmatch(err.Error()); m != nil {
+		if m := parserSays.FindStringSubmatch(err.Error()); m != nil {
 			f.Line, _ = strconv.Atoi(m[1])
 			f.Message = m[2]
 		}
