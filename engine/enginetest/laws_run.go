@@ -189,7 +189,7 @@ func goodChanges(reg *engine.Registry, res engine.Res, changes []engine.Change) 
 	for i, c := range changes {
 		if c.Field != "" && !ofChild(reg, c.Field) {
 			if _, _, err := t.At(c.Field); err != nil {
-				return fmt.Errorf("Change(%s): %w", c, err)
+				return fmt.Errorf("Change(%s): the Field of a Change is the path of a parameter, or empty for the thing as a whole: %w", c, err)
 			}
 		}
 		if c.Verb == engine.Updated && sameValue(c.From, c.To) {

@@ -126,7 +126,7 @@ func TestBroken(t *testing.T) {
 		{"fails to write", "apply", "no space"},
 		{"changes after the fact", "announce", "after something was altered"},
 		{"reports twice", "announce", "reported twice"},
-		{"reports another field", "announce", "nonsense"},
+		{"reports another field", "announce", `is the path of a parameter, or empty for the thing as a whole: unknown key "nonsense"`},
 		{"reports a stranger's field", "announce", "stranger[x].text"},
 		{"read forgets", "read", `content: wanted hello`},
 		{"read names another", "read", "returned is toy[another]"},
