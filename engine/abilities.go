@@ -288,17 +288,15 @@ type Abilities struct {
 // AbilitiesOf asks a resource for its abilities: the stated ones (StatingRes), else those of its
 // methods. The error is about the struct that it sends, or about stated abilities without methods.
 func AbilitiesOf(r Res) (Abilities, error) {
-	a, err := methodsOf(r)
-	if s, ok := r.(StatingRes); ok && err == nil {
+	if s, ok := r.(StatingRes); ok {
 		stated := s.Abilities()
-		return stated, checkStated(r, stated, a)
+		return stated, checkStated(r, stated)
 	}
-	return a, err
+	return askedOf(r)
 }
 
-// methodsOf returns the abilities that a resource has methods for.
-func methodsOf(r Res) (Abilities, error) {
-	var a Abilities
+// methodsOf returns the abilities that a resource has methods for. It calls none of them, so what is sent is not known.
+func methodsOf(r Res) (a Abilities) {
 	_, a.Refreshable = r.(RefreshableRes)
 	_, a.Recvable = r.(RecvableRes)
 	_, a.Edgeable = r.(EdgeableRes)
@@ -310,6 +308,16 @@ func methodsOf(r Res) (Abilities, error) {
 	_, a.Listable = r.(Listable)
 	_, a.Shared = r.(SharedRes)
 	_, a.Virtual = r.(VirtualRes)
+	_, a.Targeted = r.(TargetedRes)
+	if _, ok := r.(SendableRes); ok {
+		a.Sends = &schema.Type{}
+	}
+	return a
+}
+
+// askedOf returns the abilities of a resource that states none: those of its methods, as far as these say so.
+func askedOf(r Res) (Abilities, error) {
+	a := methodsOf(r)
 	if t, ok := r.(TargetedRes); ok {
 		a.Targeted = t.Targeted()
 	}
@@ -322,6 +330,7 @@ func methodsOf(r Res) (Abilities, error) {
 	if c, ok := r.(CollectableRes); ok {
 		a.Collectable = c.Collects()
 	}
+	a.Sends = nil
 	s, ok := r.(SendableRes)
 	if !ok {
 		return a, nil

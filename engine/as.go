@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // StatingRes states its own abilities. A resource made of data, or one in another process, has the
@@ -11,9 +13,37 @@ import (
 // the ability.
 type StatingRes interface {
 	Res
-	// Abilities returns the same each time for one resource. Each ability that it states has its methods; Overlapping,
-	// Unwatched and Collectable need none.
+	// Abilities returns the same each time for one resource, and for all that a registry makes of one kind. Each ability
+	// that it states has its methods; Overlapping, Unwatched and Collectable need none.
 	Abilities() Abilities
+}
+
+// AbilityKey is equal for resources that have the same type and the same abilities, so that many resources are asked once.
+type AbilityKey struct {
+	Type   schema.TypeKey
+	Stated Abilities // those of a StatingRes; else none
+}
+
+// AbilityKeyOf returns the key of a resource, which is not nil. It runs methods of the resource.
+func AbilityKeyOf(r Res) AbilityKey {
+	k := AbilityKey{Type: schema.KeyOf(r)}
+	if s, ok := r.(StatingRes); ok {
+		k.Stated = s.Abilities()
+	}
+	return k
+}
+
+// StatesOther reports whether a resource states other abilities than these. A resource that states none does not.
+func StatesOther(r Res, than Abilities) bool {
+	s, ok := r.(StatingRes)
+	return ok && !s.Abilities().equal(than)
+}
+
+// equal reports whether both have the same abilities. Equal types of sent values need not be the same pointer.
+func (a Abilities) equal(b Abilities) bool {
+	sends := a.Sends.Equal(b.Sends)
+	a.Sends, b.Sends = nil, nil
+	return a == b && sends
 }
 
 // As returns a resource as one with an ability, such as As[Readable](r), and whether it has that ability.
@@ -62,18 +92,26 @@ func stated(a Abilities, ability any) bool {
 		return a.Shared
 	case *VirtualRes:
 		return a.Virtual
+	case *TargetedRes:
+		return a.Targeted
+	case *OverlappingRes:
+		return a.Overlapping
+	case *UnwatchedRes:
+		return a.Unwatched
+	case *CollectableRes:
+		return a.Collectable
 	}
 	return true
 }
 
-// checkStated refuses abilities whose methods are missing. found are the abilities by the methods.
-func checkStated(r Res, states, found Abilities) error {
+// checkStated refuses abilities whose methods are missing.
+func checkStated(r Res, states Abilities) error {
+	found := methodsOf(r)
 	found.Overlapping, found.Unwatched, found.Collectable = true, true, true
-	var missing []string
-	for _, name := range states.Names() {
-		if !slices.Contains(found.Names(), name) {
-			missing = append(missing, name)
-		}
+	has := found.Names()
+	missing := slices.DeleteFunc(states.Names(), func(name string) bool { return slices.Contains(has, name) })
+	if states.Targeted && !found.Targeted {
+		missing = append(missing, "targeted")
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("a %s states that it is %s, and has not the methods of that", r.Kind(), strings.Join(missing, ", "))

@@ -36,7 +36,7 @@ func NameOff(name, target string) string {
 
 // TargetOf returns the target of a resource, empty for this machine.
 func TargetOf(r Res) string {
-	if t, ok := r.(TargetedRes); ok {
+	if t, ok := As[TargetedRes](r); ok {
 		return t.Target()
 	}
 	return ""

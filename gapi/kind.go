@@ -19,10 +19,10 @@ type kindInfo struct {
 }
 
 // goKind is how a ready resource is looked up: two of one kind may be of
-// different types.
+// different types, or state different abilities.
 type goKind struct {
 	name string
-	t    schema.TypeKey
+	key  engine.AbilityKey
 }
 
 func newKindInfo(k engine.Kind) *kindInfo {
@@ -155,25 +155,35 @@ func near(kind string, unknown *engine.UnknownKindError) string {
 	return unknown.Near
 }
 
+// goKindOf returns what is known of the type of a ready resource, or nil after reporting, once, why nothing is.
 func (b *builder) goKindOf(it *item) *kindInfo {
-	key := goKind{it.kind, schema.KeyOf(it.Res)}
-	if key == b.lastKind {
-		return b.lastInfo
-	}
-	if info, ok := b.goKinds[key]; ok {
-		b.lastKind, b.lastInfo = key, info
-		return info
-	}
-	info, err := readGoKind(it)
+	info, err := b.askGoKind(it)
 	if err != nil {
 		b.errorf(it, it.Pos, "%v", err)
 	}
-	b.goKinds[key] = info
 	return info
 }
 
-func readGoKind(it *item) (info *kindInfo, err error) {
-	defer engine.Caught("Sends", &err)
+// askGoKind asks a ready resource, if it is the first one of its type that states the same abilities.
+func (b *builder) askGoKind(it *item) (info *kindInfo, err error) {
+	defer engine.Caught("Abilities or Sends", &err)
+	key := goKind{it.kind, engine.AbilityKeyOf(it.Res)}
+	if key == b.lastKind {
+		return b.lastInfo, nil
+	}
+	info, ok := b.goKinds[key]
+	if !ok {
+		b.goKinds[key] = nil
+		if info, err = readGoKind(it); err != nil {
+			return nil, err
+		}
+		b.goKinds[key] = info
+	}
+	b.lastKind, b.lastInfo = key, info
+	return info, nil
+}
+
+func readGoKind(it *item) (*kindInfo, error) {
 	t, err := schema.Of(it.Res)
 	if err != nil {
 		return nil, err

@@ -23,10 +23,19 @@ func TestOnlyEngineAsksForAbilities(t *testing.T) {
 	if len(types) < 25 || !types["WatchedRes"] || !types["Batcher"] {
 		t.Errorf("the abilities are %v", types)
 	}
-	ability := func(e ast.Expr, path string) bool { return isAbility(types, e, path) }
+	methods := abilityMethods(files, types)
+	if !methods["SetRefresh"] || !methods["AutoEdges"] || methods["Hash"] {
+		t.Errorf("the methods of abilities are %v", methods)
+	}
+	ability := func(e ast.Expr, path string) bool { return isAbility(types, e, path) || hasAbilityMethod(methods, e) }
 	for path, file := range files {
 		if slices.Contains(abilityAskers, path) {
 			continue
+		}
+		for _, imp := range file.tree.Imports {
+			if imp.Name != nil && imp.Path.Value == `"`+module+`/engine"` {
+				t.Errorf("%s: the package engine has another name here, under which nothing is found", file.set.Position(imp.Pos()))
+			}
 		}
 		asks := map[ast.Expr]bool{} // assertions with ok
 		ast.Inspect(file.tree, func(n ast.Node) bool {
@@ -58,8 +67,8 @@ func TestOnlyEngineAsksForAbilities(t *testing.T) {
 	}
 }
 
-// abilityAskers are the files that ask a resource: for its abilities, and for its target.
-var abilityAskers = []string{"../engine/abilities.go", "../engine/as.go", "../engine/target.go"}
+// abilityAskers are the files that ask a resource for its abilities.
+var abilityAskers = []string{"../engine/abilities.go", "../engine/as.go"}
 
 // abilityTypes returns the interfaces of the abilities: those of package engine that are called so, or that embed one. A
 // StatingRes states abilities, and is none.
@@ -96,6 +105,39 @@ func abilityTypes(files map[string]source) map[string]bool {
 	delete(types, "Res")
 	delete(types, "StatingRes")
 	return types
+}
+
+// abilityMethods returns the names of the methods of the abilities.
+func abilityMethods(files map[string]source, types map[string]bool) map[string]bool {
+	names := map[string]bool{}
+	for path, file := range files {
+		if filepath.Dir(path) != "../engine" {
+			continue
+		}
+		ast.Inspect(file.tree, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if it, ok := spec.Type.(*ast.InterfaceType); ok && types[spec.Name.Name] {
+				for _, m := range it.Methods.List {
+					for _, id := range m.Names {
+						names[id.Name] = true
+					}
+				}
+			}
+			return false
+		})
+	}
+	return names
+}
+
+// hasAbilityMethod reports whether an expression is an interface without a name that has a method of an ability.
+func hasAbilityMethod(methods map[string]bool, e ast.Expr) bool {
+	it, ok := e.(*ast.InterfaceType)
+	return ok && slices.ContainsFunc(it.Methods.List, func(m *ast.Field) bool {
+		return slices.ContainsFunc(m.Names, func(id *ast.Ident) bool { return methods[id.Name] })
+	})
 }
 
 // isAbility reports whether an expression is the interface of an ability.

@@ -234,9 +234,12 @@ func (r *Reactor) noopOf(m *engine.MetaParams) bool {
 	}
 }
 
-// abilitiesOf asks once for each type of resource.
+// maxKinds is how many answers of abilitiesOf are kept. Kinds come and go, so there is no end of them.
+const maxKinds = 1024
+
+// abilitiesOf asks once for all resources of one type that state the same.
 func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
-	key := schema.KeyOf(res)
+	key := engine.AbilityKeyOf(res)
 	if a := r.kinds[key]; a != nil {
 		return a, nil
 	}
@@ -250,6 +253,9 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 		return nil, err
 	}
 	a.secret = lifecycle.MayHoldSecret(a.recvType)
+	if len(r.kinds) >= maxKinds {
+		clear(r.kinds) // vertices keep theirs
+	}
 	r.kinds[key] = a
 	return a, nil
 }
@@ -268,6 +274,9 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 	}
 	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
 		return false
+	}
+	if engine.StatesOther(d.Res, v.abil.Abilities) {
+		return false // its kind has become another one
 	}
 	if m := engine.MetaOf(d.Res); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
 		return false

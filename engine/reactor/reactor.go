@@ -11,7 +11,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
-	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // ErrStopped is the error of a call that came after the end of Run.
@@ -42,14 +41,14 @@ type Reactor struct {
 	memory memory  // the records that survive the process
 	shares sharing // ends the values that vertices of one key share
 
-	staging  chan struct{}                 // holds the one Stage that is there
-	swapping chan struct{}                 // holds the one change of the graph that is going on
-	metas    metas                         // of what that change initialises
-	holding  chan struct{}                 // holds the one Pause or Resume that is going on: the last record is in effect
-	kinds    map[schema.TypeKey]*abilities // of Swap
-	values   sync.RWMutex                  // see doc.go; Swap holds it for reading while it compares
-	removals atomic.Pointer[Removals]      // how much a Swap may remove
-	accepted atomic.Pointer[[]string]      // the resources that the next Swap may remove; see AcceptRemovals
+	staging  chan struct{}                    // holds the one Stage that is there
+	swapping chan struct{}                    // holds the one change of the graph that is going on
+	metas    metas                            // of what that change initialises
+	holding  chan struct{}                    // holds the one Pause or Resume that is going on: the last record is in effect
+	kinds    map[engine.AbilityKey]*abilities // of Swap; see abilitiesOf
+	values   sync.RWMutex                     // see doc.go; Swap holds it for reading while it compares
+	removals atomic.Pointer[Removals]         // how much a Swap may remove
+	accepted atomic.Pointer[[]string]         // the resources that the next Swap may remove; see AcceptRemovals
 
 	costly    costly
 	account   hold.Account           // of the change budget
@@ -80,7 +79,7 @@ func New(o Options) (*Reactor, error) {
 		staging:   make(chan struct{}, 1),
 		swapping:  make(chan struct{}, 1),
 		holding:   make(chan struct{}, 1),
-		kinds:     map[schema.TypeKey]*abilities{},
+		kinds:     map[engine.AbilityKey]*abilities{},
 	}
 	r.loop.init(r)
 	r.runner.r, r.runner.busy = r, r.sayBusy
