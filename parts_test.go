@@ -96,7 +96,7 @@ func (a *pieceAsks) Next() (list []engine.ResUID) {
 		want, base.Notifying = strings.CutPrefix(want, "+")
 		switch {
 		case strings.HasPrefix(want, "@"):
-			list = append(list, &engine.NameUID{BaseUID: base, ID: "piece[" + want[1:] + "]"})
+			list = append(list, engine.NameUID(base, "piece", want[1:]))
 		case strings.HasSuffix(want, "/*"):
 			list = append(list, traits.BelowUID(base, strings.TrimSuffix(want, "/*")))
 		default:

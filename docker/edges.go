@@ -11,34 +11,19 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// ImageUID is an image of a daemon, by its reference in full. Containers ask by it for the
-// docker_image that brings their image.
-type ImageUID struct {
-	engine.BaseUID
-	Host string // of the Place; empty for the default one
-	Ref  string // such as docker.io/library/nginx:latest
-}
-
-// String returns docker_image[reference].
-func (u *ImageUID) String() string { return "docker_image[" + u.Ref + "]" }
-
-// Hash is the host and the reference.
-func (u *ImageUID) Hash() string { return u.Host + " " + u.Ref }
-
-// IFF reports whether both are the same image of the same daemon.
-func (u *ImageUID) IFF(o engine.ResUID) bool {
-	i, ok := o.(*ImageUID)
-	return ok && i.Hash() == u.Hash()
-}
-
 // imageUID names an image on a daemon by its full reference, so that short and long forms of
-// one image meet. Another text has no UID; Validate reports it.
-func imageUID(r engine.Res, host, image string) []engine.ResUID {
+// one image meet. The host is that of the Place, empty for the default one. Containers ask by it for the docker_image that
+// brings their image. Another text has no UID; Validate reports it.
+func imageUID(r engine.Res, host, image string) []*engine.UID {
 	ref, err := parseImage("", image)
 	if err != nil {
 		return nil
 	}
-	return []engine.ResUID{&ImageUID{BaseUID: engine.UIDOf(r), Host: host, Ref: reference.TagNameOnly(ref).String()}}
+	key := reference.TagNameOnly(ref).String()
+	if host != "" {
+		key = host + " " + key
+	}
+	return []*engine.UID{{BaseUID: engine.UIDOf(r), Space: "docker_image", Key: key}}
 }
 
 // Leaving reports whether the image is to be absent.
@@ -48,7 +33,12 @@ func (r *ImageRes) Leaving() bool { return r.absent() }
 func (r *ContainerRes) Leaving() bool { return r.state() != Running }
 
 // UIDs names the image.
-func (r *ImageRes) UIDs() []engine.ResUID { return imageUID(r, r.Host, r.Name()) }
+func (r *ImageRes) UIDs() (all []engine.ResUID) {
+	for _, u := range imageUID(r, r.Host, r.Name()) {
+		all = append(all, u)
+	}
+	return all
+}
 
 // AutoEdges wants the daemon.
 func (r *ImageRes) AutoEdges() (engine.AutoEdge, error) {
@@ -70,13 +60,13 @@ func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
 // them. Networks of docker and named volumes have no kind, so they are not asked for.
 func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
-	for _, u := range imageUID(r, r.Host, r.Image) {
+	for _, uid := range imageUID(r, r.Host, r.Image) {
 		// An image can't be removed while a container of it is there. So this edge goes from
 		// the container to the image, and keeps that direction if both are to go.
-		if uid := u.(*ImageUID); r.removed() {
+		if r.removed() {
 			uid.Reversed, uid.FixedOrder = new(false), true
 		}
-		w.ask = append(w.ask, u)
+		w.ask = append(w.ask, uid)
 	}
 	for _, v := range r.Volumes {
 		if b, err := parseBind(v); err == nil && b.path() != "" {

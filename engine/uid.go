@@ -55,38 +55,22 @@ func (u *BaseUID) IFF(o ResUID) bool {
 	return ok && b.Kind == u.Kind && b.Name == u.Name
 }
 
-// NameUID is a resource by its kind and its name in the graph. Every resource has its
-// own one without saying so, and an EdgeableRes may have more, as other names for it.
-type NameUID struct {
-	BaseUID
-	ID string // kind[name]
-}
-
 // NameUIDOf returns the UID by which r asks for the resource of that kind and name,
-// or a further name of r.
-func NameUIDOf(r Res, kind, name string) *NameUID {
-	return &NameUID{BaseUID: UIDOf(r), ID: schema.Ref{Kind: kind, Name: name}.ID()}
-}
+// or a further name of r. Every resource has such a UID without saying so, and an EdgeableRes may have more.
+func NameUIDOf(r Res, kind, name string) *UID { return NameUID(UIDOf(r), kind, name) }
 
-// String returns kind[name].
-func (u *NameUID) String() string { return u.ID }
-
-// Hash is kind[name].
-func (u *NameUID) Hash() string { return u.ID }
-
-// IFF reports whether both are the same kind and name.
-func (u *NameUID) IFF(o ResUID) bool {
-	n, ok := o.(*NameUID)
-	return ok && n.ID == u.ID
+// NameUID is a resource by its kind and its name in the graph. It has no space: its key is the id of the resource.
+func NameUID(base BaseUID, kind, name string) *UID {
+	return &UID{BaseUID: base, Key: schema.Ref{Kind: kind, Name: name}.ID()}
 }
 
 // UID names a thing by data alone: a key in a space, such as a path in the space file. A kind that is made of
-// data, or that is in another process, can give and ask by any UID of this type. Package traits makes those
-// of the kinds that are known to others.
+// data, or that is in another process, can give and ask by any UID of this type. All UIDs of this module are of
+// this type; package traits makes those of the kinds that are known to others.
 type UID struct {
 	BaseUID
-	Space string // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]
-	Key   string // which one; equal keys of a space are one thing
+	Space string // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]; empty for a resource (NameUID)
+	Key   string // which one; equal keys of a space are one thing. Between parts of a key stands a NUL, which is shown as a slash
 }
 
 // UIDFlags say more of a UID.
@@ -100,15 +84,18 @@ const (
 	UIDBelow
 )
 
-// String returns space[key].
+// String returns space[key], or the key alone where there is no space.
 func (u *UID) String() string {
+	key := strings.ReplaceAll(u.Key, "\x00", "/")
 	switch {
 	case u.Flags&UIDBelow != 0:
-		return u.Space + "s below " + u.Key
+		return u.Space + "s below " + key
+	case u.Space == "":
+		return key
 	case strings.Contains(u.Space, " "):
-		return u.Space + " " + u.Key
+		return u.Space + " " + key
 	}
-	return u.Space + "[" + u.Key + "]"
+	return u.Space + "[" + key + "]"
 }
 
 // Hash is the key.
@@ -136,6 +123,14 @@ func (u *UID) IFF(o ResUID) bool {
 		return strings.HasPrefix(x.Key, dir)
 	}
 	return x.Key == u.Key
+}
+
+// NamedBy returns the id of the resource that a NameUID means, empty for every other UID.
+func NamedBy(u ResUID) string {
+	if d, ok := u.(*UID); ok && d.Space == "" {
+		return d.Key
+	}
+	return ""
 }
 
 // SpaceOf returns the space of a UID that is data, empty for one of another Go type. A UID matches only one of its

@@ -14,7 +14,7 @@ func uids(thing string) []engine.ResUID {
 		traits.FileUID(b, thing), traits.UserUID(b, thing),
 		traits.GroupUID(b, thing), traits.PkgUID(b, thing),
 		traits.PkgFileUID(b, thing), traits.SvcUID(b, thing, false),
-		&engine.NameUID{BaseUID: b, ID: "exec[" + thing + "]"},
+		engine.NameUID(b, "exec", thing),
 	}
 }
 

@@ -6,30 +6,13 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// thingUID is the thing that a resource is about: two resources of one name are about
+// thingUID is the thing of a kind with a name on a target, which is empty for this machine: two resources of one name are about
 // the same.
-type thingUID struct {
-	engine.BaseUID
-	name   Name
-	target string // empty for this machine
-}
-
-// String returns kind[name].
-func (u *thingUID) String() string {
-	return u.Kind + "[" + engine.NameOn(u.name.String(), u.target) + "]"
-}
-
-// Hash is the kind and the name.
-func (u *thingUID) Hash() string { return u.Kind + nameSep + u.target + nameSep + u.name.parts }
-
-// IFF reports whether both are the same thing.
-func (u *thingUID) IFF(o engine.ResUID) bool {
-	t, ok := o.(*thingUID)
-	return ok && t.Kind == u.Kind && t.name == u.name && t.target == u.target
+func thingUID(base engine.BaseUID, n Name, target string) *engine.UID {
+	return &engine.UID{BaseUID: base, Space: base.Kind, Key: engine.NameOn(n.parts, target)}
 }
 
 // UIDs says which thing it is about.
@@ -39,7 +22,7 @@ func (r *res) UIDs() []engine.ResUID {
 	if w == nil {
 		return nil
 	}
-	return []engine.ResUID{&thingUID{engine.UIDOf(by), w.name, by.Target()}}
+	return []engine.ResUID{thingUID(engine.UIDOf(by), w.name, by.Target())}
 }
 
 // Leaving reports whether the thing is to be absent.
@@ -86,7 +69,7 @@ func (r *res) asks() []engine.ResUID {
 				base := engine.UIDOf(r)
 				base.Reversed, base.Notifying = new(part.before), part.notify
 				if t := r.Target(); t != "" {
-					uids = append(uids, &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: rel.Kind, Name: engine.NameOn(title, t)}.ID()})
+					uids = append(uids, engine.NameUID(base, rel.Kind, engine.NameOn(title, t)))
 				} else {
 					uids = append(uids, asked(base, rel.Kind, title))
 				}
@@ -169,5 +152,5 @@ func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	case "svc":
 		return traits.SvcUID(base, strings.TrimSuffix(title, ".service"), false)
 	}
-	return &engine.NameUID{BaseUID: base, ID: schema.Ref{Kind: kind, Name: title}.ID()}
+	return engine.NameUID(base, kind, title)
 }

@@ -1,7 +1,6 @@
 package provider_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -193,11 +192,13 @@ func TestThingUID(t *testing.T) {
 		same  bool
 	}{{thing("rec", "x", ""), true}, {thing("rec", "another", "x"), true}, {thing("rec", "y", ""), false}, {thing("other", "x", ""), false}, {thing("rec", "x", "y"), false}} {
 		a, b := x.(engine.EdgeableRes).UIDs()[0], c.other.(engine.EdgeableRes).UIDs()[0]
-		hash := func(u engine.ResUID) string { return fmt.Sprint(u.(interface{ Hash() string }).Hash()) }
+		hash := func(u engine.ResUID) string {
+			return engine.SpaceOf(u) + " " + u.(interface{ Hash() string }).Hash()
+		}
 		if a.IFF(b) != c.same || b.IFF(a) != c.same || (hash(a) == hash(b)) != c.same {
 			t.Errorf("%s and %s: the same is %v and %v, want %v", a, b, a.IFF(b), b.IFF(a), c.same)
 		}
-		if a.IFF(&engine.NameUID{}) {
+		if a.IFF(engine.NameUID(engine.BaseUID{}, "rec", "x")) {
 			t.Error("it is the same as a name")
 		}
 	}

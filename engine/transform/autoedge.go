@@ -310,8 +310,8 @@ func (a *edgeQueries) look(v int32, u engine.ResUID, own int) (bool, error) {
 		a.answers.again[v] = true
 		a.loose = append(a.loose, loose{v, u})
 	}
-	if name, ok := u.(*engine.NameUID); ok && a.names != nil {
-		a.names[name.ID] = true
+	if id := engine.NamedBy(u); id != "" && a.names != nil {
+		a.names[id] = true
 	}
 	if n := len(a.asked.all); n == int(a.asked.last()) || a.asked.all[n-1] != uint32(sum) { // a path is asked for as a file and as a mount
 		a.asked.all = append(a.asked.all, uint32(sum))

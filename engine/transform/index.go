@@ -120,14 +120,14 @@ func (th *thing) hash() string { return th.uid.(hashed).Hash() }
 
 func (in *spaceIndex) row(sum uint64) *int32 { return &in.rows[sum&uint64(len(in.rows)-1)] }
 
-// named returns the vertex that a NameUID names by its id, other than the asking one and if it takes
+// named returns the vertex that a UID names by its id (engine.NameUID), other than the asking one and if it takes
 // part; -1 for none. No resource has to say its id as a UID: the graph has them.
 func (s *index) named(u engine.ResUID, asker int32) int32 {
-	name, ok := u.(*engine.NameUID)
-	if !ok {
+	id := engine.NamedBy(u)
+	if id == "" {
 		return -1
 	}
-	if i, ok := s.g.Index(name.ID); ok && int32(i) != asker && s.part[i] && !s.apart(int32(i), asker) {
+	if i, ok := s.g.Index(id); ok && int32(i) != asker && s.part[i] && !s.apart(int32(i), asker) {
 		return int32(i)
 	}
 	return -1

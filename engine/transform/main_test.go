@@ -79,7 +79,7 @@ func (x *thing) uid(text string) engine.ResUID {
 		return &slowUID{base, text}
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok {
-		return &engine.NameUID{BaseUID: base, ID: "thing[" + name + "]"}
+		return engine.NameUID(base, "thing", name)
 	}
 	if dir, ok := strings.CutSuffix(text, "/*"); ok {
 		return traits.BelowUID(base, dir)

@@ -9,28 +9,12 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// uid is a command line. It lets other resources name an exec by its line. Nothing
+// UIDs names an exec by its command line, so that other resources can name it by that. Nothing
 // else looks at it.
-type uid struct {
-	engine.BaseUID
-	cmd string
-}
-
-// String returns exec[command].
-func (u *uid) String() string { return "exec[" + u.cmd + "]" }
-
-// Hash is the command.
-func (u *uid) Hash() string { return u.cmd }
-
-// IFF reports whether both are the same command.
-func (u *uid) IFF(o engine.ResUID) bool {
-	e, ok := o.(*uid)
-	return ok && e.cmd == u.cmd
-}
-
-// UIDs names an exec by its command.
+// The line is the written one. Arguments that stand in a list of their own are not a part of it.
+// Two execs of one line have equal UIDs. They do not clash, since a command may run at several places of a graph.
 func (x *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{&uid{BaseUID: engine.UIDOf(x), cmd: x.mainCommand().line}}
+	return []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(x), Space: "exec", Key: x.mainCommand().line}}
 }
 
 // AutoEdges wants the things that the commands need before they can run: the

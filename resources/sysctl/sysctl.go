@@ -424,30 +424,14 @@ func (r *Res) runningChange() (*engine.Change, error) {
 // Cmp compares the parameters.
 func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
-// uid is a parameter of the kernel.
-type uid struct {
-	engine.BaseUID
-	key string
-}
-
-// String returns sysctl[key].
-func (u *uid) String() string { return "sysctl[" + swapSeparators(u.key) + "]" }
-
-// Hash is the key.
-func (u *uid) Hash() string { return u.key }
-
-// IFF reports whether both are the same parameter.
-func (u *uid) IFF(o engine.ResUID) bool {
-	k, ok := o.(*uid)
-	return ok && k.key == u.key
-}
-
 // Leaving reports whether the parameter is to be taken out of its file.
 func (r *Res) Leaving() bool { return r.absent() }
 
 // UIDs names the parameter, and the file that it is in.
+// The key has dots between its parts, as people write it. Two resources that write one parameter in different notations have the
+// same UID, so Clashes is asked about them.
 func (r *Res) UIDs() []engine.ResUID {
-	uids := []engine.ResUID{&uid{BaseUID: engine.UIDOf(r), key: r.key()}}
+	uids := []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(r), Space: "sysctl", Key: swapSeparators(r.key())}}
 	if r.Persist {
 		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath())))
 	}
