@@ -39,6 +39,8 @@ type FooRes struct {
 	Whatever string `lang:"whatever" yaml:"whatever"`
 	// Baz makes it a loud one.
 	Baz bool `lang:"baz" yaml:"baz"`
+	// After is the file of another foo, which comes first.
+	After string `lang:"after" yaml:"after"`
 	// Answer can only be one thing.
 	Answer int `lang:"answer" yaml:"answer"`
 
@@ -181,6 +183,9 @@ func (obj *FooRes) Cmp(r engine.Res) error {
 	if obj.Baz != res.Baz {
 		return fmt.Errorf("the Baz param differs")
 	}
+	if obj.After != res.After {
+		return fmt.Errorf("the After param differs")
+	}
 	if obj.Answer != res.Answer {
 		return fmt.Errorf("the Answer param differs")
 	}
@@ -210,15 +215,16 @@ func (obj *FooRes) UnmarshalYAML(unmarshal func(interface{}) error) error {
 	return nil
 }
 
-// FooUID is what a foo is called by others.
+// FooUID is what a foo is called by others, or asks another one by.
 type FooUID struct {
 	name, file string
+	asks       bool
 }
 
 func (u *FooUID) String() string   { return "foo[" + u.name + "] " + u.file }
 func (u *FooUID) GetName() string  { return u.name }
 func (u *FooUID) GetKind() string  { return "foo" }
-func (u *FooUID) IsReversed() bool { return false }
+func (u *FooUID) IsReversed() bool { return u.asks }
 
 // IFF aka if and only if they're equivalent, return true.
 func (u *FooUID) IFF(uid engine.ResUID) bool {
@@ -231,8 +237,22 @@ func (obj *FooRes) UIDs() []engine.ResUID {
 	return []engine.ResUID{&FooUID{name: obj.Name(), file: obj.File}}
 }
 
-// AutoEdges returns nothing: a foo stands alone.
-func (obj *FooRes) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+// AutoEdges asks for the foo that comes first.
+func (obj *FooRes) AutoEdges() (engine.AutoEdge, error) {
+	if obj.After == "" {
+		return nil, nil
+	}
+	return &fooEdge{&FooUID{name: obj.Name(), file: obj.After, asks: true}}, nil
+}
+
+// fooEdge asks once.
+type fooEdge struct{ uid engine.ResUID }
+
+// Next gives the candidates.
+func (e *fooEdge) Next() []engine.ResUID { return []engine.ResUID{e.uid} }
+
+// Test ends it, whether or not there is such a foo.
+func (e *fooEdge) Test([]bool) bool { return false }
 
 // GroupCmp refuses every group.
 func (obj *FooRes) GroupCmp(engine.GroupableRes) error { return fmt.Errorf("foo does not group") }

@@ -22,7 +22,7 @@ func TestRegistered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if keys := strings.Join(k.Type.Keys(), " "); keys != "file whatever baz answer" {
+	if keys := strings.Join(k.Type.Keys(), " "); keys != "file whatever baz after answer" {
 		t.Errorf("its parameters are %s", keys)
 	}
 	a := k.Abilities
@@ -96,6 +96,40 @@ func TestFakes(t *testing.T) {
 	}
 	if err := foo.Cleanup(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAutoEdge: its own UID with its own IFF makes an automatic edge, to the resource that it means and to no other.
+func TestAutoEdge(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "graph.yaml")
+	text := strings.ReplaceAll(`graph: edges
+resources:
+  foo:
+  - {name: last, file: DIR/last, after: DIR/first}
+  - {name: other, file: DIR/other}
+  - {name: first, file: DIR/first}
+`, "DIR", dir)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var edges []string
+	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true, ConvergedTimeout: time.Millisecond, Strict: true}
+	o.Observer.Loaded = func(graph func() *engine.Graph) {
+		g := graph()
+		for e := range g.Edges() {
+			edges = append(edges, g.ID(e.From)+" "+e.Name+" "+g.ID(e.To))
+		}
+	}
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(t.Context(), yaml.New(path, yaml.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(edges, ", "); got != "foo[first] auto foo[last]" {
+		t.Errorf("the edges are %q", got)
 	}
 }
 
