@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // errNoDaemon is the error where a list is not found (404). A daemon has every list, if only an
@@ -115,8 +116,7 @@ func explainPull(name string, as login, err error) error {
 		hint = ": the daemon can't reach the registry; where there is no network, load the image before (docker load) or say pull: never"
 	}
 	// Some registries repeat the request in their answer.
-	if secret := as.password.Reveal(); secret != "" && strings.Contains(err.Error(), secret) {
-		err = errors.New(strings.ReplaceAll(err.Error(), secret, schema.Redacted))
-	}
-	return fmt.Errorf("%s can't be pulled%s: %w", name, hint, err)
+	var hidden secrets.Texts
+	hidden.Add(as.password.Reveal())
+	return fmt.Errorf("%s can't be pulled%s: %w", name, hint, hidden.Error(err))
 }

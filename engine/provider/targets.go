@@ -287,9 +287,9 @@ func (t *Target) revealed(read func(path string) (string, error)) (Record, *secr
 }
 
 // BindTargets has the kinds of a registry that are made of data, and have the feature remote_resource, take
-// the targets. It returns another registry.
+// the targets. It returns a layer over that registry: kinds without targets come and go with it.
 func BindTargets(r *engine.Registry, ts *Targets) (*engine.Registry, error) {
-	bound := r.Clone()
+	bound := r.Layer()
 	for _, name := range r.Kinds() {
 		res, err := r.New(name)
 		if err != nil {
@@ -302,7 +302,7 @@ func BindTargets(r *engine.Registry, ts *Targets) (*engine.Registry, error) {
 		k := *made.kind
 		k.targets = ts
 		k.id = fmt.Sprintf("provider %s %p", k.def.Name, &k)
-		if bound, err = bound.With(name, k.New); err != nil {
+		if err := bound.Register(name, k.New); err != nil {
 			return nil, err
 		}
 	}
