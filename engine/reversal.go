@@ -3,7 +3,6 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -67,7 +66,7 @@ type Wanted struct {
 // WantedOf says what a resource wants, and has wanted before, nil for the first time.
 // It neither keeps nor alters its arguments.
 func WantedOf(res Res, secret []string, before *Wanted) (*Wanted, error) {
-	declared, err := whole(res)
+	declared, err := ParamsOf(res)
 	if err != nil {
 		return nil, fmt.Errorf("what %s wants: %w", res, err)
 	}
@@ -151,7 +150,7 @@ func (img *Image) Later(w *Wanted) {
 func Take(res, was Res, secret []string) (*Image, error) {
 	img := &Image{Secret: secret}
 	var err error
-	if img.Declared, err = whole(res); err != nil {
+	if img.Declared, err = ParamsOf(res); err != nil {
 		return nil, fmt.Errorf("what %s wants: %w", res, err)
 	}
 	if img.Meta, err = encodeMeta(res.MetaParams()); err != nil {
@@ -160,7 +159,7 @@ func Take(res, was Res, secret []string) (*Image, error) {
 	if isNil(was) {
 		return img, nil
 	}
-	if img.Was, err = whole(was); err != nil {
+	if img.Was, err = ParamsOf(was); err != nil {
 		return nil, fmt.Errorf("what was there before %s: %w", res, err)
 	}
 	return img, nil
@@ -170,9 +169,9 @@ func isNil(r any) bool {
 	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
 }
 
-// whole returns the parameters that differ from the defaults, and the required
-// ones. Decoded into a new resource of the kind, they give r again.
-func whole(r Res) (map[string]any, error) {
+// ParamsOf returns the parameters of a resource that differ from the defaults of its kind, and the required
+// ones, as plain values. Decoded into a new resource of the kind, they give r again.
+func ParamsOf(r Res) (map[string]any, error) {
 	t, err := schema.TypeOf(r)
 	if err != nil {
 		return nil, err
@@ -195,87 +194,6 @@ func whole(r Res) (map[string]any, error) {
 		if m[f.Key], err = schema.Get(r, f.Key); err != nil {
 			return nil, err
 		}
-	}
-	return m, nil
-}
-
-// Undo makes the resource that brings back the earlier state. It is of the same
-// kind and name, valid, with the metaparameters of the old one as far as they make
-// sense for a single run. noop says that it may only look. make makes an empty
-// resource of a kind, as Registry.New does; it is called for each resource that is
-// needed.
-func (img *Image) Undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
-	err = Guard("Reversed", func() (err error) {
-		undo, err = img.undo(make, r, noop)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return undo, nil
-}
-
-func (img *Image) undo(make func(kind string) (Res, error), r *Reversal, noop bool) (undo Res, err error) {
-	declared, err := remake(make, r, img.Declared)
-	if err != nil {
-		return nil, err
-	}
-	var was Res
-	if img.Was != nil {
-		if was, err = remake(make, r, img.Was); err != nil {
-			return nil, err
-		}
-	}
-	meta, err := img.undoMeta(noop)
-	if err != nil {
-		return nil, err
-	}
-	old, ok := As[ReversibleRes](declared)
-	if !ok {
-		return nil, fmt.Errorf("a %s can't be reversed", r.Kind)
-	}
-	if undo, err = old.Reversed(was); err != nil {
-		return nil, err
-	}
-	if isNil(undo) {
-		return nil, errors.New("its Reversed has returned nothing")
-	}
-	undo.SetKind(r.Kind)
-	undo.SetName(r.Name)
-	undo.SetMetaParams(meta)
-	return undo, undo.Validate()
-}
-
-func remake(make func(kind string) (Res, error), r *Reversal, value map[string]any) (Res, error) {
-	res, err := make(r.Kind)
-	if err != nil {
-		return nil, err
-	}
-	node, err := schema.NodeOf(value)
-	if err != nil {
-		return nil, err
-	}
-	if err := schema.Decode(node, res).Err(); err != nil {
-		return nil, fmt.Errorf("what was kept of it does not fit the kind %s any more: %w", r.Kind, err)
-	}
-	res.SetKind(r.Kind)
-	res.SetName(r.Name)
-	return res, nil
-}
-
-func (img *Image) undoMeta(noop bool) (*MetaParams, error) {
-	m := DefaultMetaParams()
-	node, err := schema.NodeOf(img.Meta)
-	if err == nil {
-		err = DecodeMeta(node, m).Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("what was kept of its metaparameters does not fit any more: %w", err)
-	}
-	m.Reverse, m.Realize, m.Hidden, m.Export = false, false, false, nil
-	m.AutoEdge, m.AutoGroup = new(false), new(false)
-	if noop {
-		m.Noop = new(true)
 	}
 	return m, nil
 }

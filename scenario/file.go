@@ -182,12 +182,12 @@ func things(kinds *engine.Registry, n *schema.Node) (list []thing, ds schema.Dia
 			continue
 		}
 		for _, item := range p.Value.Items {
-			id, set, found := simulate.Parameters(kinds, p.Key, item)
+			ref, set, found := simulate.Parameters(kinds, p.Key, item)
 			ds = append(ds, found...)
 			if found.Err() != nil {
 				continue // it names no thing
 			}
-			th := thing{pos: item.Pos, kind: p.Key, name: item.Get("name").Text, id: id, set: set, keys: map[string]*schema.Node{}}
+			th := thing{pos: item.Pos, kind: ref.Kind, name: ref.Name, id: ref.ID(), set: set, keys: map[string]*schema.Node{}}
 			for _, pair := range item.Pairs {
 				th.keys[pair.Key] = pair.Value
 			}

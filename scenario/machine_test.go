@@ -109,9 +109,9 @@ func TestParameters(t *testing.T) {
 		}
 		return n
 	}
-	id, set, ds := simulate.Parameters(engine.DefaultRegistry(), "download", node(map[string]any{"name": "/x", "owner": "root"}))
-	if id != "download[/x]" || len(set) != 1 || set["owner"] != "root" || ds.Err() != nil {
-		t.Error(id, set, ds)
+	ref, set, ds := simulate.Parameters(engine.DefaultRegistry(), "download", node(map[string]any{"name": "/x", "owner": "root"}))
+	if ref.ID() != "download[/x]" || len(set) != 1 || set["owner"] != "root" || ds.Err() != nil {
+		t.Error(ref, set, ds)
 	}
 	if _, _, ds := simulate.Parameters(engine.DefaultRegistry(), "file", node(map[string]any{"name": "/x", "contnt": "a"})); ds.Err() == nil {
 		t.Error("a wrong key was taken")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
 // lawReverse: a kind undoes its work as it claims: afterwards Read shows the earlier
@@ -55,7 +56,7 @@ func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
 	if err != nil {
 		return nil, err
 	}
-	undo, err := img.Undo(e.Registry.New, &engine.Reversal{Kind: res.Kind(), Name: res.Name()}, false)
+	undo, err := lifecycle.Undo(img, &engine.Reversal{Kind: res.Kind(), Name: res.Name()}, e.Registry.New, false)
 	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
 		return nil, err
 	}

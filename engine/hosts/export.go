@@ -70,22 +70,17 @@ func ExportKeys(from string, res engine.Res) (map[string][]byte, error) {
 	return keys, nil
 }
 
-// given returns the parameters of a resource that differ from the defaults, and the required ones.
+// given returns the parameters of a resource that another host may declare: without the name, and without those that can only be read.
 func given(res engine.Res) (map[string]any, error) {
 	t, err := schema.TypeOf(res)
 	if err != nil {
 		return nil, err
 	}
-	value, err := schema.EncodeChanged(res, res.Default())
+	value, err := engine.ParamsOf(res)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range t.Fields {
-		if _, there := value[f.Key]; f.Required && !there {
-			if value[f.Key], err = schema.Get(res, f.Key); err != nil {
-				return nil, err
-			}
-		}
 		if f.Role == schema.RoleReadOnly {
 			delete(value, f.Key)
 		}

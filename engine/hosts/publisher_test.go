@@ -99,6 +99,22 @@ func TestFormsOfExports(t *testing.T) {
 	}
 }
 
+// plainCrate is a crate whose kind has no defaults.
+type plainCrate struct {
+	crate `yaml:",inline"`
+}
+
+func (*plainCrate) Default() engine.Res { return nil }
+
+// TestExportWithoutDefault: of a kind without a Default, each parameter that is not the zero value is published.
+func TestExportWithoutDefault(t *testing.T) {
+	c := &plainCrate{*newCrate("c", "*")}
+	keys, err := hosts.ExportKeys("me", c)
+	if got := string(keys["exports/all/me/crate/c"]); err != nil || got != `{"value":{"count":0,"label":"plain"}}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // TestExportsComeBack: whatever the names are made of, the key and the record of an export are read as they were written, and the key
 // is found below the prefix of its topic alone.
 func TestExportsComeBack(t *testing.T) {

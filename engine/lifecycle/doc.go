@@ -1,9 +1,9 @@
 // Package lifecycle is the life of one resource: it makes, decodes, validates, initialises, reads, lists and cleans up. It keeps
-// panics and secrets in. The reactor, single looks (package look) and the suite of laws (package enginetest) stand on it, so a
-// resource meets the same treatment everywhere.
+// panics and secrets in. The reactor, single looks (package look), the suite of laws (package enginetest) and simulated machines
+// (package simulate) stand on it, so a resource meets the same treatment everywhere.
 //
-// An Env holds the common parts of all resources of one engine. A Life is one resource in an Env. The functions Make, Validate,
-// Read and List also serve a resource that has no Life.
+// An Env holds the common parts of all resources of one engine. A Life is one resource in an Env. The functions Make, Copy, Undo,
+// Validate, Read and List also serve a resource that has no Life.
 //
 // # Laws
 //

@@ -416,6 +416,63 @@ func TestMake(t *testing.T) {
 	}
 }
 
+// odd is a thing whose Default the test sets.
+type odd struct {
+	thing
+	base func() engine.Res
+}
+
+func (o *odd) Default() engine.Res { return o.base() }
+
+// TestCopy: a copy has the kind, the name and the parameters, secrets too, and metaparameters of its own. A resource that can't be
+// copied gives an error.
+func TestCopy(t *testing.T) {
+	s := &script{}
+	res := named(&thing{s: s, Want: "declared", Pass: schema.NewSecret(canary)}, "a")
+	res.MetaParams().Poll = time.Minute
+	made, err := lifecycle.Copy(res, &engine.MetaParams{Retry: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := made.(*thing)
+	if made == res || got.String() != "thing[a]" || got.Want != "declared" || got.Pass.Reveal() != canary || got.s != s {
+		t.Errorf("the copy is %+v", got)
+	}
+	if !got.MetaParams().Equal(&engine.MetaParams{Retry: 3}) || res.MetaParams().Poll != time.Minute {
+		t.Errorf("the metaparameters are %+v, and were %+v", got.MetaParams(), res.MetaParams())
+	}
+	for want, base := range map[string]func() engine.Res{
+		"has no Default":      func() engine.Res { return nil },
+		"copying it panicked": func() engine.Res { panic("no") },
+	} {
+		made, err := lifecycle.Copy(named(&odd{thing: thing{s: s}, base: base}, "a"), &engine.MetaParams{})
+		if err == nil || made != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", want, made, err)
+		}
+	}
+}
+
+// TestDecodePart: a required parameter may be missing. Any other fault is found.
+func TestDecodePart(t *testing.T) {
+	ty, err := schema.TypeOf(&note{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		value map[string]any
+		want  string
+	}{{map[string]any{"level": "high"}, ""}, {map[string]any{}, ""}, {map[string]any{"level": "odd"}, "odd"}, {map[string]any{"txt": "x"}, "txt"}, {map[string]any{"text": []any{}}, "text"}} {
+		n, err := schema.NodeOf(c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = lifecycle.DecodePart(ty, n, &note{}).Err()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.value, err, c.want)
+		}
+	}
+}
+
 // TestValidate: the resource knows what it will receive, and the parts of its error stay.
 func TestValidate(t *testing.T) {
 	r := newRig(t, lifecycle.Options{})

@@ -2,10 +2,13 @@ package lifecycle
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Wanted is a declared resource, from which Make makes one.
@@ -53,6 +56,35 @@ func decodeInto(res engine.Res, borrows bool, decode func(engine.Res) error) err
 	}
 	setMeta(res, meta)
 	return nil
+}
+
+// Copy makes a resource of the same type, kind, name and parameters, with these metaparameters, which are its own from then on. The
+// resource has to have a Default.
+func Copy(res engine.Res, meta *engine.MetaParams) (made engine.Res, err error) {
+	defer engine.Caught("copying it", &err)
+	base := res.Default()
+	if isNil(base) {
+		return nil, fmt.Errorf("a %s has no Default", res.Kind())
+	}
+	values, err := engine.ParamsOf(res)
+	if err != nil {
+		return nil, err
+	}
+	made, err = Make(nil, Wanted{Kind: res.Kind(), Name: res.Name(), Ready: base}, func(made engine.Res) error { return fill(made, values) })
+	if err != nil {
+		return nil, err
+	}
+	made.SetMetaParams(meta)
+	return made, nil
+}
+
+// DecodePart decodes some of the parameters of a type into a resource, as schema.Decode does. A required parameter may be
+// missing: a look at a thing names only those that steer it.
+func DecodePart(t *schema.Type, n *schema.Node, res engine.Res) schema.Diagnostics {
+	return slices.DeleteFunc(schema.Decode(n, res), func(d schema.Diagnostic) bool {
+		f := t.Field(d.Path)
+		return f != nil && f.Required && n.Get(f.Key) == nil
+	})
 }
 
 // setMeta gives a resource its metaparameters. A resource whose decoding has lost them gets

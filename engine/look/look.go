@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Options configure a Looker. The zero value is usable.
+// Options configure an Inspector. The zero value is usable.
 type Options struct {
 	Program, Version string // given to resources
 	Hostname         string // given to resources; asked of the system when empty
@@ -41,7 +41,7 @@ type Inspector struct {
 	env  *lifecycle.Env
 }
 
-// New returns a Looker. It runs nothing before the first look.
+// New returns an Inspector. It runs nothing before the first look.
 func New(o Options) (*Inspector, error) {
 	l := &Inspector{reg: cmp.Or(o.Registry, engine.DefaultRegistry()), log: o.Logger}
 	if l.log == nil {
@@ -195,7 +195,7 @@ func (l *Inspector) make(t Target) (x *looked, err error) {
 		return nil, err
 	}
 	res, err := lifecycle.Make(l.reg, lifecycle.Wanted{Kind: name, Name: t.Name}, func(res engine.Res) error {
-		return lacking(x.kind.Type, t.Value, schema.Decode(valueOf(x.kind, t), res)).Err()
+		return lifecycle.DecodePart(x.kind.Type, valueOf(x.kind, t), res).Err()
 	})
 	if err != nil {
 		return nil, err
@@ -239,15 +239,6 @@ func valueOf(k engine.Kind, t Target) *schema.Node {
 		n.Pairs = append(slices.Clip(n.Pairs), schema.Pair{Key: "name", Pos: t.NamePos, Value: name})
 	}
 	return &n
-}
-
-// lacking leaves out of findings those about required parameters that are missing: to
-// look, they are not needed.
-func lacking(ty *schema.Type, value *schema.Node, ds schema.Diagnostics) schema.Diagnostics {
-	return slices.DeleteFunc(ds, func(d schema.Diagnostic) bool {
-		f := ty.Field(d.Path)
-		return f != nil && f.Required && value.Get(f.Key) == nil
-	})
 }
 
 // init opens what the resource shares, and initialises it.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
@@ -221,7 +222,7 @@ func (s *memStore) wanted(t *testing.T, name string) any {
 func (m *shelf) undo(t *testing.T, s *memStore, d *decl, name string) *decl {
 	t.Helper()
 	rev, img := s.reversal(t, name)
-	res, err := img.Undo(func(string) (engine.Res, error) { return &cell{m: m}, nil }, rev, false)
+	res, err := lifecycle.Undo(img, rev, func(string) (engine.Res, error) { return &cell{m: m}, nil }, false)
 	if err != nil {
 		t.Fatal(err)
 	}

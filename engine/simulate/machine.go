@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -20,6 +22,7 @@ type Machine struct {
 	rooted  map[string]*rooted        // by id: the resources that are between Init and Cleanup
 	pending map[string]bool           // the ids that were woken, and have not looked since
 	folder  *Folder                   // nil for a machine without files
+	lives   *lifecycle.Env            // of the resources that read and alter things in the folder for a test
 	kinds   *engine.Registry          // the real ones
 
 	standIns map[string]StandIn // by kind
@@ -37,7 +40,9 @@ func (m *Machine) Stand(kind string, in StandIn) { m.standIns[kind] = in }
 
 // Use gives the machine the files of a folder. Call it before Kinds. The folder stays the caller's, and has to be open for as long
 // as the machine is used.
-func (m *Machine) Use(f *Folder) { m.folder = f }
+func (m *Machine) Use(f *Folder) {
+	m.folder, m.lives = f, lifecycle.NewEnv(lifecycle.Options{Host: f})
+}
 
 // Find returns the parameters of a thing as they are now, nil where there is no such thing. A thing in the folder is read there, as
 // its kind reads it; the parameters that are given steer the look. Any other thing is that of Thing. The error is that of the
@@ -202,31 +207,34 @@ func (m *Machine) Kinds(kinds *engine.Registry, own ...string) (*engine.Registry
 func simulated(a engine.Abilities) engine.Abilities {
 	return engine.Abilities{
 		Refreshable: a.Refreshable, Recvable: a.Recvable, Edgeable: a.Edgeable, Clashing: a.Clashing, Sends: a.Sends,
-		Virtual: a.Virtual, Collectable: a.Collectable, Overlapping: true,
+		Virtual: a.Virtual, Collectable: a.Collectable, Targeted: a.Targeted, Overlapping: true,
 	}
 }
 
-// Parameters decodes the parameters of a thing as its kind does, and returns its id and the values of the keys that the node has.
-func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (id string, set map[string]any, ds schema.Diagnostics) {
-	fail := func(pos schema.Pos, format string, args ...any) (string, map[string]any, schema.Diagnostics) {
-		return "", nil, schema.Diagnostics{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
+// Parameters decodes the parameters of a thing as its kind does. It returns the kind and the name that the thing has in a graph,
+// with its target where it has one, and the values of the keys that the node has.
+func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (ref schema.Ref, set map[string]any, ds schema.Diagnostics) {
+	fail := func(pos schema.Pos, format string, args ...any) (schema.Ref, map[string]any, schema.Diagnostics) {
+		return schema.Ref{}, nil, schema.Diagnostics{{Pos: pos, Message: fmt.Sprintf(format, args...)}}
 	}
 	name := n.Get("name")
 	if n.Kind != schema.NodeMap || name == nil || name.Text == "" || name.Kind == schema.NodeList || name.Kind == schema.NodeMap {
 		return fail(n.Pos, "a thing is a map with a name, such as {name: nginx}")
 	}
-	r, err := kinds.New(kind)
-	if err != nil {
-		return fail(n.Pos, "%v", err)
-	}
 	given := *n
 	given.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(p schema.Pair) bool { return p.Key == "name" })
-	t, err := schema.TypeOf(r)
-	if err != nil {
+	var t *schema.Type
+	r, err := lifecycle.Make(kinds, lifecycle.Wanted{Kind: kind, Name: name.Text}, func(r engine.Res) (err error) {
+		if t, err = schema.TypeOf(r); err == nil {
+			ds = lifecycle.DecodePart(t, &given, r)
+		}
+		return cmp.Or(err, ds.Err())
+	})
+	switch {
+	case ds.Err() != nil:
+		return schema.Ref{}, nil, ds
+	case err != nil:
 		return fail(n.Pos, "%v", err)
-	}
-	if ds = slices.DeleteFunc(schema.Decode(&given, r), missing(t, &given)); ds.Err() != nil {
-		return "", nil, ds
 	}
 	all, err := schema.EncodeAll(r)
 	if err != nil {
@@ -238,13 +246,5 @@ func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (id string,
 			set[f.Key] = all.(map[string]any)[f.Key]
 		}
 	}
-	return schema.Ref{Kind: kind, Name: name.Text}.ID(), set, nil
-}
-
-// missing finds the findings about required parameters that are not there. A test names only some of them.
-func missing(t *schema.Type, n *schema.Node) func(schema.Diagnostic) bool {
-	return func(d schema.Diagnostic) bool {
-		f := t.Field(d.Path)
-		return f != nil && f.Required && n.Get(f.Key) == nil
-	}
+	return schema.Ref{Kind: kind, Name: engine.NameOn(name.Text, engine.TargetOf(r))}, set, nil
 }

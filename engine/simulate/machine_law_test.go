@@ -217,9 +217,9 @@ func TestParametersOfThings(t *testing.T) {
 	if err := kinds.Register("lamp", func() engine.Res { return &lamp{} }); err != nil {
 		t.Fatal(err)
 	}
-	id, set, ds := simulate.Parameters(kinds, "lamp", node("name", text("hall"), "colour", text("red")))
-	if id != "lamp[hall]" || len(set) != 1 || set["colour"] != "red" || ds.Err() != nil {
-		t.Errorf("Parameters = %q, %v, %v", id, set, ds)
+	ref, set, ds := simulate.Parameters(kinds, "lamp", node("name", text("hall"), "colour", text("red")))
+	if ref.ID() != "lamp[hall]" || len(set) != 1 || set["colour"] != "red" || ds.Err() != nil {
+		t.Errorf("Parameters = %q, %v, %v", ref, set, ds)
 	}
 	for name, c := range map[string]struct {
 		kind string
@@ -236,8 +236,46 @@ func TestParametersOfThings(t *testing.T) {
 		"unknown key":  {"lamp", node("name", text("hall"), "color", text("red")), "color"},
 		"wrong type":   {"lamp", node("name", text("hall"), "watts", list("5")), "watts"},
 	} {
-		if id, set, ds := simulate.Parameters(kinds, c.kind, c.n); ds.Err() == nil || !strings.Contains(ds.Err().Error(), c.want) || id != "" || set != nil {
-			t.Errorf("%s: %q, %v, %v; want an error with %q", name, id, set, ds.Err(), c.want)
+		if ref, set, ds := simulate.Parameters(kinds, c.kind, c.n); ds.Err() == nil || !strings.Contains(ds.Err().Error(), c.want) || ref.Kind != "" || set != nil {
+			t.Errorf("%s: %q, %v, %v; want an error with %q", name, ref, set, ds.Err(), c.want)
 		}
+	}
+}
+
+// beacon is a lamp that may stand on another machine.
+type beacon struct {
+	lamp `yaml:",inline"`
+
+	On string `yaml:"target" doc:"The machine that it stands on."`
+}
+
+func (*beacon) Default() engine.Res { return &beacon{} }
+func (*beacon) Targeted() bool      { return true }
+func (b *beacon) Target() string    { return b.On }
+
+// TestTargets: a simulated resource of a kind with targets has them too, so that its name in a graph is the same as on a real
+// machine. The name of a thing has its target as well.
+func TestTargets(t *testing.T) {
+	kinds := engine.NewRegistry()
+	if err := kinds.Register("beacon", func() engine.Res { return &beacon{} }); err != nil {
+		t.Fatal(err)
+	}
+	all, err := simulate.NewMachine().Kinds(kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k, err := all.Kind("beacon"); err != nil || !k.Abilities.Targeted {
+		t.Errorf("its abilities are %v, %v", k.Abilities, err)
+	}
+	r, err := all.New("beacon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Set(r, "target", "tower"); err != nil || engine.TargetOf(r) != "tower" {
+		t.Errorf("its target is %q, %v", engine.TargetOf(r), err)
+	}
+	ref, _, ds := simulate.Parameters(kinds, "beacon", node("name", text("top"), "target", text("tower")))
+	if ref.ID() != "beacon[top@tower]" || ds.Err() != nil {
+		t.Errorf("the thing is %s, %v", ref.ID(), ds)
 	}
 }

@@ -36,6 +36,7 @@ var (
 	_ engine.ExposingRes    = (*res)(nil)
 	_ engine.OverlappingRes = (*res)(nil)
 	_ engine.CollectableRes = (*res)(nil)
+	_ engine.TargetedRes    = (*res)(nil)
 	_ engine.DescribedRes   = (*res)(nil)
 	_ schema.Typed          = (*res)(nil)
 )
@@ -75,6 +76,12 @@ func (r *res) Overlaps() bool { return true }
 
 // Collects says whether the kind may be collected.
 func (r *res) Collects() bool { return r.abilities.Collectable }
+
+// Targeted says whether the kind may have a target.
+func (r *res) Targeted() bool { return r.abilities.Targeted }
+
+// Target is that of the kind.
+func (r *res) Target() string { return engine.TargetOf(r.Res) }
 
 // Init keeps the handle.
 func (r *res) Init(init *engine.Init) error {

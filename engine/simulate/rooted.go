@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -76,11 +77,10 @@ func (r *rooted) Init(init *engine.Init) error {
 	if r.other != nil {
 		kind, _, _ = r.other(r.Name(), map[string]any{})
 	}
-	work, err := r.machine.kinds.New(kind)
+	work, err := lifecycle.Make(r.machine.kinds, lifecycle.Wanted{Kind: kind, Name: r.Name()}, nil)
 	if err != nil {
 		return err
 	}
-	work.SetName(r.Name())
 	r.init, r.work = init, work
 	if able, ok := engine.As[engine.RecvableRes](r.Res); ok {
 		r.SetRecv(able.Recv())

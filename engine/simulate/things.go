@@ -2,10 +2,12 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -15,7 +17,7 @@ func (m *Machine) isRooted(kind string) (code, things bool) {
 	if m.folder == nil || m.kinds == nil {
 		return false, false
 	}
-	r, err := m.kinds.New(kind)
+	r, err := m.kindOf(kind)
 	if err != nil {
 		return false, false
 	}
@@ -27,36 +29,61 @@ func (m *Machine) isRooted(kind string) (code, things bool) {
 	return code, code && read
 }
 
-// thing makes and initialises a resource of the real kind for a thing, with the parameters that are set. Those which identify the
-// thing come from the graph where they are not set, and the others too where nothing valid is set without them.
+// kindOf returns a resource of a real kind without a name and with its defaults, to ask it what all of the kind have in common.
+func (m *Machine) kindOf(kind string) (engine.Res, error) {
+	return lifecycle.Make(m.kinds, lifecycle.Wanted{Kind: kind}, nil)
+}
+
+// visit calls f with an initialised resource of the real kind for a thing, with the parameters that are set; see thing. The
+// argument method names f in the error of a panic.
+func (m *Machine) visit(ctx context.Context, ref schema.Ref, set map[string]any, method string, f func(engine.Res) error) (err error) {
+	r, err := m.thing(ref, set)
+	if err != nil {
+		return err
+	}
+	var l lifecycle.Life
+	m.lives.Join(&l, ref.ID(), r)
+	l.HideDeclared()
+	defer func() { err = l.Error(errors.Join(err, l.Cleanup())) }()
+	if err := l.Init(ctx, nil); err != nil {
+		return err
+	}
+	if err := l.Share().Begin(ctx); err != nil {
+		return err
+	}
+	return lifecycle.Call(method, func() error { return f(r) })
+}
+
+// thing makes a resource of the real kind for a thing, with the parameters that are set. Those which identify the thing come
+// from the graph where they are not set, and the others too where nothing valid is set without them.
 func (m *Machine) thing(ref schema.Ref, set map[string]any) (engine.Res, error) {
 	declared := m.declared(ref.ID())
 	r, err := m.bare(ref, set, declared, false)
-	if err != nil && declared != nil {
-		if whole, werr := m.bare(ref, set, declared, true); werr == nil {
-			r, err = whole, nil
-		}
+	if err == nil || declared == nil {
+		return r, err
 	}
-	if err != nil {
-		return nil, err
+	if whole, werr := m.bare(ref, set, declared, true); werr == nil {
+		return whole, nil
 	}
-	return r, r.Init(&engine.Init{
-		Running: func() {}, Event: func() {}, Busy: func() func() { return func() {} }, Refresh: func() bool { return false },
-		Receives: func() bool { return false }, Send: func(any) error { return nil }, Recv: func() map[string]*engine.Send { return nil },
-		Change: func(engine.Change) {}, Logf: func(string, ...any) {}, Host: m.folder,
-	})
+	return nil, err
 }
 
 // bare makes a valid resource of the real kind with the parameters that are set, and those of the graph.
 func (m *Machine) bare(ref schema.Ref, set, declared map[string]any, whole bool) (engine.Res, error) {
-	r, err := m.kinds.New(ref.Kind)
+	r, err := lifecycle.Make(m.kinds, lifecycle.Wanted{Kind: ref.Kind, Name: ref.Name}, func(r engine.Res) error {
+		return fill(r, set, declared, whole)
+	})
 	if err != nil {
 		return nil, err
 	}
-	r.SetName(ref.Name)
+	return r, lifecycle.Validate(r, nil)
+}
+
+// fill sets the parameters that are set, and from the declared ones those that identify the thing, or with whole all of them.
+func fill(r engine.Res, set, declared map[string]any, whole bool) error {
 	t, err := schema.TypeOf(r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	able, _ := engine.As[engine.RootedRes](r)
 	_, apart := able.Rooted()
@@ -69,10 +96,10 @@ func (m *Machine) bare(ref schema.Ref, set, declared map[string]any, whole bool)
 			continue
 		}
 		if err := schema.Set(r, f.Key, v); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return r, r.Validate()
+	return nil
 }
 
 // declared returns the parameters of the resource of the graph that has an id; nil where there is none.
@@ -87,12 +114,7 @@ func (m *Machine) declared(id string) map[string]any {
 
 // place gives a thing in the folder its parameters, as another program would do.
 func (m *Machine) place(ctx context.Context, ref schema.Ref, set map[string]any) error {
-	return engine.Guard("CheckApply", func() error {
-		r, err := m.thing(ref, there(m.kinds, ref.Kind, set))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
+	return m.visit(ctx, ref, there(m.kinds, ref.Kind, set), "CheckApply", func(r engine.Res) error {
 		writes, err := m.above(r)
 		if err != nil {
 			return err
@@ -122,17 +144,8 @@ func there(kinds *engine.Registry, kind string, set map[string]any) map[string]a
 
 // found reads a thing in the folder. It returns nil where the thing is not there.
 func (m *Machine) found(ctx context.Context, ref schema.Ref, set map[string]any) (is map[string]any, err error) {
-	err = engine.Guard("Read", func() error {
-		r, err := m.thing(ref, set)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = r.Cleanup() }() // it releases nothing but memory
-		able, ok := engine.As[engine.Readable](r)
-		if !ok {
-			return nil
-		}
-		got, err := able.Read(ctx)
+	err = m.visit(ctx, ref, set, "Read", func(r engine.Res) error {
+		got, err := lifecycle.Read(ctx, r)
 		if err != nil || got == nil {
 			return err
 		}
@@ -147,7 +160,7 @@ func (m *Machine) found(ctx context.Context, ref schema.Ref, set map[string]any)
 
 // merged puts the state of a thing in the folder above the parameters that are known of it.
 func (m *Machine) merged(kind string, known, is map[string]any) (map[string]any, error) {
-	r, err := m.kinds.New(kind)
+	r, err := m.kindOf(kind)
 	if err != nil {
 		return nil, err
 	}

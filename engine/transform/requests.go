@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -227,7 +227,7 @@ func sameEdges(a, b []graph.Edge) bool {
 }
 
 // copyOf returns a copy of a resource that may be grouped, as it was declared; nil where it can't be copied.
-func (p *Parts) copyOf(id string, res engine.Res) (made engine.Res) {
+func (p *Parts) copyOf(id string, res engine.Res) engine.Res {
 	meta := *res.MetaParams()
 	if i, ok := p.grouped.Index(id); ok {
 		owner := p.grouped.Value(i)
@@ -235,32 +235,9 @@ func (p *Parts) copyOf(id string, res engine.Res) (made engine.Res) {
 			meta = *alone
 		}
 	}
-	err := engine.Guard("Default", func() (err error) {
-		made, err = copyRes(res, meta)
-		return err
-	})
+	made, err := lifecycle.Copy(res, &meta)
 	if err != nil {
 		return nil
 	}
 	return made
-}
-
-// copyRes makes a resource of the same kind, name and parameters, with these metaparameters.
-func copyRes(res engine.Res, meta engine.MetaParams) (engine.Res, error) {
-	made := res.Default()
-	values, err := schema.EncodeChanged(res, made)
-	if err != nil {
-		return nil, err
-	}
-	n, err := schema.NodeOf(values)
-	if err != nil {
-		return nil, err
-	}
-	if err := schema.Decode(n, made).Err(); err != nil {
-		return nil, err
-	}
-	made.SetKind(res.Kind())
-	made.SetName(res.Name())
-	made.SetMetaParams(&meta)
-	return made, nil
 }

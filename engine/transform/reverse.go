@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -152,7 +153,7 @@ func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wan
 	if later != nil {
 		img.Later(later)
 	}
-	res, err := img.Undo(o.Registry.New, rev, o.Noop)
+	res, err := lifecycle.Undo(img, rev, o.Registry.New, o.Noop)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -148,15 +149,17 @@ func Accepted(kinds *engine.Registry, accept []string, kind string, value *schem
 		}
 		return refused
 	}
-	res, err := kinds.New(kind)
-	if err != nil {
-		return err
-	}
-	schema.Decode(value, res) // a fault is found when the graph is built
-	if a, err := engine.AbilitiesOf(res); err == nil && a.Collectable {
+	collects := false
+	_, err := lifecycle.Make(kinds, lifecycle.Wanted{Kind: kind}, func(res engine.Res) error {
+		schema.Decode(value, res) // a fault is found when the graph is built
+		a, err := engine.AbilitiesOf(res)
+		collects = err == nil && a.Collectable
 		return nil
+	})
+	if err == nil && !collects {
+		err = refused
 	}
-	return refused
+	return err
 }
 
 // parse reads a part of a record. Every value stands at the place of the wish.

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -168,7 +169,7 @@ func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
 	Must(t, err)
 	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
 	Must(t, err)
-	return img.Undo(engine.DefaultRegistry().New, head, false)
+	return lifecycle.Undo(img, head, engine.DefaultRegistry().New, false)
 }
 
 // octal returns permissions as four digits. Go keeps the special bits apart from the

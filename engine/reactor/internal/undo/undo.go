@@ -205,7 +205,7 @@ func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]engine.Write, *
 		}
 		return res, nil
 	}
-	if _, err := img.Undo(empty, rev, false); err != nil {
+	if _, err := lifecycle.Undo(img, rev, empty, false); err != nil {
 		return nil, nil, err
 	}
 	writes, err := rev.Writes(img)
