@@ -140,7 +140,7 @@ func nodeIn(t *testing.T, name string) *schema.Node {
 // arguments are the parameters.
 func playbook(t *testing.T) *gapi.Declared {
 	t.Helper()
-	d := &gapi.Declared{Name: "web", Authored: true}
+	d := &gapi.Declared{Name: "web", Authored: gapi.OtherTools{}}
 	play := nodeIn(t, "playbook.yaml").Items[0]
 	handlers := map[string]gapi.Declaration{}
 	for _, task := range play.Get("handlers").Items {
@@ -182,7 +182,7 @@ func taskOf(t *testing.T, task *schema.Node) gapi.Declaration {
 // arguments are the parameters.
 func states(t *testing.T) *gapi.Declared {
 	t.Helper()
-	d := &gapi.Declared{Name: "web", Authored: true}
+	d := &gapi.Declared{Name: "web", Authored: gapi.OtherTools{}}
 	for _, state := range nodeIn(t, "state.sls").Pairs {
 		for _, f := range state.Value.Pairs {
 			r := gapi.Declaration{Kind: f.Key, Name: state.Key, Value: &schema.Node{Kind: schema.NodeMap}}

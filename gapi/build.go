@@ -145,7 +145,7 @@ type builder struct {
 	seed maphash.Seed // of the sums of claims
 
 	found    schema.Findings
-	defaults schema.Diagnostics  // see translator
+	defaults schema.Diagnostics  // see translation
 	errors   int                 // of the builder itself, shown or not
 	said     map[schema.Pos]bool // places that the frontend could not read
 
@@ -203,7 +203,7 @@ type item struct {
 }
 
 func newBuilder(reg *engine.Registry, d *Declared) *builder {
-	d, t := translate(reg, d.Complete())
+	d, t := d.Complete().translated(reg)
 	n := len(d.Resources)
 	b := &builder{
 		reg:      reg,

@@ -28,15 +28,35 @@ type Rewrite struct {
 // translation are shared with it. It is called by Build, and by those who rewrite a
 // source.
 func Translate(reg *engine.Registry, d *Declared) (*Declared, []Rewrite) {
-	d, t := translate(reg, d)
+	d, t := d.translated(reg)
 	return d, t.rewrites
 }
 
-// translate is Translate that also returns its further findings.
-func translate(reg *engine.Registry, d *Declared) (*Declared, *translator) {
-	if !d.Authored {
-		return d, &translator{}
+// Vocabulary is the words that a graph of people's writing may have beside ours. OtherTools implements it.
+type Vocabulary interface {
+	translate(reg *engine.Registry, d *Declared) (*Declared, translation)
+}
+
+// OtherTools is the Vocabulary of package words. The code that takes its words is linked only into a program that has a value of
+// this type. A program whose graphs are its own needs none.
+type OtherTools struct{}
+
+// translation is what a translation has found.
+type translation struct {
+	rewrites []Rewrite
+	defaults schema.Diagnostics // notes of what nothing means, for a graph without errors
+}
+
+// translated is Translate that also returns its further findings.
+func (d *Declared) translated(reg *engine.Registry) (*Declared, translation) {
+	if d.Authored == nil {
+		return d, translation{}
 	}
+	return d.Authored.translate(reg, d)
+}
+
+// translate implements Vocabulary.
+func (OtherTools) translate(reg *engine.Registry, d *Declared) (*Declared, translation) {
 	t := &translator{reg: reg, kinds: map[string]*foreignKind{}, meta: map[string]bool{}, said: map[*words.Word]bool{}}
 	c := *d
 	c.Kinds = t.kindList(d.Kinds)
@@ -48,7 +68,7 @@ func translate(reg *engine.Registry, d *Declared) (*Declared, *translator) {
 	if all := t.found.All(); len(all) > 0 {
 		c.Problems = append(slices.Clone(d.Problems), all...)
 	}
-	return &c, t
+	return &c, t.translation
 }
 
 // translator is one run of Translate.
@@ -58,10 +78,9 @@ type translator struct {
 	meta     map[string]bool         // metaparameters: whether there is something to do
 	said     map[*words.Word]bool
 	found    schema.Findings
-	defaults schema.Diagnostics // notes of what nothing means, for a graph without errors
 	quiet    schema.Diagnostics // those of words.Absent.Quiet
 	upstream bool               // the graph has a word of mgmt of purpleidea
-	rewrites []Rewrite
+	translation
 }
 
 // foreignKind is what is known of a kind as it was written.

@@ -16,20 +16,28 @@ func (r *foreignRes) convert(w *words.Word, p schema.Pair) []schema.Pair {
 	case "trim":
 		return r.trim(w, p)
 	}
-	to := converters[w.Func()](p.Value)
+	to, what := shaped(w.Func(), p.Value)
 	if to == nil {
 		return []schema.Pair{p}
 	}
-	r.note(w, p.Value.Pos, r.id(), p.Key, "%s of %s as %s", p.Key, r.k.name, shapes[w.Func()])
+	r.note(w, p.Value.Pos, r.id(), p.Key, "%s of %s as %s", p.Key, r.k.name, what)
 	r.rewrite(Rewrite{Pos: p.Pos, Value: to})
 	return []schema.Pair{{Key: p.Key, Pos: p.Pos, Value: to}}
 }
 
-// shapes say what is converted.
-var shapes = map[string]string{"list": "a map is taken for a list", "commas": "text is taken for a list", "map": "a list is taken for a map"}
-
-// converters return another value, nil where it can't be one.
-var converters = map[string]func(*schema.Node) *schema.Node{"list": listOfMap, "commas": listOfText, "map": mapOfList}
+// shaped returns a value in the shape that a function of the table gives it, nil where it can't have that, and says what is done.
+func shaped(function string, n *schema.Node) (to *schema.Node, what string) {
+	switch function {
+	case "list":
+		return listOfMap(n), "a map is taken for a list"
+	case "commas":
+		return listOfText(n), "text is taken for a list"
+	case "map":
+		return mapOfList(n), "a list is taken for a map"
+	default:
+		return nil, ""
+	}
+}
 
 // zero drops a 0, which asks for nothing, and refuses all else.
 func (r *foreignRes) zero(w *words.Word, p schema.Pair) []schema.Pair {

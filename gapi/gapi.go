@@ -85,9 +85,9 @@ type Declared struct {
 	Edges     []EdgeDecl
 	Collects  []CollectDecl // which resources of other hosts it takes over
 
-	// Authored says that people wrote it, in the notation of graphs: Build takes
-	// words of other tools in it where their meaning is clear (package words).
-	Authored bool
+	// Authored, when not nil, says that people wrote it, in the notation of graphs: Build takes
+	// words of other tools in it where their meaning is clear. It is OtherTools{}.
+	Authored Vocabulary
 
 	// Thorough has Build note every default that differs from another tool's, also
 	// the harmless ones. It is for a caller that wants all notes on a graph.

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"os/exec"
@@ -73,6 +74,10 @@ func sizeOf(file *elf.File) (size uint64) {
 // The journal, and the code that shares with other hosts, come with a value of Options: see mgmt.StateIn and mgmt.Share.
 const maxFileSize = 7_000_000
 
+// notInFile are names of functions that have no place in such a program. The names stay in a stripped program, for panics. The last
+// one takes words of other tools, for graphs that people wrote.
+var notInFile = []string{"godbus/dbus", "go-systemd", "/netlink.", "internal/systemd1", "internal/rtnet", "host/msgbus", "net/http.", "encoding/json.(*Decoder)", "gapi.(*foreignRes)"}
+
 // TestFileAlone: a program that embeds the kind file links no other kind, and neither netlink nor code for message buses and
 // systemd. It is small, and works.
 func TestFileAlone(t *testing.T) {
@@ -99,6 +104,15 @@ func TestFileAlone(t *testing.T) {
 	t.Logf("%d bytes", st.Size())
 	if st.Size() > maxFileSize {
 		t.Errorf("%d bytes, more than %d", st.Size(), maxFileSize)
+	}
+	text, err := os.ReadFile(at)
+	if err != nil || !bytes.Contains(text, []byte("mgmt/resources/file.(*Res).CheckApply")) {
+		t.Fatal("the program has no names of functions", err)
+	}
+	for _, code := range notInFile {
+		if bytes.Contains(text, []byte(code)) {
+			t.Errorf("a program with the kind file alone has code of %s", code)
+		}
 	}
 	made := filepath.Join(dir, "made")
 	if out, err := exec.Command(at, made, "hello").CombinedOutput(); err != nil {

@@ -283,7 +283,7 @@ func heading(list []*gapi.Declared) *gapi.Declared {
 		if w.Name == "" {
 			w.Name, w.Comment, w.Pos = d.Name, d.Comment, d.Pos
 		}
-		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, w.Authored || d.Authored, w.Thorough || d.Thorough, w.Partial || d.Partial
+		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, cmp.Or(w.Authored, d.Authored), w.Thorough || d.Thorough, w.Partial || d.Partial
 		w.Again = w.Again || d.Again
 	}
 	return w

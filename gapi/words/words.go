@@ -79,13 +79,23 @@ type table struct {
 	begins map[string][]*Word // rows whose word ends in *, by place
 }
 
-var load = sync.OnceValue(func() *table {
-	t, err := parse(source, "")
-	if err != nil {
-		panic(err) // the table is a part of the program, and tested
-	}
-	return t
-})
+// loaded is the table, after the first use. A variable that a function makes at the start would keep the table in programs
+// that never use it.
+var loaded struct {
+	sync.Once
+	table *table
+}
+
+func load() *table {
+	loaded.Do(func() {
+		t, err := parse(source, "")
+		if err != nil {
+			panic(err) // the table is a part of the program, and tested
+		}
+		loaded.table = t
+	})
+	return loaded.table
+}
 
 // All returns all words, in the order of the table. The slice is the caller's.
 func All() []*Word { return append([]*Word(nil), load().rows...) }

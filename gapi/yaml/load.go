@@ -117,7 +117,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 	if len(g.parts) == 1 && g.parts[0].graph == nil {
 		g.loader.cache = nil
 	}
-	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: true, Partial: g.partial || g.errs.Errors() > 0}
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: gapi.OtherTools{}, Partial: g.partial || g.errs.Errors() > 0}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
 	if g.graph != nil {

@@ -27,7 +27,7 @@ func Declare(src []byte) *gapi.Declared {
 		p.problems = append(slices.Clip(p.problems), p.found.All()...)
 	}
 	return &gapi.Declared{
-		Name: p.name, Authored: true, Noop: p.noop, Kinds: p.kinds, Resources: p.resources, Edges: p.edges, Collects: p.collects, Problems: p.problems,
+		Name: p.name, Authored: gapi.OtherTools{}, Noop: p.noop, Kinds: p.kinds, Resources: p.resources, Edges: p.edges, Collects: p.collects, Problems: p.problems,
 	}
 }
 
