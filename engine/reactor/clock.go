@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
 // now is the time since the reactor was made, by the monotonic clock. It begins at
@@ -84,8 +83,7 @@ func (l *loop) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&l.alarms, int(v.alarm)-1)
 	}
-	if v.hold.Deferred != hold.NotDeferred { // nothing else would end that wait
-		v.hold.Deferred = hold.NotDeferred
+	if v.hold.EndDeferral() { // nothing else would end that wait
 		l.m.Wake(v.slot)
 	}
 }

@@ -197,7 +197,7 @@ func (v *vertex) succeed(old *vertex) {
 		v.watch.SetTries(old.watch.Tries())
 	}
 	if !v.meta.Reset {
-		v.hold.Throttle.Inherit(old.hold.Throttle, v.r.epoch.Add(time.Duration(v.r.now())))
+		v.hold.Inherit(&old.hold, v.r.epoch.Add(time.Duration(v.r.now())))
 	}
 	v.r.loop.holds.storms.Succeed(v, old)
 	v.HideLike(&old.Life)

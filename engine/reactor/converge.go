@@ -1,8 +1,6 @@
 package reactor
 
-import (
-	"time"
-)
+import "time"
 
 // stir says that something happened that a converged graph does not do: a run
 // changed something, or ended differently from the one before it.

@@ -29,12 +29,8 @@ func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
 		f.doubts = doubts{}
 	}
 	f.doubts[v] = struct{}{}
-	v.hold.Charged = v.hold.Charged || v.run.job.spending > 0 || v.run.job.pass
-	f.l.runAgain(v)
-	v.run.mu.Lock()
-	v.run.forget()
-	v.run.mu.Unlock()
-	f.l.afterHeld(v)
+	v.hold.Doubted(v.run.job.paid())
+	f.l.holds.redo(v)
 	return true
 }
 
@@ -49,19 +45,15 @@ func (j *job) fromOutside() bool {
 // lookAbove looks at the nearest ancestors of v, as the sweep does. It reports whether there are
 // any.
 func (f *failures) lookAbove(v *vertex) (any bool) {
-	seen := map[int32]struct{}{}
-	for todo := []int32{v.slot}; len(todo) > 0 && len(seen) < maxDoubt; todo = todo[1:] {
-		for _, i := range f.l.m.Above(todo[0]) {
-			if _, twice := seen[i]; twice || len(seen) == maxDoubt {
-				continue
-			}
-			seen[i] = struct{}{}
-			todo = append(todo, i)
-			if up := f.l.bySlot[i]; f.mayLook(up) {
-				any = true
-				f.l.because(up, Trigger{Cause: CauseBelow, From: v.ID})
-				f.l.event(up)
-			}
+	left := maxDoubt
+	for slot := range f.l.m.Ancestors(v.slot) {
+		if up := f.l.bySlot[slot]; f.mayLook(up) {
+			any = true
+			f.l.because(up, Trigger{Cause: CauseBelow, From: v.ID})
+			f.l.event(up)
+		}
+		if left--; left == 0 {
+			break
 		}
 	}
 	return any
@@ -69,5 +61,5 @@ func (f *failures) lookAbove(v *vertex) (any bool) {
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
 func (f *failures) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && v.hold.Throttle == nil && !v.hold.IsHeld() && !f.l.holds.storms.Slowed(v) && !v.membership.suspended && f.l.holds.pauses.Of(v.ID) == nil
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && !v.hold.IsThrottled() && !v.hold.IsHeld() && !f.l.holds.storms.Slowed(v) && !v.membership.suspended && f.l.holds.pauses.Of(v.ID) == nil
 }

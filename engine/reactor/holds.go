@@ -174,11 +174,7 @@ func (b *holds) letGo(v *vertex) {
 // not. The triggers of the run stay.
 func (b *holds) overBudget(v *vertex) {
 	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
-		b.l.runAgain(v)
-		v.run.mu.Lock()
-		v.run.forget()
-		v.run.mu.Unlock()
-		b.l.afterHeld(v)
+		b.redo(v)
 		return
 	}
 	if b.l.r.account.Tell() {
@@ -187,23 +183,30 @@ func (b *holds) overBudget(v *vertex) {
 			slog.String("budget", b.l.r.account.String()))
 	}
 	b.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
-	b.l.runAgain(v)
+	b.runAgain(v)
 	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
-	b.l.afterHeld(v)
+	b.afterHeld(v)
+}
+
+// redo ends a run that did none of its work, without a report: there will be another one for the same reasons.
+func (b *holds) redo(v *vertex) {
+	b.runAgain(v)
+	v.run.discard()
+	b.afterHeld(v)
 }
 
 // runAgain ends a run that did none of its work, so that there will be another one for the same
 // reasons.
-func (l *loop) runAgain(v *vertex) {
-	l.giveAsked(v)
-	l.m.Event(v.slot)
-	l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
-	l.setDue(v, dirty(l.m.State(v.slot)))
+func (b *holds) runAgain(v *vertex) {
+	b.l.giveAsked(v)
+	b.l.m.Event(v.slot)
+	b.l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
+	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
 }
 
-func (l *loop) afterHeld(v *vertex) {
-	l.pool.jobs.end(v)
-	l.next(v, Run{})
+func (b *holds) afterHeld(v *vertex) {
+	b.l.pool.jobs.end(v)
+	b.l.next(v, Run{})
 }
 
 // NotHeldError is the error of Resume for a resource that nothing keeps from going on.
@@ -250,15 +253,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 // resumeNow returns which pauses it has ended.
 func (b *holds) resumeNow(resource string) (ended []string, err error) {
 	if resource == "" {
-		for _, id := range b.pauses.Names() {
-			ended = append(ended, id)
-			b.unpause(id)
-		}
-		b.refill()
-		for _, v := range b.l.byIndex {
-			b.resumeOne(v)
-		}
-		return ended, nil // and again as much may change
+		return b.resumeAll(), nil
 	}
 	v, p := b.l.named(resource), b.pauses.Own(resource)
 	switch {
@@ -275,13 +270,26 @@ func (b *holds) resumeNow(resource string) (ended []string, err error) {
 		b.unpause(resource)
 	}
 	if v != nil {
-		v.hold.Pass = v.hold.IsHeld() // whatever the budget says
+		v.hold.Allow()
 		b.resumeOne(v)
 	}
 	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
 		b.unlatch()
 	}
 	return ended, nil
+}
+
+// resumeAll ends all pauses, and returns which. Everything goes on, and again as much may change.
+func (b *holds) resumeAll() (ended []string) {
+	for _, id := range b.pauses.Names() {
+		ended = append(ended, id)
+		b.unpause(id)
+	}
+	b.refill()
+	for _, v := range b.l.byIndex {
+		b.resumeOne(v)
+	}
+	return ended
 }
 
 // resumeOne forgets the corrections of v, and lets it go.

@@ -145,7 +145,7 @@ func (l *loop) news(v *vertex, news uint32) {
 	}
 	if news&mailEvent != 0 && !v.membership.gone && v.watch.Is(watch.Running) {
 		l.heard(v)
-		v.hold.Throttle.Heard(l.moment)
+		v.hold.Heard(l.moment)
 		l.event(v)
 	}
 	if news&mailWatched != 0 {

@@ -161,7 +161,7 @@ func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err erro
 	v = r.roomFor(a, engine.MetaOf(decl.Res))
 	r.env.Join(&v.Life, id, decl.Res)
 	v.noop, v.once = r.noopOf(v.meta), decl.Special().Once
-	v.hold.Throttle = hold.NewThrottle(v.meta)
+	v.hold = hold.New(v.meta)
 	if key := batchKey(decl.Res, v.meta, v.noop); key != "" {
 		v.key = new(key)
 	}

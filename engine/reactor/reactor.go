@@ -100,7 +100,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	r.loop.moment = r.now()
 	r.loop.alarms.timer = engine.NewTimer(r.opt.Clock, time.Hour)
 	defer r.loop.alarms.timer.Stop()
-	defer r.memory.recorder.End(func(c <-chan struct{}) bool { return r.loop.end.waitOrQuit(c, nil) })
+	defer r.memory.end()
 	if err := r.memory.recall(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before anything was started

@@ -13,7 +13,7 @@ const readTime = 100 * time.Millisecond
 
 // read takes the text of an error where the loop itself has called a method: code that
 // is not ours is asked on a goroutine of its own, and not waited for longer than readTime.
-// Everybody else uses protect, on the goroutine of the resource.
+// Methods that other goroutines call are asked for the texts of their errors there.
 func (r *Reactor) read(method string, err error) error {
 	if err == nil {
 		return nil

@@ -93,8 +93,8 @@ func (l *loop) checkRealized() {
 	close(w.done)
 }
 
-// rewatch tries those again that have failed for good and ask for it at each
-// graph: the metaparameter of that name.
+// rewatchFailed tries those again that have failed for good and ask for it at each
+// graph: the metaparameter rewatch.
 func (l *loop) rewatchFailed() {
 	for _, v := range l.byIndex {
 		if !v.meta.Rewatch || v.membership.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||

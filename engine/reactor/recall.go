@@ -3,6 +3,8 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
@@ -49,6 +51,12 @@ func (m *memory) recallTable(ctx context.Context, table, words string, read func
 	return nil
 }
 
+// end has the records written that are left, and after Abandon only some of them.
+func (m *memory) end() {
+	m.r.loop.end.waitOrQuit(m.recorder.End(), nil)
+	m.recorder.Cut()
+}
+
 // inheritLeft gives v the records that an earlier process has left for its name.
 func (m *memory) inheritLeft(v *vertex) {
 	v.ledger = m.book.Take(v.ID)
@@ -65,10 +73,11 @@ func (m *memory) inheritLeft(v *vertex) {
 // forgetLeft forgets the records of an earlier process for names that are not in the first graph:
 // as if they had left it now.
 func (m *memory) forgetLeft() {
-	m.book.Rest(func(id string, left *ledger.Vertex) {
-		m.tellDropped(id, left.Pending())
-		m.recorder.NoteAll(left.Forget(id)...)
-	})
+	rest := m.book.Rest()
+	for _, id := range slices.Sorted(maps.Keys(rest)) {
+		m.tellDropped(id, rest[id].Pending())
+		m.recorder.NoteAll(rest[id].Forget(id)...)
+	}
 	m.recorder.NoteAll(m.seen.Forget(func(id string) bool { return m.r.loop.named(id) != nil })...)
 }
 

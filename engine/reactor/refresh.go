@@ -116,7 +116,7 @@ func (l *loop) notifyAll(v *vertex) {
 			continue
 		}
 		t.ledger.Refresh(f)
-		l.from(t, CauseRefresh, v, "")
+		l.from(t, CauseRefresh, v)
 		l.event(t)
 	}
 	l.notifyNew(v)
@@ -135,7 +135,7 @@ func (l *loop) notifyNew(v *vertex) {
 			continue
 		}
 		l.r.memory.recorder.NoteAll(t.ledger.RefreshNow(t.ID, v.ID, &l.r.memory.book))
-		l.from(t, CauseRefresh, v, "")
+		l.from(t, CauseRefresh, v)
 		l.event(t)
 	}
 }

@@ -75,7 +75,7 @@ func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
 	if v == nil || v.past.last == engine.StateStarting {
 		return 0, false
 	}
-	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && v.membership.stalled == 0
+	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && !v.hold.IsStalled()
 }
 
 // altering reports whether a run of v that goes on has said that it changes something,
@@ -89,6 +89,16 @@ func (v *vertex) applies() {
 	if v.r.loop.resting.Load() {
 		v.r.mail.post(v, mailAlters)
 	}
+}
+
+// interrupted takes the end of a run that the end of Run has cut. That is no news, unless it has cut off a change.
+func (e *ending) interrupted(v *vertex, err error) {
+	if v.run.altered.Load() {
+		e.cutOff(v, err)
+	}
+	e.l.m.Unready(v.slot) // it has not failed: it is unsettled
+	e.l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	e.l.pool.jobs.end(v)
 }
 
 // cutOff reports a run that the end of Run has cut off in the middle of a change: it leaves neither

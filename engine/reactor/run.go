@@ -50,6 +50,9 @@ type job struct {
 	applied [1]engine.Outcome
 }
 
+// paid reports whether a change of the run was taken from the budget, or needs not be.
+func (j *job) paid() bool { return j.spending > 0 || j.pass }
+
 // jobs are those of runs that go on. The job of a run that has ended serves a later run: in a wave of many runs only few are going on
 // at once. The context of a run does not come back, since a resource may keep it.
 type jobs struct{ idle []*job }
@@ -116,25 +119,20 @@ func (l *loop) skip(v *vertex) bool {
 		v.past.last = engine.StateOK
 		return l.settled(v, engine.StateOK)
 	}
-	if v.meta.Unread != "" {
-		v.run.job = l.pool.jobs.take()
-		l.takeAsked(v)
-		l.unknown(v, v.meta.Unread)
-		return l.settled(v, engine.StateUnknown)
-	}
 	w := v.wired().Missing()
-	if w == nil {
+	if w == nil && v.meta.Unread == "" {
 		return false
-	}
-	from := l.named(w.From.ID())
-	if from != nil && (from.past.last == engine.StateWouldChange || from.past.last == engine.StateUnknown) {
-		v.run.job = l.pool.jobs.take()
-		l.takeAsked(v)
-		l.unknown(v, from.ID)
-		return l.settled(v, engine.StateUnknown)
 	}
 	v.run.job = l.pool.jobs.take()
 	l.takeAsked(v)
+	if v.meta.Unread != "" {
+		l.unknown(v, v.meta.Unread)
+		return l.settled(v, engine.StateUnknown)
+	}
+	if from := l.named(w.From.ID()); from != nil && undecided(from.past.last) {
+		l.unknown(v, from.ID)
+		return l.settled(v, engine.StateUnknown)
+	}
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	l.report(v, Run{State: engine.StateFailed, Err: err})
 	return l.settled(v, engine.StateFailed)
@@ -170,9 +168,8 @@ func (l *loop) enter(v *vertex) *job {
 	v.run.inRun = true
 	v.run.altered.Store(false)
 	j := l.pool.jobs.take()
-	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Pass || v.hold.Charged, v.beginRefreshes(), l.standing(v)
+	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Begin(), v.beginRefreshes(), l.standing(v)
 	v.run.job = j
-	v.hold.Pass = false
 	l.takeAsked(v)
 	v.run.refresh.Store(v.abil.Refreshable && (v.ledger.IsRefreshed() || v.noop && l.wouldRefresh(v)))
 	j.broken = v.tell()
@@ -251,11 +248,11 @@ func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
 // be run fail without the others.
 func (x *runner) attend(t *task) []engine.Outcome {
 	ctx, vs := t.ctx, t.vs
-	release, err := x.semas.Acquire(ctx, semasOf(vs, false), func() func() { return vs[0].wait(ctx) })
-	if err != nil {
+	semas := hold.Named(semasOf(vs, false))
+	if err := x.acquire(ctx, vs[0], semas); err != nil {
 		return failAll(len(vs), err)
 	}
-	defer release()
+	defer x.semas.Release(semas)
 	broken := 0
 	for _, v := range vs {
 		if v.run.job.broken = cmp.Or(v.run.job.broken, v.Share().Begin(ctx)); v.run.job.broken != nil {
@@ -279,6 +276,15 @@ func (x *runner) attend(t *task) []engine.Outcome {
 		}
 	}
 	return outs
+}
+
+// acquire takes semaphores for a run that a vertex leads. The run gives its slot back meanwhile.
+func (x *runner) acquire(ctx context.Context, lead *vertex, semas []hold.Semaphore) error {
+	if len(semas) == 0 {
+		return nil
+	}
+	defer lead.wait(ctx)()
+	return x.semas.Acquire(ctx, semas)
 }
 
 // attendSound attends to at least one vertex. They are asked first if anything has to be done

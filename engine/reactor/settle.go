@@ -25,22 +25,19 @@ func (l *loop) ran(v *vertex) {
 	o := v.run.job.out
 	v.abil.noteQuick(o.took)
 	o.err = l.failures.places.in(v, o.err)
-	if errors.Is(o.err, hold.ErrUsedUp) {
+	switch {
+	case errors.Is(o.err, hold.ErrUsedUp):
 		l.holds.overBudget(v)
-		return
+	case l.r.ctx.Err() == nil && l.holds.stalls(v, &o):
+	case l.r.ctx.Err() != nil && o.err != nil:
+		l.end.interrupted(v, o.err)
+	default:
+		l.conclude(v, o)
 	}
-	if l.r.ctx.Err() == nil && l.holds.stalls(v, &o) {
-		return
-	}
-	if l.r.ctx.Err() != nil && o.err != nil {
-		if v.run.altered.Load() {
-			l.end.cutOff(v, o.err)
-		}
-		l.m.Unready(v.slot) // it has not failed: it is unsettled
-		l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-		l.pool.jobs.end(v)
-		return // cut by the end of Run: no news
-	}
+}
+
+// conclude takes the end of a run whose outcome counts.
+func (l *loop) conclude(v *vertex, o outcome) {
 	run := Run{State: v.judge(o), Duration: o.took, Waited: time.Duration(v.run.job.started - v.run.job.since), Refreshed: v.run.refresh.Load(), Noop: !v.run.job.apply, Attempt: int(v.ledger.Retries())}
 	if run.Noop {
 		l.judgeNoop(v, &run)
@@ -49,8 +46,7 @@ func (l *loop) ran(v *vertex) {
 		return
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
-	// A vertex that fails again and again takes from the budget once, or was told once to go on.
-	v.hold.Charged = run.State == engine.StateFailed && (v.run.job.spending > 0 || v.run.job.pass)
+	v.hold.Ended(run.State == engine.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)
 	l.holds.stormRan(v, &run)
 	before := v.past.last
@@ -184,7 +180,7 @@ func (l *loop) next(v *vertex, run Run) {
 		v.past.setRetry(l.r.now() + int64(run.RetryIn))
 		l.after(run.RetryIn, v, func() { l.wake(v) })
 	case v.meta.Poll > 0 && !l.r.opt.Once:
-		l.after(jitter(l.r, v.meta.Poll), v, func() {
+		l.after(jitter(l.rand, v.meta.Poll), v, func() {
 			l.because(v, Trigger{Cause: CausePoll})
 			l.event(v)
 		})
@@ -214,7 +210,7 @@ func (l *loop) event(v *vertex) {
 	if v.membership.suspended {
 		return // it is looked at anyway, or is no more
 	}
-	if v.hold.Deferred == hold.ByOutside { // the cause of its wait may be over
+	if v.hold.Deferred() == hold.ByOutside { // the cause of its wait may be over
 		l.disarm(v)
 	}
 	l.m.Event(v.slot)
@@ -233,15 +229,15 @@ func (l *loop) ready(v *vertex) {
 func (l *loop) showBelow(v *vertex, before engine.State) {
 	for _, t := range v.notify {
 		if t.noop {
-			l.from(t, CauseAbove, v, "")
+			l.from(t, CauseAbove, v)
 			l.event(t)
 		}
 	}
 	for _, t := range v.sendsTo {
-		l.from(t.v, CauseAbove, v, "")
+		l.from(t.v, CauseAbove, v)
 		l.event(t.v)
 	}
-	if before != engine.StateWouldChange && before != engine.StateUnknown {
+	if !undecided(before) {
 		return
 	}
 	waiting := l.awaited[v.ID]
@@ -252,7 +248,7 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 		}
 		t.past.own().until = ""
 		if t.past.last == engine.StateUnknown {
-			l.from(t, CauseAbove, v, "")
+			l.from(t, CauseAbove, v)
 			l.event(t)
 		}
 	}
@@ -261,21 +257,16 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 // openAbove returns the nearest ancestor of v whose run would bring something
 // that is not there yet.
 func (l *loop) openAbove(v *vertex) string {
-	seen := map[int32]struct{}{}
-	for todo := []int32{v.slot}; len(todo) > 0; todo = todo[1:] {
-		for _, i := range l.m.Above(todo[0]) {
-			if _, twice := seen[i]; twice {
-				continue
-			}
-			if s := l.bySlot[i].past.last; s == engine.StateWouldChange || s == engine.StateUnknown {
-				return l.bySlot[i].ID
-			}
-			seen[i] = struct{}{}
-			todo = append(todo, i)
+	for slot := range l.m.Ancestors(v.slot) {
+		if up := l.bySlot[slot]; undecided(up.past.last) {
+			return up.ID
 		}
 	}
 	return ""
 }
+
+// undecided reports whether a vertex that has ended so has something to do that only a run without noop does.
+func undecided(s engine.State) bool { return s == engine.StateWouldChange || s == engine.StateUnknown }
 
 // unknown reports that v can't be told before until has run: the values that it
 // has not received are shown as such.

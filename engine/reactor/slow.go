@@ -34,18 +34,23 @@ func (b *holds) putOff(v *vertex) bool {
 	now := b.l.moment
 	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
-		d, why = v.hold.Throttle.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
+		d, why = v.hold.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
 	}
 	if d == 0 {
 		return false
 	}
 	b.l.m.Defer(v.slot)
+	b.postpone(v, d, why)
+	return true
+}
+
+// postpone has a start wait that the machine has deferred.
+func (b *holds) postpone(v *vertex, d time.Duration, why hold.Deferral) {
 	b.l.after(d, v, func() {
-		v.hold.Deferred = hold.NotDeferred
+		v.hold.EndDeferral()
 		b.l.m.Wake(v.slot)
 	})
-	v.hold.Deferred = why
-	return true
+	v.hold.Defer(why)
 }
 
 // stormWait returns how long a start of v has to wait because it runs too often.

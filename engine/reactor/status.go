@@ -71,10 +71,10 @@ func (l *loop) status(v *vertex) Status {
 		switch {
 		case ok:
 			s.BlockedBy = l.bySlot[by].ID
-		case v.hold.Deferred == hold.ByOutside && v.past.lastErr != nil:
+		case v.hold.Deferred() == hold.ByOutside && v.past.lastErr != nil:
 			s.WaitsFor = v.past.lastErr.Error()
-		case v.hold.Deferred != hold.NotDeferred:
-			s.WaitsFor = v.hold.Deferred.String()
+		case v.hold.Deferred() != hold.NotDeferred:
+			s.WaitsFor = v.hold.Deferred().String()
 		case s.State == engine.StateWaiting:
 			s.WaitsFor = "a free slot"
 		}

@@ -54,7 +54,6 @@ type membership struct {
 	mail      atomic.Uint32 // news from other goroutines that the loop has not taken
 	gone      bool          // it has left the graph
 	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
-	stalled   uint8         // how far the log has told that it waits for something outside; 0 if it does not
 	resumed   bool          // the Swap has failed: it goes on when it has ended
 }
 
@@ -167,6 +166,13 @@ func (x *running) forget() {
 	if x.said != nil {
 		x.said.changes = nil
 	}
+}
+
+// discard forgets them where mu is not held.
+func (x *running) discard() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.forget()
 }
 
 // past is how the runs of a vertex have ended.

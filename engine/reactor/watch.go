@@ -181,8 +181,8 @@ func (w *watches) checkStarts() {
 }
 
 // jitter spreads a period by a tenth, so that not all fall together.
-func jitter(r *Reactor, d time.Duration) time.Duration {
-	return d - d/20 + time.Duration(r.loop.rand.Int64N(int64(d/10)+1))
+func jitter(r *rand.Rand, d time.Duration) time.Duration {
+	return d - d/20 + time.Duration(r.Int64N(int64(d/10)+1))
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
@@ -192,7 +192,7 @@ const sweepParts = 64
 // sweep looks at a part of the vertices without an event, and at the next part
 // later: the answer to sources that lose events without knowing it.
 func (w *watches) sweep(part int) {
-	w.l.after(jitter(w.l.r, w.l.r.opt.Sweep/sweepParts), nil, func() {
+	w.l.after(jitter(w.l.rand, w.l.r.opt.Sweep/sweepParts), nil, func() {
 		n := len(w.l.byIndex)
 		for _, v := range w.l.byIndex[n*part/sweepParts : n*(part+1)/sweepParts] {
 			if v.watch.Is(watch.Running) {

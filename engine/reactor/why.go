@@ -1,8 +1,6 @@
 package reactor
 
-import (
-	"slices"
-)
+import "slices"
 
 // asked is what has asked for the next run of a vertex.
 type asked struct {
@@ -91,8 +89,8 @@ func (l *loop) heard(v *vertex) {
 }
 
 // from notes that another vertex asks for a run of v.
-func (l *loop) from(v *vertex, c Cause, up *vertex, field string) {
-	l.because(v, Trigger{Cause: c, From: up.ID, Run: up.past.lastRun, Field: field})
+func (l *loop) from(v *vertex, c Cause, up *vertex) {
+	l.because(v, Trigger{Cause: c, From: up.ID, Run: up.past.lastRun})
 }
 
 // number gives a run its place in the history, and says why it was made.

@@ -72,7 +72,7 @@ func short(d time.Duration) string {
 // On reports whether there is a bound.
 func (b Budget) On() bool { return b.Most > 0 || b.Share > 0 }
 
-// Validate says what is wrong with it.
+// Validate returns an error for numbers that make no sense.
 func (b Budget) Validate() error {
 	switch {
 	case b.Most < 0 || b.Share < 0 || b.Share > 1:

@@ -13,4 +13,11 @@
 //   - A vertex flaps when the same correction came Times times within a time, and at the first
 //     same correction after a rest.
 //   - Runs that share semaphores never wait for each other in a circle.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go flapping.go vertex.go throttle.go stall.go storm.go backoff.go account.go budget.go pauses.go
+//	semaphores.go
 package hold

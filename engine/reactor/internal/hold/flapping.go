@@ -54,7 +54,7 @@ func (f Flapping) String() string {
 	return strconv.Itoa(f.Times) + "/" + short(f.Within)
 }
 
-// Validate says what is wrong with it.
+// Validate returns an error for numbers that make no sense.
 func (f Flapping) Validate() error {
 	if f.Times != 0 && (f.Times < 2 || f.Within <= 0 || f.Pause <= 0 || f.PauseMax < f.Pause) {
 		return errors.New("flapping needs at least 2 times, and times above 0")
@@ -71,7 +71,7 @@ func (f Flapping) rest(n int) time.Duration {
 	return min(d, f.PauseMax)
 }
 
-// flaps is what is known of the corrections of one vertex.
+// flaps are the corrections of one vertex.
 type flaps struct {
 	recent  []correction // the last ones, the oldest first; at most flapMemory for each of Times
 	against uint64       // the print of the values against which it flapped last

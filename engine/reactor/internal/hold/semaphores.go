@@ -12,70 +12,69 @@ import (
 // Semaphores are the named semaphores of a reactor. Callable from any goroutine.
 type Semaphores struct {
 	mu   sync.Mutex
-	open map[semaphore]chan struct{}
+	open map[Semaphore]chan struct{}
 }
 
-// semaphore names one: those of one name and several counts are several.
-type semaphore struct {
+// A Semaphore names one: those of one name and several counts are several.
+type Semaphore struct {
 	name  string
 	count int
 }
 
-// Acquire takes the semaphores of one run, in sorted order so that two runs never wait for
-// each other. The wait ends with the context. Where there is one, wait is called before it,
-// and the function that wait returns is called after it.
-func (s *Semaphores) Acquire(ctx context.Context, texts []string, wait func() func()) (release func(), err error) {
-	wanted := named(texts)
-	if len(wanted) == 0 {
-		return func() {}, nil
-	}
-	defer wait()()
-	var held []chan struct{}
-	release = func() {
-		for _, c := range held {
-			<-c
-		}
-	}
-	for _, k := range wanted {
-		c := s.get(k)
-		select {
-		case c <- struct{}{}:
-			held = append(held, c)
-		case <-ctx.Done():
-			release()
-			return nil, context.Cause(ctx)
-		}
-	}
-	return release, nil
-}
-
-// named returns the semaphores of some texts, each once, in order.
-func named(texts []string) []semaphore {
-	var list []semaphore
+// Named returns the semaphores of some texts, each once, in the order in which runs take them.
+func Named(texts []string) (list []Semaphore) {
 	for _, text := range texts {
 		name, count, err := engine.ParseSema(text)
 		if err != nil {
 			name, count = text, 1 // refused when the graph was built
 		}
-		s := semaphore{name, count}
-		if at, found := slices.BinarySearchFunc(list, s, semaphore.compare); !found {
+		s := Semaphore{name, count}
+		if at, found := slices.BinarySearchFunc(list, s, Semaphore.compare); !found {
 			list = slices.Insert(list, at, s)
 		}
 	}
 	return list
 }
 
-func (s semaphore) compare(other semaphore) int {
+func (s Semaphore) compare(other Semaphore) int {
 	return cmp.Or(cmp.Compare(s.name, other.name), cmp.Compare(s.count, other.count))
 }
 
-func (s *Semaphores) get(k semaphore) chan struct{} {
+// Acquire takes the semaphores of one run, in the order of Named so that two runs never wait for
+// each other. It waits where one is not free. The wait ends with the context: then it has taken none, and the error is
+// the cause of that end.
+func (s *Semaphores) Acquire(ctx context.Context, list []Semaphore) error {
+	for i, k := range list {
+		place := s.get(k)
+		select {
+		case place <- struct{}{}:
+			continue
+		default: // only a wait asks for the channel of the context, which has a price
+		}
+		select {
+		case place <- struct{}{}:
+		case <-ctx.Done():
+			s.Release(list[:i])
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Release gives the semaphores of a run back. It does not block.
+func (s *Semaphores) Release(list []Semaphore) {
+	for _, k := range list {
+		<-s.get(k)
+	}
+}
+
+func (s *Semaphores) get(k Semaphore) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.open[k]
 	if c == nil {
 		if s.open == nil {
-			s.open = map[semaphore]chan struct{}{}
+			s.open = map[Semaphore]chan struct{}{}
 		}
 		c = make(chan struct{}, k.count)
 		s.open[k] = c

@@ -34,7 +34,7 @@ const (
 	stormFirst = 100 * time.Millisecond // the first wait,
 	stormQuiet = time.Second            // the longest if it has nothing to say,
 	stormLoud  = time.Minute            // and if it has
-	stormCalm  = 10 * time.Second       // who is not asked for so long is slowed no more
+	stormCalm  = 10 * time.Second       // a vertex that is not asked for so long is slowed no more
 	stormTell  = 10 * time.Minute       // the log warns once in that time
 
 	// stormSpan is between how many runs of others two of one vertex are close enough to be

@@ -40,15 +40,16 @@ type script struct {
 	last     map[string]uint64
 	pauses   hold.Pauses
 	semas    hold.Semaphores
-	release  map[string]func()
+	taken    map[string][]hold.Semaphore // by run
 	vs       map[string]*hold.Vertex
+	passes   map[string]bool // of the run that goes on
 	seed     maphash.Seed
 }
 
 func newScript(t *testing.T) *script {
 	return &script{
-		t: t, now: 1, account: new(hold.Account), records: map[string][]byte{}, last: map[string]uint64{}, release: map[string]func(){},
-		vs: map[string]*hold.Vertex{}, seed: maphash.MakeSeed(),
+		t: t, now: 1, account: new(hold.Account), records: map[string][]byte{}, last: map[string]uint64{}, taken: map[string][]hold.Semaphore{},
+		vs: map[string]*hold.Vertex{}, passes: map[string]bool{}, seed: maphash.MakeSeed(),
 	}
 }
 
@@ -93,6 +94,12 @@ func (s *script) one(word string, args []string) (string, error) {
 		return s.storming(word, args)
 	case "pace", "event", "wait", "inherit":
 		return s.pace(word, args)
+	case "allow", "begin", "takeback", "ended", "doubted":
+		return s.passing(word, args), nil
+	case "defer", "deferred", "undefer":
+		return s.deferring(word, args), nil
+	case "stall", "unstall", "stalled", "stallfor":
+		return s.stalling(word, args)
 	case "pause", "resume", "paused", "record":
 		return s.pausing(word, args)
 	case "again":
@@ -254,20 +261,72 @@ func (s *script) pace(word string, args []string) (string, error) {
 			m.Limit, _ = strconv.ParseFloat(args[2], 64)
 			m.Burst, _ = strconv.Atoi(args[3])
 		}
-		v.Throttle = hold.NewThrottle(&m)
+		s.vs[args[0]] = new(hold.New(&m))
 		return "", nil
 	case "event":
-		v.Throttle.Heard(s.now)
+		v.Heard(s.now)
 		return "", nil
 	case "inherit":
-		v.Throttle.Inherit(s.vertex(args[1]).Throttle, clock)
+		v.Inherit(s.vertex(args[1]), clock)
 		return "", nil
 	}
-	d, why := v.Throttle.Wait(s.now, clock)
+	d, why := v.Wait(s.now, clock)
 	if d == 0 {
 		return "starts", nil
 	}
 	return fmt.Sprintf("waits %s for %s", d.Round(time.Millisecond), why), nil
+}
+
+// passing: "allow a" for the word of an operator, "begin a" for a run, "takeback a" if it did none of its work, "ended a"
+// with failed, paid or both, and "doubted a" with paid or without.
+func (s *script) passing(word string, args []string) string {
+	v, paid := s.vertex(args[0]), slices.Contains(args, "paid")
+	switch word {
+	case "allow":
+		v.Allow()
+	case "begin":
+		s.passes[args[0]] = v.Begin()
+		return fmt.Sprintf("pass: %t", s.passes[args[0]])
+	case "takeback":
+		v.TakeBack(s.passes[args[0]])
+	case "ended":
+		v.Ended(slices.Contains(args, "failed"), paid)
+	case "doubted":
+		v.Doubted(paid)
+	}
+	return ""
+}
+
+// deferring: "defer a outside", "deferred a", "undefer a".
+func (s *script) deferring(word string, args []string) string {
+	v := s.vertex(args[0])
+	switch word {
+	case "defer":
+		v.Defer(map[string]hold.Deferral{"settle": hold.BySettle, "limit": hold.ByLimit, "outside": hold.ByOutside, "storm": hold.ByStorm}[args[1]])
+		return ""
+	case "undefer":
+		return fmt.Sprintf("waited: %t", v.EndDeferral())
+	}
+	return fmt.Sprintf("%q, throttled: %t", v.Deferred(), v.IsThrottled())
+}
+
+// stalling: "stall a 4s" for a run that has to wait, 4s after it was asked for, "unstall a", "stalled a", and
+// "stallfor 0s 1m asked" for how long it waits that says nothing of it, is polled each minute and was asked for meanwhile.
+func (s *script) stalling(word string, args []string) (string, error) {
+	v := s.vertex(args[0])
+	switch word {
+	case "stall":
+		d, err := time.ParseDuration(args[1])
+		return []string{"nothing to tell", "it begins", "it lasts", "it lasts long"}[v.Stall(d)], err
+	case "unstall":
+		v.EndStall()
+		return "", nil
+	case "stalled":
+		return fmt.Sprint(v.IsStalled()), nil
+	}
+	again, err := time.ParseDuration(args[0])
+	poll, err2 := time.ParseDuration(args[1])
+	return hold.StallFor(again, poll, len(args) > 2).String(), errors.Join(err, err2)
 }
 
 // pausing: "pause a 1m", "pause * 0s" for everything until it is resumed, "resume a", "paused a b",
@@ -348,20 +407,18 @@ func again(args []string) (string, error) {
 // wait, and is cut.
 func (s *script) semaphore(word string, args []string) (string, error) {
 	if word == "release" {
-		s.release[args[0]]()
+		s.semas.Release(s.taken[args[0]])
 		return "", nil
 	}
 	ctx, cut := context.WithCancel(s.t.Context())
 	defer cut()
-	release, err := s.semas.Acquire(ctx, args[1:], func() func() {
-		if word == "full" {
-			cut()
-		}
-		return func() {}
-	})
-	if err != nil {
+	if word == "full" {
+		cut()
+	}
+	list := hold.Named(args[1:])
+	if s.semas.Acquire(ctx, list) != nil {
 		return "waits", nil
 	}
-	s.release[args[0]] = release
+	s.taken[args[0]] = list
 	return "has it", nil
 }

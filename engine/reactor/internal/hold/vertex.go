@@ -1,18 +1,25 @@
 package hold
 
-import "time"
+import (
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // Vertex is what the limits know of one vertex. The zero value is a vertex that nothing holds.
 // It is used by the loop only.
 type Vertex struct {
-	Throttle *Throttle // nil if its starts wait for nothing
-	Deferred Deferral  // the reason for which its start waits
-
-	Charged bool // it has taken from the budget, or was told to go on, and failed since
-	Pass    bool // the next run may change something whatever the budget says
+	throttle *throttle // nil if its starts wait for nothing
+	deferred Deferral  // the reason for which its start waits
+	stalled  Stall     // what the log was told of the wait for something outside
+	charged  bool      // it has taken from the budget, or was told to go on, and failed since
+	pass     bool      // the next run may change something whatever the budget says
 
 	*past // nil for none: few vertices have one
 }
+
+// New returns the vertex that metaparameters ask for.
+func New(m *engine.MetaParams) Vertex { return Vertex{throttle: newThrottle(m)} }
 
 // past is what has happened to a vertex.
 type past struct {
@@ -55,6 +62,26 @@ func (v *Vertex) LetGo() { v.own().held = nil }
 
 // Forgive forgets the corrections of the vertex: an operator has said to go on.
 func (v *Vertex) Forgive() { v.own().flaps = nil }
+
+// Allow lets the next run of a vertex that is held change something, whatever the budget says.
+func (v *Vertex) Allow() { v.pass = v.IsHeld() }
+
+// Begin takes the begin of a run. It reports whether the run may change something whatever the budget says: a vertex
+// that fails again and again takes from the budget once, or was told once to go on.
+func (v *Vertex) Begin() (pass bool) {
+	pass = v.pass || v.charged
+	v.pass = false
+	return pass
+}
+
+// TakeBack takes Begin back, with its answer: the run did none of its work.
+func (v *Vertex) TakeBack(pass bool) { v.pass = v.pass || pass }
+
+// Ended takes the end of a run that had a pass, or has taken from the budget, as paid says.
+func (v *Vertex) Ended(failed, paid bool) { v.charged = failed && paid }
+
+// Doubted takes a failure that is not believed before the next run.
+func (v *Vertex) Doubted(paid bool) { v.charged = v.charged || paid }
 
 // IsHeld reports whether a limit holds the vertex.
 func (v *Vertex) IsHeld() bool { return v.past != nil && v.held != nil }

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -62,10 +60,8 @@ func (b *Book) Take(id string) (v Vertex) {
 	return v
 }
 
-// Rest returns all that no vertex has taken, by name and sorted, and keeps it no longer.
-func (b *Book) Rest(do func(id string, left *Vertex)) {
-	for _, id := range slices.Sorted(maps.Keys(b.left)) {
-		do(id, b.left[id])
-	}
-	b.left = nil
+// Rest returns all that no vertex has taken, by name, and keeps it no longer.
+func (b *Book) Rest() (left map[string]*Vertex) {
+	left, b.left = b.left, nil
+	return left
 }

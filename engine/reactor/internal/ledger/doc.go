@@ -18,4 +18,10 @@
 //   - Of a name that leaves the graph no record stays.
 //   - A Vertex belongs to the loop. A Run belongs to the goroutine of the run until that has ended;
 //     the loop leaves the intent of the vertex alone meanwhile.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go vertex.go book.go pending.go recorder.go
 package ledger

@@ -59,32 +59,32 @@ type flight struct {
 // A Timer sends once on a channel after a time, unless stop is called before.
 type Timer func(time.Duration) (c <-chan time.Time, stop func() bool)
 
-// NewRecorder returns a recorder, which starts nothing yet. End ends it.
+// NewRecorder returns a recorder, which starts nothing yet. End and Cut end it.
 func NewRecorder(store engine.Store, log *slog.Logger, timer Timer) *Recorder {
-	s := &Recorder{store: store, log: log, timer: timer, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
-	s.ctx, s.cut = context.WithCancel(context.Background())
-	return s
+	r := &Recorder{store: store, log: log, timer: timer, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
+	r.ctx, r.cut = context.WithCancel(context.Background())
+	return r
 }
 
 // Commit writes at once, and waits for the write. It takes all notes along; a commit that is
 // refused with them is tried without them. Callable from any goroutine.
-func (s *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
-	f, err := s.takeOff(ctx, writes)
+func (r *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
+	f, err := r.takeOff(ctx, writes)
 	if err != nil {
 		return err
 	}
 	if f == nil {
-		return s.store.Commit(ctx, writes)
+		return r.store.Commit(ctx, writes)
 	}
-	err = s.store.Commit(ctx, f.with(writes))
+	err = r.store.Commit(ctx, f.with(writes))
 	if err != nil && ctx.Err() == nil && len(f.notes) > 0 {
-		s.land(f, err)
-		if f, err = s.alone(ctx, writes); err == nil {
-			err = s.store.Commit(ctx, writes)
+		r.land(f, err)
+		if f, err = r.alone(ctx, writes); err == nil {
+			err = r.store.Commit(ctx, writes)
 		}
 	}
 	if f != nil {
-		s.land(f, err)
+		r.land(f, err)
 	}
 	return err
 }
@@ -102,41 +102,41 @@ func (f *flight) with(writes []engine.Write) []engine.Write {
 // takeOff takes all notes, those of the keys of the given writes apart. It waits
 // while one of them, or of these keys, is being written. It returns nil where there
 // are none.
-func (s *Recorder) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
-	return s.await(ctx, func() (*flight, *flight) {
-		if f := s.underway(writes); f != nil || len(s.notes) == 0 {
+func (r *Recorder) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
+	return r.await(ctx, func() (*flight, *flight) {
+		if f := r.underway(writes); f != nil || len(r.notes) == 0 {
 			return nil, f
 		}
-		for k := range s.notes {
-			if f := s.writing[k]; f != nil {
+		for k := range r.notes {
+			if f := r.writing[k]; f != nil {
 				return nil, f
 			}
 		}
-		f := s.replace(writes)
-		f.notes, s.notes = s.notes, nil
+		f := r.replace(writes)
+		f.notes, r.notes = r.notes, nil
 		for k := range f.notes {
-			s.writing[k] = f
+			r.writing[k] = f
 		}
 		return f, nil
 	})
 }
 
 // alone takes only the notes in whose place the given writes stand.
-func (s *Recorder) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
-	return s.await(ctx, func() (*flight, *flight) {
-		if f := s.underway(writes); f != nil {
+func (r *Recorder) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
+	return r.await(ctx, func() (*flight, *flight) {
+		if f := r.underway(writes); f != nil {
 			return nil, f
 		}
-		return s.replace(writes), nil
+		return r.replace(writes), nil
 	})
 }
 
 // await calls try, with the lock held, until it returns no flight to wait for.
-func (s *Recorder) await(ctx context.Context, try func() (taken, wait *flight)) (*flight, error) {
+func (r *Recorder) await(ctx context.Context, try func() (taken, wait *flight)) (*flight, error) {
 	for {
-		s.mu.Lock()
+		r.mu.Lock()
 		taken, wait := try()
-		s.mu.Unlock()
+		r.mu.Unlock()
 		if wait == nil {
 			return taken, nil
 		}
@@ -149,12 +149,12 @@ func (s *Recorder) await(ctx context.Context, try func() (taken, wait *flight)) 
 }
 
 // underway returns the flight that has a note of a key of the writes.
-func (s *Recorder) underway(writes []engine.Write) *flight {
-	if len(s.writing) == 0 {
+func (r *Recorder) underway(writes []engine.Write) *flight {
+	if len(r.writing) == 0 {
 		return nil
 	}
 	for i := range writes {
-		if f := s.writing[noteKey{writes[i].Table, writes[i].Key}]; f != nil {
+		if f := r.writing[noteKey{writes[i].Table, writes[i].Key}]; f != nil {
 			return f
 		}
 	}
@@ -162,16 +162,16 @@ func (s *Recorder) underway(writes []engine.Write) *flight {
 }
 
 // replace begins a flight with the notes in whose place the writes stand.
-func (s *Recorder) replace(writes []engine.Write) *flight {
+func (r *Recorder) replace(writes []engine.Write) *flight {
 	f := &flight{done: make(chan struct{})}
 	for i := range writes {
 		k := noteKey{writes[i].Table, writes[i].Key}
-		if v, noted := s.notes[k]; noted {
+		if v, noted := r.notes[k]; noted {
 			if f.old == nil {
 				f.old = map[noteKey][]byte{}
 			}
 			f.old[k] = v
-			delete(s.notes, k)
+			delete(r.notes, k)
 		}
 	}
 	return f
@@ -179,11 +179,11 @@ func (s *Recorder) replace(writes []engine.Write) *flight {
 
 // land ends a flight. A record that did not arrive is noted again, unless there is a later note of
 // its key.
-func (s *Recorder) land(f *flight, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (r *Recorder) land(f *flight, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for k := range f.notes {
-		delete(s.writing, k)
+		delete(r.writing, k)
 	}
 	close(f.done)
 	if err == nil {
@@ -191,8 +191,8 @@ func (s *Recorder) land(f *flight, err error) {
 	}
 	for _, list := range []map[noteKey][]byte{f.notes, f.old} {
 		for k, v := range list {
-			if _, later := s.notes[k]; !later {
-				s.add(k, v)
+			if _, later := r.notes[k]; !later {
+				r.add(k, v)
 			}
 		}
 	}
@@ -200,41 +200,41 @@ func (s *Recorder) land(f *flight, err error) {
 
 // Note has a record written, or deleted where value is nil. It never blocks.
 // Callable from any goroutine.
-func (s *Recorder) Note(table, key string, value []byte) {
-	s.NoteAll(engine.Write{Table: table, Key: key, Value: value})
+func (r *Recorder) Note(table, key string, value []byte) {
+	r.NoteAll(engine.Write{Table: table, Key: key, Value: value})
 }
 
 // NoteAll is Note for several that belong together.
-func (s *Recorder) NoteAll(writes ...engine.Write) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (r *Recorder) NoteAll(writes ...engine.Write) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for i := range writes {
-		s.add(noteKey{writes[i].Table, writes[i].Key}, writes[i].Value)
+		r.add(noteKey{writes[i].Table, writes[i].Key}, writes[i].Value)
 	}
 }
 
 // add notes something, with the lock held.
-func (s *Recorder) add(k noteKey, value []byte) {
-	if s.notes == nil {
-		s.notes = map[noteKey][]byte{}
+func (r *Recorder) add(k noteKey, value []byte) {
+	if r.notes == nil {
+		r.notes = map[noteKey][]byte{}
 	}
-	s.notes[k] = value
-	if !s.active && !s.ended {
-		s.active = true
-		s.wg.Go(s.run)
+	r.notes[k] = value
+	if !r.active && !r.ended {
+		r.active = true
+		r.wg.Go(r.run)
 	}
 }
 
 // run is the goroutine. It ends when there is nothing left to write.
-func (s *Recorder) run() {
+func (r *Recorder) run() {
 	for {
-		due, stop := s.timer(gather)
+		due, stop := r.timer(gather)
 		select {
 		case <-due:
-		case <-s.hurry:
+		case <-r.hurry:
 			stop()
 		}
-		if !s.write() {
+		if !r.write() {
 			return
 		}
 	}
@@ -242,40 +242,42 @@ func (s *Recorder) run() {
 
 // write commits the notes. It returns false if the goroutine has to end: no note is left, or the
 // store takes none any more.
-func (s *Recorder) write() bool {
-	f, err := s.takeOff(s.ctx, nil)
+func (r *Recorder) write() bool {
+	f, err := r.takeOff(r.ctx, nil)
 	if f != nil {
-		err = s.store.Commit(s.ctx, f.with(nil))
-		s.land(f, err)
+		err = r.store.Commit(r.ctx, f.with(nil))
+		r.land(f, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil && !s.refused {
-		s.log.Warn("what should survive a restart cannot be written down; it is tried again", slog.Int("records", len(s.notes)), slog.Any("error", err))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil && !r.refused {
+		r.log.Warn("what should survive a restart cannot be written down; it is tried again", slog.Int("records", len(r.notes)), slog.Any("error", err))
 	}
-	s.refused = err != nil
-	if len(s.notes) == 0 || err != nil && s.ended {
-		s.active = false
+	r.refused = err != nil
+	if len(r.notes) == 0 || err != nil && r.ended {
+		r.active = false
 		return false
 	}
 	return true
 }
 
-// End writes the remaining notes. It calls wait for the end of that, and cuts it when wait returns.
-func (s *Recorder) End(wait func(<-chan struct{}) bool) {
-	s.mu.Lock()
-	s.ended = true
-	close(s.hurry)
-	if !s.active && len(s.notes) > 0 {
-		s.active = true
-		s.wg.Go(s.run)
+// End has the remaining notes written at once. The channel is closed when they are; Cut ends that earlier.
+func (r *Recorder) End() (written <-chan struct{}) {
+	r.mu.Lock()
+	r.ended = true
+	close(r.hurry)
+	if !r.active && len(r.notes) > 0 {
+		r.active = true
+		r.wg.Go(r.run)
 	}
-	s.mu.Unlock()
+	r.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.wg.Wait()
+		r.wg.Wait()
 	}()
-	wait(done)
-	s.cut()
+	return done
 }
+
+// Cut ends the context of the writes that End waits for.
+func (r *Recorder) Cut() { r.cut() }

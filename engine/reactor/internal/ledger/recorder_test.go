@@ -65,7 +65,8 @@ func recording(t *testing.T, play func(t *testing.T, s *Recorder, store *slowSto
 		store := &slowStore{recs: map[string]string{}}
 		s := NewRecorder(store, slog.New(slog.DiscardHandler), newTimer)
 		play(t, s, store)
-		s.End(func(c <-chan struct{}) bool { <-c; return true })
+		<-s.End()
+		s.Cut()
 	})
 }
 

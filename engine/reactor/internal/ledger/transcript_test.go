@@ -59,10 +59,11 @@ func (s *script) one(out *strings.Builder, word, name string, args []string) {
 			left := s.book.Take(id)
 			s.vs[id] = &left
 		}
-		s.book.Rest(func(id string, left *ledger.Vertex) {
-			fmt.Fprintf(out, "%s is not in the graph: dropped %d\n", id, len(left.Pending()))
-			s.write(out, left.Forget(id))
-		})
+		rest := s.book.Rest()
+		for _, id := range slices.Sorted(maps.Keys(rest)) {
+			fmt.Fprintf(out, "%s is not in the graph: dropped %d\n", id, len(rest[id].Pending()))
+			s.write(out, rest[id].Forget(id))
+		}
 	case "notify":
 		s.notify[name] = args
 	case "begin":

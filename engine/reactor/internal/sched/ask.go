@@ -2,6 +2,7 @@ package sched
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -50,19 +51,6 @@ func (m *Machine) BlockedBy(v Vertex) (by Vertex, ok bool) {
 }
 
 func blocks(x *vertex) bool { return x.phase == phaseFailed || x.phase == phaseHeld }
-
-// Outcome returns how the last run of v ended: StateOK, StateWouldChange,
-// StateUnknown or StateFailed. It returns false before the end of the first run.
-func (m *Machine) Outcome(v Vertex) (engine.State, bool) {
-	x := m.at(v)
-	if x == nil || x.last == engine.StateStarting {
-		return engine.StateStarting, false
-	}
-	return x.last, true
-}
-
-// Heard reports whether the Watch of v has said Running and did not end since.
-func (m *Machine) Heard(v Vertex) bool { x := m.at(v); return x != nil && x.is(heard) }
 
 // Counts returns how many vertices are in each state. It takes a constant if
 // nothing is failed, paused or held, else a step for each unsettled vertex.
@@ -198,32 +186,26 @@ func (m *Machine) Pending() int {
 // Release nothing will ever start.
 func (m *Machine) AtRest() bool { return m.Pending() == 0 }
 
-// Looked returns how many edges the searches for unsettled ancestors have looked
-// at since New: the measure of what law 6 bounds.
-func (m *Machine) Looked() uint64 { return m.looked }
-
 // Unsettled yields all unsettled vertices, in no order that means anything. The
 // machine must not be changed meanwhile.
 func (m *Machine) Unsettled() iter.Seq[Vertex] {
 	return func(yield func(Vertex) bool) {
-		if m.each(inSet, m.virgin, yield) {
-			m.each(inSet, m.ring, yield)
+		if m.vs.each(inSet, m.virgin, yield) {
+			m.vs.each(inSet, m.ring, yield)
 		}
 	}
 }
 
-// Changed calls do, once each, for the vertices whose own state or witness has
-// changed since the last call. That a vertex turns from waiting to blocked, or
-// back, because its witness changed is not its own change. The machine must not
-// be changed meanwhile.
-func (m *Machine) Changed(do func(Vertex)) {
-	for _, v := range m.changed {
+// Changed returns, once each, the vertices whose own state or witness has changed since the last call: with
+// Options.Changes. That a vertex turns from waiting to blocked, or back, because its witness changed is not its own
+// change. The list is valid until the machine is changed.
+func (m *Machine) Changed() []Vertex {
+	list := m.changed
+	m.changed = list[:0]
+	for _, v := range list {
 		m.vs[v].clear(isNew)
-		if m.vs[v].phase != phaseHole {
-			do(v)
-		}
 	}
-	m.changed = m.changed[:0]
+	return slices.DeleteFunc(list, func(v Vertex) bool { return m.vs[v].phase == phaseHole })
 }
 
 // Above returns the vertices one step above v, ascending. The list is valid until the next Swap or Patch,
@@ -241,6 +223,25 @@ func (m *Machine) Below(v Vertex) []Vertex {
 		return nil
 	}
 	return m.succ.of(v)
+}
+
+// Ancestors yields all vertices above v, the nearest ones first. The topology must not be changed meanwhile.
+func (m *Machine) Ancestors(v Vertex) iter.Seq[Vertex] {
+	return func(yield func(Vertex) bool) {
+		seen := map[Vertex]struct{}{}
+		for todo := []Vertex{v}; len(todo) > 0; todo = todo[1:] {
+			for _, u := range m.Above(todo[0]) {
+				if _, twice := seen[u]; twice {
+					continue
+				}
+				if !yield(u) {
+					return
+				}
+				seen[u] = struct{}{}
+				todo = append(todo, u)
+			}
+		}
+	}
 }
 
 // Level returns a number for v that is lower than those of all vertices below v.

@@ -91,21 +91,24 @@ func TestOutcome(t *testing.T) {
 // Changed names each vertex once, and nothing twice.
 func TestChanged(t *testing.T) {
 	t.Parallel()
-	m := settled(t, star(10))
-	drained := func() (vs []sched.Vertex) {
-		m.Changed(func(v sched.Vertex) { vs = append(vs, v) })
-		return vs
+	m := sched.New(sched.Options{Changes: true})
+	if err := m.Swap(star(10)); err != nil {
+		t.Fatal(err)
 	}
-	if n := len(drained()); n != 10 {
+	for v := range sched.Vertex(10) {
+		m.Ready(v)
+	}
+	drain(m)
+	if n := len(m.Changed()); n != 10 {
 		t.Errorf("%d changed at first", n)
 	}
 	event := func() { m.Event(0); m.Next(); m.Done(0, ok) }
 	event()
 	event()
-	if vs := drained(); len(vs) != 1 || vs[0] != 0 {
+	if vs := m.Changed(); len(vs) != 1 || vs[0] != 0 {
 		t.Errorf("changed: %v", vs)
 	}
-	if vs := drained(); len(vs) != 0 {
+	if vs := m.Changed(); len(vs) != 0 {
 		t.Errorf("changed again: %v", vs)
 	}
 }

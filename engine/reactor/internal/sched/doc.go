@@ -17,7 +17,7 @@
 //
 //	1 Ready  a vertex starts only after Ready, and after Unready not before the next.
 //	2 Order  a vertex starts only if no ancestor, near or far, is unsettled at that
-//	         moment. Nothing running is ever stopped; who is clean stays clean.
+//	         moment. Nothing running is ever stopped; a clean vertex stays clean.
 //	3 Events an Event after Ready is followed by a start after it, once whatever
 //	         stands in the way of v is gone: a hold, a failure, a delay, an ancestor.
 //	         Any number of them before that start lead to that one. Fail voids
@@ -74,6 +74,13 @@
 // that they could be: along each edge they rise, and that is all the searches need. They rise only
 // where a new edge asks for it, and fall with the next Swap. A Patch voids all certificates at once,
 // by a count.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go events.go ask.go patch.go swap.go topology.go ready.go machine.go search.go keys.go
+//	list.go rows.go sets.go
 //
 // # Callers
 //

@@ -3,10 +3,29 @@ package sched
 import (
 	"fmt"
 	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // SetLimits sets the limits of holds and Patch, so that small graphs reach all of them.
 func (m *Machine) SetLimits(walk, wide, slack int) { m.walk, m.wide, m.slack = walk, wide, slack }
+
+// Outcome returns how the last run of v ended: StateOK, StateWouldChange,
+// StateUnknown or StateFailed. It returns false before the end of the first run.
+func (m *Machine) Outcome(v Vertex) (engine.State, bool) {
+	x := m.at(v)
+	if x == nil || x.last == engine.StateStarting {
+		return engine.StateStarting, false
+	}
+	return x.last, true
+}
+
+// Heard reports whether the Watch of v has said Running and did not end since.
+func (m *Machine) Heard(v Vertex) bool { x := m.at(v); return x != nil && x.is(heard) }
+
+// Looked returns how many edges the searches for unsettled ancestors have looked
+// at since New: the measure of what law 6 bounds.
+func (m *Machine) Looked() uint64 { return m.looked }
 
 // Invariants checks that what the machine keeps twice agrees. It exists in tests
 // only.
@@ -28,8 +47,8 @@ func (m *Machine) Invariants() error {
 		if m.unsettled(Vertex(v)) != (x.phase != phaseClean) {
 			return fmt.Errorf("%d: unsettled is %v in phase %d", v, m.unsettled(Vertex(v)), x.phase)
 		}
-		if m.linked(inSet, Vertex(v)) != (x.phase != phaseClean) {
-			return fmt.Errorf("%d: linked as unsettled: %v", v, m.linked(inSet, Vertex(v)))
+		if m.vs.linked(inSet, Vertex(v)) != (x.phase != phaseClean) {
+			return fmt.Errorf("%d: linked as unsettled: %v", v, m.vs.linked(inSet, Vertex(v)))
 		}
 		if own(x) != x.shown {
 			return fmt.Errorf("%d shows %v", v, x.shown)
@@ -67,7 +86,7 @@ func (m *Machine) virginsAbove(v Vertex) error {
 // lists checks what is queued and parked.
 func (m *Machine) lists() error {
 	due, released := 0, 0
-	m.each(inQueue, m.queue, func(v Vertex) bool {
+	m.vs.each(inQueue, m.queue, func(v Vertex) bool {
 		if m.vs[v].phase == phaseDue {
 			due++
 		} else {
@@ -75,14 +94,14 @@ func (m *Machine) lists() error {
 		}
 		return true
 	})
-	for k := range m.keys {
-		m.each(inQueue, m.keys[k].due, func(Vertex) bool { due++; return true })
+	for k := range m.keys.list {
+		m.vs.each(inQueue, m.keys.list[k].due, func(Vertex) bool { due++; return true })
 	}
 	parked := 0
 	for v := range m.vs {
 		lot := int32(0)
 		if m.vs[v].phase != phaseHole {
-			m.each(inQueue, m.vs[v].park, func(Vertex) bool { lot++; return true })
+			m.vs.each(inQueue, m.vs[v].park, func(Vertex) bool { lot++; return true })
 			parked += int(m.vs[v].lot)
 		}
 		if lot != m.vs[v].lot {
@@ -101,7 +120,7 @@ func (m *Machine) levelsRise() error {
 	count := make([]int32, len(m.levels.count))
 	for v := range m.vs {
 		x := &m.vs[v]
-		if m.linked(inSet, Vertex(v)) && !x.is(virgin) && x.phase != phaseHole {
+		if m.vs.linked(inSet, Vertex(v)) && !x.is(virgin) && x.phase != phaseHole {
 			count[x.level]++
 		}
 		for _, p := range m.pred.of(Vertex(v)) {

@@ -12,38 +12,41 @@ const (
 
 var unlinked = link{none, none}
 
-func (m *Machine) linked(in int, v Vertex) bool { return m.vs[v].links[in].next != none }
+// vertices are those of a machine, by slot. A vertex knows its neighbours in the lists that it is in.
+type vertices []vertex
+
+func (vs vertices) linked(in int, v Vertex) bool { return vs[v].links[in].next != none }
 
 // pushBack makes v the last one of the list at head.
-func (m *Machine) pushBack(in int, head *Vertex, v Vertex) {
+func (vs vertices) pushBack(in int, head *Vertex, v Vertex) {
 	h := *head
 	if h == none {
-		m.vs[v].links[in] = link{v, v}
+		vs[v].links[in] = link{v, v}
 		*head = v
 		return
 	}
-	last := m.vs[h].links[in].prev
-	m.vs[v].links[in] = link{next: h, prev: last}
-	m.vs[last].links[in].next = v
-	m.vs[h].links[in].prev = v
+	last := vs[h].links[in].prev
+	vs[v].links[in] = link{next: h, prev: last}
+	vs[last].links[in].next = v
+	vs[h].links[in].prev = v
 }
 
 // pushFront makes v the first one of the list at head.
-func (m *Machine) pushFront(in int, head *Vertex, v Vertex) {
-	m.pushBack(in, head, v)
+func (vs vertices) pushFront(in int, head *Vertex, v Vertex) {
+	vs.pushBack(in, head, v)
 	*head = v
 }
 
 // unlink takes v out of the list at head.
-func (m *Machine) unlink(in int, head *Vertex, v Vertex) {
-	l := m.vs[v].links[in]
-	m.vs[v].links[in] = unlinked
+func (vs vertices) unlink(in int, head *Vertex, v Vertex) {
+	l := vs[v].links[in]
+	vs[v].links[in] = unlinked
 	if l.next == v {
 		*head = none
 		return
 	}
-	m.vs[l.prev].links[in].next = l.next
-	m.vs[l.next].links[in].prev = l.prev
+	vs[l.prev].links[in].next = l.next
+	vs[l.next].links[in].prev = l.prev
 	if *head == v {
 		*head = l.next
 	}
@@ -51,9 +54,9 @@ func (m *Machine) unlink(in int, head *Vertex, v Vertex) {
 
 // each calls do for every vertex of the list at head until do returns false. It
 // reports whether it came to the end.
-func (m *Machine) each(in int, head Vertex, do func(Vertex) bool) bool {
+func (vs vertices) each(in int, head Vertex, do func(Vertex) bool) bool {
 	for v := head; v != none; {
-		next := m.vs[v].links[in].next
+		next := vs[v].links[in].next
 		if !do(v) {
 			return false
 		}

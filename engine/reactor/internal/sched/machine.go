@@ -13,6 +13,8 @@ type Options struct {
 	// Parallel bounds the runs at once; a batch counts as one. Zero or less
 	// means no bound.
 	Parallel int
+	// Changes has the machine keep which vertices have changed, for Changed.
+	Changes bool
 }
 
 // Machine decides which vertex may run next. The zero value is of no use; call
@@ -25,14 +27,11 @@ type Machine struct {
 	used     int // slots taken: single runs, batches, and removed runs not yet forgotten
 	gone     int // removed vertices whose run still holds a slot
 
-	vs    []vertex
-	open  bitset  // the unsettled ones: what searches look at most, so kept small
-	pred  rows    // the ancestors one step up of each vertex, ascending
-	succ  rows    // the descendants one step down, of which only Patch and the caller ask
-	key   []int32 // batch key of a vertex; nil if no vertex has one
-	ranAs []int32 // the key under which a running vertex was started; as long as vs
-	keys  []batch
-	dueKs keyQueue
+	vs   vertices
+	open bitset // the unsettled ones: what searches look at most, so kept small
+	pred rows   // the ancestors one step up of each vertex, ascending
+	succ rows   // the descendants one step down, of which only Patch and the caller ask
+	keys keys   // of batches
 
 	queue  Vertex // Due vertices without a key, and settled witnesses with parked vertices
 	virgin Vertex // unsettled vertices that have no descendant that ever settled
@@ -51,6 +50,7 @@ type Machine struct {
 	run     []Vertex
 	stack   []Vertex
 	changed []Vertex
+	notes   bool // changes are kept in changed
 }
 
 // phase is where the machine keeps a vertex: exactly one at any time.
@@ -74,7 +74,7 @@ type flags uint16
 const (
 	heard    flags = 1 << iota // its Watch has said Running
 	dirty                      // asked to look again
-	running                    //
+	running                    // Next has started it, and Done has not come
 	again                      // asked to look again while it ran
 	failed                     // and, while it runs: failed by Fail, whatever the run says
 	retry                      // failed, and Wake will come
@@ -114,6 +114,7 @@ func (x *vertex) held() bool      { return x.hold != engine.StateStarting }
 func New(o Options) *Machine {
 	return &Machine{
 		parallel: o.Parallel,
+		notes:    o.Changes,
 		walk:     defaultWalk,
 		wide:     defaultWide,
 		slack:    defaultSlack,
@@ -122,7 +123,7 @@ func New(o Options) *Machine {
 		queue:    none,
 		virgin:   none,
 		ring:     none,
-		dueKs:    keyQueue{first: none, last: none},
+		keys:     newKeys(),
 	}
 }
 
@@ -181,7 +182,7 @@ func (m *Machine) leave(v Vertex) {
 	m.inPhase[x.phase]--
 	switch x.phase {
 	case phaseStarting:
-		m.awaitStart(v, -1)
+		m.keys.awaitStart(v, -1)
 	case phaseDue:
 		m.unqueue(v)
 	case phaseParked:
@@ -197,7 +198,7 @@ func (m *Machine) enter(v Vertex) {
 	m.inPhase[x.phase]++
 	switch x.phase {
 	case phaseStarting:
-		m.awaitStart(v, 1)
+		m.keys.awaitStart(v, 1)
 	case phaseDue:
 		m.enqueue(v)
 	case phaseClean:
@@ -220,7 +221,7 @@ func (m *Machine) show(v Vertex) {
 }
 
 func (m *Machine) note(v Vertex) {
-	if x := &m.vs[v]; !x.is(isNew) {
+	if x := &m.vs[v]; m.notes && !x.is(isNew) {
 		x.set(isNew)
 		m.changed = append(m.changed, v)
 	}

@@ -67,7 +67,7 @@ func (d *draft) commit(p Patch) {
 		d.evict(v)
 	}
 	m.grow(p.N)
-	d.addKeys(p)
+	m.keys.add(p.Added, p.Batch, len(m.vs))
 	m.addAll(p.Added)
 	d.redraw()
 	for _, v := range p.Added {
@@ -120,7 +120,7 @@ func (p Patch) fits(m *Machine) error {
 
 // topologyOf returns the present one, without a difference.
 func topologyOf(m *Machine) Topology {
-	t := Topology{N: len(m.vs), Batch: m.key, Edges: make([][2]Vertex, 0, len(m.succ.all)-m.succ.waste)}
+	t := Topology{N: len(m.vs), Batch: m.keys.key, Edges: make([][2]Vertex, 0, len(m.succ.all)-m.succ.waste)}
 	for v := range m.vs {
 		for _, w := range m.succ.of(Vertex(v)) {
 			t.Edges = append(t.Edges, [2]Vertex{Vertex(v), w})
@@ -129,7 +129,7 @@ func topologyOf(m *Machine) Topology {
 	return t
 }
 
-// evict forgets v, and lets what is parked on it be looked at again.
+// evict forgets v, and has the vertices that are parked on it looked at again.
 func (d *draft) evict(v Vertex) {
 	m := d.m
 	x := &m.vs[v]
@@ -147,9 +147,7 @@ func (d *draft) evict(v Vertex) {
 		m.note(w)
 	}
 	m.forget(v)
-	if m.key != nil {
-		m.key[v] = none
-	}
+	m.keys.forget(v)
 }
 
 // admit puts v, which is new, among those below which nothing has settled; disturb finds out
@@ -158,8 +156,8 @@ func (d *draft) admit(v Vertex) {
 	m := d.m
 	m.vs[v].set(virgin)
 	m.open.add(v)
-	m.pushBack(inSet, &m.virgin, v)
-	m.awaitStart(v, 1)
+	m.vs.pushBack(inSet, &m.virgin, v)
+	m.keys.awaitStart(v, 1)
 }
 
 // disturb takes u, and what is above it, from those below which nothing has settled, if something
@@ -177,7 +175,7 @@ func (d *draft) disturb(u Vertex) {
 		if !x.is(virgin) {
 			continue
 		}
-		m.unlink(inSet, &m.virgin, v)
+		m.vs.unlink(inSet, &m.virgin, v)
 		x.clear(virgin)
 		m.insert(v)
 		m.stack = append(m.stack, m.pred.of(v)...)
@@ -203,28 +201,6 @@ func (d *draft) unparkAll() {
 	}
 }
 
-// addKeys takes over the batch keys of the added vertices.
-func (d *draft) addKeys(p Patch) {
-	m := d.m
-	for _, k := range p.Batch {
-		for int(k) >= len(m.keys) {
-			m.keys = append(m.keys, batch{due: none, next: none})
-		}
-		if k != none && m.key == nil {
-			m.key, m.ranAs = filled(len(m.vs), nil), filled(len(m.vs), m.ranAs)
-		}
-	}
-	if m.key == nil {
-		return
-	}
-	for i, v := range p.Added {
-		m.key[v] = none
-		if p.Batch != nil {
-			m.key[v] = p.Batch[i]
-		}
-	}
-}
-
 // redraw takes the rows and levels of the draft over.
 func (d *draft) redraw() {
 	m := d.m
@@ -242,7 +218,7 @@ func (d *draft) redraw() {
 			m.levels.grow(m.depth)
 		}
 		x := &m.vs[v]
-		if x.phase != phaseHole && x.phase != phaseClean && m.linked(inSet, v) && !x.is(virgin) {
+		if x.phase != phaseHole && x.phase != phaseClean && m.vs.linked(inSet, v) && !x.is(virgin) {
 			m.levels.remove(x.level)
 			m.levels.add(level)
 		}
@@ -417,50 +393,44 @@ func (r *rising) Pop() any {
 
 // cycle returns a cycle among the vertices whose level has risen, nil if there is none.
 func (d *draft) cycle() []Vertex {
-	wait := make(map[Vertex]int, len(d.was))
+	risen := make([]Vertex, 0, len(d.was))
 	for v := range d.was {
-		for _, u := range d.pred.of(v) {
-			if _, risen := d.was[u]; risen {
-				wait[v]++
-			}
+		risen = append(risen, v)
+	}
+	wait := d.sort(risen, func(Vertex) {})
+	stuck := none
+	for v, n := range wait {
+		if n > 0 && (stuck == none || v < stuck) {
+			stuck = v
 		}
 	}
-	var ready []Vertex
-	for v := range d.was {
-		if wait[v] == 0 {
-			ready = append(ready, v)
-		}
-	}
-	left := len(d.was)
-	for ; len(ready) > 0; left-- {
-		v := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for _, w := range d.succ.of(v) {
-			if _, risen := d.was[w]; risen {
-				if wait[w]--; wait[w] == 0 {
-					ready = append(ready, w)
-				}
-			}
-		}
-	}
-	if left == 0 {
+	if stuck == none {
 		return nil
 	}
-	stuck := slices.MinFunc(slices.Collect(maps.Keys(wait)), func(a, b Vertex) int {
-		return cmp.Or(cmp.Compare(min(wait[b], 1), min(wait[a], 1)), cmp.Compare(a, b))
-	})
 	return walkBack(stuck, func(v Vertex) Vertex {
 		return d.pred.of(v)[slices.IndexFunc(d.pred.of(v), func(u Vertex) bool { return wait[u] > 0 })]
 	})
 }
 
-// place gives the added vertices their levels, each after those above it. What is on a cycle stays at 0.
+// place gives the added vertices their levels, each after those above it. A vertex on a cycle stays at 0.
 func (d *draft) place(added []Vertex) {
-	wait := make(map[Vertex]int, len(added))
-	for _, v := range added {
+	d.sort(added, func(v Vertex) {
+		level := int32(0)
+		for _, u := range d.pred.of(v) {
+			level = max(level, d.level(u)+1)
+		}
+		d.levels[v] = level
+	})
+}
+
+// sort calls do for the vertices of a set, each after those of the set that are above it. It returns for how many of those
+// each vertex still waits: for none, unless it is on a cycle or after one.
+func (d *draft) sort(set []Vertex, do func(Vertex)) (wait map[Vertex]int) {
+	wait = make(map[Vertex]int, len(set))
+	for _, v := range set {
 		wait[v] = 0
 	}
-	for _, v := range added {
+	for _, v := range set {
 		for _, w := range d.succ.of(v) {
 			if _, ok := wait[w]; ok {
 				wait[w]++
@@ -468,7 +438,7 @@ func (d *draft) place(added []Vertex) {
 		}
 	}
 	var ready []Vertex
-	for _, v := range added {
+	for _, v := range set {
 		if wait[v] == 0 {
 			ready = append(ready, v)
 		}
@@ -476,11 +446,7 @@ func (d *draft) place(added []Vertex) {
 	for len(ready) > 0 {
 		v := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		level := int32(0)
-		for _, u := range d.pred.of(v) {
-			level = max(level, d.level(u)+1)
-		}
-		d.levels[v] = level
+		do(v)
 		for _, w := range d.succ.of(v) {
 			if _, ok := wait[w]; ok {
 				if wait[w]--; wait[w] == 0 {
@@ -489,4 +455,5 @@ func (d *draft) place(added []Vertex) {
 			}
 		}
 	}
+	return wait
 }

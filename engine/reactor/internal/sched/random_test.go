@@ -53,7 +53,7 @@ type duo struct {
 func newDuo(intn func(int) int) *duo {
 	parallel := intn(5)
 	d := &duo{
-		m:    sched.New(sched.Options{Parallel: parallel}),
+		m:    sched.New(sched.Options{Parallel: parallel, Changes: true}),
 		o:    newModel(parallel),
 		intn: intn,
 		keys: intn(3),
@@ -343,7 +343,9 @@ func (d *duo) check(looked bool) error {
 	if err := d.m.Invariants(); err != nil {
 		return err
 	}
-	d.m.Changed(func(v int32) { d.seen[v] = d.m.State(v) })
+	for _, v := range d.m.Changed() {
+		d.seen[v] = d.m.State(v)
+	}
 	for v := range d.o.vs {
 		if d.o.vs[v].present && d.seen[v] != d.o.own(v) &&
 			!(d.seen[v] == engine.StateBlocked && d.o.own(v) == engine.StateWaiting) {

@@ -2,84 +2,23 @@ package sched
 
 import "slices"
 
-// batch is what the machine knows of a batch key.
-type batch struct {
-	due      Vertex // first of the Due vertices of the key
-	next     int32  // the key after this one in the queue of keys
-	busy     int32  // members that run
-	starting int32  // members whose Watch is starting
-	queued   bool
-}
-
-// shut reports whether the key starts nothing now: vertices that become due meanwhile gather for
-// its next run.
-func (b *batch) shut() bool { return b.busy > 0 || b.starting > 0 }
-
-// keyQueue is the queue of keys with Due vertices, oldest first.
-type keyQueue struct{ first, last int32 }
-
-// keyOf returns the batch key of v, none if it has no key.
-func (m *Machine) keyOf(v Vertex) int32 {
-	if m.key == nil {
-		return none
-	}
-	return m.key[v]
-}
-
 // enqueue puts v, which is Due, where Next finds it.
 func (m *Machine) enqueue(v Vertex) {
-	k := m.keyOf(v)
+	k := m.keys.of(v)
 	if k == none {
-		m.pushBack(inQueue, &m.queue, v)
+		m.vs.pushBack(inQueue, &m.queue, v)
 		return
 	}
-	m.pushBack(inQueue, &m.keys[k].due, v)
-	m.offer(k)
+	m.vs.pushBack(inQueue, &m.keys.list[k].due, v)
+	m.keys.offer(k)
 }
 
 func (m *Machine) unqueue(v Vertex) {
-	if k := m.keyOf(v); k != none {
-		m.unlink(inQueue, &m.keys[k].due, v)
+	if k := m.keys.of(v); k != none {
+		m.vs.unlink(inQueue, &m.keys.list[k].due, v)
 		return
 	}
-	m.unlink(inQueue, &m.queue, v)
-}
-
-// offer puts key k into the queue of keys if it has something to start.
-func (m *Machine) offer(k int32) {
-	b := &m.keys[k]
-	if b.queued || b.shut() || b.due == none {
-		return
-	}
-	b.queued, b.next = true, none
-	if m.dueKs.first == none {
-		m.dueKs.first = k
-	} else {
-		m.keys[m.dueKs.last].next = k
-	}
-	m.dueKs.last = k
-}
-
-// awaitStart counts v among those of its key that are starting, or, with -1, no
-// more.
-func (m *Machine) awaitStart(v Vertex, by int32) {
-	k := m.keyOf(v)
-	if k == none {
-		return
-	}
-	if m.keys[k].starting += by; m.keys[k].starting == 0 {
-		m.offer(k)
-	}
-}
-
-// takeKey returns the oldest key of the queue of keys, none if there is none.
-func (m *Machine) takeKey() int32 {
-	k := m.dueKs.first
-	if k != none {
-		m.dueKs.first = m.keys[k].next
-		m.keys[k].queued = false
-	}
-	return k
+	m.vs.unlink(inQueue, &m.queue, v)
 }
 
 // Next returns the vertices to start now: one, or the members of one batch. They are running from
@@ -123,8 +62,8 @@ func (m *Machine) startOne() bool {
 // startBatch starts all vertices of the oldest key that may start. A key that was
 // shut since it was queued is offered again when it opens.
 func (m *Machine) startBatch() bool {
-	for k := m.takeKey(); k != none; k = m.takeKey() {
-		b := &m.keys[k]
+	for k := m.keys.take(); k != none; k = m.keys.take() {
+		b := &m.keys.list[k]
 		for b.due != none && b.starting == 0 {
 			if m.tryStart(b.due, k) {
 				b.busy++
@@ -147,9 +86,7 @@ func (m *Machine) tryStart(v Vertex, k int32) bool {
 	x := &m.vs[v]
 	x.clear(dirty)
 	x.set(running)
-	if m.key != nil {
-		m.ranAs[v] = k
-	}
+	m.keys.start(v, k)
 	m.update(v)
 	m.run = append(m.run, v)
 	return true
@@ -157,17 +94,8 @@ func (m *Machine) tryStart(v Vertex, k int32) bool {
 
 // free gives back what the run of v holds.
 func (m *Machine) free(v Vertex) {
-	k := none
-	if m.ranAs != nil {
-		k, m.ranAs[v] = m.ranAs[v], none
-	}
-	if k == none {
+	if m.keys.end(v) {
 		m.used--
-		return
-	}
-	if m.keys[k].busy--; m.keys[k].busy == 0 {
-		m.used--
-		m.offer(k)
 	}
 }
 
@@ -179,10 +107,10 @@ func (m *Machine) parkOn(v, by Vertex) {
 	x.phase, x.by = phaseParked, by
 	m.enter(v)
 	w.lot++
-	if m.keyOf(v) != none {
-		m.pushFront(inQueue, &w.park, v)
+	if m.keys.of(v) != none {
+		m.vs.pushFront(inQueue, &w.park, v)
 	} else {
-		m.pushBack(inQueue, &w.park, v)
+		m.vs.pushBack(inQueue, &w.park, v)
 	}
 	m.note(v)
 }
@@ -190,19 +118,19 @@ func (m *Machine) parkOn(v, by Vertex) {
 func (m *Machine) unpark(v Vertex) {
 	by := m.vs[v].by
 	w := &m.vs[by]
-	m.unlink(inQueue, &w.park, v)
+	m.vs.unlink(inQueue, &w.park, v)
 	w.lot--
 	if m.isReleased(by) {
 		m.released--
 		if w.park == none {
-			m.unlink(inQueue, &m.queue, by)
+			m.vs.unlink(inQueue, &m.queue, by)
 		}
 	}
 }
 
 // isReleased reports whether v is a settled witness in the queue.
 func (m *Machine) isReleased(v Vertex) bool {
-	return m.vs[v].phase == phaseClean && m.linked(inQueue, v)
+	return m.vs[v].phase == phaseClean && m.vs.linked(inQueue, v)
 }
 
 // release lets those parked on v, which has settled, be looked at again: the
@@ -210,11 +138,11 @@ func (m *Machine) isReleased(v Vertex) bool {
 // others only the list as a whole, in one step however long it is.
 func (m *Machine) release(v Vertex) {
 	x := &m.vs[v]
-	for x.park != none && m.keyOf(x.park) != none {
+	for x.park != none && m.keys.of(x.park) != none {
 		m.move(x.park, phaseDue)
 	}
 	if x.park != none {
-		m.pushBack(inQueue, &m.queue, v)
+		m.vs.pushBack(inQueue, &m.queue, v)
 		m.released += int(x.lot)
 	}
 }
@@ -222,7 +150,7 @@ func (m *Machine) release(v Vertex) {
 // recall undoes release for those not yet looked at: v is unsettled again.
 func (m *Machine) recall(v Vertex) {
 	if m.isReleased(v) {
-		m.unlink(inQueue, &m.queue, v)
+		m.vs.unlink(inQueue, &m.queue, v)
 		m.released -= int(m.vs[v].lot)
 	}
 }

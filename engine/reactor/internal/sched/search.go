@@ -8,7 +8,7 @@ func (m *Machine) insert(v Vertex) {
 	m.open.add(v)
 	m.seq++
 	x.since = m.seq
-	m.pushBack(inSet, &m.ring, v)
+	m.vs.pushBack(inSet, &m.ring, v)
 	m.levels.add(x.level)
 }
 
@@ -17,9 +17,9 @@ func (m *Machine) takeOut(v Vertex) {
 	x := &m.vs[v]
 	m.open.remove(v)
 	if x.is(virgin) {
-		m.unlink(inSet, &m.virgin, v)
+		m.vs.unlink(inSet, &m.virgin, v)
 	} else {
-		m.unlink(inSet, &m.ring, v)
+		m.vs.unlink(inSet, &m.ring, v)
 		m.levels.remove(x.level)
 	}
 	x.clear(fresh | virgin)

@@ -23,7 +23,7 @@ func (m *Machine) Swap(t Topology) error {
 	}
 	m.grow(len(in))
 	m.addAll(t.Added)
-	t.setKeys(m)
+	m.keys.set(t.Batch, m.vs)
 	m.pred, m.succ = rowsOf(s.off, s.pred), rowsOf(s.out, s.succ)
 	s.reset(m)
 	s.relink(m)
@@ -41,9 +41,9 @@ func (m *Machine) dueInOrder() []Vertex {
 		}
 		return true
 	}
-	m.each(inQueue, m.queue, collect)
-	for k := range m.keys {
-		m.each(inQueue, m.keys[k].due, collect)
+	m.vs.each(inQueue, m.queue, collect)
+	for k := range m.keys.list {
+		m.vs.each(inQueue, m.keys.list[k].due, collect)
 	}
 	return due
 }
@@ -79,9 +79,7 @@ func (m *Machine) grow(n int) {
 	m.pred.grow(n)
 	m.succ.grow(n)
 	m.open.grow(n)
-	for m.key != nil && len(m.key) < n {
-		m.key, m.ranAs = append(m.key, none), append(m.ranAs, none)
-	}
+	m.keys.grow(n)
 }
 
 func (m *Machine) addAll(added []Vertex) {
@@ -93,45 +91,6 @@ func (m *Machine) addAll(added []Vertex) {
 		m.tally[engine.StateStarting]++
 		m.note(v)
 	}
-}
-
-// setKeys takes over the batch keys; a running vertex stays counted under the
-// key it was started with.
-func (t Topology) setKeys(m *Machine) {
-	m.key = nil
-	n := len(m.keys)
-	for _, k := range t.Batch {
-		n = max(n, int(k)+1)
-	}
-	if n == 0 {
-		return
-	}
-	keys := make([]batch, n)
-	copy(keys, m.keys)
-	for k := range keys {
-		keys[k] = batch{due: none, next: none, busy: keys[k].busy}
-	}
-	m.keys = keys
-	m.dueKs = keyQueue{first: none, last: none}
-	m.key = filled(len(m.vs), t.Batch)
-	for v, k := range m.key {
-		if k != none && m.vs[v].phase == phaseStarting {
-			m.keys[k].starting++
-		}
-	}
-	m.ranAs = filled(len(m.vs), m.ranAs)
-}
-
-// filled returns a copy of from, n long; a missing or negative number is none.
-func filled(n int, from []int32) []int32 {
-	to := make([]int32, n)
-	copy(to, from)
-	for i := range to {
-		if i >= len(from) || to[i] < 0 {
-			to[i] = none
-		}
-	}
-	return to
 }
 
 // reset empties all lists and voids all certificates.
@@ -164,7 +123,7 @@ func (s *shape) relink(m *Machine) {
 		case x.phase == phaseClean:
 		case x.is(virgin):
 			m.open.add(v)
-			m.pushBack(inSet, &m.virgin, v)
+			m.vs.pushBack(inSet, &m.virgin, v)
 		default:
 			m.insert(v)
 		}

@@ -40,7 +40,7 @@ type script struct {
 
 func newScript(parallel int) *script {
 	return &script{
-		m:    sched.New(sched.Options{Parallel: parallel}),
+		m:    sched.New(sched.Options{Parallel: parallel, Changes: true}),
 		slot: map[string]sched.Vertex{},
 		runs: map[sched.Vertex]bool{},
 	}
@@ -75,7 +75,9 @@ func (s *script) do(input []string) string {
 			return err.Error() + "\n"
 		}
 	}
-	s.m.Changed(func(v sched.Vertex) { fmt.Fprintln(&out, s.describe(v)) })
+	for _, v := range s.m.Changed() {
+		fmt.Fprintln(&out, s.describe(v))
+	}
 	return out.String()
 }
 

@@ -11,4 +11,10 @@
 //     earlier state of the machine.
 //   - A later edit of a vertex is followed: its new parameters are kept together with the old ones.
 //   - A vertex that has nothing to keep costs one look.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go place.go undo.go
 package undo

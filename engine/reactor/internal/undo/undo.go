@@ -18,7 +18,7 @@ type Store struct {
 	kept map[string]kept
 }
 
-// kept is what is known of something that is kept.
+// kept is the knowledge of one kept reversal.
 type kept struct {
 	can    bool           // it can be undone
 	wanted *engine.Wanted // without what was declared; nil where later edits are not followed

@@ -19,4 +19,10 @@
 // A nil *Vertex neither receives nor sends, and hides no parameter. The loop calls everything but
 // Send, Recv, Feeds, Received and IsTainted, which are for any goroutine; and Carry, Same, Wires
 // and SecretFields, for a Swap while nothing is assigned.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go send.go vertex.go seen.go formula.go wire.go
 package values

@@ -143,11 +143,3 @@ func (v *Vertex) carryMade(res engine.Res) {
 		}
 	})
 }
-
-// effective is the value that a wire gives to its parameter.
-func (w *wire) effective() Value {
-	if w.Formula != nil {
-		return w.made
-	}
-	return w.value
-}

@@ -2,7 +2,6 @@ package values
 
 import (
 	"bytes"
-
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -63,8 +62,11 @@ func (v *Vertex) Digests(id string) (writes []engine.Write) {
 
 // Forget returns the ends of these records: the name has left.
 func (v *Vertex) Forget(id string) (writes []engine.Write) {
-	for _, w := range v.Wires() {
-		writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field})
+	if v == nil {
+		return nil
+	}
+	for i := range v.recv {
+		writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + v.recv[i].Field})
 	}
 	return writes
 }

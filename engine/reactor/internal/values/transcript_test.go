@@ -73,7 +73,7 @@ func (s *script) do(input []string) string {
 }
 
 // one obeys: "wires b label=a.text size=a.number" for a new receiver b, "replace b label=a.text" for
-// one in its place, "hide b name", "send a hello 3 hush" for a value of each field of sent, which
+// one in its place, "wires b label=f:a.text+c.text" for a formula f of two values, "hide b name", "send a hello 3 hush" for a value of each field of sent, which
 // is offered to all, "assign b", "acted b" for a run that succeeded, "state b", and "restart b".
 func (s *script) one(word, name string, args []string) string {
 	v := s.vs[name]
@@ -121,11 +121,36 @@ func newVertex(args []string) *vertex {
 	v := &vertex{res: &res{}}
 	for _, a := range args {
 		field, from, _ := strings.Cut(a, "=")
-		id, key, _ := strings.Cut(from, ".")
-		v.wires = append(v.wires, engine.Wire{Field: field, From: schema.Ref{Kind: "test", Name: id, Key: key}})
+		var formula *engine.Formula
+		if sum, parts, ok := strings.Cut(from, ":"); ok {
+			formula, from = formulaOf(sum), parts
+		}
+		for part := range strings.SplitSeq(from, "+") {
+			id, key, _ := strings.Cut(part, ".")
+			v.wires = append(v.wires, engine.Wire{Field: field, From: schema.Ref{Kind: "test", Name: id, Key: key}, Formula: formula})
+		}
 	}
 	v.Vertex = values.New(v.wires, func(field string) bool { return field == "quiet" })
 	return v
+}
+
+// formulaOf is a formula that writes all values behind its name. It does not like some of them, and hides what it makes if
+// its name is hidden.
+func formulaOf(sum string) *engine.Formula {
+	return &engine.Formula{Sum: sum, Make: func(sent map[string]any) (any, bool, error) {
+		var list []string
+		for _, key := range slices.Sorted(maps.Keys(sent)) {
+			switch text := fmt.Sprint(sent[key]); text {
+			case "wrong":
+				return nil, sum == "hidden", fmt.Errorf("%s is wrong", key)
+			case "panic":
+				panic("no")
+			default:
+				list = append(list, text)
+			}
+		}
+		return sum + "<" + strings.Join(list, ",") + ">", sum == "hidden", nil
+	}}
 }
 
 func (s *script) receiver(name string, v *vertex) values.Receiver {
@@ -195,6 +220,9 @@ func state(v *vertex) string {
 	}
 	if w := v.Missing(); w != nil {
 		text.WriteString("\n  misses " + w.Field)
+		for _, c := range v.Unknown() {
+			fmt.Fprintf(&text, ", %s is %v", c.Field, c.To)
+		}
 	}
 	if v.Refused() != nil {
 		text.WriteString("\n  refuses: " + v.Refused().Error())

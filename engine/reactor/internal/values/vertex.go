@@ -1,7 +1,6 @@
 package values
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -19,23 +18,6 @@ type Value struct {
 
 // Sent are the values of one Send, by the keys of the sender.
 type Sent map[string]Value
-
-// wire is one field that a vertex receives.
-type wire struct {
-	engine.Wire
-	noWatch bool // an assignment does not end the Watch
-
-	have    bool // a value has been assigned
-	value   Value
-	waiting bool // another one is to be assigned
-	next    Value
-
-	// Of a formula. All its wires have the same of these.
-	made   Value // what was assigned
-	making Value // what is to be assigned
-	wrong  error // why there is nothing to assign
-	whole  bool  // making or wrong is there
-}
 
 // Vertex is what one vertex sends and receives.
 type Vertex struct {
@@ -174,20 +156,6 @@ func (v *Vertex) OfferFirst(i int, sent Sent) {
 	}
 }
 
-// key returns the sender's key; a Go field name is an alias of it, which the
-// builder has resolved where it could.
-func (w *wire) key(sent Sent) string {
-	if _, ok := sent[w.From.Key]; ok {
-		return w.From.Key
-	}
-	for k := range sent {
-		if strings.EqualFold(k, w.From.Key) {
-			return k
-		}
-	}
-	return w.From.Key
-}
-
 // Waits reports whether values wait to be assigned.
 func (v *Vertex) Waits() bool { return v != nil && v.assign }
 
@@ -266,37 +234,6 @@ func (v *Vertex) Assign(to Receiver) error {
 	}
 	v.recv, v.refused = olds, err
 	return err
-}
-
-// assign assigns the value that waits; undo brings back the old value. A value of a formula is only taken: assignMade assigns the value of the formula.
-func (w *wire) assign(res engine.Res) (undo func(), err error) {
-	undo = func() {}
-	if w.Formula == nil {
-		undo, err = w.put(res, w.next)
-	}
-	if err == nil {
-		w.have, w.waiting, w.value = true, false, w.next
-	}
-	return undo, err
-}
-
-// put sets the parameter of a wire; undo brings back the old value.
-func (w *wire) put(res engine.Res, val Value) (undo func(), err error) {
-	undo, err = schema.Save(res, w.Field)
-	switch {
-	case err != nil:
-	case w.Formula != nil:
-		err = schema.SetWritten(res, w.Field, val.V)
-	default:
-		err = schema.Set(res, w.Field, schema.Clone(val.V))
-	}
-	switch {
-	case err != nil && val.Secret: // the reason may quote a part of it
-		return func() {}, fmt.Errorf("%s: the secret from %s does not fit", w.Field, w.From.ID())
-	case err != nil:
-		return func() {}, fmt.Errorf("%s: %w", w.Field, err)
-	}
-	return undo, nil
 }
 
 // Publish makes the carried values visible to Recv.

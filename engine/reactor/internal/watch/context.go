@@ -9,6 +9,14 @@ import (
 
 var errEnded = errors.New("it was told to end")
 
+// Teller hears the calls that a Watch would make. Its methods may be called on any goroutine, and
+// must neither block nor call the Context.
+type Teller interface {
+	Running() // as Init.Running
+	Event()   // as Init.Event
+	Ended()   // when Watch would return; see Subscribe
+}
+
 // Context is the context of one Watch, or of the subscription in its place: see Subscribe. There is
 // one for each vertex all the time, so it is small: it is not registered with its parent, whose end
 // the loop passes on, and it has room for its one AfterFunc without a map.

@@ -13,4 +13,10 @@
 //   - The loop sees what led to an event without taking it away from the resource, and the other
 //     way round: each gets all of it.
 //   - Time is an argument.
+//
+// # Files
+//
+// Callers stand above callees.
+//
+//	doc.go vertex.go notice.go context.go subs.go
 package watch

@@ -2,14 +2,6 @@ package watch
 
 import "github.com/reactivegraph/mgmt/engine"
 
-// Teller hears the calls that a Watch would make. Its methods may be called on any goroutine, and
-// must neither block nor call the Context.
-type Teller interface {
-	Running() // as Init.Running
-	Event()   // as Init.Event
-	Ended()   // when Watch would return; see Subscribe
-}
-
 // Subscribe makes a subscription of the host in the place of a Watch, with no goroutine that
 // waits. It is called once, instead of Watch. Where it returns nil, Ended is called once, after
 // Result was set; after an error it is not, and there is no subscription.

@@ -33,6 +33,8 @@ type script struct {
 	now     int64
 	v       watch.Vertex
 	sources map[string]*source
+	notice  engine.Notice // of the subscription in the place of a Watch
+	told    []string      // by that, since the last command
 }
 
 // source is a subscription with what has happened since it was asked.
@@ -40,9 +42,15 @@ type source struct {
 	engine.Subscription
 	wrapped engine.Subscription
 	cause   engine.Cause
+	close   func()
 }
 
-func (s *source) Close() {}
+func (s *source) Close() {
+	if s.close != nil {
+		s.close()
+	}
+}
+
 func (s *source) Cause() engine.Cause {
 	c := s.cause
 	s.cause = engine.Cause{}
@@ -53,11 +61,49 @@ func (s *script) do(input []string) string {
 	var out strings.Builder
 	for _, line := range input {
 		words := strings.Fields(line)
-		if text := s.one(words[0], words[1:]); text != "" {
+		text := s.one(words[0], words[1:])
+		if text != "" {
 			fmt.Fprintln(&out, text)
 		}
+		for _, told := range s.told {
+			fmt.Fprintln(&out, "tells:", told)
+		}
+		s.told = nil
 	}
 	return out.String()
+}
+
+func (s *script) tell(what string) { s.told = append(s.told, what) }
+
+// Running, Event and Ended implement watch.Teller.
+func (s *script) Running() { s.tell("running") }
+func (s *script) Event()   { s.tell("event") }
+func (s *script) Ended()   { s.tell("ended") }
+
+// host is one whose Notify comes back after something has happened.
+type host struct {
+	engine.Host
+	s     *script
+	first string
+}
+
+// Notify implements engine.NotifyingHost.
+func (h host) Notify(paths []string, _ engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+	h.s.notice = n
+	h.s.tell("subscribes to " + strings.Join(paths, " "))
+	switch h.first {
+	case "refused":
+		return nil, errors.New("no such host")
+	case "armed":
+		n.Armed(nil)
+	case "broken":
+		n.Armed(errors.New("too many watches"))
+	case "cut":
+		h.s.v.Cut()
+	}
+	src := &source{close: func() { h.s.tell("closes") }}
+	h.s.sources["notified"] = src
+	return src, nil
 }
 
 var states = []string{"idle", "starting", "running", "ending", "late", "failed"}
@@ -65,7 +111,8 @@ var states = []string{"idle", "starting", "running", "ending", "late", "failed"}
 // one obeys: "at 3s", "start", "later" for a start after the run, "take" at the end of the run,
 // "say" by the Watch, "arm" by the loop, "end ending", "cut", "ended" with an error or none,
 // "fail", "state", and for subscriptions "subscribe s", "cause s /path", "resource s" and "loop"
-// for who asks, and "close s".
+// for who asks, and "close s". "notify /path" makes the subscription in the place of the Watch, which "armed" arms, "armed why"
+// breaks and "woken" wakes; with "refused", "armed", "broken" or "cut" that comes before the host has answered.
 func (s *script) one(word string, args []string) string {
 	switch word {
 	case "at":
@@ -138,6 +185,19 @@ func (s *script) subs(word string, args []string) string {
 		return show(s.v.Subs().Led())
 	case "close":
 		s.sources[args[0]].wrapped.Close()
+	case "notify":
+		h := host{s: s, first: strings.Join(args[1:], "")}
+		if err := s.v.Context().Subscribe(h, args[:1], engine.WatchOptions{}, s.v.Subs(), s); err != nil {
+			return err.Error()
+		}
+	case "armed":
+		if len(args) > 0 {
+			s.notice.Armed(errors.New(strings.Join(args, " ")))
+		} else {
+			s.notice.Armed(nil)
+		}
+	case "woken":
+		s.notice.Woken()
 	default:
 		return fmt.Sprintf("no command %q", word)
 	}

@@ -22,9 +22,9 @@ type counter struct {
 	Num int `yaml:"num"`
 }
 
-// TestSecretInOtherGuises: a secret is not shown quoted, by its lines, or as a part
+// TestSecretInOtherForms: a secret is not shown quoted, by its lines, or as a part
 // of why it does not fit.
-func TestSecretInOtherGuises(t *testing.T) {
+func TestSecretInOtherForms(t *testing.T) {
 	long := "head-9f3c" + strings.Repeat("x", 300) // messages cut it off
 	const secret = "first\"line'9f3c\nsecond\\line-7d1a\n"
 	bubble(t, func(t *testing.T) {
