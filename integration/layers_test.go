@@ -99,7 +99,7 @@ var sideways = []struct {
 // components are the parts of the reactor. None of them may depend on another.
 const components = "engine/reactor/internal/"
 
-// apart are the packages below components that serve the tests of all of them.
+// apart are the packages below components that serve the tests of all of them. No program carries them.
 var apart = []string{components + "transcript"}
 
 // onlyIn says which package alone may import a library.
@@ -220,7 +220,7 @@ func carries(p pkg) []string {
 	var found []string
 	for _, imp := range slices.Concat(p.Imports, p.Deps) {
 		library, outside := strings.CutPrefix(imp, "@")
-		if outside && slices.ContainsFunc(testOnly, func(l string) bool { return within(library, l) }) {
+		if outside && slices.ContainsFunc(testOnly, func(l string) bool { return within(library, l) }) || slices.Contains(apart, imp) {
 			found = append(found, fmt.Sprintf("%s depends on %s: only tests may", p.ImportPath, library))
 		}
 	}
@@ -360,6 +360,10 @@ func TestRulesAreReported(t *testing.T) {
 		{"component to component", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor/internal/hold"}}, "a component knows neither the reactor nor another component"},
 		{"component to reactor, far", pkg{ImportPath: "engine/reactor/internal/sched", Deps: []string{"engine/reactor"}}, "a component knows neither the reactor nor another component"},
 		{"component to its helper", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor/internal/transcript"}}, ""},
+		{"component to the helper of its tests", pkg{ImportPath: "engine/reactor/internal/sched", Imports: []string{"engine/reactor/internal/transcript"}}, "only tests may"},
+		{"component to what is below another one", pkg{ImportPath: "engine/reactor/internal/sched", Deps: []string{"engine/reactor/internal/hold/deep"}}, "a component knows neither the reactor nor another component"},
+		{"component to reactor in a test", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor"}}, "a component knows neither the reactor nor another component"},
+		{"the helper of tests to a component", pkg{ImportPath: "engine/reactor/internal/transcript", Imports: []string{"engine/reactor/internal/hold"}}, "a component knows neither the reactor nor another component"},
 		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host, integration/bench may"},
 		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
 		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host/msgbus, engine/host/systemdtest may"},
