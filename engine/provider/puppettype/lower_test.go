@@ -2,6 +2,7 @@ package puppettype_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,15 @@ func TestLower(t *testing.T) {
 	}
 	if diff := cmp.Diff([]bool{true, false, false, true, false, true}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLowerOfInfinity: a bound without an end is none, since a schema.Type refuses it.
+func TestLowerOfInfinity(t *testing.T) {
+	for _, v := range []float64{math.Inf(1), math.Inf(-1)} {
+		if st := puppettype.InferEach(v).Lower(); st.Kind != schema.KindFloat || st.FloatMin != nil || st.FloatMax != nil {
+			t.Errorf("%v is %s", v, st)
+		}
 	}
 }
 

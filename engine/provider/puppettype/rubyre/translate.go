@@ -114,11 +114,12 @@ func (t *translator) close() {
 	t.atom, t.repeated = start, false
 }
 
-// endRests closes the groups of flags in the innermost group of the source.
+// endRests closes the groups of flags in the innermost group of the source. That group says what (?x) is
+// behind it.
 func (t *translator) endRests() {
 	for n := len(t.groups) - 1; n >= 0 && t.groups[n].rest; n-- {
 		t.out.WriteByte(')')
-		t.free, t.groups = t.groups[n].free, t.groups[:n]
+		t.groups = t.groups[:n]
 	}
 }
 
