@@ -31,7 +31,7 @@ var Formats = map[string]Format{
 	"portrange": {"a port or a range such as 8000-8010", "ports or ranges", `^[0-9]{1,5}(-[0-9]{1,5})?$`, "", isPortRange},
 	"uri":       {"a URI such as https://example.org/path", "URIs", uriPattern, "uri", isURI},
 	"email":     {"an address such as root@example.org", "mail addresses", mailPattern, "email", isMail},
-	"semver":    {"a version such as 1.2.3 or 2.0.0-rc.1", "versions", `^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`, "", isSemver},
+	"semver":    {"a version such as 1.2.3 or 2.0.0-rc.1", "versions", semverPattern, "", isSemver},
 }
 
 // isIP takes a zone of letters, digits and ._~-, as the names of interfaces have them. RFC 4007 leaves the characters open.
@@ -51,17 +51,7 @@ func isCIDR(s string) bool {
 const macPattern = `^[0-9A-Fa-f]{2}((:[0-9A-Fa-f]{2}){5}|(-[0-9A-Fa-f]{2}){5}|(:[0-9A-Fa-f]{2}){7}|(-[0-9A-Fa-f]{2}){7})$`
 
 // isMAC takes six or eight bytes, with colons or with dashes.
-func isMAC(s string) bool {
-	if len(s) != 17 && len(s) != 23 || s[2] != ':' && s[2] != '-' {
-		return false
-	}
-	for part := range strings.SplitSeq(s, s[2:3]) {
-		if _, err := strconv.ParseUint(part, 16, 8); err != nil || len(part) != 2 {
-			return false
-		}
-	}
-	return true
-}
+var isMAC = form(macPattern)
 
 // isPortRange takes one port, or two with a dash between them in rising order. Port 0
 // is a port here.
@@ -93,13 +83,20 @@ const (
 	uriSign  = `([A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})`
 )
 
-// uriForm is compiled at the first use, since few programs have a URI in a graph.
-var uriForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(uriPattern) })
+// form returns the check of an expression. It is compiled at its first use, since few programs have such a
+// text in a graph.
+func form(pattern string) func(string) bool {
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(s string) bool { return re().MatchString(s) }
+}
+
+// uriForm takes more than isURI: an address in brackets is not looked at.
+var uriForm = form(uriPattern)
 
 // isURI takes what RFC 3986 calls a URI and the library reads.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
-	return err == nil && uriForm().MatchString(s) && (!strings.HasPrefix(u.Host, "[") || isIP(u.Hostname()))
+	return err == nil && uriForm(s) && (!strings.HasPrefix(u.Host, "[") || isIP(u.Hostname()))
 }
 
 // mailPattern is the address of a form in HTML, with the dots of RFC 5321. A dot stands
@@ -141,32 +138,18 @@ func letter(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 }
 
-// isSemver takes what semver.org 2.0.0 takes, with numbers of any length.
-func isSemver(s string) bool {
-	s, build, built := strings.Cut(s, "+")
-	s, pre, early := strings.Cut(s, "-")
-	numbers := strings.Split(s, ".")
-	return len(numbers) == 3 && every(numbers, isNumber) &&
-		(!early || every(strings.Split(pre, "."), func(p string) bool { return isNumber(p) || isWord(p) && strings.Trim(p, digits) != "" })) &&
-		(!built || every(strings.Split(build, "."), isWord))
-}
+// semverPattern is the grammar of semver.org 2.0.0, section 2, 9 and 10. Numbers have no zeros before them, and those
+// of a build may.
+const semverPattern = `^` + semverNumber + `(\.` + semverNumber + `){2}(-` + semverLabel + `(\.` + semverLabel + `)*)?(\+` + semverWord + `(\.` + semverWord + `)*)?$`
 
-// every reports whether all texts of a list pass.
-func every(list []string, is func(string) bool) bool {
-	return !slices.ContainsFunc(list, func(s string) bool { return !is(s) })
-}
+const (
+	semverNumber = `(0|[1-9][0-9]*)`
+	semverLabel  = `(` + semverNumber + `|[0-9]*[A-Za-z-][0-9A-Za-z-]*)`
+	semverWord   = `[0-9A-Za-z-]+`
+)
 
-const digits = "0123456789"
-
-// isNumber takes a number without zeros before it.
-func isNumber(s string) bool {
-	return s == "0" || s != "" && s[0] != '0' && strings.Trim(s, digits) == ""
-}
-
-// isWord takes an identifier of semver.org, section 9: letters, digits and dashes.
-func isWord(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !letter(r) && r != '-' })
-}
+// isSemver takes what semver.org takes, with numbers of any length.
+var isSemver = form(semverPattern)
 
 // fitsText reports whether text has the format and the pattern of t. The expression
 // matches some part of the text, as in JSON Schema.
