@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/install"
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
 
@@ -37,10 +37,8 @@ type Engine struct {
 	observer *stream.Reader[Event] // of the stream, for Options.Observer; set with ready
 
 	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
-	reloads chan chan Verdict               // see Reload
+	reloads chan chan install.Verdict       // see Reload
 	ended   chan struct{}                   // closed at the end of Run
-
-	heldGraph atomic.Pointer[heldGraph] // the newest graph, if it is held; else nil
 
 	done chan struct{} // closed at the end of what Start began
 	err  error         // of that
@@ -48,8 +46,7 @@ type Engine struct {
 	grace  time.Duration // see timeGrace
 	report Report
 
-	planned  *engine.Graph // of Plan
-	statuses []Status      // of Plan, by vertex of planned, at the end
+	statuses []Status // of Plan, by vertex of the graph in effect, at the end
 }
 
 // Report is how things stood when Run ended, by the states at rest; see Rest.
@@ -217,7 +214,7 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 	if _, err := e.running(ctx); err != nil {
 		return "", nil, err
 	}
-	owner, members, ok := e.session.parts.Load().Group(resource)
+	owner, members, ok := e.session.graphs.Parts().Group(resource)
 	if !ok {
 		return "", nil, &reactor.UnknownResourceError{Resource: resource}
 	}
@@ -225,7 +222,7 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 }
 
 // owner returns the resource that runs another one; the name itself where the graph in effect does not have it.
-func (e *Engine) owner(resource string) string { return e.session.parts.Load().Owner(resource) }
+func (e *Engine) owner(resource string) string { return e.session.graphs.Parts().Owner(resource) }
 
 // Statuses returns the state of every vertex while Run is going on.
 func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
@@ -271,23 +268,13 @@ func (e *Engine) Pause(ctx context.Context, p Pause) error {
 // empty name a graph that Options.MaxRemovals holds is read again and may make its
 // removals; the caller of Apply applies it again. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
-	r, err := e.running(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
+	_, err := owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
 		return struct{}{}, r.Resume(ctx, id)
 	})
 	if err != nil || resource != "" {
 		return err
 	}
-	held := e.heldGraph.Load()
-	if held == nil {
-		return nil
-	}
-	r.AcceptRemovals(ctx, held.why.Removed)
-	e.session.sharing.Exports.Signal()
-	if held.applied {
+	if !e.session.graphs.Accept(ctx) {
 		return nil
 	}
 	v, err := e.Reload(ctx)
@@ -404,14 +391,3 @@ func HistoryIn(stateDir string) (*journal.History, error) { return statedir.Hist
 
 // registry returns the kinds of the next graph.
 func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }
-
-// machineOf returns the machine of a host. A host that does not tell its programs has those of this machine.
-func machineOf(h engine.Host) engine.Machine {
-	if m, ok := h.(engine.MachineHost); ok {
-		return m.Machine()
-	}
-	return host.MachineOf(h.Facts())
-}
-
-// globalSema is the semaphore that Options.Sema makes every resource take.
-func globalSema(n int) string { return "all resources:" + strconv.Itoa(n) }

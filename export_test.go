@@ -11,4 +11,4 @@ import (
 func (e *Engine) SetGrace(d time.Duration) { e.grace = d }
 
 // GraphInEffect returns the graph that is in effect.
-func (e *Engine) GraphInEffect() *engine.Graph { return e.session.parts.Load().Graph() }
+func (e *Engine) GraphInEffect() *engine.Graph { return e.session.graphs.Parts().Graph() }

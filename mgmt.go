@@ -43,6 +43,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/install"
 )
 
 // Config says how graphs are run: checked options that never change. Make it with NewConfig. Any number of goroutines may use
@@ -113,7 +114,7 @@ func (c *Config) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 // Engine returns an Engine that has not begun. It is for a program that reads Events from the very beginning, or that has to
 // call Abandon while Run, Plan or Set is going on.
 func (c *Config) Engine() *Engine {
-	e := &Engine{config: c, ready: make(chan struct{}), reloads: make(chan chan Verdict), ended: make(chan struct{}), done: make(chan struct{}), grace: timeGrace}
+	e := &Engine{config: c, ready: make(chan struct{}), reloads: make(chan chan install.Verdict), ended: make(chan struct{}), done: make(chan struct{}), grace: timeGrace}
 	e.kinds.Store(c.kinds)
 	return e
 }

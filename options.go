@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 )
 
@@ -162,6 +163,15 @@ type Options struct {
 	// has come to its end; then Run waits for its return, and only then gives up the
 	// state.
 	Background func(context.Context, *Engine)
+}
+
+// Source is another place that graphs come from, to which a reload goes over. Its first graph decides:
+// the source counts from the moment when that graph is in effect. If the graph is refused, or held by
+// MaxRemovals, the frontend before goes on, and so does its graph.
+type Source struct {
+	Frontend gapi.Frontend
+	Input    string // its name; see Options.Input
+	Taken    func() // called once, when the source counts, by the goroutine that reads graphs; nil for none
 }
 
 // options are those of one Run, Plan or Set.

@@ -40,14 +40,15 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 	o.Noop, o.NoWatch, o.Strict = NoopAll, true, true
 	o.ConvergedExit, o.ConvergedTimeout = true, 0
 	c := &collector{last: map[string]Run{}}
-	o.Observer.Ran = tee(o.Observer.Ran, c.ran)
+	o.Observer.Ran = both(o.Observer.Ran, c.ran)
 	if err := e.runWith(ctx, f, o); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil && !e.report.Converged {
 		return nil, errors.Join(errors.New("the plan was not finished"), context.Cause(ctx))
 	}
-	return &Plan{Graph: e.planned.Name, Steps: c.steps(e.planned, e.statuses), Report: e.report}, nil
+	g := e.session.graphs.Parts().Grouped()
+	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report}, nil
 }
 
 // collector keeps the last run of each resource.
@@ -96,15 +97,4 @@ func (c *collector) causes(g *engine.Graph, i int, run Run) []string {
 		}
 	}
 	return because
-}
-
-// tee returns a function that calls both; the first may be nil.
-func tee[T any](a, b func(T)) func(T) {
-	if a == nil {
-		return b
-	}
-	return func(x T) {
-		a(x)
-		b(x)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -16,11 +15,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
-	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
-	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/feed"
+	"github.com/reactivegraph/mgmt/internal/install"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -31,30 +29,16 @@ type session struct {
 	host    engine.Host
 	reactor *reactor.Reactor
 	state   *statedir.Dir
-	memory  transform.Memory
-	drafts  gapi.Memory
-	parts   atomic.Pointer[transform.Parts] // of the graph in effect; stored under using
-	refers  *gapi.Referrers                 // of the same, under using; nil before a Delete
-	noop    bool                            // the last whole graph only looks; under using
+	graphs  *install.Installer
+	feed    *feed.Feed
 	closers []func() error
 	rested  chan Counts     // the graph has converged
 	ended   chan struct{}   // closed when the reactor has ended
 	life    context.Context // ends after the reactor, by finish: of Apply
 	finish  context.CancelFunc
 
-	reloading *reloading
-	input     string               // where the graph in effect comes from; under using
-	using     chan struct{}        // capacity 1; full while a graph is built and put into effect
-	last      atomic.Pointer[Swap] // the newest that took effect; nil for none
-	hostname  string               // of this host in the graph and in the store
-	sharing   sharing.Sharing      // Whole and Part of its Publisher, and its Exports, under using
-	collected collect.Standing     // the collected resources of the graph in effect; under using
-	withdrawn *heldGraph           // that exports have gone; nil where nothing holds that; under using
-	follows   bool                 // the graph in effect is the last one of the frontend; under using
-	aside     map[string]put       // of the same: the resources that were put aside
-	elsewhere map[string]bool      // of the last whole one: the resources that run under another id, since they have a target
-	kinds     *engine.Registry     // it was built with
-	renamed   atomic.Bool          // the last graphs have brought or taken names, and the state folder was not told
+	hostname string          // of this host in the graph and in the store
+	sharing  sharing.Sharing // Whole and Part of its Publisher, and its Exports, are the installer's
 }
 
 // errRested and errTime are the causes of contexts that Run itself ends.
@@ -68,9 +52,7 @@ var (
 const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context, o options) (*session, error) {
-	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{}), reloading: newReloading(), using: make(chan struct{}, 1), input: o.Input}
-	empty := graph.New[*engine.Vertex]("")
-	s.partsOf(transform.Compiled{Base: empty, Grouped: empty})
+	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{})}
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
 	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
@@ -88,6 +70,8 @@ func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
+	s.graphs = install.New(s.installing())
+	s.feed = feed.New(s.feeding())
 	e.reactor, e.host, e.session = s.reactor, s.host, s
 	close(e.ready)
 	return s, nil
@@ -159,6 +143,38 @@ func (s *session) listener() reactor.Listener {
 	}
 }
 
+// installing returns the options of the installer of this run.
+func (s *session) installing() install.Options {
+	o, to := &s.opt, s.e
+	return install.Options{
+		Reactor: s.reactor, Host: s.host, Hostname: s.hostname, Sharing: s.sharing, Effect: s.state.Effect, Store: s.state.Store,
+		Input: o.Input, Registry: to.registry, Secret: o.secret, Log: o.Logger,
+		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Life: s.life,
+		Warned:  func(list schema.Diagnostics) { to.tell(Event{Kind: EventWarned, Warnings: list}) },
+		Loaded:  func(whole func() *engine.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },
+		Refused: func(why error) { to.tell(Event{Kind: EventRefused, Err: why}) },
+	}
+}
+
+// feeding returns the options of the feed of this run.
+func (s *session) feeding() feed.Options {
+	o := &s.opt
+	env := gapi.Env{Registry: s.e.registry, Host: s.host, NoWatch: o.NoWatch, Hostname: s.hostname, Logger: o.Logger, Stdin: o.Stdin}
+	if o.World != nil {
+		env.World = s.sharing.Store
+	}
+	return feed.Options{
+		Env: env, Reload: o.Reload, Asks: s.e.reloads, To: s.graphs, Refused: s.graphs.Refused, First: o.readOnly, Strict: o.Strict,
+		Before: func(ctx context.Context) (*feed.Source, error) {
+			if o.BeforeReload == nil {
+				return nil, nil
+			}
+			next, err := o.BeforeReload(ctx)
+			return (*feed.Source)(next), err
+		},
+	}
+}
+
 func either(first bool, a, b EventKind) EventKind {
 	if first {
 		return a
@@ -167,10 +183,7 @@ func either(first bool, a, b EventKind) EventKind {
 }
 
 func (s *session) swapped(w Swap) {
-	if w.Added+w.Removed > 0 {
-		s.renamed.Store(true)
-	}
-	s.last.Store(&w)
+	s.graphs.Swapped(w)
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	s.sharing.Publisher.Swapped(w.Name)
 }
@@ -224,11 +237,10 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		return s.reactor.Run(ctx)
 	})
 	g.Go(func() error {
-		defer close(s.reloading.over)
-		return s.feed(ctx, f)
+		return s.feed.Run(ctx, f)
 	})
 	g.Go(func() error {
-		s.reloading.run(ctx, s.e.reloads, s.opt.Reload)
+		s.feed.Answer(ctx)
 		return nil
 	})
 	g.Go(func() error {
@@ -236,7 +248,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 		return nil
 	})
 	g.Go(func() error {
-		s.recollect(ctx)
+		s.graphs.Recollect(ctx)
 		return nil
 	})
 	if s.opt.ConvergedExit {
@@ -251,7 +263,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	}
 	err := g.Wait()
 	s.finish()
-	s.using <- struct{}{} // no Apply goes on, and none begins
+	s.graphs.Close() // no Apply goes on, and none begins
 	s.e.stream.End()
 	told()
 	final, cut := s.reactor.Final()
@@ -338,117 +350,4 @@ func joinSome(list []string, most int) string {
 		return strings.Join(list, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-}
-
-// take judges a graph that a frontend has yielded. It waits for graphs that Apply puts into effect. next is the source
-// that the graph comes from, if it has changed.
-func (s *session) take(ctx context.Context, d *gapi.Declared, wrong error, next *Source) (Verdict, error) {
-	select {
-	case s.using <- struct{}{}:
-	case <-ctx.Done():
-		return Verdict{}, context.Cause(ctx)
-	}
-	defer func() { <-s.using }()
-	var warnings schema.Diagnostics
-	input := s.input
-	if next != nil {
-		input = next.Input
-	}
-	if wrong == nil {
-		warnings, wrong = s.use(ctx, d, input)
-	}
-	s.follows = wrong == nil
-	v := s.verdict(warnings, wrong)
-	s.e.heldGraph.Store(heldBy(v.Held(), false))
-	return v, wrong
-}
-
-// useAs builds a declared graph with the kinds of this moment, and puts it into effect. input is where it
-// comes from; see Options.Input. The caller holds using.
-func (s *session) useAs(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
-	kinds := s.e.registry()
-	draft := s.drafts.NewDraft(kinds, d)
-	st, err := s.reactor.Stage(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer st.Drop()
-	if g := draft.Graph(); g != nil {
-		s.limit(g)
-		st.Compare(g)
-	}
-	g, diags := draft.Check(st.SameAt)
-	if g, diags = gapi.CheckMachine(g, diags, machineOf(s.host), st.SameAt); g == nil {
-		return nil, diags
-	}
-	if len(diags) > 0 {
-		s.e.tell(Event{Kind: EventWarned, Warnings: diags})
-	}
-	s.hide(g)
-	if err := s.commit(ctx, st, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs}); err != nil {
-		return nil, err
-	}
-	moved := input != s.input
-	s.input, s.kinds = input, kinds
-	s.tellGraph(moved)
-	return diags, nil
-}
-
-// commit puts a checked graph into effect. noop says that it only looks. The caller holds using, and tells of the graph.
-func (s *session) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph, noop bool, known transform.Known) error {
-	t, err := transform.Compile(ctx, g, transform.Options{
-		NoAutoEdges: s.opt.NoAutoEdges, NoAutoGroup: s.opt.NoAutoGroup, Memory: &s.memory, Host: s.host, Known: known,
-		Undoing: transform.Undoing{Store: s.state.Store, Registry: s.e.registry(), Noop: noop},
-	})
-	if err != nil {
-		return err
-	}
-	t.Log(ctx, s.opt.Logger)
-	if s.opt.readOnly {
-		s.e.planned = t.Grouped
-	}
-	if err := st.Commit(ctx, t.Grouped); err != nil {
-		return err
-	}
-	s.memory.Keep()
-	s.partsOf(t)
-	s.refers, s.noop = nil, noop
-	s.sharing.Publisher.Whole(t.Base)
-	return nil
-}
-
-// partsOf opens a whole graph to changes of its parts.
-func (s *session) partsOf(t transform.Compiled) {
-	m := &s.memory
-	if s.opt.NoAutoEdges {
-		m = nil
-	}
-	p := t.Parts(m)
-	if before := s.parts.Load(); before != nil && before.Prepared() {
-		p.Prepare() // parts, and looks, will come: none of them waits for the index
-	}
-	s.parts.Store(p)
-}
-
-// tellGraph tells of a graph, or a part, that has taken effect. Moved says that it comes from another input than the one before.
-func (s *session) tellGraph(moved bool) {
-	p := s.parts.Load()
-	if (s.renamed.Swap(false) || moved) && s.state.Effect != nil {
-		s.state.Effect.Keep(p.IDs, s.input)
-	}
-	s.e.tell(Event{Kind: EventLoaded, Graph: p.Graph})
-}
-
-// limit makes every resource take the semaphore of Options.Sema.
-func (s *session) limit(g *engine.Graph) {
-	if s.opt.Sema == 0 {
-		return
-	}
-	for _, v := range g.All() {
-		if v == nil {
-			continue // of a part
-		}
-		m := v.Res.MetaParams()
-		m.Sema = append(slices.Clip(m.Sema), globalSema(s.opt.Sema))
-	}
 }

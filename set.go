@@ -3,10 +3,8 @@ package mgmt
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -74,7 +72,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	}
 	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch, o.Strict, o.Reload = true, 0, true, true, nil
 	var changed atomic.Bool
-	o.Observer.Ran = tee(o.Observer.Ran, func(r Run) {
+	o.Observer.Ran = both(o.Observer.Ran, func(r Run) {
 		if r.Changed {
 			changed.Store(true)
 		}
@@ -84,13 +82,4 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 		err = errors.Join(errors.New("it was not finished"), context.Cause(ctx))
 	}
 	return Outcome{Changed: changed.Load(), Report: e.report}, err
-}
-
-// hide marks the parameters that must not be shown.
-func (s *session) hide(g *engine.Graph) {
-	for id, keys := range s.opt.secret {
-		if i, ok := g.Index(id); ok && g.Value(i) != nil {
-			g.Value(i).Alter(func(s *engine.Special) { s.Secret = append(slices.Clone(s.Secret), keys...) })
-		}
-	}
 }

@@ -103,6 +103,14 @@ func MachineWith(facts map[string]any) engine.Machine {
 	return engine.Machine{Facts: facts, Has: HasProgram}
 }
 
+// MachineAt returns the machine of a host. A host that does not tell its programs has those of this machine.
+func MachineAt(h engine.Host) engine.Machine {
+	if m, ok := h.(engine.MachineHost); ok {
+		return m.Machine()
+	}
+	return MachineOf(h.Facts())
+}
+
 // HasProgram reports whether a command whose Env is nil would find a program of
 // this name.
 func HasProgram(name string) bool {

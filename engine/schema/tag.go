@@ -30,13 +30,16 @@ func (f *Field) readTag(tag string) error {
 	if !matched {
 		items = strings.Split(tag, ",")
 	}
-	// The unit comes first: bounds are read in it.
-	slices.SortStableFunc(items, func(a, b string) int {
-		return strings.Compare(unitFirst(a), unitFirst(b))
-	})
-	for _, item := range items {
-		if err := f.tagItem(strings.TrimSpace(item)); err != nil {
-			errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
+	// The unit comes first, wherever it stands: bounds are read in it. The other items keep their order, and so do
+	// the findings about them.
+	for _, first := range []bool{true, false} {
+		for _, item := range items {
+			if item = strings.TrimSpace(item); strings.HasPrefix(item, "unit=") != first {
+				continue
+			}
+			if err := f.tagItem(item); err != nil {
+				errs = append(errs, fmt.Errorf("tag mgmt:%q: %w", tag, err))
+			}
 		}
 	}
 	if matched {
@@ -78,14 +81,6 @@ func (t *Type) crossed() error {
 		return errors.New("min is above max")
 	}
 	return nil
-}
-
-// unitFirst is the key of the sort: the unit before all others, which keep their order.
-func unitFirst(item string) string {
-	if strings.HasPrefix(strings.TrimSpace(item), "unit=") {
-		return "0"
-	}
-	return "1"
 }
 
 // tagItem reads one item. An unknown word is an error, since a misspelt role would be a
