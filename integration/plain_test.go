@@ -21,9 +21,9 @@ import (
 // lowers them with the same commit.
 const (
 	maxUnplainBlocks = 1.9 // percent of the comments of 12 words and more
-	maxUnplainDocs   = 1.5 // patterns in 1,000 words of docs
+	maxUnplainDocs   = 1.4 // patterns in 1,000 words of docs
 	maxLongComments  = 2.0 // sentences of more than 25 words, in 1,000 words
-	maxLongDocs      = 3.4
+	maxLongDocs      = 2.9
 	maxPrivateWords  = 0.1 // words of ownWords, in 1,000 words of comments
 	maxPrivateDocs   = 0.1
 )
