@@ -53,7 +53,6 @@ func spanOf(m *engine.MetaParams, err error) span {
 	if m.Poll > 0 {
 		s.most = min(s.most, m.Poll)
 	}
-	s.first = min(s.first, s.most)
 	return s
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +45,7 @@ type script struct {
 	taken    map[string][]hold.Semaphore // by run
 	vs       map[string]*hold.Vertex
 	passes   map[string]bool // of the run that goes on
+	pause    *hold.Pause     // the last one
 	seed     maphash.Seed
 }
 
@@ -84,13 +87,13 @@ func (s *script) one(word string, args []string) (string, error) {
 		d, err := time.ParseDuration(args[0])
 		s.now = 1 + int64(d)
 		return "", err
-	case "budget", "take", "back", "refill", "unlatch", "tell", "recall":
+	case "budget", "take", "back", "refill", "refills", "unlatch", "tell", "text", "unbound", "recall":
 		return s.budget(word, args)
-	case "flapping", "correct", "forgive", "rested":
+	case "flapping", "correct", "corrects", "forgive", "rested":
 		return s.flaps(word, args)
 	case "hold", "go", "held":
 		return s.held(word, args), nil
-	case "storm", "start", "end", "slowed", "succeed":
+	case "storm", "start", "end", "slowed", "succeed", "crowd", "others":
 		return s.storming(word, args)
 	case "pace", "event", "wait", "inherit":
 		return s.pace(word, args)
@@ -100,18 +103,21 @@ func (s *script) one(word string, args []string) (string, error) {
 		return s.deferring(word, args), nil
 	case "stall", "unstall", "stalled", "stallfor":
 		return s.stalling(word, args)
-	case "pause", "resume", "paused", "record":
+	case "pause", "resume", "paused", "latest", "record":
 		return s.pausing(word, args)
 	case "again":
 		return again(args)
+	case "healed":
+		d, err := time.ParseDuration(args[0])
+		return fmt.Sprint(hold.Healed(d)), err
 	case "acquire", "full", "release":
 		return s.semaphore(word, args)
 	}
 	return "", fmt.Errorf("no command %q", word)
 }
 
-// budget: "budget 3/1m 20" for a graph of 20, "take", "back 2", "refill", "unlatch", "tell", and
-// "recall", which is a restart that reads the records.
+// budget: "budget 3/1m 20" for a graph of 20, "take", "back 2", "refill", "unlatch", "tell",
+// "refills -", "text -" for the bound, "unbound -" for none, and "recall", which is a restart that reads the records.
 func (s *script) budget(word string, args []string) (string, error) {
 	forget := func(nums []uint64) string {
 		for _, n := range nums {
@@ -143,6 +149,13 @@ func (s *script) budget(word string, args []string) (string, error) {
 		return forget([]uint64{n}), err
 	case "refill":
 		return forget(s.account.Refill()), nil
+	case "refills":
+		return fmt.Sprint(s.account.Refills()), nil
+	case "text":
+		return fmt.Sprintf("%q, bounds: %t", s.account, s.account.On()), nil
+	case "unbound":
+		s.account.Set(hold.Budget{}, 20)
+		return "", nil
 	case "unlatch":
 		return fmt.Sprintf("was told: %t", s.account.Unlatch()), nil
 	case "tell":
@@ -154,8 +167,8 @@ func (s *script) budget(word string, args []string) (string, error) {
 	s.account = new(hold.Account)
 	s.account.Set(bound, 100)
 	var past []string
-	for key, value := range s.records {
-		if s.account.Recall(key, value, s.now, s.wall()) {
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(s.records))) {
+		if s.account.Recall(key, s.records[key], s.now, s.wall()) {
 			past = append(past, key)
 		}
 	}
@@ -182,6 +195,9 @@ func (s *script) flaps(word string, args []string) (string, error) {
 			return "goes on", nil
 		}
 		return fmt.Sprintf("left alone for %s after %d: %s", rest.For, rest.Corrections, hold.Seen(cs)), nil
+	case "corrects":
+		return fmt.Sprint(hold.Corrects([]engine.Change{{Verb: engine.Ran}}), hold.Corrects([]engine.Change{{Verb: engine.Refreshed}}),
+			hold.Corrects([]engine.Change{{Verb: engine.Ran}, {Verb: engine.Created}})), nil
 	case "forgive":
 		s.vertex(args[0]).Forgive()
 		return "", nil
@@ -211,7 +227,7 @@ func (s *script) held(word string, args []string) string {
 }
 
 // storming: "storm 3 1m", "start a" for a wish to start a, "20 start a" times, "end a changed",
-// "end a failed 1s" with its retry, "slowed a", "succeed new old".
+// "end a failed 1s" with its retry, "slowed a", "succeed new old", "others 9" for runs of others, and "crowd a 9" for nine vertices that run often.
 func (s *script) storming(word string, args []string) (string, error) {
 	switch word {
 	case "storm":
@@ -237,6 +253,16 @@ func (s *script) storming(word string, args []string) (string, error) {
 			return fmt.Sprintf("again in %s", in), nil
 		}
 		return "", nil
+	case "others":
+		n, err := strconv.ParseUint(args[0], 10, 64)
+		s.runs += n
+		return "", err
+	case "crowd":
+		n, err := strconv.Atoi(args[1])
+		for i := range n {
+			s.storms.Wait(fmt.Sprint(args[0], i), hold.Ask{Runs: 1, LastRun: 1}, s.now, s.storm)
+		}
+		return "", err
 	case "succeed":
 		s.storms.Succeed(args[0], args[1])
 		s.storms.Remove(args[1])
@@ -339,8 +365,12 @@ func (s *script) pausing(word string, args []string) (string, error) {
 		if d, _ := time.ParseDuration(args[1]); d > 0 {
 			p.Until = s.wall().Add(d)
 		}
+		p.Reason = strings.Join(args[min(2, len(args)):], " ")
 		s.pauses.Set(p)
-		return p.String(), nil
+		s.pause = p
+		return fmt.Sprintf("%s", p), nil
+	case "latest":
+		return fmt.Sprintf("the last one is in effect: %t, there is one: %t", s.pause != nil && s.pauses.Has(s.pause), s.pauses.Any()), nil
 	case "resume":
 		return fmt.Sprintf("ended: %t, left: %q", s.pauses.End(name) != nil, s.pauses.Names()), nil
 	case "paused":
@@ -376,7 +406,7 @@ func again(args []string) (string, error) {
 	}
 	why := map[string]error{
 		"plain": errors.New("no"), "net": syscall.ENETUNREACH, "full": fmt.Errorf("write: %w", syscall.ENOSPC),
-		"short": syscall.ENOMEM, "permanent": engine.Permanent(errors.New("no")),
+		"short": syscall.ENOMEM, "dns": &net.DNSError{Err: "no such host"}, "permanent": engine.Permanent(errors.New("no")),
 	}[args[1]]
 	tried, _ := strconv.Atoi(args[2])
 	for _, a := range args[3:] {

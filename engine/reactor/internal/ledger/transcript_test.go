@@ -90,7 +90,11 @@ func (s *script) one(out *strings.Builder, word, name string, args []string) {
 			s.write(out, []engine.Write{w})
 		}
 	case "state":
-		fmt.Fprintf(out, "%s: pending %s, retries %d\n", name, sources(v.Pending()), v.Retries())
+		fmt.Fprintf(out, "%s: pending %s, retries %d", name, sources(v.Pending()), v.Retries())
+		if v.IsRefreshed() {
+			fmt.Fprint(out, ", refreshed")
+		}
+		fmt.Fprintln(out)
 	case "crash":
 		s.crash()
 	default:

@@ -107,6 +107,8 @@ type script struct {
 	notes map[string]*note  // what is declared, by id
 	rows  line
 	store store
+	with  *map[string]*engine.Send // what each was sent last
+	full  bool                     // the store takes nothing
 }
 
 // line is a graph in which each vertex comes after the one before.
@@ -139,7 +141,8 @@ func (s *script) do(input []string) string {
 
 // one obeys: "graph a b c" for three that come after each other, "is a old" for what is there,
 // "want a new" for what is declared, or "want a new x" about the thing x, "apply a" for a run that is about to alter a,
-// "over a" for the success of what undoes a, "prune" for a graph that has taken effect, and "restart".
+// "over a" for the success of what undoes a, "prune" for a graph that has taken effect, and "restart". "receive a newer" alters what a wants by a received value, "spoil a" its record,
+// and after "full" the store takes nothing, once.
 func (s *script) one(out *strings.Builder, word string, args []string) {
 	switch word {
 	case "graph":
@@ -155,6 +158,13 @@ func (s *script) one(out *strings.Builder, word string, args []string) {
 			n.Thing = args[2]
 		}
 		s.notes[args[0]] = n
+	case "receive":
+		s.notes[args[0]].Text = args[1]
+		s.with = new(map[string]*engine.Send)
+	case "spoil":
+		s.store[engine.TableReversal]["note["+args[0]+"]"] = []byte("no record")
+	case "full":
+		s.full = true
 	case "apply":
 		s.apply(out, args[0])
 	case "over":
@@ -183,7 +193,7 @@ func (s *script) restart() {
 func (s *script) apply(out *strings.Builder, name string) {
 	n, id := s.notes[name], "note["+name+"]"
 	n.is = s.is[name]
-	if !s.kept.Wants(id, n, nil) {
+	if !s.kept.Wants(id, n, s.with) {
 		fmt.Fprintln(out, "nothing to keep")
 		return
 	}
@@ -196,6 +206,11 @@ func (s *script) apply(out *strings.Builder, name string) {
 	})
 	if err != nil {
 		fmt.Fprintln(out, err)
+		return
+	}
+	if s.full {
+		fmt.Fprintln(out, step.NotWritten(errors.New("no room")))
+		s.full = false
 		return
 	}
 	if step.Why != "" {

@@ -8,28 +8,15 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// formulaOf returns the wires of the formula of a wire, as indices. They stand one after the other, as all wires of a field do.
-func (v *Vertex) formulaOf(i int) (first, end int) {
-	f := v.recv[i].Formula
-	first, end = i, i+1
-	for first > 0 && v.recv[first-1].Formula == f {
-		first--
-	}
-	for end < len(v.recv) && v.recv[end].Formula == f {
-		end++
-	}
-	return first, end
-}
-
-// eachFormula calls do for the wires of each formula.
+// eachFormula calls do for the wires of each formula, as indices. They stand one after the other, as all wires of a field do.
 func (v *Vertex) eachFormula(do func(first, end int)) {
-	for i := 0; i < len(v.recv); i++ {
-		if v.recv[i].Formula == nil {
-			continue
+	for first, end := 0, 0; first < len(v.recv); first = end {
+		f := v.recv[first].Formula
+		for end = first + 1; end < len(v.recv) && v.recv[end].Formula == f; end++ {
 		}
-		first, end := v.formulaOf(i)
-		do(first, end)
-		i = end - 1
+		if f != nil {
+			do(first, end)
+		}
 	}
 }
 

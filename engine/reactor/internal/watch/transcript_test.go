@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	transcript.Play(t, 4, func(t *testing.T) func([]string) string {
-		s := &script{ctx: t.Context(), now: 1, sources: map[string]*source{}}
+		s := &script{ctx: t.Context(), now: 1, sources: map[string]*source{}, called: make(chan string, 9), stops: map[string]func() bool{}}
 		return s.do
 	})
 }
@@ -35,6 +36,9 @@ type script struct {
 	sources map[string]*source
 	notice  engine.Notice // of the subscription in the place of a Watch
 	told    []string      // by that, since the last command
+	done    <-chan struct{}
+	called  chan string
+	stops   map[string]func() bool
 }
 
 // source is a subscription with what has happened since it was asked.
@@ -110,7 +114,7 @@ var states = []string{"idle", "starting", "running", "ending", "late", "failed"}
 
 // one obeys: "at 3s", "start", "later" for a start after the run, "take" at the end of the run,
 // "say" by the Watch, "arm" by the loop, "end ending", "cut", "ended" with an error or none,
-// "fail", "state", and for subscriptions "subscribe s", "cause s /path", "resource s" and "loop"
+// "fail", "since" for how long ago it was started, "state", and for subscriptions "subscribe s", "cause s /path", "resource s" and "loop"
 // for who asks, and "close s". "notify /path" makes the subscription in the place of the Watch, which "armed" arms, "armed why"
 // breaks and "woken" wakes; with "refused", "armed", "broken" or "cut" that comes before the host has answered.
 func (s *script) one(word string, args []string) string {
@@ -141,10 +145,43 @@ func (s *script) one(word string, args []string) string {
 	case "fail":
 		s.v.Fail()
 		s.v.SetTries(s.v.Tries() + 1)
+	case "since":
+		return fmt.Sprint(s.v.Since(s.now, 30*time.Second))
 	case "state":
 		return s.state()
+	case "listen", "done", "call", "stop", "called":
+		return s.context(word, args)
 	default:
 		return s.subs(word, args)
+	}
+	return ""
+}
+
+// context obeys "listen" for a Done that is asked for, "done" for whether it is closed, "call f" and "stop f" for what is called at
+// the end, and "called 2" for what was.
+func (s *script) context(word string, args []string) string {
+	switch word {
+	case "listen":
+		s.done = s.v.Context().Done()
+	case "done":
+		select {
+		case <-s.done:
+			return "closed"
+		default:
+			return "open"
+		}
+	case "call":
+		s.stops[args[0]] = s.v.Context().AfterFunc(func() { s.called <- args[0] })
+	case "stop":
+		return fmt.Sprintf("stopped: %t", s.stops[args[0]]())
+	case "called":
+		n, _ := strconv.Atoi(args[0])
+		names := make([]string, n)
+		for i := range names {
+			names[i] = <-s.called
+		}
+		slices.Sort(names)
+		return fmt.Sprint(names)
 	}
 	return ""
 }
