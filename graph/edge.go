@@ -130,18 +130,22 @@ func (g *Graph[V]) pack(e Edge) decl {
 	return d
 }
 
+// owner returns the end to which a declaration belongs.
+func (d decl) owner() Owner {
+	switch {
+	case d.flags&flagByFrom != 0:
+		return ByFrom
+	case d.flags&flagByTo != 0:
+		return ByTo
+	}
+	return ByNeither
+}
+
 // unpack undoes pack.
 func (g *Graph[V]) unpack(d decl) Edge {
 	t := g.texts[d.text]
-	by := ByNeither
-	switch {
-	case d.flags&flagByFrom != 0:
-		by = ByFrom
-	case d.flags&flagByTo != 0:
-		by = ByTo
-	}
 	return Edge{
-		By:   by,
+		By:   d.owner(),
 		From: int(d.from), To: int(d.to),
 		Name: t.name, Pos: t.pos, Line: t.line, Col: t.col,
 		Notify:  d.flags&flagNotify != 0,
@@ -184,6 +188,28 @@ func (g *Graph[V]) Declared() iter.Seq[Edge] {
 	return func(yield func(Edge) bool) {
 		for _, d := range g.read().decls {
 			if !yield(g.unpack(d)) {
+				return
+			}
+		}
+	}
+}
+
+// Ends are a declaration of an edge without what only people read in it. The fields mean what those of Edge mean.
+type Ends struct {
+	From, To int
+	Notify   bool
+	By       Owner
+}
+
+// Ends returns the edge without what only people read in it.
+func (e Edge) Ends() Ends { return Ends{From: e.From, To: e.To, Notify: e.Notify, By: e.By} }
+
+// DeclaredEnds yields the Ends of what Declared yields, in the same order. It is the faster of both in a large graph, since it
+// looks up no texts.
+func (g *Graph[V]) DeclaredEnds() iter.Seq[Ends] {
+	return func(yield func(Ends) bool) {
+		for _, d := range g.read().decls {
+			if !yield(Ends{From: int(d.from), To: int(d.to), Notify: d.flags&flagNotify != 0, By: d.owner()}) {
 				return
 			}
 		}

@@ -65,26 +65,23 @@ func sortDecls(n int, decls []decl) []decl {
 	if slices.IsSortedFunc(decls, byPair) {
 		return slices.Clip(decls)
 	}
+	next, from := make([]int32, n+1), make([]int32, n+1)
+	for _, d := range decls {
+		next[d.to+1]++
+		from[d.from+1]++
+	}
+	addUp(next)
+	addUp(from)
 	byTo := make([]int32, len(decls))
-	next := starts(n, func(yield func(int32)) {
-		for _, d := range decls {
-			yield(d.to)
-		}
-	})
 	for i, d := range decls {
 		byTo[next[d.to]] = int32(i)
 		next[d.to]++
 	}
-	next = starts(n, func(yield func(int32)) {
-		for _, d := range decls {
-			yield(d.from)
-		}
-	})
 	sorted := make([]decl, len(decls))
 	for _, i := range byTo {
 		d := decls[i]
-		sorted[next[d.from]] = d
-		next[d.from]++
+		sorted[from[d.from]] = d
+		from[d.from]++
 	}
 	return sorted
 }
@@ -96,15 +93,11 @@ func byPair(a, b decl) int {
 	return int(a.to) - int(b.to)
 }
 
-// starts counts the numbers below n that each yields, and returns where the
-// group of each of them begins, with the total as entry n.
-func starts(n int, each func(yield func(int32))) []int32 {
-	start := make([]int32, n+1)
-	each(func(v int32) { start[v+1]++ })
-	for i := range n {
-		start[i+1] += start[i]
+// addUp turns the sizes of groups, of which that of group i stands at i+1, into where the groups begin.
+func addUp(sizes []int32) {
+	for i := 1; i < len(sizes); i++ {
+		sizes[i] += sizes[i-1]
 	}
-	return start
 }
 
 // layOut fills in the successors.
@@ -127,9 +120,7 @@ func (l *layout) layOut() {
 	if l.first != nil {
 		l.first = append(l.first, int32(len(l.decls)))
 	}
-	for i := range l.n {
-		l.outStart[i+1] += l.outStart[i]
-	}
+	addUp(l.outStart)
 }
 
 // upTo returns the numbers below n, with room for more.
@@ -143,11 +134,11 @@ func upTo(n, room int) []int32 {
 
 // layIn fills in the predecessors from the successors.
 func (l *layout) layIn() {
-	l.inStart = starts(l.n, func(yield func(int32)) {
-		for _, v := range l.succ {
-			yield(v)
-		}
-	})
+	l.inStart = make([]int32, l.n+1)
+	for _, v := range l.succ {
+		l.inStart[v+1]++
+	}
+	addUp(l.inStart)
 	next := slices.Clone(l.inStart)
 	l.pred = make([]int32, len(l.succ))
 	l.inEdge = make([]int32, len(l.succ))

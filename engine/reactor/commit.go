@@ -284,9 +284,11 @@ func (s *swap) connect() {
 	for _, v := range s.all {
 		v.links = noLinks
 	}
-	for e := range s.g.Edges() {
-		if e.Notify {
+	last := graph.Ends{From: -1}
+	for e := range s.g.DeclaredEnds() {
+		if e.Notify && (e.From != last.From || e.To != last.To) { // the declarations of one edge follow each other
 			s.all[e.From].refreshes(s.all[e.To])
+			last = e
 		}
 	}
 	for _, v := range s.all {

@@ -75,6 +75,20 @@ func TestStageSays(t *testing.T) {
 	})
 }
 
+// TestRefreshDeclaredTwice: an edge that carries refresh by two declarations is one, and so is its refresh.
+func TestRefreshDeclaredTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		rg.swap(three(t, newWorld(), "1", "1", "1").edges("b!c", "a!b"))
+		rg.rest()
+		_, edges, err := rg.r.Drawing(t.Context())
+		if want := []string{"fake[a]!fake[b]", "fake[b]!fake[c]"}; err != nil || !slices.Equal(edges, want) {
+			t.Errorf("%v, %v, want %v", edges, err, want)
+		}
+	})
+}
+
 // TestStageWaits: a second stage waits for the end of the first, and its own context, and neither keeps Run from its end.
 func TestStageWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (t tie) edge(slot int32) [2]int32 {
 
 // tieOf returns the tie of a declared edge between two slots, and at which end it stands. brings says which ends may have it. An edge
 // that belongs to an end without a place for it belongs to neither.
-func tieOf(e graph.Edge, from, to int32, brings func(i int) bool) (t tie, atFrom bool) {
+func tieOf(e graph.Ends, from, to int32, brings func(i int) bool) (t tie, atFrom bool) {
 	atFrom = e.By == graph.ByFrom
 	free := e.By == graph.ByNeither
 	if atFrom && !brings(e.From) || !atFrom && !brings(e.To) {
@@ -64,7 +64,7 @@ func (s *swap) drawTies() {
 	for i, v := range s.all {
 		slots[i] = v.slot
 	}
-	for e := range s.g.Declared() {
+	for e := range s.g.DeclaredEnds() {
 		if e.By == graph.ByFrom {
 			ends[e.From+1]++
 		} else {
@@ -76,7 +76,7 @@ func (s *swap) drawTies() {
 	}
 	room, at := make([]tie, ends[len(s.all)]), slices.Clone(ends)
 	all := func(int) bool { return true }
-	for e := range s.g.Declared() {
+	for e := range s.g.DeclaredEnds() {
 		t, atFrom := tieOf(e, slots[e.From], slots[e.To], all)
 		i := e.To
 		if atFrom {
@@ -144,7 +144,7 @@ func (s *swap) redraw(removed []*vertex, taken []int32) sched.Patch {
 			}
 		}
 	}
-	for e := range s.g.Declared() {
+	for e := range s.g.DeclaredEnds() {
 		at := s.all[e.To]
 		t, atFrom := tieOf(e, s.all[e.From].slot, at.slot, brings)
 		if atFrom {
