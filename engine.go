@@ -336,6 +336,16 @@ func (e *Engine) Stand(ctx context.Context) ([]Status, Rest, error) {
 	return r.Stand(ctx)
 }
 
+// Works reports whether something goes on that ends without a timer, while Run is going on; see reactor.Reactor.Works. With the
+// clock of a simulated machine, it tells whether the time may move.
+func (e *Engine) Works(ctx context.Context, sleepers []context.Context) (bool, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return false, err
+	}
+	return r.Works(ctx, sleepers)
+}
+
 // Counts returns the number of vertices by state at rest while Run is going on.
 func (e *Engine) Counts(ctx context.Context) (Counts, error) {
 	r, err := e.running(ctx)

@@ -63,15 +63,34 @@ func Since(c Clock, t time.Time) time.Duration {
 }
 
 // Sleep waits for d by the clock. The error is the cause of a context that ended before.
-func Sleep(ctx context.Context, c Clock, d time.Duration) error {
+func Sleep(ctx context.Context, c Clock, d time.Duration) (err error) {
 	t := NewTimer(c, d)
-	defer t.Stop()
+	awake := Asleep(ctx, c)
 	select {
 	case <-t.C:
-		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	awake() // before Stop: the clock knows at all times who is awake
+	t.Stop()
+	return err
+}
+
+// Asleep tells a CountingClock that a goroutine goes on only by a timer, by another goroutine that the clock knows of, or by the end of ctx.
+// Whoever makes it go on calls awake, once, before. Any other clock is told nothing.
+func Asleep(ctx context.Context, c Clock) (awake func()) {
+	if c := counting(c); c != nil {
+		return c.Asleep(ctx)
+	}
+	return func() {}
+}
+
+// counting returns a clock as one that counts; nil where it does not. Each place that asks by itself would take memory of its own.
+//
+//go:noinline
+func counting(c Clock) CountingClock {
+	counts, _ := c.(CountingClock)
+	return counts
 }
 
 // WithTimeout is context.WithTimeoutCause by a clock. By another one than that of the machine the context tells no Deadline, since
@@ -133,17 +152,18 @@ func NewTimer(c Clock, d time.Duration) *Timer {
 }
 
 // CountingClock is a Clock that is told how many timers have ended whose goroutine has not stopped or reset them since: it may still have to
-// act on that. A simulated machine comes to rest after them.
+// act on that. It is told, too, who sleeps: see Asleep. A simulated machine comes to rest after the timers, and moves its clock where all sleep.
 type CountingClock interface {
 	Clock
 	Ended(more int)
+	Asleep(ctx context.Context) (awake func())
 }
 
 // count tells the clock once that the timer has ended, and once that its goroutine went on. The lock is held.
 func (t *Timer) count(more int) {
 	if ended := more > 0; ended != t.ended {
 		t.ended = ended
-		if c, ok := t.clock.(CountingClock); ok {
+		if c := counting(t.clock); c != nil {
 			c.Ended(more)
 		}
 	}
@@ -166,11 +186,17 @@ func (t *Timer) Stop() bool {
 	if t.sys != nil {
 		return t.sys.Stop()
 	}
-	stopped := t.stop()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.round++
+	stopped := t.halt()
 	t.count(-1)
+	return stopped
+}
+
+// halt is Stop without a word to the clock. The lock is held.
+func (t *Timer) halt() bool {
+	stopped := t.stop()
+	t.round++
 	select {
 	case <-t.c:
 		stopped = true
@@ -185,8 +211,11 @@ func (t *Timer) Reset(d time.Duration) {
 		t.sys.Reset(d)
 		return
 	}
-	t.Stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.halt()
 	t.start(d)
+	t.count(-1) // at last: else there is a moment with neither a goroutine that has to act nor a timer
 }
 
 // Ticker is a time.Ticker by a Clock.

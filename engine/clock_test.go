@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,3 +162,57 @@ type clockHost struct {
 }
 
 func (h clockHost) Clock() engine.Clock { return h.clock }
+
+// counted is a clock that notes what it is told, and rings when the test says so.
+type counted struct {
+	stopped
+	log  []string
+	ring func()
+}
+
+func (c *counted) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.log, c.ring = append(c.log, "timer"), f
+	return func() bool { c.log = append(c.log, "stop"); return false }
+}
+
+func (c *counted) Ended(more int) { c.log = append(c.log, fmt.Sprintf("%+d", more)) }
+
+func (c *counted) Asleep(context.Context) func() {
+	c.log = append(c.log, "asleep")
+	return func() { c.log = append(c.log, "awake") }
+}
+
+// TestCountingClock: at each moment between the end of a timer and the next wait, the clock knows of a goroutine that has to act, or of a
+// timer. So it is told of a sleeper only while its timer is set, and that a timer was taken after the next one is set.
+func TestCountingClock(t *testing.T) {
+	check := func(what string, c *counted, want ...string) {
+		t.Helper()
+		if !slices.Equal(c.log, want) {
+			t.Errorf("%s: the clock was told %q, want %q", what, c.log, want)
+		}
+		c.log = nil
+	}
+	c := &counted{}
+	timer := engine.NewTimer(c, time.Minute)
+	check("a new timer", c, "timer")
+	c.ring()
+	check("it ends", c, "+1")
+	<-timer.C
+	timer.Reset(time.Minute)
+	check("it is set again", c, "stop", "timer", "-1")
+	timer.Reset(time.Hour)
+	check("it is set again before its end", c, "stop", "timer")
+	c.ring()
+	timer.Stop()
+	check("it is stopped", c, "+1", "stop", "-1")
+	ended, end := context.WithCancelCause(t.Context())
+	end(errSleep)
+	if err := engine.Sleep(ended, c, time.Minute); !errors.Is(err, errSleep) {
+		t.Error(err)
+	}
+	check("a sleep", c, "timer", "asleep", "awake", "stop")
+	engine.Asleep(t.Context(), engine.SystemClock{})()
+	engine.Asleep(t.Context(), nil)()
+}
+
+var errSleep = errors.New("told to wake")

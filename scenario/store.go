@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -46,8 +47,66 @@ type store struct {
 	engine.World
 
 	mu      sync.Mutex
-	watched []string        // the prefixes that resources follow
-	pending map[string]bool // altered, and not read since
+	watched []string         // the prefixes that resources follow
+	pending map[string]bool  // altered, and not read since
+	last    map[string]int64 // by key: the revision that has altered it last
+	writes  uint64           // so far
+	readers map[*reader]bool // that watch
+}
+
+// reader is one Watch that goes on. Its goroutine has acted on all revisions up to one.
+type reader struct {
+	prefix string
+	upTo   int64
+}
+
+// Txn is that of the store.
+func (s *store) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.txn(ctx, compares, ops)
+}
+
+// txn is Txn under the lock, so that no reader is asked about between the change and its mark.
+func (s *store) txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+	revision, ok, err = s.World.Txn(ctx, compares, ops)
+	if ok {
+		s.writes++
+		for _, op := range ops {
+			s.last[op.Key] = revision
+		}
+	}
+	return revision, ok, err
+}
+
+// written returns how often the store was altered so far.
+func (s *store) written() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// Watch is that of the store. A reader that asks for the next batch has acted on the one before.
+func (s *store) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+	return func(yield func(engine.Batch, error) bool) {
+		r := &reader{prefix, from}
+		s.mu.Lock()
+		s.readers[r] = true
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.readers, r)
+		}()
+		for b, err := range s.World.Watch(ctx, prefix, from) {
+			if !yield(b, err) {
+				return
+			}
+			s.mu.Lock()
+			r.upTo = max(r.upTo, b.Revision)
+			s.mu.Unlock()
+		}
+	}
 }
 
 // alter does one operation as another host would do it.
@@ -58,7 +117,7 @@ func (s *store) alter(ctx context.Context, op engine.Op) error {
 	if _, err := s.World.Get(ctx, op.Key); op.Delete && errors.Is(err, engine.ErrNotFound) {
 		return nil // nothing wakes
 	}
-	if _, _, err := s.Txn(ctx, nil, []engine.Op{op}); err != nil {
+	if _, _, err := s.txn(ctx, nil, []engine.Op{op}); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(s.watched, func(prefix string) bool { return strings.HasPrefix(op.Key, prefix) }) {
@@ -83,11 +142,25 @@ func (s *store) List(ctx context.Context, prefix string, o engine.ListOptions) (
 	return s.World.List(ctx, prefix, o)
 }
 
-// unread reports whether an altered key waits for its reader. It is asked before the states of the resources are.
+// unread reports whether an altered key waits for a resource that reads it.
 func (s *store) unread() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.pending) > 0
+}
+
+// delivering reports whether an altered key is on its way to a Watch.
+func (s *store) delivering() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.readers {
+		for key, revision := range s.last {
+			if revision > r.upTo && strings.HasPrefix(key, r.prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // idleReader reports whether a kv may not run. It does not read then, and the store can't tell whose a key is: nothing is waited for.

@@ -91,6 +91,9 @@ func (l *loop) disarm(v *vertex) {
 // arm makes the timer wait for the first alarm.
 func (l *loop) arm() {
 	a := &l.alarms
+	if len(a.list) == 0 && a.armed == 0 {
+		a.timer.Stop() // it may have ended: see engine.CountingClock
+	}
 	if len(a.list) == 0 || a.armed == a.list[0].at {
 		return
 	}

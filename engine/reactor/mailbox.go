@@ -41,6 +41,13 @@ func (b *mailbox) post(v *vertex, news uint32) {
 	}
 }
 
+// any reports whether somebody has news.
+func (b *mailbox) any() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list) > 0
+}
+
 // take returns the vertices that have news. It is called by the loop, which gives the list
 // that it got before back, for its room.
 func (b *mailbox) take(used []*vertex) []*vertex {

@@ -83,6 +83,7 @@ func New(o Options) (*Reactor, error) {
 	}
 	r.loop.init(r)
 	r.runner.r, r.runner.busy = r, r.sayBusy
+	r.runner.semas.Clock = o.Clock
 	r.memory.r, r.memory.recorder = r, ledger.NewRecorder(o.Store, o.Logger, r.newTimer)
 	r.shares.r = r
 	r.removals.Store(&o.MaxRemovals)

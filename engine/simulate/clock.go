@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,10 @@ type Clock struct {
 	now    time.Time
 	timers []*timer
 	ended  int // see Waking
+	asleep map[*sleeper]bool
 }
+
+type sleeper struct{ ctx context.Context }
 
 type timer struct {
 	at time.Time
@@ -22,7 +26,9 @@ type timer struct {
 }
 
 // NewClock returns a clock that stands at the beginning of the year 2000, UTC.
-func NewClock() *Clock { return &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)} }
+func NewClock() *Clock {
+	return &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), asleep: map[*sleeper]bool{}}
+}
 
 // Now returns the time the clock stands at.
 func (c *Clock) Now() time.Time {
@@ -43,6 +49,33 @@ func (c *Clock) Waking() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ended
+}
+
+// Asleep implements engine.CountingClock.
+func (c *Clock) Asleep(ctx context.Context) (awake func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &sleeper{ctx}
+	c.asleep[s] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.asleep, s)
+	}
+}
+
+// Sleepers returns the contexts of the goroutines that sleep by the clock (engine.Sleep). A context that has ended wakes its
+// goroutine, so it is left out.
+func (c *Clock) Sleepers() []context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []context.Context
+	for s := range c.asleep {
+		if s.ctx.Err() == nil {
+			list = append(list, s.ctx)
+		}
+	}
+	return list
 }
 
 // AfterFunc has f called by the Advance that reaches the time in d from now, on

@@ -1,11 +1,15 @@
 package simulate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"pgregory.net/rapid"
 )
 
@@ -106,5 +110,39 @@ func TestClockModel(t *testing.T) {
 				}
 			},
 		})
+	})
+}
+
+// TestSleepers: the clock knows who sleeps by it. A sleeper whose timer or context has ended is awake.
+func TestSleepers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClock()
+		type key struct{}
+		one, end := context.WithCancel(context.WithValue(context.Background(), key{}, "one"))
+		two := context.WithValue(context.Background(), key{}, "two")
+		want := func(names ...string) {
+			t.Helper()
+			var got []string
+			for _, ctx := range c.Sleepers() {
+				got = append(got, ctx.Value(key{}).(string))
+			}
+			if slices.Sort(got); !slices.Equal(got, names) {
+				t.Errorf("%q sleep, want %q", got, names)
+			}
+		}
+		var errs [2]error
+		for i, ctx := range []context.Context{one, two} {
+			go func() { errs[i] = engine.Sleep(ctx, c, time.Minute) }()
+		}
+		synctest.Wait()
+		want("one", "two")
+		end()
+		want("two")
+		c.Advance(time.Minute)
+		synctest.Wait()
+		want()
+		if !errors.Is(errs[0], context.Canceled) || errs[1] != nil || c.Waking() != 0 || len(c.asleep) != 0 {
+			t.Errorf("%v; %d timers and %d sleepers are left", errs, c.Waking(), len(c.asleep))
+		}
 	})
 }

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path"
@@ -67,20 +66,6 @@ func (f *Folder) MakeAbove(p string) error {
 type handle struct {
 	engine.Host
 	r *rooted
-}
-
-// Watch implements engine.Host. The Machine is told of each wake-up, so that it knows who has yet to look.
-func (h *handle) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
-	m, id := h.r.machine, h.r.String()
-	return m.folder.follow(ctx, paths, o, func() bool {
-		if o.Own != nil && o.Own() {
-			return false
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.pending[id] = true
-		return true
-	})
 }
 
 // Clock implements engine.ClockHost.

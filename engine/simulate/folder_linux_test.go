@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -339,13 +340,15 @@ func TestFindAndPlace(t *testing.T) {
 	x.content("dir/a", "two")
 }
 
-// TestPendingInTheFolder: a resource is pending from a change of its paths until it looks, whoever made the change, and hears of no other path.
-func TestPendingInTheFolder(t *testing.T) {
+// TestDeliveringInTheFolder: a change of its paths is on its way to a resource until its Watch has told of it and waits again, whoever made the
+// change. It hears of no other path.
+func TestDeliveringInTheFolder(t *testing.T) {
 	x := files(t, nil)
 	r := x.made("note", "a", "text", text("hello"))
-	running := make(chan struct{})
+	running, events := make(chan struct{}), make(chan struct{})
 	init := x.init()
 	init.Running = func() { close(running) }
+	init.Event = func() { events <- struct{}{} }
 	if err := r.Init(init); err != nil {
 		t.Fatal(err)
 	}
@@ -357,21 +360,30 @@ func TestPendingInTheFolder(t *testing.T) {
 		}
 	})
 	<-running
-	pending := func(want ...string) {
+	delivering := func(want int) {
 		t.Helper()
-		if got := x.m.Pending(); !slices.Equal(got, want) {
-			t.Errorf("pending are %q, want %q", got, want)
+		if got, _ := x.host.Delivering(); got != want {
+			t.Errorf("%d are woken, want %d", got, want)
 		}
 	}
-	pending()
+	// told waits until the Watch has told of one change, and waits for the next one. That one is on its way all the time before.
+	told := func() {
+		t.Helper()
+		delivering(1)
+		<-events
+		for n, _ := x.host.Delivering(); n > 0; n, _ = x.host.Delivering() {
+			runtime.Gosched()
+		}
+	}
+	delivering(0)
 	if err := x.m.Place(ctx, schema.Ref{Kind: "note", Name: "b"}, map[string]any{"text": "x"}); err != nil {
 		t.Fatal(err)
 	}
-	pending()
+	delivering(0)
 	if n := x.host.Touch("/a"); n != 1 {
 		t.Errorf("a touch wakes %d", n)
 	}
-	pending("note[a]")
+	told()
 	other, err := x.host.Watch(ctx, []string{"/a"}, engine.WatchOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -380,24 +392,29 @@ func TestPendingInTheFolder(t *testing.T) {
 	if c := other.Cause(); c.Path != "/a" || c.Merged != 1 {
 		t.Errorf("after a write another watch has heard of %+v", c)
 	}
+	<-other.C()
+	other.C()
+	told()
 	check(t, r, true, true)
 	if c := other.Cause(); c.Merged != 0 {
 		t.Errorf("without a write another watch has heard of %+v", c)
 	}
-	if err := x.m.Place(ctx, schema.Ref{Kind: "note", Name: "a"}, map[string]any{"text": "drift"}); err != nil {
+	placed := make(chan error)
+	go func() { placed <- x.m.Place(ctx, schema.Ref{Kind: "note", Name: "a"}, map[string]any{"text": "drift"}) }()
+	<-events // of the path,
+	<-events // and of the thing, of which the machine tells the resource itself
+	if err := <-placed; err != nil {
 		t.Fatal(err)
 	}
-	pending("note[a]")
 	if c := other.Cause(); c.Path != "/a" || c.Merged != 1 {
 		t.Errorf("after the work of another program a watch has heard of %+v", c)
 	}
 	other.Close()
 	check(t, r, false, false)
-	pending()
 	cancel()
 	wg.Wait()
 	x.m.Put("note[a]", nil)
-	pending()
+	delivering(0)
 	if open := x.host.Subscriptions(); len(open) > 0 {
 		t.Errorf("after the end are open: %v", open)
 	}

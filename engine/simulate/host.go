@@ -24,6 +24,7 @@ type Host struct {
 	bus      func(context.Context, engine.BusKind) (engine.Bus, error)
 	facts    engine.Facts
 	clock    engine.Clock // nil for that of this machine
+	wakes    uint64       // so far
 }
 
 var _ engine.ClockHost = (*Host)(nil)
@@ -36,7 +37,7 @@ func NewHost() *Host {
 }
 
 // Watch implements engine.Host. It refuses a path that is not absolute. The
-// subscription is closed when the context ends.
+// subscription is closed when the context ends. WatchOptions.Own is asked under the lock of the host.
 func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -51,30 +52,26 @@ func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions)
 	if h.watchErr != nil {
 		return nil, h.watchErr
 	}
-	return h.watch(ctx, paths, o, nil), nil
-}
-
-// follow is Watch for one who is asked before each wake-up, under the lock of the host.
-func (h *Host) follow(ctx context.Context, paths []string, o engine.WatchOptions, woken func() bool) (engine.Subscription, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.watchErr != nil {
-		return nil, h.watchErr
-	}
-	return h.watch(ctx, paths, o, woken), nil
-}
-
-// watch subscribes to paths. The lock is held.
-func (h *Host) watch(ctx context.Context, paths []string, o engine.WatchOptions, woken func() bool) *sub {
-	s := &sub{options: o, woken: woken}
+	s := &sub{options: o}
 	for _, p := range paths {
 		s.paths = append(s.paths, filepath.Clean(p))
 	}
 	h.subscribe(s).stop = context.AfterFunc(ctx, s.Close)
-	return s
+	return s, nil
+}
+
+// Delivering returns how many subscriptions have woken their readers, and wait for them: a reader acts on a wake-up until it
+// calls C again, or Close. So a reader calls C for each wait. wakes counts all wake-ups so far: where it stays the same between
+// two calls, nothing was woken between them.
+func (h *Host) Delivering() (subscriptions int, wakes uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.subs {
+		if s.due {
+			subscriptions++
+		}
+	}
+	return subscriptions, h.wakes
 }
 
 // FailWatch has the next calls of Watch return err; nil for none.
@@ -117,7 +114,7 @@ func (h *Host) wake(c engine.Cause, which func(*sub) bool) int {
 	defer h.mu.Unlock()
 	n := 0
 	for _, s := range h.subs {
-		if which(s) && (s.woken == nil || s.woken()) {
+		if which(s) && !s.own() {
 			n++
 			s.add(c)
 		}
@@ -226,14 +223,23 @@ type sub struct {
 	host    *Host
 	paths   []string
 	options engine.WatchOptions
-	facts   bool        // to changes of facts, and not of paths
-	woken   func() bool // is asked before each wake-up, if it is not nil
+	facts   bool // to changes of facts, and not of paths
+	due     bool // its reader acts on a wake-up, or is about to
 	wake    chan struct{}
 	cause   engine.Cause
 	stop    func() bool
 }
 
-func (s *sub) C() <-chan struct{} { return s.wake }
+// C implements engine.Subscription. A reader that has taken a wake-up and asks again has acted on it.
+func (s *sub) C() <-chan struct{} {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	s.due = len(s.wake) > 0
+	return s.wake
+}
+
+// own reports whether the change that has just been made is that of the reader itself.
+func (s *sub) own() bool { return s.options.Own != nil && s.options.Own() }
 
 func (s *sub) Cause() engine.Cause {
 	s.host.mu.Lock()
@@ -257,6 +263,8 @@ func (s *sub) add(c engine.Cause) {
 		s.cause = c
 	}
 	s.cause.Merged, s.cause.Resync = merged, resync
+	s.due = true
+	s.host.wakes++
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -209,3 +209,44 @@ func TestFaultsOfAHost(t *testing.T) {
 		t.Error("a host keeps a clock that was taken away")
 	}
 }
+
+// TestDelivering: a wake-up is on its way from the change until its reader waits again, or ends. A change that the reader has made itself wakes
+// nobody, and wake-ups that came together are one.
+func TestDelivering(t *testing.T) {
+	h := simulate.NewHost()
+	var wakes uint64
+	want := func(n int, more uint64) {
+		t.Helper()
+		got, now := h.Delivering()
+		if got != n || now != wakes+more {
+			t.Errorf("%d are woken, by %d more wake-ups; want %d by %d", got, now-wakes, n, more)
+		}
+		wakes = now
+	}
+	own := false
+	a, errA := h.Watch(t.Context(), []string{"/a"}, engine.WatchOptions{Own: func() bool { return own }})
+	b, errB := h.Watch(t.Context(), []string{"/a", "/b"}, engine.WatchOptions{})
+	if err := errors.Join(errA, errB); err != nil {
+		t.Fatal(err)
+	}
+	want(0, 0)
+	h.Touch("/a")
+	want(2, 2)
+	h.Touch("/a")
+	want(2, 2)
+	<-a.C()
+	want(2, 0) // it acts on that
+	h.Touch("/a")
+	a.C()
+	want(2, 2) // it has acted on the first one, and the next one is there
+	<-a.C()
+	a.C()
+	want(1, 0)
+	own = true
+	h.Touch("/a")
+	want(1, 1)
+	b.Close()
+	want(0, 0)
+	h.Touch("/c")
+	want(0, 0)
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 
@@ -20,7 +19,6 @@ type Machine struct {
 	faults  map[string]string         // by id: why the thing can't be altered
 	running map[string]*res           // by id: the resources whose Watch runs
 	rooted  map[string]*rooted        // by id: the resources that are between Init and Cleanup
-	pending map[string]bool           // the ids that were woken, and have not looked since
 	folder  *Folder                   // nil for a machine without files
 	lives   *lifecycle.Env            // of the resources that read and alter things in the folder for a test
 	kinds   *engine.Registry          // the real ones
@@ -31,7 +29,7 @@ type Machine struct {
 // NewMachine returns a machine without things.
 func NewMachine() *Machine {
 	return &Machine{
-		things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, rooted: map[string]*rooted{}, pending: map[string]bool{}, standIns: map[string]StandIn{},
+		things: map[string]map[string]any{}, faults: map[string]string{}, running: map[string]*res{}, rooted: map[string]*rooted{}, standIns: map[string]StandIn{},
 	}
 }
 
@@ -138,29 +136,10 @@ func (m *Machine) Fail(id, words string) {
 	m.wake(id)
 }
 
-// Pending returns the ids of the resources that were woken and have not looked at their thing since, sorted.
-func (m *Machine) Pending() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.pending))
-}
-
-// Forget takes ids out of Pending, such as those of resources that are blocked.
-func (m *Machine) Forget(ids ...string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, id := range ids {
-		delete(m.pending, id)
-	}
-}
-
 // wake tells the resource of an id that its thing may have changed.
 func (m *Machine) wake(id string) {
 	m.mu.Lock()
 	r := m.running[id]
-	if r != nil {
-		m.pending[id] = true
-	}
 	m.mu.Unlock()
 	if r != nil {
 		r.init.Event()

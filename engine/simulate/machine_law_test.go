@@ -3,7 +3,6 @@ package simulate_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,17 +167,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestPending: only a resource that watches is woken. It is pending until it looks, or is forgotten.
-func TestPending(t *testing.T) {
+// TestWoken: only a resource that watches is woken, at once by each change of its own thing.
+func TestWoken(t *testing.T) {
 	m, r, _ := lit(t)
-	pending := func(want ...string) {
-		t.Helper()
-		if got := m.Pending(); !slices.Equal(got, want) {
-			t.Errorf("pending are %q, want %q", got, want)
-		}
-	}
 	m.Put("lamp[hall]", nil)
-	pending()
 	running := make(chan struct{})
 	events := 0
 	if err := r.Init(&engine.Init{Running: func() { close(running) }, Event: func() { events++ }, Change: func(engine.Change) {}}); err != nil {
@@ -194,17 +186,11 @@ func TestPending(t *testing.T) {
 	<-running
 	m.Remove("lamp[hall]")
 	m.Put("lamp[cellar]", nil)
-	pending("lamp[hall]")
 	check(t, r, false, false)
-	pending()
 	m.Fail("lamp[hall]", "stuck")
-	pending("lamp[hall]")
-	m.Forget("lamp[hall]", "lamp[cellar]")
-	pending()
 	cancel()
 	wg.Wait()
 	m.Put("lamp[hall]", nil)
-	pending()
 	if events != 2 {
 		t.Errorf("%d events, want one for each of two changes", events)
 	}

@@ -186,7 +186,6 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m, id := r.machine, r.String()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.pending, id)
 	wanted, err := r.wanted()
 	if err != nil {
 		return false, err

@@ -178,7 +178,6 @@ func parameters(r engine.Res) (map[string]any, error) {
 func (r *rooted) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	m, id := r.machine, r.String()
 	m.mu.Lock()
-	delete(m.pending, id)
 	wanted, err := r.wanted()
 	var refused error
 	if err == nil {

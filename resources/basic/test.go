@@ -173,12 +173,13 @@ func (x *TestRes) Watch(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	t := engine.NewTicker(engine.ClockOf(x.init.Host), x.WatchEvery)
+	t := engine.NewTimer(engine.ClockOf(x.init.Host), x.WatchEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
 			x.init.Event()
+			t.Reset(x.WatchEvery)
 		case <-ctx.Done():
 			return nil
 		}

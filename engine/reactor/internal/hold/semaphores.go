@@ -11,8 +11,32 @@ import (
 
 // Semaphores are the named semaphores of a reactor. Callable from any goroutine.
 type Semaphores struct {
+	Clock engine.Clock // is told of each wait for another run (engine.Asleep); of the machine when nil
+
 	mu   sync.Mutex
-	open map[Semaphore]chan struct{}
+	open map[Semaphore]*places
+}
+
+// places are those of one semaphore. The mutex of the Semaphores guards them.
+type places struct {
+	free  int
+	queue []*waiter // oldest first; also those that wait no more
+}
+
+// waiter is a run that waits for a place.
+type waiter struct {
+	has   chan struct{} // closed when it has the place
+	awake func()        // nil once it waits no more
+}
+
+// wake has the waiter count as awake. It reports whether it has waited until now.
+func (w *waiter) wake() bool {
+	if w.awake == nil {
+		return false
+	}
+	w.awake()
+	w.awake = nil
+	return true
 }
 
 // A Semaphore names one: those of one name and several counts are several.
@@ -45,17 +69,9 @@ func (s Semaphore) compare(other Semaphore) int {
 // the cause of that end.
 func (s *Semaphores) Acquire(ctx context.Context, list []Semaphore) error {
 	for i, k := range list {
-		place := s.get(k)
-		select {
-		case place <- struct{}{}:
-			continue
-		default: // only a wait asks for the channel of the context, which has a price
-		}
-		select {
-		case place <- struct{}{}:
-		case <-ctx.Done():
+		if err := s.take(ctx, s.get(k)); err != nil {
 			s.Release(list[:i])
-			return context.Cause(ctx)
+			return err
 		}
 	}
 	return nil
@@ -64,20 +80,60 @@ func (s *Semaphores) Acquire(ctx context.Context, list []Semaphore) error {
 // Release gives the semaphores of a run back. It does not block.
 func (s *Semaphores) Release(list []Semaphore) {
 	for _, k := range list {
-		<-s.get(k)
+		s.put(s.get(k))
 	}
 }
 
-func (s *Semaphores) get(k Semaphore) chan struct{} {
+// take takes one place, and waits for it. The error is the cause of a context that ends before.
+func (s *Semaphores) take(ctx context.Context, p *places) error {
+	s.mu.Lock()
+	if p.free > 0 {
+		p.free--
+		s.mu.Unlock()
+		return nil
+	}
+	w := &waiter{has: make(chan struct{}), awake: engine.Asleep(ctx, s.Clock)}
+	p.queue = append(p.queue, w)
+	s.mu.Unlock()
+	select { // only a wait asks for the channel of the context, which has a price
+	case <-w.has:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	waits := w.wake()
+	s.mu.Unlock()
+	if !waits {
+		s.put(p) // it has come meanwhile
+	}
+	return context.Cause(ctx)
+}
+
+// put gives one place back, to the run that has waited longest.
+func (s *Semaphores) put(p *places) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.open[k]
-	if c == nil {
-		if s.open == nil {
-			s.open = map[Semaphore]chan struct{}{}
+	for len(p.queue) > 0 {
+		w := p.queue[0]
+		p.queue = p.queue[1:]
+		if w.wake() {
+			close(w.has)
+			return
 		}
-		c = make(chan struct{}, k.count)
-		s.open[k] = c
 	}
-	return c
+	p.free++
+}
+
+func (s *Semaphores) get(k Semaphore) *places {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.open[k]
+	if p == nil {
+		if s.open == nil {
+			s.open = map[Semaphore]*places{}
+		}
+		p = &places{free: k.count}
+		s.open[k] = p
+	}
+	return p
 }

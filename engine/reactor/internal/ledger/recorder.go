@@ -232,8 +232,8 @@ func (r *Recorder) run() {
 		select {
 		case <-due:
 		case <-r.hurry:
-			stop()
 		}
+		stop() // also after its end: the clock may count who has yet to act on it
 		if !r.write() {
 			return
 		}

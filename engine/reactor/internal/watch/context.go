@@ -104,7 +104,20 @@ func (c *Context) Err() error {
 func (c *Context) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Value implements context.Context.
-func (c *Context) Value(key any) any { return c.parent.Value(key) }
+func (c *Context) Value(key any) any {
+	if key == (contextKey{}) {
+		return c
+	}
+	return c.parent.Value(key)
+}
+
+type contextKey struct{}
+
+// Of returns the context of the Watch that a context comes from; nil for none.
+func Of(ctx context.Context) *Context {
+	c, _ := ctx.Value(contextKey{}).(*Context)
+	return c
+}
 
 // AfterFunc is what context.AfterFunc and contexts derived from this one use, so
 // that they need no goroutine.
