@@ -102,9 +102,9 @@ func (e *Engine) tell(what Event) { e.stream.Tell(uint8(what.Kind), what) }
 
 // Observer gets the same events as Engine.Events: one function for each kind of event,
 // nil for unwanted kinds. All are called on one goroutine, one at a time, in the
-// order of the events. They may call any method of the Engine but Told. No event is left out
-// for an Observer: while more than 1024 events wait, the engine starts nothing new. Run
-// returns after the Observer has been told of everything.
+// order of the events. They may call any method of the Engine but Told and Wait, which wait for the Observer itself. No event is left out
+// for an Observer: while more than 1024 events wait, the engine starts nothing new, unless a graph that is to take effect waits for
+// resources to end. Run returns after the Observer has been told of everything.
 type Observer struct {
 	// Swapped: another graph is in effect.
 	Swapped func(Swap)

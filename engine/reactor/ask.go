@@ -57,6 +57,24 @@ func (r *Reactor) ask(ctx context.Context, f func()) error {
 	}
 }
 
+// doAndAwait has f called on the loop, and waits until the channels that it returns are closed. What closes them is news of vertices:
+// the loop takes news meanwhile, also where the Listener is behind. A listener that changes the graph would wait for itself otherwise.
+func (r *Reactor) doAndAwait(ctx context.Context, f func() []<-chan struct{}) error {
+	r.mail.expected.Add(1)
+	defer r.mail.expected.Add(-1)
+	var all []<-chan struct{}
+	if err := r.do(ctx, func() { all = f() }); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := r.await(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits until a channel is closed.
 func (r *Reactor) await(ctx context.Context, c <-chan struct{}) error {
 	select {
 	case <-c:

@@ -10,9 +10,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// TestHungCallsAreNamed: an Init or a Cleanup that does not return is in the dump, with its time, and in
+// TestFindingG7HungCallsAreNamed: an Init or a Cleanup that does not return is in the dump, with its time, and in
 // the error of a Run that is abandoned.
-func TestHungCallsAreNamed(t *testing.T) {
+func TestFindingG7HungCallsAreNamed(t *testing.T) {
 	for _, method := range []string{"Init", "Cleanup"} {
 		t.Run(method, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

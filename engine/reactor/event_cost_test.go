@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// TestEventAllocates: an event, from Init.Event to the end of its run, makes at most three things.
-func TestEventAllocates(t *testing.T) {
+// TestFindingG12EventAllocates: an event, from Init.Event to the end of its run, makes at most three things.
+func TestFindingG12EventAllocates(t *testing.T) {
 	ran := make(chan struct{}, 1)
 	f := &fake{w: newWorld(), check: func(context.Context, *fake, bool) (bool, error) {
 		ran <- struct{}{}

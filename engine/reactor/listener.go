@@ -29,7 +29,8 @@ type Listener struct {
 	// Behind is asked before each turn of the loop. While the channel that it returns is open, the
 	// loop takes no news of vertices, rings no alarm and only answers calls: so a listener that
 	// queues events can bound its queue. A nil channel is for none. At the end of Run it is not
-	// asked.
+	// asked. It counts for nothing while a change of the graph waits for vertices to end or to be realized: the
+	// change may be the listener's own.
 	Behind func() <-chan struct{}
 }
 

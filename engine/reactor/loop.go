@@ -70,7 +70,7 @@ func (l *loop) init(r *Reactor) {
 func (l *loop) turn(ctx context.Context) {
 	mail, alarm := l.r.mail.wake, l.alarms.timer.C
 	behind := l.r.opt.Listener.behind()
-	if behind != nil {
+	if behind != nil && l.r.mail.expected.Load() == 0 {
 		mail, alarm = nil, nil
 	}
 	select {

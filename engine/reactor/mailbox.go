@@ -1,6 +1,9 @@
 package reactor
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // The news that a vertex can have for the loop.
 const (
@@ -16,9 +19,10 @@ const (
 // mailbox carries news of vertices to the loop. A vertex stands in it at most
 // once, so it holds at most as many as there are vertices.
 type mailbox struct {
-	mu   sync.Mutex
-	list []*vertex
-	wake chan struct{} // capacity 1
+	mu       sync.Mutex
+	list     []*vertex
+	wake     chan struct{} // capacity 1
+	expected atomic.Int32  // changes of the graph that wait for news; see doAndAwait
 }
 
 func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }

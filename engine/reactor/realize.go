@@ -24,24 +24,21 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	if len(s.leaving) == 0 {
 		return nil
 	}
-	var w *realizing
-	err := r.do(ctx, func() {
+	err := r.doAndAwait(ctx, func() []<-chan struct{} {
+		var list []*vertex
 		for _, v := range s.leaving {
 			if v.meta.Realize && r.loop.unrealized(v) {
-				if w == nil {
-					w = &realizing{done: make(chan struct{})}
-				}
-				w.list = append(w.list, v)
+				list = append(list, v)
 			}
 		}
-		r.loop.realizing = w
+		if len(list) == 0 {
+			return nil
+		}
+		r.log.Info("the new graph waits for what has to be brought about before it leaves",
+			slog.String("resource", list[0].ID), slog.Int("resources", len(list)))
+		r.loop.realizing = &realizing{list: list, done: make(chan struct{})}
+		return []<-chan struct{}{r.loop.realizing.done}
 	})
-	if err != nil || w == nil {
-		return err
-	}
-	r.log.Info("the new graph waits for what has to be brought about before it leaves",
-		slog.String("resource", w.list[0].ID), slog.Int("resources", len(w.list)))
-	err = r.await(ctx, w.done)
 	if err != nil {
 		_ = r.do(context.WithoutCancel(ctx), func() { r.loop.realizing = nil })
 	}

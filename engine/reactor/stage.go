@@ -13,8 +13,9 @@ import (
 var ErrStageOver = errors.New("the stage has ended: it was committed or dropped before")
 
 // Stage is the next change of the graph, reserved. While it is held no other one begins, so that what Same
-// says stays true until Commit. The caller ends it, by one of Commit, Upsert, Delete and Drop. All its
-// methods but Same, Compare, Find and Receivers end it, whatever they return. It may go from goroutine to goroutine.
+// says stays true until Commit. Its caller ends it, once, by one of Commit, Upsert, Change, Delete and Drop, which end it whatever they
+// return; a second end is ErrStageOver. A stage that was never ended holds up each later Stage until the end of Run: so defer Drop. A
+// Stage may go from goroutine to goroutine.
 type Stage struct {
 	r     *Reactor
 	ended atomic.Bool

@@ -273,7 +273,7 @@ func TestChange(t *testing.T) {
 	})
 }
 
-// TestUpsertExclusive: of a kind that excludes itself, a failing successor brings the old vertex back.
+// TestUpsertExclusive: of a kind that excludes itself, failing successors are told of together, and bring all old vertices back.
 func TestUpsertExclusive(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
@@ -281,14 +281,18 @@ func TestUpsertExclusive(t *testing.T) {
 		defer rg.close()
 		rg.swap(three(t, w, "1", "1", "1"))
 		rg.rest()
-		p := newDecl(t).add("b", &fake{w: w, Want: "2", initErr: func() error { return errors.New("no") }})
-		if err := rg.r.Upsert(t.Context(), p.g); err == nil || !strings.Contains(err.Error(), "fake[b]") {
+		no := func() error { return errors.New("no") }
+		p := newDecl(t).add("a", &fake{w: w, Want: "2", initErr: no}).add("b", &fake{w: w, Want: "2"}).add("c", &fake{w: w, Want: "2", initErr: no})
+		err := rg.r.Upsert(t.Context(), p.g)
+		if faults, ok := errors.AsType[reactor.InitErrors](err); !ok || len(faults) != 2 || faults[0].Resource != "fake[a]" || faults[1].Resource != "fake[c]" {
 			t.Errorf("%v", err)
 		}
 		time.Sleep(time.Minute)
 		drawn(t, rg.r, "a>b", "b!c")
-		if s := rg.state("b"); s.State != engine.StateOK {
-			t.Errorf("%+v", s)
+		for _, name := range []string{"a", "b", "c"} {
+			if s := rg.state(name); s.State != engine.StateOK {
+				t.Errorf("%+v", s)
+			}
 		}
 	})
 }

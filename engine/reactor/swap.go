@@ -111,16 +111,12 @@ func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
 	if v.abil.Overlapping || r.departing.Load() == 0 {
 		return nil
 	}
-	var gone <-chan struct{}
-	err := r.do(ctx, func() {
+	return r.doAndAwait(ctx, func() []<-chan struct{} {
 		if old := r.loop.leaving[v.ID]; old != nil {
-			gone = old.idleChan()
+			return []<-chan struct{}{old.idleChan()}
 		}
+		return nil
 	})
-	if err != nil || gone == nil {
-		return err
-	}
-	return r.await(ctx, gone)
 }
 
 func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
@@ -205,12 +201,8 @@ func (s *swap) exchangeAll(ctx context.Context) error {
 		return nil
 	}
 	err := s.stopOld(ctx)
-	for i := 0; err == nil && i < len(s.exclusive); i++ {
-		x := s.exclusive[i]
-		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
-		if err = s.r.initOne(ctx, x.new); err != nil {
-			err = InitErrors{x.new.initError(err)}
-		}
+	if err == nil {
+		err = s.initExclusive(ctx)
 	}
 	if err != nil {
 		s.undo(s.fresh)
@@ -219,21 +211,31 @@ func (s *swap) exchangeAll(ctx context.Context) error {
 	return err
 }
 
+// initExclusive cleans up the old vertices that were stopped, and initialises their successors. All are tried, as by initAll.
+func (s *swap) initExclusive(ctx context.Context) error {
+	var faults InitErrors
+	for _, x := range s.exclusive {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
+		if err := s.r.initOne(ctx, x.new); err != nil {
+			faults = append(faults, x.new.initError(err))
+		}
+	}
+	return faults.err()
+}
+
+// stopOld has the old vertices end.
 func (s *swap) stopOld(ctx context.Context) error {
-	var idle []<-chan struct{}
-	err := s.r.do(ctx, func() {
+	return s.r.doAndAwait(ctx, func() (idle []<-chan struct{}) {
 		for _, x := range s.exclusive {
 			s.r.loop.suspend(x.old)
 			idle = append(idle, x.old.idleChan())
 			s.r.loop.tellIdle(x.old)
 		}
+		return idle
 	})
-	for _, c := range idle {
-		if err == nil {
-			err = s.r.await(ctx, c)
-		}
-	}
-	return err
 }
 
 // restart brings the old vertices back that were stopped.
