@@ -17,9 +17,9 @@ import (
 //	g := static.NewGraph("web")
 //	key := g.Add("password", "app", &password.Res{Length: 24})
 //	conf := &file.Res{Mode: "0600"}
-//	file := g.Add("file", "/etc/app.key", conf)
-//	file.Recv(&conf.Content, key.Sent("password"))
-//	file.Notify(g.Add("exec", "restart", &exec.Res{Cmd: "app-restart", RefreshOnly: true}))
+//	f := g.Add("file", "/etc/app.key", conf)
+//	f.Recv(&conf.Content, key.Sent("password"))
+//	f.Notify(g.Add("exec", "restart", &exec.Res{Cmd: "app-restart", RefreshOnly: true}))
 //	verdict, err := e.Apply(ctx, g.Declared())
 //
 // No method returns an error. Whatever is wrong is found when the graph is built, all at once, and

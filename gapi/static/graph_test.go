@@ -72,8 +72,8 @@ func registry(t *testing.T) *engine.Registry {
 	return reg
 }
 
-// TestGraph: what the methods say is in the graph that is built, and a graph that is ready becomes the same one again.
-func TestGraph(t *testing.T) {
+// TestFindingG4Graph: what the methods say is in the graph that is built, and a graph that is ready becomes the same one again.
+func TestFindingG4Graph(t *testing.T) {
 	g, diags := gapi.Build(registry(t), valid().Declared())
 	if len(diags) > 0 {
 		t.Fatal(diags)
@@ -127,8 +127,8 @@ func here(plus int) string {
 	return fmt.Sprintf("%s:%d: ", file, line+plus)
 }
 
-// TestGraphErrors: everything that is wrong is found at once, each with the place of the call.
-func TestGraphErrors(t *testing.T) {
+// TestFindingG4GraphErrors: everything that is wrong is found at once, each with the place of the call.
+func TestFindingG4GraphErrors(t *testing.T) {
 	g, other := static.NewGraph("bad"), static.NewGraph("other")
 	twice := &made{}
 	at := here(1)

@@ -52,8 +52,8 @@ func TestYieldsWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// TestChan: the frontend yields what is sent, and ends with the channel or with the context.
-func TestChan(t *testing.T) {
+// TestFindingG5Chan: the frontend yields what is sent, and ends with the channel or with the context.
+func TestFindingG5Chan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, end := range map[string]func(context.CancelFunc, chan *gapi.Declared){
 			"context": func(stop context.CancelFunc, _ chan *gapi.Declared) { stop() },
@@ -70,6 +70,43 @@ func TestChan(t *testing.T) {
 			if list := <-got; !slices.Equal(list, []string{"a", "b"}) {
 				t.Errorf("%s: yielded %v", name, list)
 			}
+		}
+	})
+}
+
+// TestFindingG5ReloadOfChan: while the channel is open, a question gets the last graph again, and graphs that are sent still come.
+func TestFindingG5ReloadOfChan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		reload, graphs, got := make(chan struct{}, 1), make(chan *gapi.Declared), make(chan string, 10)
+		go func() {
+			defer close(got)
+			for d, err := range static.Chan(graphs).Graphs(ctx, gapi.Env{Reload: reload}) {
+				if err != nil {
+					got <- "error"
+				} else {
+					got <- d.Name
+				}
+			}
+		}()
+		reload <- struct{}{}
+		synctest.Wait()
+		graphs <- &gapi.Declared{Name: "a"}
+		reload <- struct{}{}
+		synctest.Wait()
+		graphs <- &gapi.Declared{Name: "b"}
+		close(graphs)
+		synctest.Wait()
+		reload <- struct{}{}
+		synctest.Wait()
+		stop()
+		var list []string
+		for name := range got {
+			list = append(list, name)
+		}
+		if !slices.Equal(list, []string{"error", "a", "a", "b", "b"}) {
+			t.Errorf("yielded %v", list)
 		}
 	})
 }
