@@ -45,10 +45,10 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 }
 
 // Upsert changes resources of the graph that runs, or adds them, at the cost of the part alone, and returns the verdict on it. The
-// error is schema.Diagnostics where the part is bad, a *graph.CycleError, or the error of a resource that can't be initialised; then
+// error is schema.Diagnostics where the part is bad, a *graph.CycleError, or reactor.InitErrors where resources can't be initialised; then
 // nothing has changed. It returns when the part is in effect, which is before it has converged.
 //
-// A part is declared like a graph. It may refer to resources that run and are not in it. Edges that a resource of the part had
+// A part is declared like a graph, and collects nothing. It may refer to resources that run and are not in it. Edges that a resource of the part had
 // declared before give way to its new ones; edges that others have declared stay.
 //
 // Law: the graph that runs is the one that would run if the whole graph, with the part, had been handed over. Automatic edges,
@@ -56,7 +56,7 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 // the whole graph costs: the first one after a whole graph; a part that alters a resource which runs in a group, or might, or lets it notify or come
 // later; one after which an automatic edge would close a cycle; and a part that asks for all files below a folder, or makes such a file.
 //
-// The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph.
+// The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph, of a refused one too.
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
 // engine's from then on.
 func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
@@ -68,7 +68,7 @@ func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
 
 // Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
 // *reactor.UnknownResourceError, a *reactor.ReferredError where a resource that stays has declared an edge to a removed one, refers to it
-// by a parameter or receives from it, or a *reactor.RemovalsError where Options.MaxRemovals holds it; then nothing has changed. A
+// by a parameter or receives from it, or a *reactor.RemovalsError where Options.MaxRemovals holds it (call Resume with an empty name, and Delete again); then nothing has changed. A
 // resource with the metaparameter reverse is undone, as by a whole graph without it, and at the cost of that. The law of Upsert
 // holds. Callable as Upsert.
 func (e *Engine) Delete(ctx context.Context, ids ...string) error {

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -96,5 +100,115 @@ func TestUpsertAndDelete(t *testing.T) {
 	defer mu.Unlock()
 	if got := strings.Join(swaps[:4], ", "); got != "0 3 0 0, 2 1 1 0, 2 0 0 2, 2 0 0 0" {
 		t.Errorf("swaps %s", got)
+	}
+}
+
+// TestHeldDelete: a Delete that MaxRemovals holds goes on after Resume, and what Resume let through counts once.
+func TestHeldDelete(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}})
+	if _, err := e.Apply(ctx, noops(6)); err != nil {
+		t.Fatal(err)
+	}
+	held := func(ids ...string) {
+		t.Helper()
+		err := e.Delete(ctx, ids...)
+		if why, ok := errors.AsType[*reactor.RemovalsError](err); !ok || len(why.Removed) != len(ids) {
+			t.Fatalf("%q: %v", ids, err)
+		}
+	}
+	resume := func() {
+		t.Helper()
+		if err := e.Resume(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held("noop[n0]", "noop[n1]")
+	resume()
+	held("noop[n0]", "noop[n1]", "noop[n2]") // other ones than those of the question
+	resume()
+	if err := e.Delete(ctx, "noop[n0]", "noop[n1]", "noop[n2]"); err != nil {
+		t.Error(err)
+	}
+	if _, err := e.Apply(ctx, noops(6)); err != nil {
+		t.Fatal(err)
+	}
+	resume() // nothing is held
+	held("noop[n0]", "noop[n1]", "noop[n2]")
+}
+
+// TestRefusedPart: a part that is refused changes nothing, and an event tells why, as of a graph.
+func TestRefusedPart(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{})
+	if _, err := e.Apply(ctx, noops(2)); err != nil {
+		t.Fatal(err)
+	}
+	collecting := static.NewGraph("collecting")
+	collecting.AddValues("noop", "new", nil)
+	collecting.Collect("file", "*", "*", nil)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	events := e.Events(ctx)
+	if err := e.Upsert(gone, noops(4)); !errors.Is(err, context.Canceled) { // that is no refusal
+		t.Error(err)
+	}
+	wrong := static.NewGraph("wrong")
+	wrong.AddValues("noop", "x", map[string]any{"nothing": 1})
+	part := func(ds ...gapi.Declaration) error { return e.Upsert(ctx, &gapi.Declared{Resources: ds}) }
+	refused := map[string]error{
+		"unknown key":              e.Upsert(ctx, wrong.Declared()),
+		"noop[y]":                  e.Delete(ctx, "noop[y]"),
+		"a part collects nothing":  e.Upsert(ctx, collecting.Declared()),
+		"there is no graph":        e.Upsert(ctx, nil),
+		"not in the graph":         part(single("z", 1, "nowhere")),
+		"can't come before itself": part(single("n0", 1, "n0")),
+	}
+	if list, err := e.Statuses(ctx); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if err := e.Upsert(ctx, noops(3)); err != nil {
+		t.Error(err)
+	}
+	told := map[string]bool{}
+	for ev := range events {
+		if ev.Kind == mgmt.EventRefused {
+			told[ev.Err.Error()] = true
+		}
+		if ev.Kind == mgmt.EventLoaded {
+			break
+		}
+	}
+	for want, err := range refused {
+		if err == nil || !strings.Contains(err.Error(), want) || !told[err.Error()] {
+			t.Errorf("%s: %v; told was %v", want, err, told)
+		}
+	}
+	if len(told) != len(refused) {
+		t.Errorf("told of %d refusals: %v", len(told), told)
+	}
+}
+
+// TestNoopPart: the resources of a part that only looks alter nothing.
+func TestNoopPart(t *testing.T) {
+	e, ctx := applied(t, mgmt.Options{})
+	path := filepath.Join(t.TempDir(), "f")
+	d := static.NewGraph("part")
+	d.AddValues("file", path, map[string]any{"content": "x"})
+	part := d.Declared()
+	part.Noop = true
+	if err := e.Upsert(ctx, part); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		st, err := e.Status(ctx, "file["+path+"]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.State == engine.StateWouldChange {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
 	}
 }

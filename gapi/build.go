@@ -41,13 +41,17 @@ func NewDraft(reg *engine.Registry, d *Declared) *Draft {
 
 // NewPart makes the resources of a part of the graph that runs, for reactor.Stage.Change. A reference to a resource that runs is
 // good, and that becomes a vertex without a value. Check then judges the part as if the whole graph had been declared with it: wires
-// and secrets of the resources that receive from the part are checked again, and clashes with resources that run are found.
+// and secrets of the resources that receive from the part are checked again, and clashes with resources that run are found. A part that
+// collects is an error: what a host collects belongs to the whole graph.
 func NewPart(reg *engine.Registry, d *Declared, runs Running) *Draft {
 	if d == nil {
 		return &Draft{}
 	}
 	b := newBuilder(reg, d)
 	b.runs = runs
+	for _, c := range d.Collects {
+		b.add(schema.Diagnostic{Severity: schema.Error, Pos: c.Pos, Message: "a part collects nothing; hand over the whole graph with the wish to collect " + c.Kind})
+	}
 	return newDraft(b)
 }
 

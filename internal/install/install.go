@@ -54,7 +54,7 @@ type Options struct {
 	// These functions are told, in order, while the graph or part is being put into effect. They must not block.
 	Warned  func(schema.Diagnostics)   // the findings about a graph that takes effect
 	Loaded  func(func() *engine.Graph) // a graph or a part is in effect; the function returns the whole graph
-	Refused func(error)                // Apply has refused a graph
+	Refused func(error)                // Apply has refused a graph, or Upsert or Delete a part
 
 	Life context.Context // the life of the Run; after its end nothing is put into effect
 }
@@ -170,10 +170,29 @@ func (in *Installer) change(ctx context.Context, do func(*reactor.Stage) error) 
 		return err
 	}
 	defer in.leave()
-	return in.staged(ctx, func(st *reactor.Stage) error {
+	err := in.staged(ctx, func(st *reactor.Stage) error {
 		in.follows = false
 		return do(st)
 	})
+	if errors.Is(err, reactor.ErrStopped) || err != nil && ctx.Err() != nil {
+		return err // it was not judged
+	}
+	in.judged(err)
+	return err
+}
+
+// judged notes the outcome of a part.
+func (in *Installer) judged(err error) {
+	why, held := errors.AsType[*reactor.RemovalsError](err)
+	switch before := in.held.Load(); {
+	case held:
+		in.held.Store(&heldGraph{why: why, applied: true, part: true})
+	case err == nil && before != nil && before.part:
+		in.held.CompareAndSwap(before, nil)
+	}
+	if err != nil {
+		in.Refused(err)
+	}
 }
 
 // enter waits until no other graph or part is being put into effect. The caller takes a token from using at its end.
@@ -205,6 +224,7 @@ func (in *Installer) verdict(warnings schema.Diagnostics, err error) Verdict {
 type heldGraph struct {
 	why     *reactor.RemovalsError
 	applied bool // by Apply: no frontend can read it again
+	part    bool // it is the graph that Delete asks for
 }
 
 // heldBy returns nil where nothing holds a graph.
@@ -212,7 +232,7 @@ func heldBy(why *reactor.RemovalsError, applied bool) *heldGraph {
 	if why == nil {
 		return nil
 	}
-	return &heldGraph{why, applied}
+	return &heldGraph{why: why, applied: applied}
 }
 
 // Swapped notes a swap. It is called on the loop of the reactor, before Stage.Commit returns.
