@@ -35,9 +35,9 @@ func applied(t *testing.T, o mgmt.Options) (*mgmt.Engine, context.Context) {
 	return e, ctx
 }
 
-// TestApply: each graph has its own verdict when Apply returns: what has changed by it, or all that is
+// TestFindingG1Apply: each graph has its own verdict when Apply returns: what has changed by it, or all that is
 // wrong with it, and then the graph before goes on.
-func TestApply(t *testing.T) {
+func TestFindingG1Apply(t *testing.T) {
 	e, ctx := applied(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}})
 	v, err := e.Apply(ctx, noops(3))
 	if err != nil || v.Generation != 1 || v.Swap.Added != 3 || v.Refused != nil || v.Held() != nil {
@@ -69,8 +69,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyReadyGraph: a graph that was built elsewhere is taken as it is, and warnings are in the verdict.
-func TestApplyReadyGraph(t *testing.T) {
+// TestFindingG9ReadyGraph: a graph that was built elsewhere is taken as it is, and warnings are in the verdict.
+func TestFindingG9ReadyGraph(t *testing.T) {
 	e, ctx := applied(t, mgmt.Options{})
 	d := noops(2)
 	d.Edges = []gapi.EdgeDecl{{From: gapi.EdgeEnd{Kind: "noop", Name: "n0"}, To: gapi.EdgeEnd{Kind: "noop", Name: "n1"}, Notify: true}}
@@ -151,9 +151,9 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestApplyEnds: Apply ends with its context and with Run, and then says so, also from many goroutines at once; what it
+// TestFindingG1ApplyEnds: Apply ends with its context and with Run, and then says so, also from many goroutines at once; what it
 // was to put into effect is not.
-func TestApplyEnds(t *testing.T) {
+func TestFindingG1ApplyEnds(t *testing.T) {
 	e := engineOf(t, mgmt.Options{})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -192,8 +192,49 @@ func TestApplyEnds(t *testing.T) {
 	}
 }
 
-// TestApplyFromEvents: the reader of the events applies another graph, and sees it take effect.
-func TestApplyFromEvents(t *testing.T) {
+// TestFindingG1WaitEnds: Wait ends with Run as with Start, and with a Start that has failed, each time with that error.
+func TestFindingG1WaitEnds(t *testing.T) {
+	wait := func(what string, e *mgmt.Engine, want error) {
+		t.Helper()
+		ended := make(chan error, 1)
+		go func() { ended <- e.Wait() }()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("%s: %v, want %v", what, err, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: Wait does not end", what)
+		}
+	}
+	dir := t.TempDir()
+	e := engineOf(t, mgmt.Options{State: mgmt.StateIn(dir)})
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	if err := e.Start(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	second := engineOf(t, mgmt.Options{State: mgmt.StateIn(dir)})
+	err := second.Start(ctx, nil)
+	if err == nil {
+		t.Fatal("two engines have one state folder")
+	}
+	wait("a Start that failed", second, err)
+	if err := e.Start(ctx, nil); !errors.Is(err, mgmt.ErrUsed) {
+		t.Error(err)
+	}
+	end()
+	wait("Start", e, nil)
+	ran := engineOf(t, mgmt.Options{})
+	err = ran.Run(t.Context(), static.New())
+	if err == nil {
+		t.Fatal("a frontend without a graph is no error")
+	}
+	wait("Run", ran, err)
+}
+
+// TestFindingG3ApplyFromEvents: the reader of the events applies another graph, and sees it take effect.
+func TestFindingG3ApplyFromEvents(t *testing.T) {
 	e, ctx := applied(t, mgmt.Options{})
 	events := e.Events(ctx)
 	if _, err := e.Apply(ctx, noops(1)); err != nil {
@@ -214,8 +255,8 @@ func TestApplyFromEvents(t *testing.T) {
 	t.Error("the graph of four did not converge")
 }
 
-// TestOptionsHost: the whole engine runs on a fake machine: its facts, its commands, and its changes.
-func TestOptionsHost(t *testing.T) {
+// TestFindingG2Host: the whole engine runs on a fake machine: its facts, its commands, and its changes.
+func TestFindingG2Host(t *testing.T) {
 	h := enginetest.NewHost()
 	h.SetFacts(engine.Facts{Hostname: "elsewhere"})
 	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })

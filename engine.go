@@ -40,7 +40,7 @@ type Engine struct {
 	reloads chan chan install.Verdict       // see Reload
 	ended   chan struct{}                   // closed at the end of Run
 
-	done chan struct{} // closed at the end of what Start began
+	done chan struct{} // closed at the end of Run, and of a Run that could not begin
 	err  error         // of that
 
 	grace  time.Duration // see timeGrace
@@ -97,15 +97,12 @@ func (e *Engine) Start(ctx context.Context, f gapi.Frontend) error {
 	if err != nil {
 		return err
 	}
-	go func() {
-		defer close(e.done)
-		e.err = s.whole(ctx, f)
-	}()
+	go func() { _ = s.whole(ctx, f) }() // Wait returns its error
 	return nil
 }
 
-// Wait waits for the end of what Start began, and returns what Run would have returned. Callable
-// more than once, from any goroutine.
+// Wait waits for the end of Run or Start, and returns what Run returns; where Start has failed, its error. Callable
+// more than once, from any goroutine but that of the Observer, and before Start.
 func (e *Engine) Wait() error {
 	<-e.done
 	return e.err
@@ -129,12 +126,20 @@ func (e *Engine) begin(ctx context.Context, o options) (*session, error) {
 	if err != nil {
 		e.stream.End()
 		close(e.ready)
+		e.over(err)
 	}
 	return s, err
 }
 
+// over lets Wait return. It is called once.
+func (e *Engine) over(err error) {
+	e.err = err
+	close(e.done)
+}
+
 // whole is Run after begin.
 func (s *session) whole(ctx context.Context, f gapi.Frontend) (err error) {
+	defer func() { s.e.over(err) }()
 	defer s.close(&err)
 	defer s.background(ctx)()
 	defer close(s.e.ended)

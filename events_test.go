@@ -65,9 +65,9 @@ func callAll(ctx context.Context, e *mgmt.Engine) error {
 	return errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
-// TestEventsReaderCalls: the reader of the events calls the engine at each of them, and each answer
+// TestFindingG3EventsReaderCalls: the reader of the events calls the engine at each of them, and each answer
 // comes; what it causes comes as events.
-func TestEventsReaderCalls(t *testing.T) {
+func TestFindingG3EventsReaderCalls(t *testing.T) {
 	e := engineOf(t, mgmt.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -172,8 +172,8 @@ func TestEventsEnd(t *testing.T) {
 	}
 }
 
-// TestObserverCalls: each function of an Observer calls the engine, and is answered.
-func TestObserverCalls(t *testing.T) {
+// TestFindingG3ObserverCalls: each function of an Observer calls the engine, and is answered.
+func TestFindingG3ObserverCalls(t *testing.T) {
 	var e *mgmt.Engine
 	called := map[string]int{}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -13,9 +13,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// TestMembersOfGroups: the members of an automatic group are known by their own names, and the answers say which
+// TestFindingG6MembersOfGroups: the members of an automatic group are known by their own names, and the answers say which
 // resource runs them. A name that is nowhere is an error as before.
-func TestMembersOfGroups(t *testing.T) {
+func TestFindingG6MembersOfGroups(t *testing.T) {
 	e, err := mgmt.New(mgmt.Options{})
 	if err != nil {
 		t.Fatal(err)

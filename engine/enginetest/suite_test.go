@@ -75,8 +75,8 @@ func TestGoodOnRealHost(t *testing.T) {
 	Run(t, s)
 }
 
-// TestBroken: a kind that breaks a law fails it, and with these words.
-func TestBroken(t *testing.T) {
+// TestFindingG10Broken: a kind that breaks a law fails it, and with these words.
+func TestFindingG10Broken(t *testing.T) {
 	for _, c := range []struct {
 		bug  bug
 		law  string
