@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(r.Body)
 	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge(e.Limit)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errors.New("it has not come in time") // the error itself names addresses
 	}
 	if err != nil {
 		return nil, unreadable(schema.Pos{}, err)

@@ -93,7 +93,7 @@ func TestBodyOfALastingRequest(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, r *rig, c net.Conn, in *bufio.Reader) {
 		began := time.Now()
 		asks(t, c, "POST /v1/wait HTTP/1.1\nHost: x\nContent-Length: 100\n\n{")
-		if status, body := answerOf(t, in); status != 400 || time.Since(began) != 10*time.Second {
+		if status, body := answerOf(t, in); status != 400 || !strings.Contains(body, "it has not come in time") || time.Since(began) != 10*time.Second {
 			t.Errorf("half a body: %d %s after %s", status, body, time.Since(began))
 		}
 		synctest.Wait()
@@ -107,6 +107,23 @@ func TestBodyOfALastingRequest(t *testing.T) {
 			asks(t, c, "POST /v1/wait HTTP/1.1\nHost: x\n"+strings.Replace(body, "8\n\n{\"id\":\"\"", "9\n\n{\"id\":\"\"}", 1))
 			if status, text := answerOf(t, in); status != 200 || time.Since(began) != time.Hour {
 				t.Errorf("a whole body: %d %s after %s", status, text, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestAnnouncedBody: a caller that asks whether to send a body that is too long is told so, and not to send it.
+func TestAnnouncedBody(t *testing.T) {
+	for length, want := range map[string]int{"65537": 413, "9": 200} {
+		inVirtualTime(t, func(t *testing.T, _ *rig, c net.Conn, in *bufio.Reader) {
+			asks(t, c, "POST /v1/api:txn HTTP/1.1\nHost: x\nExpect: 100-continue\nContent-Length: "+length+"\n\n")
+			status, body := answerOf(t, in)
+			if want == 200 && status == 100 {
+				asks(t, c, `{"id":""}`)
+				status, body = answerOf(t, in)
+			}
+			if status != want {
+				t.Errorf("%s bytes: %d %s", length, status, body)
 			}
 		})
 	}

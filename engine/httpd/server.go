@@ -167,7 +167,11 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 	if err := rt.checkBody(r); err != nil {
 		return nil, err
 	}
-	r.Body = http.MaxBytesReader(w.ResponseWriter, r.Body, rt.most(s.Limits.Body))
+	most := rt.most(s.Limits.Body)
+	if r.ContentLength > most { // a caller that waits for 100 need not send it
+		return nil, tooLarge(most)
+	}
+	r.Body = http.MaxBytesReader(w.ResponseWriter, r.Body, most)
 	return rt.Serve(w, r)
 }
 
