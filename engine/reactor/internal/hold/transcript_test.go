@@ -368,7 +368,7 @@ func (s *script) pausing(word string, args []string) (string, error) {
 		p.Reason = strings.Join(args[min(2, len(args)):], " ")
 		s.pauses.Set(p)
 		s.pause = p
-		return fmt.Sprintf("%s", p), nil
+		return p.String(), nil
 	case "latest":
 		return fmt.Sprintf("the last one is in effect: %t, there is one: %t", s.pause != nil && s.pauses.Has(s.pause), s.pauses.Any()), nil
 	case "resume":

@@ -265,11 +265,7 @@ func (r *Recorder) write() bool {
 func (r *Recorder) End() (written <-chan struct{}) {
 	r.mu.Lock()
 	r.ended = true
-	close(r.hurry)
-	if !r.active && len(r.notes) > 0 {
-		r.active = true
-		r.wg.Go(r.run)
-	}
+	close(r.hurry) // where there are notes, the goroutine is there
 	r.mu.Unlock()
 	done := make(chan struct{})
 	go func() {

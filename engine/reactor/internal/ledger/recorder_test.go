@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -114,16 +116,79 @@ func TestRecorderCommitIsTheLastWord(t *testing.T) {
 	}
 }
 
-// TestRecorderAtTheEnd: what is noted last is written, without the wait.
+// TestRecorderAtTheEnd: what is noted last is written, without the wait, and what comes later is not.
 func TestRecorderAtTheEnd(t *testing.T) {
-	var store *slowStore
-	recording(t, func(_ *testing.T, s *Recorder, st *slowStore) {
-		store = st
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{recs: map[string]string{}}
+		s := NewRecorder(store, slog.New(slog.DiscardHandler), newTimer)
 		s.Note("t", "a", []byte("1"))
+		began := time.Now()
+		<-s.End()
+		if a, took := store.get("a"), time.Since(began); a != "1" || took != time.Second {
+			t.Errorf("a is %q, after %s; the store takes a second", a, took)
+		}
+		s.Note("t", "late", []byte("1"))
+		time.Sleep(time.Minute)
+		if late := store.get("late"); late != "" {
+			t.Errorf("a note after the end is written: %q", late)
+		}
+		s.Cut()
 	})
-	if a := store.get("a"); a != "1" {
-		t.Errorf("a is %q", a)
-	}
+}
+
+// TestRecorderGivesUpAtTheEnd: a store that takes nothing is tried once more at the end, and one that hangs is cut.
+func TestRecorderGivesUpAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{recs: map[string]string{}, fail: true}
+		s := NewRecorder(store, slog.New(slog.DiscardHandler), newTimer)
+		s.Note("t", "a", []byte("1"))
+		<-s.End()
+		s.Cut()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := NewRecorder(hangingStore{}, slog.New(slog.DiscardHandler), newTimer)
+		s.Note("t", "a", []byte("1"))
+		done := s.End()
+		time.Sleep(time.Minute)
+		select {
+		case <-done:
+			t.Error("a store that hangs has ended")
+		default:
+		}
+		s.Cut()
+		<-done
+	})
+}
+
+// hangingStore answers at the end of the context.
+type hangingStore struct{}
+
+func (hangingStore) Records(context.Context, string) iter.Seq2[engine.Record, error] {
+	return func(func(engine.Record, error) bool) {}
+}
+
+func (hangingStore) Commit(ctx context.Context, _ []engine.Write) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestRecorderWarnsOnce: the log says once that a store refuses notes, and once more after it took some.
+func TestRecorderWarnsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		store := &slowStore{recs: map[string]string{}}
+		s := NewRecorder(store, slog.New(slog.NewTextHandler(&log, nil)), newTimer)
+		for _, fail := range []bool{true, false, true, false} {
+			store.set(fail)
+			s.Note("t", "a", []byte("1"))
+			time.Sleep(time.Minute)
+		}
+		<-s.End()
+		s.Cut()
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 {
+			t.Errorf("%d warnings:\n%s", n, &log)
+		}
+	})
 }
 
 // TestRecorderTakesNotesAlong: a commit writes what was noted before it, at once and

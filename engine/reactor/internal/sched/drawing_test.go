@@ -71,5 +71,6 @@ func (s *script) copy() *script {
 		names: slices.Clone(s.names),
 		busy:  slices.Clone(s.busy),
 		runs:  maps.Clone(s.runs),
+		ended: s.ended,
 	}
 }

@@ -36,18 +36,19 @@ type script struct {
 	names []string // by slot; empty is a hole
 	busy  []bool   // by slot: in use, or removed while it ran and not forgotten
 	runs  map[sched.Vertex]bool
+	ended map[sched.Vertex]engine.State // how the last run of each ended
 }
 
 func newScript(parallel int) *script {
 	return &script{
 		m:    sched.New(sched.Options{Parallel: parallel, Changes: true}),
 		slot: map[string]sched.Vertex{},
-		runs: map[sched.Vertex]bool{},
+		runs: map[sched.Vertex]bool{}, ended: map[sched.Vertex]engine.State{},
 	}
 }
 
 // do obeys one command and returns what came of it: for most the vertices whose
-// own state or witness changed.
+// own state or witness changed. Some commands ask: "state", "counts", "resting" for the states at rest, and "ancestors a".
 func (s *script) do(input []string) string {
 	word, rest, _ := strings.Cut(input[0], " ")
 	args := strings.Fields(rest)
@@ -70,6 +71,17 @@ func (s *script) do(input []string) string {
 		return s.state()
 	case "counts":
 		return s.counts()
+	case "resting":
+		return s.resting()
+	case "bound":
+		n, _ := strconv.Atoi(rest)
+		s.m.SetParallel(n)
+	case "ancestors":
+		var names []string
+		for v := range s.m.Ancestors(s.slot[rest]) {
+			names = append(names, s.names[v])
+		}
+		return strings.Join(names, " ") + "\n"
 	default:
 		if err := s.event(word, args); err != nil {
 			return err.Error() + "\n"
@@ -147,6 +159,7 @@ func (s *script) one(word string, v sched.Vertex, words []string) error {
 		s.m.Event(v)
 	case "done":
 		s.m.Done(v, sched.Outcome{State: state(words), Retry: retry})
+		s.ended[v] = state(words)
 		delete(s.runs, v)
 	case "defer":
 		s.m.Defer(v)
@@ -207,6 +220,24 @@ func (s *script) rest() string {
 		return "at rest\n"
 	}
 	return fmt.Sprintf("pending %d\n", s.m.Pending())
+}
+
+// resting tells how each vertex stands at rest, and how many stand so.
+func (s *script) resting() string {
+	rested := func(v sched.Vertex) (engine.State, bool) { last, ok := s.ended[v]; return last, ok }
+	var lines []string
+	for v, name := range s.names {
+		if at, ok := s.slot[name]; ok && at == sched.Vertex(v) {
+			lines = append(lines, fmt.Sprintf("%s %v, level %d, above %d, below %d", name, s.m.AtRestState(at, rested), s.m.Level(at), len(s.m.Above(at)), len(s.m.Below(at))))
+		}
+	}
+	slices.Sort(lines)
+	for state, n := range s.m.AtRestCounts(rested) {
+		if n > 0 {
+			lines = append(lines, fmt.Sprintf("%v: %d", engine.State(state), n))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 func (s *script) counts() string {
