@@ -139,6 +139,10 @@ func TestKindThatPanics(t *testing.T) {
 		if _, err := r.Kind("boom"); err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("Kind gave %v", err)
 		}
+		res, err := r.New("boom")
+		if _, panicked := errors.AsType[*engine.PanicError](err); res != nil || !panicked || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("New gave %v, %v", res, err)
+		}
 	}
 }
 

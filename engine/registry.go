@@ -135,12 +135,13 @@ func (r *Registry) Kinds() []string { return slices.Sorted(maps.Keys(r.all())) }
 // Has reports whether the kind is known.
 func (r *Registry) Has(name string) bool { return r.lookUp(name) != nil }
 
-// New makes a resource of a kind with its defaults, its kind set, and no name.
-func (r *Registry) New(name string) (Res, error) {
+// New makes a resource of a kind with its defaults, its kind set, and no name. A panic of the kind is an error.
+func (r *Registry) New(name string) (made Res, err error) {
 	k, err := r.find(name)
 	if err != nil {
 		return nil, err
 	}
+	defer Caught("Default", &err)
 	return k.new(name), nil
 }
 

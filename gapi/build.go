@@ -268,7 +268,11 @@ func (b *builder) each(do func(*builder, *item)) {
 // declare takes one declaration into the list, if it has a kind and a name.
 func (b *builder) declare(d *Declaration) {
 	kind, name, err := identity(d)
-	if on := targetOf(d); on != "" && b.entry(strings.ToLower(kind)).targeted() {
+	on := ""
+	if err == nil {
+		on, err = targetIn(d)
+	}
+	if on != "" && b.entry(strings.ToLower(kind)).targeted() {
 		name = engine.NameOn(name, on)
 	}
 	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, at: int32(len(b.room))})
@@ -342,6 +346,12 @@ func identity(d *Declaration) (kind, name string, err error) {
 		kind, name = cmp.Or(kind, d.Res.Kind()), cmp.Or(name, d.Res.Name())
 	}
 	return kind, name, nil
+}
+
+// targetIn returns the target of a declaration, empty for none. The error is a panic of its resource.
+func targetIn(d *Declaration) (on string, err error) {
+	defer engine.Caught("Target", &err)
+	return targetOf(d), nil
 }
 
 func (b *builder) duplicate(it, first *item) {

@@ -101,6 +101,20 @@ func TestBuildFromGoErrors(t *testing.T) {
 	)
 }
 
+// astray is a thing that can't say its target.
+type astray struct {
+	thing `yaml:",inline"`
+}
+
+func (*astray) Targeted() bool { return true }
+func (*astray) Target() string { panic("no map") }
+
+// A resource that panics over its target is a finding, and ends nothing.
+func TestBuildOfATargetThatPanics(t *testing.T) {
+	findings(t, registry(t, nil), &gapi.Declared{Resources: []gapi.Declaration{{Kind: "thing", Name: "lost", Res: &astray{}}}},
+		"resource number 1 of the graph, a thing, can't say what it is: Target panicked: no map")
+}
+
 // A frontend that has neither a graph nor an error ends nothing.
 func TestBuildOfNothing(t *testing.T) {
 	findings(t, registry(t, nil), nil, "there is no graph: the frontend has given neither one nor an error")

@@ -11,9 +11,13 @@ import (
 // names the line of the graph. Others are found by their names, and a place of each would cost memory.
 type places map[string]schema.Pos
 
-// note keeps the place of a vertex that is on a target.
+// note keeps the place of a vertex that is on a target. A resource that panics is on none.
 func (p *places) note(v *vertex, decl *engine.Vertex) {
-	if engine.TargetOf(v.Res) == "" || decl.Pos.IsZero() {
+	if !v.abil.Targeted || decl.Pos.IsZero() {
+		return
+	}
+	on := ""
+	if err := engine.Guard("Target", func() error { on = engine.TargetOf(v.Res); return nil }); err != nil || on == "" {
 		return
 	}
 	if *p == nil {

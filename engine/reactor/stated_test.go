@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // stating is a fake that states its abilities as data.
@@ -82,5 +83,26 @@ func TestRestated(t *testing.T) {
 				t.Errorf("after graph %d there were %d resources, want %d", i+1, got, want)
 			}
 		}
+	})
+}
+
+// astray is a fake that can't say its target.
+type astray struct {
+	fake `yaml:",inline"`
+}
+
+func (*astray) Targeted() bool { return true }
+func (*astray) Target() string { panic("no map") }
+
+// TestTargetThatPanics: a resource that panics over its target runs all the same, and the loop goes on.
+func TestTargetThatPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		d := newDecl(t).add("a", &astray{fake{w: w}})
+		d.g.Value(0).Pos = schema.Pos{File: "graph.yaml", Line: 1, Col: 1}
+		rg.swap(d)
+		wantState(t, rg, w, "a", engine.StateOK, 1)
 	})
 }
