@@ -16,6 +16,7 @@ type kernelFacts struct {
 	hostname, routes int // the descriptors in it
 }
 
+// openKernelFacts opens the two sources and the epoll over them. The caller closes the result. On an error nothing stays open.
 func openKernelFacts() (k *kernelFacts, err error) {
 	k = &kernelFacts{hostname: -1, routes: -1}
 	epoll := -1

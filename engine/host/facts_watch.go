@@ -28,6 +28,7 @@ type factFeed struct {
 	end  func()       // ends what follows; nil while nothing watches
 }
 
+// watch subscribes to changes of facts. The first subscription starts the following, and the last one that closes ends it.
 func (f *factFeed) watch(ctx context.Context) (engine.Subscription, error) {
 	for _, c := range []context.Context{ctx, f.host.ctx} {
 		if c.Err() != nil {

@@ -25,6 +25,7 @@ func (h *Host) Start(ctx context.Context, c engine.Command, files []*os.File) (e
 	return p, nil
 }
 
+// startKept starts a program that goes on after the call: ctx bounds the start alone. The program ends by Stop, or with the Host.
 func (h *Host) startKept(ctx context.Context, c *engine.Command, files []*os.File) (*kept, error) {
 	attr, path, dir, err := prepare(c)
 	if err != nil {

@@ -165,6 +165,8 @@ func (h *hub) admit(r *request) {
 	h.waiting = append(h.waiting, r)
 }
 
+// subscribe hangs a subscription at the folder of a path, for its name, and where it wants the contents, at the path itself, too. A
+// folder that is watched already has its present state noted, so that a change before the answer is seen.
 func (h *hub) subscribe(s *sub, path string, o engine.WatchOptions) {
 	at, name := split(path)
 	n := h.node(at, true)

@@ -114,6 +114,8 @@ func jsonOf(v any) (json.RawMessage, error) {
 	return json.Marshal(plain)
 }
 
+// jsonPlain returns a value in the form that another host decodes: durations as text, sizes in bytes. A secret that is not empty is an
+// error (ErrSecret), since every host of the topic could read it.
 func jsonPlain(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case schema.Secret:

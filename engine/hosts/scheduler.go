@@ -253,6 +253,8 @@ type reading struct {
 	over chan struct{}          // closed at the end
 }
 
+// run follows the candidates of a topic until ctx ends. Each state of the store makes one choice; a reader that is slow sees the newest
+// one alone.
 func (r *reading) run(ctx context.Context, p *Place, tell func(error)) {
 	defer close(r.over)
 	store := p.s.store

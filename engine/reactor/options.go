@@ -85,6 +85,7 @@ type Options struct {
 	mayWiden bool            // Parallel was not given; see widen
 }
 
+// complete returns the options with the defaults in place of empty ones. The error names each fault.
 func (o Options) complete() (Options, error) {
 	if o.Host == nil || o.World == nil || o.Store == nil {
 		return o, errors.New("reactor: Host, World and Store are required")

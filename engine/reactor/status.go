@@ -48,6 +48,8 @@ func (l *loop) statuses() []Status {
 	return list
 }
 
+// status reads one vertex on the loop, so all of its fields are of one moment. A blocked vertex names the failed ancestor, and a
+// waiting one the ancestor that is unsettled, before any other cause of its wait.
 func (l *loop) status(v *vertex) Status {
 	s := Status{Resource: v.ID, Pause: l.holds.pauses.Of(v.ID), State: l.m.State(v.slot), Changed: int(v.past.changed)}
 	s.Rest = l.m.AtRestState(v.slot, l.lastRest)

@@ -137,6 +137,8 @@ func (f *failures) faceMachine() {
 	})
 }
 
+// face follows the facts of the machine until ctx ends, on a goroutine of its own. It hands each change to the loop, and takes the next
+// one only then: facts that change quickly make no queue.
 func (f *failures) face(ctx context.Context) error {
 	sub, err := f.l.r.opt.Host.WatchFacts(ctx)
 	if err != nil {

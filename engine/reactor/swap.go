@@ -226,7 +226,8 @@ func (s *swap) initExclusive(ctx context.Context) error {
 	return faults.err()
 }
 
-// stopOld has the old vertices end.
+// stopOld suspends the old vertices of all exchanges at once, and waits until nothing of them runs. They are idle on a return without
+// an error; after an error, restart brings them back.
 func (s *swap) stopOld(ctx context.Context) error {
 	return s.r.doAndAwait(ctx, func() (idle []<-chan struct{}) {
 		for _, x := range s.exclusive {

@@ -274,6 +274,8 @@ func (v *vertex) sayEvent() {
 	}
 }
 
+// change implements Init.Change, without secrets. The first change of a run that applies tells the loop that something is about to be
+// altered: from then on the graph has not converged.
 func (v *vertex) change(c engine.Change) {
 	c.From, c.To = v.r.env.Shown(c.From), v.r.env.Shown(c.To)
 	v.run.mu.Lock()

@@ -181,6 +181,8 @@ func (r *Res) altered() bool {
 	return false
 }
 
+// checkApply asks the children first, so that all differences are told before anything is altered. The unit is refreshed where its
+// settings are newer than the running container.
 func (r *Res) checkApply(ctx context.Context, l found, apply bool) (bool, error) {
 	restart := r.outdated(l) || r.init.Refresh()
 	h := r.kids.Handle(len(r.held) - 1)
