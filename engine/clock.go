@@ -100,30 +100,84 @@ func WithTimeout(ctx context.Context, c Clock, d time.Duration, cause error) (co
 		return context.WithTimeoutCause(ctx, d, cause)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
-	t := &timedContext{Context: inner, late: cause}
+	t := &timedContext{Context: inner, late: cause, done: make(chan struct{})}
 	if cause == nil {
 		t.late = context.DeadlineExceeded
 	}
-	stop := c.AfterFunc(d, func() { cancel(t.late) })
+	end := func(cause error) {
+		cancel(cause)
+		_ = t.Err()
+	}
+	stop := c.AfterFunc(d, func() { end(t.late) })
+	context.AfterFunc(inner, func() { _ = t.Err() }) // for an end of the parent
 	return t, func() {
 		stop()
-		cancel(nil)
+		end(nil)
 	}
 }
 
-// timedContext is a context that ends by a clock, with late as its cause.
+// timedContext is a context that ends by a clock. Package context takes the error of a foreign parent, such as this one, over to its
+// children; of its own parents it takes only the cause. So the children stand below this one, and the context inside has the cause.
 type timedContext struct {
-	context.Context
-	late error
+	context.Context       // ends first, with the cause
+	late            error // its cause where the time is over
+	done            chan struct{}
+
+	mu       sync.Mutex
+	err      error              // set when done is closed
+	children map[*func()]func() // are called at the end
 }
 
-// Err is DeadlineExceeded where the time is over.
+// Done implements context.Context.
+func (t *timedContext) Done() <-chan struct{} { return t.done }
+
+// Err is DeadlineExceeded where the time is over. The first call after the end of the context inside ends this one and its children.
 func (t *timedContext) Err() error {
-	err := t.Context.Err()
-	if err != nil && context.Cause(t.Context) == t.late {
-		return context.DeadlineExceeded
+	children, err := t.end()
+	for _, f := range children {
+		f()
 	}
 	return err
+}
+
+// end ends this context if the one inside has ended, and returns the children that have to be told.
+func (t *timedContext) end() (children map[*func()]func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err != nil || t.Context.Err() == nil {
+		return nil, t.err
+	}
+	t.err = t.Context.Err()
+	if context.Cause(t.Context) == t.late {
+		t.err = context.DeadlineExceeded
+	}
+	children, t.children = t.children, nil
+	close(t.done)
+	return children, t.err
+}
+
+// AfterFunc calls f once at the end. Package context asks for it, for the children, and holds a lock of the child meanwhile: so
+// after the end f is called on another goroutine.
+func (t *timedContext) AfterFunc(f func()) (stop func() bool) {
+	t.mu.Lock()
+	if t.err != nil {
+		t.mu.Unlock()
+		go f()
+		return func() bool { return false }
+	}
+	defer t.mu.Unlock()
+	if t.children == nil {
+		t.children = map[*func()]func(){}
+	}
+	key := &f
+	t.children[key] = f
+	return func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		_, waits := t.children[key]
+		delete(t.children, key)
+		return waits
+	}
 }
 
 // Timer is a time.Timer by a Clock. Its methods are for one goroutine at a time.

@@ -61,14 +61,23 @@ func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 		pass(time.Millisecond)
 		<-child.Done()
 		want := cmp.Or(cause, context.DeadlineExceeded)
-		if ctx.Err() != context.DeadlineExceeded || context.Cause(ctx) != want || context.Cause(child) != want {
-			t.Errorf("it has ended with %v, by %v and %v", ctx.Err(), context.Cause(ctx), context.Cause(child))
+		after, stop := context.WithCancel(child) // made after the end
+		for _, c := range []context.Context{ctx, child, after} {
+			if c.Err() != context.DeadlineExceeded || context.Cause(c) != want {
+				t.Errorf("it has ended with %v, by %v", c.Err(), context.Cause(c))
+			}
 		}
+		stop()
 		end()
 		cancel()
 	}
 	ctx, cancel := engine.WithTimeout(t.Context(), c, time.Second, late)
+	child, end := context.WithCancel(ctx)
+	defer end()
 	cancel()
+	if child.Err() != context.Canceled {
+		t.Errorf("cancelled, a child has ended with %v", child.Err())
+	}
 	pass(time.Hour)
 	if ctx.Err() != context.Canceled || context.Cause(ctx) != context.Canceled {
 		t.Errorf("cancelled, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
@@ -76,9 +85,13 @@ func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 	parent, stop := context.WithCancelCause(t.Context())
 	ctx, cancel = engine.WithTimeout(parent, c, time.Second, late)
 	stop(io.EOF)
-	<-ctx.Done()
 	if ctx.Err() != context.Canceled || context.Cause(ctx) != io.EOF {
 		t.Errorf("with its parent, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
+	}
+	<-ctx.Done()
+	pass(time.Hour)
+	if ctx.Err() != context.Canceled || context.Cause(ctx) != io.EOF {
+		t.Errorf("the end of the time alters the end by the parent to %v, by %v", ctx.Err(), context.Cause(ctx))
 	}
 	cancel()
 }
