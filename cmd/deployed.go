@@ -37,10 +37,10 @@ type deploys struct {
 }
 
 // openDeploys makes the frontends of the topics. The keys are read at the start, and by renew.
-// sealed returns the recipient of this host.
+// sealed returns the recipient of this host. limits returns the bounds of the graphs, for each reading of the topics anew.
 // The frontends begin with the deploys in dir where the store is away. An empty dir keeps nothing
 // over a restart.
-func openDeploys(a *app, w engine.World, dir, host string, files []string, o yaml.Options, sealed func() string, log *slog.Logger) (*deploys, error) {
+func openDeploys(a *app, w engine.World, dir, host string, files []string, limits func() yaml.Options, sealed func() string, log *slog.Logger) (*deploys, error) {
 	d := &deploys{read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }}
 	trusted, err := d.read()
 	if err != nil || len(trusted) == 0 {
@@ -57,7 +57,7 @@ func openDeploys(a *app, w engine.World, dir, host string, files []string, o yam
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
 			World: w, Host: host, Topic: topic, Dir: dir,
 			Trusted: func() []deploy.Public { return *d.trusted.Load() },
-			Open:    func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, w, o, env) },
+			Open:    func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, w, limits(), env) },
 		}))
 	}
 	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}

@@ -45,7 +45,7 @@ func TestRenewTrustedKeys(t *testing.T) {
 		}
 	}
 	write(texts[0])
-	d, err := openDeploys(&app{trustOthers: true}, w, "", "h1", []string{path}, yaml.Options{}, nil, slog.New(slog.DiscardHandler))
+	d, err := openDeploys(&app{trustOthers: true}, w, "", "h1", []string{path}, func() yaml.Options { return yaml.Options{} }, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/service"
 )
 
@@ -238,11 +239,14 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
-	// A deploy is bounded as the graph is, and its secrets come from the same places.
-	deployed := f.input.limits(a)
-	f.input.secrets(&deployed)
 	anew := f.resettling(a, p)
-	deployed.Unseal = o.secrets.decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
+	// A deploy is bounded as the graph is, and its secrets come from the same places.
+	f.input.secrets(&yaml.Options{}) // also where the graph is not in YAML
+	deployed := func() yaml.Options {
+		y := anew.limits()
+		y.Unseal = o.secrets.decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
+		return y
+	}
 	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
 	signed, err := openDeploys(a, world, folder.dir, a.hostname, f.trusted, deployed, sealed, p.logger)
 	if err != nil {

@@ -27,6 +27,7 @@ type resettling struct {
 	engine *mgmt.Engine
 	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
 	input  atomic.Pointer[input]             // of the graph in effect
+	coming atomic.Pointer[input]             // of the graph that is read next; its limits hold for deploys too
 
 	// mu guards the fields below. reread holds it all the time, and a request for the warnings waits.
 	mu      sync.Mutex
@@ -39,7 +40,16 @@ type resettling struct {
 func (f *runFlags) resettling(a *app, p *presenter) *resettling {
 	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
 	r.input.Store(&f.input)
+	r.coming.Store(&f.input)
 	return r
+}
+
+// limits returns the bounds of deploys, and where their secrets are. They are those of the graph that is read next.
+func (r *resettling) limits() yaml.Options {
+	in := r.coming.Load()
+	o := in.limits(r.app)
+	in.secrets(&o)
+	return o
 }
 
 // reread reads the environment, the configuration file and its folders again. Settings that can change
@@ -159,6 +169,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
+	r.coming.Store(in)
 	return &mgmt.Source{Frontend: r.stored(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
 }
 
