@@ -326,3 +326,30 @@ func TestModules(t *testing.T) {
 		}
 	}
 }
+
+// TestHostileBackends: control characters in a description of a backend reach no terminal, whichever verb shows it.
+func TestHostileBackends(t *testing.T) {
+	dir := t.TempDir()
+	text := `name: x
+module: group
+command: [sh]
+when: {"\e[31mfact": [a], kernel: ["\e[32m"]}
+functions:
+- name: info
+  params: [{name: name}, {name: colour, type: string, default: "\e[33mred"}]
+`
+	if err := os.WriteFile(filepath.Join(dir, "x.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen := false
+	for _, args := range [][]string{{"list"}, {"show", "group"}, {"check", "group", "x"}, {"matrix", "group"}, {"generate", "group", "--from", "x"}, {"generate", "--from", "x"}} {
+		out, errs, _ := askGroups(t, "", append(append([]string{"interface"}, args...), "--backends", dir)...)
+		if strings.ContainsFunc(out+errs, isControl) {
+			t.Errorf("%v: %q, %q", args, out, errs)
+		}
+		seen = seen || strings.Contains(out, `\x1b[33mred`)
+	}
+	if !seen {
+		t.Error("no verb has shown the texts of the description")
+	}
+}

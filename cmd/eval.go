@@ -74,7 +74,7 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 	if err != nil {
 		return writeJSON(a.out, v)
 	}
-	_, err = fmt.Fprintln(a.out, text)
+	_, err = fmt.Fprintln(a.out, onTerminal(a.out, text))
 	return err
 }
 

@@ -91,7 +91,7 @@ func newInterfaceList(a *app) *cobra.Command {
 			}
 			tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			for _, l := range list {
-				fmt.Fprintf(tw, "%s\t%s\t%s\n", l.Module, l.choice(), l.Doc)
+				fmt.Fprintf(tw, "%s\t%s\t%s\n", cell(l.Module), l.choice(), cell(l.Doc))
 			}
 			return tw.Flush()
 		},
@@ -217,7 +217,7 @@ func newInterfaceShow(a *app) *cobra.Command {
 				}
 				return writeJSON(a.out, list)
 			}
-			_, err = fmt.Fprint(a.out, functionsText(fs))
+			_, err = fmt.Fprint(a.out, visibleLines(functionsText(fs)))
 			return err
 		},
 	}

@@ -89,7 +89,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 	verdicts := virtual.Check(i, b, system.Facts)
 	for _, f := range append(i.Lint(system.Facts), b.Lint(system.Facts)...) {
 		// A warning alters no exit code: it is for the authors of the interface and of the backend.
-		fmt.Fprintln(m.app.err, "warning: "+f.String())
+		fmt.Fprintln(m.app.err, visible("warning: "+f.String()))
 	}
 	var err error
 	if output == "json" {
@@ -110,13 +110,13 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 func (m modules) checkText(verdicts []virtual.Verdict) error {
 	tw := tabwriter.NewWriter(m.app.out, 0, 0, 2, ' ', 0)
 	for _, v := range verdicts {
-		fmt.Fprintf(tw, "%s\t%s\n", v.Function, v.Status)
+		fmt.Fprintf(tw, "%s\t%s\n", cell(v.Function), v.Status)
 		if v.Contradicts {
 			fmt.Fprintf(tw, "\t  the backend has it although it is not applicable here\n")
 		}
 		for _, d := range v.Differences {
 			if d.Severity() > virtual.SeverityOK {
-				fmt.Fprintf(tw, "\t  %s\n", d)
+				fmt.Fprintf(tw, "\t  %s\n", cell(d.String()))
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 				if n > 0 {
 					fmt.Fprintln(a.out)
 				}
-				if _, err := fmt.Fprint(a.out, virtual.Page(i, m.app.modules().Backends(module), m.app.kind(module))); err != nil {
+				if _, err := fmt.Fprint(a.out, visibleLines(virtual.Page(i, m.app.modules().Backends(module), m.app.kind(module)))); err != nil {
 					return err
 				}
 			}
@@ -226,7 +226,7 @@ several have a backend of that name.`,
 				return writeYAML(a.out, i.Describe())
 			}
 			for _, f := range i.Functions {
-				if _, err := fmt.Fprintf(a.out, "%s%s\n", f.Name, f.Signature()); err != nil {
+				if _, err := fmt.Fprintln(a.out, visibleLines(f.Name+f.Signature())); err != nil {
 					return err
 				}
 			}

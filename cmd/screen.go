@@ -177,6 +177,14 @@ func visible(text string) string {
 	return b.String()
 }
 
+// onTerminal returns a text of several lines for an output: made visible for a terminal, and as it is for a file or a pipe.
+func onTerminal(w io.Writer, text string) string {
+	if terminalWidth(w) == nil {
+		return text
+	}
+	return visibleLines(text)
+}
+
 // isControl reports whether a character may do something to a terminal, or is
 // not to be seen.
 // The marks of direction count, too: by them a text may read as another one.
