@@ -36,14 +36,20 @@ func strange(r rune) bool {
 	return !strings.ContainsRune("-_.+", r)
 }
 
+// called returns a text that calls the program by its name.
+// The word is replaced only where blanks or a new line surround it: /etc/mgmt and mgmt.yaml stay.
+func called(name, text string) string {
+	if name == product {
+		return text
+	}
+	// The new line in front lets the first word of a text count, too.
+	return strings.NewReplacer(" mgmt ", " "+name+" ", "\nmgmt ", "\n"+name+" ").Replace("\n" + text)[1:]
+}
+
 // rename has the texts of a verb, of its flags, and of the verbs below it call the
 // program by another name than that under which they are written.
 func rename(cmd *cobra.Command, name string) {
-	// The word is replaced only where blanks or a new line surround it: /etc/mgmt and mgmt.yaml
-	// stay. The new line in front lets the first word of a text count, too.
-	call := func(text *string) {
-		*text = strings.NewReplacer(" mgmt ", " "+name+" ", "\nmgmt ", "\n"+name+" ").Replace("\n" + *text)[1:]
-	}
+	call := func(text *string) { *text = called(name, *text) }
 	call(&cmd.Short)
 	call(&cmd.Long)
 	call(&cmd.Example)

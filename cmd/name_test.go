@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,6 +11,10 @@ import (
 // TestName: a program that brings more kinds is called by its own name in all that it
 // says of itself, also in the scripts by which shells complete it.
 func TestName(t *testing.T) {
+	facts := filepath.Join(t.TempDir(), "facts.yaml")
+	if err := os.WriteFile(facts, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args []string
 		want string
@@ -28,6 +34,8 @@ func TestName(t *testing.T) {
 		{[]string{"version"}, "our-mgmt "},
 		{[]string{"zzz"}, "; see our-mgmt --help\n"},
 		{[]string{"pause", "--for"}, "our-mgmt: flag needs an argument"},
+		{[]string{"validate", "--facts", facts, facts}, "as our-mgmt facts --programs -o yaml does"},
+		{[]string{"apply"}, "no graph is given, write: our-mgmt apply FILE"},
 	} {
 		var out bytes.Buffer
 		a := &app{name: "our-mgmt", in: strings.NewReader(""), out: &out, err: &out}

@@ -137,7 +137,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return exitPipe
 	}
 	if msg := err.Error(); msg != "" {
-		fmt.Fprintln(a.err, visibleLines(a.program()+": "+msg+a.moduleHint(err)))
+		fmt.Fprintln(a.err, visibleLines(a.program()+": "+called(a.program(), msg)+a.moduleHint(err)))
 	}
 	if e, ok := errors.AsType[*codeError](err); ok {
 		return e.code

@@ -61,7 +61,7 @@ func printDiagnostics(w io.Writer, program string, ds schema.Diagnostics) {
 func diagnosticLines(program string, ds schema.Diagnostics) []string {
 	lines := make([]string, len(ds))
 	for i, d := range helped(program, ds) {
-		lines[i] = visible(d.String())
+		lines[i] = visible(called(program, d.String()))
 	}
 	return lines
 }
