@@ -181,7 +181,8 @@ func (in *Installer) change(ctx context.Context, do func(*reactor.Stage) error) 
 	return err
 }
 
-// judged notes the outcome of a part.
+// judged notes the outcome of a part. A part that MaxRemovals holds can't be read again by a frontend: its caller hands it over again
+// after Accept. Until then the next part may take effect, and ends the wait. A whole graph ends it, too. The caller holds using.
 func (in *Installer) judged(err error) {
 	why, held := errors.AsType[*reactor.RemovalsError](err)
 	switch before := in.held.Load(); {

@@ -261,26 +261,83 @@ func (r *draftRows) own(v Vertex) []Vertex {
 	return row
 }
 
-// add adds w to the row of v, if it is missing.
-func (r *draftRows) add(v, w Vertex) {
+// add adds vertices to the row of v, as far as they are missing, in their order.
+func (r *draftRows) add(v Vertex, list []Vertex) {
 	row := r.own(v)
-	at, there := len(row), slices.Contains(row, w)
 	if r.sorted {
-		at, _ = slices.BinarySearch(row, w)
+		row = append(row, list...)
+		slices.Sort(row)
+		r.rows[v] = slices.Compact(row)
+		return
 	}
-	if !there {
-		row = slices.Insert(row, at, w)
+	there := setOf(row, len(list))
+	for _, w := range list {
+		if !there.has(row, w) {
+			row = append(row, w)
+			there.add(w)
+		}
 	}
 	r.rows[v] = row
 }
 
-// remove takes w from the row of v, and reports whether it was there.
-func (r *draftRows) remove(v, w Vertex) bool {
+// remove takes vertices from the row of v, and reports whether one was there.
+func (r *draftRows) remove(v Vertex, list []Vertex) bool {
 	row := r.own(v)
 	n := len(row)
-	row = slices.DeleteFunc(row, func(x Vertex) bool { return x == w })
+	out := setOf(list, 0)
+	row = slices.DeleteFunc(row, func(x Vertex) bool { return out.has(list, x) })
 	r.rows[v] = row
 	return len(row) < n
+}
+
+// longList is the length of a list from which on a set is quicker than a search.
+const longList = 16
+
+// set has the vertices of a long list. It is nil for a short one, which is searched.
+type set map[Vertex]struct{}
+
+// setOf returns the set of a list that so many others will join.
+func setOf(list []Vertex, more int) set {
+	if len(list)+more < longList {
+		return nil
+	}
+	s := make(set, len(list)+more)
+	for _, v := range list {
+		s.add(v)
+	}
+	return s
+}
+
+// has reports whether v is in the list, or in the set of it.
+func (s set) has(list []Vertex, v Vertex) bool {
+	if s == nil {
+		return slices.Contains(list, v)
+	}
+	_, in := s[v]
+	return in
+}
+
+func (s set) add(v Vertex) {
+	if s != nil {
+		s[v] = struct{}{}
+	}
+}
+
+// byEnd are the ends of edges, by the other end: above by the lower one, and below by the upper one.
+type byEnd struct{ above, below map[Vertex][]Vertex }
+
+// endsOf sorts edges by their ends. So each row is altered once, however many edges of it are.
+func endsOf(edges [][2]Vertex) byEnd {
+	b := byEnd{map[Vertex][]Vertex{}, map[Vertex][]Vertex{}}
+	for _, e := range edges {
+		b.add(e[0], e[1])
+	}
+	return b
+}
+
+func (b byEnd) add(u, v Vertex) {
+	b.above[v] = append(b.above[v], u)
+	b.below[u] = append(b.below[u], v)
 }
 
 // newDraft makes the rows of the topology after p.
@@ -290,29 +347,49 @@ func newDraft(m *Machine, p Patch) *draft {
 		pred: draftRows{old: &m.pred, rows: map[Vertex][]Vertex{}, sorted: true},
 		succ: draftRows{old: &m.succ, rows: map[Vertex][]Vertex{}},
 	}
-	for _, v := range p.Removed {
-		for _, u := range d.pred.of(v) {
-			d.succ.remove(u, v)
-		}
-		for _, w := range d.succ.of(v) {
-			d.pred.remove(w, v)
-		}
-		d.pred.rows[v], d.succ.rows[v] = nil, nil
-	}
-	for _, e := range p.Cut {
-		if d.pred.remove(e[1], e[0]) {
+	d.drop(p.Removed)
+	cut := endsOf(p.Cut)
+	for v, list := range cut.above {
+		if d.pred.remove(v, list) {
 			d.loosened = true
 		}
-		d.succ.remove(e[0], e[1])
+	}
+	for u, list := range cut.below {
+		d.succ.remove(u, list)
 	}
 	for _, v := range p.Added {
 		d.pred.rows[v], d.succ.rows[v], d.levels[v] = nil, nil, 0
 	}
-	for _, e := range p.Join {
-		d.pred.add(e[1], e[0])
-		d.succ.add(e[0], e[1])
+	join := endsOf(p.Join)
+	for v, list := range join.above {
+		d.pred.add(v, list)
+	}
+	for u, list := range join.below {
+		d.succ.add(u, list)
 	}
 	return d
+}
+
+// drop takes vertices out, with their edges.
+func (d *draft) drop(removed []Vertex) {
+	gone := byEnd{map[Vertex][]Vertex{}, map[Vertex][]Vertex{}}
+	for _, v := range removed {
+		for _, u := range d.pred.of(v) {
+			gone.below[u] = append(gone.below[u], v)
+		}
+		for _, w := range d.succ.of(v) {
+			gone.above[w] = append(gone.above[w], v)
+		}
+	}
+	for w, list := range gone.above {
+		d.pred.remove(w, list)
+	}
+	for u, list := range gone.below {
+		d.succ.remove(u, list)
+	}
+	for _, v := range removed {
+		d.pred.rows[v], d.succ.rows[v] = nil, nil
+	}
 }
 
 func (d *draft) level(v Vertex) int32 {

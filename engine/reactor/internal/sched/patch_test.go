@@ -2,8 +2,10 @@ package sched_test
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
@@ -54,6 +56,44 @@ func TestCostPatch(t *testing.T) {
 	t.Logf("%d bytes of 1,000 vertices, %d of 100,000", small, large)
 	if large > 4*small+4096 {
 		t.Errorf("a Patch allocates %d bytes of 1,000 vertices, %d of 100,000", small, large)
+	}
+}
+
+// patchTime returns the least time that a Patch takes which replaces the root of a star, or cuts all its edges.
+func patchTime(t *testing.T, n int, cut bool) time.Duration {
+	t.Helper()
+	top := star(n)
+	least := time.Duration(math.MaxInt64)
+	for range 5 {
+		m := settled(t, top)
+		p := replacing(top, 0, sched.Vertex(n))
+		if cut {
+			p = sched.Patch{N: top.N, Cut: top.Edges}
+		}
+		begin := time.Now()
+		if err := m.Patch(p); err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, time.Since(begin))
+	}
+	return least
+}
+
+// TestCostPatchOfStar: a Patch of a vertex with many edges takes time in proportion to them, whether they come or go. A time that grows
+// with their square is 64 times as long for eight times as many; the machine may be busy, so it gets several tries.
+func TestCostPatchOfStar(t *testing.T) {
+	for name, cut := range map[string]bool{"root replaced": false, "edges cut": true} {
+		var small, large time.Duration
+		for range 5 {
+			small, large = patchTime(t, 5000, cut), patchTime(t, 40_000, cut)
+			if large < 32*small {
+				break
+			}
+		}
+		t.Logf("%s: %s with 5,000 edges, %s with 40,000", name, small, large)
+		if large >= 32*small {
+			t.Errorf("%s takes %s with 5,000 edges, and %s with 40,000", name, small, large)
+		}
 	}
 }
 
