@@ -48,6 +48,7 @@ func (in *Installer) reasons() map[string]schema.Diagnostics {
 }
 
 // useWhole puts a whole graph into effect, with the resources that it collects, and without the optional ones that are at fault.
+// Each round leaves out the ones that are at fault, so it ends. On an error the collected resources are those of before.
 func (in *Installer) useWhole(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
 	if d == nil {
 		return in.useAs(ctx, nil, input)
