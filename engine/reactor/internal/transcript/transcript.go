@@ -31,7 +31,10 @@ func Play(t *testing.T, least int, begin func(t *testing.T) (do func(input []str
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := replay(string(want), begin(t))
+			got, commands := replay(string(want), begin(t))
+			if commands == 0 {
+				t.Errorf("%s has no commands", file)
+			}
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -43,8 +46,8 @@ func Play(t *testing.T, least int, begin func(t *testing.T) (do func(input []str
 	}
 }
 
-// replay returns the transcript with the answers that its commands have now.
-func replay(text string, do func(input []string) string) string {
+// replay returns the transcript with the answers that its commands have now, and the number of its commands.
+func replay(text string, do func(input []string) string) (now string, commands int) {
 	var out strings.Builder
 	for i, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
@@ -62,8 +65,9 @@ func replay(text string, do func(input []string) string) string {
 			}
 		}
 		if len(input) > 0 {
+			commands++
 			out.WriteString("----\n" + do(input))
 		}
 	}
-	return out.String()
+	return out.String(), commands
 }
