@@ -14,7 +14,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
 // errNoDaemon is the error where a list is not found (404). A daemon has every list, if only an
@@ -115,8 +114,9 @@ func explainPull(name string, as login, err error) error {
 	case has("no such host", "network is unreachable", "connection refused", "i/o timeout", "temporary failure in name resolution", "tls handshake timeout"):
 		hint = ": the daemon can't reach the registry; where there is no network, load the image before (docker load) or say pull: never"
 	}
-	// Some registries repeat the request in their answer.
-	var hidden secrets.Texts
-	hidden.Add(as.password.Reveal())
-	return fmt.Errorf("%s can't be pulled%s: %w", name, hint, hidden.Error(err))
+	// Some registries repeat the request in their answer. The engine takes secrets out of every error, and this is for other callers.
+	if secret := as.password.Reveal(); secret != "" && strings.Contains(err.Error(), secret) {
+		err = errors.New(strings.ReplaceAll(err.Error(), secret, schema.Redacted))
+	}
+	return fmt.Errorf("%s can't be pulled%s: %w", name, hint, err)
 }
