@@ -56,12 +56,6 @@ var clockExceptions = map[string]string{
 	"engine/host/command.go drain":          "the kernel takes a deadline of a pipe by its own clock",
 	"engine/host/output.go copy":            "the kernel takes a deadline of a pipe by its own clock",
 	"engine/control/client.go NewClient":    "a client talks to a daemon, and has no Host",
-	"engine/world/etcd/call.go attempt":     "gRPC keeps the deadline of a request, and tells it to the server",
-	"engine/world/etcd/call.go met":         "gRPC keeps the deadline of a request, and tells it to the server",
-	"engine/world/etcd/call.go verdict":     "gRPC keeps the deadline of a request, and tells it to the server",
-	"engine/world/etcd/call.go why":         "gRPC keeps the deadline of a request, and tells it to the server",
-	"engine/world/etcd/lease.go renew":      "gRPC keeps the deadline of a request, and tells it to the server",
-	"engine/world/etcd/world.go revokeAll":  "gRPC keeps the deadline of a request, and tells it to the server",
 	"engine/world/etcd/options.go uptimeBy": "only the clock of the machine stops in a suspend",
 	"engine/hosts/member.go Members":        "a verb asks a store, and has no Host",
 }

@@ -66,7 +66,7 @@ func (w *World) call(ctx context.Context, tries int, f func(context.Context, *cl
 
 // attempt runs one request for as long as it may last.
 func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), w.o.Timeout)
+	ctx, cancel := engine.WithTimeout(clientv3.WithRequireLeader(ctx), w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	c, err := w.connected(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *World) why(c *clientv3.Client) error {
 	if c.ActiveConnection().GetState() != connectivity.TransientFailure {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(w.ctx, nextTry)
+	ctx, cancel := engine.WithTimeout(w.ctx, w.o.Clock, nextTry, nil)
 	defer cancel()
 	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(ctx, &pb.StatusRequest{}, grpc.WaitForReady(false))
 	if status.Code(err) != codes.Unavailable {
@@ -104,7 +104,7 @@ const verdictTime = 500 * time.Millisecond
 // tells it after the handshake. gRPC has written by then, so its connection often breaks before it has read the reason. Here nothing is written,
 // and the first word of the server is the reason, or the beginning of HTTP/2.
 func (w *World) verdict() error {
-	ctx, cancel := context.WithTimeout(w.ctx, verdictTime)
+	ctx, cancel := engine.WithTimeout(w.ctx, w.o.Clock, verdictTime, nil)
 	defer cancel()
 	c := w.config.TLS.Clone()
 	c.NextProtos = []string{"h2"}
@@ -141,7 +141,7 @@ func (w *World) Probe(ctx context.Context, key string) error {
 
 // met returns nil where there is a connection, and the error of the last attempt to get one.
 func (w *World) met(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, w.o.Timeout)
+	ctx, cancel := engine.WithTimeout(ctx, w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	c, err := w.connected(ctx)
 	if err != nil {

@@ -171,7 +171,7 @@ func (l *lease) rest(wait time.Duration) error {
 
 // renew asks the store once, and reports whether it still has the lease. A stream that fails is left.
 func (l *lease) renew(left time.Duration) (alive bool, err error) {
-	ctx, cancel := context.WithTimeout(l.ctx, min(left, l.w.o.Timeout))
+	ctx, cancel := engine.WithTimeout(l.ctx, l.w.o.Clock, min(left, l.w.o.Timeout), nil)
 	defer cancel()
 	if l.stream == nil {
 		if err := l.connect(ctx); err != nil {

@@ -110,7 +110,7 @@ func (w *World) Close() error {
 
 // revokeAll revokes leases for as long as one attempt may last.
 func (w *World) revokeAll(leases []*lease) (failed []error) {
-	ctx, cancel := context.WithTimeout(context.Background(), w.o.Timeout)
+	ctx, cancel := engine.WithTimeout(context.Background(), w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	for _, l := range leases {
 		failed = append(failed, l.revoke(ctx))
