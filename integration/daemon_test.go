@@ -59,6 +59,15 @@ func newDaemon(t *testing.T, dir, graph string, flags ...string) *realDaemon {
 
 func (d *realDaemon) path(name string) string { return filepath.Join(d.dir, name) }
 
+// replace writes a file as write does, in one step: a program that reads it meanwhile finds the old text or the new one.
+func (d *realDaemon) replace(name, text string) {
+	d.t.Helper()
+	d.write(name+"~", text)
+	if err := os.Rename(d.path(name+"~"), d.path(name)); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 func (d *realDaemon) write(name, text string) {
 	d.t.Helper()
 	if err := os.WriteFile(d.path(name), []byte(text), 0o600); err != nil {

@@ -86,7 +86,7 @@ func TestProviderOfADaemon(t *testing.T) {
 		if len(pids) != 1 {
 			t.Fatalf("there are %d processes of the provider", len(pids))
 		}
-		d.write("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), `"wanted"`, `"drifted"`))
+		d.replace("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), `"wanted"`, `"drifted"`))
 		if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestSecretsOfAProvider(t *testing.T) {
 	d.has("cloud/sg.json", first)
 	d.says("converged: 1 ok")
 	// The drift of a secret, and its change, are reported without the texts.
-	d.write("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), first, "drifted-"+second))
+	d.replace("cloud/sg.json", strings.ReplaceAll(d.read("cloud/sg.json"), first, "drifted-"+second))
 	d.has("cloud/sg.json", `"`+first+`"`)
 	d.write("graph.yaml", graph(second))
 	d.has("cloud/sg.json", `"`+second+`"`)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -336,9 +337,20 @@ func TestKilledPeer(t *testing.T) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run", "^TestAsClient$")
 	cmd.Env = append(os.Environ(), asClient+"="+path)
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if text, _ := os.ReadFile(said.Name()); t.Failed() {
+			t.Logf("the client said %q", text)
+		}
+	})
 	eventually(t, "the stream", func() bool { return r.Lasting() == 1 })
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
