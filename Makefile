@@ -16,7 +16,7 @@
 
 GO      ?= go
 VERSION = $(or $(shell packaging/version),$(error the file VERSION gives no version))
-# With these the program stays below 38 MB. Functions begin at multiples of 16 bytes and not of 32.
+# Functions begin at multiples of 16 bytes and not of 32, which makes the program smaller.
 SMALL  := $(shell grep -v '^\#' packaging/buildflags)
 LDFLAGS = -s -w -funcalign=16 -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
 

@@ -20,13 +20,8 @@ import (
 	"testing"
 )
 
-// The limits of the reactor and of the packages below it. They are a ratchet: a change may
-// lower them.
-const (
-	maxFields  = 32 // of one struct, its embedded structs included
-	maxMethods = 75 // of one receiver, its embedded structs included
-	maxUpward  = 15 // percent of the calls, and of the pairs of files, that point up
-)
+// maxUpward is the percentage of the calls, and of the pairs of files, that may point up in a package.
+const maxUpward = 15
 
 // checked is a package of this module with its types. Its tests are left out.
 type checked struct {
@@ -95,106 +90,6 @@ func exportsOf(t *testing.T, patterns ...string) map[string]string {
 		exports[path] = file
 	}
 	return exports
-}
-
-// fieldsOf counts the fields of a struct. A struct of the same package that it embeds counts
-// with all its fields, and so does a struct without a name; the methods of each are added to methods.
-func fieldsOf(named *types.Named, methods map[string]bool, seen map[*types.Named]bool) (n int) {
-	if seen[named] {
-		return 0
-	}
-	seen[named] = true
-	for m := range named.Methods() {
-		methods[m.Name()] = true
-	}
-	if st, ok := named.Underlying().(*types.Struct); ok {
-		return fieldsIn(st, named, methods, seen)
-	}
-	return 0
-}
-
-// fieldsIn counts the fields of a struct that stands in a type.
-func fieldsIn(st *types.Struct, of *types.Named, methods map[string]bool, seen map[*types.Named]bool) (n int) {
-	for f := range st.Fields() {
-		inner, nameless := f.Type().(*types.Struct)
-		switch part := partOf(f, of); {
-		case part != nil:
-			n += fieldsOf(part, methods, seen)
-		case nameless:
-			n += fieldsIn(inner, of, methods, seen)
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-// namedTypes returns the types that a package declares, those inside of functions too.
-func (c *checked) namedTypes() (list []*types.Named) {
-	for _, obj := range c.info.Defs {
-		tn, ok := obj.(*types.TypeName)
-		if !ok || tn.IsAlias() {
-			continue
-		}
-		if named, ok := tn.Type().(*types.Named); ok { // else it is a parameter of a type
-			list = append(list, named)
-		}
-	}
-	return list
-}
-
-// oversized returns a line for each type of a package beyond the limits, and the most fields and methods.
-func (c *checked) oversized(path string) (faults []string, mostFields, mostMethods int) {
-	for _, named := range c.namedTypes() {
-		methods := map[string]bool{}
-		fields := fieldsOf(named, methods, map[*types.Named]bool{})
-		if fields > maxFields {
-			faults = append(faults, fmt.Sprintf("%s.%s has %d fields, at most %d are allowed", path, named.Obj().Name(), fields, maxFields))
-		}
-		if len(methods) > maxMethods {
-			faults = append(faults, fmt.Sprintf("%s.%s has %d methods, at most %d are allowed", path, named.Obj().Name(), len(methods), maxMethods))
-		}
-		mostFields, mostMethods = max(mostFields, fields), max(mostMethods, len(methods))
-	}
-	slices.Sort(faults)
-	return faults, mostFields, mostMethods
-}
-
-// partOf returns the struct of the same package that a field embeds, nil for none.
-func partOf(f *types.Var, of *types.Named) *types.Named {
-	at := types.Unalias(f.Type())
-	if p, ok := at.(*types.Pointer); ok {
-		at = types.Unalias(p.Elem())
-	}
-	part, ok := at.(*types.Named)
-	if !ok || !f.Embedded() || part.Obj().Pkg() != of.Obj().Pkg() {
-		return nil
-	}
-	if _, ok := part.Underlying().(*types.Struct); !ok {
-		return nil
-	}
-	return part
-}
-
-// TestShapeOfTheEngine: no struct of the engine and of the frontends has too many fields, and no receiver too
-// many methods.
-func TestShapeOfTheEngine(t *testing.T) {
-	all := checkTypes(t, "./engine/...", "./gapi/...")
-	if len(all) < 2 || all["engine/reactor"] == nil || all["gapi/expand"] == nil {
-		t.Fatalf("only %d packages were found", len(all))
-	}
-	mostFields, mostMethods := 0, 0
-	for path, c := range all {
-		if ofTests(path + "/") {
-			continue // a suite of laws: its runner has a method for each of them
-		}
-		faults, fields, methods := c.oversized(path)
-		for _, fault := range faults {
-			t.Error(fault)
-		}
-		mostFields, mostMethods = max(mostFields, fields), max(mostMethods, methods)
-	}
-	t.Logf("at most %d fields and %d methods", mostFields, mostMethods)
 }
 
 var goFile = regexp.MustCompile(`[a-z_]+\.go`)
@@ -346,49 +241,6 @@ func checkText(t *testing.T, files map[string]string) *checked {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// TestShapeIsCounted: the counting sees embedded structs, by another name too, structs without a name and types inside of
-// functions, and tells of each that is too large.
-func TestShapeIsCounted(t *testing.T) {
-	c := checkText(t, map[string]string{"p.go": `package p
-type base struct { a, b int }
-func (base) one() {}
-type also = base
-type Whole struct { *base; c int; d struct { e, f int } }
-type Other struct { also }
-func (*Whole) two() {}
-func f() { type inner struct { a, b, c, d, e, f, g int } }`})
-	got := map[string][2]int{}
-	for _, named := range c.namedTypes() {
-		methods := map[string]bool{}
-		n := fieldsOf(named, methods, map[*types.Named]bool{})
-		got[named.Obj().Name()] = [2]int{n, len(methods)}
-	}
-	want := map[string][2]int{"base": {2, 1}, "Whole": {5, 2}, "Other": {2, 1}, "inner": {7, 0}}
-	if !maps.Equal(got, want) {
-		t.Errorf("fields and methods are %v, want %v", got, want)
-	}
-	for n, faults := range map[int]int{maxFields: 0, maxFields + 1: 1} {
-		c := checkText(t, map[string]string{"p.go": "package p\ntype T struct { base; X [1]int }\ntype base struct {\n" + lines(n-1, "f%d int") + "}\n"})
-		if got, _, _ := c.oversized("p"); len(got) != faults {
-			t.Errorf("%d fields: %q", n, got)
-		}
-	}
-	for n, faults := range map[int]int{maxMethods: 0, maxMethods + 1: 1} {
-		c := checkText(t, map[string]string{"p.go": "package p\ntype T struct { *base }\ntype base struct{}\nfunc (T) m() {}\n" + lines(n-1, "func (base) m%d() {}")})
-		if got, _, _ := c.oversized("p"); len(got) != faults {
-			t.Errorf("%d methods: %q", n, got)
-		}
-	}
-}
-
-func lines(n int, format string) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format+"\n", i)
-	}
-	return b.String()
 }
 
 // TestCallsAreCounted: calls of functions and of methods count, generic ones too, by the files in which they are declared.
