@@ -42,6 +42,10 @@ func act(role string) error {
 		return probeAll(base)
 	case "prepare":
 		return prepareAll(base)
+	case "own":
+		return ownAll(base)
+	case "swap":
+		return swapAll(base)
 	case "race":
 		return raceAll(base, *raceFor)
 	}

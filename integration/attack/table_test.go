@@ -26,9 +26,6 @@ var exempt = map[string]string{
 	"file.copy_mode":                "no path",
 	"file.keep":                     "a switch",
 	"file.replace_link":             "a switch: the link itself is replaced, by the folder that is held",
-	"file.validate":                 "a command that the graph names; it is asked about the temporary file beside the target",
-	"ini_setting.validate":          "as file.validate",
-	"line.validate":                 "as file.validate",
 	"line.if_missing":               "a word",
 	"file.selinux":                  "a label, set where the mode is set",
 	"file.state":                    "no path",
@@ -61,7 +58,7 @@ var pathWords = regexp.MustCompile(`(?i)path|\bfiles?\b|folder|cwd|\bdir`)
 // covered are the parameters that rows cover, as kind.parameter.
 func covered() map[string]bool {
 	all := map[string]bool{}
-	for _, r := range rows() {
+	for _, r := range append(rows(), checkedRows()...) {
 		for p := range strings.FieldsSeq(r.params) {
 			all[r.kind+"."+p] = true
 		}

@@ -49,7 +49,7 @@ written as it is, without quotes.`,
 			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. A value that is received from a secret is shown nowhere."},
 			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
 			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
-			{Name: "validate", Type: "Optional[String[1]]", Role: provider.Parameter, Doc: "Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."},
+			{Name: "validate", Type: "Optional[String[1]]", Role: provider.Parameter, Doc: "Command that checks the new file before it replaces the old one: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."},
 		},
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<path>\/.*?) \[(?<section>.*)\] (?<setting>[^\]]+) with "(?<key_val_separator>.*)" "(?<section_prefix>.*)" "(?<section_suffix>.*)"\z`},

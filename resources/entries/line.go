@@ -70,7 +70,7 @@ type Line struct {
 	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: missing lines go below the last line that matches; to the end of the file if none does."`
 	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
 
-	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
+	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
 	init *engine.Init
 }

@@ -56,7 +56,7 @@ type Res struct {
 
 	Keep bool `yaml:"keep" lang:"keep" mgmt:"param" doc:"Give the content to a file that is made, and leave that of an existing one alone."`
 
-	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks a new content before it replaces the old file: % in it stands for the path of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
+	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks a new content before it replaces the old file: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
 	SELinux string `yaml:"selinux" lang:"selinux" doc:"The SELinux label of the path itself, such as system_u:object_r:etc_t:s0; absent leaves it to the system."`
 

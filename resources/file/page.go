@@ -62,12 +62,15 @@ To get a secret into a file with other text, let the secret be one of the fragme
       mode: "0440"
       validate: visudo -cf %
 
-` + "`%`" + ` (or ` + "`%s`" + `) stands for the path of the new file, which lies next to its place; ` + "`%%`" + ` is a percent sign. Without one the path comes last.
+` + "`%`" + ` (or ` + "`%s`" + `) stands for the path of a copy of the new file; ` + "`%%`" + ` is a percent sign. Without one the path comes last. The copy has the
+name of the file, and lies in a folder of its own below ` + "`TMPDIR`" + ` (` + "`/tmp`" + `): no other user can replace, alter or list it, and those who may read the
+file may read the copy. The bytes that were checked are the bytes that the file gets. Paths in the content that are relative to the file lead
+elsewhere in the copy: name them from the root, or give the command the folder in which to look.
+
 mgmt runs the command as its own user in ` + "`/`" + `, without a shell, with nothing but ` + "`PATH`" + ` in its environment. The command must end with exit status 0
-within two minutes, and must not change the file. At its end mgmt kills every process that the command has started, also one in a session of its own. Otherwise the old file stays, and the error has the last lines that the command printed. Of a
+within two minutes, and must not change the copy. At its end mgmt kills every process that the command has started, also one in a session of its own. Otherwise the old file stays, and the error has the last lines that the command printed. Of a
 file that other users must not read, the error leaves out the words of the file; of a file with a secret, all that the command printed.
-` + "`validate`" + ` is not asked when nothing is to be changed, under noop, nor about a change of owner, group or mode alone. A file that can only be
-written in place, such as a mount point in a folder that takes nothing new, is not written.
+` + "`validate`" + ` is not asked when nothing is to be changed, under noop, nor about a change of owner, group or mode alone.
 
 ## Folders
 

@@ -140,8 +140,8 @@ func (c *run) writeNew(n node, w want) error {
 	return err
 }
 
-// write is the only place that writes a file. The new file lies next to its place until it
-// is whole, has its attributes and has passed the validator. A rename then puts it there.
+// write is the only place that writes a file. The validator is asked about a copy first. The new
+// file lies next to its place until it is whole and has its attributes. A rename then puts it there.
 func (c *run) write(n node, w want, f *atomicfile.New) (atomicfile.Result, error) {
 	f.Name, f.Size, f.Label = n.name, -1, c.label(n)
 	// A folder without leftovers of earlier runs need not be searched for them.

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -36,7 +38,8 @@ func TestFindingD7Validate(t *testing.T) {
 		"agrees to a new":    {"", "new\n", "grep -q new", "", "new\n"},
 		"%s":                 {"old\n", "new\n", "grep -q new %s", "", "new\n"},
 		"in a word":          {"old\n", "new\n", `sh -c 'grep -q new "%" && test %% = "%%"'`, "", "new\n"},
-		"beside its place":   {"old\n", "new\n", "sh -c 'test $(dirname %) = DIR && grep -q old DIR/f'", "", "new\n"},
+		"by its name":        {"old\n", "new\n", "sh -c 'test $(basename %) = f && grep -q old DIR/f'", "", "new\n"},
+		"runs it":            {"old\n", "#!/bin/sh\n", "sh -c 'chmod u=rx % && exec %'", "the check has changed", "old\n"},
 		"refuses":            {"old\n", "new\n", "sh -c 'echo line 3 is wrong >&2; exit 4' %", "validate: sh refuses the new file (exit status 4), so the old one stays: line 3 is wrong", "old\n"},
 		"refuses a new":      {"", "new\n", "sh -c 'echo wrong; exit 1'", "validate: sh refuses the new file (exit status 1), so the old one stays: wrong", ""},
 		"names it":           {"old\n", "new\n", "sh -c 'echo %: bad; exit 1'", "validate: sh refuses the new file (exit status 1), so the old one stays: the new file: bad", "old\n"},
@@ -57,6 +60,70 @@ func TestFindingD7Validate(t *testing.T) {
 			}
 			kindtest.Alone(t, path, c.left)
 		})
+	}
+}
+
+// TestFindingJ1ValidateCopy: the check gets a copy of the same name that no other user can replace, alter or list, with the
+// permissions for reading that the file will have, and nothing is left of it.
+func TestFindingJ1ValidateCopy(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for mode, want := range map[schema.Mode]string{"": "644", "0600": "600", "0640": "640", "0666": "644", "4755": "755"} {
+		r, f, path := checked(t, "", "#!/bin/sh\nexit 0\n", `sh -c 'stat -c "%%a %%n" "$(dirname $0)" $0 >DIR.said; ls DIR >>DIR.said; test ! -x $0 || exec $0'`)
+		r.Mode = mode
+		if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "error") {
+			t.Error(mode, got)
+		}
+		said, err := os.ReadFile(filepath.Dir(path) + ".said")
+		kindtest.Must(t, err)
+		lines := strings.Split(string(said), "\n") // the target's folder is empty: ls says nothing
+		if len(lines) != 3 || !strings.HasPrefix(lines[0], "711 "+tmp+"/mgmt-check-") || !strings.HasPrefix(lines[1], want+" ") || !strings.HasSuffix(lines[1], "/f") {
+			t.Errorf("%s: %q", mode, said)
+		}
+		if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+			t.Error("left are", left, err)
+		}
+	}
+}
+
+// TestFindingJ1ValidateLeftovers: the next check removes the copy of a killed process, and leaves one that is in use.
+func TestFindingJ1ValidateLeftovers(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for _, dir := range []string{"mgmt-check-dead", "mgmt-check-used"} {
+		kindtest.Must(t, os.Mkdir(tmp+"/"+dir, 0o711))
+		kindtest.Put(t, tmp+"/"+dir+"/f", "x")
+	}
+	used, err := os.Open(tmp + "/mgmt-check-used")
+	kindtest.Must(t, err)
+	defer used.Close()
+	kindtest.Must(t, unix.Flock(int(used.Fd()), unix.LOCK_EX))
+	r, f, path := checked(t, "old\n", "new\n", "true")
+	if got := kindtest.Verbs(t, f, r, true); strings.Contains(got, "error") {
+		t.Error(got)
+	}
+	kindtest.Alone(t, path, "new\n")
+	if left, err := os.ReadDir(tmp); err != nil || len(left) != 1 || left[0].Name() != "mgmt-check-used" {
+		t.Error(left, err)
+	}
+}
+
+// TestFindingJ1ValidateTemp: no check is run where another user could replace the copy, and the error says where.
+func TestFindingJ1ValidateTemp(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root has another user to fear: run it as root")
+	}
+	tmp := filepath.Join(t.TempDir(), "theirs")
+	kindtest.Must(t, os.Mkdir(tmp, 0o755))
+	kindtest.Must(t, os.Chown(tmp, 4711, 4711))
+	t.Setenv("TMPDIR", tmp)
+	r, f, path := checked(t, "old\n", "new\n", "true")
+	if got := kindtest.Verbs(t, f, r, true); !strings.Contains(got, "the folder for temporary files (TMPDIR)") || !strings.Contains(got, tmp) || !strings.Contains(got, "can be replaced") {
+		t.Error(got)
+	}
+	kindtest.Alone(t, path, "old\n")
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Error("left are", left, err)
 	}
 }
 

@@ -25,8 +25,9 @@
 //     has put in its place is never written to.
 //   - Where a file can't be replaced (it is a mount point, its folder is not writable, its owner or
 //     attributes could not be kept), it is written in place, after space for it has been reserved.
-//   - Where Check is given, a file takes its place only after Check has agreed, and only as Check
-//     has seen it.
+//   - Where Check is given, a file takes its place only after Check has agreed, and with the bytes
+//     that Check has seen: both come from a copy that no other user can alter or replace. The death
+//     of the process leaves that copy behind, and the next check removes it.
 //   - Nothing is flushed to the disk here, except by Flush.
 //   - No descriptor outlives the call, except that of a Dir.
 package atomicfile

@@ -1,6 +1,8 @@
 package atomicfile
 
 import (
+	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -46,4 +48,37 @@ func TestFindingBadMount(t *testing.T) {
 		t.Errorf("a file system is mounted: %v", err)
 	}
 	must(t, unix.Unmount(dir+"/top", unix.MNT_DETACH))
+}
+
+// TestFindingJ1CheckedInPlace: a file that can't be replaced is written in place with the bytes that its check has seen, and is
+// left alone where the check refuses.
+func TestFindingJ1CheckedInPlace(t *testing.T) {
+	if !nstest.InNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/behind", []byte("old"), 0o644))
+	must(t, os.WriteFile(dir+"/f", nil, 0o644))
+	must(t, unix.Mount(dir+"/behind", dir+"/f", "", unix.MS_BIND, ""))
+	defer unix.Unmount(dir+"/f", unix.MNT_DETACH)
+	for _, no := range []error{errors.New("no"), nil} {
+		st, err := At(dir).Lstat("f")
+		must(t, err)
+		n, fills, seen := text(dir, "f", "new"), 0, ""
+		n.Old, n.Mode = &st, -1
+		fill := n.Fill
+		n.Fill = func(w io.Writer) error { fills++; return fill(w) }
+		n.Check = func(path string) error { seen = read(t, path); return no }
+		res, err := n.Write()
+		if !errors.Is(err, no) || res.InPlace != (no == nil) || fills != 1 || seen != "new" {
+			t.Errorf("%v, %+v, filled %d times, checked %q", err, res, fills, seen)
+		}
+		want := "old"
+		if no == nil {
+			want = "new"
+		}
+		if got := read(t, dir+"/behind"); got != want {
+			t.Errorf("it has %q, not %q", got, want)
+		}
+	}
 }

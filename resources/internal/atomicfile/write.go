@@ -27,8 +27,8 @@ type New struct {
 	// attempt was given up.
 	Fill func(io.Writer) error
 
-	// Check is asked by its path, next to the place that it is for, whether the complete
-	// file may take that place; nil for yes. With an error nothing is altered.
+	// Check is asked about a copy of the new file, by its path: a file of the same name in a folder
+	// that no other user can alter. With an error nothing is altered; nil for no check.
 	Check func(path string) error
 
 	// NoneLeft says that no killed process has left a temporary file for Name. The search for one
@@ -36,7 +36,6 @@ type New struct {
 	NoneLeft bool
 
 	gifted    bool              // it is new in the folder of a stranger
-	checked   bool              // Check was asked
 	reached   func(step string) // told of each step, for tests; else nil
 	nameFirst bool              // as where no file can be without a name, for tests
 }
@@ -71,7 +70,17 @@ func (n *New) Write() (Result, error) {
 	if err := held.refuseGifts(); err != nil {
 		return Result{}, err
 	}
-	if n.Old == nil && n.Check == nil {
+	if n.Check != nil {
+		if err := errors.Join(held.stillOld(), held.inherits()); err != nil {
+			return Result{}, err
+		}
+		done, err := held.check()
+		if err != nil {
+			return Result{}, err
+		}
+		defer done()
+	}
+	if n.Old == nil {
 		if res, err := held.create(); !errors.Is(err, errNamed) {
 			return res, err
 		}
@@ -144,11 +153,6 @@ func (n *New) replace() (res Result, err error) {
 	}
 	if err := t.close(); err != nil {
 		return res, n.failed("close", err)
-	}
-	if n.Check != nil {
-		if err := n.check(t.name); err != nil {
-			return res, err
-		}
 	}
 	put := n.Dir.rename
 	if n.Old == nil {
@@ -330,9 +334,6 @@ func (n *New) path() string { return n.Dir.Path(n.Name) }
 
 // inPlace writes into the file that is there, because of why.
 func (n *New) inPlace(why error) (res Result, err error) {
-	if n.Check != nil && !n.checked {
-		return res, fmt.Errorf("%w (and what is written in place can't be checked before)", why)
-	}
 	fd, err := n.Dir.open(n.Name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return res, fmt.Errorf("%w (and writing in place: %w)", why, err)
