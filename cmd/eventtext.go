@@ -198,6 +198,9 @@ func causeText(t *control.Trigger, e *control.Event) string {
 		text = fmt.Sprintf("the graph is new to it (generation %d)", e.Generation)
 	case reactor.CauseEvent:
 		text = "of an event" + sourceText(t)
+		if from != "" {
+			text = from + " has written" + writtenText(t)
+		}
 	case reactor.CausePoll:
 		text = "it is polled"
 	case reactor.CauseRefresh:
@@ -222,10 +225,21 @@ func causeText(t *control.Trigger, e *control.Event) string {
 	if t.Merged > 1 {
 		text += fmt.Sprintf(" (%d times)", t.Merged)
 	}
+	if t.Culprit != nil {
+		text += ", by " + visible((*engine.Culprit)(t.Culprit).String())
+	}
 	if t.Resync {
 		text += " (events may have been lost)"
 	}
 	return text
+}
+
+// writtenText says what a resource has written that another one reads.
+func writtenText(t *control.Trigger) string {
+	if t.Path == "" {
+		return " what it reads"
+	}
+	return " " + visible(t.Path)
 }
 
 // sourceText says which watch has seen an event, and on which path.

@@ -153,19 +153,22 @@ func errorText(err error) string {
 // the verb.
 // Under noop the lines are yellow and say what would change.
 func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
-	color, head := green, p.who(r)
+	color, head, tail := green, p.who(r), ""
 	if r.Noop {
 		color = yellow
 	}
+	if by := r.By(); by != nil {
+		tail = "; altered by " + visible(by.String())
+	}
 	if len(r.Changes) == 0 {
-		return []string{head + " " + p.style.paint(color, verb)}
+		return []string{head + " " + p.style.paint(color, verb) + tail}
 	}
 	if r.Noop {
 		head += " would change:"
 	}
 	lines := make([]string, len(r.Changes))
 	for i, c := range r.Changes {
-		lines[i] = head + " " + p.style.paint(color, changeLine(c))
+		lines[i] = head + " " + p.style.paint(color, changeLine(c)) + tail
 	}
 	return lines
 }

@@ -129,8 +129,21 @@ func TestEventText(t *testing.T) {
 		"some events are missing here":                                {Outcome: control.Dropped},
 		"12 events are missing here":                                  {Outcome: control.Dropped, Dropped: 12},
 		"a[b] is ok again; because it had failed and was tried again": {Outcome: control.Recovered, Resource: "a[b]", Run: 1, Triggers: []control.Trigger{{Cause: "retry"}}},
-		"a[b] is unknown until c[d] has run":                          {Outcome: control.Unknown, Resource: "a[b]", Run: 1, Until: "c[d]"},
-		"a[b] failed: no (trying again in 1s)":                        {Outcome: control.Failed, Resource: "a[b]", Run: 1, Error: "no", RetryIn: 1},
+		"a[b] changed (corrective); because of an event from fanotify: /p, by /usr/bin/vi (pid 7, user root, login jo, unit ssh.service)": {
+			Outcome: control.Changed, Resource: "a[b]", Run: 1, Class: "corrective",
+			Triggers: []control.Trigger{{Cause: "event", Source: "fanotify", Path: "/p",
+				Culprit: &control.Culprit{PID: 7, Program: "/usr/bin/vi", User: "root", Login: "jo", Unit: "ssh.service"}}},
+		},
+		"a[b] changed (corrective); because of an event from fanotify: /p, by pid 7 (gone)": {
+			Outcome: control.Changed, Resource: "a[b]", Run: 1, Class: "corrective",
+			Triggers: []control.Trigger{{Cause: "event", Source: "fanotify", Path: "/p", Culprit: &control.Culprit{PID: 7, Gone: true}}},
+		},
+		"a[b] changed (intended); because a[part] has written /p": {
+			Outcome: control.Changed, Resource: "a[b]", Run: 1, Class: "intended",
+			Triggers: []control.Trigger{{Cause: "event", From: "a[part]", Run: 3, Source: "fanotify", Path: "/p"}},
+		},
+		"a[b] is unknown until c[d] has run":   {Outcome: control.Unknown, Resource: "a[b]", Run: 1, Until: "c[d]"},
+		"a[b] failed: no (trying again in 1s)": {Outcome: control.Failed, Resource: "a[b]", Run: 1, Error: "no", RetryIn: 1},
 		"a[b] changed (corrective): x: +1 -1 lines, y: (20000 bytes) -> (unknown), created; because of an event from inotify: /p (3 times) (events may have been lost), and c[d] has sent another value for x": {
 			Outcome: control.Changed, Resource: "a[b]", Run: 1, Class: "corrective",
 			Changes:  []control.Change{{Field: "x", From: long, To: "a\nc\n"}, {Field: "y", FromBytes: 20000, Unknown: true}, {Verb: engine.Created}},

@@ -136,6 +136,9 @@ func runAttrs(r mgmt.Run) []slog.Attr {
 	if r.Changed {
 		attrs = append(attrs, slog.String("class", r.Class.String()))
 	}
+	if by := r.By(); by != nil {
+		attrs = append(attrs, slog.String("by", by.String()))
+	}
 	if len(r.Changes) > 0 {
 		attrs = append(attrs, slog.Any("changes", shortened(changesJSON(r.Changes))))
 	}

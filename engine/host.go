@@ -54,6 +54,10 @@ type WatchOptions struct {
 	Recurse  bool // the whole tree below each path too; links are not followed down
 	Contents bool // of a path that is a folder: its entries too (one level)
 
+	// Resource is the subscriber, kind[name]. What its run has changed is told to others with it as
+	// Cause.From. The engine sets it; it is empty for a subscriber that is none.
+	Resource string
+
 	// Own, if it is not nil, says whether the path still is as the subscriber has left it. Then
 	// no wake-up tells of it. Host may ask it before each wake-up, on any goroutine, or never.
 	// It must not wait for anything but a look at the path.
@@ -73,10 +77,25 @@ type Subscription interface {
 
 // Cause says why a wake-up came.
 type Cause struct {
-	Source string // inotify, poll, dbus, ...
-	Path   string // of the first of the merged changes
-	Merged int    // how many changes were merged
-	Resync bool   // changes may have been lost: trust nothing
+	Source string   // inotify, poll, dbus, ...
+	Path   string   // of the first of the merged changes
+	From   string   // the resource whose run made all of them; empty where a stranger made one
+	By     *Culprit // who made the last change of Path; nil where nothing is known
+	Merged int      // how many changes were merged
+	Resync bool     // changes may have been lost: trust nothing
+}
+
+// Merge joins a later cause to c. A change by a stranger is told before one that a run of a
+// resource made, whichever came first.
+func (c *Cause) Merge(later Cause) {
+	merged, resync := c.Merged+later.Merged, c.Resync || later.Resync
+	switch {
+	case *c == Cause{}, c.From != "" && later.From == "" && later.Merged > 0:
+		*c = later
+	case c.From == later.From && c.Path == later.Path && later.By != nil:
+		c.By = later.By
+	}
+	c.Merged, c.Resync = merged, resync
 }
 
 // BusKind is one of the message buses of the machine.

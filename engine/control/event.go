@@ -74,7 +74,7 @@ type Event struct {
 	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
 	Pause   *Pause         `json:"pause,omitempty"`   // paused
 	Held    *Hold          `json:"held,omitempty"`    // held
-	By      string         `json:"by,omitempty"`      // paused, resumed: who said so over the socket
+	By      string         `json:"by,omitempty"`      // paused, resumed: who said so over the socket; of a run: the program that made its event
 	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known
 	PID     int            `json:"pid,omitempty"`     // started
 	Version string         `json:"version,omitempty"` // started
@@ -89,11 +89,23 @@ type Trigger struct {
 	Field  string `json:"field,omitempty"`
 	Source string `json:"source,omitempty"`
 	Path   string `json:"path,omitempty"`
-	Merged int    `json:"merged,omitempty"` // how many came together as this one; absent for one
-	Resync bool   `json:"resync,omitempty"`
+
+	Culprit *Culprit `json:"culprit,omitempty"` // who made the event, where that is known
+	Merged  int      `json:"merged,omitempty"`  // how many came together as this one; absent for one
+	Resync  bool     `json:"resync,omitempty"`
 
 	// By is the run of From, where it is known; only why fills it.
 	By *Event `json:"by,omitempty"`
+}
+
+// Culprit is the process that made an event. Its texts are escaped.
+type Culprit struct {
+	PID     int    `json:"pid"`
+	Program string `json:"program,omitempty"` // the file that it ran when it was read
+	User    string `json:"user,omitempty"`
+	Login   string `json:"login,omitempty"` // who has logged in, where that is another one
+	Unit    string `json:"unit,omitempty"`  // of the service manager
+	Gone    bool   `json:"gone,omitempty"`  // it had ended: only pid is known
 }
 
 // Change is one difference that a run found. A long text is not kept, only its
@@ -168,6 +180,10 @@ func triggersOf(list []reactor.Trigger) []Trigger {
 		if t.Merged == 1 {
 			out[i].Merged = 0
 		}
+		if c := t.By.Plain(); c != nil {
+			of := Culprit(*c)
+			out[i].Culprit = &of
+		}
 	}
 	return out
 }
@@ -177,7 +193,7 @@ func eventOf(o Outcome, r *reactor.Run) *Event {
 	e := &Event{
 		Outcome: o, Resource: r.Resource,
 		Run: r.ID, Generation: r.Generation, State: r.State.String(), Class: r.Class.String(),
-		Triggers: triggersOf(r.Triggers), Changes: changesOf(r.Changes),
+		Triggers: triggersOf(r.Triggers), By: r.By().String(), Changes: changesOf(r.Changes),
 		Until: r.Until, Refreshed: r.Refreshed, Noop: r.Noop,
 		Seconds: r.Duration.Seconds(), Waited: r.Waited.Seconds(), Attempt: r.Attempt,
 	}

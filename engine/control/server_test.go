@@ -202,6 +202,21 @@ func TestWhyOfMember(t *testing.T) {
 	}
 }
 
+// TestWhyCulprit: who made the event of a run is told, in characters that any terminal shows.
+func TestWhyCulprit(t *testing.T) {
+	r := newRig(t)
+	run := changedRun("file[/a]", 1)
+	run.Triggers = []reactor.Trigger{{Cause: reactor.CauseEvent, Source: "fanotify", Path: "/a",
+		By: &engine.Culprit{PID: 7, Program: "/tmp/a\u202e\x1b[2Jb\xff", User: "root", Unit: "x.service"}}}
+	r.rec.Ran(run)
+	for _, e := range []*Event{into[Why](t, r, "/v1/why?resource=file[/a]").Runs[0], into[Log](t, r, "/v1/log?outcome=changed").Events[0]} {
+		want := Culprit{PID: 7, Program: `/tmp/a\u202e\x1b[2Jb\xff`, User: "root", Unit: "x.service"}
+		if c := e.Triggers[0].Culprit; c == nil || *c != want || e.By != `"/tmp/a\u202e\x1b[2Jb\xff" (pid 7, user root, unit x.service)` {
+			t.Errorf("%+v, by %s", c, e.By)
+		}
+	}
+}
+
 // TestWhyIsBounded: runs that cause each other end somewhere.
 func TestWhyIsBounded(t *testing.T) {
 	r := newRig(t)

@@ -20,6 +20,7 @@ var (
 
 // Watch implements engine.Host.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
+	o.Resource = h.ID
 	sub, err = h.r.opt.Host.Watch(ctx, paths, o)
 	return (*vertex)(h).watch.Subs().Add(sub), err
 }

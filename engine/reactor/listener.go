@@ -83,6 +83,16 @@ type Run struct {
 	Triggers   []Trigger // the events that asked for the run, at most MaxTriggers; must not be altered
 }
 
+// By returns who made the first event that asked for the run; nil where nothing is known.
+func (r *Run) By() *engine.Culprit {
+	for i := range r.Triggers {
+		if by := r.Triggers[i].By; by != nil {
+			return by
+		}
+	}
+	return nil
+}
+
 // Class tells changes apart by their causes.
 type Class uint8
 
@@ -126,15 +136,16 @@ const (
 // Trigger is one reason for which a vertex was run.
 type Trigger struct {
 	Cause Cause
-	From  string // refresh, value, above, below: the vertex that caused it,
+	From  string // refresh, value, above, below, and event where a run of it made that: the vertex that caused it,
 	Run   uint64 // and the ID of its run; 0 when that was in an earlier process
 	Field string // value: the field that received it
 
 	// event: what the machine reported, where it said so
-	Source string // inotify, poll, dbus, ...
-	Path   string // of the first event
-	Merged int    // how many triggers were merged into this one; 1 for one
-	Resync bool   // events may have been lost: it was looked at for safety
+	Source string          // inotify, poll, dbus, ...
+	Path   string          // of the first event
+	By     *engine.Culprit // who made the last event of Path; nil where nothing is known; must not be altered
+	Merged int             // how many triggers were merged into this one; 1 for one
+	Resync bool            // events may have been lost: it was looked at for safety
 }
 
 func (l Listener) behind() <-chan struct{} {

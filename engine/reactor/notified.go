@@ -17,6 +17,7 @@ func (w *watches) notified(c *watch.Context, v *vertex) bool {
 		return false
 	}
 	if err == nil {
+		o.Resource = v.ID
 		err = c.Subscribe(host, paths, o, v.watch.Subs(), (*vertexTeller)(v))
 	}
 	if err != nil {

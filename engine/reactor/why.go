@@ -21,6 +21,9 @@ func (l *loop) because(v *vertex, t Trigger) {
 		if o := &v.asked.list[i]; o.Cause == t.Cause && o.From == t.From && o.Field == t.Field {
 			o.Merged += t.Merged
 			o.Run, o.Resync = t.Run, o.Resync || t.Resync
+			if t.By != nil && o.Path == t.Path {
+				o.By = t.By
+			}
 			return
 		}
 	}
@@ -84,6 +87,10 @@ func (l *loop) heard(v *vertex) {
 	t := Trigger{Cause: CauseEvent}
 	if c := v.watch.Subs().Led(); c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.Text(c.Path), c.Merged, c.Resync
+		t.By = c.By.Map(v.Text)
+		if c.From != "" {
+			t.From, t.Run = c.From, l.lastRunOf(c.From)
+		}
 	}
 	l.because(v, t)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/simulate"
 )
 
 // lastRun returns the last run of a vertex.
@@ -193,6 +195,75 @@ func TestWhyCause(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhyCulprit: who made an event is told, without secrets. Of several the last one counts who
+// altered the same path. An event that the run of another vertex made is from that one, and tells of
+// no process.
+func TestWhyCulprit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := simulate.NewHost()
+		rg := newRig(t, reactor.Options{Host: h})
+		defer rg.close()
+		w := newWorld()
+		var wrote bool
+		free := make(chan struct{}, 1)
+		watching := func(own func() bool, paths ...string) *fake {
+			return &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
+				free <- struct{}{}
+				<-free
+				return true, nil
+			}, watch: func(ctx context.Context, f *fake) error {
+				sub, err := f.init.Host.Watch(ctx, paths, engine.WatchOptions{Own: own})
+				if err != nil {
+					return err
+				}
+				defer sub.Close()
+				f.init.Running()
+				for {
+					select {
+					case <-sub.C():
+						f.init.Event()
+					case <-ctx.Done():
+						return nil
+					}
+				}
+			}}
+		}
+		rg.swap(newDecl(t).add("part", watching(func() bool { return wrote }, "/d/part")).add("whole", watching(nil, "/d/part", "/d/whole")))
+		rg.rest()
+		vi, sed := &engine.Culprit{PID: 7, Program: "/usr/bin/vi", User: "root"}, &engine.Culprit{PID: 8, Program: "/bin/sed"}
+		for _, c := range []struct {
+			name  string
+			touch func()
+			want  string
+			by    *engine.Culprit
+		}{
+			{"nothing is known", func() { h.Touch("/d/whole") }, "event fake:/d/whole: corrective", nil},
+			{"one", func() { h.TouchBy("/d/whole", vi) }, "event fake:/d/whole: corrective", vi},
+			{"the last one", func() { h.TouchBy("/d/whole", vi); h.TouchBy("/d/whole", sed) }, "event fake:/d/whole x2: corrective", sed},
+			{"another path", func() { h.TouchBy("/d/whole", vi); h.TouchBy("/d/part", sed) }, "event fake:/d/whole x2: corrective", vi},
+			{"lost", func() { h.TouchBy("/d/whole", vi); h.Resync() }, "event fake:/d/whole x2: corrective", vi},
+			{"the run of another vertex", func() { wrote = true; h.TouchBy("/d/part", vi); wrote = false }, "event fake[part] fake:/d/part: ", nil},
+			{"that, and a stranger", func() {
+				wrote = true
+				h.TouchBy("/d/part", vi)
+				wrote = false
+				h.TouchBy("/d/whole", sed)
+			}, "event fake:/d/whole x2: corrective", sed},
+		} {
+			free <- struct{}{}
+			h.Touch("/d/whole") // its run goes on while c happens
+			synctest.Wait()
+			c.touch()
+			synctest.Wait()
+			<-free
+			run := rg.lastRun("whole")
+			if got := triggers(run); !strings.HasPrefix(got, c.want) || !reflect.DeepEqual(run.By(), c.by) {
+				t.Errorf("%s: %s, by %v", c.name, got, run.By())
+			}
+		}
+	})
 }
 
 // TestWhyOfManyIsBounded: a vertex below many tells of some of them.

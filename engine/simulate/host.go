@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,8 +99,11 @@ func (h *Host) Clock() engine.Clock {
 // Touch wakes every subscription that a change of the path concerns: the path
 // itself, a parent of it, an entry of it or anything below it, as its options
 // say. It returns how many those were.
-func (h *Host) Touch(path string) int {
-	return h.wake(engine.Cause{Source: "fake", Path: path}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
+func (h *Host) Touch(path string) int { return h.TouchBy(path, nil) }
+
+// TouchBy is Touch by a process.
+func (h *Host) TouchBy(path string, by *engine.Culprit) int {
+	return h.wake(engine.Cause{Source: "fake", Path: path, By: by}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
 }
 
 // Resync wakes every subscription and says that changes may have been lost.
@@ -108,18 +112,29 @@ func (h *Host) Resync() int {
 }
 
 // wake sends a cause to the watches that concern it, and counts them: a test that wakes
-// nothing is wrong.
+// nothing is wrong. Of a change that a reader calls its own, the others are told that it is from that one.
 func (h *Host) wake(c engine.Cause, which func(*sub) bool) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := 0
+	c.Merged = 1
+	var others []*sub
+	from := ""
 	for _, s := range h.subs {
-		if which(s) && !s.own() {
-			n++
-			s.add(c)
+		switch {
+		case !which(s):
+		case s.own():
+			from = cmp.Or(from, s.options.Resource)
+		default:
+			others = append(others, s)
 		}
 	}
-	return n
+	if from != "" && !c.Resync {
+		c.From, c.By = from, nil
+	}
+	for _, s := range others {
+		s.add(c)
+	}
+	return len(others)
 }
 
 // Subscriptions returns the paths of the subscriptions to paths that are open.
@@ -258,11 +273,7 @@ func (s *sub) Close() {
 
 // add merges a cause into the waiting one, as the real hub does.
 func (s *sub) add(c engine.Cause) {
-	merged, resync := s.cause.Merged+1, s.cause.Resync || c.Resync
-	if merged == 1 {
-		s.cause = c
-	}
-	s.cause.Merged, s.cause.Resync = merged, resync
+	s.cause.Merge(c)
 	s.due = true
 	s.host.wakes++
 	select {

@@ -79,7 +79,7 @@ func (l *Subs) Led() (c engine.Cause) {
 		if !s.alone {
 			add(&s.forRes, got)
 		}
-		c = mergeCauses(c, take(&s.forLoop, got))
+		c.Merge(take(&s.forLoop, got))
 	}
 	return c
 }
@@ -92,25 +92,17 @@ func add(to **engine.Cause, c engine.Cause) {
 		kept := c // so that c itself stays on the stack
 		*to = &kept
 	default:
-		**to = mergeCauses(**to, c)
+		(*to).Merge(c)
 	}
 }
 
 // take returns the kept causes, and c after them, and keeps them no more.
 func take(from **engine.Cause, c engine.Cause) engine.Cause {
-	if *from != nil {
-		c = mergeCauses(**from, c)
-		*from = nil
+	if *from == nil {
+		return c
 	}
-	return c
-}
-
-// mergeCauses joins two causes, the older one first.
-func mergeCauses(a, b engine.Cause) engine.Cause {
-	if a == (engine.Cause{}) {
-		return b
-	}
-	a.Merged += b.Merged
-	a.Resync = a.Resync || b.Resync
-	return a
+	all := **from
+	*from = nil
+	all.Merge(c)
+	return all
 }
