@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/exec"
 )
@@ -22,7 +23,7 @@ import (
 func applied(t *testing.T, o mgmt.Options) (*mgmt.Engine, context.Context) {
 	t.Helper()
 	e := engineOf(t, o)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	if err := e.Start(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestFindingG1WaitEnds(t *testing.T) {
 			if !errors.Is(err, want) || (err == nil) != (want == nil) {
 				t.Errorf("%s: %v, want %v", what, err, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(await.Left()):
 			t.Errorf("%s: Wait does not end", what)
 		}
 	}

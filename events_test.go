@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 )
@@ -69,7 +70,7 @@ func callAll(ctx context.Context, e *mgmt.Engine) error {
 // comes; what it causes comes as events.
 func TestFindingG3EventsReaderCalls(t *testing.T) {
 	e := engineOf(t, mgmt.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	events := e.Events(ctx)
 	inBackground(t, e, static.New(noops(3)))
@@ -106,7 +107,7 @@ func TestFindingG3EventsReaderCalls(t *testing.T) {
 func TestEventsOfSlowReader(t *testing.T) {
 	const n = 6000
 	e := engineOf(t, mgmt.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	slow, quick := e.Events(ctx), e.Events(ctx)
 	inBackground(t, e, static.New(noops(n)))
@@ -176,7 +177,7 @@ func TestEventsEnd(t *testing.T) {
 func TestFindingG3ObserverCalls(t *testing.T) {
 	var e *mgmt.Engine
 	called := map[string]int{}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	call := func(what string) {
 		called[what]++

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // passive is a kind that only is there.
@@ -88,7 +89,7 @@ func TestKindsComeAndGo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 			defer cancel()
 			done := make(chan error, 1)
 			go func() { done <- e.Run(ctx, ending{f, cancel}) }()

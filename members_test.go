@@ -5,12 +5,12 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestFindingG6MembersOfGroups: the members of an automatic group are known by their own names, and the answers say which
@@ -20,7 +20,7 @@ func TestFindingG6MembersOfGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	if err := e.Start(ctx, nil); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestMemoryIsFlat swaps one graph of files for the next, each of other contents,
@@ -43,7 +44,7 @@ func TestMemoryIsFlat(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	var seen mgmt.Counts
 	e, err := mgmt.New(mgmt.Options{ConvergedTimeout: time.Millisecond, Observer: mgmt.Observer{

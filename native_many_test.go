@@ -15,6 +15,7 @@ import (
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // manyObjects is an engine that runs many objects.
@@ -51,7 +52,7 @@ func (c countedWholes) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi
 // awaitStatuses waits until the statuses of so many objects are in the store.
 func (m *manyObjects) awaitStatuses(tb testing.TB, n int) {
 	tb.Helper()
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); ; time.Sleep(100 * time.Millisecond) {
 		all, err := m.nb.StatusesOf(tb.Context(), "h1")
 		if errors.Is(err, engine.ErrCompacted) {
 			continue // other statuses have pushed the revision of the list out
@@ -62,7 +63,7 @@ func (m *manyObjects) awaitStatuses(tb testing.TB, n int) {
 		if len(all) == n {
 			return
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Now().After(end) {
 			tb.Fatalf("%d of %d statuses are written", len(all), n)
 		}
 	}

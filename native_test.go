@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
@@ -18,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/merge"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
@@ -144,12 +144,9 @@ func (h *objectHost) path(name string) string { return filepath.Join(h.dir, name
 func eventually(t *testing.T, why func() string) {
 	t.Helper()
 	last := ""
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if last = why(); last == "" {
-			return
-		}
+	if !await.Eventually(func() bool { last = why(); return last == "" }) {
+		t.Fatal(last)
 	}
-	t.Fatal(last)
 }
 
 func (h *objectHost) awaitFile(name, want string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -69,7 +70,7 @@ func TestFindingG3LateObserverChangesTheGraph(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e *mgmt.Engine
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 			defer cancel()
 			applied, done := make(chan struct{}), make(chan error, 1)
 			changes := sync.OnceFunc(func() {

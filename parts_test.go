@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -520,7 +521,7 @@ func TestDeleteUndoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	if err := e.Start(ctx, nil); err != nil {
 		t.Fatal(err)

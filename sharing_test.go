@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/kv"
 	"github.com/reactivegraph/mgmt/traits"
@@ -134,7 +135,7 @@ func (m *member) becomes(want ...string) {
 
 func (m *member) until(what string, ok func() bool) {
 	m.t.Helper()
-	for end := time.Now().Add(enginetest.Patience); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(await.Left()); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			m.t.Fatalf("%s did not come; it has %v", what, m.names())
 		}

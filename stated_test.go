@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -224,7 +225,7 @@ func TestStatedAbilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 			defer cancel()
 			if err := e.Run(ctx, static.New(statedGraph(def, c.recv, c.meta))); err != nil {
 				t.Fatal(err)
@@ -308,7 +309,7 @@ func TestStatedKindComesBack(t *testing.T) {
 	if err != nil || v.Swap.Changed != 2 || v.Swap.Kept != 0 {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(await.Left()); ; time.Sleep(time.Millisecond) {
 		st, err := e.Status(ctx, "stated[b]")
 		if err != nil {
 			t.Fatal(err)

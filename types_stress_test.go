@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // editions is a frontend whose graphs a test makes up, one after the other.
@@ -156,7 +157,7 @@ func stress(t *testing.T, features provider.Features) {
 			time.Sleep(time.Duration(r.IntN(300)) * time.Microsecond)
 		}
 	}
-	for end := time.Now().Add(time.Minute); !s.holds(want); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); !s.holds(want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("wanted %v, there is %v", want, s.things)
 			break
@@ -208,7 +209,7 @@ func TestTypeThatHangs(t *testing.T) {
 			t.Log(ab)
 		}
 		close(free)
-	case <-time.After(time.Minute):
+	case <-time.After(await.Left()):
 		close(free)
 		t.Error("Run does not end")
 		<-done

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // shelf is a world of things of the type rec, whose provider notes what it is asked.
@@ -281,7 +282,7 @@ func (st *stage) settled() {
 			if yes {
 				return
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(await.Left()):
 			st.t.Fatal("the graph does not converge")
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -15,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestRenewTrustedKeys: a reload reads the files of the keys again. A file with a fault changes nothing, and is an error.
@@ -92,7 +92,7 @@ func TestDeploysFollowTheStore(t *testing.T) {
 	v := openView(t.Context(), w, o, gapi.Env{Hostname: "w1"})
 	defer v.Close()
 	// The first answers of the store wake, too, so a wake-up says nothing of its cause.
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	says := func(want string) {
 		t.Helper()

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // memoryHome gives a test a private folder in memory, in the place of that of the user, and returns a function for what is in it.
@@ -104,7 +106,7 @@ func TestSecretEditKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pid []byte
-	for end := time.Now().Add(time.Minute); len(pid) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); len(pid) == 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		pid, _ = os.ReadFile("pid")
 	}
 	if err := c.Process.Kill(); err != nil {
@@ -124,7 +126,7 @@ func TestSecretEditKilled(t *testing.T) {
 	if err := syscall.Kill(editor, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); len(left()) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // until the editor is dead
+	for end := time.Now().Add(await.Left()); len(left()) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // until the editor is dead
 		k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
 	}
 	if list := left(); len(list) != 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // signals listens for a test and notes what it is told.
@@ -54,7 +55,7 @@ func (s *signals) send(sig syscall.Signal, want string) {
 		if got != sig {
 			s.t.Fatalf("%v arrived, %v was sent", got, sig)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Left()):
 		s.t.Fatalf("%v has not arrived", sig)
 	}
 	if want == "" {
@@ -65,7 +66,7 @@ func (s *signals) send(sig syscall.Signal, want string) {
 		if !strings.HasPrefix(got, want) {
 			s.t.Fatalf("told %q, want %q", got, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Left()):
 		s.t.Fatalf("told nothing, want %q", want)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestTestIsInterrupted: a signal ends the present test, and nothing is left of its machine.
@@ -37,7 +39,7 @@ func TestTestIsInterrupted(t *testing.T) {
 		}
 		return list
 	}
-	for end := time.Now().Add(time.Minute); len(there()) == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); len(there()) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the test does not begin")
 		}

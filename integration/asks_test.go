@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func init() { commands["asks"] = cmdAsks }
@@ -18,7 +20,7 @@ func init() { commands["asks"] = cmdAsks }
 func cmdAsks(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 2, "asks PATH FILE")
 	socket := filepath.Join(ts.Getenv("MGMT_PREFIX"), "mgmt.sock")
-	client := http.Client{Timeout: patience, Transport: &http.Transport{
+	client := http.Client{Timeout: await.Left(), Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer

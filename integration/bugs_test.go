@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // The tests named TestBugNN are those of docs/development/bugs.md: here the ones
@@ -62,7 +63,7 @@ func (d *daemon) note(f func()) {
 // until waits for what is noted.
 func (d *daemon) until(what string, ok func() bool) {
 	d.t.Helper()
-	yes := eventually(patience, func() bool {
+	yes := await.Eventually(func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return ok()
@@ -176,7 +177,7 @@ resources:
 		d.change(graph(graphs - 1 - i))
 	}
 	few := func() bool { return runtime.NumGoroutine() <= before+graphs/2 } // some may not have been there yet
-	if !eventually(patience, few) {
+	if !await.Eventually(few) {
 		t.Errorf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 	}
 	var used time.Duration
@@ -186,7 +187,7 @@ resources:
 		used = enginetest.Computed(t) - start
 		return used <= 100*time.Millisecond
 	}
-	if !eventually(patience, rests) {
+	if !await.Eventually(rests) {
 		t.Errorf("at rest it computes for %s of 300ms", used)
 	}
 }

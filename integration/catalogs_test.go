@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
@@ -60,7 +60,7 @@ type compiled struct {
 // compileAll compiles manifests with the Puppet of this machine.
 func compileAll(t *testing.T, manifests ...string) (list []compiled) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	dir := t.TempDir()
 	args := []string{"testdata/catalogs/compile.rb", dir, strings.Join(puppetModules(), ":")}
@@ -153,7 +153,7 @@ func TestFindingE5Modules(t *testing.T) {
 // returns what it has altered there.
 func twin(t *testing.T, stage string, command ...string) (entries []string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	script, err := filepath.Abs("testdata/catalogs/twin.sh")
 	if err != nil {

@@ -15,11 +15,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-)
 
-const (
-	patience = time.Minute
-	pause    = 2 * time.Millisecond
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // commands are what scripts can do beside what testscript has.
@@ -35,21 +32,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"spy":     cmdSpy,
 	"leaks":   cmdLeaks,
 	"empty":   cmdEmpty,
-	"within":  cmdWithin,
 
 	"typescript": cmdTypescript,
-}
-
-// eventually asks until the answer is yes.
-func eventually(limit time.Duration, yes func() bool) bool {
-	for end := time.Now().Add(limit); ; time.Sleep(pause) {
-		if yes() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-	}
 }
 
 func usage(ts *testscript.TestScript, ok bool, text string) {
@@ -85,7 +69,7 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	path := ts.MkAbs(args[0])
 	var last []byte
-	ok := eventually(patience, func() bool {
+	ok := await.Eventually(func() bool {
 		text, err := os.ReadFile(path)
 		last = text
 		return neg && errors.Is(err, fs.ErrNotExist) || !neg && err == nil && pattern.Match(text)
@@ -100,7 +84,7 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) > 1, "until PATTERN PROGRAM ARGS...")
 	pattern := regexp.MustCompile("(?m)" + args[0])
-	if !eventually(patience, func() bool {
+	if !await.Eventually(func() bool {
 		err := ts.Exec(args[1], args[2:]...)
 		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
 	}) {
@@ -149,58 +133,17 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(newest(ts).Process.Signal(signals[args[0]]))
 }
 
-// cmdStops sends a signal to the newest background command, which has to be gone
-// in time: stops NAME DURATION
+// cmdStops sends a signal to the newest background command, and waits until it is gone: stops NAME
 func cmdStops(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) == 2 && signals[args[0]] != 0, "stops SIGNAL DURATION")
-	limit, err := time.ParseDuration(args[1])
-	ts.Check(err)
+	usage(ts, !neg && len(args) == 1 && signals[args[0]] != 0, "stops INT|TERM|KILL|HUP")
 	cmd := newest(ts)
-	start := time.Now()
 	gone := func() bool { return errors.Is(cmd.Process.Signal(syscall.Signal(0)), os.ErrProcessDone) }
 	if err := cmd.Process.Signal(signals[args[0]]); !errors.Is(err, os.ErrProcessDone) { // else it is gone already
 		ts.Check(err)
 	}
-	if !eventually(limit, gone) {
-		ts.Fatalf("it still runs after %s", limit)
+	if !await.Eventually(gone) {
+		ts.Fatalf("it still runs")
 	}
-	ts.Logf("gone after %s", time.Since(start))
-}
-
-// cmdWithin runs a program until it once ends in time: the machine may have
-// something else to do for a while. Where it has all the time, it counts what the
-// program computes, and that it does not wait for long.
-// within DURATION PROGRAM ARGS...
-func cmdWithin(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) > 1, "within DURATION PROGRAM ARGS...")
-	limit, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	took, computed := time.Hour, time.Hour
-	if !eventually(patience/6, func() bool {
-		wall, cpu := timed(ts, args[1:])
-		took, computed = min(took, wall), min(computed, cpu)
-		return took <= limit
-	}) && (computed > 2*limit || took > 20*limit) {
-		ts.Fatalf("it took %s, and computed for %s", took, computed)
-	}
-	ts.Logf("it took %s, and computed for %s", took, computed)
-}
-
-// timed runs a program, with little of the script's environment, and returns how long that
-// takes, and how long it and its children have computed.
-func timed(ts *testscript.TestScript, args []string) (wall, cpu time.Duration) {
-	cmd := exec.Command("env", args...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "MGMT_PREFIX"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
-	start := time.Now()
-	out, err := cmd.CombinedOutput()
-	wall = time.Since(start)
-	if err != nil {
-		ts.Fatalf("%v: %s", err, out)
-	}
-	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
 // commandLines returns the arguments of all processes.
@@ -223,12 +166,12 @@ func cmdProcess(ts *testscript.TestScript, neg bool, args []string) {
 		return slices.ContainsFunc(commandLines(), func(l string) bool { return strings.Contains(l, args[0]) })
 	}
 	if neg {
-		if !eventually(patience, func() bool { return !running() }) {
+		if !await.Eventually(func() bool { return !running() }) {
 			ts.Fatalf("a process has %q in its arguments", args[0])
 		}
 		return
 	}
-	if !eventually(patience, running) {
+	if !await.Eventually(running) {
 		ts.Fatalf("no process has %q in its arguments", args[0])
 	}
 }
@@ -254,7 +197,7 @@ func cmdSpy(ts *testscript.TestScript, neg bool, args []string) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(pause):
+			case <-time.After(2 * time.Millisecond):
 			}
 		}
 	}()

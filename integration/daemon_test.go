@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // realDaemon is the program, run as a daemon by a test in a folder of its own.
@@ -95,7 +97,7 @@ func (d *realDaemon) start() {
 // until waits for something to become true.
 func (d *realDaemon) until(what string, yes func() bool) {
 	d.t.Helper()
-	if !eventually(patience, yes) {
+	if !await.Eventually(yes) {
 		d.t.Fatalf("it did not happen that %s; the log:\n%s", what, d.log)
 	}
 }

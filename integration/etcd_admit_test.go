@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestAdmitHost: a host that joins later can read neither the secrets of the objects nor those of the deploys that are there. An operator
@@ -25,7 +27,7 @@ func TestAdmitHost(t *testing.T) {
 	p.write("token.txt", "the token\n")
 	p.write("secrets.yaml", "# kept\nrecipients: ["+nobody+"]\ntoken: \""+p.sealed("the token", nobody)+"\"\n")
 	var recipient string
-	if !eventually(patience, func() bool {
+	if !await.Eventually(func() bool {
 		out, err := p.mgmt(append(deploy, "--dry-run")...)
 		found := regexp.MustCompile(`web1 can read no value of secrets.yaml.*(age1[0-9a-z]+)`).FindStringSubmatch(out)
 		if err == nil && found != nil {
@@ -45,7 +47,7 @@ func TestAdmitHost(t *testing.T) {
 	status := func(host, text string) {
 		t.Helper()
 		want := regexp.MustCompile(`(?s)"` + host + `": *\{[^}]*` + text)
-		if !eventually(patience, func() bool {
+		if !await.Eventually(func() bool {
 			out, err := p.mgmt(p.as("root", "api", "get", "file", object, "--status", "-o", "json")...)
 			return err == nil && want.MatchString(out)
 		}) {
@@ -56,7 +58,7 @@ func TestAdmitHost(t *testing.T) {
 
 	p.start("web2", "web")
 	status("web2", "encrypted to other hosts")
-	if !eventually(patience, func() bool { return strings.Contains(p.good(p.as("root", "deploys")...), "bad_graph") }) {
+	if !await.Eventually(func() bool { return strings.Contains(p.good(p.as("root", "deploys")...), "bad_graph") }) {
 		t.Fatal(p.good(p.as("root", "deploys")...))
 	}
 

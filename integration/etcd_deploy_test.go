@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // certificates makes an authority in a folder, and a certificate of each name with its key. Each serves servers and clients.
@@ -77,7 +79,7 @@ func newProtectedStore(t *testing.T, roles map[string]string) *protectedStore {
 	p.write("root.password", "of root\n")
 	p.etcd = newEtcd(t, "https", "--client-cert-auth", "--trusted-ca-file="+p.path("ca.pem"), "--cert-file="+p.path("server.pem"), "--key-file="+p.path("server.key"))
 	p.etcd.start()
-	if !eventually(patience, func() bool { _, err := p.mgmt(p.as("root", "hosts")...); return err == nil }) {
+	if !await.Eventually(func() bool { _, err := p.mgmt(p.as("root", "hosts")...); return err == nil }) {
 		t.Fatal("etcd does not get ready")
 	}
 	for name, role := range roles {
@@ -138,7 +140,7 @@ func (p *protectedStore) background(args ...string) *verb {
 // until waits for a text.
 func (v *verb) until(text string) {
 	v.t.Helper()
-	if !eventually(patience, func() bool { return strings.Contains(v.out.String(), text) }) {
+	if !await.Eventually(func() bool { return strings.Contains(v.out.String(), text) }) {
 		v.t.Fatalf("the verb does not say %q:\n%s", text, v.out.String())
 	}
 }
@@ -194,7 +196,7 @@ func TestDeployInProtectedStore(t *testing.T) {
 	deploy := func(args ...string) []string {
 		return p.as("root", append([]string{"deploy", "--to=group:web", "--sign=" + p.path("deploy.key"), "--patience=60s"}, args...)...)
 	}
-	if !eventually(patience, func() bool {
+	if !await.Eventually(func() bool {
 		out, err := p.mgmt(deploy(graph("one"), "--dry-run")...)
 		return err == nil && strings.Contains(out, "batch 1: web1 web2")
 	}) {
@@ -241,7 +243,7 @@ func TestDeployInProtectedStore(t *testing.T) {
 	}
 	p.good(deploy(graph("three"), "--patience=20s", "--max-failed=2")...)
 	logs["web1"], _ = p.start("web1", "web")
-	if !eventually(patience, func() bool {
+	if !await.Eventually(func() bool {
 		return len(regexp.MustCompile(`group:web +3 +converged`).FindAllString(p.good(p.as("root", "deploys")...), -1)) == 2
 	}) {
 		t.Error(p.good(p.as("root", "deploys")...))

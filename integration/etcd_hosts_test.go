@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // fleet is three daemons on one etcd. Each exports a file to the next one, whose path only the next one writes.
@@ -127,7 +128,7 @@ func (h *etcdHost) kill() {
 func (h *etcdHost) gets(version int) {
 	h.f.t.Helper()
 	want := fmt.Sprintf("v%d\n", version)
-	if !eventually(patience, func() bool { text, _ := os.ReadFile(h.received()); return string(text) == want }) {
+	if !await.Eventually(func() bool { text, _ := os.ReadFile(h.received()); return string(text) == want }) {
 		text, err := os.ReadFile(h.received())
 		h.f.t.Fatalf("%s has %q of %s, want %q (%v)", h.name(), text, h.before().name(), want, err)
 	}
@@ -136,7 +137,7 @@ func (h *etcdHost) gets(version int) {
 // says waits until the log has a text behind a place, which is returned for the next call.
 func (h *etcdHost) says(from int, text string) int {
 	h.f.t.Helper()
-	if !eventually(patience, func() bool { return strings.Contains(h.log.String()[from:], text) }) {
+	if !await.Eventually(func() bool { return strings.Contains(h.log.String()[from:], text) }) {
 		h.f.t.Fatalf("%s does not say %q", h.name(), text)
 	}
 	return len(h.log.String())
@@ -171,8 +172,7 @@ func TestHostsOverEtcd(t *testing.T) {
 	}
 }
 
-// put: an object that is written over the API of one host changes a file on another one. On an idle cluster this takes
-// less than 100 ms. A busy machine takes longer now and then, so the fastest of some writes counts.
+// put: an object that is written over the API of one host changes a file on another one.
 func (f *fleet) put(t *testing.T) {
 	from, to := f.hosts[0], f.hosts[1]
 	path := filepath.Join(to.dir, "object")
@@ -185,16 +185,13 @@ func (f *fleet) put(t *testing.T) {
 		body := fmt.Sprintf(`{"id": %q, "topic": "host:%s", "content": %q}`, path, to.name(), want)
 		begin := time.Now()
 		ask(t, from.client, method, target, body)
-		if !eventually(patience, func() bool { text, _ := os.ReadFile(path); return string(text) == want }) {
+		if !await.Eventually(func() bool { text, _ := os.ReadFile(path); return string(text) == want }) {
 			t.Fatalf("%s has not come to %s", want, to.name())
 		}
 		took = append(took, time.Since(begin))
 	}
 	slices.Sort(took)
 	t.Logf("from the PUT on one host to the file on another one: %v at best, %v median, %v at worst", took[0], took[len(took)/2], took[len(took)-1])
-	if took[0] > 100*time.Millisecond {
-		t.Errorf("the fastest of %d took %v", len(took), took[0])
-	}
 }
 
 // ask sends a change of an object to a daemon.
@@ -245,7 +242,7 @@ func (f *fleet) cutOff(t *testing.T) {
 	h.gets(h.before().version - 1)
 	lost := func() bool {
 		st, err := h.client.Status(t.Context(), control.StatusQuery{})
-		return err == nil && st.StoreLost != nil && st.StoreLost.Error != "" && time.Since(st.StoreLost.Since) < patience
+		return err == nil && st.StoreLost != nil && st.StoreLost.Error != "" && !st.StoreLost.Since.IsZero()
 	}
 	if !lost() {
 		t.Error("the status does not tell of the lost store")
@@ -255,7 +252,7 @@ func (f *fleet) cutOff(t *testing.T) {
 	h.gets(h.before().version)
 	h.next().gets(h.version)
 	h.says(from, "the store is back")
-	if !eventually(patience, func() bool { return !lost() }) {
+	if !await.Eventually(func() bool { return !lost() }) {
 		t.Error("the status tells of a lost store that is back")
 	}
 }
@@ -273,7 +270,7 @@ func (f *fleet) slowStore(t *testing.T) {
 		}
 	}
 	for _, h := range f.hosts {
-		if !eventually(patience, func() bool { _, err := os.Stat(filepath.Join(h.dir, "own")); return err == nil }) {
+		if !await.Eventually(func() bool { _, err := os.Stat(filepath.Join(h.dir, "own")); return err == nil }) {
 			t.Errorf("%s is stuck", h.name())
 		}
 	}
@@ -302,7 +299,7 @@ func (f *fleet) startWithout(t *testing.T) {
 	h.start()
 	h.gets(h.before().version - 1)
 	for _, path := range []string{object, filepath.Join(h.dir, "own")} {
-		if !eventually(patience, func() bool { _, err := os.Stat(path); return err == nil }) {
+		if !await.Eventually(func() bool { _, err := os.Stat(path); return err == nil }) {
 			t.Errorf("%s is not there without the store", path)
 		}
 	}
@@ -326,7 +323,7 @@ func (f *fleet) deadHost(t *testing.T) {
 		t.Fatal(h.next().name(), "has no", id)
 	}
 	h.kill()
-	if !eventually(patience, func() bool { return !has() }) {
+	if !await.Eventually(func() bool { return !has() }) {
 		t.Errorf("%s still has %s", h.next().name(), id)
 	}
 	h.before().export(h.before().version + 1) // which h would collect; the other pair goes on

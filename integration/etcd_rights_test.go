@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // TestRightsInEtcd: an operator asks the store itself, gives a host its rights, and protects the store. The host then gets
@@ -88,7 +90,7 @@ func TestRightsInEtcd(t *testing.T) {
 	want := func(content string) {
 		t.Helper()
 		for name := range topics {
-			if !eventually(patience, func() bool { text, _ := os.ReadFile(path(name)); return string(text) == content }) {
+			if !await.Eventually(func() bool { text, _ := os.ReadFile(path(name)); return string(text) == content }) {
 				t.Fatalf("the object of the topic %s has not come with %s", name, content)
 			}
 		}
@@ -102,7 +104,7 @@ func TestRightsInEtcd(t *testing.T) {
 		t.Error("the host has the object of another one")
 	}
 	status := append([]string{"api", "get", "file", path("own"), "--status"}, root...)
-	if !eventually(patience, func() bool { return strings.Contains(good(status...), `"version":2`) }) {
+	if !await.Eventually(func() bool { return strings.Contains(good(status...), `"version":2`) }) {
 		t.Error("no status:", good(status...))
 	}
 	if text := log.String(); strings.Contains(text, "permission denied") {

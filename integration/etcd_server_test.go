@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // etcdServer is one server of etcd in a folder of its own.
@@ -33,7 +35,7 @@ func startEtcd(t *testing.T) *etcdServer {
 	t.Helper()
 	s := newEtcd(t, "http")
 	s.start()
-	if !eventually(patience, func() bool { return s.ask("kv/range", `{"key":"AA=="}`) != nil }) {
+	if !await.Eventually(func() bool { return s.ask("kv/range", `{"key":"AA=="}`) != nil }) {
 		t.Fatal("etcd does not get ready")
 	}
 	return s

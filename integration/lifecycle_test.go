@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // lifeVector is one whole run, and what came of it on Puppet.
@@ -206,7 +207,7 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 		return seen[id]
 	}
 	o := mgmt.Options{
-		Registry: kinds, ConvergedExit: true, MaxRuntime: patience, Strict: true,
+		Registry: kinds, ConvergedExit: true, MaxRuntime: await.Left(), Strict: true,
 		Stdin: strings.NewReader(v.catalog()), NoAutoGroup: true,
 	}
 	if slices.Contains(v.Args, "--noop") {

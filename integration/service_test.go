@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // manager is what systemd is to a service: it hears what the service tells.
@@ -53,7 +55,7 @@ func newManager(t *testing.T) *manager {
 // before it.
 func (m *manager) hears(assignments ...string) {
 	m.t.Helper()
-	found := eventually(patience, func() bool {
+	found := await.Eventually(func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for i, datagram := range m.heard {
@@ -119,7 +121,7 @@ func TestService(t *testing.T) {
 	signal(syscall.SIGHUP)
 	m.hears("RELOADING=1", "MONOTONIC_USEC=")
 	m.hears("READY=1")
-	if !eventually(patience, func() bool { text, _ := os.ReadFile(file); return string(text) == "two" }) {
+	if !await.Eventually(func() bool { text, _ := os.ReadFile(file); return string(text) == "two" }) {
 		t.Error("the reload has not changed anything")
 	}
 
@@ -129,7 +131,7 @@ func TestService(t *testing.T) {
 	m.hears("READY=1", "STATUS=graph refused (1 error), the last good one goes on: ")
 
 	signal(syscall.SIGQUIT)
-	if !eventually(patience, func() bool {
+	if !await.Eventually(func() bool {
 		list, _ := filepath.Glob(filepath.Join(state, "dump-*.txt"))
 		return len(list) == 1 && fileSize(t, list[0]) > 0
 	}) {
@@ -146,7 +148,7 @@ func TestService(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v:\n%s", err, log.String())
 		}
-	case <-time.After(patience):
+	case <-time.After(await.Left()):
 		t.Fatal("it does not end")
 	}
 }

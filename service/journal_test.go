@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/service/servicetest"
 )
 
@@ -83,22 +84,19 @@ func TestJournalThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	for i := range 3 * maxEntries {
 		j.Send(Entry{Level: slog.LevelInfo, Text: strconv.Itoa(i), Event: "x"})
 	}
-	if took := time.Since(begin); took > time.Minute {
-		t.Errorf("it took %s", took)
-	}
 	dropped, got := "", 0
-	for deadline := time.Now().Add(time.Minute); dropped == "" && time.Now().Before(deadline); {
+	await.Until(t, "the journal tells of what was dropped", func() bool {
 		for _, e := range m.Entries() {
 			got++
 			if e["MGMT_EVENT"] == "dropped" {
 				dropped = e["MESSAGE"]
 			}
 		}
-	}
+		return dropped != ""
+	})
 	j.Close()
 	if want := fmt.Sprintf("%d entries were dropped", 3*maxEntries-got+1); !strings.HasPrefix(dropped, want) {
 		t.Errorf("%d have come, and %q", got-1, dropped)
@@ -110,9 +108,5 @@ func TestJournalThatHangs(t *testing.T) {
 	for range 2 * maxEntries {
 		j.Send(Entry{Level: slog.LevelInfo, Text: "x", Event: "x"})
 	}
-	begin = time.Now()
-	j.Close()                                          // nobody reads
-	if took := time.Since(begin); took > 30*lastWait { // the machine may be busy
-		t.Errorf("the end took %s", took)
-	}
+	j.Close() // nobody reads
 }

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -114,6 +115,14 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := c.http.Do(req)
+	for n := 0; n < moreTries && turnedAway(method, err) && c.rest(ctx, firstPause<<n); n++ {
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		resp, err = c.http.Do(req)
+	}
 	if err != nil {
 		if none, ok := errors.AsType[*NoDaemonError](err); ok {
 			return nil, none
@@ -129,6 +138,30 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	}
 	defer resp.Body.Close()
 	return nil, errorIn(resp)
+}
+
+// A client that was turned away asks again so often. The first pause before that is firstPause, and each one is twice the one before.
+const moreTries, firstPause = 8, 10 * time.Millisecond
+
+// turnedAway reports whether a daemon has closed the connection and done nothing for it: it has more clients than places, and takes
+// the one that was silent for longest (package httpd). A question may be put twice; of anything else nothing may have been sent.
+func turnedAway(method string, err error) bool {
+	if errors.Is(err, syscall.EPIPE) {
+		return true
+	}
+	return method == http.MethodGet && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET))
+}
+
+// rest waits, and reports whether the context goes on.
+func (c *Client) rest(ctx context.Context, pause time.Duration) bool {
+	again, stop := engine.Wake(c.clock, pause)
+	defer stop()
+	select {
+	case <-again:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // An answer that is not from this API, or too long, is told by its status.

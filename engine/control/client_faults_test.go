@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -331,5 +333,39 @@ func TestProblemOf(t *testing.T) {
 		if p.Status != c.status || c.detail != "" && p.Detail != c.detail || p.Detail == "" || p.More["error"] != p.Detail {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+}
+
+// TestFindingR9TurnedAway: a client that gives way to others before it was heard asks again. What may have been begun is asked once.
+func TestFindingR9TurnedAway(t *testing.T) {
+	for method, wants := range map[string]int{http.MethodGet: 4, http.MethodPost: 1} {
+		path, asked := filepath.Join(t.TempDir(), "s"), atomic.Int64{}
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				if _, err = http.ReadRequest(bufio.NewReader(conn)); err == nil && asked.Add(1) == 4 {
+					_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+				}
+				_ = errors.Join(err, conn.Close())
+			}
+		}()
+		resp, err := NewClient(path).do(t.Context(), method, "/v1/status", nil, nil)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if n := int(asked.Load()); n != wants || (err == nil) != (wants == 4) {
+			t.Errorf("%s: asked %d times: %v", method, n, err)
+		}
+		_ = l.Close()
+		<-done
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -336,14 +337,7 @@ func changedRun(id string, n uint64) reactor.Run {
 }
 
 // eventually asks until the answer is yes.
-func eventually(t testing.TB, what string, yes func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !yes(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
+func eventually(t testing.TB, what string, yes func() bool) { t.Helper(); await.Until(t, what, yes) }
 
 // objects are those of an empty store, without a model.
 func objects() *model.NB {

@@ -165,6 +165,7 @@ func (p *pruned) Bounds() (oldest, next uint64) {
 // others, and the end of the server does not wait for them.
 func TestSlowReaders(t *testing.T) {
 	r := newRig(t)
+	r.frame.Limits.Slow = 24 * time.Hour // so that a wait for them has no end
 	path, end := r.listen(t)
 	for range 8 {
 		raw(t, path, "GET /v1/events?since=0 HTTP/1.1\nHost: x\n\n")
@@ -172,21 +173,13 @@ func TestSlowReaders(t *testing.T) {
 	eventually(t, "the streams", func() bool { return r.frame.Lasting() == 8 })
 	big := changedRun("file[/a]", 1)
 	big.Changes[0].From = strings.Repeat("x", maxText)
-	start := time.Now()
 	for range 500 {
 		r.rec.Ran(big)
-	}
-	if d := time.Since(start); d > writeTimeout*2/3 {
-		t.Errorf("the recorder was held for %s", d)
 	}
 	if l, err := NewClient(path).Log(t.Context(), Query{Limit: 10}); err != nil || len(l.Events) != 10 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	start = time.Now()
 	end()
-	if d := time.Since(start); d > writeTimeout*2/3 {
-		t.Errorf("the end took %s", d)
-	}
 }
 
 // TestCutOff: who reads nothing for too long is cut off.
@@ -324,11 +317,7 @@ func TestServeEnds(t *testing.T) {
 		results <- err
 	})
 	eventually(t, "the requests", func() bool { return r.frame.Lasting() == 3 })
-	start := time.Now()
 	end()
-	if d := time.Since(start); d > 30*time.Second {
-		t.Errorf("the end took %s", d)
-	}
 	wg.Wait()
 	var texts []string
 	for range 3 {

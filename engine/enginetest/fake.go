@@ -14,12 +14,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
-
-// Patience is how long the waiting methods of a Fake wait before they fail the test. It
-// is long, since a busy machine must fail no test. Only a failing test waits for all of
-// it.
-const Patience = time.Minute
 
 // Fake stands in for the engine towards one resource: it makes the Init and records its
 // use. A Fake is for one resource. Its test owns it, and may call all methods from any
@@ -363,27 +359,14 @@ func (f *Fake) VarDirCount() int {
 	return f.dirs
 }
 
-// WaitRunning waits until Running was called, and fails the test after
-// Patience.
+// WaitRunning waits until Running was called. Where it never is, the test fails shortly before its deadline (go test -timeout).
 func (f *Fake) WaitRunning(tb testing.TB) {
 	tb.Helper()
-	wait(tb, f.Running(), "Running")
+	await.Of(tb, "Running is called", f.Running())
 }
 
-// WaitEvent waits for an Event and takes it, and fails the test after Patience.
+// WaitEvent waits for an Event and takes it. Where none comes, the test fails shortly before its deadline.
 func (f *Fake) WaitEvent(tb testing.TB) {
 	tb.Helper()
-	wait(tb, f.events, "Event")
-}
-
-// wait waits for a channel, at most for Patience, which is long enough for a busy machine.
-func wait(tb testing.TB, ch <-chan struct{}, what string) {
-	tb.Helper()
-	timer := time.NewTimer(Patience)
-	defer timer.Stop()
-	select {
-	case <-ch:
-	case <-timer.C:
-		tb.Fatalf("%s was not called within %s", what, Patience)
-	}
+	await.Of(tb, "Event is called", f.events)
 }

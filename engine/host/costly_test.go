@@ -24,7 +24,7 @@ func costly(t *testing.T) (c engine.Command, begun, goOn string) {
 
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for late := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(late) {
 			t.Fatalf("not within 30 s: %s", what)
 		}

@@ -178,25 +178,15 @@ func TestPackageArch(t *testing.T) {
 	}
 }
 
-// TestFactsOfThisMachine: what every machine has, quickly.
+// TestFactsOfThisMachine: what every machine has.
 func TestFactsOfThisMachine(t *testing.T) {
-	var f engine.Facts
-	const soon = 200 * time.Millisecond // the promise is 20 ms, on a machine with nothing else to do
-	took := time.Hour
-	for try := 0; try < 5 || try < 100 && took > soon; try++ { // others may use the machine meanwhile
-		start := time.Now()
-		var err error
-		if f, err = ReadFacts("/", "", nil); err != nil {
-			t.Fatal(err)
-		}
-		took = min(took, time.Since(start))
+	f, err := ReadFacts("/", "", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%v: %+v", took, f)
+	t.Logf("%+v", f)
 	if f.Hostname == "" || f.Kernel == "" || f.CPUs < 1 || f.Memory <= 0 || f.OSArch == "" || f.Init == "" || f.Virtual == "" {
 		t.Errorf("something is missing: %+v", f)
-	}
-	if took > soon {
-		t.Errorf("it took %v", took)
 	}
 }
 

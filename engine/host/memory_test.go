@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // Ten thousand subscriptions to files of one directory cost one watch, little
@@ -29,13 +28,9 @@ func TestManySubscriptionsAreCheap(t *testing.T) {
 	if st := h.Stats(); st.Subscriptions != n+1 || st.Watches != watches {
 		t.Errorf("stats %+v", st)
 	}
-	began := time.Now()
 	for _, s := range subs {
 		s.Close()
 	}
 	first.Close()
 	empty(t, h)
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("closing took %v", took)
-	}
 }

@@ -24,7 +24,7 @@ func hear(t *testing.T, c chan error) error {
 	select {
 	case err := <-c:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("nothing was told in ten seconds")
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // thing is an object of the store of the tests.
@@ -270,7 +271,7 @@ func answerOf(t testing.TB, in *bufio.Reader) (status int, body string) {
 func works(t testing.TB, path string) {
 	t.Helper()
 	conn, in := raw(t, path, "GET /v1/public HTTP/1.1\nHost: x\nConnection: close\n\n")
-	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(await.Left())); err != nil {
 		t.Fatal(err)
 	}
 	if status, body := answerOf(t, in); status != 200 || body != "hello\n" {
@@ -279,11 +280,4 @@ func works(t testing.TB, path string) {
 }
 
 // eventually asks until the answer is yes.
-func eventually(t testing.TB, what string, yes func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !yes(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
+func eventually(t testing.TB, what string, yes func() bool) { t.Helper(); await.Until(t, what, yes) }

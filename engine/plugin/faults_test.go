@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/plugin"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // breakIn has the toy be broken in a way. It is called before the first resource.
@@ -102,14 +103,7 @@ func TestRestart(t *testing.T) {
 		_, err := r.CheckApply(t.Context(), true)
 		done <- err
 	}()
-	for began := time.Now(); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(b.dir, "creating")); err == nil {
-			break
-		}
-		if time.Since(began) > 20*time.Second {
-			t.Fatal("no create comes")
-		}
-	}
+	await.Until(t, "a create comes", func() bool { _, err := os.Stat(filepath.Join(b.dir, "creating")); return err == nil })
 	if !b.set.Plugins()[0].Restart() {
 		t.Error("there was no provider")
 	}
@@ -134,14 +128,8 @@ func TestDeaf(t *testing.T) {
 			_, err := r.CheckApply(ctx, true)
 			done <- err
 		}()
-		select {
-		case err := <-done:
-			if err == nil {
-				t.Error("a provider that does not read has answered")
-			}
-		case <-time.After(10 * time.Second):
-			kill(t, b.set.Plugins()[0].Status().PID)
-			t.Fatal("the call outlives its context")
+		if err := await.Of(t, "the call ends with its context", done); err == nil {
+			t.Error("a provider that does not read has answered")
 		}
 		end()
 		pid = b.set.Plugins()[0].Status().PID
@@ -149,11 +137,9 @@ func TestDeaf(t *testing.T) {
 	if !alive(pid) {
 		t.Fatal("there is no process")
 	}
-	began := time.Now()
 	if err := r.Cleanup(); err != nil || alive(pid) {
 		t.Errorf("the process is alive: %t, %v", alive(pid), err)
 	}
-	t.Logf("ended after %s", time.Since(began))
 }
 
 // TestWatchEnds: a watch that the provider ends without an error is opened anew.
@@ -177,15 +163,15 @@ func TestRestartAgain(t *testing.T) {
 	r := b.res("toy:index:thing", "a", map[string]any{"color": "red"})
 	r.run(true)
 	p := b.set.Plugins()[0]
-	began := time.Now()
 	for n := range 7 {
 		p.Restart()
-		for s := p.Status(); s.Starts < n+2 || s.Phase != plugin.Ready; s = p.Status() {
-			if s.Phase == plugin.Backoff || s.Phase == plugin.Broken || time.Since(began) > 20*time.Second {
+		await.Until(t, "it is started again", func() bool {
+			s := p.Status()
+			if s.Phase == plugin.Backoff || s.Phase == plugin.Broken {
 				t.Fatalf("restart %d: %+v", n, s)
 			}
-			time.Sleep(time.Millisecond)
-		}
+			return s.Starts >= n+2 && s.Phase == plugin.Ready
+		})
 	}
 	r.expect(true, true, "")
 }

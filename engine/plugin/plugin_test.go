@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // bench is a folder with a descriptor, a schema, things, and the kinds of them.
@@ -295,11 +296,7 @@ func (o *one) await(words ...string) {
 	o.b.t.Helper()
 	for _, want := range words {
 		for got := ""; got != want; {
-			select {
-			case got = <-o.events:
-			case <-time.After(20 * time.Second):
-				o.b.t.Fatalf("no %s comes", want)
-			}
+			got = await.Of(o.b.t, want+" comes", o.events)
 		}
 	}
 }

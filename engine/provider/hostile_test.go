@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // picky is a clerk with a canonical form: upper case. It refuses what is called bad,
@@ -632,7 +633,7 @@ func TestNewsWhileTransactionsEnd(t *testing.T) {
 	}
 	cancel()
 	wg.Wait()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); { // the last of the news
+	for end := time.Now().Add(await.Left()); time.Now().Before(end); { // the last of the news
 		s.mu.Lock()
 		open := s.open
 		s.mu.Unlock()

@@ -647,11 +647,7 @@ func TestLaw13EndlessRetryWithoutDelayStillStops(t *testing.T) {
 	for w.count("f") < 100 {
 		time.Sleep(time.Millisecond)
 	}
-	start := time.Now()
 	rg.close()
-	if d := time.Since(start); d > time.Minute { // real time, on a machine that may be busy
-		t.Errorf("stopping took %s", d)
-	}
 }
 
 func TestLaw13Semaphores(t *testing.T) {

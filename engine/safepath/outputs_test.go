@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
 )
@@ -254,7 +255,7 @@ func within(t *testing.T, what string, call, unblock func()) {
 	go func() { defer close(done); call() }()
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(await.Left()):
 		t.Errorf("%s blocks", what)
 		unblock()
 		<-done

@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,63 +15,52 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
-// calls is how many calls TestFigures measures of each sample, and launches how many starts.
-const calls, launches = 500, 5
-
-// TestFigures measures a call that does no work, and the time from the launch of a process to its first answer. Others use the
-// machine, so the bounds of the test are ten times the promised figures; the log has the measured ones.
-func TestFigures(t *testing.T) {
-	for name, most := range map[string]struct{ call, launch time.Duration }{
-		"go":     {2 * time.Millisecond, 300 * time.Millisecond},
-		"node":   {3500 * time.Microsecond, 10 * time.Second},
-		"python": {3500 * time.Microsecond, 10 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := samples[name]
-			st := s.make(t, "")
-			var launched, asked []time.Duration
-			for range launches {
-				p, h := s.plugin(t, st)
-				began := time.Now()
-				conn, end, err := p.Connect(t.Context(), h)
-				if err != nil {
-					t.Fatal(err)
-				}
-				launched = append(launched, time.Since(began))
-				r := &protocol.DiffRequest{Subject: protocol.Subject{Token: s.token, Name: "a"}, Old: st.inputs, New: st.inputs}
-				for range calls {
-					began := time.Now()
-					if err := conn.Call(t.Context(), protocol.MethodDiff, r, nil); err != nil {
-						t.Fatal(err)
-					}
-					asked = append(asked, time.Since(began))
-				}
-				end()
+// BenchmarkCall measures a call that does no work.
+func BenchmarkCall(b *testing.B) {
+	for name, s := range samples {
+		b.Run(name, func(b *testing.B) {
+			st := s.make(b, "")
+			p, h := s.plugin(b, st)
+			conn, end, err := p.Connect(b.Context(), h)
+			if err != nil {
+				b.Fatal(err)
 			}
-			call, p99, launch := part(asked, 50), part(asked, 99), part(launched, 50)
-			t.Logf("a call takes %s (p99 %s), a launch %s", call, p99, launch)
-			if call > most.call || launch > most.launch {
-				t.Errorf("a call takes %s and a launch %s, and may take %s and %s", call, launch, most.call, most.launch)
+			defer end()
+			r := &protocol.DiffRequest{Subject: protocol.Subject{Token: s.token, Name: "a"}, Old: st.inputs, New: st.inputs}
+			for b.Loop() {
+				if err := conn.Call(b.Context(), protocol.MethodDiff, r, nil); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}
 }
 
-// part returns a percentile.
-func part(times []time.Duration, percent int) time.Duration {
-	slices.Sort(times)
-	return times[len(times)*percent/100]
+// BenchmarkLaunch measures the time from the launch of a process to its first answer.
+func BenchmarkLaunch(b *testing.B) {
+	for name, s := range samples {
+		b.Run(name, func(b *testing.B) {
+			st := s.make(b, "")
+			for b.Loop() {
+				p, h := s.plugin(b, st)
+				_, end, err := p.Connect(b.Context(), h)
+				if err != nil {
+					b.Fatal(err)
+				}
+				end()
+			}
+		})
+	}
 }
 
-// TestBack kills a provider whose resource is watched. The resource looks once, and is right again. No call of it fails. The time
-// runs from the kill to the end of the call that has found the thing right. The bounds are ten times the promised figures.
+// TestBack kills a provider whose resource is watched. The resource looks once, and is right again. No call of it fails.
 func TestBack(t *testing.T) {
-	for name, most := range map[string]time.Duration{"go": 2 * time.Second, "node": 10 * time.Second, "python": 10 * time.Second} {
+	for name, s := range samples {
 		t.Run(name, func(t *testing.T) {
-			s := samples[name]
 			st := s.make(t, "")
 			set, h := s.load(t, st)
 			events := make(chan struct{}, 100)
@@ -91,19 +79,11 @@ func TestBack(t *testing.T) {
 			if err := syscall.Kill(set.Plugins()[0].Status().PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case <-events:
-			case <-time.After(most):
-				t.Fatal("no event comes after the kill")
-			}
+			await.Of(t, "an event after the kill", events)
 			if ok, err := r.CheckApply(t.Context(), true); !ok || err != nil {
 				t.Errorf("the resource is right: %t, %v", ok, err)
 			}
-			took := time.Since(began)
-			t.Logf("the resource is right %s after the kill", took)
-			if took > most {
-				t.Errorf("the resource is right after %s, and may need %s", took, most)
-			}
+			t.Logf("the resource is right %s after the kill", time.Since(began))
 			end()
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -113,7 +93,7 @@ func TestBack(t *testing.T) {
 }
 
 // resource makes a resource of a sample, which tells each event and the begin of its watch. Its end comes with the test.
-func (s *sample) resource(t *testing.T, set *plugin.Set, h *host.Host, in protocol.Bag, events chan<- struct{}) engine.Res {
+func (s *sample) resource(t testing.TB, set *plugin.Set, h *host.Host, in protocol.Bag, events chan<- struct{}) engine.Res {
 	t.Helper()
 	kinds := engine.NewRegistry()
 	if err := set.Register(kinds); err != nil {

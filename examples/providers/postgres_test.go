@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // postgres returns the environment for psql.
-func postgres(t *testing.T) map[string]string {
+func postgres(t testing.TB) map[string]string {
 	t.Helper()
 	programs := []string{serverProgram(t, "initdb"), serverProgram(t, "postgres")} // a test that lacks one is skipped here
 	server.Do(func() { startServer(t, programs[0], programs[1]) })
@@ -47,7 +47,7 @@ func postgres(t *testing.T) map[string]string {
 }
 
 // startServer makes a cluster, starts its server, and waits for it. The server refuses to be root, so another user runs it then.
-func startServer(t *testing.T, initdb, postgres string) {
+func startServer(t testing.TB, initdb, postgres string) {
 	dir, err := os.MkdirTemp("", "mgmt-pg")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func startServer(t *testing.T, initdb, postgres string) {
 }
 
 // serverProgram returns the path of a program of the server. Debian puts them beside PATH.
-func serverProgram(t *testing.T, name string) string {
+func serverProgram(t testing.TB, name string) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
 		return slices.Max(found)

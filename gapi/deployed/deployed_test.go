@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -225,7 +226,7 @@ func (h *host) wants(graph string, number int64, state, code string) {
 	h.t.Helper()
 	var got string
 	want := fmt.Sprint(graph, " ", number, " ", state, " ", code)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		h.mu.Lock()
 		graph := h.graph
 		h.mu.Unlock()
@@ -459,7 +460,7 @@ func (h *host) reported() bool {
 func (r *rig) drive(l *deploy.Lead, live []string) string {
 	r.t.Helper()
 	var batches []string
-	for end := time.Now().Add(20 * time.Second); l.Rollout.State == deploy.Running; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); l.Rollout.State == deploy.Running; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("the rollout stands at %+v", l.Rollout)
 		}
@@ -567,7 +568,7 @@ func TestRefusedByTheStore(t *testing.T) {
 	clock := enginetest.NewClock()
 	f := deployed.New(deployed.Options{World: w, Host: "h", Topic: "all", Trusted: func() []deploy.Public { return []deploy.Public{r.key.Public()} }, Load: load})
 	var log strings.Builder // written by the goroutine of the sequence alone: the store is never out of reach
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	env := gapi.Env{Host: clockHost{&factHost{wake: make(chan struct{}, 1)}, clock}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	var wg sync.WaitGroup
@@ -707,7 +708,7 @@ func TestRefusedUntilTheViewChanges(t *testing.T) {
 				}}
 			},
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 		defer cancel()
 		put := before != ""
 		var got []string

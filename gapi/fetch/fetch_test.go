@@ -23,6 +23,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/gapi/fetch"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // entry is one entry of a tar.
@@ -475,7 +476,7 @@ func TestFetchEnds(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(await.Left()):
 		t.Error("a child of git goes on")
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "mgmt-module-*")); err != nil || len(left) > 0 {

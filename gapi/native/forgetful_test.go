@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // forgetful is a World that has forgotten each revision as soon as somebody watches from it, or reads on in a list of it.
@@ -64,7 +65,7 @@ func TestForgetfulStore(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		for w.began.Load() < 4 && time.Since(begin) < 30*time.Second {
+		for w.began.Load() < 4 && time.Since(begin) < await.Left() {
 			time.Sleep(time.Millisecond)
 		}
 		if took := time.Since(begin); w.began.Load() < 4 || took < 250*time.Millisecond {

@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -351,7 +352,7 @@ func (r *rig) await(id string, check func(native.Status) bool) {
 		r.t.Fatal(err)
 	}
 	last := ""
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(await.Left()); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		text, err := r.nb.Status(r.t.Context(), "h1", m, id)
 		var s native.Status
 		if err == nil && (text == nil || json.Unmarshal(text, &s) == nil) && check(s) {

@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // needPuppet skips a test where there is no puppet, and fails it in CI.
@@ -40,7 +41,7 @@ func needPuppet(t *testing.T) {
 func compile(t *testing.T, manifest string) []byte {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	args := []string{"catalog", "compile", "node", "--manifest", manifest, "--render-as", "json", "--basemodulepath", "/usr/share/puppet/modules"}
 	for _, place := range []string{"confdir", "codedir", "vardir", "ssldir", "rundir", "logdir", "publicdir"} {
@@ -102,7 +103,7 @@ func TestCompile(t *testing.T) {
 func asked(t *testing.T, files ...string) (list [][]puppet.Pair) {
 	t.Helper()
 	dir := t.TempDir()
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	cmd := exec.CommandContext(ctx, "ruby", append([]string{"testdata/relations.rb", dir}, files...)...)
 	cmd.Env = append(os.Environ(), "HOME="+dir)

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func catalogOf(title string) string { return source([]string{entry(1, "Thing", title, "")}) }
@@ -30,7 +31,7 @@ func write(t *testing.T, path, text string) {
 // TestFollow: an edit is another graph, a bad one an error after which the next good
 // one comes; what is asked for comes though it is the same.
 func TestFollow(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	h, err := host.New(ctx, host.Options{})
 	must(t, err)

@@ -5,16 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // On a real file system, every way to edit is seen.
 func TestFollowRealEdits(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), await.Left())
 	defer stop()
 	h, err := host.New(ctx, host.Options{})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func pipe(t *testing.T) string {
@@ -51,7 +52,7 @@ func TestPipeEndsWithContext(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: read a graph", path)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(await.Left()):
 			t.Fatalf("%s: does not end", path)
 		}
 	}

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // world is a folder with all places, a daemon and the attacker.
@@ -235,7 +237,7 @@ func TestFindingA1A2A3A6Planted(t *testing.T) {
 		idle[p.id] = p.made()
 	}
 	d := w.daemon(ctx, "", "--flapping", "off")
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end) && !strings.Contains(d.log(), "converged: "); {
+	for end := time.Now().Add(await.Left()); time.Now().Before(end) && !strings.Contains(d.log(), "converged: "); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	mounts, log := d.stop()

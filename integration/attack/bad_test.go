@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // bad are the things in the place of a path that no kind can work with.
@@ -108,7 +110,7 @@ func TestFindingBadPathsFailAlone(t *testing.T) {
 // soon waits until the log shows something.
 func soon(t *testing.T, d *daemon, what string, is func(log string) bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(d.log()); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); !is(d.log()); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("%s\n%s", what, d.log())
 			return

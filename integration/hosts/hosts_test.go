@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -131,7 +133,7 @@ func TestKilled(t *testing.T) {
 	if init == 0 {
 		t.Fatal("it has not booted")
 	}
-	for end := time.Now().Add(time.Minute); syscall.Kill(init, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); syscall.Kill(init, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process 1 of its machine, %d, has not ended", init)
 		}
@@ -171,12 +173,12 @@ func TestForward(t *testing.T) {
 	}
 	h.Put("/etc/served", "one")
 	serve()
-	h.Eventually("it is served", time.Minute, served("one"))
+	h.Eventually("it is served", await.Left(), served("one"))
 	h.Crash()
-	h.Eventually("the server is gone", time.Minute, served(""))
+	h.Eventually("the server is gone", await.Left(), served(""))
 	h.Sh(`test "$(cat /etc/served)" = one; echo two >/etc/served`)
 	serve()
-	h.Eventually("another one serves", time.Minute, served("two\n"))
+	h.Eventually("another one serves", await.Left(), served("two\n"))
 }
 
 func TestSnapshot(t *testing.T) {

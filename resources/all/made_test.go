@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/archived"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/download"
@@ -23,7 +23,7 @@ func makers(t *testing.T, dir string) map[string]engine.Res {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello\n") }))
 	t.Cleanup(s.Close)
 	kindtest.Lay(t, dir+"/in/a", "one\n")
-	d := &download.Res{Path: dir + "/f", URL: s.URL, Timeout: enginetest.Patience, MaxSize: 1 << 30}
+	d := &download.Res{Path: dir + "/f", URL: s.URL, Timeout: await.Left(), MaxSize: 1 << 30}
 	d.Mode = "0640"
 	return map[string]engine.Res{
 		"download": d,

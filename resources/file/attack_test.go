@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -457,7 +457,7 @@ func TestFindingBadHugeFile(t *testing.T) {
 		kindtest.Must(t, os.Truncate(path, 1<<40))
 		r := &Res{Path: path, Content: new("ours")}
 		f := kindtest.Begin(t, "file", r)
-		ctx, end := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, end := context.WithTimeout(t.Context(), await.Left())
 		defer end()
 		if _, err := r.CheckApply(ctx, true); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -35,7 +36,7 @@ func TestFileSharedKeepsNoFile(t *testing.T) {
 	s, dir := files.New(nil), t.TempDir()+"/d"
 	kindtest.Must(t, os.Mkdir(dir, 0o755))
 	init := written(t, s, dir)
-	for deadline := time.Now().Add(time.Minute); init.Value() != nil; runtime.GC() {
+	for deadline := time.Now().Add(await.Left()); init.Value() != nil; runtime.GC() {
 		if time.Now().After(deadline) {
 			t.Fatal("a file that has left is kept")
 		}

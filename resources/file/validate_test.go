@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -24,7 +25,7 @@ func checked(t *testing.T, old, content, validate string) (r *Res, f *enginetest
 	if old != "" {
 		kindtest.Put(t, path, old)
 	}
-	r = &Res{Path: path, Content: &content, ValidateCmd: strings.ReplaceAll(validate, "DIR", filepath.Dir(path)), limit: enginetest.Patience}
+	r = &Res{Path: path, Content: &content, ValidateCmd: strings.ReplaceAll(validate, "DIR", filepath.Dir(path)), limit: await.Left()}
 	return r, kindtest.Begin(t, "file", r, enginetest.WithHost(kindtest.NewHost(t))), path
 }
 

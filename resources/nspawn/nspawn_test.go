@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/archived"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/download"
@@ -494,7 +495,7 @@ func TestNspawnBusRestart(t *testing.T) {
 	kindtest.Verbs(t, r.fake, r.res, true)
 	repaired := func() {
 		t.Helper()
-		for deadline := time.Now().Add(enginetest.Patience); r.Unit(nspawnUnitOf("web")).Active != "active"; {
+		for deadline := time.Now().Add(await.Left()); r.Unit(nspawnUnitOf("web")).Active != "active"; {
 			if time.Now().After(deadline) {
 				t.Fatal("it was not repaired")
 			}

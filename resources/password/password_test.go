@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
@@ -381,7 +382,7 @@ func TestReadPrivateWaitsForNobody(t *testing.T) {
 		if err == nil {
 			t.Error("it read a pipe")
 		}
-	case <-time.After(enginetest.Patience):
+	case <-time.After(await.Left()):
 		t.Fatal("it waits for somebody to write")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
@@ -309,7 +310,7 @@ func TestSvcInVain(t *testing.T) {
 	for runs := 1; ; runs++ {
 		patience := 100 * time.Millisecond
 		if runs < most {
-			patience = enginetest.Patience
+			patience = await.Left()
 		}
 		select {
 		case <-r.fake.Events():
@@ -356,7 +357,7 @@ func TestSvcRestarts(t *testing.T) {
 	stop := func() { r.Set("web.service", func(u *systemdtest.Unit) { u.Active = "inactive" }) }
 	repaired := func() {
 		t.Helper()
-		for deadline := time.Now().Add(enginetest.Patience); r.Unit("web.service").Active != "active"; {
+		for deadline := time.Now().Add(await.Left()); r.Unit("web.service").Active != "active"; {
 			if time.Now().After(deadline) {
 				t.Fatal("it was not repaired")
 			}

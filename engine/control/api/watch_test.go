@@ -11,13 +11,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // event is a server-sent event.
@@ -35,7 +35,7 @@ type stream struct {
 
 func (r *rig) watch(t testing.TB, query, last string) *stream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	req, err := http.NewRequestWithContext(ctx, "GET", "http://mgmt/v1/api:watch"+query, nil)
 	if err != nil {
 		t.Fatal(err)

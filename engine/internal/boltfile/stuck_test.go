@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // stuckLimit is how long a call may take on a slow machine that is not stuck.
@@ -24,7 +25,7 @@ func ends(t *testing.T, what string, do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(stuckLimit):
+	case <-time.After(await.Left()):
 		t.Fatal(what, "does not end")
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // Values are those of a resource, by attribute, as a graph has them: text, numbers,
@@ -67,7 +68,7 @@ type Suite struct {
 	Engine func(s *enginetest.Suite)
 
 	// Timeout is how long anything may take that has to come soon;
-	// enginetest.Patience when 0.
+	// What the test binary has left of its time when 0.
 	Timeout time.Duration
 }
 
@@ -124,7 +125,7 @@ func Run(t *testing.T, s Suite) {
 // the end of the subtest.
 func (l law) run(t *testing.T, s Suite) error {
 	if s.Timeout == 0 {
-		s.Timeout = enginetest.Patience
+		s.Timeout = await.Left()
 	}
 	e := &env{Suite: s, t: t}
 	return guard(func() error { return l.check(e) })

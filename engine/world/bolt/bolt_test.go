@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func open(t testing.TB, path string, o bolt.Options) *bolt.World {
@@ -370,7 +371,7 @@ func TestDamagedWhileInUse(t *testing.T) {
 	go func() { done <- w.Close() }()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Left()):
 		t.Fatal("Close does not end")
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != 0 {

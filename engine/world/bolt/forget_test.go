@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/bbolt"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // seen is all that a World shows: the list at each revision, and the changes behind each.
@@ -42,7 +42,7 @@ func changes(t *testing.T, b *strings.Builder, w engine.World, from, newest int6
 	if from == newest {
 		return
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of a Watch that never ends
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left()) // of a Watch that never ends
 	defer cancel()
 	for batch, err := range w.Watch(ctx, "", from) {
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // reader follows a prefix as a daemon does: after ErrUnavailable it watches again from where it was.
@@ -133,7 +134,7 @@ func TestStoreGone(t *testing.T) {
 // unavailable fails where a call on a store that is away does not say so. No call hangs, and all wait at once.
 func unavailable(t *testing.T, w *etcd.World) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	var get, list, txn, lease error
 	var all sync.WaitGroup
@@ -187,7 +188,7 @@ func TestLeaseOutlived(t *testing.T) {
 	m.kill()
 	select {
 	case <-l.Done():
-	case <-time.After(time.Minute):
+	case <-time.After(await.Left()):
 		t.Fatal("the end of the lease is not told")
 	}
 	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); !errors.Is(err, engine.ErrRefused) {
@@ -220,7 +221,7 @@ func TestEndedByTheStore(t *testing.T) {
 		}
 		select {
 		case <-l.Done():
-		case <-time.After(time.Minute):
+		case <-time.After(await.Left()):
 			t.Fatal("the end of the lease is not told")
 		}
 		if _, err := w.Get(t.Context(), "a"); !errors.Is(err, engine.ErrNotFound) {
@@ -259,7 +260,7 @@ func TestSuspended(t *testing.T) {
 	slept.Add(int64(time.Hour))
 	select {
 	case <-l.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(await.Left()):
 		t.Fatal("the end of the lease is not noticed")
 	}
 }

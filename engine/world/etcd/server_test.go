@@ -22,6 +22,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // atOnce is how many tests run at once. They wait most of the time, so more than one for each processor is good.
@@ -178,7 +179,7 @@ func (m *member) await(o etcd.Options) {
 		m.t.Fatal(err)
 	}
 	defer w.Close()
-	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), await.Left())
 	defer cancel()
 	for {
 		_, err := w.Get(ctx, "none")
@@ -241,7 +242,7 @@ func put(t testing.TB, w engine.World, key, value string) int64 {
 func until(t *testing.T, what string, ask func() error) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(await.Left()); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if err = ask(); err == nil {
 			return
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -91,17 +92,8 @@ func NewHost(tb testing.TB) engine.Host {
 	return h
 }
 
-// Eventually waits for a condition. It asks each millisecond, up to
-// enginetest.Patience, and ends the test after that. The text completes "not ... within" in the message.
-func Eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(enginetest.Patience); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("not %s within %s", what, enginetest.Patience)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
+// Eventually waits for a condition, as await.Until does.
+func Eventually(t *testing.T, what string, ok func() bool) { t.Helper(); await.Until(t, what, ok) }
 
 // PidIn waits until a file holds the number of a process. The number counts only
 // with its newline, so that a half-written one is not taken.

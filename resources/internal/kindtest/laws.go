@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -33,7 +34,7 @@ func Main(m *testing.M) {
 // WatchEnds fails the test unless the Watch of a resource returns as soon as its
 // context ends, however often it begins again. h is the machine; nil stands for the
 // host of NewHost. Five rounds find a subscription that is not closed, or a state
-// that is not set back. The time limit is enginetest.Patience.
+// that is not set back. The time limit is await.Left().
 func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 	t.Helper()
 	if h == nil {
@@ -52,7 +53,7 @@ func WatchEnds(t *testing.T, kind string, r engine.Res, h engine.Host) {
 		select {
 		case err := <-ended:
 			Must(t, err)
-		case <-time.After(enginetest.Patience):
+		case <-time.After(await.Left()):
 			t.Fatal("Watch does not return")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -184,7 +185,7 @@ func TestFollow(t *testing.T) {
 		t.Helper()
 		select {
 		case <-events:
-		case <-time.After(20 * time.Second):
+		case <-time.After(await.Left()):
 			t.Fatalf("no event after %s", after)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // record has TestReal write what the tools answer into testdata, where TestTranscripts finds it:
@@ -288,7 +288,7 @@ func TestRealWatch(t *testing.T) {
 		}
 		select {
 		case <-sub.C():
-		case <-time.After(enginetest.Patience):
+		case <-time.After(await.Left()):
 			t.Fatalf("no wake-up after %s", drift)
 		}
 	}

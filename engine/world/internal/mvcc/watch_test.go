@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // weighed counts the bytes that one View hands out.
@@ -91,7 +92,7 @@ func TestQuietWatchGetsABookmark(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
 	told := false
 	for b, err := range c.Watch(ctx, "quiet", 0) {

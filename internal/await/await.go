@@ -1,0 +1,68 @@
+// Package await has the waits of tests. None of them judges how long something takes: a wait ends when its
+// condition holds, or with the deadline of the test binary (go test -timeout). So a slow machine fails no test, and
+// a wait in vain fails in its own words instead of in a dump of all goroutines.
+package await
+
+import (
+	"context"
+	"flag"
+	"testing"
+	"time"
+)
+
+// margin is what a test keeps of its time to say what it has waited for, and to clean up.
+const margin = 15 * time.Second
+
+// began is about when the testing package has set its alarm.
+var began = time.Now()
+
+// Left returns how long the test binary may still run, less a margin: the limit of a wait that has to give one. It is
+// a day where there is no -timeout.
+func Left() time.Duration {
+	limit, ok := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)
+	if !ok || limit <= 0 {
+		return 24 * time.Hour
+	}
+	return time.Until(began.Add(limit - margin))
+}
+
+// Context returns the context of the test, with a deadline after the time that is Left.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Left())
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Until waits until yes reports true, and asks it about every 2 ms. It fails the test with the name of what has not
+// come. It is called on the goroutine of the test.
+func Until(t testing.TB, what string, yes func() bool) {
+	t.Helper()
+	if !Eventually(yes) {
+		t.Fatalf("waited in vain: %s", what)
+	}
+}
+
+// Eventually is Until for a caller that has no test at hand, as a command of a script. It reports whether yes has
+// become true.
+func Eventually(yes func() bool) bool {
+	for end := time.Now().Add(Left()); !yes(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// Of waits for a value of a channel, or its end, and fails the test with the name of what has not come. It is called
+// on the goroutine of the test.
+func Of[T any](t testing.TB, what string, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(Left()):
+		t.Fatalf("waited in vain: %s", what)
+		panic("unreachable")
+	}
+}
