@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,16 +47,16 @@ func BenchmarkWakeUp(b *testing.B) {
 }
 
 func wakeUps(b *testing.B, path string, wait, rest func()) {
-	f, err := os.Create(path)
-	must(b, err)
-	defer f.Close()
+	write(b, path, "")
 	time.Sleep(50 * time.Millisecond)
 	rest()
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
-		_, err := f.WriteAt([]byte{byte(i)}, 0)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		must(b, err)
+		_, err = f.WriteAt([]byte{byte(i)}, 0)
+		must(b, errors.Join(err, f.Close()))
 		wait()
 		took = append(took, time.Since(began))
 	}
@@ -69,15 +70,15 @@ func BenchmarkEvent(b *testing.B) {
 	dir := b.TempDir()
 	h := newHost(b, Options{})
 	const n = 10000
-	names := make([]fsnotify.Event, n)
+	names := make([]event, n)
 	for i := range n {
 		p := filepath.Join(dir, fmt.Sprint(i))
 		watch(b, h, plain, p)
-		names[i] = fsnotify.Event{Name: p, Op: fsnotify.Write}
+		names[i] = event{dir: dir, name: fmt.Sprint(i), op: opClosed}
 	}
-	for name, events := range map[string][]fsnotify.Event{
+	for name, events := range map[string][]event{
 		"subscribed": names,
-		"other":      {{Name: filepath.Join(dir, "other"), Op: fsnotify.Write}},
+		"other":      {{dir: dir, name: "other", op: opClosed}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			done := make(chan struct{})

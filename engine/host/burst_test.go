@@ -6,28 +6,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/reactivegraph/mgmt/engine"
 )
 
 // canned is a watcher whose events a test writes.
 type canned struct {
-	evs  chan fsnotify.Event
+	evs  chan event
 	errs chan error
 }
 
-func (c *canned) Add(string) error              { return nil }
-func (c *canned) Remove(string) error           { return nil }
-func (c *canned) Close() error                  { close(c.errs); return nil }
-func (c *canned) events() <-chan fsnotify.Event { return c.evs }
-func (c *canned) errors() <-chan error          { return c.errs }
+func (c *canned) Add(string) error     { return nil }
+func (c *canned) Remove(string) error  { return nil }
+func (c *canned) Close() error         { close(c.errs); return nil }
+func (c *canned) events() <-chan event { return c.evs }
+func (c *canned) errors() <-chan error { return c.errs }
+func (c *canned) modified() []event    { return nil }
+func (c *canned) kind(string) string   { return "canned" }
+func (c *canned) current(event) bool   { return true }
 
 // TestNoEventOfABurstIsLost: events that stand in the channel before the hub reads
 // are all served, however many of them it takes at a time.
 func TestNoEventOfABurstIsLost(t *testing.T) {
 	const n = 3*eventsAtOnce + 7
-	w := &canned{evs: make(chan fsnotify.Event, n), errs: make(chan error)}
-	h := newHost(t, Options{open: func() (watcher, error) { return w, nil }})
+	w := &canned{evs: make(chan event, n), errs: make(chan error)}
+	h := newHost(t, Options{open: func(engine.Clock) (eventSource, error) { return w, nil }})
 	dir := t.TempDir()
 	subs := make([]engine.Subscription, n)
 	for i := range subs {
@@ -39,7 +41,7 @@ func TestNoEventOfABurstIsLost(t *testing.T) {
 	gate := make(chan struct{})
 	h.hub.calls <- func() { <-gate }
 	for i := range subs {
-		w.evs <- fsnotify.Event{Name: filepath.Join(dir, fmt.Sprint(i)), Op: fsnotify.Write}
+		w.evs <- event{dir: dir, name: fmt.Sprint(i), op: opClosed}
 	}
 	close(gate)
 	for i, s := range subs {

@@ -79,7 +79,9 @@ func NewWakeups(release func(*Wakeups)) *Wakeups {
 }
 
 // Wake leaves a wake-up; lost says that events may have been lost. It never blocks.
-func (w *Wakeups) Wake(source, path string, lost bool) { w.wake(change{source, path, lost}) }
+func (w *Wakeups) Wake(source, path string, lost bool) {
+	w.wake(change{source: source, path: path, lost: lost})
+}
 
 // Bind closes the subscription when the context ends.
 func (w *Wakeups) Bind(ctx context.Context) { w.bind(ctx) }

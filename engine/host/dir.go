@@ -3,12 +3,10 @@ package host
 import (
 	"errors"
 	"slices"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // A dir is one directory of the file system that is watched or polled. Device and inode identify
-// it, not its name: two nodes that lead to the same directory share it, because inotify would give
+// it, not its name: two nodes that lead to the same directory share it, because the kernel would give
 // one watch to both.
 type dir struct {
 	id    fileID
@@ -18,35 +16,8 @@ type dir struct {
 	sigs  map[string]sig // while it is polled: the last state that was seen there
 }
 
-// A watcher is what the hub needs of fsnotify. Add and Remove are called on the hub's goroutine
-// only, and may block until the errors are read.
-type watcher interface {
-	Add(dir string) error
-	Remove(dir string) error
-	Close() error
-	events() <-chan fsnotify.Event
-	errors() <-chan error
-}
-
-// eventBuffer lets the watcher read on while the hub is busy: events in the buffer do not fill the
-// kernel's queue. eventsAtOnce is how many of them the hub serves before it looks at anything else.
-const (
-	eventBuffer  = 8192
-	eventsAtOnce = 256
-)
-
-type inotify struct{ *fsnotify.Watcher }
-
-func openInotify() (watcher, error) {
-	w, err := fsnotify.NewBufferedWatcher(eventBuffer)
-	if err != nil {
-		return nil, err
-	}
-	return inotify{w}, nil
-}
-
-func (w inotify) events() <-chan fsnotify.Event { return w.Events }
-func (w inotify) errors() <-chan error          { return w.Errors }
+// eventsAtOnce is how many events the hub serves before it looks at anything else.
+const eventsAtOnce = 256
 
 // enter makes n the directory with that id, found at path. If anew, nothing that
 // is known of the directory is trusted.
@@ -168,7 +139,7 @@ func (h *hub) disarm(d *dir) {
 	if d.armed {
 		d.armed = false
 		h.stats.watches.Add(-1)
-		if err := h.w.Remove(d.path); err != nil && !errors.Is(err, fsnotify.ErrNonExistentWatch) {
+		if err := h.w.Remove(d.path); err != nil && !errors.Is(err, errNotWatched) {
 			h.log.Debug("watch was gone", "path", d.path, "error", err)
 		}
 	}

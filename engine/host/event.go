@@ -1,49 +1,110 @@
 package host
 
-import "github.com/fsnotify/fsnotify"
-
 // A change is what a wake-up will tell.
 type change struct {
 	source, path string
+	name         string // in the folder path; empty where path is all
 	lost         bool
+	merged       int // how many more changes it stands for
 }
 
-const altered = fsnotify.Create | fsnotify.Remove | fsnotify.Rename
+// where returns the path of the change.
+func (c *change) where() string {
+	if c.name == "" {
+		return c.path
+	}
+	return join(c.path, c.name)
+}
+
+// merge adds a later change of the same name.
+func (c *change) merge(o change) {
+	c.merged += 1 + o.merged
+	c.lost = c.lost || o.lost
+}
 
 // event tells the subscriptions of an event, and puts the nodes that it makes uncertain into the
-// queue. It makes no system call, but for those of a subscriber who is asked whether the change is
-// its own. An event of a watched directory itself comes under its path, as an event of its parent
-// would.
-func (h *hub) event(ev fsnotify.Event) {
-	at, name := split(ev.Name)
-	if d := h.byPath[at]; d != nil {
-		h.inside(d, name, ev.Op, change{source: "inotify", path: ev.Name})
+// queue. Where nobody asks for the name, it makes no system call. An event of a watched folder
+// itself is one of its name in the folder above.
+func (h *hub) event(ev event) {
+	defer ev.by.release()
+	switch {
+	case ev.op == opPending:
+		h.modifications()
+		return
+	case ev.op&opPending != 0:
+		h.lose(longestPassage)
+		return
+	case ev.name == "":
+		ev.dir, ev.name = split(ev.dir)
+		ev.file = "" // it is that of the folder
+	}
+	if d := h.byPath[ev.dir]; d != nil {
+		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
 	}
 }
 
-// inside handles a change of a name in d.
-func (h *hub) inside(d *dir, name string, op fsnotify.Op, c change) {
+// modifications looks at what was modified since it was last called.
+func (h *hub) modifications() {
+	if h.w == nil {
+		return
+	}
+	for _, ev := range h.w.modified() {
+		h.event(ev)
+	}
+}
+
+// inside handles an event of a name in d. What it makes uncertain is looked at again at once;
+// those who ask for the name are told when it is complete.
+func (h *hub) inside(d *dir, ev event, c change) {
+	asked, passing := false, h.transits.at[place{d, ev.name}] != nil
 	for _, n := range d.nodes {
-		e := n.names[name]
-		own := fire(e, c)
+		e := n.names[ev.name]
+		own := e == nil || !passing && isOwn(e)
+		asked = asked || !own || n.any != nil || n.recursive()
+		if k := n.kids[ev.name]; k != nil {
+			asked = asked || len(k.back) > 0
+			h.doubt(k, ev.op)
+		}
+		if ev.op&opArrived != 0 && (!own || n.recursive()) {
+			h.later(n, ev.name)
+		}
+	}
+	switch {
+	case !asked || ev.file != "" && !h.w.current(ev):
+	case ev.by != nil && ev.by.pid == h.self && !passing, c.source == sourcePoll, c.source == sourceMount:
+		h.tell(d, ev.name, c)
+	default:
+		if ev.op != opModified {
+			h.modifications() // those that came before this event
+		}
+		h.pass(d, ev, c)
+	}
+}
+
+// The sources of changes that the kernel sends no event of.
+const (
+	sourcePoll  = "poll"
+	sourceMount = "mount"
+)
+
+// tell tells all who ask for a name in d.
+func (h *hub) tell(d *dir, name string, c change) {
+	for _, n := range d.nodes {
+		fire(n.names[name], c)
 		fire(n.any, c)
 		h.fireTree(n, c)
 		if k := n.kids[name]; k != nil {
 			h.touch(k, c)
-			h.doubt(k, op)
-		}
-		if op.Has(fsnotify.Create) && (!own || n.recursive()) {
-			h.later(n, name)
 		}
 	}
 }
 
 // doubt has k looked at again after an event on its name.
-func (h *hub) doubt(k *node, op fsnotify.Op) {
+func (h *hub) doubt(k *node, o op) {
 	switch {
-	case op&altered != 0:
+	case o&opAltered != 0:
 		h.push(k, markStale|markLoud)
-	case op.Has(fsnotify.Chmod):
+	case o&opAttributes != 0:
 		h.push(k, markDirty|markLoud)
 	}
 }
@@ -83,11 +144,15 @@ func (h *hub) announce(n *node, m mark, changed bool) {
 	h.touch(n, c)
 }
 
+// source names what tells of the things in n.
 func (h *hub) source(n *node) string {
-	if n.dir != nil && !n.dir.armed {
-		return "poll"
+	switch {
+	case n.dir != nil && !n.dir.armed || h.w == nil:
+		return sourcePoll
+	case n.dir == nil:
+		return h.w.kind("")
 	}
-	return "inotify"
+	return h.w.kind(n.dir.path)
 }
 
 // fireTree tells those who ask for everything below n or an ancestor of it.
@@ -100,12 +165,19 @@ func (h *hub) fireTree(n *node, c change) {
 	}
 }
 
-// fire tells a list of subscriptions. It reports whether all of them, if any, said that the
-// change is their own.
-func fire(e *entry, c change) (own bool) {
-	own = true
+// fire tells a list of subscriptions.
+func fire(e *entry, c change) {
 	for ; e != nil; e = e.next {
-		own = e.sub.wake(c) && own
+		e.sub.wake(c)
 	}
-	return own
+}
+
+// isOwn reports whether all of a list of subscriptions say that the change is their own.
+func isOwn(e *entry) bool {
+	for ; e != nil; e = e.next {
+		if !e.sub.leaves() {
+			return false
+		}
+	}
+	return true
 }

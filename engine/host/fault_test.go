@@ -18,8 +18,8 @@ import (
 
 // A faulty watcher is a real one that refuses and loses as it is told.
 type faulty struct {
-	watcher
-	evs  chan fsnotify.Event
+	eventSource
+	evs  chan event
 	errs chan error
 	all  sync.WaitGroup
 	done chan struct{}
@@ -34,25 +34,25 @@ type faulty struct {
 func faultyHost(t *testing.T, refuse func(path string) error) (*Host, *faulty, *lines) {
 	t.Helper()
 	log := &lines{}
-	f := &faulty{refuse: refuse, evs: make(chan fsnotify.Event), errs: make(chan error), done: make(chan struct{}), lost: make(map[string]bool)}
+	f := &faulty{refuse: refuse, evs: make(chan event), errs: make(chan error), done: make(chan struct{}), lost: make(map[string]bool)}
 	h := newHost(t, Options{
 		Logger:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		PollInterval: 5 * time.Millisecond,
-		open:         func() (watcher, error) { return f, f.begin() },
+		open:         func(clock engine.Clock) (eventSource, error) { return f, f.begin(clock) },
 	})
 	return h, f, log
 }
 
-func (f *faulty) begin() (err error) {
-	if f.watcher, err = openInotify(); err != nil {
+func (f *faulty) begin(clock engine.Clock) (err error) {
+	if f.eventSource, err = openChosen(clock); err != nil {
 		return err
 	}
 	f.all.Go(func() {
-		for ev := range f.watcher.events() {
+		for ev := range f.eventSource.events() {
 			f.mu.Lock()
 			lose := f.lose
 			if lose {
-				f.lost[ev.Name] = true
+				f.lost[ev.path()] = true
 			}
 			f.mu.Unlock()
 			if !lose {
@@ -64,7 +64,7 @@ func (f *faulty) begin() (err error) {
 		}
 	})
 	f.all.Go(func() {
-		for err := range f.watcher.errors() {
+		for err := range f.eventSource.errors() {
 			f.fail(err)
 		}
 	})
@@ -78,8 +78,8 @@ func (f *faulty) fail(err error) {
 	}
 }
 
-func (f *faulty) events() <-chan fsnotify.Event { return f.evs }
-func (f *faulty) errors() <-chan error          { return f.errs }
+func (f *faulty) events() <-chan event { return f.evs }
+func (f *faulty) errors() <-chan error { return f.errs }
 
 func (f *faulty) Add(path string) error {
 	f.mu.Lock()
@@ -90,12 +90,12 @@ func (f *faulty) Add(path string) error {
 			return err
 		}
 	}
-	return f.watcher.Add(path)
+	return f.eventSource.Add(path)
 }
 
 func (f *faulty) Close() error {
 	close(f.done)
-	err := f.watcher.Close()
+	err := f.eventSource.Close()
 	f.all.Wait()
 	close(f.errs)
 	return err
@@ -238,7 +238,7 @@ func TestWatchesRunOut(t *testing.T) {
 		t.Errorf("%d lines in the log:\n%s", n, log)
 	}
 	write(t, filepath.Join(dir, "f"), "x")
-	if c := woken(t, watched); c.Source != "inotify" {
+	if c := woken(t, watched); c.Source != chosen() {
 		t.Errorf("cause %+v", c)
 	}
 	for _, change := range []func(path string){
@@ -272,7 +272,7 @@ func TestWatchesRunOut(t *testing.T) {
 	}
 	settle(t, h, polled, tree, names, watched)
 	write(t, filepath.Join(full, "d/f"), "x")
-	if c := woken(t, polled); c.Source != "inotify" {
+	if c := woken(t, polled); c.Source != chosen() {
 		t.Errorf("cause %+v", c)
 	}
 	check(t, h)
@@ -313,13 +313,13 @@ func TestInstancesRunOut(t *testing.T) {
 	none := true
 	h := newHost(t, Options{
 		Logger: slog.New(slog.NewTextHandler(log, nil)), PollInterval: 5 * time.Millisecond,
-		open: func() (watcher, error) {
+		open: func(clock engine.Clock) (eventSource, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if none {
 				return nil, fmt.Errorf("couldn't initialize inotify: %w", unix.EMFILE)
 			}
-			return openInotify()
+			return openChosen(clock)
 		},
 	})
 	file := filepath.Join(dir, "a/b/f")
@@ -342,7 +342,7 @@ func TestInstancesRunOut(t *testing.T) {
 	settleUntil(t, func() bool { return h.Stats().Polled == 0 })
 	settle(t, h, s)
 	write(t, file, "3")
-	if c := woken(t, s); c.Source != "inotify" {
+	if c := woken(t, s); c.Source != chosen() {
 		t.Errorf("cause %+v", c)
 	}
 	check(t, h)
@@ -365,7 +365,7 @@ func TestDirectoryThatMayNotBeRead(t *testing.T) {
 	settleUntil(t, func() bool { return h.Stats().Polled == 0 })
 	settle(t, h, s)
 	write(t, file, "2")
-	if c := woken(t, s); c.Source != "inotify" {
+	if c := woken(t, s); c.Source != chosen() {
 		t.Errorf("cause %+v", c)
 	}
 }
@@ -479,11 +479,11 @@ func TestNamesInTheRootDirectory(t *testing.T) {
 	name := watch(t, h, plain, "/no-such-name")
 	root := watch(t, h, plain, "/")
 	settle(t, h, name, root)
-	f.evs <- fsnotify.Event{Name: "//no-such-name", Op: fsnotify.Write}
+	f.evs <- event{dir: "/", name: "no-such-name", op: opClosed}
 	woken(t, name)
 	if c := drain(root); c.Merged != 0 {
 		t.Errorf("cause %+v", c)
 	}
-	f.evs <- fsnotify.Event{Name: "/", Op: fsnotify.Chmod}
+	f.evs <- event{dir: "/", op: opAttributes}
 	woken(t, root)
 }

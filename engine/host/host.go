@@ -34,7 +34,7 @@ type Options struct {
 	// Clock gives the time, and all timers but the deadlines of the kernel; that of the machine when nil.
 	Clock engine.Clock
 
-	open func() (watcher, error)
+	open func(engine.Clock) (eventSource, error)
 }
 
 // A Host is what this machine gives to the resources of one process. It is safe
@@ -82,7 +82,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	o.Clock = engine.ClockOr(o.Clock)
 	if o.open == nil {
-		o.open = openInotify
+		o.open = openSource
 	}
 	if _, err := os.Hostname(); err != nil {
 		return nil, err

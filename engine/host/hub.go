@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,14 +27,16 @@ type inbox struct {
 	overflow bool                  // events were lost, and it is time to look at everything
 	losing   func() bool           // stops the timer that runs out at that time; nil when nothing was lost
 	remounts []string              // mount points at which something has changed
+	exits    bool                  // a process has ended that a name waits for
 }
 
 // A hub is the file watches of a process. Its goroutine (run) owns everything
 // but what mu guards.
 type hub struct {
 	log   *slog.Logger
-	open  func() (watcher, error)
+	open  func(engine.Clock) (eventSource, error)
 	clock engine.Clock
+	self  int           // our own process
 	every time.Duration // the time between two looks at folders that cannot be watched
 
 	calls    chan func()   // to run on the hub's goroutine
@@ -44,8 +47,8 @@ type hub struct {
 
 	in inbox
 
-	w      watcher // nil until needed, and while none is to be had
-	events <-chan fsnotify.Event
+	w      eventSource // nil until needed, and while none is to be had
+	events <-chan event
 	mounts *mountFollower // nil where there is no table of mounts
 	root   *node
 	byID   map[fileID]*dir
@@ -62,12 +65,15 @@ type hub struct {
 	timer  *engine.Timer
 	limits limiter
 
+	transits transits
+	exits    exits
+
 	stats struct{ subs, watches, polled, resyncs atomic.Int64 }
 }
 
-func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), every time.Duration) *hub {
+func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (eventSource, error), every time.Duration) *hub {
 	h := &hub{
-		clock: clock, log: log, open: open, every: every,
+		clock: clock, log: log, open: open, every: every, self: os.Getpid(),
 		calls:  make(chan func()),
 		wake:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
@@ -80,6 +86,9 @@ func newHub(clock engine.Clock, log *slog.Logger, open func() (watcher, error), 
 		loops:  make(map[*node]struct{}),
 		polled: make(map[*dir]struct{}),
 		timer:  engine.NewTimer(clock, time.Hour),
+
+		transits: newTransits(clock),
+		exits:    exits{of: make(map[*actor]map[*transit]struct{})},
 	}
 	h.timer.Stop()
 	return h
@@ -151,6 +160,8 @@ func (h *hub) run() {
 			h.take()
 		case <-h.timer.C:
 			h.round()
+		case <-h.transits.timer.C:
+			h.ripen()
 		case <-work:
 		}
 		h.work(stepsPerEvent)
@@ -158,7 +169,7 @@ func (h *hub) run() {
 }
 
 // read handles an event and those that have come with it.
-func (h *hub) read(ev fsnotify.Event, ok bool) {
+func (h *hub) read(ev event, ok bool) {
 	for left := eventsAtOnce; ; left-- {
 		if !ok {
 			h.events = nil // closed by shut only
@@ -214,9 +225,12 @@ func (h *hub) push(n *node, m mark) {
 // take takes over the requests that other goroutines have left.
 func (h *hub) take() {
 	h.in.mu.Lock()
-	s, lost, remounts, asked, r := h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests
-	h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests = nil, false, nil, nil, nil
+	s, lost, remounts, asked, r, exits := h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests, h.in.exits
+	h.in.closing, h.in.overflow, h.in.remounts, h.in.asked, h.in.requests, h.in.exits = nil, false, nil, nil, nil, false
 	h.in.mu.Unlock()
+	if exits {
+		h.exited()
+	}
 	for ; s != nil; s = s.nextClosing {
 		h.drop(s)
 	}
@@ -250,7 +264,7 @@ func (h *hub) opened() error {
 	if h.w != nil {
 		return nil
 	}
-	w, err := h.open()
+	w, err := h.open(h.clock)
 	if err != nil {
 		return err
 	}
@@ -267,14 +281,19 @@ func (h *hub) carry(errs <-chan error) {
 			h.log.Debug("file watcher", "error", err)
 			continue
 		}
-		h.in.mu.Lock()
-		if h.in.losing == nil {
-			h.in.losing = h.clock.AfterFunc(lossDelay, func() {
-				h.in.lost()
-				h.wakeUp()
-			})
-		}
-		h.in.mu.Unlock()
+		h.lose(lossDelay)
+	}
+}
+
+// lose has everything looked at after a time, since events were lost.
+func (h *hub) lose(after time.Duration) {
+	h.in.mu.Lock()
+	defer h.in.mu.Unlock()
+	if h.in.losing == nil {
+		h.in.losing = h.clock.AfterFunc(after, func() {
+			h.in.lost()
+			h.wakeUp()
+		})
 	}
 }
 
@@ -308,6 +327,8 @@ func (h *hub) shut() {
 			h.log.Debug("closing the file watcher", "error", err)
 		}
 	}
+	h.exits.shut()
+	h.transits.timer.Stop()
 	h.carriers.Wait()
 	h.in.calm()
 	h.settleAll()

@@ -31,6 +31,9 @@ const patience = 24 * time.Hour
 // newHost returns a Host that is closed, and found empty, at the end of the test.
 func newHost(t testing.TB, o Options) *Host {
 	t.Helper()
+	if o.open == nil {
+		o.open = openChosen
+	}
 	h, err := New(t.Context(), o)
 	must(t, err)
 	t.Cleanup(func() { must(t, h.Close()) })
@@ -101,7 +104,11 @@ func settle(t testing.TB, h *Host, subs ...engine.Subscription) {
 func quiesce(h *Host) {
 	for busy := true; busy; {
 		done := make(chan struct{})
-		h.hub.calls <- func() { busy = h.hub.busy(); close(done) }
+		h.hub.calls <- func() {
+			defer close(done)
+			h.hub.modifications()
+			busy = h.hub.busy() || len(h.hub.transits.at) > 0
+		}
 		<-done
 	}
 }
@@ -210,8 +217,8 @@ func check(t testing.TB, h *Host) {
 			}
 		}
 		look(h.hub.root)
-		if w, ok := h.hub.w.(inotify); ok && len(w.WatchList()) != len(h.hub.byPath) {
-			wrong = append(wrong, fmt.Sprintf("the watcher holds %d, we %d", len(w.WatchList()), len(h.hub.byPath)))
+		if held, ok := holdsOf(h.hub.w); ok && held != len(h.hub.byPath) {
+			wrong = append(wrong, fmt.Sprintf("the source holds %d, we %d", held, len(h.hub.byPath)))
 		}
 	}
 	<-done

@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/reactivegraph/mgmt/engine"
 
 	"github.com/reactivegraph/mgmt/internal/mountinfo"
@@ -126,13 +125,12 @@ func (h *hub) remounted(points []string) {
 
 // remount has everything below a mount point looked at again, as if it had been made anew.
 func (h *hub) remount(point string) {
-	c := change{source: "mount", path: point}
 	if point == "/" {
 		h.push(h.root, markStale|markLoud)
 		return
 	}
 	at, name := split(point)
 	if d := h.byPath[at]; d != nil {
-		h.inside(d, name, fsnotify.Create, c)
+		h.inside(d, event{dir: at, name: name, op: opCreated | opFolder}, change{source: sourceMount, path: point})
 	}
 }

@@ -1,10 +1,6 @@
 package host
 
-import (
-	"os"
-
-	"github.com/fsnotify/fsnotify"
-)
+import "os"
 
 // poll has d looked at from time to time.
 func (h *hub) poll(d *dir) {
@@ -105,11 +101,11 @@ func (h *hub) compare(d *dir, name string) {
 		return
 	}
 	d.sigs[name] = is
-	op := fsnotify.Write | fsnotify.Chmod
+	o := opModified | opAttributes
 	if was.id != is.id || was.mode != is.mode {
-		op |= altered
+		o |= opAltered
 	}
-	h.inside(d, name, op, change{source: "poll", path: d.below(name)})
+	h.inside(d, event{dir: d.path, name: name, op: o}, change{source: sourcePoll, path: d.below(name)})
 }
 
 // interest returns the names in d that subscriptions ask for, and whether the directory has no

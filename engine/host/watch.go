@@ -52,31 +52,34 @@ func (s *sub) Cause() engine.Cause {
 	return c
 }
 
+// leaves reports whether a change is the subscriber's own: the thing is as he has left it. Where he
+// is woken already he is not asked.
+func (s *sub) leaves() bool { return s.own != nil && !s.isWoken() && s.isOwn() }
+
 // wake leaves a wake-up, unless the change is the subscriber's own. It never blocks. A closed
 // subscription gets none.
-func (s *sub) wake(c change) (own bool) {
-	if s.own != nil && !s.isWoken() && s.isOwn() {
-		return true
+func (s *sub) wake(c change) {
+	if s.leaves() {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return false
+		return
 	}
 	if s.cause.Merged == 0 {
-		s.cause.Source, s.cause.Path = c.source, c.path
+		s.cause.Source, s.cause.Path = c.source, c.where()
 	}
-	s.cause.Merged++
+	s.cause.Merged += 1 + c.merged
 	s.cause.Resync = s.cause.Resync || c.lost
 	if s.notice != nil {
 		s.notice.Woken()
-		return false
+		return
 	}
 	select {
 	case s.c <- struct{}{}:
 	default:
 	}
-	return false
 }
 
 // isWoken reports whether there is a wake-up that was not taken yet.

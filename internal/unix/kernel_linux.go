@@ -14,7 +14,8 @@ import (
 type (
 	// Credential is the user, group and other groups that a child process begins with.
 	Credential = syscall.Credential
-	FileStat   = syscall.Stat_t // what the Sys of an fs.FileInfo points to
+	FileHandle = unix.FileHandle // what name_to_handle_at(2) tells of a file
+	FileStat   = syscall.Stat_t  // what the Sys of an fs.FileInfo points to
 	// CPUSet are the processors a thread may run on, a bit for each.
 	CPUSet = unix.CPUSet
 	// EpollEvent names a descriptor and the readiness that is awaited. Package host waits
@@ -101,6 +102,55 @@ const (
 
 // Constants of the kernel.
 const (
+	// The events of fanotify(7) and inotify(7), for package host. A folder is marked, and tells of the names in it.
+	AFS_SUPER_MAGIC               = unix.AFS_SUPER_MAGIC
+	AT_HANDLE_FID                 = 0x200 // a handle to compare, which need not lead to the file; Linux 6.5
+	CEPH_SUPER_MAGIC              = unix.CEPH_SUPER_MAGIC
+	CIFS_SUPER_MAGIC              = unix.CIFS_SUPER_MAGIC
+	EPOLLONESHOT                  = unix.EPOLLONESHOT
+	EPOLL_CTL_DEL                 = unix.EPOLL_CTL_DEL
+	FAN_ATTRIB                    = unix.FAN_ATTRIB
+	FAN_CLASS_NOTIF               = unix.FAN_CLASS_NOTIF
+	FAN_CLOEXEC                   = unix.FAN_CLOEXEC
+	FAN_CLOSE_WRITE               = unix.FAN_CLOSE_WRITE
+	FAN_CREATE                    = unix.FAN_CREATE
+	FAN_DELETE                    = unix.FAN_DELETE
+	FAN_DELETE_SELF               = unix.FAN_DELETE_SELF
+	FAN_EVENT_INFO_TYPE_DFID      = unix.FAN_EVENT_INFO_TYPE_DFID
+	FAN_EVENT_INFO_TYPE_DFID_NAME = unix.FAN_EVENT_INFO_TYPE_DFID_NAME
+	FAN_EVENT_INFO_TYPE_FID       = unix.FAN_EVENT_INFO_TYPE_FID
+	FAN_EVENT_INFO_TYPE_PIDFD     = unix.FAN_EVENT_INFO_TYPE_PIDFD
+	FAN_EVENT_ON_CHILD            = unix.FAN_EVENT_ON_CHILD
+	FAN_MARK_ADD                  = unix.FAN_MARK_ADD
+	FAN_MARK_ONLYDIR              = unix.FAN_MARK_ONLYDIR
+	FAN_MARK_REMOVE               = unix.FAN_MARK_REMOVE
+	FAN_MODIFY                    = unix.FAN_MODIFY
+	FAN_MOVED_FROM                = unix.FAN_MOVED_FROM
+	FAN_MOVED_TO                  = unix.FAN_MOVED_TO
+	FAN_MOVE_SELF                 = unix.FAN_MOVE_SELF
+	FAN_NONBLOCK                  = unix.FAN_NONBLOCK
+	FAN_ONDIR                     = unix.FAN_ONDIR
+	FAN_Q_OVERFLOW                = unix.FAN_Q_OVERFLOW
+	FAN_REPORT_DFID_NAME          = unix.FAN_REPORT_DFID_NAME
+	FAN_REPORT_FID                = unix.FAN_REPORT_FID
+	FAN_REPORT_PIDFD              = unix.FAN_REPORT_PIDFD
+	FAN_REPORT_TARGET_FID         = unix.FAN_REPORT_TARGET_FID
+	FAN_UNLIMITED_MARKS           = unix.FAN_UNLIMITED_MARKS
+	FUSE_SUPER_MAGIC              = unix.FUSE_SUPER_MAGIC
+	IN_CREATE                     = unix.IN_CREATE
+	IN_DELETE                     = unix.IN_DELETE
+	IN_EXCL_UNLINK                = unix.IN_EXCL_UNLINK
+	IN_IGNORED                    = unix.IN_IGNORED
+	IN_ISDIR                      = unix.IN_ISDIR
+	IN_MODIFY                     = unix.IN_MODIFY
+	IN_MOVED_FROM                 = unix.IN_MOVED_FROM
+	IN_MOVED_TO                   = unix.IN_MOVED_TO
+	IN_ONLYDIR                    = unix.IN_ONLYDIR
+	IN_Q_OVERFLOW                 = unix.IN_Q_OVERFLOW
+	NFS_SUPER_MAGIC               = unix.NFS_SUPER_MAGIC
+	SMB2_SUPER_MAGIC              = unix.SMB2_SUPER_MAGIC
+	SizeofInotifyEvent            = unix.SizeofInotifyEvent
+	V9FS_MAGIC                    = unix.V9FS_MAGIC
 	// Families of sockets: netlink carries news of interfaces and routes, unix is the
 	// control socket.
 	AF_NETLINK = unix.AF_NETLINK

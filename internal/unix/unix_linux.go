@@ -49,6 +49,16 @@ func Fallocate(fd int, mode uint32, off int64, len int64) (err error) {
 	return unix.Fallocate(fd, mode, off, len)
 }
 
+// EPERM says that the caller lacks CAP_SYS_ADMIN or that a flag needs it, EINVAL that the kernel is older than a flag.
+func FanotifyInit(flags uint, eventFlags uint) (fd int, err error) {
+	return unix.FanotifyInit(flags, eventFlags)
+}
+
+// An empty path marks what dirfd is open on. The mask is added to that of an earlier call.
+func FanotifyMark(fd int, flags uint, mask uint64, dirfd int, path string) (err error) {
+	return unix.FanotifyMark(fd, flags, mask, dirfd, path)
+}
+
 func Fchmod(fd int, mode uint32) (err error) { return unix.Fchmod(fd, mode) }
 
 // A number of -1 leaves the user or the group as it is. The call clears setuid and setgid
@@ -138,6 +148,12 @@ func InotifyAddWatch(fd int, pathname string, mask uint32) (watchdesc int, err e
 // EMFILE means that the limit max_user_instances of this user is reached.
 func InotifyInit1(flags int) (fd int, err error) { return unix.InotifyInit1(flags) }
 
+// EINVAL says that there is no such watch any more. Events that were queued before it still come.
+func InotifyRmWatch(fd int, watchdesc int) (err error) {
+	_, err = unix.InotifyRmWatch(fd, uint32(watchdesc))
+	return err
+}
+
 func IoctlGetInt(fd int, req uint) (int, error) { return unix.IoctlGetInt(fd, req) }
 
 func IoctlSetPointerInt(fd int, req uint, value int) error {
@@ -184,9 +200,24 @@ func Mount(source string, target string, fstype string, flags uintptr, data stri
 	return unix.Mount(source, target, fstype, flags, data)
 }
 
+// A handle is equal for equal files, while they exist; a number that is given again comes with another generation.
+func NameToHandleAt(dirfd int, path string, flags int) (handle FileHandle, mountID int, err error) {
+	return unix.NameToHandleAt(dirfd, path, flags)
+}
+
+// NewFileHandle returns a handle as an event of fanotify has it.
+func NewFileHandle(handleType int32, handle []byte) FileHandle {
+	return unix.NewFileHandle(handleType, handle)
+}
+
 // Callers pass O_CLOEXEC. EINTR can come from a slow file system and is worth another
 // try.
 func Open(path string, mode int, perm uint32) (fd int, err error) { return unix.Open(path, mode, perm) }
+
+// It needs CAP_DAC_READ_SEARCH. ESTALE says that the file is gone.
+func OpenByHandleAt(mountFD int, handle FileHandle, flags int) (fd int, err error) {
+	return unix.OpenByHandleAt(mountFD, handle, flags)
+}
 
 func Openat(dirfd int, path string, flags int, mode uint32) (fd int, err error) {
 	return unix.Openat(dirfd, path, flags, mode)

@@ -35,6 +35,10 @@ func EpollWait(int, []EpollEvent, int) (int, error) { return 0, ErrNeedsLinux }
 
 func Fallocate(int, uint32, int64, int64) error { return ErrNeedsLinux }
 
+func FanotifyInit(uint, uint) (int, error) { return -1, ErrNeedsLinux }
+
+func FanotifyMark(int, uint, uint64, int, string) error { return ErrNeedsLinux }
+
 func Fchmod(int, uint32) error { return ErrNeedsLinux }
 
 func Fchown(int, int, int) error { return ErrNeedsLinux }
@@ -83,6 +87,8 @@ func InotifyAddWatch(int, string, uint32) (int, error) { return 0, ErrNeedsLinux
 
 func InotifyInit1(int) (int, error) { return 0, ErrNeedsLinux }
 
+func InotifyRmWatch(int, int) error { return ErrNeedsLinux }
+
 func IoctlGetInt(int, uint) (int, error) { return 0, ErrNeedsLinux }
 
 func IoctlSetPointerInt(int, uint, int) error { return ErrNeedsLinux }
@@ -112,6 +118,15 @@ func Mkdirat(int, string, uint32) error { return ErrNeedsLinux }
 func Mount(string, string, string, uintptr, string) error { return ErrNeedsLinux }
 
 // A descriptor of -1 can not be mistaken for standard input, which is 0.
+func NameToHandleAt(int, string, int) (FileHandle, int, error) {
+	return FileHandle{}, 0, ErrNeedsLinux
+}
+
+func OpenByHandleAt(int, FileHandle, int) (int, error) { return -1, ErrNeedsLinux }
+
+// NewFileHandle returns the handle of no file.
+func NewFileHandle(int32, []byte) FileHandle { return FileHandle{} }
+
 func Open(string, int, uint32) (int, error) { return -1, ErrNeedsLinux }
 
 func Openat(int, string, int, uint32) (int, error) { return -1, ErrNeedsLinux }
@@ -220,3 +235,7 @@ func LimitData(int, uint64) error { return ErrNeedsLinux }
 func (t *Timespec) Nano() int64 { return t.Sec*1e9 + t.Nsec }
 
 func (t *Timeval) Nano() int64 { return t.Sec*1e9 + t.Usec*1e3 }
+
+func (h *FileHandle) Bytes() []byte { return nil }
+
+func (h *FileHandle) Type() int32 { return 0 }

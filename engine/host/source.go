@@ -1,0 +1,74 @@
+package host
+
+import (
+	"errors"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// An eventSource tells what happens in folders. All its methods are called on the hub's goroutine; Add
+// and Remove may block until the errors are read.
+type eventSource interface {
+	// Add has a folder watched from its return on. It fails with the kernel's error.
+	Add(dir string) error
+	// Remove ends that; it fails with errNotWatched where the kernel has ended it before.
+	Remove(dir string) error
+	Close() error // closes the channels, too
+	events() <-chan event
+	// errors has ErrEventOverflow of fsnotify where events were lost.
+	errors() <-chan error
+	// modified takes the modifications that were not told of yet. An event with opPending says that
+	// there are some; it comes four times a second at most, however much is written.
+	modified() []event
+	// kind names what serves a folder: fanotify, inotify or fsnotify.
+	kind(dir string) string
+	// current reports whether an event is about the file that has the name now, as far as the source
+	// can tell: its writer may hold a file that was replaced.
+	current(ev event) bool
+}
+
+// errNotWatched says that a folder is not watched, or not any more.
+var errNotWatched = errors.New("the folder is not watched")
+
+// An event is one or more changes of a name in a watched folder.
+type event struct {
+	dir  string // as it was given to Add
+	name string // empty for the folder itself
+	op   op
+	by   *actor // nil where it is not known; the receiver releases it
+	file string // the handle of the file, empty where it is not known
+}
+
+// path returns where it happened.
+func (ev event) path() string {
+	if ev.name == "" {
+		return ev.dir
+	}
+	return join(ev.dir, ev.name)
+}
+
+// An op is a set of what happened, in no order.
+type op uint16
+
+const (
+	opCreated    op = 1 << iota // made, or linked
+	opModified                  // written or cut
+	opClosed                    // closed by one who had opened it for writing
+	opRemoved                   // unlinked
+	opMovedOut                  // another name, here or elsewhere, has it now
+	opMovedIn                   // it came from another name, whole, and took the place of what was here
+	opAttributes                // owner, permissions, times, extended attributes
+	opFolder                    // it is about a folder
+	opUnsure                    // the source does not tell when a write has ended
+	opPending                   // of no name: modified has something
+)
+
+const (
+	opAltered = opCreated | opRemoved | opMovedOut | opMovedIn // the name may be another thing now
+	opArrived = opCreated | opMovedIn
+)
+
+// openSource opens the best sources that this machine has.
+func openSource(clock engine.Clock) (eventSource, error) {
+	return openBest(clock)
+}

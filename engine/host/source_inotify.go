@@ -1,0 +1,312 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// What the two groups of inotify are told of. A name that was removed from the folder, and is
+// written on by one who has it open, counts no more (IN_EXCL_UNLINK).
+const (
+	inotifyMain = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ATTRIB |
+		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_EXCL_UNLINK | unix.IN_ONLYDIR
+	inotifyWrites = unix.IN_MODIFY | unix.IN_EXCL_UNLINK | unix.IN_ONLYDIR
+)
+
+// inotify is the source that the kernel gives to everybody. Modifications have an instance of
+// their own, so that a program that writes without end wakes nobody.
+type inotify struct {
+	main, writes inotifyGroup
+	feed
+}
+
+func openInotify(clock engine.Clock) (eventSource, error) {
+	s := &inotify{}
+	if err := s.main.open(inotifyMain); err != nil {
+		return nil, err
+	}
+	if err := s.writes.open(inotifyWrites); err != nil {
+		return nil, errors.Join(err, s.main.file.Close())
+	}
+	s.begin()
+	s.reads.Go(func() { s.follow(s.main.file, s.main.parse) })
+	s.reads.Go(func() { s.attend(clock, s.writes.file) })
+	return s, nil
+}
+
+func (s *inotify) Add(dir string) error {
+	if err := s.main.add(dir); err != nil {
+		return err
+	}
+	if err := s.writes.add(dir); err != nil {
+		return errors.Join(err, s.main.remove(dir))
+	}
+	return nil
+}
+
+func (s *inotify) Remove(dir string) error {
+	_ = s.writes.remove(dir)
+	return s.main.remove(dir)
+}
+
+func (s *inotify) Close() error { return s.end(s.main.file, s.writes.file) }
+
+func (s *inotify) modified() []event {
+	return s.drain(s.writes.file, s.writes.parse)
+}
+
+func (s *inotify) kind(string) string { return "inotify" }
+func (s *inotify) current(event) bool { return true }
+
+// An inotifyGroup is one instance of inotify, with the folders that it watches.
+type inotifyGroup struct {
+	file *os.File
+	fd   int
+	mask uint32
+
+	mu   sync.Mutex
+	dirs map[int32]string
+	wds  map[string]int32
+}
+
+func (g *inotifyGroup) open(mask uint32) error {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	g.file, g.fd, g.mask = os.NewFile(uintptr(fd), "inotify"), fd, mask
+	g.dirs, g.wds = make(map[int32]string), make(map[string]int32)
+	return nil
+}
+
+// add watches a folder. The mutex is held meanwhile, so no event is read before its folder is
+// known.
+func (g *inotifyGroup) add(dir string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	wd, err := unix.InotifyAddWatch(g.fd, dir, g.mask)
+	if err != nil {
+		return &os.PathError{Op: "watch", Path: dir, Err: err}
+	}
+	if old, ok := g.dirs[int32(wd)]; ok {
+		delete(g.wds, old)
+	}
+	g.dirs[int32(wd)], g.wds[dir] = dir, int32(wd)
+	return nil
+}
+
+func (g *inotifyGroup) remove(dir string) error {
+	g.mu.Lock()
+	wd, ok := g.wds[dir]
+	delete(g.wds, dir)
+	delete(g.dirs, wd)
+	g.mu.Unlock()
+	if !ok {
+		return errNotWatched
+	}
+	if err := unix.InotifyRmWatch(g.fd, int(wd)); err != nil && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// parse reads the events in buf and gives them away.
+func (g *inotifyGroup) parse(buf []byte, give func(event), lost func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(buf) >= unix.SizeofInotifyEvent {
+		wd, mask := int32(binary.NativeEndian.Uint32(buf)), binary.NativeEndian.Uint32(buf[4:])
+		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
+		if end > len(buf) {
+			return
+		}
+		name := buf[unix.SizeofInotifyEvent:end]
+		buf = buf[end:]
+		if mask&unix.IN_Q_OVERFLOW != 0 {
+			lost()
+			continue
+		}
+		dir, ok := g.dirs[wd]
+		if !ok {
+			continue // it was removed meanwhile
+		}
+		if mask&unix.IN_IGNORED != 0 {
+			delete(g.dirs, wd)
+			delete(g.wds, dir)
+		}
+		if o := inotifyOp(mask); o&^opFolder != 0 {
+			give(event{dir: dir, name: unix.ByteSliceToString(name), op: o})
+		}
+	}
+}
+
+// inotifyOp translates the mask of inotify. That of fanotify has the same numbers.
+func inotifyOp(mask uint32) (o op) {
+	for _, pair := range [...]struct {
+		theirs uint32
+		ours   op
+	}{
+		{unix.IN_CREATE, opCreated},
+		{unix.IN_MODIFY, opModified},
+		{unix.IN_CLOSE_WRITE, opClosed},
+		{unix.IN_DELETE, opRemoved},
+		{unix.IN_DELETE_SELF, opRemoved | opFolder},
+		{unix.IN_MOVED_FROM, opMovedOut},
+		{unix.IN_MOVE_SELF, opMovedOut | opFolder},
+		{unix.IN_MOVED_TO, opMovedIn},
+		{unix.IN_ATTRIB, opAttributes},
+		{unix.IN_ISDIR, opFolder},
+	} {
+		if mask&pair.theirs != 0 {
+			o |= pair.ours
+		}
+	}
+	return o
+}
+
+// A feed is what the sources of Linux have in common: the goroutines that read from the kernel,
+// and what they read.
+type feed struct {
+	out   chan event
+	errs  chan error
+	stop  chan struct{}
+	reads sync.WaitGroup
+}
+
+func (s *feed) begin() {
+	s.out, s.errs, s.stop = make(chan event, eventBuffer), make(chan error), make(chan struct{})
+}
+
+func (s *feed) events() <-chan event { return s.out }
+func (s *feed) errors() <-chan error { return s.errs }
+
+// end ends the goroutines and waits for them. The channels are closed then, and what was not read is
+// let go of.
+func (s *feed) end(files ...*os.File) (err error) {
+	close(s.stop)
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	s.reads.Wait()
+	close(s.errs)
+	close(s.out)
+	for ev := range s.out {
+		ev.by.release()
+	}
+	return err
+}
+
+// A parser reads events as the kernel writes them.
+type parser func(buf []byte, give func(event), lost func())
+
+// eventBytes is how many bytes are read at once: some hundred events.
+const eventBytes = 16 << 10
+
+// follow reads a group for as long as it is open.
+func (s *feed) follow(f *os.File, parse parser) {
+	buf := make([]byte, eventBytes)
+	var batch []event
+	for {
+		n, err := f.Read(buf)
+		if err != nil {
+			if !errors.Is(err, os.ErrClosed) {
+				s.fail(err)
+			}
+			return
+		}
+		batch = batch[:0]
+		lost := false
+		parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
+		for _, ev := range batch {
+			select {
+			case s.out <- ev:
+			case <-s.stop:
+				ev.by.release()
+			}
+		}
+		if lost {
+			s.fail(fsnotify.ErrEventOverflow)
+		}
+	}
+}
+
+func (s *feed) fail(err error) {
+	select {
+	case s.errs <- err:
+	case <-s.stop:
+	}
+}
+
+// writesPause is how long modifications gather before they are looked at.
+const writesPause = 250 * time.Millisecond
+
+// attend says, four times a second at most, that there are modifications to be read.
+func (s *feed) attend(clock engine.Clock, f *os.File) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	for {
+		if conn.Read(readable) != nil {
+			return
+		}
+		select {
+		case s.out <- event{op: opPending}:
+		case <-s.stop:
+			return
+		}
+		t := engine.NewTimer(clock, writesPause)
+		select {
+		case <-t.C:
+		case <-s.stop:
+			t.Stop()
+			return
+		}
+	}
+}
+
+// readable reports whether there is something to read.
+func readable(fd uintptr) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+}
+
+// drain reads a group of modifications until it is empty. A loss is told of like any other, but
+// later: what has been written is closed one day, and the other group tells of that.
+func (s *feed) drain(f *os.File, parse parser) (all []event) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	buf := make([]byte, eventBytes)
+	lost := false
+	_ = control(conn, func(fd int) {
+		for range drainsAtOnce {
+			n, err := unix.Read(fd, buf)
+			if err != nil || n <= 0 {
+				return
+			}
+			parse(buf[:n], func(ev event) { all = append(all, ev) }, func() { lost = true })
+		}
+	})
+	if lost {
+		all = append(all, event{op: opModified | opPending})
+	}
+	return all
+}
+
+// drainsAtOnce bounds how much is read of writers who are faster than we are.
+const drainsAtOnce = 256
+
+// control calls f with the descriptor, which stays open meanwhile.
+func control(conn syscall.RawConn, f func(fd int)) error {
+	return conn.Control(func(fd uintptr) { f(int(fd)) })
+}

@@ -1,0 +1,138 @@
+package host
+
+import (
+	queue "container/heap"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// A place is a name in a watched folder.
+type place struct {
+	dir  *dir
+	name string
+}
+
+// A transit is the passage of a place whose subscribers wait for it.
+type transit struct {
+	place
+	passage
+	c    change
+	by   *actor    // whose end is awaited; nil for nobody's
+	when time.Time // it is looked at
+	at   int       // in the heap
+}
+
+// transits are the names that are on their way. The hub's goroutine owns them.
+type transits struct {
+	at    map[place]*transit
+	order byTime
+	timer *engine.Timer
+	next  time.Time // when the timer runs out; the zero value for never
+}
+
+func newTransits(clock engine.Clock) transits {
+	t := transits{at: make(map[place]*transit), timer: engine.NewTimer(clock, time.Hour)}
+	t.timer.Stop()
+	return t
+}
+
+// pass takes an event of a name that somebody asks for. They are told when the name is complete.
+func (h *hub) pass(d *dir, ev event, c change) {
+	s, now := step{op: ev.op}, h.clock.Now()
+	if ev.by != nil {
+		s.pid, s.gone = ev.by.pid, ev.by.ended()
+	}
+	at := place{d, ev.name}
+	t := h.transits.at[at]
+	if t == nil {
+		var p passage
+		if p.take(s, now) {
+			h.tell(d, ev.name, c)
+			return
+		}
+		t = &transit{place: at, passage: p, c: c, when: p.due()}
+		h.transits.at[at] = t
+		queue.Push(&h.transits.order, t)
+	} else {
+		t.c.merge(c)
+		if t.take(s, now) {
+			h.arrive(t)
+			return
+		}
+		if due := t.due(); due.Before(t.when) {
+			t.when = due
+			queue.Fix(&h.transits.order, t.at)
+		}
+	}
+	h.await(t, ev.by)
+	h.wind()
+}
+
+// arrive tells those who ask for a name that it is complete.
+func (h *hub) arrive(t *transit) {
+	delete(h.transits.at, t.place)
+	queue.Remove(&h.transits.order, t.at)
+	h.unawait(t)
+	h.tell(t.dir, t.name, t.c)
+}
+
+// ripen tells of the names that have been on their way for long enough. Who has begun to write
+// meanwhile is known only after a look at the modifications. A name that is due later than it was
+// is put back.
+func (h *hub) ripen() {
+	h.transits.next = time.Time{}
+	h.transits.timer.Stop()
+	h.modifications()
+	now := h.clock.Now()
+	for len(h.transits.order) > 0 && !h.transits.order[0].when.After(now) {
+		t := h.transits.order[0]
+		if due := t.due(); due.After(now) {
+			t.when = due
+			queue.Fix(&h.transits.order, 0)
+			continue
+		}
+		h.arrive(t)
+	}
+	h.wind()
+}
+
+// wind sets the timer to the first of the times.
+func (h *hub) wind() {
+	x := &h.transits
+	switch {
+	case len(x.order) == 0:
+		return // if it runs out, there is nothing to do
+	case !x.next.IsZero() && !x.order[0].when.Before(x.next):
+		return
+	}
+	x.next = x.order[0].when
+	x.timer.Reset(max(0, x.next.Sub(h.clock.Now())))
+}
+
+// byTime is a heap of transits, the first one first.
+type byTime []*transit
+
+func (o byTime) Len() int           { return len(o) }
+func (o byTime) Less(i, j int) bool { return o[i].when.Before(o[j].when) }
+
+func (o byTime) Swap(i, j int) {
+	o[i], o[j] = o[j], o[i]
+	o[i].at, o[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (o *byTime) Push(x any) {
+	t := x.(*transit)
+	t.at = len(*o)
+	*o = append(*o, t)
+}
+
+// Pop implements heap.Interface.
+func (o *byTime) Pop() any {
+	last := len(*o) - 1
+	t := (*o)[last]
+	(*o)[last] = nil
+	*o = (*o)[:last]
+	return t
+}
