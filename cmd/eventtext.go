@@ -51,7 +51,8 @@ func whatHappened(e *control.Event, s style) string {
 	case control.Refused:
 		return s.paint(red, "a graph was refused") + ": " + visible(e.Error)
 	case control.Converged:
-		return s.paint(green, "converged") + ": " + countWords(e.Counts)
+		rest := e.Rest()
+		return s.paint(wellColor(rest.Counts), rest.Word()) + ": " + countWords(e.Counts)
 	case control.Paused:
 		return who + " " + pauseText(e.Pause, s) + byText(e)
 	case control.Held:

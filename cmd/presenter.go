@@ -205,19 +205,25 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	}
 	p.screen.show(c.String())
 	since := time.Since(p.began)
-	level, color := outcome(c)
-	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(color, "converged"), c.String(), roundTime(since))
-	p.say(level, one(text), "converged", slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+	word := mgmt.Rest{Converged: true, Counts: c}.Word()
+	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(wellColor(c), word), c.String(), roundTime(since))
+	p.say(restLevel(c), one(text), word, slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
 }
 
-// outcome is how loudly to tell of counts: a warning where something failed or is
-// blocked.
-// A graph at rest with a failure is still at rest, so this is a warning and not an error.
-func outcome(c mgmt.Counts) (level slog.Level, color string) {
+// restLevel is how loudly to tell of counts: a warning where something has failed or is blocked, which is no error of mgmt.
+func restLevel(c mgmt.Counts) slog.Level {
 	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
-		return slog.LevelWarn, yellow
+		return slog.LevelWarn
 	}
-	return slog.LevelInfo, green
+	return slog.LevelInfo
+}
+
+// wellColor is green where every resource is as wanted.
+func wellColor(c mgmt.Counts) string {
+	if c.Well() {
+		return green
+	}
+	return yellow
 }
 
 // roundTime keeps the digits of a duration that a reader can use.
@@ -372,7 +378,6 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 		return
 	}
 	// A resource whose change was cut off counts as failed in the report.
-	level, _ := outcome(r.Counts)
 	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
 		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds())}
@@ -380,5 +385,5 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 		text += "; cut off in the middle of a change: " + named(r.Cut)
 		attrs = append(attrs, slog.Any("cut_off", r.Cut))
 	}
-	p.say(level, one(text), "stopped", attrs...)
+	p.say(restLevel(r.Counts), one(text), "stopped", attrs...)
 }

@@ -80,7 +80,7 @@ func TestWhatIsShown(t *testing.T) {
 			p.converged(true, counts(engine.StateOK, 3))
 			p.converged(true, counts(engine.StateFailed, 1))
 			p.converged(true, counts(engine.StateBlocked, 2))
-		}, "INFO converged: 3 ok (1h0m0s after the start)\nWARN converged: 1 failed (1h0m0s after the start)\nWARN converged: 2 blocked (1h0m0s after the start)\n"},
+		}, "INFO converged: 3 ok (1h0m0s after the start)\nWARN at rest: 1 failed (1h0m0s after the start)\nWARN at rest: 2 blocked (1h0m0s after the start)\n"},
 		{"slow end", func(p *presenter) {
 			p.stopping([]string{"exec[a]"})
 			p.stopping([]string{"a[1]", "a[2]", "a[3]", "a[4]", "a[5]", "a[6]", "a[7]"})
@@ -126,7 +126,7 @@ func TestConvergedLine(t *testing.T) {
 	var c mgmt.Counts
 	c[engine.StateOK], c[engine.StateFailed] = 3, 1
 	got := withoutTime(shown(&logFlags{}, func(p *presenter) { p.converged(false, c); p.converged(true, c) }))
-	if !strings.HasPrefix(got, "WARN converged: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
+	if !strings.HasPrefix(got, "WARN at rest: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
 		t.Errorf("shown: %q", got)
 	}
 	if (mgmt.Counts{}).String() != "no resources" {

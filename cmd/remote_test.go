@@ -123,7 +123,7 @@ func TestEventText(t *testing.T) {
 		"graph g, generation 2: 1 added, 3 kept":                      {Outcome: control.Graph, Generation: 2, Graph: &control.Swap{Name: "g", Added: 1, Kept: 3}},
 		"another graph took effect":                                   {Outcome: control.Graph},
 		"a graph was refused: bad":                                    {Outcome: control.Refused, Error: "bad"},
-		"converged: 1 ok, 2 failed":                                   {Outcome: control.Converged, Counts: map[string]int{"failed": 2, "ok": 1}},
+		"at rest: 1 ok, 2 failed":                                     {Outcome: control.Converged, Counts: map[string]int{"failed": 2, "ok": 1}},
 		"everything paused until it is resumed (by uid 7)":            {Outcome: control.Paused, Pause: &control.Pause{All: true}, By: "uid 7"},
 		"a[b] goes on":                                                {Outcome: control.Resumed, Resource: "a[b]"},
 		"some events are missing here":                                {Outcome: control.Dropped},

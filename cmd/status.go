@@ -355,10 +355,15 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 // The length is rounded for people.
 func restText(st *control.Status, s style, now time.Time) string {
 	since := roundTime(now.Sub(st.Since))
-	if st.Converged {
-		return fmt.Sprintf("%s for %s", s.paint(green, "converged"), since)
+	rest := st.Rest()
+	word, color := rest.Word(), wellColor(rest.Counts)
+	if st.Converged && (st.Refused != "" || st.Held != "") {
+		word = "at rest" // the newest graph is not in effect
 	}
-	return fmt.Sprintf("%s for %s", s.paint(yellow, "not converged"), since)
+	if word != "converged" {
+		color = yellow
+	}
+	return fmt.Sprintf("%s for %s", s.paint(color, word), since)
 }
 
 // countWords counts the resources by state, in the order of the states.
@@ -400,6 +405,8 @@ func stateText(r *control.Resource, s style) string {
 	switch {
 	case r.Error != "":
 		text += ": " + visible(r.Error) + againText(r)
+	case r.BlockedBy != "" && r.State == engine.StatePaused.String():
+		text += " with " + visible(r.BlockedBy)
 	case r.BlockedBy != "" && r.State == engine.StateBlocked.String():
 		text += " by " + visible(r.BlockedBy)
 	case r.BlockedBy != "":

@@ -69,7 +69,7 @@ func TestServiceTells(t *testing.T) {
 	s.stands(tally(1, 1))
 	expect(t, m,
 		"STATUS=graph refused (1 error), the last good one goes on: converged: 2 ok",
-		"STATUS=graph refused (1 error), the last good one goes on: converged: 1 ok, 1 failed")
+		"STATUS=graph refused (1 error), the last good one goes on: at rest: 1 ok, 1 failed")
 	s.stopping()
 	s.stopping()
 	o.Loaded(nil)

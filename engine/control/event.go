@@ -206,6 +206,19 @@ func eventOf(o Outcome, r *reactor.Run) *Event {
 	return e
 }
 
+// Rest returns how the graph of an event with counts stood.
+func (e *Event) Rest() reactor.Rest {
+	return reactor.Rest{Generation: e.Generation, Counts: countsIn(e.Counts), Converged: e.Outcome == Converged}
+}
+
+// countsIn is the inverse of countsOf. A state that a newer daemon has is left out.
+func countsIn(m map[string]int) (c reactor.Counts) {
+	for s := range c {
+		c[s] = m[engine.State(s).String()]
+	}
+	return c
+}
+
 // countsOf returns the states that some vertices are in.
 // States without a vertex are left out.
 func countsOf(c reactor.Counts) map[string]int {

@@ -3,7 +3,6 @@ package control
 import (
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -53,7 +52,7 @@ type Resource struct {
 	Doing     string  `json:"doing,omitempty"`            // starting, waiting or running, where that is another one at this moment
 	Error     string  `json:"error,omitempty"`            // with failed
 	RetryIn   float64 `json:"retry_in_seconds,omitempty"` // with failed; absent where it is not tried again
-	BlockedBy string  `json:"blocked_by,omitempty"`       // with blocked and waiting
+	BlockedBy string  `json:"blocked_by,omitempty"`       // with blocked and waiting; with paused, where another one is paused
 	WaitsFor  string  `json:"waits_for,omitempty"`        // with waiting: settle, limit, a free slot, or something outside, in words
 	Until     string  `json:"until,omitempty"`            // with unknown
 	Changes   int     `json:"changes"`                    // how many runs have changed something in this session
@@ -119,11 +118,7 @@ func (s *Status) Code() int {
 	if s.Refused != "" {
 		return 1
 	}
-	rest := reactor.Rest{Converged: s.Converged, Early: s.Early}
-	for st := range engine.State(engine.NumStates) {
-		rest.Counts[st] = s.Counts[st.String()]
-	}
-	code := rest.Code()
+	code := s.Rest().Code()
 	switch {
 	case s.Held == "":
 		return code
@@ -132,4 +127,9 @@ func (s *Status) Code() int {
 	default:
 		return code&4 | 2
 	}
+}
+
+// Rest returns how the graph in effect stands.
+func (s *Status) Rest() reactor.Rest {
+	return reactor.Rest{Generation: s.Generation, Counts: countsIn(s.Counts), Converged: s.Converged, Early: s.Early}
 }

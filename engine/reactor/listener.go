@@ -37,6 +37,12 @@ type Listener struct {
 // Counts are the number of vertices by state.
 type Counts [engine.NumStates]int
 
+// Well reports whether every resource is as wanted. What is paused or held may not be.
+func (c Counts) Well() bool {
+	c[engine.StateOK] = 0
+	return c == Counts{}
+}
+
 // String returns the number of resources in each state that has some, such as "2 ok, 1 failed".
 func (c Counts) String() string {
 	var parts []string

@@ -23,11 +23,19 @@ type Rest struct {
 }
 
 // String returns how the graph stands, such as "converged: 2 ok".
-func (r Rest) String() string {
-	if r.Converged {
-		return "converged: " + r.Counts.String()
+func (r Rest) String() string { return r.Word() + ": " + r.Counts.String() }
+
+// Word says how the graph stands for a person: converged where it is at rest with every resource as wanted, "at rest"
+// where some are not, or nobody knows, and "not converged" while something is to be done.
+func (r Rest) Word() string {
+	switch {
+	case !r.Converged:
+		return "not converged"
+	case r.Counts.Well():
+		return "converged"
+	default:
+		return "at rest"
 	}
-	return "not converged: " + r.Counts.String()
 }
 
 // Code returns the exit code of a process that reports this: 2 if a resource would change

@@ -61,6 +61,8 @@ func (f *failures) failedOnes(ids []string) (vs []*vertex, err error) {
 // untriable says why a vertex can't be tried again.
 func (f *failures) untriable(v *vertex) string {
 	switch s := f.l.status(v); {
+	case s.State == engine.StatePaused && s.BlockedBy != "":
+		return fmt.Sprintf("has not failed: it waits for %s, which is paused: resume that", s.BlockedBy)
 	case s.State == engine.StateBlocked:
 		return fmt.Sprintf("has not failed: it waits for %s, retry that", s.BlockedBy)
 	case s.State != engine.StateFailed:

@@ -20,7 +20,7 @@ type Status struct {
 	Rest      engine.State  // in which it last rested; State where it rests, or never has: see Rest
 	Err       error         // with Rest StateFailed
 	RetryIn   time.Duration // with State StateFailed; 0 when there is no retry
-	BlockedBy string        // the ancestor that blocks it, or that it waits for
+	BlockedBy string        // the ancestor that blocks it, or that it waits for; with StatePaused the paused one, where that is another one
 	Until     string        // with StateUnknown
 	Changed   int           // how many runs changed something
 	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
@@ -56,7 +56,11 @@ func (l *loop) status(v *vertex) Status {
 	if s.Rest == engine.StateFailed {
 		s.Err = v.past.lastErr
 	}
-	switch s.State {
+	at := s.State
+	if at == engine.StateBlocked && s.Rest == engine.StatePaused {
+		s.State = s.Rest // a pause blocks it
+	}
+	switch at {
 	case engine.StateFailed:
 		if v.past.retryAt > 0 {
 			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.r.now()))

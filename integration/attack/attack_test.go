@@ -237,7 +237,7 @@ func TestFindingA1A2A3A6Planted(t *testing.T) {
 		idle[p.id] = p.made()
 	}
 	d := w.daemon(ctx, "", "--flapping", "off")
-	for end := time.Now().Add(await.Left()); time.Now().Before(end) && !strings.Contains(d.log(), "converged: "); {
+	for end := time.Now().Add(await.Left()); time.Now().Before(end) && !rests.MatchString(d.log()); {
 		time.Sleep(100 * time.Millisecond)
 	}
 	mounts, log := d.stop()

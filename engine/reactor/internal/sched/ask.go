@@ -50,6 +50,9 @@ func (m *Machine) BlockedBy(v Vertex) (by Vertex, ok bool) {
 	return by, true
 }
 
+// paused reports whether a person's pause alone keeps x from its run.
+func (x *vertex) paused() bool { return x.phase == phaseHeld && x.hold == engine.StatePaused }
+
 func blocks(x *vertex) bool { return x.phase == phaseFailed || x.phase == phaseHeld }
 
 // Counts returns how many vertices are in each state. It takes a constant if
@@ -72,9 +75,12 @@ func (m *Machine) Counts() [engine.NumStates]int {
 // AtRestState returns the state in which v last rested: the answer of State, unless v is starting,
 // waiting or running. For these, rested tells how they ended last, or false before the first end;
 // then State answers. A vertex that waits for a failed or held ancestor stays blocked while that
-// runs again.
+// runs again. One that a paused vertex blocks is paused with it: nothing is wrong with it.
 func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)) engine.State {
 	s := m.State(v)
+	if by, blocked := m.BlockedBy(v); blocked && m.vs[by].paused() {
+		return engine.StatePaused
+	}
 	if !moving(s) {
 		return s
 	}
@@ -93,21 +99,27 @@ func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)
 // each unsettled vertex.
 func (m *Machine) AtRestCounts(rested func(Vertex) (engine.State, bool)) [engine.NumStates]int {
 	n := m.tally
-	var blocked map[Vertex]bool
+	var behind map[Vertex]engine.State // the state of those that wait for what goes on only later
 	for v := range m.Unsettled() {
-		if blocks(&m.vs[v]) || m.stays(v, rested) {
-			for w := range m.parked(v) {
-				if blocked == nil {
-					blocked = map[Vertex]bool{}
-				}
-				blocked[w] = true
+		state := engine.StateBlocked
+		if x := &m.vs[v]; x.paused() {
+			state = engine.StatePaused
+		} else if !blocks(x) && !m.stays(v, rested) {
+			continue
+		}
+		for w := range m.parked(v) {
+			if behind == nil {
+				behind = map[Vertex]engine.State{}
 			}
+			behind[w] = max(state, behind[w]) // paused wins: it is at the end of the way of BlockedBy
 		}
 	}
-	n[engine.StateWaiting] -= len(blocked)
-	n[engine.StateBlocked] += len(blocked)
+	n[engine.StateWaiting] -= len(behind)
+	for _, state := range behind {
+		n[state]++
+	}
 	for v := range m.Unsettled() {
-		if s := own(&m.vs[v]); moving(s) && !blocked[v] {
+		if s := own(&m.vs[v]); moving(s) && behind[v] == 0 {
 			if last, ok := rested(v); ok {
 				n[s]--
 				n[last]++
