@@ -83,9 +83,7 @@ func (l *loop) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&l.alarms, int(v.alarm)-1)
 	}
-	if v.hold.EndDeferral() { // nothing else would end that wait
-		l.m.Wake(v.slot)
-	}
+	l.holds.endDeferral(v) // nothing else would end that wait
 }
 
 // arm makes the timer wait for the first alarm.

@@ -145,7 +145,9 @@ func (b *holds) update(v *vertex) {
 	switch {
 	case b.pauses.Of(v.ID) != nil:
 		b.l.m.Hold(v.slot, engine.StatePaused)
-	case v.hold.IsHeld():
+	case v.hold.HeldBy(LimitFlapping):
+		b.l.m.Aside(v.slot)
+	case v.hold.IsHeld(), v.hold.Deferred() == hold.ByValue:
 		b.l.m.Hold(v.slot, engine.StateHeld)
 	default:
 		b.l.m.Release(v.slot)
@@ -166,6 +168,11 @@ func (b *holds) letGo(v *vertex) {
 	b.l.because(v, Trigger{Cause: CauseResume})
 	b.update(v)
 	b.l.event(v)
+	for _, t := range v.sendsTo {
+		if t.v.hold.Deferred() == hold.ByValue {
+			b.l.disarm(t.v)
+		}
+	}
 	b.l.stir()
 	b.l.r.opt.Listener.held(v.ID, nil)
 }

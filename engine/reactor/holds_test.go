@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // drifting is a fake that differs by each tick, and says from what.
@@ -261,6 +262,64 @@ func TestFlapping(t *testing.T) {
 		synctest.Wait()
 		if s := rg.state("a"); s.State != engine.StateOK {
 			t.Errorf("resumed it is %s", s.State)
+		}
+	})
+}
+
+// TestFindingK3LeftAloneBlocksNothing: what is below a resource that is left alone goes on, but for what
+// receives a value of it. That is held until the resource has been looked at, and says so.
+func TestFindingK3LeftAloneBlocksNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{Flapping: testFlapping()})
+		defer rg.close()
+		w := newWorld()
+		a, drift := drifting(w, same("theirs"))
+		below, tickBelow := ticker(w)
+		reads, tickReads := ticker(w)
+		last, tickLast := ticker(w)
+		defer close(drift)
+		src := &sender{fake{w: w, watch: a.watch, check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
+			if err := f.init.Send(&sends{Secret: schema.NewSecret("s")}); err != nil {
+				return false, err
+			}
+			return a.check(ctx, f, apply)
+		}}}
+		rg.swap(newDecl(t).add("a", src).add("below", below).add("reads", reads, "want=fake[a].secret").add("last", last).
+			edges("a>below", "a>reads", "reads>last"))
+		rg.rest()
+		for rg.state("a").State != engine.StateHeld {
+			drift <- struct{}{}
+			synctest.Wait()
+		}
+		drift <- struct{}{} // seen, and not repaired
+		synctest.Wait()
+		before := map[string]int{}
+		for _, id := range []string{"a", "below", "reads", "last"} {
+			before[id] = w.count(id)
+		}
+		for _, c := range []chan<- struct{}{tickBelow, tickReads, tickLast} {
+			c <- struct{}{}
+			synctest.Wait()
+		}
+		for id, want := range map[string]int{"a": 0, "below": 1, "reads": 0, "last": 0} {
+			if got := w.count(id) - before[id]; got != want {
+				t.Errorf("%s was run %d times meanwhile, want %d", id, got, want)
+			}
+		}
+		if s := rg.state("reads"); s.State != engine.StateHeld || s.Held == nil || !strings.Contains(s.Held.Reason, "a value of fake[a]") {
+			t.Errorf("what receives a value is %s: %+v", s.State, s.Held)
+		}
+		if s := rg.state("last"); s.State != engine.StateBlocked || s.BlockedBy != "fake[reads]" {
+			t.Errorf("what is below that is %s by %s", s.State, s.BlockedBy)
+		}
+		if err := rg.r.Resume(t.Context(), "fake[a]"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, id := range []string{"a", "reads", "last"} {
+			if s := rg.state(id); s.State != engine.StateOK || w.count(id) == before[id] {
+				t.Errorf("%s is %s after that", id, s.State)
+			}
 		}
 	})
 }

@@ -51,8 +51,9 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	l.holds.stormRan(v, &run)
 	before := v.past.last
 	v.guardSent()
+	print := l.holds.print(v, &run)
 	run = l.report(v, run)
-	l.holds.corrected(v, &run)
+	l.holds.corrected(v, &run, print)
 	if o.err == nil {
 		l.succeeded(v, run.Changed)
 	}

@@ -8,13 +8,26 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
-// corrected leaves v alone for a while if it flaps, after a run that has corrected it.
-func (b *holds) corrected(v *vertex, run *Run) {
-	o := b.l.r.opt.Flapping
-	if o.Times == 0 || !run.Changed || run.Class != Corrective || !hold.Corrects(run.Changes) {
+// print tells the values that a run of v has corrected from others; 0 where it has corrected none. It is asked while the
+// secrets are still there: two of them are shown as the same word.
+func (b *holds) print(v *vertex, run *Run) uint64 {
+	if b.l.r.opt.Flapping.Times == 0 || !run.Changed || v.run.job.class != Corrective {
+		return 0
+	}
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	if !hold.Corrects(v.run.changes()) {
+		return 0
+	}
+	return max(1, hold.Print(b.seed, v.run.changes()))
+}
+
+// corrected leaves v alone for a while if it flaps, after a run that has corrected values with a print.
+func (b *holds) corrected(v *vertex, run *Run, print uint64) {
+	if print == 0 {
 		return
 	}
-	rest, flaps := v.hold.Corrected(hold.Print(b.seed, run.Changes), b.l.r.now(), o)
+	rest, flaps := v.hold.Corrected(print, b.l.r.now(), b.l.r.opt.Flapping)
 	if !flaps {
 		return
 	}
@@ -31,6 +44,9 @@ func (b *holds) corrected(v *vertex, run *Run) {
 
 // putOff takes a start back that has to wait, and reports whether it did.
 func (b *holds) putOff(v *vertex) bool {
+	if b.awaitsValue(v) {
+		return true
+	}
 	now := b.l.moment
 	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
@@ -46,11 +62,45 @@ func (b *holds) putOff(v *vertex) bool {
 
 // postpone has a start wait that the machine has deferred.
 func (b *holds) postpone(v *vertex, d time.Duration, why hold.Deferral) {
-	b.l.after(d, v, func() {
-		v.hold.EndDeferral()
-		b.l.m.Wake(v.slot)
-	})
+	b.l.after(d, v, func() { b.endDeferral(v) })
 	v.hold.Defer(why)
+}
+
+// endDeferral ends the wait of a start.
+func (b *holds) endDeferral(v *vertex) {
+	why := v.hold.Deferred()
+	if v.hold.EndDeferral() {
+		b.l.m.Wake(v.slot)
+	}
+	if why == hold.ByValue {
+		b.update(v)
+	}
+}
+
+// awaitsValue has a start of v wait where v receives a value of a vertex that flaps and has not
+// been looked at since something happened to it: there may be another value. It reports whether it did.
+func (b *holds) awaitsValue(v *vertex) bool {
+	from := b.flapsAbove(v)
+	if from == nil {
+		return false
+	}
+	b.l.m.Defer(v.slot)
+	b.postpone(v, from.hold.HeldNow(b.l.r.now()).For, hold.ByValue)
+	b.update(v)
+	return true
+}
+
+// flapsAbove returns the vertex for a value of which v has to wait; nil for none.
+func (b *holds) flapsAbove(v *vertex) *vertex {
+	if v.wired() == nil {
+		return nil // most
+	}
+	for _, w := range v.wired().Wires() {
+		if from := b.l.named(w.From.ID()); from != nil && from.asked != nil && from.hold.HeldBy(LimitFlapping) {
+			return from
+		}
+	}
+	return nil
 }
 
 // stormWait returns how long a start of v has to wait because it runs too often.

@@ -68,7 +68,7 @@ func (l *loop) status(v *vertex) Status {
 	case engine.StateUnknown:
 		s.Until = v.past.until
 	case engine.StateHeld:
-		s.Held = v.hold.HeldNow(l.r.now())
+		s.Held = l.holds.heldNow(v)
 	case engine.StateBlocked, engine.StateWaiting:
 		by, ok := l.m.BlockedBy(v.slot)
 		if !ok {
@@ -86,6 +86,20 @@ func (l *loop) status(v *vertex) Status {
 		}
 	}
 	return s
+}
+
+// heldNow tells what holds v, and for how long from now on.
+func (b *holds) heldNow(v *vertex) *Held {
+	if h := v.hold.HeldNow(b.l.r.now()); h != nil {
+		return h
+	}
+	from := b.flapsAbove(v)
+	if from == nil {
+		return nil
+	}
+	h := *from.hold.HeldNow(b.l.r.now())
+	h.Reason = "it receives a value of " + from.ID + ", which is left alone"
+	return &h
 }
 
 // Status returns the state of one vertex. The error is an *UnknownResourceError if

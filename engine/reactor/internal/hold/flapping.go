@@ -14,7 +14,7 @@ import (
 
 // Flapping says when a resource flaps: its correction against the
 // same other value Times times Within a time, whatever it was corrected against in
-// between. It is then left alone for Pause, and for twice as long each time that it goes on as before, up to
+// between. A value counts when its writer has finished it: see engine/host. It is then left alone for Pause, and for twice as long each time that it goes on as before, up to
 // PauseMax. A command that ran, or a refresh, does not count. The zero value is never.
 type Flapping struct {
 	Times    int
@@ -162,12 +162,16 @@ func Seen(cs []engine.Change) string {
 	}
 }
 
-// Print tells whether changes corrected the same other values.
+// Print tells whether changes corrected the same other values, secrets among them. It does not give them away: the seed is chance.
 func Print(seed maphash.Seed, cs []engine.Change) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for _, c := range cs {
-		_, _ = fmt.Fprintf(&h, "%s\x00%s\x00%v\x00", c.Field, c.Verb, c.From)
+		from, err := engine.MarshalPlain(c.From)
+		if err != nil {
+			from = fmt.Append(nil, c.From)
+		}
+		_, _ = fmt.Fprintf(&h, "%s\x00%s\x00%d\x00%s", c.Field, c.Verb, len(from), from)
 	}
 	_, _ = fmt.Fprint(&h, len(cs))
 	return h.Sum64()

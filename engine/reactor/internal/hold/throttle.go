@@ -21,11 +21,12 @@ const (
 	ByLimit
 	ByOutside // something outside of the graph
 	ByStorm
+	ByValue // a value of a vertex that flaps
 )
 
 // String returns the metaparameter, or the reason in words.
 func (d Deferral) String() string {
-	return [...]string{"", "settle", "limit", "something outside", "a rest, since it runs too often"}[d]
+	return [...]string{"", "settle", "limit", "something outside", "a rest, since it runs too often", "a value of a resource that is left alone"}[d]
 }
 
 // throttle says when a vertex may start: the metaparameters settle, limit and burst.

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +90,7 @@ func (s *script) one(word string, args []string) (string, error) {
 		return "", err
 	case "budget", "take", "back", "refill", "refills", "unlatch", "tell", "text", "unbound", "recall":
 		return s.budget(word, args)
-	case "flapping", "correct", "corrects", "forgive", "rested":
+	case "flapping", "correct", "edits", "secrets", "corrects", "forgive", "rested":
 		return s.flaps(word, args)
 	case "hold", "go", "held":
 		return s.held(word, args), nil
@@ -177,7 +178,7 @@ func (s *script) budget(word string, args []string) (string, error) {
 }
 
 // flaps: "flapping 3/1m 10s 40s" for the pauses, "correct a from-value", "forgive a", and
-// "rested a 10s" for the time that it was left alone until.
+// "edits a 80 600ms" for that many different ones, "secrets a x y 40" for two in turn, "rested a 10s" for the time that it was left alone until.
 func (s *script) flaps(word string, args []string) (string, error) {
 	switch word {
 	case "flapping":
@@ -195,6 +196,13 @@ func (s *script) flaps(word string, args []string) (string, error) {
 			return "goes on", nil
 		}
 		return fmt.Sprintf("left alone for %s after %d: %s", rest.For, rest.Corrections, hold.Seen(cs)), nil
+	case "edits":
+		n, _ := strconv.Atoi(args[1])
+		every, _ := time.ParseDuration(args[2])
+		return s.corrections(args[0], n, every, func(i int) any { return fmt.Sprint("edit ", i) }), nil
+	case "secrets":
+		n, _ := strconv.Atoi(args[3])
+		return s.corrections(args[0], n, 0, func(i int) any { return schema.NewSecret(args[1+i%2]) }), nil
 	case "corrects":
 		return fmt.Sprint(hold.Corrects([]engine.Change{{Verb: engine.Ran}}), hold.Corrects([]engine.Change{{Verb: engine.Refreshed}}),
 			hold.Corrects([]engine.Change{{Verb: engine.Ran}, {Verb: engine.Created}})), nil
@@ -205,6 +213,18 @@ func (s *script) flaps(word string, args []string) (string, error) {
 		d, err := time.ParseDuration(args[1])
 		return fmt.Sprint(s.vertex(args[0]).Rested(1 + int64(d))), err
 	}
+}
+
+// corrections corrects a vertex n times from the values that from gives.
+func (s *script) corrections(name string, n int, every time.Duration, from func(i int) any) string {
+	for i := range n {
+		cs := []engine.Change{{Field: "content", Verb: engine.Updated, From: from(i), To: "right"}}
+		if rest, yes := s.vertex(name).Corrected(hold.Print(s.seed, cs), s.now, s.flapping); yes {
+			return fmt.Sprintf("%d times it goes on, then it is left alone for %s", i, rest.For)
+		}
+		s.now += int64(every)
+	}
+	return fmt.Sprintf("%d times it goes on", n)
 }
 
 // held: "hold a flapping 10s", "go a", "held a".
@@ -328,7 +348,7 @@ func (s *script) deferring(word string, args []string) string {
 	v := s.vertex(args[0])
 	switch word {
 	case "defer":
-		v.Defer(map[string]hold.Deferral{"settle": hold.BySettle, "limit": hold.ByLimit, "outside": hold.ByOutside, "storm": hold.ByStorm}[args[1]])
+		v.Defer(map[string]hold.Deferral{"settle": hold.BySettle, "limit": hold.ByLimit, "outside": hold.ByOutside, "storm": hold.ByStorm, "value": hold.ByValue}[args[1]])
 		return ""
 	case "undefer":
 		return fmt.Sprintf("waited: %t", v.EndDeferral())

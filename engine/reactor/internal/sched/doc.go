@@ -7,7 +7,7 @@
 //
 // A vertex is unsettled while its Watch has not said Running, and while it is dirty, running or
 // failed. It is settled otherwise, whether its last run ended with ok, would-change or unknown. A
-// held vertex is unsettled only if it is dirty or failed. An ancestor is any vertex from which a
+// held vertex is unsettled only if it is dirty or failed, one that stands aside only if it failed. An ancestor is any vertex from which a
 // path leads here.
 //
 // # Laws

@@ -150,14 +150,26 @@ func (m *Machine) Hold(v Vertex, word engine.State) {
 	}
 	if x := m.at(v); x != nil {
 		x.hold = word
+		x.clear(aside)
 		m.update(v)
 	}
 }
 
-// Release ends Hold.
+// Aside is Hold with StateHeld for a vertex that nothing has to wait for: it is settled also while
+// it is dirty. Others wait for one that has never settled.
+func (m *Machine) Aside(v Vertex) {
+	m.Hold(v, engine.StateHeld)
+	if x := m.at(v); x != nil && !x.is(fresh) {
+		x.set(aside)
+		m.update(v)
+	}
+}
+
+// Release ends Hold and Aside.
 func (m *Machine) Release(v Vertex) {
 	if x := m.at(v); x != nil {
 		x.hold = engine.StateStarting
+		x.clear(aside)
 		m.update(v)
 	}
 }

@@ -65,7 +65,7 @@ const (
 	phaseDeferred // dirty, and no start before Wake
 	phaseDue      // dirty, in the queue: to be looked at
 	phaseParked   // dirty, in the list of its witness
-	phaseClean    // settled
+	phaseClean    // settled: not dirty, or aside
 	numPhases
 )
 
@@ -83,6 +83,7 @@ const (
 	virgin                     // in Machine.virgin while unsettled
 	isNew                      // in Machine.changed
 	zombie                     // removed while it ran, and not yet forgotten
+	aside                      // held, and nothing waits for it: see Aside
 )
 
 // vertex is all that the machine knows of a slot: one cache line.
@@ -149,7 +150,7 @@ func wanted(x *vertex) phase {
 		return phaseFailed
 	case !x.is(heard):
 		return phaseStarting
-	case !x.is(dirty):
+	case !x.is(dirty), x.is(aside):
 		return phaseClean
 	case x.held():
 		return phaseHeld

@@ -19,7 +19,7 @@ type model struct {
 }
 
 type modelVertex struct {
-	present, heard, dirty, running, again, failed, retry, deferred bool
+	present, heard, dirty, running, again, failed, retry, deferred, aside bool
 
 	hold    engine.State
 	last    engine.State
@@ -35,7 +35,7 @@ func newModel(parallel int) *model { return &model{parallel: parallel, busy: map
 
 func (m *model) unsettled(v int) bool {
 	x := &m.vs[v]
-	return x.present && (!x.heard || x.dirty || x.running || x.failed)
+	return x.present && (!x.heard || x.dirty && !x.aside || x.running || x.failed)
 }
 
 // ancestors returns all vertices above v.
@@ -265,7 +265,7 @@ func (m *model) own(v int) engine.State {
 // blocks reports whether v holds back what is below until somebody outside acts.
 func (m *model) blocks(v int) bool {
 	x := &m.vs[v]
-	return x.present && !x.running && (x.failed || x.heard && x.dirty && x.hold != 0)
+	return x.present && !x.running && (x.failed || x.heard && x.dirty && x.hold != 0 && !x.aside)
 }
 
 // compare checks all that the machine can be asked. After a Next that started

@@ -227,6 +227,7 @@ func runs(x *modelVertex) bool    { return x.present && x.running }
 func unheard(x *modelVertex) bool { return x.present && !x.heard }
 func delayed(x *modelVertex) bool { return x.failed || x.deferred }
 func removed(x *modelVertex) bool { return x.gone }
+func rests(x *modelVertex) bool   { return x.present && x.heard && !x.dirty && !x.running && !x.failed }
 func paused(x *modelVertex) bool  { return x.hold != 0 }
 
 var outcomes = []sched.Outcome{
@@ -259,9 +260,12 @@ func (d *duo) step() error {
 		d.with(delayed, "wake", func(v int) { d.m.Wake(int32(v)); d.o.wake(v) })
 	case 16:
 		word := engine.StatePaused + engine.State(d.intn(2))
-		d.with(present, "hold", func(v int) { d.m.Hold(int32(v), word); d.o.vs[v].hold = word })
+		d.with(present, "hold", func(v int) { d.m.Hold(int32(v), word); d.o.vs[v].hold, d.o.vs[v].aside = word, false })
+		if d.intn(2) == 0 {
+			d.with(rests, "aside", func(v int) { d.m.Aside(int32(v)); d.o.vs[v].hold, d.o.vs[v].aside = engine.StateHeld, true })
+		}
 	case 17:
-		d.with(paused, "release", func(v int) { d.m.Release(int32(v)); d.o.vs[v].hold = 0 })
+		d.with(paused, "release", func(v int) { d.m.Release(int32(v)); d.o.vs[v].hold, d.o.vs[v].aside = 0, false })
 	case 18:
 		if d.intn(3) == 0 {
 			d.with(runs, "defer", func(v int) { d.m.Defer(int32(v)); d.o.deferRun(v) })
@@ -404,7 +408,7 @@ func (d *duo) settleOne(v int) {
 		d.o.ready(v)
 	case x.hold != 0:
 		d.m.Release(id)
-		x.hold = 0
+		x.hold, x.aside = 0, false
 	}
 }
 

@@ -170,6 +170,8 @@ func (s *script) one(word string, v sched.Vertex, words []string) error {
 		s.m.Wake(v)
 	case "hold":
 		s.m.Hold(v, state(words))
+	case "aside":
+		s.m.Aside(v)
 	case "release":
 		s.m.Release(v)
 	case "forgotten":
