@@ -1,10 +1,10 @@
 # make typescript  bin/mgmt-ts, which runs programs in TypeScript for mgmt, from a module of its own
 # make run     builds mgmt and shows it at work in a temporary folder
-# make test    every test, from a fresh checkout
+# make test    the tests, from a fresh checkout; its last lines name the programs that a test has missed
 # make build   bin/mgmt, one static file
 # make docker  bin/mgmt-docker: mgmt with the kinds of docker, from a module of its own
-# make integration  tests on machines that they boot, as root on Debian; a part of make test
-# make check   all that CI runs: lint and test
+# make check   all that CI runs: lint, and the tests with those that need minutes: races, kills, booted machines
+# make integration  the tests on machines that they boot, as root on Debian; a part of make check
 # make lint    gofmt, go vet, go fix and staticcheck, which all print nothing
 # make race    every test under the race detector
 # make bench   the table of speed and memory; BENCH='-markdown docs/benchmarks.md' keeps it
@@ -30,14 +30,8 @@ MODULES := $(addprefix puppet-module-,$(addprefix puppetlabs-,apache apt haproxy
 
 # What boots a machine for a test.
 MACHINE := dpkg-dev mmdebstrap systemd-container
-BOOTED  := ./integration/hosts ./integration/machines
 
-# The race detector needs a C compiler. Without one the same tests run, without it.
-# The other tests run as the program is built, without cgo. So .ci/bare, which has no C compiler, compiles the same
-# packages, and CI compiles them once.
-RACE := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && echo -race)
-
-.PHONY: help build docker typescript run test integration race lint bench soak packages release docs check tools clean
+.PHONY: help build docker typescript run test integration race lint bench soak packages release docs check tools check-tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build $(SMALL) -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -52,16 +46,13 @@ run: build
 	@.ci/demo bin/mgmt
 
 test: tools
-	$(if $(RACE),$(GO) test -timeout 30m $(RACE) ./graph/... ./engine/...)
-	CGO_ENABLED=0 $(GO) test -timeout 30m $$($(GO) list ./... | grep -v -e /integration/hosts$$ -e /integration/machines$$)
-	$(GO) -C docker test -timeout 30m $(RACE) ./...
-	$(GO) -C typescript test -timeout 30m $(RACE) ./...
-	@$(MAKE) --no-print-directory integration
+	@.ci/test short
 
-# Where no machine can boot, the tests say what is missing and are skipped; in CI they fail.
-integration:
-	@test -z "$(BOOTED)" || { command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true
-	$(if $(BOOTED),$(GO) test -v -count=1 -timeout 60m $(BOOTED))
+check: lint check-tools
+	@.ci/test full
+
+integration: check-tools
+	CGO_ENABLED=0 $(GO) test -v -count=1 -timeout 60m ./integration/hosts ./integration/machines
 
 race:
 	$(GO) test -timeout 60m -race ./...
@@ -110,31 +101,30 @@ docs:
 	$(GO) test ./integration -run "TestDeviationsPageIsFresh|TestFindingsPage" -update
 	$(GO) -C docker test . -run TestReferenceIsFresh -update
 
-check: lint test
-
-# What the tests need beside Go: buses of their own, and the puppet that catalogs
-# are compared with; in CI also a compiler, tsc, a program that draws, other service managers, a docker daemon, an editor, and what the
-# sample providers work with.
-# A test that misses one of them is skipped and says so; in CI it fails. .ci/bare runs them all without.
+# What make test needs beside Go. It is installed where that is allowed; a test that misses it is skipped and says so.
 tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
 	@$(GO) -C typescript mod download
-	@$(GO) -C engine/world/etcd/testdata/server mod download
 	@command -v python3 >/dev/null || .ci/install python3 || test "$$CI" != true
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
-	@test -d /usr/share/puppet/modules/mount_core || .ci/install $(PUPPET) || test "$$CI" != true
-	@test "$$CI" != true || test -d /usr/share/puppet/modules/apache || .ci/install $(MODULES)
-	@test "$$CI" != true || command -v dot >/dev/null || .ci/install graphviz
-	@test "$$CI" != true || { { command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev; resources/account/backends/testdata/busybox.sh >/dev/null; }
-	@test "$$CI" != true || { command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv
-	@test "$$CI" != true || command -v tsc >/dev/null || .ci/tsc
-	@test "$$CI" != true || command -v etcd >/dev/null || .ci/install etcd-server
-	@test "$$CI" != true || { command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client
-	@test "$$CI" != true || { command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio
-	@test "$$CI" != true || command -v dockerd >/dev/null || .ci/install docker.io
-	@test "$$CI" != true || command -v nvim >/dev/null || .ci/install neovim
-	@test "$$CI" != true || { command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client
+
+# What make check needs too: a compiler, other implementations, service managers, an editor, and what boots machines. In CI nothing may be missing.
+check-tools: tools
+	@$(GO) -C engine/world/etcd/testdata/server mod download
+	@test -d /usr/share/puppet/modules/mount_core && test -d /usr/share/puppet/modules/apache || .ci/install $(PUPPET) $(MODULES) || test "$$CI" != true
+	@command -v dot >/dev/null || .ci/install graphviz || test "$$CI" != true
+	@{ command -v gcc && command -v dpkg-source; } >/dev/null || .ci/install dpkg-dev gcc libc6-dev || test "$$CI" != true
+	@resources/account/backends/testdata/busybox.sh >/dev/null || test "$$CI" != true
+	@{ command -v runsvdir && command -v rc-service && command -v insserv; } >/dev/null || .ci/install runit openrc insserv || test "$$CI" != true
+	@command -v tsc >/dev/null || .ci/tsc || test "$$CI" != true
+	@command -v etcd >/dev/null || .ci/install etcd-server || test "$$CI" != true
+	@{ command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client || test "$$CI" != true
+	@{ command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio || test "$$CI" != true
+	@command -v dockerd >/dev/null || .ci/install docker.io || test "$$CI" != true
+	@command -v nvim >/dev/null || .ci/install neovim || test "$$CI" != true
+	@{ command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client || test "$$CI" != true
+	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile

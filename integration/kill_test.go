@@ -15,10 +15,15 @@ import (
 	"time"
 )
 
-const (
-	killRounds = 200 // of TestKilledAtAnyMoment
-	killFiles  = 4
-)
+const killFiles = 4
+
+// killRounds are the kills of TestKilledAtAnyMoment.
+func killRounds() int {
+	if testing.Short() {
+		return 20
+	}
+	return 200
+}
 
 // killed is a graph in which files notify commands that append to a log which run
 // they belong to and what they see, and the program that runs it.
@@ -179,7 +184,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	hits, repeated := 0, 0
-	for round := 0; round < killRounds && !t.Failed(); round++ {
+	for round := 0; round < killRounds() && !t.Failed(); round++ {
 		content := fmt.Sprint("round ", round)
 		k.declare(content)
 		when, hit := k.killOnce(round, full, random)
@@ -208,8 +213,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			repeated += max(seen-1, 0)
 		}
 	}
-	if !t.Failed() && hits < killRounds/3 {
-		t.Errorf("only %d of %d runs were killed before their end", hits, killRounds)
+	if !t.Failed() && hits < killRounds()/3 {
+		t.Errorf("only %d of %d runs were killed before their end", hits, killRounds())
 	}
-	t.Logf("a full run takes %s; %d of %d were killed, %d of %d refreshes were repeated", usual, hits, killRounds, repeated, killRounds*killFiles)
+	t.Logf("a full run takes %s; %d of %d were killed, %d of %d refreshes were repeated", usual, hits, killRounds(), repeated, killRounds()*killFiles)
 }

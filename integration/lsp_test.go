@@ -264,7 +264,7 @@ func TestNeovim(t *testing.T) {
 	case os.Getenv("CI") == "true":
 		t.Fatal("this test needs neovim")
 	default:
-		t.Skip("this test needs neovim")
+		t.Skip("nvim is missing; on Debian: apt-get install neovim")
 	}
 	dir := t.TempDir()
 	bin, err := program()

@@ -3,6 +3,7 @@ package httpd
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -234,6 +235,10 @@ func (s *rig) serve(t testing.TB, l net.Listener) (end func()) {
 // listen serves on a socket.
 func (s *rig) listen(t testing.TB) (path string, end func()) {
 	t.Helper()
+	// A limit of time that is no part of the test must not end its requests on a machine that does something else for seconds.
+	for _, l := range []*time.Duration{&s.Limits.Head, &s.Limits.Read, &s.Limits.Answer, &s.Limits.Slow} {
+		*l = cmp.Or(*l, time.Hour)
+	}
 	path = socketIn(t)
 	return path, s.serve(t, mustListen(t, path))
 }

@@ -394,7 +394,7 @@ func FuzzLock(f *testing.F) {
 func needsGit(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+		t.Skip("git is missing; on Debian: apt-get install git")
 	}
 }
 

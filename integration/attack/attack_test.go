@@ -279,6 +279,9 @@ func (w *world) probe(lost map[string][]string) {
 
 // TestFindingA1A2A3A6Raced: the same, while she exchanges what is there all the time.
 func TestFindingA1A2A3A6Raced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check runs it")
+	}
 	w := newWorld(t, true)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -75,6 +75,9 @@ func beHung(base string, argv []string) error {
 // TestFindingBadPathsHang: a file system that never answers stops the resources that use
 // it, and no other. When it is gone, they are right again.
 func TestFindingBadPathsHang(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check runs it")
+	}
 	if fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 		t.Skipf("a file system that hangs is one of FUSE here: %v", err)
 	} else {

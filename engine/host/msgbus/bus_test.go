@@ -31,7 +31,7 @@ func newDaemon(t *testing.T) *daemon {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("dbus-daemon is not installed")
 		}
-		t.Skip("dbus-daemon is not installed")
+		t.Skip("dbus-daemon is missing; on Debian: apt-get install dbus-daemon")
 	}
 	dir, err := os.MkdirTemp("", "bus") // a socket's path must be short
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
-var graphs = flag.Int("graphs", 0, "random graphs that the machine is compared to the model on (default for 1,000,000 steps; a tenth where races are looked for)")
+var graphs = flag.Int("graphs", 0, "random graphs that the machine is compared to the model on (default for 1,000,000 steps; a tenth where races are looked for, and with -short)")
 
 // stepsEach is how many steps are made on each graph.
 const stepsEach = 300
@@ -26,7 +26,7 @@ func howMany() int {
 	switch {
 	case *graphs > 0:
 		return *graphs
-	case withRace():
+	case withRace(), testing.Short():
 		return 100_000/stepsEach + 1
 	default:
 		return 1_000_000/stepsEach + 1
