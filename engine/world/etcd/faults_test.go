@@ -313,7 +313,7 @@ func (m *member) stop() {
 func TestExpiredToken(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		m := single(t, v, "--auth-token-ttl=1")
-		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: 2 * time.Second}
+		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: await.Left()}
 		if err := open(t, o).Protect(t.Context(), "secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +357,7 @@ func TestExpiredToken(t *testing.T) {
 func TestUsersComeLater(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		m := single(t, v)
-		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: 2 * time.Second}
+		o := etcd.Options{Endpoints: []string{m.endpoint}, Timeout: await.Left()}
 		admin := open(t, o)
 		o.User, o.Password = "root", "secret"
 		w := open(t, o)
@@ -413,6 +413,7 @@ func TestForgottenToken(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		c := three(t, v)
 		o := c.options()
+		o.Timeout = await.Left()
 		if err := open(t, o).Protect(t.Context(), "secret"); err != nil {
 			t.Fatal(err)
 		}
