@@ -20,7 +20,7 @@ import (
 func daemonRows() []row {
 	return []row{
 		{"the daemon idle on 1,000 files", program, "resident memory a minute after convergence; journal, metrics and socket on", "30 MB", idleDaemon},
-		{"repair with everything on", program, "before the outside write, to the right content; one of 1,000, 1,000 tries", "p50 1.6 x floor", func(b *bench) result { return repairDaemon(b, false) }},
+		{"repair with everything on", program, "before the close of the outside write, to the right content; one of 1,000, 1,000 tries", "p50 1.6 x floor", func(b *bench) result { return repairDaemon(b, false) }},
 		// A notify edge makes each repair write an intent to the journal before the
 		// refresh, so its floor adds one synced write.
 		{"repair with everything on, and a notify edge", program, "the same; the floor also syncs one record", "p50 1.6 x floor and a synced write", func(b *bench) result { return repairDaemon(b, true) }},

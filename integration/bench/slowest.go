@@ -70,15 +70,16 @@ func triesInPairs(dir string, n int) []time.Duration {
 	for k := range n {
 		i := rng.IntN(watched)
 		var pair [2]time.Duration
-		begin := time.Now()
-		for s := range pair {
-			damage[0].do(filePath(filepath.Join(dir, pairDirs[(s+k)%2]), i, watched))
+		var begin [2]time.Time
+		for n := range pair {
+			s := (n + k) % 2
+			begin[s] = damage[0].do(filePath(filepath.Join(dir, pairDirs[s]), i, watched))
 		}
 		var wg sync.WaitGroup
 		for s := range pair {
 			wg.Go(func() {
 				pollContent(filepath.Join(dir, pairDirs[s]), i)
-				pair[s] = time.Since(begin)
+				pair[s] = time.Since(begin[s])
 			})
 		}
 		wg.Wait()
