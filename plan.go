@@ -15,6 +15,19 @@ type Plan struct {
 	Graph  string
 	Steps  []Step
 	Report Report
+
+	// Leaving has the resources that the graph in effect has and this one has not: their work stays as it is. What is in effect is
+	// known from the state folder and Options.Input. A resource whose work would be undone is a Step with Left.
+	Leaving []string
+}
+
+// ExitCode is that of Report, and 2 for a pending change where a resource leaves.
+func (p *Plan) ExitCode() int {
+	code := p.Report.ExitCode()
+	if len(p.Leaving) > 0 && (code == 0 || code == 4) {
+		code += 2
+	}
+	return code
 }
 
 // Step is what a Run would do with one resource.
@@ -48,7 +61,7 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 		return nil, errors.Join(errors.New("the plan was not finished"), context.Cause(ctx))
 	}
 	g := e.session.graphs.Parts().Grouped()
-	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report}, nil
+	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: e.session.leaving(g)}, nil
 }
 
 // collector keeps the last run of each resource.

@@ -112,6 +112,19 @@ func (s *session) inEffect() []string {
 	return s.state.InEffect(o.Input)
 }
 
+// leaving returns the resources in effect that a graph does not have.
+func (s *session) leaving(g *engine.Graph) (list []string) {
+	if s.opt.Input == "" {
+		return nil
+	}
+	for _, id := range s.state.InEffect(s.opt.Input) {
+		if _, ok := g.Index(id); !ok {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 func (s *session) reactorOptions() reactor.Options {
 	o := &s.opt
 	return reactor.Options{

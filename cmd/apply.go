@@ -183,13 +183,31 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 	for _, finding := range v.Findings {
 		fmt.Fprintln(a.err, visible(finding))
 	}
-	if f.wait > 0 {
-		return f.await(ctx, a, v)
+	switch {
+	case f.output.word != "json":
+		err = f.inEffect(a, v)
+	case f.wait == 0:
+		err = writeJSON(a.out, v)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, v)
+	if f.wait == 0 || err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(a.out, "the graph is in effect, generation %d\n", v.Generation)
+	return f.await(ctx, a, v)
+}
+
+// inEffect tells of the graph that took effect and, on a line each, of what has left with it.
+func (f *verdictFlags) inEffect(a *app, v *control.Verdict) error {
+	text := ""
+	if f.wait == 0 {
+		text = fmt.Sprintf("the graph is in effect, generation %d\n", v.Generation)
+	}
+	for _, l := range v.Leaving {
+		text += visible(l.Resource) + " " + leavingText(l.Undone) + "\n"
+	}
+	if v.More > 0 {
+		text += moreLeaving(v.More) + "\n"
+	}
+	_, err := io.WriteString(a.out, text)
 	return err
 }
 

@@ -76,7 +76,19 @@ func graphText(e *control.Event) string {
 	return swapText(reactor.Swap{
 		Name: e.Graph.Name, Generation: e.Generation, Added: e.Graph.Added,
 		Changed: e.Graph.Changed, Removed: e.Graph.Removed, Kept: e.Graph.Kept,
-	})
+	}) + leavingList(e.Graph.Leaving, e.Graph.More)
+}
+
+// leavingList says on one line which resources have left, and what becomes of their work.
+func leavingList(list []control.Leaving, more int) string {
+	var b strings.Builder
+	for _, l := range list {
+		fmt.Fprintf(&b, "; %s %s", visible(l.Resource), leavingText(l.Undone))
+	}
+	if more > 0 {
+		b.WriteString("; " + moreLeaving(more))
+	}
+	return b.String()
 }
 
 // byText says who has paused or resumed, where that is known.

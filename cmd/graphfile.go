@@ -89,6 +89,7 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 		return nil, err
 	}
 	out := &control.Verdict{Generation: v.Generation, Findings: g.warned()}
+	out.Leaving, out.More = control.LeavingOf(v.Swap.Leaving)
 	if v.Refused != nil {
 		out.Refuse(v.Refused)
 	}

@@ -24,6 +24,8 @@ type planDoc struct {
 	Summary summary `json:"summary"`
 	// In the order of the plan; never null, so that a program can count them.
 	Resources []stepJSON `json:"resources"`
+	// These are in effect and not in the graph; their work stays as it is.
+	Leaving []string `json:"leaving,omitempty"`
 }
 
 // stepJSON is what would be done with one resource.
@@ -40,7 +42,7 @@ type stepJSON struct {
 
 // planJSON is a plan as JSON. Its keys are a promise: scripts read them.
 func planJSON(p *mgmt.Plan) planDoc {
-	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps))}
+	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Left: s.Left}

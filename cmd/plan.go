@@ -36,10 +36,11 @@ func newPlan(a *app) *cobra.Command {
 present value and the wanted one, texts line by line, and the refreshes that
 would follow. A change that can't be told before another resource has run is
 unknown. Nothing is touched, not even the state folder, from which plan reads
-what run has remembered there.
+what run has remembered there. A resource that was in effect from the same file,
+and is not in it any more, is listed with what becomes of its work.
 
-It ends with code 0 when nothing would change, 2 when something would, 4 when
-something failed or is blocked, and 6 for both.`,
+It ends with code 0 when nothing would change, 2 when something would or a
+resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 		Example: `  mgmt plan graph.yaml
   mgmt plan graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
 		Args: graphArgs,
@@ -82,7 +83,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	defer p.close()
 	opts := a.options(p.logger)
 	f.steps.set(&opts)
-	opts.State, opts.Debug = mgmt.StateIn(dir), f.debug
+	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, f.input.lasting()
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }
 	e, err := mgmt.New(opts)
 	if err != nil {
@@ -105,7 +106,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return withCode(plan.Report.ExitCode(), nil)
+	return withCode(plan.ExitCode(), nil)
 }
 
 // write shows the steps that matter, and the summary last.
@@ -117,6 +118,9 @@ func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 		if s := &plan.Steps[i]; f.all || s.State != engine.StateOK {
 			w.step(s)
 		}
+	}
+	for _, id := range plan.Leaving {
+		fmt.Fprintf(w, "%s %s\n", w.style.name(visible(id)), w.style.paint(yellow, leavingText(false)))
 	}
 	if w.Len() > 0 {
 		w.WriteString("\n")
@@ -252,12 +256,13 @@ type summary struct {
 	Failed  int `json:"failed"`
 	Blocked int `json:"blocked"`
 	OK      int `json:"ok"`
+	Leaving int `json:"leaving"` // not in the graph any more; its work stays
 }
 
 // summaryOf counts the steps. A step that only refreshes is counted apart, since nothing
 // differs there.
 func summaryOf(p *mgmt.Plan) summary {
-	var s summary
+	s := summary{Leaving: len(p.Leaving)}
 	for i := range p.Steps {
 		switch st := &p.Steps[i]; st.State {
 		case engine.StateWouldChange:
@@ -287,7 +292,7 @@ func (s summary) text() string {
 	for _, c := range []struct {
 		n    int
 		word string
-	}{{s.Change, "to change"}, {s.Refresh, "to refresh"}, {s.Unknown, "unknown"}, {s.Failed, "failed"}, {s.Blocked, "blocked"}, {s.OK, "ok"}} {
+	}{{s.Change, "to change"}, {s.Refresh, "to refresh"}, {s.Unknown, "unknown"}, {s.Failed, "failed"}, {s.Blocked, "blocked"}, {s.Leaving, "leaving"}, {s.OK, "ok"}} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.word))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/service"
@@ -80,7 +81,25 @@ func (p *presenter) swapped(s mgmt.Swap) {
 	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
 		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
 		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept))
+	named, more := control.LeavingOf(s.Leaving)
+	for _, l := range named {
+		p.say(slog.LevelInfo, one(p.style.name(visible(l.Resource))+" "+leavingText(l.Undone)), "resource left the graph",
+			slog.String("resource", l.Resource), slog.Bool("undone", l.Undone))
+	}
+	if more > 0 {
+		p.say(slog.LevelInfo, one(moreLeaving(more)), "more resources left the graph", slog.Int("resources", more))
+	}
 }
+
+// leavingText says what becomes of the work of a resource that leaves the graph.
+func leavingText(undone bool) string {
+	if undone {
+		return "has left the graph: what it changed is undone"
+	}
+	return "has left the graph: its work stays as it is"
+}
+
+func moreLeaving(n int) string { return fmt.Sprintf("%d more resources have left the graph", n) }
 
 // swapText counts the differences of a new graph in words.
 func swapText(s mgmt.Swap) string {

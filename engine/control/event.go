@@ -127,6 +127,27 @@ type Swap struct {
 	Changed int    `json:"changed"`
 	Removed int    `json:"removed"`
 	Kept    int    `json:"kept"`
+
+	Leaving []Leaving `json:"leaving,omitempty"` // at most 100 of those that have left the graph
+	More    int       `json:"more,omitempty"`    // have left beside them
+}
+
+// Leaving is a resource that has left the graph.
+type Leaving struct {
+	Resource string `json:"resource"`
+	Undone   bool   `json:"undone,omitempty"` // its state before the first change is brought back; else its work stays as it is
+}
+
+// maxLeaving is how many of the resources that leave with one graph are kept by name.
+const maxLeaving = 100
+
+// LeavingOf returns those that have left with a graph, and how many more there are.
+func LeavingOf(list []reactor.Leaving) (named []Leaving, more int) {
+	most := min(len(list), maxLeaving)
+	for _, l := range list[:most] {
+		named = append(named, Leaving(l))
+	}
+	return named, len(list) - most
 }
 
 // maxText is the length above which only the length of a changed text is kept.

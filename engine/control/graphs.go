@@ -30,6 +30,9 @@ type Verdict struct {
 	Refused    string   `json:"refused,omitempty"`  // why it is not in effect; absent where it is
 	Held       string   `json:"held,omitempty"`     // why it waits to be resumed; the file stays
 	Findings   []string `json:"findings,omitempty"` // each with its place: errors where it was refused, else warnings
+
+	Leaving []Leaving `json:"leaving,omitempty"` // at most 100 of the resources that have left with this graph
+	More    int       `json:"more,omitempty"`    // have left beside them
 }
 
 // Refuse notes why a graph was refused: each finding for itself.

@@ -65,6 +65,13 @@ type Swap struct {
 	Changed    int // that want something else now
 	Removed    int
 	Kept       int
+	Leaving    []Leaving // what this graph has no more, in the order of the graph before
+}
+
+// Leaving is a resource that has left the graph. The first graph of a process is compared with Options.InEffect.
+type Leaving struct {
+	Resource string // kind[name]
+	Undone   bool   // its state before the first change is brought back (metaparameter reverse); else its work stays as it is
 }
 
 // Run tells of one CheckApply that ended, or of a failure without one.

@@ -88,43 +88,47 @@ func (e *RemovalsError) Error() string {
 func (s *swap) checkRemovals() error {
 	r := s.r
 	accepted := r.accepted.Swap(nil)
-	if r.loop.generation == 0 {
-		return s.checkStart(accepted)
+	of, start := len(r.loop.byIndex), r.loop.generation == 0
+	if s.left = s.leavers(); start {
+		of = len(r.opt.InEffect)
 	}
-	gone := slices.Clone(s.leaving)
-	for _, v := range s.fresh {
-		if old := r.loop.named(v.ID); old != nil && reverts(old, v) {
-			gone = append(gone, old)
-		}
-	}
-	if !r.removals.Load().meets(len(gone), len(r.loop.byIndex)) {
+	if !r.removals.Load().meets(len(s.left), of) {
 		return nil
 	}
-	slices.SortFunc(gone, func(a, b *vertex) int { return cmp.Compare(a.index, b.index) })
-	var removed []string
-	for _, v := range gone {
-		removed = append(removed, v.ID)
+	removed := make([]string, len(s.left))
+	for i, l := range s.left {
+		removed[i] = l.Resource
 	}
 	if accepted != nil && isSubset(removed, *accepted) {
 		return nil
 	}
-	return &RemovalsError{Removed: removed, Of: len(r.loop.byIndex)}
+	return &RemovalsError{Removed: removed, Of: of, Start: start}
 }
 
-// checkStart is checkRemovals for the first graph, compared with the names that an earlier process
-// has left.
-func (s *swap) checkStart(accepted *[]string) error {
-	before := s.r.opt.InEffect
-	var removed []string
-	for _, id := range before {
-		if v := s.named(id); v == nil || v.once {
-			removed = append(removed, id)
+// leavers returns the resources that this graph does not have any more: those of the graph that runs, or the names that an earlier
+// process has left. A vertex that only undoes another one has left before.
+func (s *swap) leavers() (list []Leaving) {
+	if s.r.loop.generation == 0 {
+		for _, id := range s.r.opt.InEffect {
+			if v := s.named(id); v == nil || v.once {
+				list = append(list, Leaving{id, v != nil})
+			}
+		}
+		return list
+	}
+	gone := slices.DeleteFunc(slices.Clone(s.leaving), func(v *vertex) bool { return v.once })
+	undone := map[*vertex]bool{}
+	for _, v := range s.fresh {
+		if old := s.r.loop.named(v.ID); old != nil && reverts(old, v) {
+			gone = append(gone, old)
+			undone[old] = true
 		}
 	}
-	if !s.r.opt.MaxRemovals.meets(len(removed), len(before)) || accepted != nil && isSubset(removed, *accepted) {
-		return nil
+	slices.SortFunc(gone, func(a, b *vertex) int { return cmp.Compare(a.index, b.index) })
+	for _, v := range gone {
+		list = append(list, Leaving{v.ID, undone[v]})
 	}
-	return &RemovalsError{Removed: removed, Of: len(before), Start: true}
+	return list
 }
 
 // isSubset reports whether all ids are among others. Both may be as many as the graph has vertices.

@@ -21,6 +21,7 @@ type swap struct {
 	all     []*vertex // by index of g: kept ones, new ones, and running ones without a value in a part
 	fresh   []*vertex // new ones, in topological order
 	leaving []*vertex // running ones without a successor
+	left    []Leaving // set by checkRemovals
 	kept    int
 
 	exclusive []exchange
@@ -263,6 +264,6 @@ func (s *swap) noteSwap(removed, changed int) {
 	r := s.r
 	r.opt.Listener.swapped(Swap{
 		Generation: r.loop.generation, Name: r.loop.name, Kept: len(r.loop.byIndex) - len(s.fresh),
-		Added: len(s.fresh) - changed, Changed: changed, Removed: removed,
+		Added: len(s.fresh) - changed, Changed: changed, Removed: removed, Leaving: s.left,
 	})
 }
