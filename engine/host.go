@@ -226,3 +226,19 @@ type SharedHost interface {
 	// of the graph has it. It does not block.
 	SharedOf(key string) Shared
 }
+
+// WaitingHost is a Host that is told when a run waits for something other than a call of the Host, such as for time to pass.
+type WaitingHost interface {
+	Host
+	// Waits gives the place of a run among the parallel ones back until done is called.
+	Waits(ctx context.Context) (done func())
+}
+
+// Waits tells a host that a CheckApply with this context waits, until done is called. A host that has no places for runs is told
+// nothing.
+func Waits(ctx context.Context, h Host) (done func()) {
+	if w, ok := h.(WaitingHost); ok {
+		return w.Waits(ctx)
+	}
+	return func() {}
+}

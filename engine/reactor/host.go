@@ -12,10 +12,11 @@ import (
 type vertexHost vertex
 
 var (
-	_ engine.Host       = (*vertexHost)(nil)
-	_ engine.SharedHost = (*vertexHost)(nil)
-	_ engine.ClockHost  = (*vertexHost)(nil)
-	_ safepath.Host     = (*vertexHost)(nil)
+	_ engine.Host        = (*vertexHost)(nil)
+	_ engine.SharedHost  = (*vertexHost)(nil)
+	_ engine.ClockHost   = (*vertexHost)(nil)
+	_ engine.WaitingHost = (*vertexHost)(nil)
+	_ safepath.Host      = (*vertexHost)(nil)
 )
 
 // Watch implements engine.Host.
@@ -55,6 +56,9 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 
 // Clock implements engine.ClockHost.
 func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
+
+// Waits implements engine.WaitingHost.
+func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }
 
 // Paths implements safepath.Host.
 func (h *vertexHost) Paths() safepath.Walker { return h.r.opt.paths }

@@ -563,3 +563,26 @@ func TestFinalWhileLookedAtAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestFindingQ3WaitTakesNoSlot: a run that waits for time to pass, as a service has to stay up, keeps no other one waiting.
+func TestFindingQ3WaitTakesNoSlot(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		rg := newRig(t, reactor.Options{Parallel: 1})
+		defer rg.close()
+		d := newDecl(t)
+		for i := range 50 {
+			d.add(fmt.Sprintf("%d", i), &fake{w: newWorld(), check: func(ctx context.Context, f *fake, _ bool) (bool, error) {
+				defer engine.Waits(ctx, f.init.Host)()
+				return true, engine.Sleep(ctx, engine.ClockOf(f.init.Host), time.Second)
+			}})
+		}
+		start := time.Now()
+		rg.swap(d)
+		if c := rg.rest(); c[engine.StateOK] != 50 {
+			t.Errorf("counts %v", c)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("fifty waits of a second took %s", took)
+		}
+	})
+}

@@ -276,8 +276,8 @@ func brokenServices(s services) {
 	}
 	s.declare(g)
 	for name, words := range map[string][]string{
-		"broken":   {"exit-code 3", "the disk is on fire"},
-		"crashing": {"crashing.service: it is failed", "out of memory"},
+		"broken":   {"exit status 3", "the disk is on fire"},
+		"crashing": {"exit status 4", "it is failed", "out of memory"},
 	} {
 		s.Eventually(name+" has failed with "+strings.Join(words, ", "), patience, func() bool {
 			text := s.Run("mgmt", "status", "-o", "json")

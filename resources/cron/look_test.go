@@ -56,7 +56,7 @@ func TestCronFailureIsNoEvent(t *testing.T) {
 	r := newRig(t, systemdtest.Unit{Refuses: "resources"})
 	kindtest.Watching(t, r.fake, r.res)
 	kindtest.NothingComesOf(t, r.fake, func() {
-		if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: it is failed") {
+		if got := kindtest.Verbs(t, r.fake, r.res, true); !strings.Contains(got, "start job.timer: systemd lacks what the start takes: it is failed") {
 			t.Fatal(got)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -35,13 +36,17 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	p, err := r.judged(ctx, m, info)
+	if err != nil {
+		return false, err
+	}
 	r.seen.known(info)
 	// A package manager that is at work may be about to install the service. Then the resource
 	// waits, and does not fail.
 	if info == nil && (r.State == Running || r.Startup == Enabled) {
 		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
-	steps, err := r.steps(ctx, m, info)
+	steps, err := r.steps(ctx, m, info, p)
 	if err != nil {
 		return false, err
 	}
@@ -53,13 +58,20 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		r.seen.vain = 0
 	}
 	if len(steps) == 0 {
-		return true, nil
+		err := r.serves(ctx, m, info, p)
+		if r.Handle().Noop && engine.IsWait(err) {
+			err = nil // nothing is to be done
+		}
+		return err == nil, err
 	}
 	// A service with nothing to do waits for nothing, so this question comes last.
 	if err := r.awaited(info); err != nil || !apply {
 		return false, err
 	}
 	err = r.take(ctx, m, steps)
+	if err == nil && p == crashing && !starts(steps) {
+		err = r.serves(ctx, m, info, p)
+	}
 	// The look tells whether the change has lasted. It is made after an error too, since a part
 	// may have been done.
 	now, lerr := r.look(ctx, m)
@@ -99,11 +111,23 @@ func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 		if s.act == nil {
 			continue
 		}
+		r.seen.lives.begin(r.now())
 		if _, _, err := s.act.Call(ctx, m, r.Args()); err != nil {
+			return err
+		}
+		if s.act == backends.Stop || r.State != Running {
+			continue
+		}
+		if _, err := r.lasts(ctx, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// starts reports whether one of the steps does something with the service now.
+func starts(steps []step) bool {
+	return slices.ContainsFunc(steps, func(s step) bool { return s.act != nil })
 }
 
 // boot calls the function that alters the start at boot. A manager that has to be told of that is
@@ -124,7 +148,7 @@ func (r *Res) boot(ctx context.Context, m *virtual.Module, calls []*virtual.Fn[b
 }
 
 // steps returns what has to be done.
-func (r *Res) steps(ctx context.Context, m *virtual.Module, info *backends.Info) ([]step, error) {
+func (r *Res) steps(ctx context.Context, m *virtual.Module, info *backends.Info, p phase) ([]step, error) {
 	var steps []step
 	add := func(from, to string, act *virtual.Fn[backends.UnitArgs, virtual.Nothing]) {
 		steps = append(steps, step{change: engine.Change{Field: "state", From: from, To: to}, act: act})
@@ -137,6 +161,7 @@ func (r *Res) steps(ctx context.Context, m *virtual.Module, info *backends.Info)
 	switch {
 	case r.State == Running && state != Running && r.Handle().Refresh():
 		add(state, Running, backends.Restart) // for what it reads is new, however often it has crashed
+	case r.State == Running && state != Running && p == crashing: // its manager starts it
 	case r.State == Running && state != Running:
 		add(state, Running, backends.Start)
 	case r.State == Stopped && state != Stopped:

@@ -47,10 +47,20 @@ type host struct {
 	turn *systemd1.Turn
 }
 
-var _ systemd1.Sharing = host{}
+var (
+	_ systemd1.Sharing   = host{}
+	_ engine.ClockHost   = host{}
+	_ engine.WaitingHost = host{}
+)
 
 // Turn implements systemd1.Sharing.
 func (h host) Turn() *systemd1.Turn { return h.turn }
+
+// Clock implements engine.ClockHost.
+func (h host) Clock() engine.Clock { return engine.ClockOf(h.Host) }
+
+// Waits implements engine.WaitingHost.
+func (h host) Waits(ctx context.Context) (done func()) { return engine.Waits(ctx, h.Host) }
 
 // Shared is what services of one manager have in common.
 func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {

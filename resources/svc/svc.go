@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -30,6 +31,9 @@ const (
 	Restart = "restart"
 	try     = "try"
 )
+
+// stable is the default of the parameter.
+const stable = 2 * time.Second
 
 func init() {
 	virtualkind.Register("svc", newRes)
@@ -60,10 +64,11 @@ type Res struct {
 	traits.Refreshable
 	traits.Reversible
 
-	State     string `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
-	Startup   string `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
-	OnRefresh string `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"The effect of a notification on a running service: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
-	Session   bool   `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
+	State     string        `yaml:"state" lang:"state" mgmt:"enum=running|stopped" doc:"Whether it runs; if nothing is said, it is left as it is."`
+	Startup   string        `yaml:"startup" lang:"startup" mgmt:"enum=enabled|disabled|masked" doc:"Whether it is started at boot. A masked one cannot be started at all. If nothing is said, that is left as it is."`
+	OnRefresh string        `yaml:"refresh" lang:"refresh" mgmt:"param,enum=reload|restart|try" doc:"The effect of a notification on a running service: try reloads it, or restarts it if it cannot reload; reload fails if it cannot; restart always restarts it. If nothing is said, it is try."`
+	Stable    time.Duration `yaml:"stable" lang:"stable" mgmt:"param,unit=s" doc:"How long a service must have been up since its start until it counts as running; 0 for not at all. One that tells its manager that it serves (Type=notify of a unit) need not wait."`
+	Session   bool          `yaml:"session" lang:"session" mgmt:"param" doc:"It is a service of the own session of the user that mgmt runs as, and not of the machine. Only systemd has those."`
 
 	// Backed chooses the backend and keeps the handle.
 	virtualkind.Backed
@@ -74,7 +79,7 @@ type Res struct {
 
 // Default returns a service of which nothing is said.
 func (r *Res) Default() engine.Res {
-	return &Res{Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+	return &Res{Stable: stable, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 }
 
 // Backends returns the names of the service managers that are known.
@@ -124,6 +129,9 @@ func (r *Res) Validate() error {
 	}
 	if !slices.Contains([]string{"", Reload, Restart, try}, r.OnRefresh) {
 		errs = append(errs, fmt.Errorf("refresh is %q, it must be reload, restart or try", r.OnRefresh))
+	}
+	if r.Stable < 0 {
+		errs = append(errs, fmt.Errorf("stable is %s, it must not be negative", r.Stable))
 	}
 	if r.State == Running && r.Startup == Masked {
 		errs = append(errs, errors.New("startup is masked and state is running: a masked service cannot be started"))
@@ -177,7 +185,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 
 // as makes a resource of what is known of a service.
 func (r *Res) as(name string, info *backends.Info) engine.Res {
-	is := &Res{State: state(info), Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+	is := &Res{State: state(info), Stable: r.Stable, Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	is.SetKind(r.Kind())
 	is.SetName(name)
 	is.MetaParams().Backend = r.Backend()
@@ -249,7 +257,7 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 // Reversed returns the resource that brings back the state before, as far as this resource manages
 // it. A service that was not there is stopped, and not started at boot.
 func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
-	undo := &Res{Session: r.Session, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
+	undo := &Res{Session: r.Session, Stable: r.Stable, Backed: virtualkind.Of(r.VirtualKind()), locks: r.locks}
 	undo.SetKind(r.Kind())
 	undo.SetName(r.Name())
 	undo.MetaParams().Backend = r.Backend()
@@ -284,8 +292,16 @@ such as ` + "`backup.timer`" + `. A feature that a manager does not have, such a
 A service that stops, fails or is disabled is put right at once with systemd and runit, which tell of it. OpenRC tells
 of changes by its own tools; scripts tell of nothing, so they are asked every ten seconds.
 
-A service is running when its manager says so and it is done with starting. A service that does not come up is a
-failure, with the reason and the last lines of its log.
+A service is running when its manager says so, it is done with starting, and it has stayed up since for the time of
+` + "`stable`" + `. Until then the resource is running or waiting, so the graph has not converged. A unit of ` + "`Type=notify`" + ` or ` + "`dbus`" + ` says itself that it serves, and one of ` + "`Type=oneshot`" + `
+has done its work: they need not wait. A service that has lived for less than a minute must stay up twice as long the next time.
+
+A service that does not come up is a failure. Its error has the exit status first, then the last five lines that the service itself
+wrote to the journal; where there is no journal, the words of systemd.
+
+A service that ends and that its manager starts again (` + "`Restart=`" + ` of a unit, runit) is left to the manager: mgmt does not start it, and its restarts are no changes of mgmt.
+The resource is failed from the first crash until the service has stayed up, with ` + "`crashing, 3 times in 8s`" + ` and the reason. Once systemd has given up, or where it never restarts the unit,
+mgmt starts it, with growing pauses. A notification restarts a crashing service at once, since what it reads is new.
 
 A notification has a service that runs read its configuration again, or restarts it if it cannot reload. The parameter ` + "`refresh`" + ` chooses one of the two.
 Log and ` + "`mgmt why`" + ` say which was done, and for which reason. A reload that fails is a failure: mgmt does not restart the service then, since a broken

@@ -25,6 +25,9 @@ func (r *Res) awaited(info *backends.Info) error {
 	if info != nil && info.Job != nil {
 		return &engine.WaitError{For: *info.Job, Again: again}
 	}
+	if is(info, ending) {
+		return &engine.WaitError{For: "the end of " + r.Name(), Again: again}
+	}
 	if r.Session {
 		return nil
 	}

@@ -2,6 +2,7 @@ package svc
 
 import (
 	"context"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -17,23 +18,32 @@ type seen struct {
 	any           bool // CheckApply has looked
 	last          look
 	vain          int // how often in a row a change had no effect
+	lives
 }
 
 // look is what matters of a service.
-type look struct{ there, running, enabled, masked, passing, failed, busy bool }
+type look struct {
+	there, running, enabled, masked, passing, failed, busy bool
+	phase                                                  phase
+}
 
-func lookOf(info *backends.Info) look {
+// lookOf leaves out in what turn of a row of crashes the service is: the row is one state.
+func lookOf(info *backends.Info, p phase) look {
 	if info == nil {
-		return look{}
+		return look{phase: p}
 	}
-	is := func(b *bool) bool { return b != nil && *b }
-	return look{true, info.Running, info.Enabled, is(info.Masked), is(info.Passing), is(info.Failed), info.Job != nil}
+	yes := func(b *bool) bool { return b != nil && *b }
+	l := look{true, info.Running, info.Enabled, yes(info.Masked), yes(info.Passing), yes(info.Failed), busy(info), p}
+	if p == crashing {
+		l.running, l.failed, l.busy = false, false, false
+	}
+	return l
 }
 
 func newSvcSeen() *seen { return &seen{Turns: watches.NewTurns()} }
 
 // known notes what was seen. The lock is held.
-func (s *seen) known(info *backends.Info) { s.any, s.last = true, lookOf(info) }
+func (s *seen) known(info *backends.Info) { s.any, s.last = true, lookOf(info, s.phase(info)) }
 
 func (s *seen) forget() { s.any = false }
 
@@ -58,10 +68,21 @@ func (r *Res) Woken(ctx context.Context, c *virtualkind.Chosen) error {
 			r.Handle().Event()
 		}
 		if !moved {
+			r.wakeWhenSteady(c)
 			return nil
 		}
 	}
 	return c.Again(ctx)
+}
+
+// wakeWhenSteady has a service that was started by its manager after a crash looked at when it has stayed up for long enough: nobody
+// tells of that.
+func (r *Res) wakeWhenSteady(c *virtualkind.Chosen) {
+	if r.State == Running && r.seen.last.phase == crashing && !r.seen.lives.up.IsZero() {
+		c.Every(max(r.seen.lives.left(r.now(), r.Stable), time.Millisecond))
+		return
+	}
+	c.Calm()
 }
 
 // differs reports whether the service is not as CheckApply has seen it, or cannot be
@@ -71,6 +92,10 @@ func (r *Res) differs(ctx context.Context, m *virtual.Module) (differs, moved bo
 	if err != nil || !r.seen.any {
 		return true, false
 	}
-	now := lookOf(info)
+	p, err := r.judged(ctx, m, info)
+	if err != nil {
+		return true, false
+	}
+	now := lookOf(info, p)
 	return now != r.seen.last, now.there != r.seen.last.there
 }

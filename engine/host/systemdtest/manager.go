@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -30,6 +31,7 @@ type Unit struct {
 	Alias  string // the name under which its object is, if that is another one
 
 	Refuses  string        // starting it leads to failed, with this as its Result
+	Lacks    bool          // what it requires does not start: starting it leads to inactive, and its conditions are not checked
 	Ends     bool          // starting it leads to inactive, as of a oneshot
 	Dies     bool          // it has failed as soon as somebody has seen it run
 	Skipped  bool          // a condition does not hold: starting it leads nowhere
@@ -44,16 +46,31 @@ type Unit struct {
 	Plain    bool          // it cannot reload
 	Sudden   string        // a job of this type is there right before the next requested job
 
-	Result string // why it has failed: exit-code, signal, start-limit-hit ...
-	Code   int32  // how its process ended: 1 exited, 2 killed, 3 dumped core
-	Status int32  // with which exit status, or by which signal
-	Limit  int    // so often it can be started until ResetFailedUnit; 0 for no limit
+	Result string    // why it has failed: exit-code, signal, start-limit-hit ...
+	Code   int32     // how its process ended: 1 exited, 2 killed, 3 dumped core
+	Status int32     // with which exit status, or by which signal
+	Since  time.Time // when it became active; zero for unknown
+	Again  int       // how often it was started again by itself
+	Pre    []Exec    // its ExecStartPre=
+	Limit  int       // so often it can be started until ResetFailedUnit; 0 for no limit
 
 	starts  int
+	checked uint64 // when its conditions were checked; 0 for never
 	job     uint32
 	jobType string
 	load    string // loaded or masked
 	reload  string
+}
+
+// Exec is a command of a unit file, and how its process ended, as Code and Status of Unit.
+type Exec struct {
+	Path string
+	Argv []string
+
+	IgnoreFailure                          bool
+	Started, StartedMono, Ended, EndedMono uint64
+	PID                                    uint32
+	Code, Status                           int32
 }
 
 // Manager owns the name of systemd on a bus. Its methods may be called from any goroutine.

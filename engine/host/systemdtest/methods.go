@@ -140,9 +140,9 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 		return dbus.Variant{}, failed("NoSuchUnit", "Unit not found.")
 	}
 	values := map[string]any{
-		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": !u.Skipped, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
-		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(0),
-		"CanReload": !u.Plain, "Requires": append([]string{}, u.Requires...), "PartOf": append([]string{}, u.PartOf...), "BindsTo": []string{}, "Requisite": []string{},
+		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": u.checked > 0 && !u.Skipped, "ConditionTimestamp": u.checked, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
+		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(u.Again), "ActiveEnterTimestamp": uint64(max(u.Since.UnixMicro(), 0)), "InvocationID": []byte{},
+		"CanReload": !u.Plain, "Requires": append([]string{}, u.Requires...), "PartOf": append([]string{}, u.PartOf...), "BindsTo": []string{}, "ExecCondition": []Exec{}, "ExecStartPre": append([]Exec{}, u.Pre...), "ExecStart": []Exec{}, "ExecStartPost": []Exec{}, "Requisite": []string{},
 	}
 	v, ok := values[property]
 	if !ok {
@@ -222,12 +222,15 @@ func (m *Manager) link(method string, units []string, file string) ([]change, *d
 // The limit counts since the last ResetFailedUnit, as StartLimitBurst does.
 func started(u *Unit) {
 	u.starts++
+	if !u.Lacks {
+		u.checked = uint64(u.starts)
+	}
 	switch {
 	case u.Limit > 0 && u.starts > u.Limit:
 		u.Active, u.Sub, u.Result = "failed", "failed", "start-limit-hit"
 	case u.Refuses != "":
 		u.Active, u.Sub, u.Result = "failed", "failed", u.Refuses
-	case u.Ends, u.Skipped:
+	case u.Ends, u.Skipped, u.Lacks:
 		u.Active, u.Sub = "inactive", "dead"
 	default:
 		u.Active, u.Sub, u.Result = "active", "running", "success"

@@ -57,6 +57,8 @@ type FakeSystemd struct {
 	Enabled map[string]bool
 	Stale   map[string]bool        // whether its file is another one than was read
 	Loaded  func(unit string) bool // whether it has a file
+	Sub     map[string]string      // the state by unit in the words of its type; empty if absent
+	Has     map[string]any         // further properties, by unit/property
 	Down    error                  // the error of each call; nil for none
 	wakes   []chan struct{}
 }
@@ -64,7 +66,7 @@ type FakeSystemd struct {
 // NewFakeSystemd has no unit that runs. All units have a file until Loaded says
 // otherwise.
 func NewFakeSystemd() *FakeSystemd {
-	return &FakeSystemd{Started: map[string]func() bool{}, Active: map[string]string{}, Enabled: map[string]bool{}, Stale: map[string]bool{}}
+	return &FakeSystemd{Started: map[string]func() bool{}, Active: map[string]string{}, Enabled: map[string]bool{}, Stale: map[string]bool{}, Sub: map[string]string{}, Has: map[string]any{}}
 }
 
 // Open gives the same bus for the machine and for the session.
@@ -96,7 +98,7 @@ func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...
 	}
 	switch name {
 	case "ListUnitsByNames":
-		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), "", "", "/org/freedesktop/systemd1/unit/" + unit, 0, "", "/"}}}, nil
+		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), s.Sub[unit], "", "/org/freedesktop/systemd1/unit/" + unit, 0, "", "/"}}}, nil
 	case "GetUnitFileState":
 		if s.Loaded != nil && !s.Loaded(unit) {
 			return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.FileNotFound", Message: "No such file or directory"}
@@ -146,9 +148,12 @@ func (s *FakeSystemd) state(unit string) string {
 	return "inactive"
 }
 
-// get knows two properties only, as its units are not services. NeedDaemonReload is
+// get knows two properties, and those in Has. NeedDaemonReload is
 // true of a unit that is stale.
 func (s *FakeSystemd) get(unit, key string) ([]any, error) {
+	if v, ok := s.Has[unit+"/"+key]; ok {
+		return []any{variant{v}}, nil
+	}
 	if key == "DropInPaths" {
 		return []any{variant{[]string{}}}, nil
 	}

@@ -123,29 +123,49 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestWhy: the error of a unit that does not start has the reason, and the end of its log
-// as far as that is of use.
-func TestWhy(t *testing.T) {
-	said, synced := strings.Repeat("0123456789\n", 500)+"the last words", 0
+// TestFindingQ4Reason: the error of a unit that does not start begins with how its process ended. The last five lines that the unit
+// wrote itself follow, without what could act on a terminal; where there are none, the words of systemd are all.
+func TestFindingQ4Reason(t *testing.T) {
+	const code, killed, dumped = 1, 2, 3
+	said := ""
 	fake, m := open(t, func(argv []string) string {
 		if slices.Contains(argv, "--sync") {
-			synced++
 			return ""
 		}
-		if !slices.Contains(argv, "--unit=x.service") || synced == 0 {
-			return "of another one"
+		if !slices.Contains(argv, "_SYSTEMD_UNIT=x.service") || !slices.Contains(argv, "--lines=5") {
+			t.Errorf("asked by %q", argv)
 		}
 		return said
 	})
-	fake.Add("x.service", systemdtest.Unit{Refuses: "exit-code", Status: 203})
-	err := m.Start(t.Context(), "x.service")
-	const begin = "start x.service: it is failed (failed), exit-code 203; its log ends with:\n...34567"
-	if err == nil || !strings.HasPrefix(err.Error(), begin[:len(begin)-5]) || !strings.HasSuffix(err.Error(), "the last words") || len(err.Error()) > maxLog+100 {
-		t.Errorf("%v", err)
-	}
-	said = ""
-	if err := m.Start(t.Context(), "x.service"); err == nil || strings.Contains(err.Error(), "log") {
-		t.Errorf("without a log: %v", err)
+	fake.Add("srv-away.mount", systemdtest.Unit{Active: "failed", Sub: "failed"})
+	for _, c := range []struct {
+		name string
+		unit systemdtest.Unit
+		said string
+		want string
+	}{
+		{"exit", systemdtest.Unit{Refuses: "exit-code", Code: code, Status: 3}, "", "exit status 3: it is failed (failed), exit-code"},
+		{"lines", systemdtest.Unit{Refuses: "exit-code", Code: code, Status: 3}, "1\n2\n3\n\x1b[2Jdisk\tfull\r\n5 \xff\n6\n",
+			"exit status 3: it is failed (failed), exit-code; the last lines that it wrote:\n2\n3\n\\x1b[2Jdisk\tfull\n5 ?\n6"},
+		{"long", systemdtest.Unit{Refuses: "exit-code", Code: code, Status: 1}, strings.Repeat("x", 5000), "exit status 1: it is failed (failed), exit-code; the last lines that it wrote:\n" + strings.Repeat("x", maxLine) + "..."},
+		{"no program", systemdtest.Unit{Refuses: "exit-code", Code: code, Status: 203}, "", "exit status 203 (EXEC, its program could not be run): it is failed"},
+		{"before it", systemdtest.Unit{Refuses: "exit-code", Pre: []systemdtest.Exec{{Path: "/bin/true", Code: code}, {Path: "/bin/check", Code: code, Status: 7}}}, "", "exit status 7 of ExecStartPre= (/bin/check): it is failed"},
+		{"signal", systemdtest.Unit{Refuses: "signal", Code: killed, Status: 9}, "", "ended by signal 9 (KILL): it is failed"},
+		{"core", systemdtest.Unit{Refuses: "core-dump", Code: dumped, Status: 11}, "", "ended by signal 11 (SEGV), with a core dump: it is failed"},
+		{"memory", systemdtest.Unit{Refuses: "oom-kill", Code: killed, Status: 9}, "", "killed, since the memory was used up: it is failed"},
+		{"silent", systemdtest.Unit{Refuses: "timeout", Code: killed, Status: 15}, "", "no sign of its start in time (TimeoutStartSec=): it is failed"},
+		{"forks", systemdtest.Unit{Ends: true, Code: code}, "", "exit status 0: it is inactive (dead): its main process has ended; where that starts another process and ends by design, the unit needs Type=forking"},
+		{"condition", systemdtest.Unit{Skipped: true}, "", "it is inactive (dead): one of the conditions of its unit file does not hold"},
+		{"mount", systemdtest.Unit{Lacks: true, Requires: []string{"srv-away.mount"}}, "", "it is inactive (dead): it needs srv-away.mount, which is failed (failed) (systemctl status srv-away.mount)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			said = c.said
+			fake.Add("x.service", c.unit)
+			err := m.Start(t.Context(), "x.service")
+			if err == nil || !strings.HasPrefix(err.Error(), "start x.service: "+c.want) || c.said != "" && err.Error() != "start x.service: "+c.want {
+				t.Errorf("got  %v\nwant start x.service: %s", err, c.want)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,10 @@ package systemd1
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Unit is what the manager says of a unit.
@@ -55,6 +59,9 @@ func (u *Unit) Running() bool {
 // Stopped reports whether nothing of the unit is there any more.
 func (u *Unit) Stopped() bool { return u.Active == "inactive" || u.Active == "failed" }
 
+// Restarts reports whether the unit has ended, and systemd is about to start it again by itself, as Restart= of its file says.
+func (u *Unit) Restarts() bool { return strings.Contains(u.Sub, "auto-restart") }
+
 // String tells how the unit is.
 func (u *Unit) String() string { return u.Active + " (" + u.Sub + ")" }
 
@@ -65,12 +72,32 @@ func (m *Manager) Unit(ctx context.Context, unit string) (Unit, error) {
 		return Unit{}, err
 	}
 	rows := rowsOf(body)
-	if len(rows) != 1 || len(rows[0]) < 9 {
+	if len(rows) != 1 || len(rows[0]) < unitFields {
 		return Unit{}, fmt.Errorf("systemd says of %s what cannot be understood: %v", unit, body)
 	}
-	row := rows[0]
+	u := m.unitOf(rows[0])
+	u.Name = unit
+	return u, nil
+}
+
+// units asks for several units at once. Those of which systemd says nothing are left out.
+func (m *Manager) units(ctx context.Context, names ...string) (all []Unit, err error) {
+	body, err := m.call(ctx, "ListUnitsByNames", names)
+	for _, row := range rowsOf(body) {
+		if len(row) >= unitFields {
+			all = append(all, m.unitOf(row))
+		}
+	}
+	return all, err
+}
+
+// unitFields is how many values of a record are read.
+const unitFields = 9
+
+// unitOf reads a record, which has at least unitFields.
+func (m *Manager) unitOf(row []any) Unit {
 	word := func(i int) string { return fmt.Sprint(row[i]) }
-	return Unit{Name: unit, Load: word(2), Active: word(3), Sub: word(4), Path: word(6), job: word(7), jobType: word(8), session: m.session}, nil
+	return Unit{Name: word(0), Load: word(2), Active: word(3), Sub: word(4), Path: word(6), job: word(7), jobType: word(8), session: m.session}
 }
 
 // rowsOf returns the records of a reply that is a list of them.
@@ -91,6 +118,33 @@ func (m *Manager) UnitAndFile(ctx context.Context, unit string) (u Unit, file st
 		return u, "", err
 	}
 	return u, file, wrong
+}
+
+// Life is how long a unit has been up.
+type Life struct {
+	Since    time.Time // when it came up; zero if that is not known
+	Ready    bool      // it has said itself that it serves, or has no process that could end
+	Restarts int       // how often systemd has started it again since its last start by request
+}
+
+// tellers are the types of services that are up only when they have said themselves that they serve, or have ended by design.
+var tellers = []string{"notify", "notify-reload", "dbus", "oneshot"}
+
+// Life asks how long a unit that runs, or is to run again, has been up.
+func (m *Manager) Life(ctx context.Context, u Unit) (l Life) {
+	if u.Running() && u.Sub != "running" {
+		return Life{Ready: true} // exited by design, or no service
+	}
+	var kind, restarts, since string
+	atOnce(func() { kind = m.property(ctx, u, "Service", "Type") }, func() {
+		atOnce(func() { restarts = m.property(ctx, u, "Service", "NRestarts") }, func() { since = m.property(ctx, u, "Unit", "ActiveEnterTimestamp") })
+	})
+	l.Ready = kind == "" || slices.Contains(tellers, kind)
+	l.Restarts, _ = strconv.Atoi(restarts)
+	if micro, err := strconv.ParseInt(since, 10, 64); err == nil && micro > 0 {
+		l.Since = time.UnixMicro(micro)
+	}
+	return l
 }
 
 // Stale reports whether the files of a unit have changed since they were read.

@@ -137,11 +137,16 @@ func (c *Chosen) follow(ctx context.Context) error {
 		return err
 	}
 	c.tries = 0
+	c.Calm()
+	return nil
+}
+
+// Calm has Woken called as often as the module needs it: by what it tells, or every Poll.
+func (c *Chosen) Calm() {
 	c.Every(0)
 	if c.Sub == nil {
 		c.Every(Poll)
 	}
-	return nil
 }
 
 // A manager that is away may come back: it is followed again after this time, or when it tells.

@@ -4,8 +4,8 @@
 // # Rules for backends
 //
 //   - A call that changes a state returns when the state is reached, or with the reason for which
-//     it is not: of a start that failed, with the last lines of the service's log if there are
-//     some.
+//     it is not: of a start that failed, the exit status first, with the last lines that the service
+//     wrote if there are some.
 //   - A state that is there already is done: to start a running service does nothing.
 //   - Running and enabled are two things; no call changes both.
 //   - A name that is not CheckName is refused before a tool is run.
@@ -13,6 +13,8 @@
 package backends
 
 import (
+	"time"
+
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
 )
@@ -40,16 +42,25 @@ type AllArgs struct {
 // Info is the record of a service, by one call. A nil field means that the manager
 // knows no such thing, and not that it is false.
 type Info struct {
-	Name      string  `yaml:"name" doc:"The name of the service."`
-	Running   bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
-	Enabled   bool    `yaml:"enabled" doc:"It is started at boot. A service that has no say in that counts as not enabled."`
-	Masked    *bool   `yaml:"masked" doc:"It cannot be started at all."`
-	Passing   *bool   `yaml:"passing" doc:"Its start at boot, or its mask, holds until the next boot only. A service that would be enabled then counts as not enabled."`
-	Failed    *bool   `yaml:"failed" doc:"It does not run because it failed."`
-	Detail    *string `yaml:"detail" doc:"Its state in the words of the manager."`
-	PID       *int    `yaml:"pid" doc:"Its main process."`
-	CanReload *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
-	Job       *string `yaml:"job" doc:"The present or next job of the manager for it, at the request of any program. Nothing else may be begun before. It fits behind 'waits for'."`
+	Name       string  `yaml:"name" doc:"The name of the service."`
+	Running    bool    `yaml:"running" doc:"It runs. A service that ends by design and has run counts as running if the manager says so."`
+	Enabled    bool    `yaml:"enabled" doc:"It is started at boot. A service that has no say in that counts as not enabled."`
+	Masked     *bool   `yaml:"masked" doc:"It cannot be started at all."`
+	Passing    *bool   `yaml:"passing" doc:"Its start at boot, or its mask, holds until the next boot only. A service that would be enabled then counts as not enabled."`
+	Failed     *bool   `yaml:"failed" doc:"It does not run because it failed."`
+	Detail     *string `yaml:"detail" doc:"Its state in the words of the manager."`
+	PID        *int    `yaml:"pid" doc:"Its main process."`
+	CanReload  *bool   `yaml:"can_reload" doc:"It can be told to read its configuration again."`
+	Job        *string `yaml:"job" doc:"The present or next job of the manager for it, at the request of any program. Nothing else may be begun before. It fits behind 'waits for'."`
+	Ending     *bool   `yaml:"ending" doc:"Its processes are about to end, and nobody has asked for that."`
+	Restarting *bool   `yaml:"restarting" doc:"It has ended, and its manager is about to start it again by itself."`
+}
+
+// LifeInfo is how long a service has been up. A nil field means that the manager does not know.
+type LifeInfo struct {
+	Up       *time.Duration `yaml:"up" doc:"How long it has been up."`
+	Ready    *bool          `yaml:"ready" doc:"It has told its manager that it serves, or needs no process for that. A service that is not ready may still end right after its start."`
+	Restarts *int           `yaml:"restarts" doc:"How often its manager has started it again by itself since it was last started by request."`
 }
 
 // The functions. Those without an option are the core, which each backend has. An
@@ -78,6 +89,9 @@ var (
 	Masked    = virtual.Declare[UnitArgs, bool]("masked", "Whether a service cannot be started at all.", bySystemd)
 	CanReload = virtual.Declare[UnitArgs, bool]("can_reload", "Whether a service that is there can read its configuration again while it runs.", virtual.AsExtra)
 
+	Life   = virtual.Declare[UnitArgs, LifeInfo]("life", "How long a service has been up, and how often its manager has started it again.", virtual.AsExtra, virtual.OrNotFound(nil))
+	Reason = virtual.Declare[UnitArgs, string]("reason", "Why a service does not run: the exit status first, then the last lines that it wrote itself.", virtual.AsExtra)
+
 	Reread = virtual.Declare[AllArgs, virtual.Nothing]("reread", "Have the manager take note of changes later.", bySystemd)
 )
 
@@ -94,7 +108,7 @@ func Interface() *virtual.Interface {
 			Describe.Function(), Start.Function(), Stop.Function(), Restart.Function(), Reload.Function(), Status.Function(),
 			Enable.Function(), Disable.Function(), Enabled.Function(), Disabled.Function(),
 			Available.Function(), Missing.Function(), GetAll.Function(), GetEnabled.Function(), GetDisabled.Function(),
-			Mask.Function(), Unmask.Function(), Masked.Function(), CanReload.Function(), Reread.Function(),
+			Mask.Function(), Unmask.Function(), Masked.Function(), CanReload.Function(), Life.Function(), Reason.Function(), Reread.Function(),
 		},
 	}
 }

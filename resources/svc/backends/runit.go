@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -104,7 +106,19 @@ func (r *runit) look(ctx context.Context, name string) (Info, error) {
 		return Info{}, err
 	}
 	detail = said.text
-	return Info{Running: strings.HasPrefix(said.text, "run:"), Enabled: !down, Detail: &detail}, nil
+	running := strings.HasPrefix(said.text, "run:")
+	own, _, _ := strings.Cut(said.text, ";") // the rest is of its log
+	return Info{Running: running, Enabled: !down, Detail: &detail, Restarting: new(!running && strings.Contains(own, "want up"))}, nil
+}
+
+// lifeOf reads the seconds of a status such as "run: web: (pid 12) 45s".
+func (r *runit) lifeOf(i Info) (l LifeInfo) {
+	_, rest, _ := strings.Cut(*i.Detail, ") ")
+	seconds, _, _ := strings.Cut(rest, "s")
+	if n, err := strconv.Atoi(seconds); err == nil && i.Running {
+		l.Up = new(time.Duration(n) * time.Second)
+	}
+	return l
 }
 
 // The order is that of the folder. It runs one program for each linked service.

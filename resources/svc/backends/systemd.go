@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ func systemdBackend() *virtual.Backend {
 		virtual.Func("unmask", (*systemd).unmask),
 		virtual.Func("masked", (*systemd).masked),
 		virtual.Func("can_reload", (*systemd).canReload),
+		virtual.Func("life", (*systemd).life),
+		virtual.Func("reason", (*systemd).reason),
 		virtual.Func("reread", (*systemd).reread))
 	b.Module, b.Doc, b.Watch = "svc", "systemd, over D-Bus.", virtual.WatchSignal
 	b.When, b.Priority = virtual.Match{"systemd_booted": {true}}, 10
@@ -79,11 +82,12 @@ func (s *systemd) info(ctx context.Context, args UnitArgs) (i unitInfo, err erro
 	}
 	i.Info = Info{
 		Name: args.Name, Running: u.Running(), Enabled: startsAtBoot(file),
-		Masked: new(masks(file)), Passing: new(file == runtimeEnabled || file == runtimeMasked), Failed: new(u.Active == "failed"), Detail: new(u.String()),
+		Restarting: new(u.Restarts()), Masked: new(masks(file)), Passing: new(file == runtimeEnabled || file == runtimeMasked), Failed: new(u.Active == "failed"), Detail: new(u.String()),
 	}
 	if j := u.Job(); j != nil {
 		i.Job = new(j.String())
 	}
+	i.Ending = new(i.Job == nil && u.Active == "deactivating") // systemd may start it again after that
 	i.Unit, i.Load, i.File = u.Name, u.Load, file
 	return i, nil
 }
@@ -146,6 +150,28 @@ func (s *systemd) canReload(ctx context.Context, args UnitArgs) (bool, error) {
 		return false, err
 	}
 	return m.CanReload(ctx, u), nil
+}
+
+// life counts by the clock of the host.
+func (s *systemd) life(ctx context.Context, args UnitArgs) (i LifeInfo, err error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil || u.Missing() {
+		return i, cmp.Or(err, virtual.ErrNotFound)
+	}
+	l := m.Life(ctx, u)
+	i.Ready, i.Restarts = &l.Ready, &l.Restarts
+	if !l.Since.IsZero() {
+		i.Up = new(engine.ClockOf(s.host).Now().Sub(l.Since))
+	}
+	return i, nil
+}
+
+func (s *systemd) reason(ctx context.Context, args UnitArgs) (string, error) {
+	m, u, err := s.look(ctx, args)
+	if err != nil {
+		return "", err
+	}
+	return m.Reason(ctx, u), nil
 }
 
 // absent leaves out the error about a missing service where the service may be missing.

@@ -235,7 +235,7 @@ func TestSystemdUntilTheNextBoot(t *testing.T) {
 func TestSystemdFailures(t *testing.T) {
 	r := newRig(t)
 	r.host.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
-		if c.Argv[0] != "journalctl" || !slices.Contains(c.Argv, "--unit=bad.service") {
+		if c.Argv[0] != "journalctl" || !slices.Contains(c.Argv, "_SYSTEMD_UNIT=bad.service") {
 			return &engine.Result{ExitCode: 1}, nil
 		}
 		return &engine.Result{Stdout: []byte("bind: address in use\nexiting\n")}, nil
@@ -247,7 +247,7 @@ func TestSystemdFailures(t *testing.T) {
 	r.Add("static.service", systemdtest.Unit{File: "static"})
 	r.Add("stiff.service", systemdtest.Unit{Active: "active", NoReload: true})
 	for _, c := range []struct{ name, function, want string }{
-		{"bad", "start", "svc.start: start bad.service: it is failed (failed), exit-code; its log ends with:\nbind: address in use\nexiting"},
+		{"bad", "start", "svc.start: start bad.service: it is failed (failed), exit-code; the last lines that it wrote:\nbind: address in use\nexiting"},
 		{"bad", "restart", "address in use"},
 		{"once", "start", "inactive (dead): it is of the type oneshot and has ended"},
 		{"cond", "start", "one of the conditions of its unit file does not hold"},
@@ -341,7 +341,7 @@ func TestSystemdSession(t *testing.T) {
 		return &engine.Result{}, nil
 	})
 	_, _, err := Start.Call(t.Context(), r.module, UnitArgs{Name: "mine", Session: true})
-	if err == nil || !slices.Contains(argv, "--user-unit=mine.service") {
+	if err == nil || !slices.Contains(argv, "_SYSTEMD_USER_UNIT=mine.service") {
 		t.Errorf("%v, %q", err, argv)
 	}
 }

@@ -122,6 +122,24 @@ func (q questions) missing(ctx context.Context, args NameArgs) (bool, error) {
 	return errors.Is(err, virtual.ErrNotFound), absent(err)
 }
 
+// life is of use where the manager tells of the life of a service next to its state.
+func (q questions) life(ctx context.Context, args NameArgs) (l LifeInfo, err error) {
+	i, err := q.info(ctx, args)
+	if t, ok := q.lister.(interface{ lifeOf(Info) LifeInfo }); ok && err == nil {
+		l = t.lifeOf(i)
+	}
+	return l, err
+}
+
+// reason has no more than the state: no tool knows what a service wrote.
+func (q questions) reason(ctx context.Context, args NameArgs) (string, error) {
+	i, err := q.info(ctx, args)
+	if err != nil || i.Detail == nil {
+		return "", err
+	}
+	return "it is " + *i.Detail, nil
+}
+
 func (q questions) getAll(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	names, _, err := q.all(ctx)
 	return sorted(names), err
@@ -154,6 +172,8 @@ func queryMethods[B interface{ asks() questions }]() []virtual.Method[B] {
 		question[B]("disabled", questions.disabled),
 		question[B]("available", questions.available),
 		question[B]("missing", questions.missing),
+		question[B]("life", questions.life),
+		question[B]("reason", questions.reason),
 		question[B]("get_all", questions.getAll),
 		question[B]("get_enabled", questions.getEnabled),
 		question[B]("get_disabled", questions.getDisabled),
@@ -161,7 +181,7 @@ func queryMethods[B interface{ asks() questions }]() []virtual.Method[B] {
 }
 
 // question makes a function of a question, so that each backend need not repeat the
-// nine of them.
+// eleven of them.
 func question[B interface{ asks() questions }, A, R any](name string, f func(questions, context.Context, A) (R, error)) virtual.Method[B] {
 	return virtual.Func(name, func(b B, ctx context.Context, args A) (R, error) { return f(b.asks(), ctx, args) })
 }
