@@ -38,7 +38,7 @@ var badServices = []struct {
 	{"soon", params{}, []string{"exit status 3", "lost the database"}},
 	{"late", params{"stable": "5s"}, []string{"late has ended 3", "after its start: exit status 3", "lost the database"}},
 	{"hangs", params{}, []string{"start hangs.service: no sign of its start in time", "timeout"}},
-	{"forks", params{}, []string{"exit status 0", "the unit needs Type=forking"}},
+	{"forks", params{}, []string{"it has ended without an error", "needs Type=forking"}},
 	{"silent", params{}, []string{"start silent.service: no sign of its start in time", "I do not tell"}},
 	{"memory", params{}, []string{"all of it"}}, // by the kernel, or where a machine cannot limit it, as the kernel does it
 	{"restarts", params{}, []string{"crashing, ", "exit status 3", "lost the database"}},

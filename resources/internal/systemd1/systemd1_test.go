@@ -154,7 +154,8 @@ func TestFindingQ4Reason(t *testing.T) {
 		{"core", systemdtest.Unit{Refuses: "core-dump", Code: dumped, Status: 11}, "", "ended by signal 11 (SEGV), with a core dump: it is failed"},
 		{"memory", systemdtest.Unit{Refuses: "oom-kill", Code: killed, Status: 9}, "", "killed, since the memory was used up: it is failed"},
 		{"silent", systemdtest.Unit{Refuses: "timeout", Code: killed, Status: 15}, "", "no sign of its start in time (TimeoutStartSec=): it is failed"},
-		{"forks", systemdtest.Unit{Ends: true, Code: code}, "", "exit status 0: it is inactive (dead): its main process has ended; where that starts another process and ends by design, the unit needs Type=forking"},
+		{"forks", systemdtest.Unit{Ends: true, Code: code}, "", "exit status 0: it is inactive (dead): it has ended without an error, or was stopped; a program that goes on in the background needs Type=forking in its unit"},
+		{"forgotten", systemdtest.Unit{Ends: true}, "", "it is inactive (dead): it has ended without an error, or was stopped; a program that goes on in the background needs Type=forking in its unit"},
 		{"condition", systemdtest.Unit{Skipped: true}, "", "it is inactive (dead): one of the conditions of its unit file does not hold"},
 		{"mount", systemdtest.Unit{Lacks: true, Requires: []string{"srv-away.mount"}}, "", "it is inactive (dead): it needs srv-away.mount, which is failed (failed) (systemctl status srv-away.mount)"},
 	} {

@@ -41,11 +41,13 @@ func (m *Manager) Reason(ctx context.Context, u Unit) string {
 	case u.Active != "inactive" || result != "" && result != "success":
 	case service("Type") == "oneshot":
 		text += ": it is of the type oneshot and has ended; only with RemainAfterExit=yes does it count as running then"
-	case ended != "":
-		text += ": its main process has ended; where that starts another process and ends by design, the unit needs Type=forking"
 	default:
-		if other := m.lacking(ctx, u); other != "" {
+		other := m.lacking(ctx, u)
+		switch {
+		case ended == "" && other != "":
 			text += ": " + other
+		case service("Type") != "": // systemd may have forgotten how the process of an inactive unit has ended
+			text += ": it has ended without an error, or was stopped; a program that goes on in the background needs Type=forking in its unit"
 		}
 	}
 	if lines := m.log(ctx, u); lines != "" {
