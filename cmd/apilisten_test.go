@@ -111,7 +111,7 @@ func serveZones(t *testing.T, s *signer) (addr string, nb *model.NB, m *model.Mo
 	nb = model.Open(w, reg, model.Options{Origin: "host:me"})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- f.serveObjects(ctx, l, nb, nil, log) }()
+	go func() { done <- f.serveObjects(ctx, l, nb, nil, nil, log) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -188,38 +188,6 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 	return f.write(o)
 }
 
-// newAPIMigrate makes the verb that brings records to the schemas of the daemon.
-// It may be called again after an interruption.
-// With --dry-run it counts the records and writes nothing.
-// Each daemon reads old records all the same: the verb only ends the work of doing so at each read.
-func newAPIMigrate(a *app) *cobra.Command {
-	f := &apiFlags{app: a}
-	var dry bool
-	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring all records to the schemas of the daemon", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Migrate rewrites each record that an older version has written, as the daemon
-would read it. A step that fails leaves every record as it was. Records that
-only a newer version reads, and broken ones, are told and left alone.`,
-	}
-	f.verb(cmd, func(ctx context.Context, _ []string) error {
-		var done []api.Migrated
-		q := api.Request{Method: http.MethodPost, Path: "/v1/api:migrate", Query: dryRun(dry)}
-		if _, err := f.client().Ask(ctx, q, &done); err != nil {
-			return err
-		}
-		if f.output.word != "table" {
-			return f.write(done)
-		}
-		rows := [][]string{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
-		for _, m := range done {
-			rows = append(rows, []string{m.Table, strconv.Itoa(m.Records), strings.Join(m.Newer, " "), strings.Join(m.Broken, " ")})
-		}
-		return f.rows(rows)
-	})
-	dryFlag(cmd, &dry)
-	return cmd
-}
-
 // newAPICheck makes the verb that looks for records that cannot be read, and for references to
 // nothing. It ends with 1 where it finds one. It only reads.
 // The exit code serves a monitor: no output need be read.

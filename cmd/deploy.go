@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +29,7 @@ import (
 // is that of an earlier number. A store is opened at the first question, and closed at the end of the verb.
 type deployFlags struct {
 	remote
-	app   *app
+	signing
 	store direct
 	// The verb adds no flags of an input: the bounds are the defaults, and no variable is set.
 	input input
@@ -39,16 +41,16 @@ type deployFlags struct {
 	failed int    // how many failed hosts stop it
 	backTo int64  // the number of an earlier deploy; 0 for none
 	// The operator before gets ErrTaken at the next step, and lets no further batch go.
-	takeover bool     // a deploy that is under way is replaced
-	sign     string   // the file with the key; empty for the default
-	trust    []string // files with further public keys, for the signature of an earlier deploy
-	patience seconds  // how long one host may take
+	takeover bool            // a deploy that is under way is replaced
+	patience seconds         // how long one host may take
+	expires  string          // how long a host may accept it for the first time
+	trusted  []deploy.Public // whose signatures count; none in a dry run without a key
 }
 
 // newDeploy makes the verb deploy.
 // It ends with 0 when the rollout is done, with 4 when it has stopped, and with 1 for all else.
 func newDeploy(a *app) *cobra.Command {
-	f := &deployFlags{app: a, patience: seconds(10 * time.Minute)}
+	f := &deployFlags{signing: signing{app: a}, patience: seconds(10 * time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "deploy FILE... --to TOPIC",
 		Short: "Give a graph to all hosts of a topic",
@@ -56,8 +58,10 @@ func newDeploy(a *app) *cobra.Command {
 it over, batch by batch: the next batch goes when the last one has converged. Where
 --max-failed hosts have failed, it stops, and the other hosts keep what they have.
 
-A topic is all, host:NAME, or group:ROLE. A host takes deploys that a key of its setting
-trusted_keys has signed. All that the graph includes goes with it.
+A topic is all, host:NAME, or group:ROLE; mgmt hosts allow says which roles a host has.
+A host takes deploys that a key of its setting trusted_keys has signed for its store.
+All that the graph includes goes with it. A host that has not taken a deploy when it
+expires does not take it any more; the hosts that have it go on with it.
 
 When deploy is interrupted, no further batch goes. The same command goes on with it, also on
 another machine. While one deploy to a topic is under way, another one is refused;
@@ -79,17 +83,16 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
-	f.signFlags(cmd, "with --back-to, the")
+	fl.StringVar(&f.expires, "expires", "30d", "how long hosts may take it for the first time, as 12h or 30d; never for always")
+	f.signFlags(cmd, "a")
 	cmd.AddCommand(newKeygen(a))
 	return cmd
 }
 
 // signFlags adds the flags of the verbs that sign a deploy and lead it.
 func (f *deployFlags) signFlags(cmd *cobra.Command, trust string) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
-	fl.StringArrayVar(&f.trust, "trust", nil, trust+" `file` with a public key that may have signed the earlier deploy, besides your own; repeatable")
-	fl.Var(&f.patience, "patience", "how long a host may take before it counts as failed")
+	f.signing.flags(cmd, trust)
+	cmd.Flags().Var(&f.patience, "patience", "how long a host may take before it counts as failed")
 }
 
 // run checks all before it writes anything.
@@ -103,7 +106,11 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s := deploy.Store{World: world}
-	o := deploy.Order{Topic: f.topic, By: operator(), Time: engine.SystemClock{}.Now(), Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
+	now := engine.SystemClock{}.Now()
+	o := deploy.Order{Topic: f.topic, By: operator(), Time: now, Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
+	if after, _ := lifetime(f.expires); after > 0 {
+		o.Expires = now.Add(after)
+	}
 	var key deploy.Key
 	if f.backTo > 0 {
 		key, err = f.old(ctx, world, &o)
@@ -113,24 +120,53 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.tellUnread(ctx, s, o.Content); err != nil {
-		return explained(err)
-	}
-	if f.dry {
-		return f.preview(ctx, s, o)
-	}
 	if f.backTo == 0 {
-		// The key is read as late as possible: a dry run of a new graph needs none.
-		if key, err = f.key(); err != nil {
+		// The key is read as late as possible: faults of the graph are told without one.
+		if key, f.trusted, err = f.verifying(); err != nil {
 			return err
 		}
 	}
-	// Begin is the first write. A second operator who was faster makes it fail with deploy.ErrBusy.
+	if f.dry {
+		if err := f.tellUnread(ctx, s, o.Content); err != nil {
+			return explained(err)
+		}
+		return f.preview(ctx, s, o)
+	}
+	fleet, err := f.founded(ctx, world, key, f.trusted, "")
+	if err != nil {
+		return err
+	}
+	o.Store = fleet.Store
+	if err := f.tellUnread(ctx, s, o.Content); err != nil {
+		return explained(err)
+	}
+	// A second operator who was faster makes Begin fail with deploy.ErrBusy.
 	lead, err := s.Begin(ctx, key, o)
 	if err != nil {
 		return explained(err)
 	}
 	return f.lead(ctx, s, lead)
+}
+
+// acceptance is how long a deploy may be accepted for the first time, unless the operator says another time. It is long enough for a host
+// that was off for a holiday, and short enough that a copy of an old deploy is of no use for long.
+const acceptance = 30 * 24 * time.Hour
+
+// lifetime reads how long a deploy may be accepted: a duration, whole days as 30d, or never, which is 0.
+func lifetime(text string) (time.Duration, error) {
+	if text == "never" || text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 || d > 100*365*24*time.Hour {
+		return 0, fmt.Errorf("--expires=%s: write a time as 12h or 30d, or never", text)
+	}
+	return d, nil
 }
 
 // check refuses flags that contradict each other.
@@ -153,8 +189,9 @@ func (f *deployFlags) check(args []string) error {
 		errs = append(errs, fmt.Errorf("--back-to=%d: write the number of an earlier deploy, as mgmt deploys shows it", f.backTo))
 	case f.backTo > 0 && len(args) > 0:
 		errs = append(errs, errors.New("--back-to takes the files of an earlier deploy, so name no file"))
-	case f.backTo == 0 && len(f.trust) > 0:
-		errs = append(errs, errors.New("--trust is for the signature of an earlier deploy: name that with --back-to"))
+	}
+	if _, err := lifetime(f.expires); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -199,24 +236,6 @@ func operator() string {
 		name = u.Username
 	}
 	return name + "@" + cmp.Or(hostname(), "unknown")
-}
-
-// errNoKey tells that the default key is missing.
-var errNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
-
-// key reads the key that signs.
-// Only its owner may read the file; ReadKey refuses another mode.
-func (f *deployFlags) key() (deploy.Key, error) {
-	path, err := f.sign, error(nil)
-	if path == "" {
-		if path, err = defaultKey(); err != nil {
-			return deploy.Key{}, err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: %w", path, errNoKey)
-		}
-	}
-	return deploy.ReadKey(path)
 }
 
 // bundle reads the graphs with all that they include, and checks what the hosts will get.
@@ -348,7 +367,7 @@ func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) 
 // earlier reads the files of an earlier deploy, and the key that signs them again. Anyone who can write to the store
 // can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
 func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string, number int64) (key deploy.Key, b *deploy.Bundle, err error) {
-	key, trusted, err := f.trusted()
+	key, f.trusted, err = f.verifying()
 	if err != nil {
 		return key, nil, err
 	}
@@ -358,8 +377,8 @@ func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string,
 	}
 	// Read checks no signature. Only a dry run without any key goes on with its result.
 	m, err := record.Read()
-	if len(trusted) > 0 {
-		m, err = record.Verify(trusted, topic, number)
+	if len(f.trusted) > 0 {
+		m, err = record.Verify(f.trusted, topic, number)
 	}
 	// The key in the record is a claim of its writer, so it is shown in part and in quotes.
 	if errors.Is(err, deploy.ErrUntrusted) {
@@ -369,6 +388,14 @@ func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string,
 	if err != nil {
 		return key, nil, fmt.Errorf("deploy %d to %s is not signed again: %w", number, topic, err)
 	}
+	fleet, err := f.records(ctx, s)
+	if err != nil {
+		return key, nil, err
+	}
+	// Somebody may have copied a deploy of another store here.
+	if fleet.Store != "" && m.Store != fleet.Store {
+		return key, nil, fmt.Errorf("deploy %d to %s is not signed again: %w: %.60q; mgmt api migrate takes over the deploys of an older mgmt", number, topic, deploy.ErrStore, m.Store)
+	}
 	content, err := s.Content(ctx, m)
 	if err != nil {
 		return key, nil, explained(err)
@@ -377,23 +404,18 @@ func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string,
 	return key, b, err
 }
 
-// trusted returns the key that signs, and the keys that may have signed an earlier deploy. A dry run signs nothing: without a key
+// verifying returns the key that signs, and the keys that may have signed records and an earlier deploy. A dry run signs nothing: without a key
 // it goes on, and says that the signature is not checked.
-func (f *deployFlags) trusted() (key deploy.Key, list []deploy.Public, err error) {
-	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
-		return key, nil, err
+func (f *deployFlags) verifying() (key deploy.Key, list []deploy.Public, err error) {
+	key, list, err = f.keys()
+	if !f.dry || !errors.Is(err, errNoKey) {
+		// A key that is there and cannot be read is an error also for a dry run.
+		return key, list, err
 	}
-	key, err = f.key()
-	switch {
-	case err == nil:
-		return key, append(list, key.Public()), nil
-	// A key that is there and cannot be read is an error also for a dry run.
-	case !f.dry || !errors.Is(err, errNoKey):
-		return key, nil, err
-	case len(list) == 0:
-		fmt.Fprintln(f.app.err, "the signature is not checked: there is no key of yours, and no --trust")
+	if list, err = f.known(); err == nil && len(list) == 0 {
+		fmt.Fprintln(f.app.err, "no signature is checked, and the hosts of a group are not known: there is no key of yours, and no --trust")
 	}
-	return key, list, nil
+	return key, list, err
 }
 
 // preview says which hosts would take it.
@@ -409,6 +431,7 @@ func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 		return err
 	}
 	fmt.Fprintf(f.app.out, "would deploy %s (%d bytes, %s) to %s\n", cell(strings.Join(o.Graphs, ", ")), len(o.Content), o.Digest, f.topic)
+	members.tellClaims(f.app.err, f.topic)
 	if len(members.topic) == 0 {
 		fmt.Fprintln(f.app.out, noHosts(f.topic))
 	}
@@ -423,14 +446,16 @@ func (f *deployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 
 // noHosts says that a deploy has reached the store, and no host yet.
 func noHosts(topic string) string {
-	return "no host that is there takes deploys to " + topic + ": a host needs the public key in its setting trusted_keys, and the topic; those that come later take it"
+	return "no host that is there takes deploys to " + topic + ": a host needs the public key in its setting trusted_keys, and the role by mgmt hosts allow; those that come later take it"
 }
 
 // members are the hosts of one look.
 type members struct {
 	live    []string // the hosts with a lease
-	topic   []string // the live hosts of the topic
+	topic   []string // the live hosts of the topic, by the operator's records
+	claims  []string // live hosts that say that they have the topic, against these records
 	reports []deploy.Report
+	fleet   *deploy.Fleet // without records in a dry run without a key
 }
 
 // members looks at the hosts once.
@@ -447,11 +472,34 @@ func (f *deployFlags) members(ctx context.Context, s deploy.Store) (m members, e
 	for _, h := range list {
 		m.live = append(m.live, h.Name)
 	}
-	m.reports, err = s.Reports(ctx)
+	if m.reports, err = s.Reports(ctx); err != nil {
+		return m, err
+	}
+	fleet, err := f.records(ctx, s)
+	if err != nil {
+		return m, err
+	}
+	m.fleet = fleet
+	m.topic = fleet.Members(f.topic, m.live, m.reports)
 	for _, r := range m.reports {
-		if slices.Contains(m.live, r.Host) && slices.Contains(r.Topics, f.topic) {
-			m.topic = append(m.topic, r.Host)
+		if slices.Contains(m.live, r.Host) && slices.Contains(r.Topics, f.topic) && !slices.Contains(m.topic, r.Host) {
+			m.claims = append(m.claims, r.Host)
 		}
 	}
-	return m, err
+	return m, nil
+}
+
+// records reads the records of the hosts. A dry run without a key reads none.
+func (f *deployFlags) records(ctx context.Context, s deploy.Store) (*deploy.Fleet, error) {
+	if len(f.trusted) == 0 {
+		return &deploy.Fleet{}, nil
+	}
+	return f.fleet(ctx, s.World, f.trusted)
+}
+
+// tellClaims says which hosts take the topic for theirs, and get nothing of it.
+func (m *members) tellClaims(w io.Writer, topic string) {
+	if len(m.claims) > 0 {
+		fmt.Fprintf(w, "no record of the operator gives %s to %s, as they say themselves: they are left out; mgmt hosts allow NAME --role ROLE, or once mgmt api migrate, writes such a record\n", cell(topic), cells(m.claims))
+	}
 }

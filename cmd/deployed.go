@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
@@ -31,53 +30,40 @@ type deploys struct {
 	// Empty where this host takes no deploys. Then renew and start do nothing, and with adds nothing.
 	fronts   []*deployed.Frontend
 	reporter deployed.Reporter
-	read     func() ([]deploy.Public, error) // reads the files of the keys
-	// Readers are the frontends, on their own goroutines. Only renew and the start write it.
-	trusted atomic.Pointer[[]deploy.Public] // as they were read last
+	trust    *trust
 }
 
-// openDeploys makes the frontends of the topics. The keys are read at the start, and by renew.
+// openDeploys makes the frontends of the topics.
 // sealed returns the recipient of this host. limits returns the bounds of the graphs, for each reading of the topics anew.
 // The frontends begin with the deploys in dir where the store is away. An empty dir keeps nothing
 // over a restart.
-func openDeploys(a *app, w engine.World, dir, host string, files []string, limits func() yaml.Options, sealed func() string, log *slog.Logger) (*deploys, error) {
-	d := &deploys{read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }}
-	trusted, err := d.read()
-	if err != nil || len(trusted) == 0 {
-		return d, err
+func openDeploys(a *app, t *trust, dir string, limits func() yaml.Options, sealed func() string, log *slog.Logger) *deploys {
+	d := &deploys{trust: t}
+	if len(t.trusted()) == 0 {
+		return d
 	}
-	d.trusted.Store(&trusted)
 	if dir != "" {
 		dir = filepath.Join(dir, deploysFolder)
 	}
-	if host == "" {
-		host = hostname()
-	}
-	for _, topic := range hosts.Topics(host, a.roles) {
+	for _, topic := range hosts.Topics(t.host, a.roles) {
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
-			World: w, Host: host, Topic: topic, Dir: dir,
-			Trusted: func() []deploy.Public { return *d.trusted.Load() },
-			Open:    func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, w, limits(), env) },
+			World: t.world, Host: t.host, Topic: topic, Dir: dir, Trusted: t.trusted, Pin: t.pin,
+			Open: func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, t.world, limits(), env) },
 		}))
 	}
-	d.reporter = deployed.Reporter{World: w, Host: host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
+	d.reporter = deployed.Reporter{World: t.world, Host: t.host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
 	// Init comes before Run, since renew may call Touch before the engine has begun.
 	d.reporter.Init()
-	return d, nil
+	return d
 }
 
 // renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
 // error the keys stay as they were. A host without any key at its start takes no deploys before a restart.
 // It runs before each reload. Its error refuses the reload, and the graph stays as it is.
 func (d *deploys) renew() error {
-	if len(d.fronts) == 0 {
-		return nil
-	}
-	trusted, err := d.read()
-	if err != nil {
+	if err := d.trust.renew(); err != nil || len(d.fronts) == 0 {
 		return err
 	}
-	d.trusted.Store(&trusted)
 	d.reporter.Touch()
 	return nil
 }
@@ -172,8 +158,9 @@ func (d *deploys) with(front gapi.Frontend) gapi.Frontend {
 // It has two goroutines. The returned function ends both and waits for them; a last report may be
 // missing then.
 func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
+	follow := d.trust.start(ctx)
 	if len(d.fronts) == 0 {
-		return func() {}
+		return follow
 	}
 	d.reporter.Stand = func(ctx context.Context) (deployed.Stand, error) { return standOf(ctx, e) }
 	ctx, cancel := context.WithCancel(ctx)
@@ -189,6 +176,7 @@ func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 		}
 	})
 	return func() {
+		follow()
 		cancel()
 		wg.Wait()
 	}

@@ -45,13 +45,15 @@ func TestRenewTrustedKeys(t *testing.T) {
 		}
 	}
 	write(texts[0])
-	d, err := openDeploys(&app{trustOthers: true}, w, "", "h1", []string{path}, func() yaml.Options { return yaml.Options{} }, nil, slog.New(slog.DiscardHandler))
+	log := slog.New(slog.DiscardHandler)
+	by, err := openTrust(&app{trustOthers: true}, w, "", "h1", []string{path}, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := openDeploys(&app{trustOthers: true}, by, "", func() yaml.Options { return yaml.Options{} }, nil, log)
 	trusts := func(want ...deploy.Public) {
 		t.Helper()
-		got := *d.trusted.Load()
+		got := by.trusted()
 		if len(got) != len(want) || got[len(got)-1].ID != want[len(want)-1].ID {
 			t.Errorf("%v are trusted, not %v", got, want)
 		}
@@ -124,7 +126,7 @@ func TestDeploySeesTheStore(t *testing.T) {
 	}
 	for name, good := range map[string]bool{"w2": true, "w3": false} {
 		var out strings.Builder
-		f := &deployFlags{app: &app{out: &out, err: &out}}
+		f := &deployFlags{signing: signing{app: &app{out: &out, err: &out}}}
 		b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(`{comment: "${{ string(hosts['` + name + `'].cpus) }}", resources: {}}`)}}}
 		if err := f.validate(t.Context(), w, b); (err == nil) != good {
 			t.Errorf("%s: %v: %s", name, err, &out)

@@ -65,6 +65,7 @@ type waiter struct {
 	phases map[string]deploy.Phase
 	away   map[string]bool // the hosts of the batches that were told to be away
 	seen   members
+	told   bool // which hosts claim the topic
 }
 
 // look looks at the hosts once, says what has changed, and lets a batch go.
@@ -74,11 +75,15 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 		return false, err
 	}
 	late := w.late()
+	if !w.told {
+		w.told = true
+		w.seen.tellClaims(w.app.err, w.topic)
+	}
 	news := w.tell() || w.tellAway(late)
 	before := w.lead.Rollout.Hosts
 	// Step writes the rollout with a comparison of its revision, so a look that is old writes
 	// nothing.
-	moved, err = w.lead.Step(ctx, w.seen.live, w.seen.reports, late)
+	moved, err = w.lead.Step(ctx, w.seen.topic, w.seen.reports, late)
 	if err != nil {
 		return false, err
 	}

@@ -36,7 +36,7 @@ type hostRow struct {
 // It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
 // A host whose report cannot be read has no row here.
 func newDeploys(a *app) *cobra.Command {
-	f := &deployFlags{app: a}
+	f := &deployFlags{signing: signing{app: a}}
 	var keep int
 	cmd := &cobra.Command{
 		Use:   "deploys",

@@ -12,7 +12,7 @@ import (
 func TestDeploysText(t *testing.T) {
 	const evil = "x\x1b[2J\n\u202ey\x07"
 	out := &bytes.Buffer{}
-	f := &deployFlags{app: &app{out: out}}
+	f := &deployFlags{signing: signing{app: &app{out: out}}}
 	rows := []deployRow{{Manifest: deploy.Manifest{Topic: evil, By: evil, Graphs: []string{evil}}, Error: evil}}
 	hosts := []hostRow{{evil, evil, deploy.Standing{State: evil, Code: evil, Error: evil, Refused: 1}}}
 	if err := f.show(rows, hosts); err != nil {

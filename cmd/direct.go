@@ -22,7 +22,8 @@ import (
 // the rights of its host. The settings name the store and the certificate of the daemon, so these flags are read from the command line alone.
 type direct struct {
 	place  string
-	models string // the folder of the models, as the daemons have it
+	models string   // the folder of the models, as the daemons have it
+	trust  []string // files with public keys that may have signed the records of the hosts
 	// HOST:PORT of api_listen there. It excludes place.
 	server string // another daemon, in the place of a store
 	access clusterAccess
@@ -53,6 +54,9 @@ func (d *direct) flags(cmd *cobra.Command) {
 func (d *direct) objectFlags(cmd *cobra.Command) {
 	d.serverFlags(cmd)
 	d.modelsFlag(cmd)
+	if cmd.Flags().Lookup("trust") == nil {
+		cmd.Flags().StringArrayVar(&d.trust, "trust", nil, "of --world, for secrets: a `file` with a public key that may have signed the records of the hosts, besides your own; repeatable")
+	}
 	exclude(cmd, "server", "models")
 }
 
@@ -130,8 +134,27 @@ func (d *direct) transport(a *app) http.RoundTripper {
 		if err := a.loadModels().Err(); err != nil {
 			return nil, err
 		}
-		return newLocal(a, w).RoundTrip(r)
+		return newLocal(a, w, d.readers(a, w)).RoundTrip(r)
 	})
+}
+
+// readers returns a function that reads the recipients of a topic, as the operator has signed them.
+func (d *direct) readers(a *app, w engine.World) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, topic string) ([]string, error) {
+		f := signing{app: a, trust: d.trust}
+		keys, err := f.known()
+		if err == nil && len(keys) == 0 {
+			err = errors.New("nobody can say which hosts read a secret: name the public key that has signed the records of the hosts by --trust, or have it in deploy.key.pub in the folder mgmt of your configuration")
+		}
+		if err != nil {
+			return nil, err
+		}
+		fleet, err := f.fleet(ctx, w, keys)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.Readers(topic), nil
+	}
 }
 
 // roundTripper makes an http.RoundTripper of a function, as http.HandlerFunc does for handlers.
@@ -146,8 +169,8 @@ type local struct{ server *httpd.Server }
 
 // newLocal makes the server of a store.
 // Its log is discarded: an error of a request is the error of the verb.
-func newLocal(a *app, w engine.World) *local {
-	nb := a.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
+func newLocal(a *app, w engine.World, readers func(context.Context, string) ([]string, error)) *local {
+	nb := a.objectsOf(w, "", &sealing{world: w, readers: readers}, nil, slog.New(slog.DiscardHandler))
 	s := &httpd.Server{}
 	about := api.Describe(httpd.Info{Title: "Objects", Version: version()}, nb.Registry())
 	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb}, func() *httpd.Server { return s }).Routes())

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,11 +13,15 @@ import (
 // opened, and has written its warnings when it returns.
 func TestDirectStoreLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
+	key := filepath.Join(t.TempDir(), "deploy.key")
+	if _, err := makeKey(key); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"deploys", "--world", "etcd://nonsense"},
 		{"hosts", "--world", "etcd://nonsense"},
 		{"api", "kinds", "--world", "etcd://nonsense"},
-		{"hosts", "remove", "web1", "--world", "etcd://nonsense"},
+		{"hosts", "remove", "web1", "--world", "etcd://nonsense", "--sign", key},
 	} {
 		var out, errs bytes.Buffer
 		a := &app{in: strings.NewReader(""), out: &out, err: &errs}

@@ -1,18 +1,25 @@
 package cmd
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -27,15 +34,21 @@ type admitFlags struct {
 	// unseal decrypts one text by the identity. A text that is not encrypted comes back as it is.
 	unseal func(string) (string, error)
 	faults []error // of secrets that stay as they are
+	yes    bool    // the operator has compared the recipients
 }
 
 // newHostsAdmit makes the verb that gives the secrets of a store to new hosts.
 // The daemons cannot do that: a host may not write objects, and no host has the key that signs deploys.
 func newHostsAdmit(a *app) *cobra.Command {
-	f := &admitFlags{deployFlags: deployFlags{app: a, failed: 1, patience: seconds(10 * time.Minute)}}
+	f := &admitFlags{deployFlags: deployFlags{signing: signing{app: a}, failed: 1, patience: seconds(10 * time.Minute)}}
 	cmd := &cobra.Command{
 		Use: "admit NAME...", Short: "Give new hosts the secrets that are encrypted to older ones", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Admit encrypts secrets of a store in etcd again, so that the hosts NAME can read them, too: those of the
+		Long: `Admit signs the key of the hosts NAME into their records, so that secrets are encrypted to them, and to
+no other key that anyone writes into the store. It shows each key that is new or another one, and asks: compare it with
+what mgmt says in its log on the host itself. --yes answers for a program that has compared them. mgmt hosts allow
+says before which roles a host has.
+
+It then encrypts secrets of a store in etcd again, so that the hosts NAME can read them, too: those of the
 objects of their topics, to all hosts that read the topic now, and those of the deploys in effect, to their lists of
 recipients and these hosts. Such a deploy is signed again, gets a new number, and goes to all hosts of its topic.
 
@@ -54,7 +67,8 @@ as they are, and admit names them. It may be repeated. Start mgmt on a new host 
 	a.guardFlag(cmd)
 	bind(cmd, "identity", place{&f.identity})
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be encrypted again, and write nothing")
-	f.signFlags(cmd, "the")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "take the keys that the hosts have told, without a question")
+	f.signFlags(cmd, "a")
 	return cmd
 }
 
@@ -73,15 +87,26 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	topics, err := topicsOf(ctx, w, names)
+	key, trusted, err := f.keys()
 	if err != nil {
 		return err
 	}
+	f.trusted = trusted
+	fleet, err := f.sign(ctx, w, key, names)
+	if err != nil {
+		return explained(err)
+	}
+	var topics []string
+	for _, name := range names {
+		topics = append(topics, hosts.Topics(name, fleet.Hosts[name].Roles)...)
+	}
+	slices.Sort(topics)
+	topics = slices.Compact(topics)
 	// Objects come first: they need no signature and no waiting, so an interruption loses little.
 	if err := f.objects(ctx, w, topics); err != nil {
 		return explained(err)
 	}
-	if err := f.deploys(ctx, deploy.Store{World: w}, names); err != nil {
+	if err := f.deploys(ctx, deploy.Store{World: w}, fleet, names); err != nil {
 		return explained(err)
 	}
 	if len(f.faults) == 0 {
@@ -90,24 +115,121 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	return errors.Join(append(f.faults, errors.New("these secrets stay as they are: admit the host again, with an identity that reads them"))...)
 }
 
-// topicsOf returns the topics that some hosts read, as they have told it themselves. The store decides which of them a host can read.
-// The list is sorted. A host that has no key in the store cannot be admitted, so all such are told.
-func topicsOf(ctx context.Context, w engine.World, names []string) (topics []string, err error) {
-	all, err := seal.Hosts(ctx, w)
+// sign writes the keys of the hosts into their records, after the operator has seen each new one. It returns the records as they are then, and in a dry
+// run as they would be.
+func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, names []string) (*deploy.Fleet, error) {
+	fleet, err := f.fleet(ctx, w, f.trusted)
 	if err != nil {
-		return nil, explained(err)
+		return nil, err
 	}
+	claims, err := claimsOf(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	var changed []deploy.HostRecord
 	var errs []error
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(r seal.Recipient) bool { return r.Host == name })
-		if i < 0 {
+		h, known := fleet.Hosts[name]
+		c := claims[name]
+		switch {
+		case c.Recipient == "":
 			errs = append(errs, fmt.Errorf("the host %s has published no key: start mgmt there once with this store", cell(name)))
 			continue
+		case !known:
+			why := ""
+			if err := fleet.Faulty[name]; err != nil {
+				why = ": " + err.Error()
+			}
+			errs = append(errs, fmt.Errorf("no record of yours says what the host %s is for%s: run mgmt hosts allow %s with its roles, or once mgmt api migrate", cell(name), why, cell(name)))
+			continue
 		}
-		topics = append(topics, all[i].Topics...)
+		if h.Recipient == c.Recipient && h.Sealed == c.Sealed {
+			continue
+		}
+		f.show(h, c)
+		h.Recipient, h.Sealed = c.Recipient, c.Sealed
+		changed = append(changed, h)
 	}
-	slices.Sort(topics)
-	return slices.Compact(topics), errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if f.dry {
+		for _, h := range changed {
+			fleet.Hosts[h.Host] = h
+		}
+		return fleet, nil
+	}
+	if len(changed) > 0 {
+		if err := f.confirm(f.yes, "Are these the keys of these hosts?"); err != nil {
+			return nil, err
+		}
+	}
+	for _, h := range changed {
+		h.By, h.Time = operator(), engine.SystemClock{}.Now()
+		if err := (deploy.Store{World: w}).SetHost(ctx, key, fleet, h); err != nil {
+			return nil, fmt.Errorf("the host %s is not admitted: %w", cell(h.Host), err)
+		}
+	}
+	return fleet, nil
+}
+
+// show says which key of a host is new.
+func (f *admitFlags) show(h deploy.HostRecord, c claim) {
+	for _, r := range []struct{ what, was, now string }{{"secrets", h.Recipient, c.Recipient}, {"secrets of deploys", h.Sealed, c.Sealed}} {
+		switch {
+		case r.was == r.now:
+		case r.now == "":
+			fmt.Fprintf(f.app.err, "%s: %s are no longer encrypted to a key of their own, %s\n", cell(h.Host), r.what, cell(r.was))
+		case r.was == "":
+			fmt.Fprintf(f.app.err, "%s: %s are to be encrypted to %s\n", cell(h.Host), r.what, cell(r.now))
+		default:
+			fmt.Fprintf(f.app.err, "%s: %s are to be encrypted to %s, and no longer to %s\n", cell(h.Host), r.what, cell(r.now), cell(r.was))
+		}
+	}
+}
+
+// confirm asks the operator on a terminal. Elsewhere only the flag --yes answers.
+func (f *deployFlags) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if in, ok := f.app.in.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
+		return errors.New("nothing is changed: there is no terminal to ask on; compare what is shown, and repeat it with --yes")
+	}
+	fmt.Fprintf(f.app.err, "%s Type yes: ", question)
+	answer, err := bufio.NewReader(io.LimitReader(f.app.in, 100)).ReadString('\n')
+	if strings.TrimSpace(answer) != "yes" {
+		return errors.Join(errors.New("nothing is changed: the answer is not yes"), err)
+	}
+	return nil
+}
+
+// claim is what a host says of itself.
+type claim struct {
+	Recipient string   // for the secrets of objects
+	Sealed    string   // for the files of deploys, where it is another one
+	Topics    []string // that it takes for its own
+}
+
+// claimsOf reads what the hosts say of themselves.
+func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
+	all, err := seal.Hosts(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	claims := map[string]claim{}
+	for _, r := range all {
+		claims[r.Host] = claim{Recipient: r.Recipient, Topics: r.Topics}
+	}
+	reports, err := deploy.Store{World: w}.Reports(ctx)
+	for _, r := range reports {
+		c := claims[r.Host]
+		if c.Topics = append(slices.Clone(c.Topics), r.Topics...); r.Sealed != c.Recipient {
+			c.Sealed = r.Sealed
+		}
+		claims[r.Host] = c
+	}
+	return claims, err
 }
 
 // objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
@@ -117,7 +239,7 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 	if err := f.app.loadModels().Err(); err != nil {
 		return err
 	}
-	nb := f.app.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
+	nb := f.app.objectsOf(w, "", &sealing{world: w, readers: f.readers(w)}, nil, slog.New(slog.DiscardHandler))
 	n, err := nb.Reseal(ctx, topics, f.unseal, f.dry)
 	// These end the verb. All other errors are about single objects, and the rest was done.
 	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {
@@ -134,9 +256,20 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 	return err
 }
 
+// readers returns a function that reads the recipients of a topic, as the operator has signed them.
+func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, topic string) ([]string, error) {
+		fleet, err := f.fleet(ctx, w, f.trusted)
+		if err != nil {
+			return nil, err
+		}
+		return fleet.Readers(topic), nil
+	}
+}
+
 // deploys encrypts the files of the deploys in effect again, topic by topic. A host without a report takes no deploys, and needs none of their
 // secrets. It blocks until the hosts of each changed topic have converged.
-func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string) error {
+func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, fleet *deploy.Fleet, names []string) error {
 	reports, err := s.Reports(ctx)
 	if err != nil {
 		return err
@@ -144,13 +277,14 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, names []string
 	recipients := map[string][]string{} // of the new hosts, by topic
 	var topics []string
 	for _, r := range reports {
-		// A host that has told no recipient yet is left out: nothing can be encrypted to it.
+		h := fleet.Hosts[r.Host]
+		// A host that takes no deploys needs none of their secrets.
 		if !slices.Contains(names, r.Host) || r.Sealed == "" {
 			continue
 		}
-		for _, topic := range r.Topics {
+		for _, topic := range hosts.Topics(r.Host, h.Roles) {
 			topics = append(topics, topic)
-			recipients[topic] = append(recipients[topic], r.Sealed)
+			recipients[topic] = append(recipients[topic], cmp.Or(h.Sealed, h.Recipient))
 		}
 	}
 	slices.Sort(topics)
@@ -190,7 +324,12 @@ func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, mo
 		_, err := fmt.Fprintf(f.app.out, "would sign %s again, with new texts of %s\n", what, cells(files))
 		return err
 	}
-	o := deploy.Order{Topic: topic, Graphs: b.Graphs, By: operator(), Time: engine.SystemClock{}.Now(), MaxFailed: f.failed}
+	fleet, err := f.records(ctx, s)
+	if err != nil {
+		return err
+	}
+	now := engine.SystemClock{}.Now()
+	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: f.failed}
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err
 	}
@@ -304,19 +443,25 @@ func (f *deployFlags) tellUnread(ctx context.Context, s deploy.Store, content []
 	if len(vaults) == 0 {
 		return nil
 	}
-	reports, err := s.Reports(ctx)
+	members, err := f.members(ctx, s)
 	if err != nil {
 		return err
 	}
 	for _, file := range b.Files {
 		recipients, ok := vaults[file.Name]
 		n := 0
-		for _, r := range reports {
-			if !ok || r.Sealed == "" || !slices.Contains(r.Topics, f.topic) || slices.Contains(recipients, r.Sealed) {
+		for _, r := range members.reports {
+			own := cmp.Or(members.fleet.Hosts[r.Host].Sealed, members.fleet.Hosts[r.Host].Recipient)
+			if !ok || !members.fleet.Has(r.Host, f.topic) || r.Sealed == "" || own != "" && slices.Contains(recipients, own) {
 				continue
 			}
-			if n++; n <= mostUnread {
-				fmt.Fprintf(f.app.err, "%s can read no value of %s: if it needs one, add its recipient to the list and encrypt the file again by mgmt secret rekey: %s\n", cell(r.Host), cell(file.Name), cell(r.Sealed))
+			if n++; n > mostUnread {
+				continue
+			}
+			if own != "" {
+				fmt.Fprintf(f.app.err, "%s can read no value of %s: if it needs one, add its recipient to the list and encrypt the file again by mgmt secret rekey: %s\n", cell(r.Host), cell(file.Name), cell(own))
+			} else if !slices.Contains(recipients, r.Sealed) {
+				fmt.Fprintf(f.app.err, "%s can read no value of %s: if it needs one, admit it by mgmt hosts admit, which gives its key to the file\n", cell(r.Host), cell(file.Name))
 			}
 		}
 		if n > mostUnread {

@@ -2,45 +2,197 @@ package cmd
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
+// removeFlags are those of the verb hosts remove.
+type removeFlags struct {
+	deployFlags
+	certificates []string // files
+}
+
 // newHostsRemove makes the verb that takes hosts out of a store for good.
-// The rights of a host go before its keys, so that a host that is still there cannot write them again.
+// The host comes onto the signed list first: all daemons refuse it then, also where a later step fails. Its rights go before its keys, so that
+// a host that is still there cannot write them again.
 func newHostsRemove(a *app) *cobra.Command {
-	var store direct
+	f := &removeFlags{deployFlags: deployFlags{signing: signing{app: a}}}
 	cmd := &cobra.Command{
-		Use: "remove NAME...", Short: "Take hosts that have left out of a store in etcd", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Remove takes away the users NAME of the store with their rights, and the records of these hosts: the key for
-secrets, the statuses of objects, and the reports of deploys. Later secrets are not encrypted to such a host, and
-no removal of an object waits for it. It knows the earlier secrets still, so change those. Ask with the certificate
-of root.`,
+		Use: "remove NAME...", Short: "Take hosts that have left out of a store, and revoke their certificates", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Remove puts the hosts NAME, with the serials of their certificates, on the list of the store that your deploy key
+signs and all daemons check: the hosts belong to no topic any more, later secrets are not encrypted to them, and no
+daemon with api_listen answers their certificates. The list counts for ever: mgmt hosts allow brings a host back, with
+a new certificate. A host tells the store its certificate, and --ca proves it; name others of its certificates by
+--certificate.
+
+With --world it then takes away the users NAME of that store in etcd with their rights, and the records of these hosts:
+the key for secrets, the statuses of objects, and the reports of deploys. etcd knows a host by its user, and reads no
+list. No removal of an object waits for the host then. It knows the earlier secrets still, so change those. Ask with
+the certificate of root.`,
 		Example: `  mgmt hosts remove web1.example.org --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := store.open(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
-			return errors.Join(a.removeHosts(cmd.Context(), w, args), store.close())
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.closing(f.run(cmd.Context(), args)) },
 	}
-	store.flags(cmd)
-	_ = cmd.MarkFlagRequired("world")
+	f.reach(cmd)
+	f.store.flags(cmd)
+	exclude(cmd, "world", "socket")
+	f.signing.flags(cmd, "a")
+	cmd.Flags().StringArrayVar(&f.certificates, "certificate", nil, "a `file` with a certificate of one of the hosts, which is revoked, too; repeatable")
+	_ = cmd.MarkFlagFilename("certificate")
 	return cmd
 }
 
-// removeHosts takes hosts out of a store. A host without any record is an error, since its name
+func (f *removeFlags) run(ctx context.Context, names []string) error {
+	serials, err := f.serials(names)
+	key, trusted, unsigned := f.keys()
+	if err := errors.Join(err, unsigned); err != nil {
+		return err
+	}
+	w, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string // hosts that the records or the store know
+	var errs []error
+	for _, name := range names {
+		if err := checkHost(name); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		known = append(known, name)
+	}
+	for _, name := range known {
+		// The name of a host that nothing knows may be mistyped.
+		if there, err := f.knows(ctx, w, trusted, name); err != nil || !there && len(serials[name]) == 0 {
+			if err == nil && !f.store.given() {
+				err = fmt.Errorf("the store has nothing of a host %s", cell(name))
+			}
+			errs = append(errs, err)
+			continue
+		}
+		list := slices.Concat(serials[name], f.published(ctx, w, name))
+		err := retried(func() error {
+			fleet, err := f.founded(ctx, w, key, trusted, "")
+			if err != nil {
+				return err
+			}
+			return deploy.Store{World: w}.Remove(ctx, key, fleet, name, list, operator(), engine.SystemClock{}.Now())
+		})
+		if err != nil {
+			return errors.Join(append(errs, fmt.Errorf("the host %s is not removed: %w", cell(name), explained(err)))...)
+		}
+		if !f.store.given() {
+			fmt.Fprintf(f.app.out, "%s is on the list of removed hosts%s\n", cell(name), withSerials(list))
+		}
+	}
+	if !f.store.given() {
+		return errors.Join(errs...)
+	}
+	etcd, err := f.store.open(ctx, f.app)
+	if err == nil {
+		err = f.app.removeHosts(ctx, etcd, known)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// knows reports whether the operator's records or the keys of the store know a host.
+func (f *removeFlags) knows(ctx context.Context, w engine.World, trusted []deploy.Public, name string) (bool, error) {
+	fleet, err := f.fleet(ctx, w, trusted)
+	if err != nil {
+		return false, err
+	}
+	if _, listed := fleet.Revocation(name); listed || fleet.Hosts[name].Host != "" || fleet.Faulty[name] != nil {
+		return true, nil
+	}
+	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name)} {
+		if _, err := w.Get(ctx, key); err == nil {
+			return true, nil
+		} else if !errors.Is(err, engine.ErrNotFound) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// withSerials names certificates, for a line of output.
+func withSerials(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return ", with the certificates " + strings.Join(list, ", ")
+}
+
+// serials reads the certificates that the operator names, by their common names.
+func (f *removeFlags) serials(names []string) (map[string][]string, error) {
+	serials := map[string][]string{}
+	var errs []error
+	for _, path := range f.certificates {
+		c, err := readCertificate(path)
+		if err == nil && !slices.Contains(names, c.Subject.CommonName) {
+			err = fmt.Errorf("it is that of %.80q, which is not to be removed", c.Subject.CommonName)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--certificate=%s: %w", path, err))
+			continue
+		}
+		serials[c.Subject.CommonName] = append(serials[c.Subject.CommonName], c.SerialNumber.Text(16))
+	}
+	return serials, errors.Join(errs...)
+}
+
+// readCertificate reads the first certificate of a file.
+func readCertificate(path string) (*x509.Certificate, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, safepath.WithoutPath(err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, errors.New("it holds no certificate in PEM")
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// published returns the serial of the certificate that a host has told the store, if the authority of --ca has signed it for this host: a host
+// that tells the certificate of another one has nothing revoked.
+func (f *removeFlags) published(ctx context.Context, w engine.World, name string) []string {
+	kv, err := w.Get(ctx, seal.Key(name))
+	var r seal.Recipient
+	if err != nil || json.Unmarshal(kv.Value, &r) != nil || len(r.Certificate) == 0 {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	text, err := os.ReadFile(f.store.access.ca)
+	if err != nil || !pool.AppendCertsFromPEM(text) {
+		return nil
+	}
+	c, err := x509.ParseCertificate(r.Certificate)
+	if err != nil || c.Subject.CommonName != name {
+		return nil
+	}
+	// An expired one is signed all the same.
+	if _, err := c.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: c.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
+		return nil
+	}
+	return []string{c.SerialNumber.Text(16)}
+}
+
+// removeHosts takes the users, keys and statuses of hosts out of a store in etcd. A host without any record is an error, since its name
 // may be mistyped. The others are removed all the same. A host whose daemon is still connected is
 // removed too, with a line on standard error. If a call was cut, a second call ends its work.
 // Each host is removed in three steps: its user, its keys, its statuses. A failure leaves the later
@@ -53,10 +205,6 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 	nb := a.objectsOf(w, "", &sealing{world: w}, nil, slog.New(slog.DiscardHandler))
 	var errs []error
 	for _, name := range names {
-		if err := checkHost(name); err != nil {
-			errs = append(errs, err)
-			continue
-		}
 		// A store that asks for no users has no user of that name, and Forbid then returns false.
 		was, err := w.Forbid(ctx, name)
 		if err == nil {

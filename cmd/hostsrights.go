@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
@@ -49,36 +52,98 @@ func (f *rightsFlags) newPassword(user string) (string, error) {
 	return c.password()
 }
 
-// newHostsAllow makes the verb that gives a host its rights in the store.
-// It may be repeated: the host then has these rights, and no others of earlier calls.
+// allowFlags are those of the verb hosts allow.
+type allowFlags struct {
+	deployFlags
+	roles, exportTo []string
+	password        string // the file with the host's new password
+}
+
+// newHostsAllow makes the verb that says what a host is for, and gives it its rights in the store.
+// It may be repeated: the host then has these roles and rights, and no others of earlier calls.
 func newHostsAllow(a *app) *cobra.Command {
-	f := &rightsFlags{}
-	var roles, exportTo []string
+	f := &allowFlags{deployFlags: deployFlags{signing: signing{app: a}}}
 	cmd := &cobra.Command{
-		Use: "allow NAME", Short: "Give a host its rights in a store in etcd", Args: exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Allow makes the user NAME of the store, and gives it the rights of the host of that name: to read the keys for
-this host, and to write its own status, its own exports, and the shared values of its topics. NAME is the common
-name of the host's certificate. A repeated call takes earlier rights away. Ask with the certificate of root.`,
+		Use: "allow NAME", Short: "Say which roles a host has, and give it its rights in a store in etcd", Args: exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Allow signs the record of the host NAME with your deploy key: its roles, and the id of the store. This record alone
+says to which topics a host belongs: a deploy to group:ROLE waits for the hosts with that role, and mgmt hosts admit
+has secrets of that topic encrypted to them. The first record makes the id of the store. A host notes it when it first
+meets the store, and takes deploys of no other.
+
+With --world, it also makes the user NAME of that store in etcd, and gives it the rights of the host of that name: to
+read the keys for this host, and to write its own status, its own exports, and the shared values of its topics. NAME is
+the common name of the host's certificate. Ask with the certificate of root. Without --world the record goes to the
+store of the running daemon.
+
+A repeated call takes earlier roles and rights away. It brings a removed host back, with a new certificate.`,
 		Example: `  mgmt hosts allow web1.example.org --role web --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.closing(f.run(cmd.Context(), args[0])) },
 	}
-	f.verb(a, cmd, "the `file` with the password of the host, for a host without a certificate", func(ctx context.Context, w *etcd.World, args []string) error {
-		password, err := f.newPassword(args[0])
-		// Both faults are told before the store is altered.
-		if err := errors.Join(checkHost(args[0]), err); err != nil {
+	f.reach(cmd)
+	f.store.flags(cmd)
+	exclude(cmd, "world", "socket")
+	f.signing.flags(cmd, "a")
+	fl := cmd.Flags()
+	fl.StringVar(&f.password, "new-password-file", "", "of --world: the `file` with the password of the host, for a host without a certificate")
+	_ = cmd.MarkFlagFilename("new-password-file")
+	fl.StringSliceVar(&f.roles, "role", nil, "a `role` of the host, whose topic it reads; may be repeated")
+	fl.StringSliceVar(&f.exportTo, "export-to", nil, "of --world: a `host`, or a group as group:ROLE, that it may export to; may be repeated")
+	return cmd
+}
+
+func (f *allowFlags) run(ctx context.Context, name string) error {
+	c := rightsFlags{password: f.password}
+	password, err := c.newPassword(name)
+	key, trusted, unsigned := f.keys()
+	if !f.store.given() && (f.password != "" || len(f.exportTo) > 0) {
+		err = errors.Join(err, errors.New("--new-password-file and --export-to are for a store in etcd: name it with --world"))
+	}
+	// All faults are told before the store is altered.
+	if err := errors.Join(checkHost(name), err, unsigned); err != nil {
+		return err
+	}
+	w, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	var stays []string // certificates that were revoked
+	err = retried(func() error {
+		fleet, err := f.founded(ctx, w, key, trusted, "")
+		if err != nil {
 			return err
 		}
-		var topics []string
-		for _, word := range exportTo {
-			topics = append(topics, hosts.TopicOf(word))
-		}
-		if err := w.Allow(ctx, args[0], password, etcd.HostGrants(args[0], roles, topics...)...); err != nil {
-			return fmt.Errorf("the host %s has not got its rights: %w", args[0], err)
-		}
-		return nil
+		v, _ := fleet.Revocation(name)
+		stays = v.Certificates
+		h := fleet.Hosts[name]
+		h.Host, h.Roles, h.By, h.Time = name, f.roles, operator(), engine.SystemClock{}.Now()
+		return deploy.Store{World: w}.SetHost(ctx, key, fleet, h)
 	})
-	cmd.Flags().StringSliceVar(&roles, "role", nil, "a `role` of the host, whose topic it reads; may be repeated")
-	cmd.Flags().StringSliceVar(&exportTo, "export-to", nil, "a `host`, or a group as group:ROLE, that it may export to; may be repeated")
-	return cmd
+	if err != nil {
+		return fmt.Errorf("the host %s has not got its record: %w", cell(name), explained(err))
+	}
+	if len(stays) > 0 {
+		fmt.Fprintf(f.app.err, "%s was removed once: its certificates with the serial %s stay revoked, and it needs a new one\n", cell(name), strings.Join(stays, ", "))
+	}
+	if !f.store.given() {
+		return nil
+	}
+	return f.rights(ctx, name, password)
+}
+
+// rights gives the user of a host its rights in a store in etcd.
+func (f *allowFlags) rights(ctx context.Context, name, password string) error {
+	w, err := f.store.open(ctx, f.app)
+	if err != nil {
+		return err
+	}
+	var topics []string
+	for _, word := range f.exportTo {
+		topics = append(topics, hosts.TopicOf(word))
+	}
+	if err := w.Allow(ctx, name, password, etcd.HostGrants(name, f.roles, topics...)...); err != nil {
+		return fmt.Errorf("the host %s has not got its rights: %w", cell(name), err)
+	}
+	return nil
 }
 
 // newHostsProtect makes the verb that has a store ask for its users. It is refused on a store that

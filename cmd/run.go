@@ -194,6 +194,12 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	defer exports.close()
 	secrets := newSealing(world, folder.dir, a.hostname, a.roles)
+	secrets.cert = f.world.access.cert
+	trust, err := openTrust(a, world, folder.dir, a.hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
+	if err != nil {
+		return err
+	}
+	secrets.readers = trust.readers
 	// The objects and the API are made before the engine, and find it here once it runs.
 	var running atomic.Pointer[mgmt.Engine]
 	nb := a.objectsOf(world, a.hostname, secrets, &running, p.logger)
@@ -204,8 +210,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer desk.close()
 	if desk != nil {
 		desk.opt.Providers = a.livePlugins()
+		desk.admit = trust.admit
 	}
-	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, nb})
+	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, trust, nb})
 }
 
 // openedRun has the things that a run opens first, and closes last.
@@ -220,6 +227,7 @@ type openedRun struct {
 	exports *exports
 	desk    *desk
 	secrets *sealing
+	trust   *trust
 	nb      *model.NB // of the objects in world
 }
 
@@ -248,10 +256,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 		return y
 	}
 	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
-	signed, err := openDeploys(a, world, folder.dir, a.hostname, f.trusted, deployed, sealed, p.logger)
-	if err != nil {
-		return err
-	}
+	signed := openDeploys(a, o.trust, folder.dir, deployed, sealed, p.logger)
 	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload

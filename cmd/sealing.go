@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/pem"
 	"errors"
 	"log/slog"
 	"os"
@@ -28,8 +29,10 @@ const identityFile = "age.key"
 // It is safe for concurrent use: its fields are not altered, and identity has a lock.
 type sealing struct {
 	world    engine.World
-	host     string   // empty for an operator
-	topics   []string // of this host
+	readers  func(ctx context.Context, topic string) ([]string, error) // the recipients of a topic that the operator has signed
+	host     string                                                    // empty for an operator
+	topics   []string                                                  // of this host
+	cert     string                                                    // the file of the certificate by which the store knows this host; empty for none
 	identity func() (seal.Identity, error)
 }
 
@@ -73,10 +76,10 @@ func keepGood[T any](make func() (T, error)) func() (T, error) {
 // set fills in the options of objects.
 func (s *sealing) set(o *model.Options) { o.Seal, o.Sealed = s.seal, seal.Is }
 
-// seal encrypts to the hosts of a topic. This host is one of them before it has published its recipient.
-// The error seal.ErrNoReader says that no host of the topic has told its recipient yet.
+// seal encrypts to the hosts of a topic, as the operator has signed them. This host is one of them before it was admitted.
+// The error seal.ErrNoReader says that no host of the topic was admitted yet.
 func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (string, error) {
-	to, err := seal.Readers(ctx, s.world, topic)
+	to, err := s.readers(ctx, topic)
 	if err != nil {
 		return "", err
 	}
@@ -151,6 +154,16 @@ func (s *sealing) recipient(named string) string {
 	return id.Recipient()
 }
 
+// certificateOf returns the first certificate of a file, nil where it has none. The connection to the store tells of a faulty file.
+func certificateOf(path string) []byte {
+	text, err := os.ReadFile(path)
+	block, _ := pem.Decode(text)
+	if path == "" || err != nil || block == nil {
+		return nil
+	}
+	return block.Bytes
+}
+
 // publishWait is the time between two tries to publish.
 const publishWait = 5 * time.Second
 
@@ -161,7 +174,7 @@ func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
 	for warned := false; ctx.Err() == nil; warned = true {
 		own, err := s.identity()
 		if err == nil {
-			err = seal.Publish(ctx, s.world, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics})
+			err = seal.Publish(ctx, s.world, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics, Certificate: certificateOf(s.cert)})
 		}
 		if err == nil || errors.Is(err, engine.ErrClosed) {
 			return

@@ -17,10 +17,13 @@ func TestAdmitHost(t *testing.T) {
 	for _, host := range []string{"web1", "web2"} {
 		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
 	}
-	p.good("deploy", "keygen", p.path("deploy.key"))
 	_, end := p.start("web1", "web")
 	p.write("site.yaml", "secrets: [{age: secrets.yaml}]\nresources: {file: [{name: \""+p.dir+"/of-${{ facts.hostname }}\", content: \"${{ secret('token') }}\"}]}\n")
-	deploy := p.as("root", "deploy", p.path("site.yaml"), "--to=group:web", "--sign="+p.path("deploy.key"), "--patience=60s")
+	deploy := p.signed("deploy", p.path("site.yaml"), "--to=group:web", "--patience=60s")
+	admit := func(host, identity string, args ...string) []string {
+		return p.signed(append([]string{"hosts", "admit", host, "--identity=" + p.path(identity), "--patience=60s"}, args...)...)
+	}
+	p.admitted("web1")
 
 	// A deploy says which hosts its secrets are not for, with the recipient to add.
 	nobody := "age1lvyvwawkr0mcnnnncaghunadrqkmuf9e6507x9y920xxpp866cnql7dp2z"
@@ -42,7 +45,7 @@ func TestAdmitHost(t *testing.T) {
 		t.Fatal(out)
 	}
 	object := p.path("object")
-	p.good(p.as("root", "api", "create", "file", object, "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web")...)
+	p.good(p.as("root", "api", "create", "file", object, "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web", "--trust="+p.path("deploy.key.pub"))...)
 	p.good(p.as("root", "api", "create", "noop", "plain", "topic=group:web")...)
 	status := func(host, text string) {
 		t.Helper()
@@ -62,13 +65,13 @@ func TestAdmitHost(t *testing.T) {
 		t.Fatal(p.good(p.as("root", "deploys")...))
 	}
 
-	admit := func(host, identity string, args ...string) []string {
-		return p.as("root", append([]string{"hosts", "admit", host, "--identity=" + p.path(identity), "--sign=" + p.path("deploy.key"), "--patience=60s"}, args...)...)
-	}
 	if out, err := p.mgmt(admit("web3", "state-web1/age.key")...); err == nil || !strings.Contains(out, "the host web3 has published no key") {
 		t.Error(err, out)
 	}
-	for _, args := range [][]string{nil, {"--dry-run"}} { // web2 cannot give itself what it cannot read
+	if out, err := p.mgmt(admit("web2", "state-web1/age.key")...); err == nil || !strings.Contains(out, "web2: secrets are to be encrypted to age1") || !strings.Contains(out, "repeat it with --yes") {
+		t.Error(err, out)
+	}
+	for _, args := range [][]string{{"--yes"}, {"--dry-run"}} { // web2 cannot give itself what it cannot read
 		if out, err := p.mgmt(admit("web2", "state-web2/age.key", args...)...); err == nil || !strings.Contains(out, "file["+object+"]") || !strings.Contains(out, "secrets.yaml") || !strings.Contains(out, "stay as they are") {
 			t.Error(err, out)
 		}
@@ -95,10 +98,10 @@ func TestAdmitHost(t *testing.T) {
 	}
 
 	// A host that has left gets no later secret, no removal waits for it, and the store does not know it any more.
-	if out, err := p.mgmt(p.as("root", "hosts", "remove", "web1", "web9", "root")...); err == nil || !strings.Contains(out, "web1 is removed, with ") || !strings.Contains(out, "nothing of a host web9") || !strings.Contains(out, "root is the operator") {
+	if out, err := p.mgmt(p.signed("hosts", "remove", "web1", "web9", "root")...); err == nil || !strings.Contains(out, "web1 is removed, with ") || !strings.Contains(out, "nothing of a host web9") || !strings.Contains(out, "root is the operator") {
 		t.Error(err, out)
 	}
-	if out, err := p.mgmt(p.as("root", "hosts", "allow", "root")...); err == nil || !strings.Contains(out, "root is the operator") {
+	if out, err := p.mgmt(p.signed("hosts", "allow", "root")...); err == nil || !strings.Contains(out, "root is the operator") {
 		t.Error(err, out)
 	}
 	if out, err := p.mgmt(p.as("web1", "hosts")...); err == nil || !strings.Contains(out, "permission denied") && !strings.Contains(out, "user name not found") {
@@ -107,12 +110,23 @@ func TestAdmitHost(t *testing.T) {
 	if out := p.good(p.as("root", "api", "get", "file", object, "--status", "-o", "json")...); strings.Contains(out, "web1") {
 		t.Error("a status is left:", out)
 	}
-	p.good(p.as("root", "api", "create", "file", object+"2", "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web")...)
+	p.good(p.as("root", "api", "create", "file", object+"2", "content@"+p.path("token.txt"), `meta:={"secret":["content"]}`, "topic=group:web", "--trust="+p.path("deploy.key.pub"))...)
 	if out, err := p.mgmt(admit("web2", "state-web1/age.key", "--dry-run")...); err == nil || !strings.Contains(out, "file["+object+"2]") {
 		t.Error("the key of a removed host reads a later secret:", err, out)
 	}
-	p.good(p.as("root", "hosts", "allow", "web1", "--role=web")...)
+	if out := p.good(p.signed("hosts", "allow", "web1", "--role=web")...); !strings.Contains(out, "stay revoked") {
+		t.Error(out)
+	}
 	p.good(p.as("web1", "hosts")...)
+}
+
+// admitted admits a host that has been started, as soon as it has told its key.
+func (p *protectedStore) admitted(host string) {
+	p.t.Helper()
+	args := p.signed("hosts", "admit", host, "--yes", "--patience=60s")
+	if !await.Eventually(func() bool { _, err := p.mgmt(args...); return err == nil }) {
+		p.t.Fatal(p.mgmt(args...))
+	}
 }
 
 // sealed encrypts a text as an operator does.

@@ -82,8 +82,9 @@ func newProtectedStore(t *testing.T, roles map[string]string) *protectedStore {
 	if !await.Eventually(func() bool { _, err := p.mgmt(p.as("root", "hosts")...); return err == nil }) {
 		t.Fatal("etcd does not get ready")
 	}
+	p.good("deploy", "keygen", p.path("deploy.key"))
 	for name, role := range roles {
-		p.good(p.as("root", "hosts", "allow", name, "--role="+role)...)
+		p.good(p.signed("hosts", "allow", name, "--role="+role)...)
 	}
 	p.good(p.as("root", "hosts", "protect", "--new-password-file="+p.path("root.password"))...)
 	return p
@@ -101,6 +102,11 @@ func (p *protectedStore) write(name, text string) {
 // as adds the certificate of a user to the arguments of a verb.
 func (p *protectedStore) as(user string, args ...string) []string {
 	return append(args, "--world=etcd://"+p.etcd.client, "--ca="+p.path("ca.pem"), "--cert="+p.path(user+".pem"), "--key="+p.path(user+".key"))
+}
+
+// signed adds the certificate and the key of the operator to the arguments of a verb.
+func (p *protectedStore) signed(args ...string) []string {
+	return p.as("root", append(args, "--sign="+p.path("deploy.key"))...)
 }
 
 func (p *protectedStore) mgmt(args ...string) (string, error) {
@@ -181,7 +187,6 @@ func TestDeployInProtectedStore(t *testing.T) {
 	for _, host := range []string{"web1", "web2", "db1"} {
 		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
 	}
-	p.good("deploy", "keygen", p.path("deploy.key"))
 	graph := func(text string) string {
 		p.write("site.yaml", "include: [part.yaml]\nresources: {file: [{name: \""+p.dir+"/${{ facts.hostname }}\", content: \""+text+"\"}]}\n")
 		p.write("part.yaml", "resources: {noop: [{name: part}]}\n")

@@ -50,7 +50,8 @@ func TestRightsInEtcd(t *testing.T) {
 	root := []string{world, "--user=root", "--password-file=" + path("root.password")}
 	host := []string{world, "--user=web1", "--password-file=" + path("web1.password")}
 
-	good("hosts", "allow", "web1", world, "--role=web", "--new-password-file="+path("web1.password"))
+	good("deploy", "keygen", path("deploy.key"))
+	good("hosts", "allow", "web1", world, "--role=web", "--new-password-file="+path("web1.password"), "--sign="+path("deploy.key"))
 	good("hosts", "protect", world, "--new-password-file="+path("root.password"))
 	refused("user name is empty", "api", "list", "file", world)
 	refused("authentication failed", "api", "list", "file", world, "--user=web1", "--password-file="+path("wrong.password"))

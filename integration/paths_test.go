@@ -171,7 +171,9 @@ var pathsElsewhere = map[string][]string{
 		"engine/world/kept/file.go shrink",
 		"gapi/collect/reader.go remember",
 		"gapi/collect/reader.go replaceFile",
-		"gapi/deployed/keep.go keep",
+		"cmd/trust.go openTrust",
+		"engine/deploy/pin.go OpenPin",
+		"engine/deploy/pin.go Replace",
 		"gapi/deployed/keep.go restore",
 	},
 	"a new private folder of its own": {
@@ -212,7 +214,7 @@ var pathsElsewhere = map[string][]string{
 	"only asks whether something is there, or has changed, and what acts is judged where it is opened": {
 		"cmd/apply.go readDocument",
 		"cmd/deploy.go collect",
-		"cmd/deploy.go key",
+		"cmd/operator.go key",
 		"cmd/graphfile.go path",
 		"cmd/input.go frontend",
 		"cmd/input.go graphArgs",
@@ -256,6 +258,9 @@ var pathsElsewhere = map[string][]string{
 		"cmd/resource_args.go file",
 		"cmd/testing.go testFiles",
 		"cmd/testing.go untested",
+		"cmd/hostsremove.go published",
+		"cmd/hostsremove.go readCertificate",
+		"cmd/operator.go fleet",
 		"engine/deploy/key.go ReadKey",
 	},
 	"the caller has named the folder for this one verb, which writes there with a name of its own, and never over a file of the author": {
@@ -286,6 +291,7 @@ var pathsElsewhere = map[string][]string{
 	"a file that guard.go of the package cmd has judged at the start": {
 		"cmd/apiserver.go serverTransport",
 		"cmd/cluster.go password",
+		"cmd/sealing.go certificateOf",
 		"engine/world/etcd/options.go tls",
 	},
 	"the folder of systemd with the credentials of this service": {

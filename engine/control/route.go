@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 )
@@ -49,7 +50,7 @@ func (s *Server) routes() []httpd.Route {
 			may = httpd.Peer.Owner
 		}
 		routes = append(routes, store.Routes(store.Options{
-			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix}, Large: deploy.Large(),
+			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix, seal.Prefix}, Large: deploy.Large(),
 		})...)
 	}
 	if s.opt.Objects == nil {

@@ -41,7 +41,7 @@ func order(t *testing.T, topic, text string) deploy.Order {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return deploy.Order{Topic: topic, Content: content, Digest: digest, Graphs: b.Graphs, By: "me@here", MaxFailed: 1}
+	return deploy.Order{Store: "s1", Topic: topic, Content: content, Digest: digest, Graphs: b.Graphs, By: "me@here", MaxFailed: 1}
 }
 
 // TestBundle: equal files have one digest in any order, and names that leave the bundle are refused, all at once.

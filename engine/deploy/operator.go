@@ -13,6 +13,7 @@ import (
 
 // Order is what an operator wants to deploy. The caller has checked the graph.
 type Order struct {
+	Store     string // the id of the store, as its record says
 	Topic     string
 	Content   []byte // the encoding of a Bundle, and its digest
 	Digest    string
@@ -20,6 +21,7 @@ type Order struct {
 	BackTo    int64 // the number of the old deploy, where the content is that of one
 	By        string
 	Time      time.Time
+	Expires   time.Time // the zero time for never
 	Batch     string
 	MaxFailed int
 	Takeover  bool // also where another deploy is under way
@@ -42,6 +44,9 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 	if _, err := ParseBatch(o.Batch); err != nil {
 		return nil, err
 	}
+	if o.Store == "" {
+		return nil, fmt.Errorf("%w: the order names no store", ErrStore)
+	}
 	now, revision, err := s.rollout(ctx, o.Topic)
 	switch {
 	case errors.Is(err, ErrRecord) && o.Takeover:
@@ -52,11 +57,11 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 		return nil, err
 	}
 	if now.Number > 0 && now.State != Done {
-		l, err := s.resume(ctx, key, o, now, revision)
+		l, over, err := s.resume(ctx, key, o, now, revision)
 		if l != nil || err != nil {
 			return l, err
 		}
-		if now.State == Running && !o.Takeover {
+		if now.State == Running && !o.Takeover && !over {
 			return nil, fmt.Errorf("%w: number %d by %s; wait for it, or deploy with --take-over", ErrBusy, now.Number, now.By)
 		}
 	}
@@ -67,7 +72,7 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 	if last >= maxNumber {
 		return nil, fmt.Errorf("%w: the topic %s has one with the number %d, and no number is left: take another topic, or delete that record", ErrRecord, o.Topic, last)
 	}
-	m := Manifest{Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC()}
+	m := Manifest{Store: o.Store, Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC(), Expires: o.Expires.UTC()}
 	if m.Parts, err = s.PutContent(ctx, o.Topic, o.Digest, o.Content); err != nil {
 		return nil, err
 	}
@@ -131,32 +136,34 @@ func (s Store) write(ctx context.Context, key Key, m Manifest, r Rollout, revisi
 }
 
 // resume goes on with a rollout of the same content; it returns nil where a new number is due. That is so where the content
-// is another one, and where the record or a part of the files is missing or damaged. A rollout that has stopped, or is taken over, goes on only under
-// this operator's signature: the hosts may have refused the other key.
-func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revision int64) (*Lead, error) {
+// is another one, where the record or a part of the files is missing or damaged, and where the deploy has expired: over tells that, since
+// no further host accepts it then. A rollout that has stopped, or is taken over, goes on only under this operator's signature: the hosts
+// may have refused the other key.
+func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revision int64) (l *Lead, over bool, err error) {
 	record, err := s.Get(ctx, o.Topic, now.Number)
 	if errors.Is(err, ErrRecord) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m, err := record.Read()
+	over = err == nil && m.Expired(o.Time)
 	if now.State == Stopped || o.Takeover {
 		m, err = record.Verify([]Public{key.Public()}, o.Topic, now.Number)
 	}
-	if err != nil || m.Digest != o.Digest || m.BackTo != o.BackTo {
-		return nil, nil
+	if err != nil || over || m.Store != o.Store || m.Digest != o.Digest || m.BackTo != o.BackTo {
+		return nil, over, nil
 	}
 	if _, err := s.Content(ctx, m); errors.Is(err, ErrContent) {
-		return nil, nil
+		return nil, false, nil
 	} else if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	l := &Lead{Manifest: m, Rollout: now, Resumed: true, store: s, revision: revision}
+	l = &Lead{Manifest: m, Rollout: now, Resumed: true, store: s, revision: revision}
 	r := now
 	r.State, r.Digest, r.By, r.Batch, r.MaxFailed = Running, m.Digest, o.By, o.Batch, o.MaxFailed
-	return l, l.set(ctx, r)
+	return l, false, l.set(ctx, r)
 }
 
 // rollout returns the rollout of a topic, with its revision; both are zero where there is none.
@@ -197,24 +204,32 @@ func (l *Lead) set(ctx context.Context, r Rollout) error {
 }
 
 // Step looks at the hosts once, and lets the next batch go where the last one has converged. moved says that the rollout
-// is another one than before. live are the hosts with a lease. Hosts in late have taken too long, and count as failed.
-func (l *Lead) Step(ctx context.Context, live []string, reports []Report, late map[string]bool) (moved bool, err error) {
+// is another one than before. members are the hosts of the topic with a lease, as Members returns them. Hosts in late have taken too long, and
+// count as failed.
+func (l *Lead) Step(ctx context.Context, members []string, reports []Report, late map[string]bool) (moved bool, err error) {
 	if err := l.leads(ctx); err != nil {
 		return false, err
 	}
 	standings := map[string]Standing{}
-	var members []string
 	for _, r := range reports {
 		standings[r.Host] = r.Deploys[l.Manifest.Topic]
-		if slices.Contains(r.Topics, l.Manifest.Topic) && slices.Contains(live, r.Host) {
-			members = append(members, r.Host)
-		}
 	}
 	next, moved, err := l.Rollout.Next(members, standings, late)
 	if err != nil || !moved {
 		return false, err
 	}
 	return true, l.set(ctx, next)
+}
+
+// Members returns the hosts of a topic that are there and take deploys: that have a lease and a report. The operator's records say which
+// topics a host has, and not its report.
+func (f *Fleet) Members(topic string, live []string, reports []Report) (members []string) {
+	for _, r := range reports {
+		if f.Has(r.Host, topic) && slices.Contains(live, r.Host) {
+			members = append(members, r.Host)
+		}
+	}
+	return members
 }
 
 // leads asks the store whether this operator still leads the rollout. The error is ErrTaken where that is not so.

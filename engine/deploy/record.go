@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Errors of a deploy that a host refuses, for errors.Is. Each has a word in Code.
 var (
 	ErrRecord    = errors.New("the record of the deploy cannot be read")
-	ErrUntrusted = errors.New("the deploy is signed by a key that this host does not trust")
-	ErrSignature = errors.New("the signature does not fit the deploy: it was altered after it was signed")
+	ErrUntrusted = errors.New("it is signed by a key that is not trusted here")
+	ErrSignature = errors.New("the signature does not fit: it was altered after it was signed")
+	ErrStore     = errors.New("it was signed for another store")
+	ErrExpired   = errors.New("the deploy has expired")
 	ErrTopic     = errors.New("the deploy was signed for another topic")
 	ErrReplay    = errors.New("the deploy is older than the one in effect")
 	ErrContent   = errors.New("the files of the deploy are not those that were signed")
@@ -27,7 +30,9 @@ var codes = []struct {
 	{ErrRecord, "bad_record"},
 	{ErrUntrusted, "untrusted_key"},
 	{ErrSignature, "bad_signature"},
+	{ErrStore, "wrong_store"},
 	{ErrTopic, "wrong_topic"},
+	{ErrExpired, "expired"},
 	{ErrReplay, "old_number"},
 	{ErrContent, "bad_content"},
 	{ErrGraph, "bad_graph"},
@@ -45,6 +50,7 @@ func Code(err error) string {
 
 // Manifest says what a deploy is. All of it is signed.
 type Manifest struct {
+	Store  string    `json:"store,omitempty"` // the id of the store; empty in a deploy of an older mgmt
 	Topic  string    `json:"topic"`
 	Number int64     `json:"number"` // from 1, in the topic
 	Digest string    `json:"digest"` // of the content
@@ -54,25 +60,52 @@ type Manifest struct {
 	Graphs []string  `json:"graphs"`
 	By     string    `json:"by"` // the operator, as USER@HOST
 	Time   time.Time `json:"time"`
+	// Expires bars the first acceptance by a host, and never a graph that runs. The zero time bars nothing.
+	Expires time.Time `json:"expires,omitzero"`
 }
 
-// Record is a Manifest with its signature, as it is stored.
+// Expired reports whether no further host accepts the deploy.
+func (m Manifest) Expired(now time.Time) bool { return !m.Expires.IsZero() && now.After(m.Expires) }
+
+// Record is a text with its signature, as it is stored: a Manifest, a StoreRecord or a HostRecord.
 type Record struct {
 	Manifest  string `json:"manifest"` // the JSON that is signed
 	Key       string `json:"key"`      // the id of the key
 	Signature []byte `json:"signature"`
 }
 
-// signed is what a signature is made over. The word before the manifest keeps a signature for something else apart.
-func signed(manifest string) []byte { return []byte("mgmt deploy 1\n" + manifest) }
+// The first line of what is signed. It keeps the signature of one kind of record from standing for another.
+const (
+	ofDeploy = "mgmt deploy 1\n"
+	ofStore  = "mgmt store 1\n"
+	ofHost   = "mgmt host 1\n"
+)
 
-// Sign makes the record of a deploy.
-func (k Key) Sign(m Manifest) (Record, error) {
-	text, err := json.Marshal(m)
+// sign signs the JSON of a value as a record of a kind.
+func (k Key) sign(kind string, v any) (Record, error) {
+	text, err := json.Marshal(v)
 	if err != nil {
 		return Record{}, err
 	}
-	return Record{Manifest: string(text), Key: k.Public().ID, Signature: ed25519.Sign(k.private, signed(string(text)))}, nil
+	return Record{Manifest: string(text), Key: k.Public().ID, Signature: ed25519.Sign(k.private, []byte(kind+string(text)))}, nil
+}
+
+// Sign makes the record of a deploy.
+func (k Key) Sign(m Manifest) (Record, error) { return k.sign(ofDeploy, m) }
+
+// open reads the value of a record of a kind that one of the keys has signed.
+func (r Record) open(trusted []Public, kind string, v any) error {
+	i := slices.IndexFunc(trusted, func(k Public) bool { return k.ID == r.Key })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%w (key %.20q)", ErrUntrusted, r.Key)
+	case !ed25519.Verify(trusted[i].key, []byte(kind+r.Manifest), r.Signature):
+		return ErrSignature
+	}
+	if err := json.Unmarshal([]byte(r.Manifest), v); err != nil {
+		return fmt.Errorf("%w: %w", ErrRecord, err)
+	}
+	return nil
 }
 
 // Read returns the manifest, and checks no signature: it is for lists.
@@ -85,20 +118,10 @@ func (r Record) Read() (m Manifest, err error) {
 
 // Verify returns the manifest if one of the keys has signed it for a topic and a number.
 func (r Record) Verify(trusted []Public, topic string, number int64) (m Manifest, err error) {
-	err = fmt.Errorf("%w (key %.20q): add its public half to trusted_keys, or sign with another key", ErrUntrusted, r.Key)
-	for _, k := range trusted {
-		if k.ID != r.Key {
-			continue
+	if err := r.open(trusted, ofDeploy, &m); err != nil {
+		if errors.Is(err, ErrUntrusted) {
+			err = fmt.Errorf("%w: add its public half to trusted_keys, or sign with another key", err)
 		}
-		if err = nil; !ed25519.Verify(k.key, signed(r.Manifest), r.Signature) {
-			err = ErrSignature
-		}
-		break
-	}
-	if err != nil {
-		return m, err
-	}
-	if m, err = r.Read(); err != nil {
 		return m, err
 	}
 	switch {

@@ -51,10 +51,11 @@ func ReadRollout(value []byte) (r Rollout, err error) {
 	return r, nil
 }
 
-// Report is what a host has of its deploys. The host writes it when that changes.
+// Report is what a host has of its deploys. The host writes it when that changes. It is shown, and gives the host no right: see Fleet.
 type Report struct {
 	Host    string              `json:"host"`
-	Topics  []string            `json:"topics"`           // that it takes deploys of
+	Store   string              `json:"store,omitempty"`  // the id of the store that it belongs to
+	Topics  []string            `json:"topics"`           // that it takes deploys of, as it says itself
 	Deploys map[string]Standing `json:"deploys"`          // by topic
 	Keys    []string            `json:"keys"`             // the ids of the keys that it trusts
 	Sealed  string              `json:"sealed,omitempty"` // the recipient that secrets for this host are encrypted to

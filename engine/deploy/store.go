@@ -21,10 +21,13 @@ const (
 )
 
 // Written are the prefixes of the keys that an operator writes, and Reports is that of the keys of the hosts.
-func Written() []string { return []string{tableDeploys, tableContents} }
+func Written() []string { return []string{tableDeploys, tableContents, tableFleet} }
 
 // Reports is the prefix of the keys that hosts write.
 func Reports() string { return tableDeployed }
+
+// RolloutPrefix is the prefix of the keys of all topics with a deploy.
+func RolloutPrefix() string { return tableDeploys }
 
 // Large are the prefixes of the keys that hold parts of files.
 func Large() []string { return []string{tableContents} }

@@ -90,7 +90,7 @@ func TestStepOfMembers(t *testing.T) {
 	for _, host := range []string{"e", "d", "c", "b", "a"} {
 		reports[host] = deploy.Report{Host: host, Topics: []string{"all"}}
 	}
-	reports["b"] = deploy.Report{Host: "b", Topics: []string{"group:web"}}
+	fleet := &deploy.Fleet{StoreRecord: deploy.StoreRecord{Store: "s1", Revoked: []deploy.Revocation{{Host: "b", Removed: true}}}}
 	live := []string{"a", "b", "d", "e", "no report"} // c is away
 	converge := func(hosts ...string) {
 		for _, h := range hosts {
@@ -105,7 +105,7 @@ func TestStepOfMembers(t *testing.T) {
 		for _, r := range reports {
 			list = append(list, r)
 		}
-		got, err := l.Step(t.Context(), live, list, nil)
+		got, err := l.Step(t.Context(), fleet.Members("all", live, list), list, nil)
 		stored, err2 := s.Rollout(t.Context(), "all")
 		if err != nil || err2 != nil || got != moved || l.Rollout.State != state || !slices.Equal(l.Rollout.Hosts, hosts) || fmt.Sprint(stored) != fmt.Sprint(l.Rollout) {
 			t.Fatalf("moved %t to %+v, %v; the store has %+v, %v", got, l.Rollout, err, stored, err2)

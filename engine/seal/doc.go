@@ -11,5 +11,6 @@
 //
 //   - An identity never leaves its file and its process: no function returns it, and no text shows it.
 //   - A cipher text says nothing of the secret but its length. No error has a part of the clear text.
+//   - What a host says of itself is shown, and gives it no right: a caller seals to the recipients that the operator has signed.
 //   - A text is sealed to all recipients of its topic at the time of the write. A later host cannot read it before it is written anew.
 package seal

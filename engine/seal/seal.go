@@ -2,7 +2,6 @@ package seal
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"filippo.io/age"
@@ -27,8 +25,8 @@ import (
 var (
 	// ErrNotForUs tells that a text was sealed to other hosts.
 	ErrNotForUs = errors.New("it is encrypted to other hosts: write it again, or give it to this one by mgmt hosts admit")
-	// ErrNoReader tells that no host of a topic has published a recipient.
-	ErrNoReader = errors.New("no host of this topic has published a key to encrypt it to: start mgmt there once, and write it again")
+	// ErrNoReader tells that the operator has admitted no host of a topic.
+	ErrNoReader = errors.New("no host of this topic was admitted with a key to encrypt it to: start mgmt there once, run mgmt hosts admit NAME, and write it again")
 	// ErrOpenIdentity tells that other users can read the file with the identity.
 	ErrOpenIdentity = errors.New("other users can read the identity of this host")
 )
@@ -192,11 +190,14 @@ func write(path, text string) error {
 	return errors.Join(err, tmp.Sync(), tmp.Close(), os.Link(tmp.Name(), path))
 }
 
-// Recipient is the record of a host.
+// Recipient is the record of a host: what it says of itself. It gives the host no right: nothing is sealed to a recipient that the operator has not
+// admitted (engine/deploy: HostRecord).
 type Recipient struct {
 	Host      string   `json:"host"`
 	Recipient string   `json:"recipient"`
-	Topics    []string `json:"topics"` // whose objects it reads
+	Topics    []string `json:"topics"` // whose objects it reads, as it says itself; an older mgmt believed it
+	// Certificate is the one by which the host is known to the store, in DER. Its serial is revoked when the host is removed.
+	Certificate []byte `json:"certificate,omitempty"`
 }
 
 // Prefix is that of the keys of recipients.
@@ -238,17 +239,4 @@ func Hosts(ctx context.Context, w engine.World) (list []Recipient, err error) {
 		}
 		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
 	}
-}
-
-// Readers returns the recipients of the hosts of a topic, sorted; an empty topic is that of all hosts. It leaves out what Hosts does.
-func Readers(ctx context.Context, w engine.World, topic string) ([]string, error) {
-	all, err := Hosts(ctx, w)
-	var list []string
-	for _, r := range all {
-		if slices.Contains(r.Topics, cmp.Or(topic, "all")) {
-			list = append(list, r.Recipient)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list), err
 }

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine/seal"
-	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -93,29 +91,5 @@ func TestIdentityFile(t *testing.T) {
 	}
 	if _, err := seal.Open(path); err == nil || strings.Contains(err.Error(), "CANARY") {
 		t.Errorf("a damaged file: %v", err)
-	}
-}
-
-// TestReaders: the hosts of a topic, and no others.
-func TestReaders(t *testing.T) {
-	w := memory.New()
-	defer w.Close()
-	names := map[string]string{} // by the recipient
-	for host, topics := range map[string][]string{"a": {"all", "host:a", "group:web"}, "b/c": {"all", "host:b/c"}} {
-		to := newIdentity(t).Recipient()
-		names[to] = host
-		if err := seal.Publish(t.Context(), w, seal.Recipient{Host: host, Recipient: to, Topics: topics}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for topic, want := range map[string]string{"": "[a b/c]", "all": "[a b/c]", "host:b/c": "[b/c]", "group:web": "[a]", "group:db": "[]"} {
-		list, err := seal.Readers(t.Context(), w, topic)
-		got := []string{}
-		for _, to := range list {
-			got = append(got, names[to])
-		}
-		if slices.Sort(got); err != nil || fmt.Sprint(got) != want {
-			t.Errorf("the topic %q has %v: %v", topic, got, err)
-		}
 	}
 }

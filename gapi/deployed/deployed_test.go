@@ -1,6 +1,7 @@
 package deployed_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,17 +34,40 @@ type rig struct {
 	t     *testing.T
 	world *memory.World
 	store deploy.Store
+	id    string
 	key   deploy.Key
 }
 
 func newRig(t *testing.T) *rig {
-	w := memory.New()
-	t.Cleanup(func() { _ = w.Close() })
 	k, err := deploy.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t, w, deploy.Store{World: w}, k}
+	return newRigOf(t, k, "s1")
+}
+
+// newRigOf makes a store with an id, or where that is empty one as an older mgmt leaves it.
+func newRigOf(t *testing.T, k deploy.Key, id string) *rig {
+	w := memory.New()
+	t.Cleanup(func() { _ = w.Close() })
+	r := &rig{t, w, deploy.Store{World: w}, cmp.Or(id, "s1"), k}
+	if id == "" {
+		return r
+	}
+	if err := r.store.Found(t.Context(), k, r.fleet(), id, "me", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// fleet reads the records of the operator.
+func (r *rig) fleet() *deploy.Fleet {
+	r.t.Helper()
+	f, err := r.store.Fleet(r.t.Context(), []deploy.Public{r.key.Public()})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return f
 }
 
 // order makes an order of a text. The graph of a text is a resource of that name; see load.
@@ -53,7 +77,7 @@ func (r *rig) order(text string) deploy.Order {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "me", MaxFailed: 1, Batch: "1"}
+	return deploy.Order{Store: r.id, Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "me", MaxFailed: 1, Batch: "1"}
 }
 
 func load(b *deploy.Bundle, env gapi.Env) gapi.Reading {
@@ -153,7 +177,7 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 	}
 	h.trusted.Store(&trusted)
 	f := deployed.New(deployed.Options{
-		World: r.world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return *h.trusted.Load() }, Dir: dir, Load: load,
+		World: r.world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return *h.trusted.Load() }, Dir: dir, Load: load, Pin: r.pin(h, dir),
 	})
 	report := deployed.Reporter{
 		World: r.world, Host: name, Fronts: []*deployed.Frontend{f}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler), Stand: h.stand,
@@ -173,6 +197,17 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 	h.end = sync.OnceFunc(func() { cancel(); wg.Wait() })
 	r.t.Cleanup(h.end)
 	return h
+}
+
+// pin opens the pin of a host as a daemon does.
+func (r *rig) pin(h *host, dir string) *deploy.Pin {
+	o := deploy.PinOptions{Host: h.name, Trusted: func() []deploy.Public { return *h.trusted.Load() }}
+	if dir != "" {
+		o.Path = filepath.Join(dir, "store.json")
+		_, err := os.Stat(filepath.Join(dir, "all.json"))
+		o.Old = err == nil
+	}
+	return deploy.OpenPin(o)
 }
 
 // judge is the engine.
@@ -292,7 +327,7 @@ func TestForged(t *testing.T) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		m := deploy.Manifest{Topic: "all", Number: 2, Digest: o.Digest, Size: len(o.Content), Parts: parts}
+		m := deploy.Manifest{Store: "s1", Topic: "all", Number: 2, Digest: o.Digest, Size: len(o.Content), Parts: parts}
 		alter(&m)
 		record, err := k.Sign(m)
 		if err != nil {
@@ -622,8 +657,7 @@ func TestNewStore(t *testing.T) {
 	r.put("one")
 	h.wants("one", 1, deploy.StateConverged, "")
 	h.end()
-	anew := newRig(t)
-	anew.key = r.key
+	anew := newRigOf(t, r.key, "s1")
 	l := anew.put("two") // the host has not reported yet, so the number is 1
 	if l.Manifest.Number != 1 {
 		t.Fatalf("the deploy is %+v", l.Manifest)

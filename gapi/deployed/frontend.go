@@ -18,7 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Options are what a Frontend needs. All fields but Dir are required. They are not altered while the sequence goes on.
+// Options are what a Frontend needs. All fields but Dir and Pin are required. They are not altered while the sequence goes on.
 type Options struct {
 	World engine.World
 	Host  string // the name of this host in the store
@@ -26,7 +26,8 @@ type Options struct {
 	// Trusted returns the keys whose deploys this host takes at this moment. It is called from several goroutines. A deploy in effect
 	// stays when its key leaves; no later one of that key is taken, and a restart does not take it either.
 	Trusted func() []deploy.Public
-	Dir     string // the folder for the deploy in effect; empty keeps none
+	Dir     string      // the folder for the deploy in effect; empty keeps none
+	Pin     *deploy.Pin // the store that this host belongs to; nil for one that is met anew at each start
 	// Load reads the graph of a bundle, with the facts and kinds of an Env. The error of its Result is schema.Diagnostics where the
 	// files are bad. Where Facts is set, it is called again when a fact has changed.
 	Load func(*deploy.Bundle, gapi.Env) gapi.Reading
@@ -61,6 +62,9 @@ var _ gapi.Frontend = (*Frontend)(nil)
 
 // New returns a frontend. The caller closes the World after the sequence has ended.
 func New(o Options) *Frontend {
+	if o.Pin == nil {
+		o.Pin = deploy.OpenPin(deploy.PinOptions{Host: o.Host, Trusted: o.Trusted})
+	}
 	return &Frontend{
 		o: o, store: deploy.Store{World: o.World}, changed: make(chan struct{}, 1), judged: make(chan struct{}, 1),
 		standing: deploy.Standing{State: deploy.StateTaken},
@@ -322,11 +326,24 @@ func (r *reader) fetch(ctx context.Context, number int64) (*taken, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A store that does not give its record is no reason to refuse a deploy of the store that is known.
+	met := r.o.Pin.Meet(ctx, r.o.World)
+	if err := r.o.Pin.Check(m, engine.ClockOf(r.env.Host).Now()); err != nil {
+		return nil, cmp.Or(unmet(r.o.Pin, met), err)
+	}
 	content, err := r.store.Content(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	return r.load(m, record, content)
+}
+
+// unmet is why a host has not met its store, where that is the reason to refuse a deploy.
+func unmet(p *deploy.Pin, err error) error {
+	if p.Store() != "" {
+		return nil
+	}
+	return err
 }
 
 // load makes the graph of a deploy whose signature was checked.

@@ -24,7 +24,7 @@ type kept struct {
 // file is where the deploy in effect is kept.
 func (f *Frontend) file() string { return filepath.Join(f.o.Dir, url.PathEscape(f.o.Topic)+".json") }
 
-// keep writes the deploy in effect, once for each deploy. The file is flushed before it takes the place of the old one. The file is replaced at one stroke, so a crash leaves the old one or the new one.
+// keep writes the deploy in effect, once for each deploy.
 func (f *Frontend) keep(t *taken) error {
 	if f.o.Dir == "" || t.kept {
 		return nil
@@ -33,19 +33,7 @@ func (f *Frontend) keep(t *taken) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(f.o.Dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(f.o.Dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), f.file()); err != nil {
+	if err := deploy.Replace(f.file(), text); err != nil {
 		return err
 	}
 	t.kept = true

@@ -118,6 +118,7 @@ func (r *Reporter) write(ctx context.Context) error {
 		report.Deploys[f.o.Topic] = f.stands(before[i], stand)
 	}
 	if len(r.Fronts) > 0 {
+		report.Store = r.Fronts[0].o.Pin.Store()
 		for _, k := range r.Fronts[0].o.Trusted() {
 			report.Keys = append(report.Keys, k.ID)
 		}

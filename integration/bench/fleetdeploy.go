@@ -53,6 +53,9 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 // Laws of a deploy in a row: it is signed and checked as any other, all hosts are one batch, and its end is that of
 // the rollout in the store. So the time has the reports of all hosts in it, and the looks of the operator at them, 20 a second.
 
+// fleetStoreID is the id of the store, for which each deploy is signed.
+const fleetStoreID = "bench"
+
 // order is a deploy of the fleet's objects as a graph, with another value each time. All hosts are one batch.
 func (f *fleet) order(value int) deploy.Order {
 	var text strings.Builder
@@ -64,7 +67,7 @@ func (f *fleet) order(value int) deploy.Order {
 	b := &deploy.Bundle{Graphs: []string{"g.yaml"}, Files: []deploy.File{{Name: "g.yaml", Data: []byte(text.String())}}}
 	content, digest, err := b.Encode()
 	must(err)
-	return deploy.Order{Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "bench", MaxFailed: 1, Batch: "100%"}
+	return deploy.Order{Store: fleetStoreID, Topic: "all", Content: content, Digest: digest, Graphs: b.Graphs, By: "bench", MaxFailed: 1, Batch: "100%"}
 }
 
 // deploy leads one deploy to its end: every host has taken it over and has converged.
@@ -107,6 +110,10 @@ func fleetDeployed(in func(*bench) *fleetStore) func(*bench) result {
 		ctx, cancel := context.WithCancel(context.Background())
 		f.stop = func() { cancel(); f.all.Wait(); f.close() }
 		defer f.stop()
+		// The hosts meet a store that the operator has signed, as they do in a fleet.
+		signed, err := deploy.Store{World: f.operator}.Fleet(ctx, []deploy.Public{key.Public()})
+		must(err)
+		must(deploy.Store{World: f.operator}.Found(ctx, key, signed, fleetStoreID, "bench", time.Now()))
 		for i := range n {
 			live = append(live, fmt.Sprint("host", i))
 			f.deployHost(ctx, live[i], key.Public())

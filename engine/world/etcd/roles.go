@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/authpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -45,6 +46,49 @@ func (w *World) Allow(ctx context.Context, user, password string, grants ...Gran
 		}
 		_, err := c.UserGrantRole(ctx, user, user)
 		return err
+	})
+}
+
+// Granted returns the rights of all users but root, by their names: those on keys of this World, in the role of the user's name. An operator asks, as
+// root.
+func (w *World) Granted(ctx context.Context) (granted map[string][]Grant, err error) {
+	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+		granted = map[string][]Grant{}
+		users, err := c.UserList(ctx)
+		if err != nil {
+			return err
+		}
+		for _, user := range users.Users {
+			resp, err := c.RoleGet(ctx, user)
+			if err := passed(err, rpctypes.ErrRoleNotFound); err != nil {
+				return err
+			}
+			if resp == nil || user == rootUser {
+				continue
+			}
+			for _, p := range resp.Perm {
+				key, own := strings.CutPrefix(string(p.Key), w.o.Prefix)
+				below := len(p.RangeEnd) > 0
+				if own && (!below || string(p.RangeEnd) == clientv3.GetPrefixRangeEnd(string(p.Key))) {
+					granted[user] = append(granted[user], Grant{Key: key, Below: below, Write: p.PermType != authpb.READ})
+				}
+			}
+		}
+		return nil
+	})
+	return granted, err
+}
+
+// Add gives a user further rights, in the role of the user's name. An operator calls it, as root.
+func (w *World) Add(ctx context.Context, user string, grants ...Grant) error {
+	return w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
+		for _, g := range grants {
+			p := w.permission(g)
+			if _, err := c.RoleGrantPermission(ctx, user, p.key, p.end, clientv3.PermissionType(p.kind)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

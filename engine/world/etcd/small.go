@@ -26,5 +26,11 @@ func (w *World) Protect(context.Context, string) error { return engine.ErrRefuse
 // Allow refuses as Open does.
 func (w *World) Allow(context.Context, string, string, ...Grant) error { return engine.ErrRefused }
 
+// Granted refuses as Open does.
+func (w *World) Granted(context.Context) (map[string][]Grant, error) { return nil, engine.ErrRefused }
+
+// Add refuses as Open does.
+func (w *World) Add(context.Context, string, ...Grant) error { return engine.ErrRefused }
+
 // Forbid refuses as Open does.
 func (w *World) Forbid(context.Context, string) (bool, error) { return false, engine.ErrRefused }

@@ -1,0 +1,171 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+)
+
+// signing are the keys of an operator: the one that signs, and those whose signatures count besides it.
+type signing struct {
+	app   *app
+	sign  string   // the file with the key; empty for the default
+	trust []string // files with further public keys
+}
+
+// flags adds the flags of the verbs that sign.
+func (f *signing) flags(cmd *cobra.Command, trust string) {
+	f.signFlag(cmd)
+	f.trustFlag(cmd, trust)
+}
+
+func (f *signing) signFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+}
+
+// trustFlag adds the flag with further keys.
+func (f *signing) trustFlag(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringArrayVar(&f.trust, "trust", nil, usage+" `file` with a public key that may have signed it, besides your own; repeatable")
+}
+
+// errNoKey tells that the default key is missing.
+var errNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
+
+// path returns the file of the key.
+func (f *signing) path() (string, error) {
+	if f.sign != "" {
+		return f.sign, nil
+	}
+	return defaultKey()
+}
+
+// key reads the key that signs.
+// Only its owner may read the file; ReadKey refuses another mode.
+func (f *signing) key() (deploy.Key, error) {
+	path, err := f.path()
+	if err != nil {
+		return deploy.Key{}, err
+	}
+	if f.sign == "" {
+		if _, err := os.Stat(path); err != nil {
+			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: %w", path, errNoKey)
+		}
+	}
+	return deploy.ReadKey(path)
+}
+
+// keys returns the key that signs, with all keys whose signatures count.
+func (f *signing) keys() (key deploy.Key, list []deploy.Public, err error) {
+	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
+		return key, nil, err
+	}
+	if key, err = f.key(); err != nil {
+		return key, nil, err
+	}
+	return key, append(list, key.Public()), nil
+}
+
+// known returns the keys whose signatures count for a verb that signs nothing: those of --trust, and the public half of the operator's own key.
+// There are none where neither is given.
+func (f *signing) known() (list []deploy.Public, err error) {
+	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
+		return nil, err
+	}
+	if key, err := f.key(); err == nil {
+		return append(list, key.Public()), nil
+	}
+	path, err := f.path()
+	if err != nil {
+		return list, nil // a service has no folder of its own
+	}
+	own, err := publicKeys(f.app.source(), path+".pub")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s.pub: %w", path, err)
+	}
+	return append(list, own...), nil
+}
+
+// fleet reads the records of the hosts. Where the operator's own key is known, a list that is older than the one that was seen with this
+// key before is refused: the file next to the key notes it.
+func (f *signing) fleet(ctx context.Context, w deploy.World, trusted []deploy.Public) (*deploy.Fleet, error) {
+	fleet, err := deploy.Store{World: w}.Fleet(ctx, trusted)
+	if errors.Is(err, deploy.ErrUntrusted) {
+		return nil, fmt.Errorf("%w; if another operator has signed it, name the file with the public half of that key by --trust", err)
+	}
+	if err != nil {
+		return nil, explained(err)
+	}
+	path, err := f.path()
+	if err != nil || fleet.Store == "" {
+		return fleet, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fleet, nil
+	}
+	path += ".seen"
+	seen := map[string]int64{}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &seen)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s notes the stores that you have seen, and cannot be read; restore it, or remove it: %w", path, err)
+	}
+	switch was := seen[fleet.Store]; {
+	case fleet.Number < was:
+		return nil, fmt.Errorf("%w: the record of the store has the number %d, and you have seen %d; somebody has put an old one back, or the store was restored: "+
+			"if you know why, remove %s", deploy.ErrReplay, fleet.Number, was, path)
+	case fleet.Number > was:
+		seen[fleet.Store] = fleet.Number
+		text, err := json.Marshal(seen)
+		if err == nil {
+			err = deploy.Replace(path, text)
+		}
+		if err != nil { // a key on a medium that cannot be written
+			fmt.Fprintf(f.app.err, "the store is not noted next to the key: %v\n", err)
+		}
+	}
+	return fleet, nil
+}
+
+// founded reads the records of the hosts, and makes the id of a store that has none. Where hosts or records name an id already, the store has lost its
+// record, and a new id would shut it off from its hosts.
+func (f *signing) founded(ctx context.Context, w deploy.World, key deploy.Key, trusted []deploy.Public, id string) (*deploy.Fleet, error) {
+	fleet, err := f.fleet(ctx, w, trusted)
+	if err != nil || fleet.Store != "" {
+		return fleet, err
+	}
+	s := deploy.Store{World: w}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return nil, explained(err)
+	}
+	i := slices.IndexFunc(reports, func(r deploy.Report) bool { return r.Store != "" })
+	if i >= 0 && id == "" {
+		return nil, fmt.Errorf("the record of the store is missing, and the host %s says that it belongs to the store %q: if the store was made anew, go on with that id by mgmt api migrate --store-id %q",
+			cell(reports[i].Host), reports[i].Store, reports[i].Store)
+	}
+	if err := s.Found(ctx, key, fleet, id, operator(), engine.SystemClock{}.Now()); err != nil {
+		return nil, explained(err)
+	}
+	return fleet, nil
+}
+
+// retried calls a change of the records again where another operator was faster.
+func retried(change func() error) (err error) {
+	for range 5 {
+		if err = change(); !errors.Is(err, deploy.ErrChanged) {
+			break
+		}
+	}
+	return err
+}
