@@ -86,6 +86,11 @@ type Change struct {
 	Field    string // path of the parameter, as in the graph; empty for the thing as a whole
 	From, To any    // values as schema.Encode gives them; Secret where they must not be shown, Confined where not all may; To may be Unknown. With Refreshed, To may say in words how
 	Verb     Verb
+
+	// Print tells what was found from other things that From calls by the same word, such as the files of one name
+	// that are removed: a resource that always meets the same one flaps. Any text will do; it is
+	// never shown nor kept.
+	Print string
 }
 
 // String returns a short text on one line. Of long values there is a part of it, the

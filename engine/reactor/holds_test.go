@@ -382,19 +382,27 @@ func TestNoFlapping(t *testing.T) {
 			f.init.Change(engine.Change{Verb: engine.Ran})
 			return false, nil
 		}
+		removes, tick4 := ticker(w) // another thing of the same name each time
+		removed := 0
+		removes.check = func(_ context.Context, f *fake, _ bool) (bool, error) {
+			removed++
+			f.init.Change(engine.Change{Verb: engine.Deleted, Print: fmt.Sprint(removed)})
+			return false, nil
+		}
 		defer close(tick1)
 		defer close(tick2)
-		rg.swap(newDecl(t).add("other", other).add("slow", slow).add("runs", runs))
+		rg.swap(newDecl(t).add("other", other).add("slow", slow).add("runs", runs).add("removes", removes))
 		for range 20 {
 			tick1 <- struct{}{}
 			tick2 <- struct{}{}
 			for range 5 {
 				tick3 <- struct{}{}
+				tick4 <- struct{}{}
 				synctest.Wait()
 			}
 			time.Sleep(31 * time.Second)
 		}
-		for _, id := range []string{"other", "slow", "runs"} {
+		for _, id := range []string{"other", "slow", "runs", "removes"} {
 			if s := rg.state(id); s.State != engine.StateOK || s.Changed < 20 {
 				t.Errorf("%s is %s and has changed %d times", id, s.State, s.Changed)
 			}

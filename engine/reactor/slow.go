@@ -19,7 +19,7 @@ func (b *holds) print(v *vertex, run *Run) uint64 {
 	if !hold.Corrects(v.run.changes()) {
 		return 0
 	}
-	return max(1, hold.Print(b.seed, v.run.changes()))
+	return max(1, hold.Print(b.seed, v.run.changes())^v.run.said.print)
 }
 
 // corrected leaves v alone for a while if it flaps, after a run that has corrected values with a print.

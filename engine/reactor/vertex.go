@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -135,6 +136,7 @@ type running struct {
 // said is what the resource has reported in a run.
 type said struct {
 	changes []engine.Change
+	print   uint64 // of the prints of changes
 	sent    values.Sent
 }
 
@@ -164,7 +166,7 @@ func (x *running) sent() values.Sent {
 // forget forgets the reported changes.
 func (x *running) forget() {
 	if x.said != nil {
-		x.said.changes = nil
+		x.said.changes, x.said.print = nil, 0
 	}
 }
 
@@ -280,6 +282,10 @@ func (v *vertex) change(c engine.Change) {
 	c.From, c.To = v.r.env.Shown(c.From), v.r.env.Shown(c.To)
 	v.run.mu.Lock()
 	said := v.run.says()
+	if c.Print != "" {
+		said.print = said.print*31 + maphash.String(v.r.loop.holds.seed, c.Print)
+		c.Print = ""
+	}
 	said.changes = append(said.changes, c)
 	first := v.run.applied && len(said.changes) == 1
 	v.run.mu.Unlock()

@@ -3,8 +3,10 @@ package file
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -348,7 +350,28 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 	case c.res.sums:
 		from, to = confined.Sum(from), confined.Sum(to)
 	}
-	c.res.init.Change(engine.Change{Field: field, From: from, To: to, Verb: verb})
+	change := engine.Change{Field: field, From: from, To: to, Verb: verb}
+	if verb == engine.Deleted {
+		change.Print = c.print(n)
+	}
+	c.res.init.Change(change)
+}
+
+// printMax is the length of a file up to which its content tells it from others.
+const printMax = 64 << 10
+
+// print tells a file that is about to be removed from others of its name; empty where it is no file.
+func (c *run) print(n node) string {
+	f, st, err := n.dir.Open(n.name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if st.Size <= printMax {
+		_, _ = io.Copy(sum, io.LimitReader(f, printMax))
+	}
+	return fmt.Sprintf("%d %x", st.Size, sum.Sum(nil))
 }
 
 // replaces reports that something else is in the place of the wanted thing.
