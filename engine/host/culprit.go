@@ -1,8 +1,13 @@
 package host
 
 import (
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -10,8 +15,16 @@ import (
 // one.
 type actor struct {
 	pid  int
-	fd   int          // -1 where it had ended before it could be had
-	refs atomic.Int32 // the last one closes fd
+	fd   int             // -1 where it had ended before it could be had
+	bare bool            // the kernel gives no fd: nothing is known but the number
+	refs atomic.Int32    // the last one closes fd
+	read *engine.Culprit // the hub's; nil before it was read
+}
+
+func newActor(pid, fd int) *actor {
+	p := &actor{pid: pid, fd: fd}
+	p.refs.Store(1)
+	return p
 }
 
 func (p *actor) retain() *actor {
@@ -27,4 +40,131 @@ func (p *actor) release() {
 }
 
 // ended reports whether it has ended. It may not be buried yet.
-func (p *actor) ended() bool { return p.fd < 0 || readable(uintptr(p.fd)) }
+func (p *actor) ended() bool { return !p.bare && (p.fd < 0 || readable(uintptr(p.fd))) }
+
+// culprits reads which processes have made events. The hub's goroutine owns it.
+type culprits struct {
+	names map[uint32]string // of users, as long as the table is as it was
+	table sig
+}
+
+// of returns what is known of a process: nil where the kernel proves nothing. It is read once, and
+// what was read counts where the process had not ended after that: then no other one can have its
+// number. Arguments are not read, since they hold secrets.
+func (c *culprits) of(a *actor) *engine.Culprit {
+	if a.bare {
+		return nil
+	}
+	if a.read == nil {
+		a.read = c.look(a)
+	}
+	return a.read
+}
+
+func (c *culprits) look(a *actor) *engine.Culprit {
+	at := "/proc/" + strconv.Itoa(a.pid)
+	program, err := readLink(at + "/exe")
+	var st unix.Stat_t
+	if err != nil || unix.Stat(at, &st) != nil || a.ended() {
+		return &engine.Culprit{PID: a.pid, Gone: true}
+	}
+	by := &engine.Culprit{PID: a.pid, Program: strings.TrimSuffix(program, " (deleted)"), User: c.user(st.Uid)}
+	login, unit := readSmall(at+"/loginuid"), unitOf(readSmall(at+"/cgroup"))
+	if a.ended() {
+		return by
+	}
+	by.Unit = unit
+	if uid, err := strconv.ParseUint(login, 10, 32); err == nil && uint32(uid) != st.Uid && uint32(uid) != noLogin {
+		by.Login = c.user(uint32(uid))
+	}
+	return by
+}
+
+// noLogin is the login of what nobody has logged in for.
+const noLogin = 1<<32 - 1
+
+// passwd is where users have their names.
+const passwd = "/etc/passwd"
+
+// user returns the name of a user, or the number of one without a name.
+func (c *culprits) user(uid uint32) string {
+	if now := sigOf(passwd); c.names == nil || now != c.table {
+		c.names, c.table = make(map[uint32]string), now
+	}
+	name, ok := c.names[uid]
+	if !ok {
+		name = strconv.FormatUint(uint64(uid), 10)
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		c.names[uid] = name
+	}
+	return name
+}
+
+// unitOf returns the unit of the service manager that a table of control groups tells of: the
+// innermost service or scope.
+func unitOf(groups string) string {
+	for line := range strings.Lines(groups) {
+		_, path, ok := strings.Cut(strings.TrimSpace(line), "::")
+		if !ok {
+			if _, path, ok = strings.Cut(strings.TrimSpace(line), ":name=systemd:"); !ok {
+				continue
+			}
+		}
+		for path != "" {
+			var name string
+			path, name = path[:max(0, strings.LastIndexByte(path, '/'))], base(path)
+			if strings.HasSuffix(name, ".service") || strings.HasSuffix(name, ".scope") {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// readLink returns the target of a link in /proc.
+func readLink(path string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlink(path, buf)
+	return string(buf[:max(n, 0)]), err
+}
+
+// readSmall returns the first page of a file in /proc, nothing where it can not be read.
+func readSmall(path string) string {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 4096)
+	n, _ := unix.Read(fd, buf)
+	return string(buf[:max(n, 0)])
+}
+
+// accessMode are the bits of the flags of a descriptor that say whether it is for writing.
+const accessMode = 3
+
+// holdsOpen reports whether a process has a file open for writing. It reads names only, so no file system
+// can hold it up.
+func holdsOpen(pid int, path string) bool {
+	at := "/proc/" + strconv.Itoa(pid)
+	fds, err := os.ReadDir(at + "/fd")
+	if err != nil {
+		return false
+	}
+	for _, fd := range fds {
+		if to, err := readLink(at + "/fd/" + fd.Name()); err != nil || to != path {
+			continue
+		}
+		for line := range strings.Lines(readSmall(at + "/fdinfo/" + fd.Name())) {
+			if octal, ok := strings.CutPrefix(line, "flags:"); ok {
+				flags, err := strconv.ParseUint(strings.TrimSpace(octal), 8, 32)
+				if err == nil && flags&accessMode != unix.O_RDONLY {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,9 +1,12 @@
 package host
 
+import "github.com/reactivegraph/mgmt/engine"
+
 // A change is what a wake-up will tell.
 type change struct {
 	source, path string
 	name         string // in the folder path; empty where path is all
+	by           *engine.Culprit
 	lost         bool
 	merged       int // how many more changes it stands for
 }
@@ -20,6 +23,9 @@ func (c *change) where() string {
 func (c *change) merge(o change) {
 	c.merged += 1 + o.merged
 	c.lost = c.lost || o.lost
+	if c.by == nil {
+		c.by = o.by
+	}
 }
 
 // event tells the subscriptions of an event, and puts the nodes that it makes uncertain into the
@@ -36,7 +42,7 @@ func (h *hub) event(ev event) {
 		return
 	case ev.name == "":
 		ev.dir, ev.name = split(ev.dir)
-		ev.file = "" // it is that of the folder
+		ev.file = "" // that is the folder's own
 	}
 	if d := h.byPath[ev.dir]; d != nil {
 		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
@@ -70,13 +76,13 @@ func (h *hub) inside(d *dir, ev event, c change) {
 		}
 	}
 	switch {
-	case !asked || ev.file != "" && !h.w.current(ev):
-	case ev.by != nil && ev.by.pid == h.self && !passing, c.source == sourcePoll, c.source == sourceMount:
+	case !asked || ev.file != "" && !h.w.current(ev): // nobody waits for it
+	case c.source == sourcePoll, c.source == sourceMount:
 		h.tell(d, ev.name, c)
+	case ev.op == opModified:
+		h.pass(d, ev, c)
 	default:
-		if ev.op != opModified {
-			h.modifications() // those that came before this event
-		}
+		h.modifications() // those that came before this event
 		h.pass(d, ev, c)
 	}
 }

@@ -190,16 +190,17 @@ func TestOverflowIsAResyncOfEverything(t *testing.T) {
 func TestRealOverflow(t *testing.T) {
 	dir := t.TempDir()
 	h := newHost(t, Options{})
-	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	a := filepath.Join(dir, "a")
 	s := watch(t, h, plain, filepath.Join(dir, "never"))
 	held := make(chan struct{})
 	h.hub.calls <- func() { <-held }
 	queue := 16384
 	fmt.Sscan(readSysctl("fs.inotify.max_queued_events"), &queue)
 	write(t, a, "")
-	for range queue + 10000 { // with what the watcher and its channel can hold
+	for i := range queue + 10000 { // with what the source and its channel can hold; events of one name would be merged
+		b := filepath.Join(dir, fmt.Sprint("a", i))
 		rename(t, a, b)
-		a, b = b, a
+		a = b
 	}
 	close(held)
 	if c := woken(t, s); !c.Resync || c.Merged < 1 {

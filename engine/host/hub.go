@@ -67,6 +67,7 @@ type hub struct {
 
 	transits transits
 	exits    exits
+	culprits culprits
 
 	stats struct{ subs, watches, polled, resyncs atomic.Int64 }
 }

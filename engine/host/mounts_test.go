@@ -57,7 +57,7 @@ func TestMountsAreSeen(t *testing.T) {
 					if name == "missing" {
 						continue // and it still is
 					}
-					if c := woken(t, s); c.Source != "mount" && c.Source != "inotify" {
+					if c := woken(t, s); c.Source != "mount" && c.Source != chosen() {
 						t.Errorf("mounted: %s: %+v", name, c)
 					}
 				}

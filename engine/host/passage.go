@@ -20,6 +20,10 @@ type step struct {
 	op   op
 	pid  int  // who did it; 0 where that is not known
 	gone bool // that process has ended
+
+	// holds reports whether a process has the file open for writing; nil for no. A file that is
+	// inherited is modified by many processes, and closed by the last one alone.
+	holds func(pid int) bool
 }
 
 // A passage is a name between two things that it stands for. It is a value: events and the time go
@@ -55,7 +59,7 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 	case s.op&opMovedIn != 0:
 		return true
 	case s.op&opClosed != 0:
-		p.close(s.pid)
+		p.open = slices.DeleteFunc(p.open, func(by int) bool { return by == s.pid || by == 0 || s.holds == nil || !s.holds(by) })
 	case s.op&opModified != 0:
 		if !slices.Contains(p.open, s.pid) {
 			p.open = append(p.open, s.pid)
@@ -69,11 +73,6 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 		return p.rest(s, now)
 	}
 	return true
-}
-
-// close notes that a process has closed the file.
-func (p *passage) close(pid int) {
-	p.open = slices.DeleteFunc(p.open, func(by int) bool { return by == pid || by == 0 || pid == 0 })
 }
 
 // rest waits for the end of the process of a step, or for a quiet time.

@@ -14,6 +14,7 @@ import (
 //
 //	12ms created by 7      a step; a pid, "gone" behind it where it has ended
 //	12ms ended 7           a process has ended
+//	12ms closed by 7, 8 holds it
 //	=> 15ms                when those who ask for the name are told, "at once" with the last step
 func TestPassages(t *testing.T) {
 	text, err := os.ReadFile("testdata/passages.txt")
@@ -69,9 +70,12 @@ func stepOf(t *testing.T, words []string) (s step) {
 		s.op |= o
 	}
 	if len(words) > 1 {
-		_, err := fmt.Sscanf(words[2], "%d", &s.pid)
+		_, err := fmt.Sscanf(strings.TrimSuffix(words[2], ","), "%d", &s.pid)
 		must(t, err)
 	}
-	s.gone = len(words) > 3
+	s.gone = len(words) == 4
+	if len(words) == 6 {
+		s.holds = func(pid int) bool { return fmt.Sprint(pid) == words[3] }
+	}
 	return s
 }

@@ -7,11 +7,78 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// openBest opens the best source that there is.
-func openBest(clock engine.Clock) (eventSource, error) {
-	s, err := openInotify(clock)
-	if errors.Is(err, unix.ErrNeedsLinux) {
-		return openNotify(clock)
-	}
-	return s, err
+// A bestSource watches each folder with fanotify, or with inotify where the file system refuses
+// that: fuse, older overlayfs, subvolumes of btrfs. Both write to one feed.
+type bestSource struct {
+	*feed
+	clock   engine.Clock
+	fan     *fanotify
+	in      *inotify        // nil before it is needed
+	refused map[string]bool // folders that it has
 }
+
+// openBest opens the best sources that there are. Without root that is inotify alone, and on another
+// system fsnotify.
+func openBest(clock engine.Clock) (eventSource, error) {
+	f := newFeed()
+	fan, err := newFanotify(f, clock)
+	switch {
+	case errors.Is(err, unix.ErrNeedsLinux):
+		return openNotify(clock)
+	case err != nil: // no root, a container, or too many groups
+		return openInotify(clock)
+	}
+	return &bestSource{feed: f, clock: clock, fan: fan, refused: make(map[string]bool)}, nil
+}
+
+func (s *bestSource) Add(dir string) error {
+	err := s.fan.Add(dir)
+	if err == nil || isGone(err) {
+		return err
+	}
+	if s.in == nil {
+		in, ierr := newInotify(s.feed, s.clock)
+		if ierr != nil {
+			return ierr
+		}
+		s.in = in
+	}
+	if err := s.in.Add(dir); err != nil {
+		return err
+	}
+	s.refused[dir] = true
+	return nil
+}
+
+func (s *bestSource) Remove(dir string) error {
+	if s.refused[dir] {
+		delete(s.refused, dir)
+		return s.in.Remove(dir)
+	}
+	return s.fan.Remove(dir)
+}
+
+func (s *bestSource) Close() error {
+	err := s.fan.closeGroups()
+	if s.in != nil {
+		err = errors.Join(err, s.in.closeGroups())
+	}
+	return errors.Join(err, s.end())
+}
+
+func (s *bestSource) modified() []event {
+	all := s.fan.modified()
+	if s.in != nil {
+		all = append(all, s.in.modified()...)
+	}
+	return all
+}
+
+func (s *bestSource) kind(dir string) string {
+	if s.refused[dir] {
+		return s.in.kind(dir)
+	}
+	return s.fan.kind(dir)
+}
+
+func (s *bestSource) current(ev event) bool { return s.fan.current(ev) }

@@ -25,18 +25,25 @@ const (
 // their own, so that a program that writes without end wakes nobody.
 type inotify struct {
 	main, writes inotifyGroup
-	feed
+	*feed
 }
 
 func openInotify(clock engine.Clock) (eventSource, error) {
-	s := &inotify{}
+	s, err := newInotify(newFeed(), clock)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newInotify(f *feed, clock engine.Clock) (*inotify, error) {
+	s := &inotify{feed: f}
 	if err := s.main.open(inotifyMain); err != nil {
 		return nil, err
 	}
 	if err := s.writes.open(inotifyWrites); err != nil {
 		return nil, errors.Join(err, s.main.file.Close())
 	}
-	s.begin()
 	s.reads.Go(func() { s.follow(s.main.file, s.main.parse) })
 	s.reads.Go(func() { s.attend(clock, s.writes.file) })
 	return s, nil
@@ -57,7 +64,13 @@ func (s *inotify) Remove(dir string) error {
 	return s.main.remove(dir)
 }
 
-func (s *inotify) Close() error { return s.end(s.main.file, s.writes.file) }
+func (s *inotify) Close() error { return errors.Join(s.closeGroups(), s.end()) }
+
+// closeGroups ends the reading of both.
+func (s *inotify) closeGroups() error {
+	s.halt()
+	return errors.Join(s.main.file.Close(), s.writes.file.Close())
+}
 
 func (s *inotify) modified() []event {
 	return s.drain(s.writes.file, s.writes.parse)
@@ -175,33 +188,33 @@ func inotifyOp(mask uint32) (o op) {
 // A feed is what the sources of Linux have in common: the goroutines that read from the kernel,
 // and what they read.
 type feed struct {
-	out   chan event
-	errs  chan error
-	stop  chan struct{}
-	reads sync.WaitGroup
+	out    chan event
+	errs   chan error
+	stop   chan struct{}
+	halted sync.Once
+	reads  sync.WaitGroup
+	buf    []byte // of drain
 }
 
-func (s *feed) begin() {
-	s.out, s.errs, s.stop = make(chan event, eventBuffer), make(chan error), make(chan struct{})
+func newFeed() *feed {
+	return &feed{out: make(chan event, eventBuffer), errs: make(chan error), stop: make(chan struct{})}
 }
 
 func (s *feed) events() <-chan event { return s.out }
 func (s *feed) errors() <-chan error { return s.errs }
 
-// end ends the goroutines and waits for them. The channels are closed then, and what was not read is
-// let go of.
-func (s *feed) end(files ...*os.File) (err error) {
-	close(s.stop)
-	for _, f := range files {
-		err = errors.Join(err, f.Close())
-	}
+// halt has the goroutines end; what they read from is closed next.
+func (s *feed) halt() { s.halted.Do(func() { close(s.stop) }) }
+
+// end waits for the goroutines. The channels are closed then, and what was not read is let go of.
+func (s *feed) end() error {
 	s.reads.Wait()
 	close(s.errs)
 	close(s.out)
 	for ev := range s.out {
 		ev.by.release()
 	}
-	return err
+	return nil
 }
 
 // A parser reads events as the kernel writes them.
@@ -267,9 +280,8 @@ func (s *feed) attend(clock engine.Clock, f *os.File) {
 		select {
 		case <-t.C:
 		case <-s.stop:
-			t.Stop()
-			return
 		}
+		t.Stop()
 	}
 }
 
@@ -286,8 +298,10 @@ func (s *feed) drain(f *os.File, parse parser) (all []event) {
 	if err != nil {
 		return nil
 	}
-	buf := make([]byte, eventBytes)
-	lost := false
+	if s.buf == nil {
+		s.buf = make([]byte, eventBytes)
+	}
+	buf, lost := s.buf, false
 	_ = control(conn, func(fd int) {
 		for range drainsAtOnce {
 			n, err := unix.Read(fd, buf)

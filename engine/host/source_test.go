@@ -1,7 +1,11 @@
 package host
 
 import (
+	"errors"
 	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -14,6 +18,7 @@ const sourceEnv = "MGMT_TEST_SOURCE"
 var sources = map[string]func(engine.Clock) (eventSource, error){
 	"":         openSource,
 	"inotify":  openInotify,
+	"fanotify": openFanotify,
 	"fsnotify": openNotify,
 }
 
@@ -25,6 +30,10 @@ func chosen() string {
 	if s := os.Getenv(sourceEnv); s != "" {
 		return s
 	}
+	if s, err := openFanotify(engine.SystemClock{}); err == nil {
+		_ = s.Close()
+		return "fanotify"
+	}
 	return "inotify"
 }
 
@@ -33,6 +42,17 @@ func holdsOf(s eventSource) (n int, ok bool) {
 	switch s := s.(type) {
 	case *notifySource:
 		return len(s.w.WatchList()), true
+	case *bestSource:
+		n, ok = holdsOf(s.fan)
+		if s.in != nil {
+			more, _ := holdsOf(s.in)
+			n += more
+		}
+		return n, ok
+	case *fanotify:
+		s.main.mu.Lock()
+		defer s.main.mu.Unlock()
+		return len(s.main.dirs), true
 	case *inotify:
 		s.main.mu.Lock()
 		defer s.main.mu.Unlock()
@@ -41,4 +61,77 @@ func holdsOf(s eventSource) (n int, ok bool) {
 	return 0, false
 }
 
-var _ testing.TB
+// TestSources runs the tests of the watches over the other sources, too. Each is a process of its own.
+func TestSources(t *testing.T) {
+	if os.Getenv(sourceEnv) != "" {
+		return
+	}
+	for name := range sources {
+		if name == "" || name == chosen() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", suite, "-test.failfast")
+			cmd.Env = append(os.Environ(), sourceEnv+"="+name)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// suite are the tests that see a source.
+const suite = "EveryChange|OnlyTheName|WakeUps|Armed|MissingParents|Director|Moved|Contents|Bug29|Bug30|Overflow|Watch|Poll|Root|Link|Recurs|Hub|Mounts|Notify|Names|Finding"
+
+// TestCulprit: who has made a change is told of where the kernel tells, and nothing is where it does not.
+func TestCulprit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	write(t, file, "")
+	h := newHost(t, Options{})
+	s := watch(t, h, plain, file)
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `echo x > "$1"; read wait`, "sh", file)
+	in, err := cmd.StdinPipe() // it lives until it is told of
+	must(t, err)
+	must(t, cmd.Start())
+	c := woken(t, s)
+	must(t, errors.Join(in.Close(), cmd.Process.Kill()))
+	_ = cmd.Wait()
+	if chosen() != "fanotify" {
+		if c.By != nil {
+			t.Errorf("%s tells of %v", chosen(), c.By)
+		}
+		return
+	}
+	shell, err := filepath.EvalSymlinks("/bin/sh")
+	must(t, err)
+	me, err := user.Current()
+	must(t, err)
+	if by := c.By; by == nil || by.PID != cmd.Process.Pid || by.Program != shell || by.User != me.Username || by.Gone {
+		t.Errorf("it was %+v, want pid %d, %s, %s", c.By, cmd.Process.Pid, shell, me.Username)
+	}
+}
+
+// TestCulpritThatIsGone: nothing but the number is known of a process that has ended, though another one may have it by now.
+func TestCulpritThatIsGone(t *testing.T) {
+	var c culprits
+	got := c.of(newActor(os.Getpid(), -1)) // there is a process of that number
+	if want := (engine.Culprit{PID: os.Getpid(), Gone: true}); *got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestUnitOf: the unit is the innermost service or scope.
+func TestUnitOf(t *testing.T) {
+	for groups, want := range map[string]string{
+		"0::/system.slice/ssh.service\n":                                        "ssh.service",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n":  "x.scope",
+		"0::/system.slice/docker-0a.scope/inner\n":                              "docker-0a.scope",
+		"12:memory:/a.service\n1:name=systemd:/system.slice/cron.service\n0::/": "cron.service",
+		"0::/\n": "",
+		"":       "",
+	} {
+		if got := unitOf(groups); got != want {
+			t.Errorf("%q: %q, want %q", groups, got, want)
+		}
+	}
+}

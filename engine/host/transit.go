@@ -41,22 +41,29 @@ func newTransits(clock engine.Clock) transits {
 func (h *hub) pass(d *dir, ev event, c change) {
 	s, now := step{op: ev.op}, h.clock.Now()
 	if ev.by != nil {
+		c.by = h.culprits.of(ev.by)
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
+		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
 	at := place{d, ev.name}
 	t := h.transits.at[at]
-	if t == nil {
+	whole := s.pid == h.self && ev.op != opModified // a file of ours has no name before it is complete
+	switch {
+	case t == nil:
 		var p passage
-		if p.take(s, now) {
+		if p.take(s, now) || whole {
 			h.tell(d, ev.name, c)
 			return
 		}
 		t = &transit{place: at, passage: p, c: c, when: p.due()}
 		h.transits.at[at] = t
 		queue.Push(&h.transits.order, t)
-	} else {
+	case whole && t.pid != 0 && t.pid != h.self: // a stranger's, who goes on
 		t.c.merge(c)
-		if t.take(s, now) {
+		return
+	default:
+		t.c.merge(c)
+		if t.take(s, now) || whole && len(t.open) == 0 {
 			h.arrive(t)
 			return
 		}

@@ -70,6 +70,9 @@ func (s *sub) wake(c change) {
 	if s.cause.Merged == 0 {
 		s.cause.Source, s.cause.Path = c.source, c.where()
 	}
+	if s.cause.By == nil {
+		s.cause.By = c.by
+	}
 	s.cause.Merged += 1 + c.merged
 	s.cause.Resync = s.cause.Resync || c.lost
 	if s.notice != nil {

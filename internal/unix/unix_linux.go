@@ -106,6 +106,9 @@ func Fstatat(dirfd int, path string, stat *Stat_t, flags int) (err error) {
 	return unix.Fstatat(dirfd, path, stat, flags)
 }
 
+// It tells of the file system that the descriptor is on.
+func Fstatfs(fd int, buf *Statfs_t) (err error) { return unix.Fstatfs(fd, buf) }
+
 // It blocks until the disk has the content. The name of a new file needs a sync of its
 // folder too.
 // A folder is synced the same way, by its own descriptor.

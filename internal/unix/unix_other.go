@@ -63,6 +63,8 @@ func Fstat(int, *Stat_t) error { return ErrNeedsLinux }
 
 func Fstatat(int, string, *Stat_t, int) error { return ErrNeedsLinux }
 
+func Fstatfs(int, *Statfs_t) error { return ErrNeedsLinux }
+
 func Fsync(int) error { return ErrNeedsLinux }
 
 func Ftruncate(int, int64) error { return ErrNeedsLinux }
@@ -122,10 +124,10 @@ func NameToHandleAt(int, string, int) (FileHandle, int, error) {
 	return FileHandle{}, 0, ErrNeedsLinux
 }
 
-func OpenByHandleAt(int, FileHandle, int) (int, error) { return -1, ErrNeedsLinux }
-
 // NewFileHandle returns the handle of no file.
 func NewFileHandle(int32, []byte) FileHandle { return FileHandle{} }
+
+func OpenByHandleAt(int, FileHandle, int) (int, error) { return -1, ErrNeedsLinux }
 
 func Open(string, int, uint32) (int, error) { return -1, ErrNeedsLinux }
 

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// repairer keeps a file as a resource would: with each wake-up it looks, notes what it finds, and
+// puts its own text there, or nothing.
+type repairer struct {
+	t      *testing.T
+	file   string
+	want   string // empty for no file
+	mu     sync.Mutex
+	found  []string
+	repair chan struct{} // gets something after each repair
+}
+
+func (r *repairer) until(s engine.Subscription, done <-chan struct{}) {
+	for {
+		select {
+		case <-s.C():
+		case <-done:
+			return
+		}
+		text, err := os.ReadFile(r.file)
+		if err == nil && string(text) == r.want || err != nil && r.want == "" {
+			continue
+		}
+		r.mu.Lock()
+		r.found = append(r.found, string(text))
+		r.mu.Unlock()
+		if r.want == "" {
+			err = os.Remove(r.file)
+		} else if err = os.WriteFile(r.file+".new", []byte(r.want), 0o644); err == nil {
+			err = os.Rename(r.file+".new", r.file)
+		}
+		if err != nil {
+			r.t.Errorf("repair: %v", err)
+		}
+		r.repair <- struct{}{}
+	}
+}
+
+// TestFindingK1Writers and K2: programs that remove a file and make it again, or cut it and write it, meet no
+// repair, and their text is found as they wrote it.
+func TestFindingK1Writers(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // it does not tell of the end of a write
+	}
+	scripts := map[string]string{
+		"cp":            `cp new a`,
+		"mv":            `cp new b && mv b a`,
+		"redirect":      `cat new > a`,
+		"in two halves": `{ head -c 3 new; read wait; tail -c +4 new; } > a`,
+	}
+	if chosen() == "fanotify" { // a quiet time stands for the end of a process elsewhere, and may end between its steps on a busy machine
+		scripts["cp --remove-destination"] = `cp --remove-destination new a`
+		scripts["install"] = `install new a`
+	}
+	for _, present := range []bool{true, false} {
+		for name, script := range scripts {
+			t.Run(fmt.Sprintf("%s, present: %v", name, present), func(t *testing.T) {
+				dir := t.TempDir()
+				r := &repairer{t: t, file: filepath.Join(dir, "a"), repair: make(chan struct{}, 100)}
+				if present {
+					r.want = "ours"
+					write(t, r.file, r.want)
+				}
+				h := newHost(t, Options{})
+				s := watch(t, h, plain, r.file)
+				var all sync.WaitGroup
+				defer all.Wait()
+				defer s.Close()
+				done := make(chan struct{})
+				defer close(done)
+				all.Go(func() { r.until(s, done) })
+				for i := range 5 {
+					text := fmt.Sprintf("text %d", i)
+					write(t, filepath.Join(dir, "new"), text)
+					cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+					cmd.Dir, cmd.Stdin = dir, bytes.NewReader([]byte("\n"))
+					if out, err := cmd.CombinedOutput(); err != nil {
+						t.Fatalf("%v: %s", err, out)
+					}
+					<-r.repair
+					r.mu.Lock()
+					last := r.found[len(r.found)-1]
+					r.mu.Unlock()
+					if last != text {
+						t.Errorf("found %q, want %q", last, text)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestFindingK2NeverClosed: a writer who never closes a file is waited for two seconds, and no longer.
+func TestFindingK2NeverClosed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a")
+	write(t, file, "")
+	h := newHost(t, Options{})
+	s := watch(t, h, plain, file)
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteString("half")
+	must(t, err)
+	woken(t, s)
+	// What it has open was replaced: it can write on as it likes.
+	write(t, file+".new", "")
+	rename(t, file+".new", file)
+	settle(t, h, s)
+	if chosen() == "fsnotify" {
+		return
+	}
+	_, err = f.WriteString("and the other half")
+	must(t, err)
+	must(t, f.Close())
+	silent(t, h, s)
+}
+
+// counting is a source that counts what it tells.
+type counting struct {
+	eventSource
+	out  chan event
+	stop chan struct{}
+	n    atomic.Int64
+	all  sync.WaitGroup
+}
+
+func (c *counting) events() <-chan event { return c.out }
+
+func (c *counting) Close() error {
+	close(c.stop)
+	err := c.eventSource.Close()
+	c.all.Wait()
+	return err
+}
+
+// TestFindingK4Appender: a program that appends for ever in a watched folder wakes the hub four times a second,
+// and not once for each write.
+func TestFindingK4Appender(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	dir := t.TempDir()
+	c := &counting{out: make(chan event), stop: make(chan struct{})}
+	h := newHost(t, Options{open: func(clock engine.Clock) (_ eventSource, err error) {
+		if c.eventSource, err = openChosen(clock); err == nil {
+			c.all.Go(func() {
+				defer close(c.out)
+				for ev := range c.eventSource.events() {
+					if ev.dir == dir || ev.op == opPending {
+						c.n.Add(1)
+					}
+					select {
+					case c.out <- ev:
+					case <-c.stop:
+						ev.by.release()
+					}
+				}
+			})
+		}
+		return c, err
+	}})
+	s := watch(t, h, plain, filepath.Join(dir, "a"))
+	f, err := os.Create(filepath.Join(dir, "log"))
+	must(t, err)
+	defer f.Close()
+	began := time.Now()
+	const writes = 100_000
+	for range writes {
+		_, err := f.WriteString("x")
+		must(t, err)
+	}
+	if n, most := c.n.Load(), int64(time.Since(began)/writesPause)+3; n > most {
+		t.Errorf("%d events for %d writes, want %d at most", n, writes, most)
+	}
+	silent(t, h, s)
+}
