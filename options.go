@@ -115,6 +115,8 @@ type Options struct {
 
 	MaxRemovals reactor.Removals // how much a graph may remove before it is held and waits for Resume; zero means without bound
 
+	Leaving engine.Leaving // of the resources whose metaparameters do not say it
+
 	// Input names where the graphs come from, such as the path of a file. A Run with the State
 	// and the Input of an earlier one holds its first graph too, by MaxRemovals, if that lacks
 	// resources of the earlier one. Nothing runs until Resume or a better graph. When empty, and with

@@ -162,7 +162,7 @@ func (s *session) installing() install.Options {
 	return install.Options{
 		Reactor: s.reactor, Host: s.host, Hostname: s.hostname, Sharing: s.sharing, Effect: s.state.Effect, Store: s.state.Store,
 		Input: o.Input, Registry: to.registry, Secret: o.secret, Log: o.Logger,
-		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Life: s.life,
+		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Leaving: o.Leaving, Life: s.life,
 		Warned:  func(list schema.Diagnostics) { to.tell(Event{Kind: EventWarned, Warnings: list}) },
 		Loaded:  func(whole func() *engine.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },
 		Refused: func(why error) { to.tell(Event{Kind: EventRefused, Err: why}) },

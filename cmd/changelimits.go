@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -12,6 +15,7 @@ type limitFlags struct {
 	changes  budget
 	flapping flapping
 	removed  removals
+	leaving  leaving
 }
 
 // flags adds the limits of changes. The defaults are those of the reactor, stated here
@@ -20,6 +24,7 @@ func (f *limitFlags) flags(cmd *cobra.Command) {
 	f.flapping.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
 	bind(cmd, "max_changes", &f.changes)
 	bind(cmd, "max_removals", &f.removed)
+	bind(cmd, "leaving", &f.leaving)
 	bind(cmd, "flapping", &f.flapping)
 }
 
@@ -28,6 +33,31 @@ func (f *limitFlags) flags(cmd *cobra.Command) {
 // flapping.
 func (f *limitFlags) set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
+	o.Leaving = engine.Leaving(f.leaving)
+}
+
+// leaving is the value of --leaving.
+type leaving engine.Leaving
+
+// String implements pflag.Value.
+func (l *leaving) String() string { return string(*l) }
+
+// Type implements pflag.Value; help shows it.
+func (l *leaving) Type() string { return "keep|undo|ask" }
+
+// Set implements pflag.Value.
+func (l *leaving) Set(s string) error {
+	*l = leaving(s)
+	return checkLeaving(s)
+}
+
+// checkLeaving refuses what is no policy of leaving.
+func checkLeaving(s string) error {
+	switch engine.Leaving(s) {
+	case engine.LeavingKeep, engine.LeavingUndo, engine.LeavingAsk:
+		return nil
+	}
+	return fmt.Errorf("%q is none of keep, undo and ask", s)
 }
 
 // removals is the value of --max-removals.

@@ -89,6 +89,8 @@ var settings = &config.Table{
 			Doc: "how much may change: a number or a share of the graph, in a time, as in 20/5m or 10%/1h; a further change is held until mgmt resume"},
 		{Key: "max_removals", Type: textType, Default: reactor.DefaultRemovals.String(), Example: "10,33%", Live: true, Check: parses(reactor.ParseRemovals),
 			Doc: "how many resources a new graph may remove: a number, a share as 20%, both, of which it must pass both to be held until mgmt resume, or off"},
+		{Key: "leaving", Type: textType, Example: "ask", Check: checkLeaving,
+			Doc: "what becomes of the work of a resource that leaves the graph and does not say it by meta.leaving: keep (the default), undo, or ask: the graph is held until mgmt resume"},
 		{Key: "flapping", Was: "fight", Type: textType, Default: reactor.DefaultFlapping().String(), Example: "5/10m", Live: true, Check: parses(reactor.ParseFlapping),
 			Doc: "how often, in which time, a resource must be corrected against the same other value to be left alone for a while; off for never"},
 		{Key: "parallel", Type: numberType, Example: "4", Doc: "how many resources to run at once (default 8 for each core, and 128 of kinds whose runs take a few microseconds)"},

@@ -283,6 +283,7 @@ func TestMetaParamsCmp(t *testing.T) {
 		"backend":    func(m *engine.MetaParams) { m.Backend = "apt" },
 		"dollar":     func(m *engine.MetaParams) { m.Dollar = true },
 		"secret":     func(m *engine.MetaParams) { m.Secret = []string{"content"} },
+		"leaving":    func(m *engine.MetaParams) { m.Leaving = engine.LeavingAsk },
 	} {
 		a, b := engine.DefaultMetaParams(), engine.DefaultMetaParams()
 		if err := a.Cmp(b); err != nil {
@@ -305,7 +306,7 @@ func TestMetaParamsCmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(typ.Keys()); n != 23 {
+	if n := len(typ.Keys()); n != 24 {
 		t.Errorf("there are %d metaparameters: add the new one here", n)
 	}
 }

@@ -29,7 +29,8 @@ type MetaParams struct {
 	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once. Those that begin with all/ or group:ROLE/ are shared by the hosts of that topic."`
 	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even a graph that declares it just the same."`
 	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
-	Reverse    bool          `yaml:"reverse" doc:"When the resource leaves the graph, bring back the state before its first change."`
+	Reverse    bool          `yaml:"reverse" doc:"The same as leaving: undo."`
+	Leaving    Leaving       `yaml:"leaving" mgmt:"enum=keep|undo|ask" doc:"What becomes of its work when the resource leaves the graph. With keep, as when absent, it stays; with undo, the state before its first change is brought back; with ask, the graph without it is held until mgmt resume, and then it stays."`
 	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges."`
 	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
@@ -49,6 +50,19 @@ const (
 	DriftFix    Drift = "fix"
 	DriftReport Drift = "report" // look and say, alter nothing
 )
+
+// Leaving says what becomes of the work of a resource that leaves the graph.
+type Leaving string
+
+// The policies of leaving. The empty one means LeavingKeep.
+const (
+	LeavingKeep Leaving = "keep"
+	LeavingUndo Leaving = "undo" // the state before the first change comes back
+	LeavingAsk  Leaving = "ask"  // the graph without it waits for an operator
+)
+
+// Undoes reports whether the state before the first change is kept, and brought back when the resource leaves.
+func (m *MetaParams) Undoes() bool { return m.Reverse || m.Leaving == LeavingUndo }
 
 // The values of MetaParams.Retry that do not count tries. A graph says never by
 // retry: 0, which DecodeMeta tells from a graph that says nothing.
@@ -116,6 +130,11 @@ func (m *MetaParams) Validate() error {
 	m.validateSema(bad)
 	if m.Drift != "" && m.Drift != DriftFix && m.Drift != DriftReport {
 		bad("drift", "drift is %q, it must be fix or report", m.Drift)
+	}
+	switch m.Leaving {
+	case "", LeavingKeep, LeavingUndo, LeavingAsk:
+	default:
+		bad("leaving", "leaving is %q, it must be keep, undo or ask", m.Leaving)
 	}
 	for i, host := range m.Export {
 		if host == "" {
@@ -252,7 +271,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 	return m == o ||
 		m.Retry == o.Retry && m.RetryReset == o.RetryReset && m.Delay == o.Delay && m.DelayMax == o.DelayMax &&
 			m.Timeout == o.Timeout && m.Poll == o.Poll && m.Settle == o.Settle && m.Limit == o.Limit && m.Burst == o.Burst &&
-			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse &&
+			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse && m.Leaving == o.Leaving &&
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
 			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export)

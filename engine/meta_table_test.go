@@ -48,6 +48,7 @@ func TestMetaParamsRefused(t *testing.T) {
 		{engine.MetaParams{Sema: []string{"3"}}, "sema[0]", "is a number alone"},
 		{engine.MetaParams{Sema: []string{"a", "a:1"}}, "sema[1]", "is named twice"},
 		{engine.MetaParams{Drift: "mend"}, "drift", "must be fix or report"},
+		{engine.MetaParams{Leaving: "go"}, "leaving", "must be keep, undo or ask"},
 		{engine.MetaParams{Export: []string{"*", ""}}, "export[1]", "a host without a name"},
 	} {
 		err := c.meta.Validate()
@@ -73,13 +74,13 @@ func TestMetaParamsTaken(t *testing.T) {
 
 // TestMetaParamsAllAtOnce: every finding is told at once.
 func TestMetaParamsAllAtOnce(t *testing.T) {
-	m := engine.MetaParams{Retry: -5, Delay: -1, Timeout: -1, Poll: 1, Limit: 1, Sema: []string{"", "x:y"}, Drift: "x", Export: []string{""}}
+	m := engine.MetaParams{Retry: -5, Delay: -1, Timeout: -1, Poll: 1, Limit: 1, Sema: []string{"", "x:y"}, Drift: "x", Leaving: "x", Export: []string{""}}
 	ds, ok := errors.AsType[schema.Diagnostics](m.Validate())
 	var paths []string
 	for _, d := range ds {
 		paths = append(paths, d.Path)
 	}
-	if want := "retry delay timeout poll limit sema[0] sema[1] drift export[0]"; !ok || strings.Join(paths, " ") != want {
+	if want := "retry delay timeout poll limit sema[0] sema[1] drift leaving export[0]"; !ok || strings.Join(paths, " ") != want {
 		t.Errorf("%v, not %s", paths, want)
 	}
 }
@@ -99,7 +100,10 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 		case reflect.Float64:
 			f.SetFloat(0.5)
 		case reflect.String:
-			f.SetString("report")
+			f.SetString(map[string]string{"Drift": "report", "Leaving": "ask"}[ty.Field(i).Name])
+			if f.Len() == 0 {
+				f.SetString("text")
+			}
 		case reflect.Slice:
 			f.Set(reflect.ValueOf([]string{"a"}))
 		case reflect.Pointer:

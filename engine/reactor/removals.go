@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // Removals bounds how many resources a new graph may remove without being told to: a graph that
@@ -69,6 +71,7 @@ type RemovalsError struct {
 	Removed []string // in the order of the old graph
 	Of      int      // vertices of the old graph
 	Start   bool     // the old graph is that of an earlier process: nothing runs meanwhile
+	Asked   string   // a vertex that leaves only when somebody agrees (leaving: ask); empty where there are too many alone
 }
 
 func (e *RemovalsError) Error() string {
@@ -76,6 +79,9 @@ func (e *RemovalsError) Error() string {
 	names := strings.Join(e.Removed[:min(most, len(e.Removed))], ", ")
 	if more := len(e.Removed) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
+	}
+	if e.Asked != "" {
+		return fmt.Sprintf("held: it removes %d of %d resources (%s), and %s has leaving: ask; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names, e.Asked)
 	}
 	if e.Start {
 		return fmt.Sprintf("held: it lacks %d of the %d resources that were in effect before this start (%s), more than --max-removals allows; nothing runs meanwhile; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
@@ -92,7 +98,8 @@ func (s *swap) checkRemovals() error {
 	if s.left = s.leavers(); start {
 		of = len(r.opt.InEffect)
 	}
-	if !r.removals.Load().meets(len(s.left), of) {
+	asked := s.asked()
+	if asked == "" && !r.removals.Load().meets(len(s.left), of) {
 		return nil
 	}
 	removed := make([]string, len(s.left))
@@ -102,7 +109,17 @@ func (s *swap) checkRemovals() error {
 	if accepted != nil && isSubset(removed, *accepted) {
 		return nil
 	}
-	return &RemovalsError{Removed: removed, Of: of, Start: start}
+	return &RemovalsError{Removed: removed, Of: of, Start: start, Asked: asked}
+}
+
+// asked returns the first vertex that leaves only when somebody agrees. What an earlier process has left has names alone.
+func (s *swap) asked() string {
+	for _, l := range s.left {
+		if v := s.r.loop.named(l.Resource); v != nil && v.meta.Leaving == engine.LeavingAsk {
+			return l.Resource
+		}
+	}
+	return ""
 }
 
 // leavers returns the resources that this graph does not have any more: those of the graph that runs, or the names that an earlier

@@ -16,7 +16,7 @@ import (
 // remembers reports whether the old state has to be looked at before v is altered for the first
 // time: the metaparameter reverse. It is called by the run of v.
 func (x *runner) remembers(v *vertex) bool {
-	return v.meta.Reverse && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.ID, v.Res, v.wired().Received())
+	return v.meta.Undoes() && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.ID, v.Res, v.wired().Received())
 }
 
 // remember keeps the present state, if it has to be kept. It is called by the run of v, after a
@@ -47,7 +47,7 @@ func (x *runner) remember(ctx context.Context, v *vertex) error {
 
 // isOver reports whether nothing is kept to undo v after a run of it that has not failed: it is a
 // reversal that has done all, or is not to be reversed.
-func (v *vertex) isOver() bool { return !v.meta.Reverse && v.undone() }
+func (v *vertex) isOver() bool { return !v.meta.Undoes() && v.undone() }
 
 // undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
 func (v *vertex) undone() bool {
@@ -63,13 +63,13 @@ func (v *vertex) undone() bool {
 // standing returns where v stands, nil if that need not be kept. It does not change any more.
 func (l *loop) standing(v *vertex) *undo.Place {
 	kept := &l.r.memory.undo
-	if !v.meta.Reverse || kept.Has(v.ID) {
+	if !v.meta.Undoes() || kept.Has(v.ID) {
 		return nil
 	}
 	place := undo.Look(kept, undo.Graph{
 		Above: l.m.Above, Below: l.m.Below,
 		ID:       func(slot int32) string { return l.bySlot[slot].ID },
-		Reverses: func(slot int32) bool { return l.bySlot[slot].meta.Reverse },
+		Reverses: func(slot int32) bool { return l.bySlot[slot].meta.Undoes() },
 	}, v.slot)
 	return &place
 }

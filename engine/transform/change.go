@@ -335,7 +335,7 @@ func (c *Change) judge() {
 		}
 		was := c.p.vertex(n)
 		may -= groupable(was)
-		if st.v == nil && engine.MetaOf(was.Res).Reverse {
+		if st.v == nil && engine.MetaOf(was.Res).Undoes() {
 			c.Whole = cmp.Or(c.Whole, c.id(n)+" is undone when it leaves")
 		}
 	}

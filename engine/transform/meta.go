@@ -78,6 +78,10 @@ var metaRules = [...]MetaRule{
 		alone: func(m *engine.MetaParams) bool { return m.Realize }},
 	{Key: "reverse", Rule: RuleAlone, Why: "it is about one resource that leaves the graph",
 		alone: func(m *engine.MetaParams) bool { return m.Reverse }},
+	{Key: "leaving", Rule: RuleAlone, Why: "it is about one resource that leaves the graph; keep is no reason",
+		alone: func(m *engine.MetaParams) bool {
+			return m.Leaving == engine.LeavingUndo || m.Leaving == engine.LeavingAsk
+		}},
 	{Key: "autoedge", Rule: RuleOwner, Why: "the automatic edges were made before"},
 	{Key: "autogroup", Rule: RuleAlone, Why: "false says so",
 		alone: func(m *engine.MetaParams) bool { return !m.AutoGroups() }},

@@ -49,7 +49,8 @@ type Options struct {
 	ReadOnly    bool // of a plan
 	NoAutoEdges bool
 	NoAutoGroup bool
-	Sema        int // at most so many CheckApply at once, of all resources together; 0 for no limit
+	Leaving     engine.Leaving // of resources that do not say it
+	Sema        int            // at most so many CheckApply at once, of all resources together; 0 for no limit
 
 	// These functions are told, in order, while the graph or part is being put into effect. They must not block.
 	Warned  func(schema.Diagnostics)   // the findings about a graph that takes effect

@@ -87,9 +87,9 @@ func (in *Installer) tellGraph(moved bool) {
 	in.Loaded(p.Graph)
 }
 
-// limit makes every resource take the semaphore of Options.Sema.
+// limit makes every resource take the semaphore of Options.Sema, and what Options.Leaving says where it says nothing.
 func (in *Installer) limit(g *engine.Graph) {
-	if in.Sema == 0 {
+	if in.Sema == 0 && in.Leaving == "" {
 		return
 	}
 	for _, v := range g.All() {
@@ -97,7 +97,12 @@ func (in *Installer) limit(g *engine.Graph) {
 			continue // of a part
 		}
 		m := v.Res.MetaParams()
-		m.Sema = append(slices.Clip(m.Sema), "all resources:"+strconv.Itoa(in.Sema))
+		if in.Sema > 0 {
+			m.Sema = append(slices.Clip(m.Sema), "all resources:"+strconv.Itoa(in.Sema))
+		}
+		if m.Leaving == "" && !m.Reverse {
+			m.Leaving = in.Leaving
+		}
 	}
 }
 

@@ -126,9 +126,10 @@ func absentForm(was *model.Object, way leaving, few bool) (o *model.Object, err 
 			}
 		}
 	}
-	if meta, ok := was.Get("meta").(map[string]any); ok && meta["reverse"] != nil {
+	if meta, ok := was.Get("meta").(map[string]any); ok && (meta["reverse"] != nil || meta["leaving"] != nil) {
 		meta = maps.Clone(meta)
 		delete(meta, "reverse")
+		delete(meta, "leaving")
 		if o, err = o.With("meta", meta); err != nil {
 			return nil, err
 		}
