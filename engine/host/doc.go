@@ -4,9 +4,13 @@
 //
 // # Laws of the file watches
 //
-//   - One inotify instance serves the whole process. It watches directories, each once, however
+//   - One source of events serves the whole process: fanotify as root, inotify else, fsnotify on other
+//     systems. A folder that fanotify refuses has inotify. It watches directories, each once, however
 //     many subscriptions need it, and finds the subscriptions of an event by the name in it: an
-//     event costs the same for one subscription as for ten thousand, and no system call.
+//     event of a name that nobody asks for costs no system call.
+//   - A subscription is woken when the writer of a name is done, as far as the kernel tells: see
+//     passage. What a program needs two seconds for is told before it is done.
+//   - Modifications are read four times a second, so a program that appends for ever wakes nobody.
 //   - A watch is armed when Watch returns: a change made after that is seen. Every directory on the
 //     way to a path is watched before its entries are looked at, so nothing happens between looking
 //     and watching.

@@ -1,11 +1,16 @@
 package host
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"cmp"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // A change is what a wake-up will tell.
 type change struct {
 	source, path string
 	name         string // in the folder path; empty where path is all
+	from         string // the resource whose run has made it; empty for a stranger
 	by           *engine.Culprit
 	lost         bool
 	merged       int // how many more changes it stands for
@@ -23,8 +28,8 @@ func (c *change) where() string {
 func (c *change) merge(o change) {
 	c.merged += 1 + o.merged
 	c.lost = c.lost || o.lost
-	if c.by == nil {
-		c.by = o.by
+	if o.by != nil {
+		c.by = o.by // who made the last change
 	}
 }
 
@@ -65,7 +70,11 @@ func (h *hub) inside(d *dir, ev event, c change) {
 	asked, passing := false, h.transits.at[place{d, ev.name}] != nil
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
-		own := e == nil || !passing && isOwn(e)
+		own, from := e == nil, ""
+		if !own && !passing {
+			own, from = isOwn(e)
+		}
+		c.from = cmp.Or(c.from, from)
 		asked = asked || !own || n.any != nil || n.recursive()
 		if k := n.kids[ev.name]; k != nil {
 			asked = asked || len(k.back) > 0
@@ -178,12 +187,16 @@ func fire(e *entry, c change) {
 	}
 }
 
-// isOwn reports whether all of a list of subscriptions say that the change is their own.
-func isOwn(e *entry) bool {
+// isOwn reports whether all of a list of subscriptions say that the change is their own, and whose
+// it is if one says so.
+func isOwn(e *entry) (all bool, from string) {
+	all = true
 	for ; e != nil; e = e.next {
-		if !e.sub.leaves() {
-			return false
+		if e.sub.leaves() {
+			from = e.sub.resource
+		} else {
+			all = false
 		}
 	}
-	return true
+	return all, from
 }

@@ -56,6 +56,9 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 		return p.rest(s, now)
 	case s.op&opModified != 0 && s.op&opUnsure != 0:
 		return p.rest(s, now)
+	case s.op&opMovedIn != 0 && s.pid == 0 && len(p.open) > 0: // written before it was moved, or after
+		p.made, p.open = true, nil
+		return p.rest(s, now)
 	case s.op&opMovedIn != 0:
 		return true
 	case s.op&opClosed != 0:

@@ -64,7 +64,7 @@ func (h *hub) request(s *sub, paths []string, o engine.WatchOptions) (*request, 
 	if s.notice == nil {
 		r.settled = make(chan struct{})
 	}
-	s.own, s.request = o.Own, r
+	s.own, s.resource, s.request = o.Own, o.Resource, r
 	if !h.start(r) {
 		return nil, ErrClosed
 	}

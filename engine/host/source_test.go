@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -134,4 +135,27 @@ func TestUnitOf(t *testing.T) {
 			t.Errorf("%q: %q, want %q", groups, got, want)
 		}
 	}
+}
+
+// TestOwnWriteIsToldToOthers: what a resource has left there wakes others with that resource as the
+// cause, and a stranger's write with none.
+func TestOwnWriteIsToldToOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	h := newHost(t, Options{})
+	var own atomic.Bool
+	own.Store(true)
+	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: own.Load}, file)
+	other := watch(t, h, plain, file)
+	write(t, file, "ours")
+	if c := woken(t, other); c.From != "file[f]" || c.By != nil {
+		t.Errorf("cause %+v", c)
+	}
+	silent(t, h, mine)
+	settle(t, h, other)
+	own.Store(false)
+	write(t, file, "not ours")
+	if c := woken(t, other); c.From != "" {
+		t.Errorf("cause %+v", c)
+	}
+	woken(t, mine)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	queue "container/heap"
 	"time"
 
@@ -19,6 +20,7 @@ type transit struct {
 	passage
 	c    change
 	by   *actor    // whose end is awaited; nil for nobody's
+	file string    // the handle of the one that was modified last; empty where it is not known
 	when time.Time // it is looked at
 	at   int       // in the heap
 }
@@ -41,7 +43,9 @@ func newTransits(clock engine.Clock) transits {
 func (h *hub) pass(d *dir, ev event, c change) {
 	s, now := step{op: ev.op}, h.clock.Now()
 	if ev.by != nil {
-		c.by = h.culprits.of(ev.by)
+		if c.from == "" {
+			c.by = h.culprits.of(ev.by)
+		}
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
@@ -58,8 +62,8 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		t = &transit{place: at, passage: p, c: c, when: p.due()}
 		h.transits.at[at] = t
 		queue.Push(&h.transits.order, t)
-	case whole && t.pid != 0 && t.pid != h.self: // a stranger's, who goes on
-		t.c.merge(c)
+	case whole && t.pid != 0 && t.pid != h.self, ev.op&opMovedIn != 0 && h.isWritten(t):
+		t.c.merge(c) // a stranger goes on
 		return
 	default:
 		t.c.merge(c)
@@ -72,8 +76,17 @@ func (h *hub) pass(d *dir, ev event, c change) {
 			queue.Fix(&h.transits.order, t.at)
 		}
 	}
+	if ev.op == opModified {
+		t.file = ev.file
+	}
 	h.await(t, ev.by)
 	h.wind()
+}
+
+// isWritten reports whether the file that has the name now is the one that somebody has open and
+// has modified. The event of a move may be served after the modification that followed it.
+func (h *hub) isWritten(t *transit) bool {
+	return t.file != "" && len(t.open) > 0 && h.w.current(event{dir: t.dir.path, name: t.name, op: opModified, file: t.file})
 }
 
 // arrive tells those who ask for a name that it is complete.
@@ -81,6 +94,14 @@ func (h *hub) arrive(t *transit) {
 	delete(h.transits.at, t.place)
 	queue.Remove(&h.transits.order, t.at)
 	h.unawait(t)
+	t.c.from = ""
+	for _, n := range t.dir.nodes {
+		_, from := isOwn(n.names[t.name])
+		t.c.from = cmp.Or(t.c.from, from)
+	}
+	if t.c.from != "" {
+		t.c.by = nil // that is us
+	}
 	h.tell(t.dir, t.name, t.c)
 }
 

@@ -26,6 +26,8 @@ type sub struct {
 	own    func() bool   // engine.WatchOptions.Own; nil for never
 	notice engine.Notice // is told instead of c; nil for c
 
+	resource string // engine.WatchOptions.Resource
+
 	entries     []entry  // the hub's
 	nextClosing *sub     // under hub.mu
 	request     *request // under hub.mu; until it is settled
@@ -67,10 +69,10 @@ func (s *sub) wake(c change) {
 	if s.closed {
 		return
 	}
-	if s.cause.Merged == 0 {
-		s.cause.Source, s.cause.Path = c.source, c.where()
-	}
-	if s.cause.By == nil {
+	switch {
+	case s.cause.Merged == 0, s.cause.From != "" && c.from == "":
+		s.cause.Source, s.cause.Path, s.cause.From, s.cause.By = c.source, c.where(), c.from, c.by
+	case c.by != nil && s.cause.From == c.from && s.cause.Path == c.where():
 		s.cause.By = c.by
 	}
 	s.cause.Merged += 1 + c.merged
