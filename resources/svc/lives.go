@@ -20,6 +20,7 @@ const slack = time.Second
 // lives is what is known of the lives of a service that has to run. Only the holder of the lock of seen uses it.
 type lives struct {
 	looked   bool
+	counts   bool          // the manager counts how often it starts the service again
 	up       time.Time     // since when it is up; zero while it is not
 	steady   bool          // it has stayed up for long enough
 	restarts int           // by the manager, as it counts
@@ -90,15 +91,19 @@ func (l *lives) left(now time.Time, stable time.Duration) time.Duration {
 
 // begin is called right before the service is started.
 func (l *lives) begin(now time.Time) {
-	*l = lives{looked: true, begun: now, longer: l.longer}
+	*l = lives{looked: true, counts: l.counts, begun: now, longer: l.longer}
 }
 
 // look takes note of a look at the service. The manager says of life what it knows.
 func (l *lives) look(now time.Time, stable time.Duration, info *backends.Info, life backends.LifeInfo) {
-	first, counts := !l.looked, life.Restarts != nil
+	first := !l.looked
 	l.looked = true
+	if l.up.After(now) { // the clock was set back
+		l.up = now
+	}
 	again, asked := false, false // it was started since the last look: by its manager, by request
-	if counts {
+	if life.Restarts != nil {
+		l.counts = true
 		again, asked = *life.Restarts > l.restarts, *life.Restarts < l.restarts
 		l.restarts = *life.Restarts
 		l.before = l.before || first && again
@@ -107,7 +112,7 @@ func (l *lives) look(now time.Time, stable time.Duration, info *backends.Info, l
 		l.base, l.begun, l.before = 0, now, false
 	}
 	if state(info) != Running {
-		l.ended(now, is(info, restarting) || is(info, ending) || is(info, failed), counts)
+		l.ended(now, is(info, restarting) || is(info, ending) || is(info, failed))
 		return
 	}
 	since := now
@@ -119,7 +124,7 @@ func (l *lives) look(now time.Time, stable time.Duration, info *backends.Info, l
 		l.up, l.steady = now, true // whoever has started it knows better
 		return
 	case !l.up.IsZero() && (again || asked || life.Up != nil && since.Sub(l.up) > slack):
-		l.ended(since, again, counts)
+		l.ended(since, again)
 		l.up = since
 	case l.up.IsZero():
 		l.up = since
@@ -130,7 +135,7 @@ func (l *lives) look(now time.Time, stable time.Duration, info *backends.Info, l
 }
 
 // ended takes note that a life has ended, if there was one: by itself, or by what others did.
-func (l *lives) ended(now time.Time, itself, counts bool) {
+func (l *lives) ended(now time.Time, itself bool) {
 	if l.up.IsZero() {
 		return
 	}
@@ -139,7 +144,7 @@ func (l *lives) ended(now time.Time, itself, counts bool) {
 	} else if itself && l.steady {
 		l.longer = 2 * lived
 	}
-	if itself && !counts {
+	if itself && !l.counts {
 		l.seen++
 	}
 	if l.begun.IsZero() {

@@ -275,6 +275,31 @@ func TestFindingQ3FoundCrashing(t *testing.T) {
 	})
 }
 
+// TestFindingQ3OthersStartIt: a service that has ended, and that somebody else starts, only has to stay up. A clock that was set back
+// keeps nothing waiting.
+func TestFindingQ3OthersStartIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnit(t, Res{State: Running, Stable: stable})
+		u.want(nowRunning, 2*time.Second)
+		time.Sleep(time.Hour)
+		u.Alter(func() { u.end(u.lives, 0) })
+		u.fake.SetNoop(true)
+		if _, err := u.res.CheckApply(t.Context(), false); err != nil { // it is seen
+			t.Error(err)
+		}
+		u.fake.SetNoop(false)
+		u.Alter(func() { u.begin(0) })
+		kindtest.Want(t, u.fake, u.res, "error: web to stay up for 2s")
+		u.want("ok", 2*time.Second)
+		back := func() { u.has("ActiveEnterTimestamp", uint64(time.Now().Add(time.Hour).UnixMicro())) }
+		u.Alter(back)
+		u.want("ok", 0)
+		u.Started[unitName] = func() bool { u.begin(0); back(); return true }
+		u.Alter(func() { delete(u.Active, unitName) })
+		u.want(nowRunning, 2*time.Second)
+	})
+}
+
 // TestFindingQ3EndsSlowly: while the processes of a unit still end it has neither failed nor succeeded, and mgmt does nothing with it.
 func TestFindingQ3EndsSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

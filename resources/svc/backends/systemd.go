@@ -160,8 +160,9 @@ func (s *systemd) life(ctx context.Context, args UnitArgs) (i LifeInfo, err erro
 	}
 	l := m.Life(ctx, u)
 	i.Ready, i.Restarts = &l.Ready, &l.Restarts
-	if !l.Since.IsZero() {
-		i.Up = new(engine.ClockOf(s.host).Now().Sub(l.Since))
+	// After the clock was set back it is not known.
+	if up := engine.ClockOf(s.host).Now().Sub(l.Since); !l.Since.IsZero() && up >= 0 {
+		i.Up = &up
 	}
 	return i, nil
 }
