@@ -40,6 +40,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -126,6 +127,9 @@ func (o *Options) check() error {
 		return errors.New("the options Parallel and Sema must not be negative")
 	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.HeartbeatEvery < 0, o.Lease < 0:
 		return errors.New("times must not be negative")
+	}
+	if _, err := lend.Parse(o.Accept); err != nil {
+		return fmt.Errorf("the option Accept: %w", err)
 	}
 	return errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Flapping, new(Flapping{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate())
 }

@@ -86,8 +86,8 @@ type Options struct {
 	// Lease is the time for which the store keeps the keys of this host after the host has died; DefaultLease when 0.
 	Lease time.Duration
 
-	// Accept are the kinds of the resources that may come from other hosts by collect. When nil, those whose resources run no
-	// programs: engine.Abilities says which.
+	// Accept says which resources may come from other hosts by collect, in the notation of lend.Parse: KIND, KIND=PATTERN, KIND.FIELD.
+	// When nil, lend.Default.
 	Accept []string
 
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
@@ -95,9 +96,10 @@ func (s *session) openHost(ctx context.Context) error {
 func (s *session) openWorld() {
 	s.hostname = cmp.Or(s.opt.Hostname, s.host.Facts().Hostname)
 	o := &s.opt
+	accept, _ := lend.Parse(o.Accept) // check has told of a fault
 	s.sharing = sharing.Open(o.World, sharing.Env{
 		Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Roles: o.Roles, Facts: s.host.Facts,
-		Accept: o.Accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(),
+		Accept: accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(),
 	})
 	s.closers = append(s.closers, s.sharing.Exports.Close)
 }

@@ -272,7 +272,7 @@ func TestNoWorld(t *testing.T) {
 // left out with the reason, and all else goes on.
 func TestCollectLeavesOut(t *testing.T) {
 	f := newFleet(t)
-	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", nil)
+	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", func(o *mgmt.Options) { o.Accept = []string{"noop", "test.*"} })
 	c.apply(func(g *static.Graph) {
 		g.Add("noop", "own", &basic.NoopRes{})
 		for _, kind := range []string{"noop", "timer", "test"} {
@@ -294,7 +294,7 @@ func TestCollectLeavesOut(t *testing.T) {
 	c.becomes("noop[both]", "noop[good]", "noop[own]")
 	for _, want := range []string{
 		"noop[own] of the host a is left out: this host declares it itself", "noop[both] of the host b is left out: the host a exports it, too",
-		"timer[t] of the host a is left out: it could run a program, and the setting accept does not name the kind timer",
+		"timer[t] of the host a is left out: this host takes over the kinds noop, test (setting accept)",
 		"test[broken] of the host a is left out: ", "noop[wrong] of the host z is left out: ",
 	} {
 		c.until(want, func() bool {
@@ -308,16 +308,44 @@ func TestCollectLeavesOut(t *testing.T) {
 	c.becomes("noop[both]", "noop[good]", "noop[own]")
 }
 
-// TestAccept: with a list of kinds only those come, whatever they do.
-func TestAccept(t *testing.T) {
+// TestFindingH4Accept: with a list of kinds only those come, whatever they do.
+func TestFindingH4Accept(t *testing.T) {
 	f := newFleet(t)
-	a, b := f.host("a", nil), f.host("b", func(o *mgmt.Options) { o.Accept = []string{"timer"} })
+	a, b := f.host("a", nil), f.host("b", func(o *mgmt.Options) { o.Accept = []string{"timer.*"} })
 	b.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil); g.Collect("timer", "", "", nil) })
 	a.apply(func(g *static.Graph) {
 		g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*"))
 		g.Add("timer", "t", &basic.TimerRes{Interval: time.Hour}).Meta(exported("*"))
 	})
 	b.becomes("timer[t]")
+}
+
+// TestFindingH3Worm: a host does not export on what another host's record says that it should.
+func TestFindingH3Worm(t *testing.T) {
+	f := newFleet(t)
+	put(t, f.store, "exports/all/web1/print/p", `{"value":{"msg":"m"},"meta":{"export":["*","group:db"]}}`)
+	b := f.host("b", nil)
+	b.apply(func(g *static.Graph) { g.Collect("print", "", "", nil) })
+	b.becomes("print[p]")
+	b.apply(func(g *static.Graph) {
+		g.Collect("print", "", "", nil)
+		g.Add("noop", "own", &basic.NoopRes{}).Meta(exported("*"))
+	})
+	var keys []string
+	b.until("its own export", func() bool {
+		page, err := f.store.List(t.Context(), "exports/", engine.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = nil
+		for _, e := range page.KVs {
+			keys = append(keys, e.Key)
+		}
+		return slices.Contains(keys, "exports/all/b/noop/own")
+	})
+	if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(key, "/b/print/") }) {
+		t.Errorf("it exports on: %v", keys)
+	}
 }
 
 // TestMembers: each host is in the list with its state, and leaves it at its end.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
@@ -264,8 +264,11 @@ func lookAtStated(t *testing.T, reg *engine.Registry, says engine.Abilities) {
 			t.Errorf("a list gives %v", err)
 		}
 	}
-	none := &schema.Node{Kind: schema.NodeMap}
-	if err := collect.Accepted(reg, nil, "stated", none); (err == nil) != says.Collectable {
+	rules, err := lend.Parse([]string{"stated"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rules.Judge(reg, lend.Foreign{Kind: "stated", Name: "x"}); (err == nil) != says.Collectable {
 		t.Errorf("whether it may be collected: %v", err)
 	}
 }

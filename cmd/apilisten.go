@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/model"
 )
 
@@ -34,8 +35,8 @@ func (f *listenFlags) flags(cmd *cobra.Command) {
 
 // open takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
 // nothing is to listen. The caller serves on the listener, or closes it.
-// It is called before the engine is made. An address that is in use ends the start with code 1.
-func (f *listenFlags) open(log *slog.Logger) (*httpd.TLS, error) {
+// Clients that may write are a warning: rules say what they may have this host do. It is called before the engine is made. An address that is in use ends the start with code 1.
+func (f *listenFlags) open(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error) {
 	switch {
 	// A certificate without an address is a mistake that would otherwise leave the machine
 	// unreachable in silence.
@@ -49,6 +50,10 @@ func (f *listenFlags) open(log *slog.Logger) (*httpd.TLS, error) {
 	l, err := httpd.ListenTLS(f.addr, httpd.TLSOptions{Cert: f.cert, Key: f.key, CA: f.ca, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("--api-listen: %w", err)
+	}
+	if len(f.writers) > 0 {
+		log.Warn("clients of other machines may have this host run objects: within the setting accept, each of them acts with the rights of this daemon",
+			"api_writers", f.writers, "accept", rules.String())
 	}
 	return l, nil
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log/slog"
 	"math/big"
@@ -19,6 +20,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,7 +97,7 @@ func serveZones(t *testing.T, s *signer) (addr string, nb *model.NB, m *model.Mo
 	f := &listenFlags{addr: "127.0.0.1:0", ca: ca, writers: []string{"deployer"}}
 	f.cert, f.key = s.sign(t, "server")
 	log := slog.New(slog.DiscardHandler)
-	l, err := f.open(log)
+	l, err := f.open(nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,9 +281,102 @@ func TestListenNeedsCertificates(t *testing.T) {
 		{listenFlags{addr: "127.0.0.1:0", cert: ca, key: key, ca: key}, "has no certificate"},
 		{listenFlags{writers: []string{"x"}}, "api_listen"},
 	} {
-		l, err := c.f.open(slog.New(slog.DiscardHandler))
+		l, err := c.f.open(nil, slog.New(slog.DiscardHandler))
 		if l != nil || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.f, err)
 		}
+	}
+}
+
+// sink collects the lines of a log.
+type sink struct {
+	mu   sync.Mutex
+	text strings.Builder
+	came chan struct{} // of capacity 1
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.WriteString(string(p))
+	ask(s.came)
+	return len(p), nil
+}
+
+// until waits for a text, and returns all that was written.
+func (s *sink) until(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		all := s.text.String()
+		s.mu.Unlock()
+		if strings.Contains(all, text) {
+			return all
+		}
+		select {
+		case <-s.came:
+		case <-t.Context().Done():
+			t.Fatalf("%q did not come: %s", text, all)
+		}
+	}
+}
+
+// TestFindingH8WritersFollowAccept: a client of another machine that may write has the daemon run what the setting accept lets in, and nothing
+// else. It can neither alter nor remove what the operator has written, and the daemon warns at its start.
+func TestFindingH8WritersFollowAccept(t *testing.T) {
+	s := &signer{dir: t.TempDir()}
+	ca, _ := s.sign(t, "ca")
+	cert, key := s.sign(t, "server")
+	theirs, theirKey := s.sign(t, "web1")
+	graph, dir := graphFile(t, "resources: {noop: [{name: n}]}")
+	log := &sink{came: make(chan struct{}, 1)}
+	a := &app{out: io.Discard, err: log}
+	ctx, cancel := context.WithCancel(t.Context())
+	socket := filepath.Join(dir, "s")
+	ended := make(chan int, 1)
+	go func() {
+		ended <- a.main(ctx, []string{
+			"run", graph, "--prefix", filepath.Join(dir, "state"), "--socket", socket, "--api-listen", "127.0.0.1:0", "--api-cert", cert, "--api-key", key,
+			"--api-ca", ca, "--api-writers", "web1", "--accept", "print,file=" + dir + "/in/", "--color", "never",
+		})
+	}()
+	defer func() { cancel(); <-ended }()
+	all := log.until(t, "objects are served")
+	if !strings.Contains(all, "clients of other machines may have this host run objects") || !strings.Contains(all, "file="+dir+"/in/, print") {
+		t.Errorf("no warning: %s", all)
+	}
+	_, addr, _ := strings.Cut(all[strings.Index(all, "objects are served"):], "127.0.0.1:")
+	addr = "127.0.0.1:" + strings.FieldsFunc(addr, func(r rune) bool { return r < '0' || r > '9' })[0]
+	run := func(args ...string) error {
+		cmd := newAPI(&app{out: io.Discard, err: io.Discard})
+		cmd.SetArgs(args)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		return cmd.ExecuteContext(t.Context())
+	}
+	remote := func(args ...string) error {
+		return run(append(args, "--server", addr, "--cert", theirs, "--key", theirKey, "--ca", ca)...)
+	}
+	own := func(args ...string) error { return run(append(args, "--socket", socket)...) }
+	if err := errors.Join(own("create", "file", dir+"/mine", "content=x", "owner=root"), own("create", "exec", "mine", "cmd=true"), own("create", "file", dir+"/in/mine", "content=x", "owner=root")); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"":                                {"create", "print", "p", "msg=hello"},
+		"takes over the kinds file, prin": {"create", "exec", "touch " + dir + "/ran"},
+		"only at " + dir + "/in/":         {"create", "file", dir + "/out", "content=x"},
+		"it gives validate":               {"create", "file", dir + "/in/a", "content=x", "validate=touch " + dir + "/ran"},
+		"with bits above 0777":            {"create", "file", dir + "/in/b", "content=x", "mode=4755"},
+		"takes the thing away":            {"create", "file", dir + "/in/c", "state=absent"},
+		"of the metaparameters":           {"create", "print", "q", "msg=hello", `meta:={"export":["*"]}`},
+		"the kinds file, print":           {"delete", "exec", "mine"},
+		"it gives owner":                  {"update", "file", dir + "/in/mine", "content=y"},
+		"may not write it":                {"update", "file", dir + "/mine", "content=y"},
+	} {
+		if err := remote(args...); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v: %v, want %q", args, err, want)
+		}
+	}
+	if _, err := os.Lstat(dir + "/ran"); err == nil {
+		t.Error("a program of the client has run")
 	}
 }

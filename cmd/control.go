@@ -16,9 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
 // socketFlag names the socket of the API.
@@ -130,6 +132,7 @@ type desk struct {
 	remote  *httpd.TLS // for other machines; nil for none
 	to      *listenFlags
 	admit   func(httpd.Peer, *httpd.Route) error // refuses callers from other machines
+	foreign *model.NB                            // the objects as clients of other machines may write them
 	running *atomic.Pointer[mgmt.Engine]         // nil before the run
 }
 
@@ -137,7 +140,7 @@ type desk struct {
 // anything is altered. Close it.
 // It is called before the engine is made, and returns nil where no question can ever
 // come.
-func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.NB, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) (*desk, error) {
+func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.NB, kinds func() *engine.Registry, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) (*desk, error) {
 	writers, err := writersOf(f.writers)
 	if err != nil {
 		return nil, err
@@ -146,7 +149,11 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 	if err != nil {
 		return nil, err
 	}
-	other, err := f.remote.open(log)
+	rules, err := f.world.rules()
+	var other *httpd.TLS
+	if err == nil {
+		other, err = f.remote.open(rules, log)
+	}
 	if err != nil {
 		// The socket is closed where the second listener fails, or its file would stay behind.
 		(&desk{listener: l}).close()
@@ -155,7 +162,7 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 	if l == nil && other == nil && folder.dir == "" {
 		return nil, nil // no question could ever come
 	}
-	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote, running: running}
+	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote, running: running, foreign: nb.Guarded(native.AdmitRemote(kinds, rules))}
 	d.opt = control.Options{
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
 		Objects: nb, Shared: nb.World(), MayWrite: writers, Known: runs(running), Hosts: hostsOf(nb.World()),
@@ -207,7 +214,7 @@ func (d *desk) background(metrics httpd.Handler, graphs func(*mgmt.Engine) contr
 		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })
 		if d.remote != nil {
 			wg.Go(func() {
-				if err := d.to.serveObjects(ctx, d.remote, d.opt.Objects, d.opt.Known, d.admit, d.opt.Logger); err != nil {
+				if err := d.to.serveObjects(ctx, d.remote, d.foreign, d.opt.Known, d.admit, d.opt.Logger); err != nil {
 					d.opt.Logger.Error("objects are no longer served", "error", err)
 				}
 			})

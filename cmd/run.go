@@ -203,7 +203,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	// The objects and the API are made before the engine, and find it here once it runs.
 	var running atomic.Pointer[mgmt.Engine]
 	nb := a.objectsOf(world, a.hostname, secrets, &running, p.logger)
-	desk, err := f.openDesk(ctx, folder, nb, &running, p.logger)
+	desk, err := f.openDesk(ctx, folder, nb, a.tables().Kinds, &running, p.logger)
 	if err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload
-	opts.World, opts.Lease, opts.Accept = mgmt.Share(world), time.Duration(f.world.lease), f.world.accept
+	opts.World, opts.Lease, opts.Accept = mgmt.Share(world), time.Duration(f.world.lease), f.world.accepts()
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -121,8 +122,8 @@ var settings = &config.Table{
 			Doc: "of a store in etcd: the `file` with the password of --user"},
 		{Key: "lease", Type: durationType, Default: defaultLease, Example: "15s", Check: checkLease,
 			Doc: "how long the store keeps what this host has published after the host has died"},
-		{Key: "accept", Type: listType, Example: "[file, host]",
-			Doc: "the `kinds` of the resources that may come from other hosts: by collect, and as objects of a store in etcd (default those that run no programs)"},
+		{Key: "accept", Type: listType, Example: "[host, file=/etc/motd.d/]", Check: checkAccept,
+			Doc: "the `kinds` of the resources that may come from other hosts, by collect, as objects of a store in etcd, and by api_writers: KIND for any place, KIND=PATTERN for those whose identity fits, KIND.FIELD for a parameter that the kind does not lend, KIND.* for all (default " + strings.Join(lend.Default, ", ") + ")"},
 		{Key: "trusted_keys", Type: listType, Path: true, Own: true, Example: "[/etc/mgmt/deploy.key.pub]",
 			Doc: "`files` with public keys, as mgmt deploy keygen makes them: this host takes the deploys that one of them has signed; a reload reads the files again (default none)"},
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
@@ -135,7 +136,7 @@ var settings = &config.Table{
 		{Key: "api_key", Type: textType, Path: true, Own: true, Example: "/etc/mgmt/api.key", Doc: "the `file` with the key of api_cert"},
 		{Key: "api_ca", Type: textType, Path: true, Own: true, Example: "/etc/mgmt/clients.pem", Doc: "the `file` with the certificate that signs those of the clients of api_listen"},
 		{Key: "api_writers", Type: listType, Own: true, Example: "[deployer]",
-			Doc: "the `names` in the certificates of the clients that may change objects; all others read"},
+			Doc: "the `names` in the certificates of the clients that may change objects, within the setting accept; all others read"},
 		{Key: "prometheus", Type: textType, Own: true, Alone: defaultMetrics, Example: defaultMetrics, Check: checkAddress,
 			Doc: "serve metrics for Prometheus at this `address`; without one at " + defaultMetrics},
 		{Key: "prometheus_remote", Type: switchType, Own: true, Example: "true", Doc: "let --prometheus take an address that other machines can reach"},

@@ -16,12 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/collect"
+	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
 // defaultWorld and defaultLease are texts, as the settings take them. worldFile is in the state
@@ -36,8 +37,7 @@ const (
 type worldFlags struct {
 	place string
 	lease seconds
-	// accept has the kinds of objects and resources that may come from other hosts. When empty,
-	// these are the kinds that run no programs.
+	// accept says what may come from other hosts, as lend.Parse reads it. When nil, lend.Default.
 	accept []string
 	access clusterAccess
 }
@@ -121,20 +121,17 @@ func checkLease(text string) error {
 	return nil
 }
 
-// checkAccept refuses words that can be no kind.
-func checkAccept(kinds []string) error {
-	for _, kind := range kinds {
-		if kind == "" || kind != strings.ToLower(kind) || strings.ContainsAny(kind, "[] *") {
-			return fmt.Errorf("--accept: %q is no kind, write the name of one, such as file", kind)
-		}
-	}
-	return nil
+// checkAccept checks an item of the setting accept.
+func checkAccept(item string) error {
+	_, err := lend.Parse([]string{item})
+	return err
 }
 
 // open opens the store. The error says how to go on. The caller closes the World.
 func (f *worldFlags) open(ctx context.Context, dir, host string, log *slog.Logger) (engine.World, error) {
 	// All faults of the settings are told together, before anything is opened.
-	if err := errors.Join(checkWorld(f.place), f.access.check(f.place), checkLease(f.lease.String()), checkAccept(f.accept)); err != nil {
+	_, err := f.rules()
+	if err := errors.Join(checkWorld(f.place), f.access.check(f.place), checkLease(f.lease.String()), err); err != nil {
 		return nil, err
 	}
 	scheme, rest, _ := strings.Cut(f.place, ":")
@@ -145,13 +142,31 @@ func (f *worldFlags) open(ctx context.Context, dir, host string, log *slog.Logge
 	return w, nil
 }
 
+// accepts returns the setting accept; nil where nothing is said.
+func (f *worldFlags) accepts() []string {
+	if len(f.accept) == 0 {
+		return nil
+	}
+	return f.accept
+}
+
+// rules returns what may come from other hosts.
+func (f *worldFlags) rules() (*lend.Rules, error) {
+	r, err := lend.Parse(f.accepts())
+	if err != nil {
+		return nil, fmt.Errorf("--accept: %w", err)
+	}
+	return r, nil
+}
+
 // accepted returns the rule for objects: that of collected resources where other hosts can write to the store. It is nil
-// for a store of this host alone: the permissions of the socket decide there.
+// for a store of this host alone: the permissions of the socket decide there, and checkRemote for clients of other machines.
 func (f *worldFlags) accepted(kinds func() *engine.Registry) func(*gapi.Declaration) error {
 	if scheme, _, _ := strings.Cut(f.place, ":"); scheme != clusterScheme {
 		return nil
 	}
-	return func(d *gapi.Declaration) error { return collect.Accepted(kinds(), f.accept, d.Kind, d.Value) }
+	rules, _ := f.rules() // open has told of a fault
+	return native.Accepting(kinds, rules)
 }
 
 // openMemory opens a store that ends with the process.

@@ -243,10 +243,18 @@ type WatchedRes interface {
 	Watches() (paths []string, o WatchOptions, ok bool)
 }
 
-// CollectableRes can be collected from what other hosts export.
+// CollectableRes may come from another host: its name, and so the thing that it is about, does no harm at a place that this host names. The
+// fields that may come along are marked (schema.Field.Lend). Package engine/lend judges by both.
 type CollectableRes interface {
 	Res
 	Collects() bool
+}
+
+// IdentifiedRes finds its identity in other places than its identity fields, such as the parts of its name.
+type IdentifiedRes interface {
+	Res
+	// Identity returns the values of the identity fields that a name gives, by key. It only computes. The error says why the resource has none.
+	Identity() (map[string]string, error)
 }
 
 // VirtualRes is done by one of several backends, which the metaparameter backend can

@@ -215,10 +215,11 @@ type RefDecl struct {
 }
 
 // CollectDecl takes over the resources of a kind that hosts export. In a pattern, * stands for any
-// characters, / too. An empty pattern fits everything.
+// characters, / too. An empty pattern fits everything; see lend.Fits.
 type CollectDecl struct {
 	Kind       string       // in lower case
-	Name, From string       // patterns of the names of resources and hosts
+	Name, From string       // patterns of the identities of resources, and of the names of hosts
+	Fields     []string     // parameters that the other host decides, besides those that the kind lends; * for all
 	Set        *schema.Node // a map of parameters that take the place of the exported ones; nil for none
 	Pos        schema.Pos
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -28,8 +29,9 @@ type Record struct {
 // ErrSecret says that a resource with a secret was to be published.
 var ErrSecret = errors.New("a resource with a secret can't be exported: every host that reads the store could see it")
 
-// private are the metaparameters that concern the publishing host alone.
-var private = []string{"export", "hidden", "noop", "secret", "backend", "sema"}
+// private reports whether a metaparameter concerns the publishing host alone: another host takes over few (lend.Metas), and a host that only
+// looks does not want the others to.
+func private(key string) bool { return key == "noop" || !slices.Contains(lend.Metas, key) }
 
 // ExportKeys returns the keys under which a host publishes a resource, with their value. The topics are
 // those of the metaparameter export. The error says why it cannot be published.
@@ -46,9 +48,7 @@ func ExportKeys(from string, res engine.Res) (map[string][]byte, error) {
 	if meta.Retry == engine.RetryNever {
 		plain["retry"] = int64(0)
 	}
-	for _, key := range private {
-		delete(plain, key)
-	}
+	maps.DeleteFunc(plain, func(key string, _ any) bool { return private(key) })
 	var r Record
 	if r.Value, err = jsonOf(value); err == nil && len(plain) > 0 {
 		r.Meta, err = jsonOf(plain)

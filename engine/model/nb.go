@@ -90,6 +90,18 @@ func (nb *NB) Over(w engine.World) *NB {
 	return &other
 }
 
+// Guarded returns the same API for writers who may do less: a transaction needs the leave of also, and then that of Options.Admit.
+func (nb *NB) Guarded(also func(ctx context.Context, tx *Tx, changes []Altered) error) *NB {
+	other, own := *nb, nb.o.Admit
+	other.o.Admit = func(ctx context.Context, tx *Tx, changes []Altered) error {
+		if err := also(ctx, tx, changes); err != nil || own == nil {
+			return err
+		}
+		return own(ctx, tx, changes)
+	}
+	return &other
+}
+
 // Registry returns the registry.
 func (nb *NB) Registry() *Registry { return nb.reg }
 

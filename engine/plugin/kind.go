@@ -105,7 +105,7 @@ func (k *Kind) New() engine.Res { return &res{kind: k, params: k.params.New().Va
 func (k *Kind) abilities() engine.Abilities {
 	return engine.Abilities{
 		Refreshable: k.Refresh, Recvable: true, Edgeable: true, Reversible: true, Readable: true, Listable: k.List, Shared: true, Overlapping: true,
-		Collectable: true, Batcher: k.Batch > 1, Sends: k.sends,
+		Collectable: k.Collectable, Batcher: k.Batch > 1, Sends: k.sends,
 	}
 }
 

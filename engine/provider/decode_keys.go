@@ -39,6 +39,7 @@ func attributeKeys(a *Attribute, named bool) []key {
 		{[]string{"docs", "desc"}, func(d *decoder, n *schema.Node, path string) { a.Doc = strings.TrimSpace(d.text(n, path)) }},
 		{[]string{"kind", "behaviour", "behavior"}, func(d *decoder, n *schema.Node, path string) { a.Role = d.role(n, path) }},
 		{[]string{"default"}, func(_ *decoder, _ *schema.Node, _ string) { a.HasDefault = true }},
+		{[]string{"lend"}, func(d *decoder, n *schema.Node, path string) { a.Lend = oneOf(d, n, path, lendWords, "value", "name") }},
 		{[]string{"sensitive"}, func(d *decoder, n *schema.Node, path string) { a.Sensitive = d.truth(n, path) }},
 	}
 	if named {
@@ -105,6 +106,9 @@ var roleWords = map[string]Role{
 	"property": Property, "namevar": Namevar, "read_only": ReadOnly, "init_only": InitOnly, "parameter": Parameter,
 }
 
+// lendWords say what is lent of an attribute, as files have them.
+var lendWords = map[string]schema.Lend{"value": schema.LendValue, "name": schema.LendName}
+
 func (d *decoder) role(n *schema.Node, path string) Role {
 	return oneOf(d, n, path, roleWords, "property", "namevar", "read_only", "init_only", "parameter")
 }
@@ -113,7 +117,7 @@ func (d *decoder) role(n *schema.Node, path string) Role {
 var featureWords = map[string]Features{
 	"canonicalize": Canonicalize, "simple_get_filter": SimpleGetFilter, "noop_handler": NoopHandler, "supports_noop": NoopHandler,
 	"custom_insync": CustomInSync, "find": Find, "refresh": Refreshable, "unverified": Unverified,
-	"remote_resource": RemoteResource,
+	"remote_resource": RemoteResource, "collectable": Collectable,
 }
 
 func (d *decoder) features(n *schema.Node, path string) {
@@ -124,7 +128,7 @@ func (d *decoder) features(n *schema.Node, path string) {
 	for i, item := range n.Items {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		f := oneOf(d, item, at, featureWords, "canonicalize", "simple_get_filter", "noop_handler", "supports_noop",
-			"custom_insync", "find", "refresh", "unverified", "remote_resource")
+			"custom_insync", "find", "refresh", "unverified", "remote_resource", "collectable")
 		if d.def.Features&f != 0 {
 			d.errorf(item, at, "the feature %s is there twice", item.Text)
 		}

@@ -47,6 +47,8 @@ type Attribute struct {
 	Default    any // the meaning of its absence; nil for "not managed"
 	HasDefault bool
 
+	Lend schema.Lend // whether another host may give it
+
 	Sensitive bool // its values must not be shown; also true for the type Sensitive
 
 	Pos schema.Pos // where it was read; zero for Go
@@ -90,7 +92,7 @@ const (
 	Refreshable                          // it is a Refresher
 	Unverified                           // what Set changed is not read again: it takes time to show
 	RemoteResource                       // a resource may name a target, see Runtime.Transport
-	Collectable                          // it runs no programs, so a resource may come from another host
+	Collectable                          // its name does no harm, so a resource may come from another host: see engine/lend
 )
 
 // compiled is an Attribute that was checked.
@@ -103,7 +105,7 @@ type compiled struct {
 }
 
 // featureNames are the names of the features in definitions, in the order of the bits.
-var featureNames = []string{"canonicalize", "simple_get_filter", "noop_handler", "custom_insync", "find", "refresh", "unverified", "remote_resource"}
+var featureNames = []string{"canonicalize", "simple_get_filter", "noop_handler", "custom_insync", "find", "refresh", "unverified", "remote_resource", "collectable"}
 
 // String returns the names with commas between.
 func (f Features) String() string {

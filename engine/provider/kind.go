@@ -145,7 +145,7 @@ func (k *Kind) lower(name string, with func(Role) bool) *schema.Type {
 		if !with(a.Role) {
 			continue
 		}
-		f := &schema.Field{Key: k.key(a.Name), Type: a.typ.Lower(), Role: roles[a.Role], Doc: a.Doc}
+		f := &schema.Field{Key: k.key(a.Name), Type: a.typ.Lower(), Role: roles[a.Role], Doc: a.Doc, Lend: a.Lend}
 		f.Type.Optional = true
 		if f.Key != a.Name {
 			f.Alias = a.Name

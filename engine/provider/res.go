@@ -50,6 +50,7 @@ var (
 	_ engine.TargetedRes    = (*res)(nil)
 	_ engine.Listable       = (*res)(nil)
 	_ engine.RefreshableRes = (*res)(nil)
+	_ engine.IdentifiedRes  = (*res)(nil)
 )
 
 // resOf returns the worker of a resource that a Kind has made, nil for another resource.
@@ -86,6 +87,20 @@ func (r *res) Doc() string { return r.kind.def.Doc }
 
 // Default returns a resource with the defaults of the definition.
 func (r *res) Default() engine.Res { return r.kind.New() }
+
+// Identity returns the namevars, which the title may give.
+func (r *res) Identity() (map[string]string, error) {
+	w := r.worker()
+	l, err := w.looks()
+	if err != nil {
+		return nil, err
+	}
+	id := make(map[string]string, len(w.kind.names))
+	for _, a := range w.kind.names {
+		id[w.kind.key(a.Name)] = text(l.record[a.Name])
+	}
+	return id, nil
+}
 
 // Validate checks the values against their types, and finds the namevars. Of a kind that dispatches it checks the choice.
 func (r *res) Validate() error {

@@ -114,12 +114,27 @@ func (f *Field) tagItem(item string) error {
 		// The word need not be in an enum: the other values of the field may be versions.
 		// It is not checked here. A kind refuses a wrong word as any other value.
 		f.Absent = arg
+	case "lend":
+		return f.setLend(arg)
 	case "min":
 		return f.Type.setBound(arg, &f.Type.Min, &f.Type.FloatMin)
 	case "max":
 		return f.Type.setBound(arg, &f.Type.Max, &f.Type.FloatMax)
 	default:
 		return f.setRole(word)
+	}
+	return nil
+}
+
+// setLend sets what is lent of the field: lend for any value, lend=name for texts that fit the pattern of the identity.
+func (f *Field) setLend(arg string) error {
+	switch arg {
+	case "":
+		f.Lend = LendValue
+	case "name":
+		f.Lend = LendName
+	default:
+		return fmt.Errorf("lend takes name or nothing, not %q", arg)
 	}
 	return nil
 }

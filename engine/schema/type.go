@@ -87,6 +87,17 @@ const (
 	RoleWriteOnly
 )
 
+// Lend says whether another host may give a field, as the author of the kind knows it: see package engine/lend. A field that can run a program,
+// name a file of this machine, or choose an owner is not lent.
+type Lend uint8
+
+// What is lent of a field.
+const (
+	LendNone  Lend = iota // this machine's graph alone gives it
+	LendValue             // any value, but no mode above 0777 and no value that takes the thing away
+	LendName              // the texts that fit the pattern which the identity fits
+)
+
 // Field is one key of a KindStruct. A description by hand needs Key and Type alone;
 // Build fills the rest.
 type Field struct {
@@ -107,6 +118,7 @@ type Field struct {
 	Deprecated string // why the key should not be used any more, and the key to use; empty where it may be used
 	Replaces   bool   // another value can't be given to the thing: it is removed, and made again
 	Absent     string // the value that takes the thing away, where the word is not "absent"; most often empty
+	Lend       Lend   // whether another host may give it
 
 	ord int // its place in Type.Fields, where the type is indexed
 }
@@ -259,7 +271,7 @@ func (t *Type) sameScalar(o *Type) bool {
 // people are left out.
 func (c comparison) fields(f, o *Field) bool {
 	return f.Key == o.Key && f.Role == o.Role && f.Required == o.Required && f.NoWatch == o.NoWatch &&
-		f.Replaces == o.Replaces && f.Absent == o.Absent && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
+		f.Replaces == o.Replaces && f.Absent == o.Absent && f.Lend == o.Lend && f.HasDefault == o.HasDefault && Equal(f.Default, o.Default) && c.types(f.Type, o.Type)
 }
 
 // sameBound compares two bounds; nil is only equal to nil.

@@ -77,6 +77,14 @@ func (r *res) Overlaps() bool { return true }
 // Collects says whether the kind may be collected.
 func (r *res) Collects() bool { return r.abilities.Collectable }
 
+// Identity is that of the kind; nil for one that finds it in its fields alone.
+func (r *res) Identity() (map[string]string, error) {
+	if i, ok := engine.As[engine.IdentifiedRes](r.Res); ok {
+		return i.Identity()
+	}
+	return nil, nil
+}
+
 // Targeted says whether the kind may have a target.
 func (r *res) Targeted() bool { return r.abilities.Targeted }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
-	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Host     string           // this host, whose own exports are not read from the store
 	Registry *engine.Registry // the kinds of the graph
-	Accept   []string         // the kinds that may come from other hosts; nil for those that run no programs
+	Accept   *lend.Rules      // what may come from other hosts; nil for the default
 }
 
 // Collected is a resource of another host.
@@ -35,36 +35,9 @@ func (c *Collected) LeftOut(why string) schema.Diagnostic {
 	return schema.Diagnostic{Severity: schema.Warning, Pos: c.Pos, Resource: c.ID, Message: c.ID + " of the host " + c.From + " is left out: " + why}
 }
 
-// Fits reports whether a pattern fits a text; * stands for any characters.
-func Fits(pattern, text string) bool {
-	if pattern == "" {
-		return true
-	}
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	rest, ok := strings.CutPrefix(text, parts[0])
-	if !ok || last == 0 {
-		return ok && rest == ""
-	}
-	for _, part := range parts[1:last] {
-		_, after, found := strings.Cut(rest, part)
-		if !found {
-			return false
-		}
-		rest = after
-	}
-	return strings.HasSuffix(rest, parts[last])
-}
-
-// Wanted returns the first of the wishes that an export fits; nil for none.
-func Wanted(list []gapi.CollectDecl, x hosts.Export) *gapi.CollectDecl {
-	for i := range list {
-		c := &list[i]
-		if c.Kind == x.Kind && Fits(c.Name, x.Name) && Fits(c.From, x.From) {
-			return c
-		}
-	}
-	return nil
+// Wanted reports whether an export may fit one of the wishes: its kind and its host do. Whether its identity does shows when it is decoded.
+func Wanted(list []gapi.CollectDecl, x hosts.Export) bool {
+	return slices.ContainsFunc(list, func(c gapi.CollectDecl) bool { return c.Kind == x.Kind && lend.Fits(c.From, x.From) })
 }
 
 // Declare returns the declarations for the wanted ones of the exports, sorted by kind and name. taken
@@ -79,8 +52,11 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From), cmp.Compare(a.Topic, b.Topic))
 	})
 	for _, x := range sorted {
-		c := Wanted(list, *x)
-		if c == nil || x.From == o.Host {
+		if x.From == o.Host || !Wanted(list, *x) {
+			continue
+		}
+		c, d, err := o.declare(list, *x)
+		if c == nil {
 			continue
 		}
 		id := schema.Ref{Kind: x.Kind, Name: x.Name}.ID()
@@ -98,7 +74,6 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 			note("this host declares it itself")
 			continue
 		}
-		d, err := o.declare(c, *x)
 		if err != nil {
 			note("%v", err)
 			continue
@@ -108,56 +83,49 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 	return out, notes
 }
 
-// declare makes the declaration of one export.
-func (o *Options) declare(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration, error) {
+// declare makes the declaration of one export, by the first wish that its identity fits. The wish is nil where it fits none. An export whose
+// name fits, and whose identity does not, is an error: one of the two was meant.
+func (o *Options) declare(list []gapi.CollectDecl, x hosts.Export) (by *gapi.CollectDecl, d gapi.Declaration, _ error) {
+	var named *gapi.CollectDecl
+	var elsewhere error
+	for i := range list {
+		c := &list[i]
+		if c.Kind != x.Kind || !lend.Fits(c.From, x.From) {
+			continue
+		}
+		d, err := o.judge(c, x)
+		if _, other := errors.AsType[*lend.ElsewhereError](err); !other {
+			return c, d, err
+		}
+		if named == nil && lend.Fits(c.Name, x.Name) {
+			named, elsewhere = c, err
+		}
+	}
+	return named, d, elsewhere
+}
+
+// judge makes the declaration of one export by one wish.
+func (o *Options) judge(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration, error) {
 	d := gapi.Declaration{Kind: x.Kind, Name: x.Name, Pos: c.Pos, KindPos: c.Pos, NamePos: c.Pos, Optional: true, Collected: true}
-	value, err := parse(x.Value, c.Pos)
-	if err != nil {
-		return d, err
+	f := lend.Foreign{Kind: x.Kind, Name: x.Name, Pattern: c.Name, Set: c.Set, Fields: c.Fields}
+	var err error
+	if f.Value, err = parse(x.Value, c.Pos); err != nil {
+		return d, named(c, x, err)
 	}
-	if err := Accepted(o.Registry, o.Accept, x.Kind, value); err != nil {
-		return d, err
-	}
-	d.Value = merged(value, c.Set)
 	if len(x.Meta) > 0 {
-		d.Meta, err = parse(x.Meta, c.Pos)
+		if f.Meta, err = parse(x.Meta, c.Pos); err != nil {
+			return d, named(c, x, err)
+		}
 	}
+	t, err := o.Accept.Judge(o.Registry, f)
+	d.Value, d.Meta = t.Value, t.Meta
 	return d, err
 }
 
-// NotAcceptedError tells that other hosts may not have this host run a resource.
-type NotAcceptedError struct {
-	Kind   string
-	Accept []string // the kinds of the setting; nil where it is not set, so that the resource could run a program
-}
-
-// Error implements error.
-func (e *NotAcceptedError) Error() string {
-	if e.Accept == nil {
-		return fmt.Sprintf("it could run a program, and the setting accept does not name the kind %s", e.Kind)
-	}
-	return fmt.Sprintf("this host takes over the kinds %s (setting accept)", strings.Join(e.Accept, ", "))
-}
-
-// Accepted returns a *NotAcceptedError for a resource that other hosts may not have this host run. accept are the kinds of the
-// setting; nil stands for resources that run no program. The value decides, too: a file with a command to validate it runs one.
-func Accepted(kinds *engine.Registry, accept []string, kind string, value *schema.Node) error {
-	refused := &NotAcceptedError{Kind: kind, Accept: accept}
-	if accept != nil {
-		if slices.Contains(accept, kind) {
-			return nil
-		}
-		return refused
-	}
-	collects := false
-	_, err := lifecycle.Make(kinds, lifecycle.Wanted{Kind: kind}, func(res engine.Res) error {
-		schema.Decode(value, res) // a fault is found when the graph is built
-		a, err := engine.AbilitiesOf(res)
-		collects = err == nil && a.Collectable
-		return nil
-	})
-	if err == nil && !collects {
-		err = refused
+// named is the error of an export that can't be decoded. Its name alone tells whether it is meant.
+func named(c *gapi.CollectDecl, x hosts.Export, err error) error {
+	if !lend.Fits(c.Name, x.Name) {
+		return &lend.ElsewhereError{Key: "name", Value: x.Name, Pattern: c.Name}
 	}
 	return err
 }
@@ -211,7 +179,7 @@ func Own(host string, d *gapi.Declared) *gapi.Declared {
 		if r.Res != nil {
 			kind, name = cmp.Or(kind, r.Res.Kind()), cmp.Or(name, r.Res.Name())
 		}
-		if Wanted(d.Collects, hosts.Export{From: host, Kind: strings.ToLower(kind), Name: name}) == nil || !hiddenExport(r) {
+		if !wished(d.Collects, host, strings.ToLower(kind), name) || !hiddenExport(r) {
 			continue
 		}
 		if out == d {
@@ -222,6 +190,13 @@ func Own(host string, d *gapi.Declared) *gapi.Declared {
 		out.Resources[i].Meta = shown(r.Meta, r.Pos)
 	}
 	return out
+}
+
+// wished reports whether a wish names a resource of this host.
+func wished(list []gapi.CollectDecl, host, kind, name string) bool {
+	return slices.ContainsFunc(list, func(c gapi.CollectDecl) bool {
+		return c.Kind == kind && lend.Fits(c.Name, name) && lend.Fits(c.From, host)
+	})
 }
 
 // hiddenExport reports whether a declaration is exported and hidden.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
@@ -19,37 +20,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestFits(t *testing.T) {
-	for _, c := range []struct {
-		pattern string
-		yes, no []string
-	}{
-		{"", []string{"", "a/b"}, nil},
-		{"*", []string{"", "a/b"}, nil},
-		{"a*", []string{"a", "a/b/c"}, []string{"", "ba"}},
-		{"*a", []string{"a", "b/a"}, []string{"", "ab"}},
-		{"a*b*c", []string{"abc", "a/b/b/c", "axbxbc"}, []string{"ac", "acb", "abcd"}},
-		{"ab*ba", []string{"abba", "abxba"}, []string{"aba", "ab"}},
-		{"a?[b]", []string{"a?[b]"}, []string{"axb"}},
-	} {
-		for _, text := range append(slices.Clone(c.yes), c.no...) {
-			if got := collect.Fits(c.pattern, text); got != slices.Contains(c.yes, text) {
-				t.Errorf("%q fits %q: %t", c.pattern, text, got)
-			}
-		}
-	}
-}
-
-// thing is a kind that may be collected, unless it has a command.
+// thing is a kind that may be collected, and does not lend its command.
 type thing struct {
 	engine.Res
 	traits.Base
-	Text string `yaml:"text" doc:"A text."`
+	Text string `yaml:"text" mgmt:"lend" doc:"A text."`
 	Cmd  string `yaml:"cmd" doc:"A command."`
 }
 
 func (x *thing) Default() engine.Res { return &thing{} }
-func (x *thing) Collects() bool      { return x.Cmd == "" }
+func (x *thing) Collects() bool      { return true }
 func (x *thing) String() string      { return x.Base.String() }
 func (x *thing) Kind() string        { return x.Base.Kind() }
 func (x *thing) SetKind(s string)    { x.Base.SetKind(s) }
@@ -64,7 +44,14 @@ func options(t *testing.T, accept ...string) collect.Options {
 	if err := reg.Register("thing", func() engine.Res { return &thing{} }); err != nil {
 		t.Fatal(err)
 	}
-	return collect.Options{Host: "me", Registry: reg, Accept: accept}
+	if accept == nil {
+		accept = []string{"thing"}
+	}
+	rules, err := lend.Parse(accept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collect.Options{Host: "me", Registry: reg, Accept: rules}
 }
 
 func export(from, name, value string) hosts.Export {
@@ -90,7 +77,7 @@ func TestDeclare(t *testing.T) {
 		}
 		for _, want := range []string{
 			"thing[a] of the host h2 is left out: the host h1 exports it, too", "thing[bad] of the host h1 is left out: its record can't be read",
-			"thing[list] of the host h1 is left out: its record is no map", "thing[runs] of the host h1 is left out: it could run a program",
+			"thing[list] of the host h1 is left out: its record is no map", "thing[runs] of the host h1 is left out: it gives cmd, which the kind does not lend",
 			"thing[taken] of the host h1 is left out: this host declares it itself",
 		} {
 			if !slices.ContainsFunc(notes, func(d schema.Diagnostic) bool { return strings.HasPrefix(d.Message, want) }) {
@@ -104,11 +91,11 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// TestAccept: a list of kinds decides alone.
+// TestAccept: the rules decide alone.
 func TestAccept(t *testing.T) {
 	wishes, exports := []gapi.CollectDecl{{Kind: "thing"}}, []hosts.Export{export("h", "runs", `{"cmd":"x"}`)}
 	none := func(string) bool { return false }
-	if found, _ := collect.Declare(options(t, "thing"), wishes, exports, none); len(found) != 1 {
+	if found, _ := collect.Declare(options(t, "thing.cmd"), wishes, exports, none); len(found) != 1 {
 		t.Error("an accepted kind is left out")
 	}
 	if found, notes := collect.Declare(options(t, "other"), wishes, exports, none); len(found) != 0 || !strings.Contains(notes.Error(), "takes over the kinds other") {

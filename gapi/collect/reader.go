@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -37,8 +38,8 @@ type ReaderOptions struct {
 	Host   string // this host, whose own exports are not read from the store
 	World  engine.World
 	Clock  engine.Clock
-	Topics []string // the topics of this host; see hosts.Topics
-	Accept []string // as in Options
+	Topics []string    // the topics of this host; see hosts.Topics
+	Accept *lend.Rules // as in Options
 	Log    *slog.Logger
 
 	// File keeps the exports that this host has collected last. A start without the store goes on with them. It stands in the
@@ -68,7 +69,7 @@ func (c *Reader) Declare(kinds *engine.Registry, taken func(id string) bool) ([]
 // or ctx ends. The reading goes on until life ends, or Close.
 func (c *Reader) Want(ctx, life context.Context, list []gapi.CollectDecl) {
 	same := slices.EqualFunc(c.wants, list, func(a, b gapi.CollectDecl) bool {
-		return a.Kind == b.Kind && a.Name == b.Name && a.From == b.From
+		return a.Kind == b.Kind && a.From == b.From
 	})
 	c.wants = list
 	if same {
@@ -168,7 +169,7 @@ func (c *Reader) take(topic string, ch hosts.Change, list []gapi.CollectDecl) {
 // put notes one export, if it is wanted.
 func (c *Reader) put(key string, value []byte, list []gapi.CollectDecl) {
 	x, err := hosts.ReadExport(key, value)
-	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || Wanted(list, x) == nil {
+	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || !Wanted(list, x) {
 		return
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -37,7 +38,7 @@ type Env struct {
 	Host, Version string
 	Roles         []string // with the name, they say which topics the host reads
 	Facts         func() engine.Facts
-	Accept        []string // the kinds that may come from other hosts; nil for those that run no programs
+	Accept        *lend.Rules // what may come from other hosts; nil for the default
 	Log           *slog.Logger
 	Quiet         bool   // nothing is published: the run alters nothing
 	Offline       bool   // the store is not asked, and File is not written

@@ -14,7 +14,7 @@ func (p *part) collectList(n *schema.Node) {
 	}
 }
 
-var collectKeys = []string{"kind", "name", "pattern", "from", "set", "comment"}
+var collectKeys = []string{"kind", "name", "pattern", "from", "set", "fields", "comment"}
 
 // collect reads one item.
 // Each finding is told at its key, and the other keys are read. Without a kind the item is left
@@ -44,6 +44,10 @@ func (p *part) collect(n *schema.Node) {
 		case "set":
 			if p.mapOf(pair.Value, "set must be a map of parameters") != nil {
 				c.Set = pair.Value
+			}
+		case "fields":
+			for _, item := range p.listOf(pair.Value, "fields must be a list of parameters, such as [owner, group]") {
+				c.Fields = append(c.Fields, p.text(item, "a parameter"))
 			}
 		case "comment":
 			p.remark(pair.Value)

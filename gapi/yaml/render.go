@@ -262,6 +262,13 @@ func collectsNode(collects []gapi.CollectDecl) *yaml.Node {
 		if c.Set != nil {
 			n.Content = append(n.Content, textNode("set"), blockOf(c.Set))
 		}
+		if len(c.Fields) > 0 {
+			fields := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+			for _, key := range c.Fields {
+				fields.Content = append(fields.Content, textNode(escaped(key)))
+			}
+			n.Content = append(n.Content, textNode("fields"), fields)
+		}
 		list.Content = append(list.Content, n)
 	}
 	return list

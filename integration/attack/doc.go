@@ -10,4 +10,6 @@
 //   - Nothing that is root's and not named by the graph changes, nothing that only root may read
 //     reaches a file or a log that others may read, and no setuid or setgid file is root's.
 //   - The attacker is a process of another user: what it can do, the kernel says.
+//   - Another host is an attacker, too. Each kind, and each parameter that it lends to other hosts, is in a table with the reason why it does no
+//     harm. Each parameter of each kind is tried with hostile values, in each way that a resource may come from elsewhere.
 package attack

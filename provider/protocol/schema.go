@@ -30,6 +30,7 @@ type Type struct {
 	Watch              bool `json:"watch,omitempty"`              // it has the method watch
 	List               bool `json:"list,omitempty"`               // it has the method list
 	Refresh            bool `json:"refresh,omitempty"`            // update acts on Refresh
+	Collectable        bool `json:"collectable,omitempty"`        // its name does no harm: with the properties of lend, a resource may come from another host that is accepted
 	Batch              int  `json:"batch,omitempty"`              // how many calls a batch may have; 0 where there is no batch
 }
 

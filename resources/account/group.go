@@ -44,7 +44,6 @@ type GroupRes struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
-	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 	traits.Sendable

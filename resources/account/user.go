@@ -52,7 +52,6 @@ type UserRes struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
-	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 	traits.Sendable

@@ -54,12 +54,12 @@ type Gzip struct {
 
 	Path    string  `yaml:"path" lang:"path" mgmt:"identity" doc:"Absolute path of the compressed file; the name if absent."`
 	Input   string  `yaml:"input" lang:"input" mgmt:"param" doc:"Absolute path of the file to compress."`
-	Content *string `yaml:"content" lang:"content" mgmt:"param" doc:"The text to compress, in place of a file."`
-	Level   int     `yaml:"level" lang:"level" mgmt:"param,min=-2,max=9" doc:"How hard to compress, from 1 (fast) to 9 (small); 0 for not at all, -1 for the usual, -2 for Huffman coding only."`
+	Content *string `yaml:"content" lang:"content" mgmt:"param,lend" doc:"The text to compress, in place of a file."`
+	Level   int     `yaml:"level" lang:"level" mgmt:"param,min=-2,max=9,lend" doc:"How hard to compress, from 1 (fast) to 9 (small); 0 for not at all, -1 for the usual, -2 for Huffman coding only."`
 
 	Owner    string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
 	Group    string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
-	Mode     schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic, as of a file."`
+	Mode     schema.Mode `yaml:"mode" lang:"mode" mgmt:"lend" doc:"Permissions, octal or symbolic, as of a file."`
 	Checksum string      `yaml:"checksum" lang:"checksum" mgmt:"readonly" doc:"The SHA-256 of the compressed file."`
 
 	Holds *schema.Secret `yaml:"holds" lang:"holds" mgmt:"readonly" doc:"The content of the file, if that is not more than 8 MiB. It is not shown."`

@@ -46,7 +46,6 @@ type Tar struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
-	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 	files.One

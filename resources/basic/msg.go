@@ -45,11 +45,11 @@ type MsgRes struct {
 	journal sink     // where a message goes besides the log; set by Init
 	syslog  sink
 
-	Body     string            `yaml:"body" lang:"body" doc:"The message." mgmt:"nowatch"`
-	Priority string            `yaml:"priority" lang:"priority" doc:"How important it is, as in syslog." mgmt:"param,nowatch,enum=emerg|alert|crit|err|warning|notice|info|debug"`
-	Fields   map[string]string `yaml:"fields" lang:"fields" doc:"More about it, as in the journal: letters, digits and underscores, not beginning with an underscore or a digit." mgmt:"param,nowatch"`
-	Journal  bool              `yaml:"journal" lang:"journal" doc:"Write it into the systemd journal too." mgmt:"param"`
-	Syslog   bool              `yaml:"syslog" lang:"syslog" doc:"Send it to syslog too." mgmt:"param"`
+	Body     string            `yaml:"body" lang:"body" doc:"The message." mgmt:"nowatch,lend"`
+	Priority string            `yaml:"priority" lang:"priority" doc:"How important it is, as in syslog." mgmt:"param,nowatch,enum=emerg|alert|crit|err|warning|notice|info|debug,lend"`
+	Fields   map[string]string `yaml:"fields" lang:"fields" doc:"More about it, as in the journal: letters, digits and underscores, not beginning with an underscore or a digit." mgmt:"param,nowatch,lend"`
+	Journal  bool              `yaml:"journal" lang:"journal" doc:"Write it into the systemd journal too." mgmt:"param,lend"`
+	Syslog   bool              `yaml:"syslog" lang:"syslog" doc:"Send it to syslog too." mgmt:"param,lend"`
 }
 
 // message is what goes out, secrets already gone.

@@ -35,7 +35,7 @@ type NoopRes struct {
 	refreshed func() bool
 	change    func(engine.Change)
 
-	Comment string `yaml:"comment" lang:"comment" doc:"Free text, for people." mgmt:"param"`
+	Comment string `yaml:"comment" lang:"comment" doc:"Free text, for people." mgmt:"param,lend"`
 }
 
 // Default returns an empty resource.

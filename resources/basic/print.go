@@ -39,8 +39,8 @@ type PrintRes struct {
 	init    *engine.Init
 	printed *string // the last message that was printed; nil for none
 
-	Msg         string `yaml:"msg" lang:"msg" doc:"The message." mgmt:"nowatch"`
-	RefreshOnly bool   `yaml:"refresh_only" lang:"refresh_only" doc:"Print only when notified." mgmt:"param"`
+	Msg         string `yaml:"msg" lang:"msg" doc:"The message." mgmt:"nowatch,lend"`
+	RefreshOnly bool   `yaml:"refresh_only" lang:"refresh_only" doc:"Print only when notified." mgmt:"param,lend"`
 }
 
 // Default returns an empty resource.

@@ -34,7 +34,6 @@ type TestRes struct {
 	traits.Refreshable
 	traits.Sendable
 	traits.Overlapping
-	traits.Collectable
 
 	init *engine.Init
 	run  *testRun

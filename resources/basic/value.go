@@ -31,7 +31,7 @@ type ValueRes struct {
 
 	init *engine.Init
 
-	Any any `yaml:"any" lang:"any" doc:"The value, of any type." mgmt:"nowatch"`
+	Any any `yaml:"any" lang:"any" doc:"The value, of any type." mgmt:"nowatch,lend"`
 }
 
 // ValueSends is what a value sends.

@@ -46,7 +46,6 @@ type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
-	traits.Collectable
 	traits.Recvable
 	traits.Refreshable
 	traits.Reversible

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/hostsfile"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
@@ -45,13 +46,13 @@ The title is the name of the host, or ` + "`db ipv6`, or `db in /chroot/etc/host
 compared, and written, in lower case.`,
 		Attributes: []provider.Attribute{
 			{Name: "hostname", Type: "Pattern[" + hostNamePattern + "]", Role: provider.Namevar, Doc: "The name: the first one of the line."},
-			{Name: "family", Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "The family of the address; empty for the family of ip, or else for both."},
+			{Name: "family", Lend: schema.LendValue, Type: "Enum['', ipv4, ipv6]", Role: provider.Namevar, Doc: "The family of the address; empty for the family of ip, or else for both."},
 			{Name: "target", Type: `Variant[Enum[''], Pattern[/\A\/[^\n]*\z/]]`, Role: provider.Namevar, Doc: "The file; empty for /etc/hosts."},
-			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the line is there."},
-			{Name: "ip", Type: `Optional[Pattern[/\A[0-9]{1,3}(\.[0-9]{1,3}){3}\z/, /\A[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9A-Za-z._-]+)?\z/]]`,
+			{Name: "ensure", Lend: schema.LendValue, Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the line is there."},
+			{Name: "ip", Lend: schema.LendValue, Type: `Optional[Pattern[/\A[0-9]{1,3}(\.[0-9]{1,3}){3}\z/, /\A[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%[0-9A-Za-z._-]+)?\z/]]`,
 				Doc: "The address, of IPv4 or IPv6. It is needed to make a line."},
-			{Name: "host_aliases", Type: "Optional[Array[Pattern[" + hostNamePattern + "]]]", Doc: "The other names of the line, in their order."},
-			{Name: "comment", Type: `Optional[Pattern[/\A([^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?)?\z/]]`, Doc: "The text behind the # of the line."},
+			{Name: "host_aliases", Lend: schema.LendName, Type: "Optional[Array[Pattern[" + hostNamePattern + "]]]", Doc: "The other names of the line, in their order."},
+			{Name: "comment", Lend: schema.LendValue, Type: `Optional[Pattern[/\A([^\s[:cntrl:]]([^\n\r[:cntrl:]]*[^\s[:cntrl:]])?)?\z/]]`, Doc: "The text behind the # of the line."},
 		},
 		TitlePatterns: []provider.TitlePattern{
 			{Pattern: `\A(?<hostname>\S+) (?<family>ipv[46]) in (?<target>\/.*)\z`},

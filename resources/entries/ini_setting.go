@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -40,15 +41,15 @@ The title is any text where path, section and setting are given, or ` + "`/etc/a
 written as it is, without quotes.`,
 		Attributes: []provider.Attribute{
 			{Name: "path", Type: `Pattern[/\A\/[^\n]*\z/]`, Role: provider.Namevar, Doc: "The file."},
-			{Name: "section", Type: `Pattern[/\A[^\n\r]*\z/]`, Role: provider.Namevar, Doc: "The section; empty for the part before the first one."},
-			{Name: "setting", Type: `Pattern[/\A[^\n\r]+\z/]`, Role: provider.Namevar, Doc: "The name of the setting."},
-			{Name: "key_val_separator", Type: "String", Role: provider.Namevar, Doc: "The text between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
-			{Name: "section_prefix", Type: "String", Role: provider.Namevar, Doc: "The text before the name of a section; empty for [ (and none, if there is a suffix)."},
-			{Name: "section_suffix", Type: "String", Role: provider.Namevar, Doc: "The text behind the name of a section; empty for ] (and none, if there is a prefix)."},
-			{Name: "ensure", Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the setting is there."},
-			{Name: "value", Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. A value that is received from a secret is shown nowhere."},
-			{Name: "secret", Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
-			{Name: "indent", Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
+			{Name: "section", Lend: schema.LendValue, Type: `Pattern[/\A[^\n\r]*\z/]`, Role: provider.Namevar, Doc: "The section; empty for the part before the first one."},
+			{Name: "setting", Lend: schema.LendValue, Type: `Pattern[/\A[^\n\r]+\z/]`, Role: provider.Namevar, Doc: "The name of the setting."},
+			{Name: "key_val_separator", Lend: schema.LendValue, Type: "String", Role: provider.Namevar, Doc: "The text between the setting and its value; empty for = with a blank on each side. Blanks around it may differ in the file."},
+			{Name: "section_prefix", Lend: schema.LendValue, Type: "String", Role: provider.Namevar, Doc: "The text before the name of a section; empty for [ (and none, if there is a suffix)."},
+			{Name: "section_suffix", Lend: schema.LendValue, Type: "String", Role: provider.Namevar, Doc: "The text behind the name of a section; empty for ] (and none, if there is a prefix)."},
+			{Name: "ensure", Lend: schema.LendValue, Type: provided.EnsureType, Default: provided.Present, HasDefault: true, Doc: "Whether the setting is there."},
+			{Name: "value", Lend: schema.LendValue, Type: `Optional[Pattern[/\A[^\n\r]*\z/]]`, Doc: "The value. A value that is received from a secret is shown nowhere."},
+			{Name: "secret", Lend: schema.LendValue, Type: `Optional[String]`, Sensitive: true, Doc: "The value, in place of value, if it must not be shown."},
+			{Name: "indent", Lend: schema.LendValue, Type: `Pattern[/\A[ \t]*\z/]`, Role: provider.Parameter, Default: "", HasDefault: true, Doc: "Blanks before a setting that is added."},
 			{Name: "validate", Type: "Optional[String[1]]", Role: provider.Parameter, Doc: "Command that checks the new file before it replaces the old one: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."},
 		},
 		TitlePatterns: []provider.TitlePattern{

@@ -48,6 +48,7 @@ const (
 // its parameters.
 type Line struct {
 	traits.Base
+	traits.Collectable
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
@@ -55,20 +56,20 @@ type Line struct {
 	files.One
 
 	File    string `yaml:"file" lang:"file" mgmt:"identity,required" doc:"Absolute path of the file."`
-	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the content must be in the file; exists if nothing is said."`
-	Content string `yaml:"content" lang:"content" doc:"The line, or several lines, which then stand one after the other; with a marker all that stands in the block."`
+	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent,lend" doc:"Whether the content must be in the file; exists if nothing is said."`
+	Content string `yaml:"content" lang:"content" mgmt:"lend" doc:"The line, or several lines, which then stand one after the other; with a marker all that stands in the block."`
 
 	Match      string `yaml:"match" lang:"match" mgmt:"param" doc:"Regular expression (RE2) of the line that the content replaces: the last match. With state absent, all lines that match are removed."`
 	AllMatches bool   `yaml:"all_matches" lang:"all_matches" mgmt:"param" doc:"Replace each line that matches, and not only the last one."`
-	IfMissing  bool   `yaml:"if_missing" lang:"if_missing" mgmt:"param" doc:"With match: do nothing where the content is in the file already, whatever else matches."`
+	IfMissing  bool   `yaml:"if_missing" lang:"if_missing" mgmt:"param,lend" doc:"With match: do nothing where the content is in the file already, whatever else matches."`
 	OneMatch   bool   `yaml:"one_match" lang:"one_match" mgmt:"param" doc:"It is an error that several lines match, where a line is to be replaced or removed, or added above or below one."`
 	Keep       bool   `yaml:"keep" lang:"keep" mgmt:"param" doc:"With match: a line that matches is enough, and is left as it is."`
 	NoAdd      bool   `yaml:"no_add" lang:"no_add" mgmt:"param" doc:"With match: where no line matches, nothing is added."`
-	Marker     string `yaml:"marker" lang:"marker" mgmt:"param" doc:"Makes the content a block between two lines: this text, with BEGIN and END in the place of {mark}."`
+	Marker     string `yaml:"marker" lang:"marker" mgmt:"param,lend" doc:"Makes the content a block between two lines: this text, with BEGIN and END in the place of {mark}."`
 
-	Above  string `yaml:"above" lang:"above" mgmt:"param" doc:"Regular expression: missing lines go above the first line that matches; to the end of the file if none does."`
-	Below  string `yaml:"below" lang:"below" mgmt:"param" doc:"Regular expression: missing lines go below the last line that matches; to the end of the file if none does."`
-	Create bool   `yaml:"create" lang:"create" mgmt:"param" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
+	Above  string `yaml:"above" lang:"above" mgmt:"param,lend" doc:"Regular expression: missing lines go above the first line that matches; to the end of the file if none does."`
+	Below  string `yaml:"below" lang:"below" mgmt:"param,lend" doc:"Regular expression: missing lines go below the last line that matches; to the end of the file if none does."`
+	Create bool   `yaml:"create" lang:"create" mgmt:"param,lend" doc:"Make the file if it is missing, readable by everyone unless the content is a secret. Otherwise that is an error. A file that gets a secret is taken from other users, unless a file resource says its mode."`
 
 	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks the new file before it replaces the old one: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
@@ -180,9 +181,6 @@ func (r *Line) Init(init *engine.Init) error {
 	r.Manage(init, managed)
 	return nil
 }
-
-// Collects lets other hosts export it, unless it runs a command.
-func (r *Line) Collects() bool { return r.ValidateCmd == "" }
 
 // Watch waits for changes of the file.
 // It blocks until ctx ends.

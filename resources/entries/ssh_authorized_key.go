@@ -64,7 +64,7 @@ The title is ` + "`alice@laptop for bob`" + `, or the comment alone, and may end
 			{Pattern: `\A(?<comment>.+)(?<user>)(?<target>)\z`},
 		},
 		Require:  []provider.Relation{{Kind: "user", Titles: []string{"$user"}}, {Kind: "file", Titles: []string{"$target"}}},
-		Features: provider.Canonicalize | provider.SimpleGetFilter | provider.Collectable,
+		Features: provider.Canonicalize | provider.SimpleGetFilter,
 	}
 }
 

@@ -36,6 +36,7 @@ const (
 // others belong to the resource, and Init fills them.
 type Res struct {
 	traits.Base
+	traits.Collectable
 	traits.Edgeable
 	traits.Overlapping
 	traits.Recvable
@@ -45,16 +46,16 @@ type Res struct {
 	Dirname  string `yaml:"dirname" lang:"dirname" mgmt:"param" doc:"Replaces the folder part of the path; ends in a slash."`
 	Basename string `yaml:"basename" lang:"basename" mgmt:"param" doc:"Replaces the last part of the path."`
 
-	State     string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent|undefined" doc:"Whether it must exist. Undefined means exists where content, source, fragments or symlink are given or the path is a folder; else it must be there already, and only its owner, group and mode are managed."`
-	Content   *string  `yaml:"content" lang:"content" doc:"The whole content of a file. Absent leaves the content alone; empty makes it empty."`
+	State     string   `yaml:"state" lang:"state" mgmt:"enum=exists|absent|undefined,lend" doc:"Whether it must exist. Undefined means exists where content, source, fragments or symlink are given or the path is a folder; else it must be there already, and only its owner, group and mode are managed."`
+	Content   *string  `yaml:"content" lang:"content" mgmt:"lend" doc:"The whole content of a file. Absent leaves the content alone; empty makes it empty."`
 	Source    string   `yaml:"source" lang:"source" mgmt:"param" doc:"Absolute path of a file or, ending in a slash, of a folder to copy. With symlink: the target of the link, which may be relative."`
 	Fragments []string `yaml:"fragments" lang:"fragments" mgmt:"param" doc:"Absolute paths whose contents, one after the other, are the content. A path that ends in a slash is a folder and stands for its files, sorted by name."`
 
 	Owner string      `yaml:"owner" lang:"owner" doc:"Name or number of the user who owns it."`
 	Group string      `yaml:"group" lang:"group" doc:"Name or number of the group that it belongs to."`
-	Mode  schema.Mode `yaml:"mode" lang:"mode" doc:"Permissions, octal or symbolic. A symbolic mode of a new file starts from 0644, of a new folder from 0755."`
+	Mode  schema.Mode `yaml:"mode" lang:"mode" mgmt:"lend" doc:"Permissions, octal or symbolic. A symbolic mode of a new file starts from 0644, of a new folder from 0755."`
 
-	Keep bool `yaml:"keep" lang:"keep" mgmt:"param" doc:"Give the content to a file that is made, and leave that of an existing one alone."`
+	Keep bool `yaml:"keep" lang:"keep" mgmt:"param,lend" doc:"Give the content to a file that is made, and leave that of an existing one alone."`
 
 	ValidateCmd string `yaml:"validate" lang:"validate" mgmt:"param,nosecret" doc:"Command that checks a new content before it replaces the old file: % in it stands for the path of a copy of the new file, which comes last if there is none. No shell runs it. If it fails, the old file stays."`
 
@@ -275,9 +276,10 @@ func (r *Res) Init(init *engine.Init) error {
 	return nil
 }
 
-// Collects lets other hosts export it, unless it runs a command. A store with a bad writer could
-// else run a program on each host that collects files.
-func (r *Res) Collects() bool { return r.ValidateCmd == "" }
+// Identity returns the path, of which Dirname and Basename may be parts.
+func (r *Res) Identity() (map[string]string, error) {
+	return map[string]string{"path": r.filePath()}, nil
+}
 
 // Cleanup takes back what Init has told.
 // It removes nothing from the machine.

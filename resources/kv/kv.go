@@ -44,8 +44,8 @@ type Res struct {
 
 	Key   string  `yaml:"key" lang:"key" mgmt:"identity" doc:"The key; the name if absent."`
 	Topic string  `yaml:"topic" lang:"topic" mgmt:"identity" doc:"The hosts that share it: all, group:ROLE or host:NAME; all if absent."`
-	State string  `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether the key is in the store; exists if nothing is said."`
-	Value *string `yaml:"value" lang:"value" mgmt:"nosecret" doc:"The value. Without it nothing is written, and the value of the store is sent."`
+	State string  `yaml:"state" lang:"state" mgmt:"enum=exists|absent,lend" doc:"Whether the key is in the store; exists if nothing is said."`
+	Value *string `yaml:"value" lang:"value" mgmt:"nosecret,lend" doc:"The value. Without it nothing is written, and the value of the store is sent."`
 }
 
 // Sends are the values that a kv sends.

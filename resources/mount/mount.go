@@ -57,7 +57,6 @@ type Res struct {
 	traits.Base
 	traits.Edgeable
 	traits.Overlapping
-	traits.Collectable
 	traits.Recvable
 	traits.Reversible
 	files.One

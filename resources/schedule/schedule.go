@@ -43,9 +43,9 @@ type Res struct {
 
 	Schedule string `yaml:"schedule" lang:"schedule" mgmt:"identity" doc:"The name of the schedule, the same on all hosts; the name of the resource if absent."`
 	Topic    string `yaml:"topic" lang:"topic" mgmt:"identity" doc:"The hosts that share it: all, group:ROLE or host:NAME; all if absent."`
-	Strategy string `yaml:"strategy" lang:"strategy" mgmt:"enum=sticky|hash|alpha|rr" doc:"Which hosts are chosen."`
-	Count    int    `yaml:"count" lang:"count" doc:"How many hosts are chosen; all of them where there are fewer."`
-	Withdraw bool   `yaml:"withdraw" lang:"withdraw" doc:"This host is no candidate: it only looks who is chosen."`
+	Strategy string `yaml:"strategy" lang:"strategy" mgmt:"enum=sticky|hash|alpha|rr,lend" doc:"Which hosts are chosen."`
+	Count    int    `yaml:"count" lang:"count" mgmt:"lend" doc:"How many hosts are chosen; all of them where there are fewer."`
+	Withdraw bool   `yaml:"withdraw" lang:"withdraw" mgmt:"lend" doc:"This host is no candidate: it only looks who is chosen."`
 }
 
 // Sends are the values that a schedule sends.

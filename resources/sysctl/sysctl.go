@@ -62,13 +62,13 @@ type Res struct {
 	files.One
 
 	Key     string `yaml:"key" lang:"key" mgmt:"identity" doc:"Name of the parameter, its parts separated by dots or by slashes; the name if absent."`
-	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
-	Value   string `yaml:"value" lang:"value" doc:"The value. Several numbers are separated by blanks; any number of blanks will do."`
-	Runtime bool   `yaml:"runtime" lang:"runtime" doc:"Set it now."`
-	Persist bool   `yaml:"persist" lang:"persist" doc:"Keep it for the next boot."`
+	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent,lend" doc:"Whether it has a value of ours; exists if nothing is said. With absent it is taken out of the file, and the running value is left."`
+	Value   string `yaml:"value" lang:"value" mgmt:"lend" doc:"The value. Several numbers are separated by blanks; any number of blanks will do."`
+	Runtime bool   `yaml:"runtime" lang:"runtime" mgmt:"lend" doc:"Set it now."`
+	Persist bool   `yaml:"persist" lang:"persist" mgmt:"lend" doc:"Keep it for the next boot."`
 
 	Path          string `yaml:"path" lang:"path" mgmt:"param" doc:"Absolute path of the file that keeps it, which ends in .conf; /etc/sysctl.d/99-mgmt.conf if absent."`
-	IgnoreMissing bool   `yaml:"ignore_missing" lang:"ignore_missing" mgmt:"param" doc:"Accept that the running kernel does not have the parameter, as when its module is not loaded yet."`
+	IgnoreMissing bool   `yaml:"ignore_missing" lang:"ignore_missing" mgmt:"param,lend" doc:"Accept that the running kernel does not have the parameter, as when its module is not loaded yet."`
 	Line          string `yaml:"line" lang:"line" mgmt:"readonly" doc:"The line of the file that it stands in."`
 
 	// init is of one life of the resource, from Init to Cleanup.

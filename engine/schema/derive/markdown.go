@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func Markdown(k Kind) string {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(doc))
 	}
 	if len(k.Abilities) > 0 {
-		fmt.Fprintf(&b, "\nAbilities: %s.\n", strings.Join(k.Abilities, ", "))
+		fmt.Fprintf(&b, "\nAbilities: %s.\n\n%s\n", strings.Join(k.Abilities, ", "), lends(k))
 	}
 	b.WriteString("\n## Parameters\n")
 	table(&b, k.Type, "This kind has no parameters.")
@@ -74,6 +75,30 @@ func Markdown(k Kind) string {
 		fmt.Fprintf(&b, "\n## Example\n\n```yaml\n%s\n```\n", strings.Trim(k.Example, "\n"))
 	}
 	return b.String()
+}
+
+// lends is the sentence about what another host may give. The rules are those of package engine/lend.
+func lends(k Kind) string {
+	if !slices.Contains(k.Abilities, "collectable") {
+		return "Lends nothing to other hosts, unless `accept` says `" + k.Name + ".*`."
+	}
+	absence, word := k.Type.Absence()
+	list := []string{"its name"}
+	for _, f := range k.Type.Fields {
+		text := "`" + f.Key + "`"
+		switch {
+		case f.Lend == schema.LendNone:
+			continue
+		case f.Lend == schema.LendName:
+			text += " with names that fit as its own does"
+		case f.Key == absence:
+			text += " but not `" + word + "`"
+		case f.Type.Kind == schema.KindMode:
+			text += " up to 0777"
+		}
+		list = append(list, text)
+	}
+	return "Lends to other hosts that `accept` lets in: " + strings.Join(list, ", ") + "."
 }
 
 // table writes the parameters as a table, or a sentence where there are none.

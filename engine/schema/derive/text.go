@@ -25,6 +25,7 @@ func Text(k Kind, width int) string {
 	if len(k.Abilities) > 0 {
 		b.WriteString("\n")
 		wrap(&b, "Abilities: "+strings.Join(k.Abilities, ", ")+".", "  ", width)
+		wrap(&b, lends(k), "  ", width)
 	}
 	section(&b, "Parameters", k.Type, width)
 	section(&b, "Sends", k.Sends, width)

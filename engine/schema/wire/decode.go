@@ -206,7 +206,7 @@ func (d *decoder) bound(t *schema.Type, key string, n *schema.Node) (whole *int6
 func (d *decoder) field(f *field, n *schema.Node) *schema.Field {
 	out := &schema.Field{
 		Key: f.Key, GoName: f.Go, Alias: f.Alias, Manifest: f.Manifest, Doc: f.Doc, Role: schema.Role(max(0, slices.Index(roles, f.Role))),
-		Required: f.Required, Replaces: f.Replaces, Deprecated: f.Deprecated, NoWatch: f.NoWatch, NoSecret: f.NoSecret, Instead: f.Instead, Absent: f.Absent,
+		Required: f.Required, Replaces: f.Replaces, Deprecated: f.Deprecated, NoWatch: f.NoWatch, NoSecret: f.NoSecret, Instead: f.Instead, Absent: f.Absent, Lend: schema.Lend(max(0, slices.Index(lends, f.Lend))),
 	}
 	d.fields[out] = n
 	out.Type = d.part(f.Type, n.Get("type"))

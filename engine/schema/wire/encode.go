@@ -229,7 +229,7 @@ func (e *encoder) link(target *schema.Type, at string) (string, error) {
 func (e *encoder) field(f *schema.Field, at string, levels int) (field, error) {
 	out := field{
 		Key: f.Key, Go: f.GoName, Alias: f.Alias, Manifest: f.Manifest, Doc: f.Doc, Role: roles[f.Role], Required: f.Required,
-		Replaces: f.Replaces, Deprecated: f.Deprecated, NoWatch: f.NoWatch, NoSecret: f.NoSecret, Instead: f.Instead, Absent: f.Absent,
+		Replaces: f.Replaces, Deprecated: f.Deprecated, NoWatch: f.NoWatch, NoSecret: f.NoSecret, Instead: f.Instead, Absent: f.Absent, Lend: lends[f.Lend],
 	}
 	err := written(at, append([]string{f.GoName, f.Alias, f.Manifest, f.Doc, f.Deprecated, f.Absent}, f.Instead...)...)
 	if err != nil {

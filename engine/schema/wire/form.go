@@ -58,6 +58,7 @@ type field struct {
 	Deprecated string   `yaml:"deprecated" json:"deprecated,omitempty" doc:"What to use instead."`
 	NoWatch    bool     `yaml:"nowatch" json:"nowatch,omitempty" doc:"A new received value needs no restart of Watch."`
 	NoSecret   bool     `yaml:"nosecret" json:"nosecret,omitempty" doc:"Other users of the machine can see it, so no secret is received into it."`
+	Lend       string   `yaml:"lend" json:"lend,omitempty" mgmt:"enum=value|name" doc:"Another host may give it, where this host accepts the kind: any value, or names that fit the pattern of the identity. Without it, only this host's own graph gives it."`
 	Instead    []string `yaml:"instead" json:"instead,omitempty" doc:"The keys that take a secret instead."`
 	Default    any      `yaml:"default" json:"default,omitempty" doc:"What its absence means, where that is not the zero value; in the notation of a graph. Only the fields of the outermost struct have one."`
 	Type       *part    `yaml:"type" json:"type" mgmt:"required" doc:"Its type."`
@@ -78,6 +79,9 @@ var kinds = [schema.NumKinds]string{
 	schema.KindString: "string", schema.KindDuration: "duration", schema.KindSize: "size", schema.KindMode: "mode",
 	schema.KindRef: "ref", schema.KindList: "list", schema.KindMap: "map", schema.KindStruct: "struct",
 }
+
+// lends are the names of what is lent, in the form.
+var lends = []string{schema.LendNone: "", schema.LendValue: "value", schema.LendName: "name"}
 
 // roles are the names of the roles in the form.
 var roles = []string{
