@@ -163,7 +163,7 @@ func (v *verb) good(text string) {
 func (p *protectedStore) start(host, role string) (log *safeBuffer, end func()) {
 	p.t.Helper()
 	log = &safeBuffer{}
-	cmd := exec.Command(p.program, p.as(host, "run", p.path(host+".yaml"), "--prefix="+p.path("state-"+host), "--hostname="+host, "--role="+role,
+	cmd := exec.Command(p.program, p.as(host, "run", p.path(host+".yaml"), "--prefix="+p.path("state-"+host), "--hostname="+host, "--accept=file", "--role="+role,
 		"--lease=2s", "--trusted-keys="+p.path("deploy.key.pub"))...)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {

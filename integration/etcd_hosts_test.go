@@ -106,7 +106,7 @@ func (h *etcdHost) start(more ...string) {
 	h.f.t.Helper()
 	args := append([]string{
 		"run", filepath.Join(h.dir, "g.yaml"), "--prefix", filepath.Join(h.dir, "state"), "--hostname", h.name(),
-		"--world", "etcd://" + h.link.l.Addr().String(), "--max-removals", "off",
+		"--world", "etcd://" + h.link.l.Addr().String(), "--max-removals", "off", "--accept", "file",
 	}, more...)
 	h.cmd = exec.Command(h.f.program, args...)
 	h.cmd.Stderr = h.log

@@ -71,7 +71,7 @@ func TestRightsInEtcd(t *testing.T) {
 	start := func(as []string) (log *safeBuffer, end func()) {
 		log = &safeBuffer{}
 		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "mgmt"), append([]string{
-			"run", path("g.yaml"), "--prefix=" + path("state"), "--hostname=web1", "--role=web",
+			"run", path("g.yaml"), "--prefix=" + path("state"), "--hostname=web1", "--role=web", "--accept=file",
 		}, as...)...)
 		cmd.Stderr = log
 		if err := cmd.Start(); err != nil {

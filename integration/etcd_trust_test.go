@@ -59,7 +59,7 @@ func TestFindingH9StolenCertificate(t *testing.T) {
 	end()
 	start := func() func() {
 		log := &safeBuffer{}
-		cmd := exec.Command(p.program, p.as("web2", "run", p.path("web2.yaml"), "--prefix="+p.path("state-web2"), "--hostname=web2", "--role=web", "--lease=2s",
+		cmd := exec.Command(p.program, p.as("web2", "run", p.path("web2.yaml"), "--prefix="+p.path("state-web2"), "--hostname=web2", "--role=web", "--accept=file", "--lease=2s",
 			"--trusted-keys="+p.path("deploy.key.pub"), "--api-listen="+address, "--api-ca="+p.path("ca.pem"), "--api-cert="+p.path("server.pem"), "--api-key="+p.path("server.key"))...)
 		cmd.Stderr = log
 		if err := cmd.Start(); err != nil {

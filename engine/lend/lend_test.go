@@ -195,7 +195,7 @@ func TestMerged(t *testing.T) {
 // TestFindingH3Meta: of the metaparameters of another host only a few count, and an export never does.
 func TestFindingH3Meta(t *testing.T) {
 	given := m{"export": []any{"*"}, "poll": 60, "retry": 1, "sema": []any{"all/x"}, "reverse": true, "hidden": true, "noop": false, "realize": true, "secret": []any{"text"}}
-	for accept, want := range map[string]string{"thing": "poll retry", "thing.meta": "hidden noop poll realize retry reverse secret sema"} {
+	for accept, want := range map[string]string{"thing": "poll retry secret", "thing.meta": "hidden noop poll realize retry reverse secret sema"} {
 		rules, _ := lend.Parse([]string{accept})
 		taken, err := rules.Judge(kinds(t), lend.Foreign{Kind: "thing", Name: "x", Meta: node(t, given)})
 		if err != nil {

@@ -153,8 +153,8 @@ func Fits(pattern, text string) bool {
 	return strings.HasSuffix(rest, parts[last])
 }
 
-// Metas are the metaparameters that another host may give: how often this host looks and tries, and that it only looks.
-var Metas = []string{"noop", "poll", "retry", "retryreset", "delay", "delaymax", "timeout", "limit", "burst"}
+// Metas are the metaparameters that another host may give: how often this host looks and tries, that it only looks, and what it shows to nobody.
+var Metas = []string{"noop", "poll", "retry", "retryreset", "delay", "delaymax", "timeout", "limit", "burst", "secret"}
 
 // Meta returns the metaparameters of another host that count: nil for none. A noop counts only if it is true, since this host may be
 // run to alter nothing.
