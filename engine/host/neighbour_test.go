@@ -22,7 +22,15 @@ type repairer struct {
 	want   string // empty for no file
 	mu     sync.Mutex
 	found  []string
+	left   sig           // by the last repair
 	repair chan struct{} // gets something after each repair
+}
+
+// own is engine.WatchOptions.Own.
+func (r *repairer) own() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left == sigOf(r.file)
 }
 
 func (r *repairer) until(s engine.Subscription, done <-chan struct{}) {
@@ -47,6 +55,10 @@ func (r *repairer) until(s engine.Subscription, done <-chan struct{}) {
 		if err != nil {
 			r.t.Errorf("repair: %v", err)
 		}
+		r.mu.Lock()
+		r.left = sigOf(r.file)
+		r.mu.Unlock()
+		drain(s) // of our own, from before it was known as that
 		r.repair <- struct{}{}
 	}
 }
@@ -76,8 +88,9 @@ func TestFindingK1Writers(t *testing.T) {
 					r.want = "ours"
 					write(t, r.file, r.want)
 				}
+				r.left = sigOf(r.file)
 				h := newHost(t, Options{})
-				s := watch(t, h, plain, r.file)
+				s := watch(t, h, engine.WatchOptions{Own: r.own}, r.file)
 				var all sync.WaitGroup
 				defer all.Wait()
 				defer s.Close()
