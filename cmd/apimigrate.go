@@ -210,7 +210,7 @@ func (t *takeover) plan(fleet *deploy.Fleet, key deploy.Key, granted map[string]
 func (t *takeover) show(fleet *deploy.Fleet, p *planned) {
 	out := t.app.err
 	if fleet.Store == "" {
-		fmt.Fprintf(out, "the store gets an id%s\n", cmp.Or(" "+t.id, ""))
+		fmt.Fprintf(out, "the store gets the id %s\n", cmp.Or(t.id, "that is made now"))
 	}
 	for _, h := range p.hosts {
 		fmt.Fprintf(out, "%s: roles %s, %s; secrets to %s\n", cell(h.Host), cmp.Or(cells(h.Roles), "none"), p.by[h.Host], cell(cmp.Or(h.Recipient, "nobody, as it has told no key")))

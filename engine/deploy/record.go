@@ -14,7 +14,7 @@ var (
 	ErrRecord    = errors.New("the record of the deploy cannot be read")
 	ErrUntrusted = errors.New("it is signed by a key that is not trusted here")
 	ErrSignature = errors.New("the signature does not fit: it was altered after it was signed")
-	ErrStore     = errors.New("it was signed for another store")
+	ErrStore     = errors.New("it was not signed for this store")
 	ErrExpired   = errors.New("the deploy has expired")
 	ErrTopic     = errors.New("the deploy was signed for another topic")
 	ErrReplay    = errors.New("the deploy is older than the one in effect")
