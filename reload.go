@@ -65,3 +65,18 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 	}
 	return schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph"}}
 }
+
+// AskedBy says who asks for graphs until done is called: Swap.Origin.By has it of each graph that takes effect meanwhile. Callable from any
+// goroutine; of several the last one counts.
+func (e *Engine) AskedBy(who string) (done func()) {
+	e.asks.Store(&who)
+	return func() { e.asks.CompareAndSwap(&who, nil) }
+}
+
+// asker returns who asks for graphs now, empty for nobody.
+func (e *Engine) asker() string {
+	if who := e.asks.Load(); who != nil {
+		return *who
+	}
+	return ""
+}

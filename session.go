@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -127,6 +128,19 @@ func (s *session) leaving(g *engine.Graph) (list []string) {
 	return list
 }
 
+// declared returns what earlier runs remember of declarations, nil where nothing is kept.
+func (s *session) declared() *reactor.Declared {
+	keeper := s.state.Declared
+	if keeper == nil {
+		return nil
+	}
+	was := statedir.Declarations[reactor.Print](s.state)
+	var d *reactor.Declared
+	now := func() any { return ineffect.Declarations[reactor.Print]{Salt: was.Salt, Prints: d.Prints()} }
+	d = reactor.NewDeclared(was.Salt, was.Prints, func() { keeper.KeepAny(now) })
+	return d
+}
+
 func (s *session) reactorOptions() reactor.Options {
 	o := &s.opt
 	return reactor.Options{
@@ -134,7 +148,7 @@ func (s *session) reactorOptions() reactor.Options {
 		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly,
 		Logger: o.Logger, Debug: o.Debug,
-		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(),
+		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(), Declared: s.declared(),
 		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
@@ -198,7 +212,8 @@ func either(first bool, a, b EventKind) EventKind {
 }
 
 func (s *session) swapped(w Swap) {
-	s.graphs.Swapped(w)
+	w = s.graphs.Swapped(w)
+	w.Origin.By = cmp.Or(s.e.asker(), w.Origin.By)
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	s.sharing.Publisher.Swapped(w.Name)
 }

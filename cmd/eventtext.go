@@ -76,6 +76,7 @@ func graphText(e *control.Event) string {
 	return swapText(reactor.Swap{
 		Name: e.Graph.Name, Generation: e.Generation, Added: e.Graph.Added,
 		Changed: e.Graph.Changed, Removed: e.Graph.Removed, Kept: e.Graph.Kept,
+		Origin: engine.Origin{By: e.By, Path: e.Graph.Path, Digest: e.Graph.Digest, Signer: e.Graph.Signer},
 	}) + leavingList(e.Graph.Leaving, e.Graph.More)
 }
 
@@ -209,6 +210,13 @@ func causeText(t *control.Trigger, e *control.Event) string {
 	switch reactor.Cause(t.Cause) {
 	case reactor.CauseGraph:
 		text = fmt.Sprintf("the graph is new to it (generation %d)", e.Generation)
+	case reactor.CauseDeclaration:
+		text = "its declaration changed"
+		if len(t.Fields) > 0 {
+			text += ": " + visible(strings.Join(t.Fields, ", "))
+		}
+	case reactor.CauseAnew:
+		text = "mgmt looks at it anew, with the declaration of its last run"
 	case reactor.CauseEvent:
 		text = "of an event" + sourceText(t)
 		if from != "" {

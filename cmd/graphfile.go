@@ -24,13 +24,13 @@ type graphInput struct {
 	// Capacity one: the caller that has put a value into it has the turn, and takes the value out.
 	turn   chan struct{}
 	engine *mgmt.Engine
-	told   func()          // that the graph is read again
+	told   func(by string) // that the graph is read again, and who has asked for it
 	warned func() []string // the warnings of the last reading
 }
 
 // newGraphInput makes the owner of the daemon's graph file. turn has one place: two
 // requests never write the file at once.
-func newGraphInput(in func() *input, e *mgmt.Engine, told func(), warned func() []string) *graphInput {
+func newGraphInput(in func() *input, e *mgmt.Engine, told func(by string), warned func() []string) *graphInput {
 	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
 }
 
@@ -76,6 +76,7 @@ func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
 		return nil, err
 	}
 	defer func() { <-g.turn }()
+	defer g.engine.AskedBy(control.CallerOf(ctx))()
 	return g.reload(ctx)
 }
 
@@ -83,7 +84,7 @@ func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
 // The caller holds the turn.
 func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 	// The log tells of the request before the lines of the reading.
-	g.told()
+	g.told(control.CallerOf(ctx))
 	v, err := g.engine.Reload(ctx)
 	if err != nil {
 		return nil, err
@@ -105,6 +106,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 		return nil, err
 	}
 	defer func() { <-g.turn }()
+	defer g.engine.AskedBy(control.CallerOf(ctx))()
 	path, err := g.input().path()
 	if err != nil {
 		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}

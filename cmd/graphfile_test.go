@@ -63,7 +63,7 @@ func applying(t *testing.T, path string) *graphInput {
 		}
 	})
 	<-loaded
-	return newGraphInput(func() *input { return &input{yaml: path} }, e, func() {}, func() []string { return nil })
+	return newGraphInput(func() *input { return &input{yaml: path} }, e, func(string) {}, func() []string { return nil })
 }
 
 // TestFindingC4InitFails: a graph that passes every check, and can't be initialised then, leaves the

@@ -78,9 +78,14 @@ func one(text string) func() []string { return func() []string { return []string
 // swapped tells that a graph took effect.
 // It is told also at an identical graph, whose counts are all kept.
 func (p *presenter) swapped(s mgmt.Swap) {
-	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect",
-		slog.String("graph", s.Name), slog.Int("generation", s.Generation),
-		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept))
+	attrs := []slog.Attr{slog.String("graph", s.Name), slog.Int("generation", s.Generation),
+		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept)}
+	for _, a := range [][2]string{{"path", s.Origin.Path}, {"digest", s.Origin.Digest}, {"signer", s.Origin.Signer}, {"by", s.Origin.By}} {
+		if a[1] != "" {
+			attrs = append(attrs, slog.String(a[0], a[1]))
+		}
+	}
+	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect", attrs...)
 	named, more := control.LeavingOf(s.Leaving)
 	for _, l := range named {
 		p.say(slog.LevelInfo, one(p.style.name(visible(l.Resource))+" "+leavingText(l.Undone)), "resource left the graph",
@@ -114,9 +119,13 @@ func swapText(s mgmt.Swap) string {
 		}
 	}
 	if len(parts) == 0 {
-		return text + "no resources"
+		parts = []string{"no resources"}
 	}
-	return text + strings.Join(parts, ", ")
+	text += strings.Join(parts, ", ")
+	if s.Origin.By != "" || s.Origin.Signer != "" { // else it is the graph of the command line
+		text += ";" + visible(s.Origin.String())
+	}
+	return text
 }
 
 // ran tells failures, recoveries and changes; runs without news are for --debug.
@@ -365,8 +374,12 @@ func (p *presenter) reloading() {
 }
 
 // rereading says that the graph is read again because a verb asked for it.
-func (p *presenter) rereading() {
-	p.say(slog.LevelInfo, one("asked over the socket: reading the graph again"), "reloading")
+func (p *presenter) rereading(by string) {
+	text, attrs := "asked over the socket: reading the graph again", []slog.Attr(nil)
+	if by != "" {
+		text, attrs = "asked over the socket by "+visible(by)+": reading the graph again", []slog.Attr{slog.String("by", by)}
+	}
+	p.say(slog.LevelInfo, one(text), "reloading", attrs...)
 }
 
 // maxNamed is how many resources a line names.

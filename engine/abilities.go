@@ -237,7 +237,7 @@ type UnwatchedRes interface {
 // a Watches of its own.
 type WatchedRes interface {
 	Res
-	// Watches returns what Watch gives to Host.Watch, and false if Watch does more: then
+	// Watches returns what Watch gives to Host.Watch, the path of the thing itself first, and false if Watch does more: then
 	// it is called. It is called in the place of Watch, whenever that would be, and only
 	// computes.
 	Watches() (paths []string, o WatchOptions, ok bool)

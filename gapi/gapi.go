@@ -84,6 +84,7 @@ type Declared struct {
 	Resources []Declaration
 	Edges     []EdgeDecl
 	Collects  []CollectDecl // which resources of other hosts it takes over
+	Origin    engine.Origin
 
 	// Authored, when not nil, says that people wrote it, in the notation of graphs: Build takes
 	// words of other tools in it where their meaning is clear. It is OtherTools{}.
@@ -132,7 +133,7 @@ func (d *Declared) Complete() *Declared {
 		return d
 	}
 	whole := *d.Part.Whole()
-	whole.Again, whole.Done = d.Again, d.Done
+	whole.Again, whole.Done, whole.Origin = d.Again, d.Done, d.Origin
 	return &whole
 }
 

@@ -148,6 +148,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/internal/boltfile/place.go fill",
 		"engine/journal/ineffect/ineffect.go Create",
 		"engine/journal/ineffect/ineffect.go Read",
+		"engine/journal/ineffect/ineffect.go ReadDeclarations",
 		"engine/journal/ineffect/ineffect.go Remove",
 		"engine/journal/ineffect/ineffect.go Rename",
 		"engine/journal/ineffect/ineffect.go SyncFolder",

@@ -83,10 +83,13 @@ type Event struct {
 // Trigger is one reason for which a resource was run.
 // Cause is one of the words of reactor.Cause.
 type Trigger struct {
-	Cause  string `json:"cause"`
-	From   string `json:"from,omitempty"`
-	Run    uint64 `json:"run,omitempty"` // of From, in the same session
-	Field  string `json:"field,omitempty"`
+	Cause string `json:"cause"`
+	From  string `json:"from,omitempty"`
+	Run   uint64 `json:"run,omitempty"` // of From, in the same session
+	Field string `json:"field,omitempty"`
+
+	Fields []string `json:"fields,omitempty"` // with declaration: what differs
+
 	Source string `json:"source,omitempty"`
 	Path   string `json:"path,omitempty"`
 
@@ -127,6 +130,9 @@ type Swap struct {
 	Changed int    `json:"changed"`
 	Removed int    `json:"removed"`
 	Kept    int    `json:"kept"`
+	Path    string `json:"path,omitempty"`   // where it comes from: a file or folder, or "deploy 3 to all"
+	Digest  string `json:"digest,omitempty"` // of its text
+	Signer  string `json:"signer,omitempty"` // the key of a deploy
 
 	Leaving []Leaving `json:"leaving,omitempty"` // at most 100 of those that have left the graph
 	More    int       `json:"more,omitempty"`    // have left beside them
@@ -195,7 +201,7 @@ func triggersOf(list []reactor.Trigger) []Trigger {
 	out := make([]Trigger, len(list))
 	for i, t := range list {
 		out[i] = Trigger{
-			Cause: string(t.Cause), From: t.From, Run: t.Run, Field: t.Field,
+			Cause: string(t.Cause), From: t.From, Run: t.Run, Field: t.Field, Fields: t.Fields,
 			Source: t.Source, Path: t.Path, Merged: t.Merged, Resync: t.Resync,
 		}
 		if t.Merged == 1 {

@@ -22,6 +22,19 @@ type Graphs interface {
 	Apply(ctx context.Context, name string, document []byte) (*Verdict, error)
 }
 
+type callerKey struct{}
+
+// calling returns the context of a request, with its caller for CallerOf.
+func calling(r *http.Request) context.Context {
+	return context.WithValue(r.Context(), callerKey{}, speaker(r))
+}
+
+// CallerOf says in words who has made the request that a context of Graphs is of; empty for nobody.
+func CallerOf(ctx context.Context) string {
+	who, _ := ctx.Value(callerKey{}).(string)
+	return who
+}
+
 // Verdict is what became of a graph that was read on demand.
 type Verdict struct {
 	Generation int      `json:"generation"`         // of the graph in effect after it
@@ -67,7 +80,7 @@ func (s *Server) postReload(w http.ResponseWriter, r *http.Request) (any, error)
 	if err := s.mayApply(r); err != nil {
 		return nil, err
 	}
-	v, err := s.opt.Graphs.Reload(r.Context())
+	v, err := s.opt.Graphs.Reload(calling(r))
 	return s.judged(w, r, v, err)
 }
 
@@ -83,7 +96,7 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 	if req.Name == "" || req.Document == "" || !utf8.ValidString(req.Document) {
 		return nil, bad("send the text of a graph, and its name", "there is no document")
 	}
-	v, err := s.opt.Graphs.Apply(r.Context(), req.Name, []byte(req.Document))
+	v, err := s.opt.Graphs.Apply(calling(r), req.Name, []byte(req.Document))
 	return s.judged(w, r, v, err)
 }
 

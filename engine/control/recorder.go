@@ -209,9 +209,12 @@ func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
 		r.state.Held = false
-		swap := &Swap{Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept}
+		swap := &Swap{
+			Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept,
+			Path: s.Origin.Path, Digest: s.Origin.Digest, Signer: s.Origin.Signer,
+		}
 		swap.Leaving, swap.More = LeavingOf(s.Leaving)
-		return &Event{Outcome: Graph, Generation: s.Generation, Graph: swap}
+		return &Event{Outcome: Graph, Generation: s.Generation, By: s.Origin.By, Graph: swap}
 	})
 }
 

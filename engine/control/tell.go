@@ -2,13 +2,18 @@ package control
 
 import (
 	"errors"
-	"fmt"
+	"math"
 	"net/http"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // PauseRequest is the body of POST /v1/pause.
@@ -149,11 +154,47 @@ func (s *Server) explained(err error) error {
 	return err
 }
 
-// speaker names who asks, for the history.
-// It is empty for a request that came without a socket, such as through ServeHTTP.
+// speaker names who asks, for the history: user, login user and host. It is empty for a request that came without a socket, such as
+// through ServeHTTP.
 func speaker(r *http.Request) string {
-	if p, ok := httpd.PeerOf(r.Context()); ok {
-		return fmt.Sprintf("uid %d", p.UID)
+	p, ok := httpd.PeerOf(r.Context())
+	switch {
+	case !ok:
+		return ""
+	case !p.Local:
+		return p.String()
 	}
-	return ""
+	who := userName(p.UID)
+	if login, ok := loginOf(p); ok && login != p.UID {
+		who += ", login " + userName(login)
+	}
+	if host, err := os.Hostname(); err == nil {
+		who += ", on " + host
+	}
+	return who
+}
+
+// userName returns a user's name with its number, or the number alone.
+func userName(uid uint32) string {
+	number := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(number); err == nil && u.Username != "" {
+		return u.Username + " (uid " + number + ")"
+	}
+	return "uid " + number
+}
+
+// loginOf returns who had logged in of those who have started the calling process: sudo does not change that. The process waits for the
+// answer, so its number is its own, unless it has gone; another user's process is none of it.
+func loginOf(p httpd.Peer) (uid uint32, ok bool) {
+	folder := "/proc/" + strconv.Itoa(int(p.PID))
+	var is unix.Stat_t
+	if err := unix.Stat(folder, &is); err != nil || p.PID == 0 || is.Uid != p.UID {
+		return 0, false
+	}
+	text, err := os.ReadFile(folder + "/loginuid")
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	return uint32(n), err == nil && uint32(n) != math.MaxUint32 // nobody has logged in
 }

@@ -33,6 +33,9 @@ func (s *swap) commit() error {
 	if r.loop.generation++; r.loop.generation == 1 {
 		r.opt.InEffect = nil
 		r.memory.forgetLeft()
+		if d := r.opt.Declared; d != nil {
+			d.forget(func(id string) bool { return r.loop.named(id) != nil })
+		}
 	}
 	edges.connect()
 	for _, v := range removed {
@@ -55,7 +58,7 @@ func (s *swap) commit() error {
 func (s *swap) begin() {
 	l := &s.r.loop
 	for _, v := range s.fresh {
-		v.byGraph = true
+		v.byGraph = v.asked == nil || v.asked.list[0].Cause != CauseDeclaration
 		if l.holds.pauses.Any() {
 			l.holds.update(v)
 		}
@@ -189,6 +192,7 @@ func (s *swap) inherit() {
 // when that one has ended: its run may still alter something.
 func (v *vertex) succeed(old *vertex) {
 	v.membership.own().before, old.membership.own().after = old, v
+	v.r.loop.because(v, Trigger{Cause: CauseDeclaration, Fields: v.membership.altered})
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))

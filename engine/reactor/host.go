@@ -23,7 +23,7 @@ var (
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
 	o.Resource = h.ID
 	sub, err = h.r.opt.Host.Watch(ctx, paths, o)
-	return (*vertex)(h).watch.Subs().Add(sub), err
+	return (*vertex)(h).watch.Subs().AddOf(sub, paths), err
 }
 
 // Bus implements engine.Host.

@@ -11,6 +11,9 @@ func (l *loop) remove(v *vertex) {
 	l.leaving[v.ID] = v
 	l.r.departing.Add(1)
 	l.cut(v)
+	if d := l.r.opt.Declared; d != nil && v.membership.after == nil {
+		d.leave(v.ID)
+	}
 	l.leave(v)
 }
 
@@ -32,6 +35,7 @@ func (l *loop) finished(v *vertex) {
 		delete(l.leaving, v.ID)
 	}
 	l.bySlot[v.slot] = nil
+	delete(l.wrote, v.slot)
 	l.free = append(l.free, v.slot)
 	l.tellIdle(v)
 	n := v.membership.after

@@ -66,6 +66,8 @@ type Swap struct {
 	Removed    int
 	Kept       int
 	Leaving    []Leaving // what this graph has no more, in the order of the graph before
+
+	Origin engine.Origin // of the graph; the engine's front door sets it
 }
 
 // Leaving is a resource that has left the graph. The first graph of a process is compared with Options.InEffect.
@@ -132,7 +134,7 @@ type Cause string
 
 // The causes of runs.
 const (
-	CauseGraph   Cause = "graph"   // a graph in which it is new or has changed took effect
+	CauseGraph   Cause = "graph"   // a graph in which it is new took effect
 	CauseEvent   Cause = "event"   // its Watch reported an event
 	CausePoll    Cause = "poll"    // it is polled, and it was time
 	CauseRefresh Cause = "refresh" // another vertex has changed and notifies it
@@ -144,6 +146,9 @@ const (
 	CauseAbove   Cause = "above"   // it had failed, and a vertex above it has changed; under noop: that came out differently
 	CauseAsked   Cause = "asked"   // it had failed, and a person asked for another try
 	CauseBelow   Cause = "below"   // a vertex below it was about to fail, and it is looked at first
+
+	CauseDeclaration Cause = "declaration" // it is declared differently
+	CauseAnew        Cause = "anew"        // it is declared as when it was last well, and is looked at anew: the engine has been started, say
 )
 
 // Trigger is one reason for which a vertex was run.
@@ -152,6 +157,8 @@ type Trigger struct {
 	From  string // refresh, value, above, below, and event where a run of it made that: the vertex that caused it,
 	Run   uint64 // and the ID of its run; 0 when that was in an earlier process
 	Field string // value: the field that received it
+
+	Fields []string // declaration: what differs, parameters by their keys and metaparameters as meta.KEY; must not be altered
 
 	// event: what the machine reported, where it said so
 	Source string          // inotify, poll, dbus, ...

@@ -32,6 +32,7 @@ type loop struct {
 	readers    []*lifecycle.Share // the Forgetters of the present graph
 	batches    map[string]int32
 	realizing  *realizing           // the Swap that waits; nil for none
+	wrote      map[int32]uint64     // the last run that has changed something, by slot, of what others may read: see attribute
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 
 	holds    holds

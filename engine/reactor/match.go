@@ -128,8 +128,12 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 	}
 	old := s.r.loop.named(id)
 	v, err := s.r.newVertex(id, decl)
-	if err != nil || old == nil || len(decl.Recv) == 0 {
+	if err != nil || old == nil {
 		return v, err
+	}
+	if len(decl.Recv) == 0 {
+		v.membership.own().altered = differing(old, v)
+		return v, nil
 	}
 	v.wired().Carry(old.wired(), v.Res)
 	v.guardList(v.wired().Taint())
@@ -137,6 +141,7 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 		decl.Res = old.Res // the other one is not kept in memory
 		return old, nil
 	}
+	v.membership.own().altered = differing(old, v)
 	return v, nil
 }
 

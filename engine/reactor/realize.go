@@ -99,7 +99,7 @@ func (l *loop) rewatchFailed() {
 			continue
 		}
 		l.r.memory.setRetries(v, 0)
-		v.byGraph = true
+		l.because(v, Trigger{Cause: CauseRetry})
 		v.watch.SetTries(0)
 		if v.watch.Is(watch.Running) || v.unwatched() {
 			l.event(v)

@@ -99,9 +99,10 @@ func appliedOf(vs []*vertex) []engine.Outcome {
 
 // outcome is how a run ended.
 type outcome struct {
-	ok   bool // what CheckApply returned
-	err  error
-	took time.Duration
+	ok    bool // what CheckApply returned
+	err   error
+	took  time.Duration
+	print Print // of the declaration, until the loop has placed it; see Declared
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
@@ -241,6 +242,9 @@ func (x *runner) run(t task) {
 // endOne posts the end of the run of v. From then on the run must not touch v any more.
 func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
 	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began)}
+	if d := x.r.opt.Declared; d != nil && !v.membership.placed {
+		v.run.job.out.print = d.print(v)
+	}
 	x.r.mail.post(v, mailRan)
 }
 

@@ -297,6 +297,7 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 // report remembers how v ended and tells the listener. It returns the report.
 func (l *loop) report(v *vertex, run Run) Run {
 	run.Resource = v.ID
+	print, before := v.endedWith(), v.past.lastRun
 	l.number(v, &run)
 	run.Err = v.Error(run.Err)
 	if run.State == engine.StateUnknown {
@@ -308,6 +309,9 @@ func (l *loop) report(v *vertex, run Run) Run {
 		v.run.forget()
 		v.run.mu.Unlock()
 	}
+	l.place(v, &run, print)
+	l.attribute(v, &run, before)
+	l.written(v, &run)
 	if run.Changed {
 		v.past.changed++
 	}

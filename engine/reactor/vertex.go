@@ -56,14 +56,16 @@ type membership struct {
 	gone      bool          // it has left the graph
 	suspended bool          // a Swap waits for its end, or it could not be brought back: nothing of it starts
 	resumed   bool          // the Swap has failed: it goes on when it has ended
+	placed    bool          // Declared knows its declaration; read by its runs
 }
 
 // succession is what few vertices know of how they come and leave.
 type succession struct {
-	broken error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
-	idle   chan struct{} // see idleChan
-	before *vertex       // the one of the same name that has to end first
-	after  *vertex       // the one of the same name that waits for this one
+	broken  error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
+	idle    chan struct{} // see idleChan
+	before  *vertex       // the one of the same name that has to end first
+	altered []string      // how its declaration differs from that of the one that it replaces
+	after   *vertex       // the one of the same name that waits for this one
 }
 
 // noSuccession is the one of every vertex without any. It is never written.
@@ -183,7 +185,7 @@ type past struct {
 	lastRun  uint64       // the ID of the last run
 	changed  int32        // runs that changed something
 	last     engine.State // how the last run ended
-	class    Class        // of the last run
+	class    Class        // of the last run that has changed something, or was not well
 	realized bool         // a run has brought it about
 	rested   bool         // it rests after its first success, and that was
 }

@@ -1,6 +1,10 @@
 package reactor
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // asked is what has asked for the next run of a vertex.
 type asked struct {
@@ -44,7 +48,7 @@ func (l *loop) takeAsked(v *vertex) {
 	if a != nil {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
 	}
-	v.run.job.class = v.classify(v.run.job.triggers)
+	v.run.job.class = l.classify(v, v.run.job.triggers)
 	if v.byGraph {
 		v.byGraph = false
 		v.run.job.triggers = append(slices.Clip(graphTrigger), v.run.job.triggers...)
@@ -62,24 +66,40 @@ func (l *loop) giveAsked(v *vertex) {
 	}
 }
 
-// classify tells why the things that the run changes have changed. A retry is of the class of the
-// run that it repeats.
-func (v *vertex) classify(ts []Trigger) Class {
+// classify tells why the things that the run changes have changed. A retry is of the class of the run that it repeats, and an event
+// that another vertex has made of the class of that vertex's run: a file is put together anew as its parts were made anew.
+func (l *loop) classify(v *vertex, ts []Trigger) Class {
 	c := Corrective
 	if v.byGraph {
 		c = Intended
 	}
 	for _, t := range ts {
 		switch t.Cause {
-		case CauseGraph:
+		case CauseGraph, CauseDeclaration:
 			c = Intended
 		case CauseRefresh, CauseValue, CauseAbove:
 			c = min(c, Cascade)
 		case CauseRetry:
 			c = min(c, v.past.class)
+		case CauseEvent:
+			if t.From != "" {
+				c = min(c, l.classOf(t.From))
+			}
 		}
 	}
 	return c
+}
+
+// classOf returns the class of the run of a vertex that goes on, or of its last one. One that has left did so because the graph says so.
+func (l *loop) classOf(id string) Class {
+	switch v := l.named(id); {
+	case v == nil:
+		return Intended
+	case v.run.inRun && v.run.job != nil:
+		return v.run.job.class
+	default:
+		return v.past.class
+	}
 }
 
 // heard notes an event of v's Watch, with the causes that its subscriptions know.
@@ -110,5 +130,8 @@ func (l *loop) number(v *vertex, run *Run) {
 		return // it failed by something else, maybe while it runs
 	}
 	run.Triggers, run.Class = v.run.job.triggers, v.run.job.class
-	v.past.class, v.run.job.triggers = run.Class, nil
+	v.run.job.triggers = nil
+	if run.Changed || run.State != engine.StateOK {
+		v.past.class = run.Class
+	}
 }

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
@@ -61,10 +62,15 @@ func (l *loop) tryAssign(v *vertex) {
 		}
 		return // the end of the Watch comes back
 	}
-	for w := range wired.Waiting() {
+	waiting := slices.Collect(wired.Waiting())
+	err := l.assignAll(v)
+	recv := wired.Recv()
+	for _, w := range waiting {
+		if s := recv[w.Field]; err == nil && s != nil && !s.Changed {
+			continue // the process before has acted on it
+		}
 		l.because(v, Trigger{Cause: CauseValue, From: w.From.ID(), Run: l.lastRunOf(w.From.ID()), Field: w.Field})
 	}
-	err := l.assignAll(v)
 	switch {
 	case err != nil:
 		l.fail(v, fmt.Errorf("a received value was refused: %w", err), false, 0)

@@ -23,6 +23,8 @@ type Folder interface {
 	remembered() (engine.Store, error)
 	// effect returns the keeper of the names in effect.
 	effect(*Options) Effect
+	// declared returns the keeper of the declarations.
+	declared(*Options) Declared
 	// inEffect returns the names that were in effect from an input; nil where there were none.
 	inEffect(input string) ([]string, error)
 }
@@ -31,6 +33,13 @@ type Folder interface {
 type Effect interface {
 	// Keep notes that a graph from an input is in effect. The names are asked for when they are written.
 	Keep(names func() []string, input string)
+	Close() error
+}
+
+// Declared keeps digests of the declarations of the resources that are right, for the next start; see ineffect.Keeper.
+type Declared interface {
+	// KeepAny has what the function returns written, when it is written.
+	KeepAny(func() any)
 	Close() error
 }
 
@@ -82,4 +91,8 @@ func (f folder) effect(o *Options) Effect {
 
 func (f folder) inEffect(input string) ([]string, error) {
 	return ineffect.Read(filepath.Join(string(f), inEffectFile), input)
+}
+
+func (f folder) declared(o *Options) Declared {
+	return ineffect.NewOf("the declarations of the resources", filepath.Join(string(f), declaredFile), o.Log, o.Clock)
 }

@@ -18,12 +18,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 )
 
 // The files in a state folder that this package knows.
 const (
 	journalFile   = "journal.db"     // the records that must survive a crash, and the history
 	inEffectFile  = "in-effect"      // the names of the resources of the last graph
+	declaredFile  = "declared"       // digests of the declarations of the resources that are right
 	ledgerFile    = "commands"       // the commands that run
 	collectedFile = "collected.json" // the exports that this host has collected last
 )
@@ -45,6 +47,8 @@ type Dir struct {
 	History *journal.History // never nil
 	Effect  Effect           // nil where nothing is to be kept
 
+	Declared Declared // nil where nothing is to be kept
+
 	o         Options
 	forgetful bool // nothing can be written to the folder
 	closers   []func() error
@@ -59,7 +63,8 @@ func Open(o Options) (*Dir, error) {
 	}
 	if o.Keep && o.Folder != nil && !o.ReadOnly && !d.forgetful {
 		d.Effect = o.Folder.effect(&o)
-		d.closers = append(d.closers, d.Effect.Close)
+		d.Declared = o.Folder.declared(&o)
+		d.closers = append(d.closers, d.Effect.Close, d.Declared.Close)
 	}
 	return d, nil
 }
@@ -190,4 +195,14 @@ func Remembered(path string) (engine.Store, error) {
 // read.
 func HistoryIn(path string) (*journal.History, error) {
 	return journal.PeekHistory(filepath.Join(path, journalFile))
+}
+
+// Declarations returns what an earlier run has kept by Declared, which is not nil. Where it can't be read, which is logged, it is
+// nothing: then each resource counts as newly declared.
+func Declarations[P ~string](d *Dir) (was ineffect.Declarations[P]) {
+	was, err := ineffect.ReadDeclarations[P](filepath.Join(d.Path, declaredFile))
+	if err != nil {
+		d.o.Log.Warn("with which declarations the resources were right before this start is not known, so each counts as newly declared", slog.Any("error", err))
+	}
+	return was
 }

@@ -359,6 +359,7 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
 	}
 	t := &taken{manifest: m, record: record, content: content, graph: d, facts: reading.Facts, state: reading.State}
+	d.Origin = engine.Origin{By: m.By, Path: fmt.Sprintf("deploy %d to %s", m.Number, m.Topic), Digest: m.Digest, Signer: record.Key}
 	d.Again = true // a refusal leads to the deploy before, or to an empty graph
 	d.Done = func(o gapi.Outcome) { r.done(t, o) }
 	return t, nil

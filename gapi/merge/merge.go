@@ -155,6 +155,9 @@ func (m *merger) note(t turn) {
 // graph returns the whole after a turn: as a part where the turn is one, and the whole was yielded before.
 func (m *merger) graph(t turn, begins bool) *gapi.Declared {
 	w := m.whole()
+	if t.graph != nil {
+		w.Origin.By = t.graph.Origin.By
+	}
 	if begins || t.graph == nil || t.graph.Part == nil {
 		return w
 	}
@@ -284,7 +287,7 @@ func heading(list []*gapi.Declared) *gapi.Declared {
 			w.Name, w.Comment, w.Pos = d.Name, d.Comment, d.Pos
 		}
 		w.Noop, w.Authored, w.Thorough, w.Partial = w.Noop || d.Noop, cmp.Or(w.Authored, d.Authored), w.Thorough || d.Thorough, w.Partial || d.Partial
-		w.Again = w.Again || d.Again
+		w.Again, w.Origin = w.Again || d.Again, w.Origin.And(d.Origin)
 	}
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -126,7 +128,13 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 	}
 	sum := sha256.Sum256(src)
 	r.State = "read " + string(sum[:])
-	r.Result = func() (*gapi.Declared, error) { return Read(name, src, env.Kinds(), f.opts) }
+	r.Result = func() (*gapi.Declared, error) {
+		d, err := Read(name, src, env.Kinds(), f.opts)
+		if d != nil {
+			d.Origin = engine.Origin{Path: name, Digest: fmt.Sprintf("sha256:%x", sum)}
+		}
+		return d, err
+	}
 	return r
 }
 

@@ -2,6 +2,7 @@ package typescript
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -103,9 +105,18 @@ type reading struct {
 	found schema.Findings
 }
 
+// digest returns the digest of all files that the program is made of.
+func (a *answer) digest() string {
+	h := sha256.New()
+	for _, file := range a.files() {
+		fmt.Fprintf(h, "%s  %s\n", a.Files[file], file)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
 // declared returns the graph of an answer, or the findings if it has none. The findings of the check of types come first.
 func (a *answer) declared(path, main string, most int, types schema.Diagnostics) (*gapi.Declared, error) {
-	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}}}
+	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}, Origin: engine.Origin{Path: main, Digest: a.digest()}}}
 	r.d.Name = strings.TrimSuffix(filepath.Base(main), filepath.Ext(main))
 	if g := a.Graph; g != nil {
 		r.d.Comment, r.d.Noop = g.Comment, g.Noop

@@ -171,7 +171,9 @@ func (g *loading) compute() {
 	// Equal inputs are an equal state, and then Follow yields nothing.
 	for _, f := range x.Files() {
 		g.watched(f.Path)
-		g.mark("input", f.Path, sha256.Sum256(f.Src))
+		sum := sha256.Sum256(f.Src)
+		g.mark("input", f.Path, sum)
+		g.sums = append(g.sums, fileSum{f.Path, sum})
 	}
 	for _, sum := range x.Outputs() {
 		g.mark("secrets of a program", "", sum)

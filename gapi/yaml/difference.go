@@ -27,7 +27,7 @@ const mostChanged = 4
 func (s *sequence) next(d *gapi.Declared) *gapi.Declared {
 	was := s.last
 	s.last = d
-	out := &gapi.Declared{Name: d.Name, Comment: d.Comment, Pos: d.Pos, Noop: d.Noop, Authored: d.Authored, Partial: d.Partial}
+	out := &gapi.Declared{Name: d.Name, Comment: d.Comment, Pos: d.Pos, Noop: d.Noop, Authored: d.Authored, Partial: d.Partial, Origin: d.Origin}
 	out.Part = &gapi.Part{All: true, Whole: func() *gapi.Declared { return d }}
 	// The first graph, and one with another head, is a whole.
 	if was == nil || !sameHead(was, d) {

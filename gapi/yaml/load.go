@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -62,6 +63,7 @@ type loading struct {
 	errs    schema.Findings // the faults that make the whole unreadable
 	watch   []string        // absolute paths of files and folders
 	state   []byte          // grows by a mark for each file: equal states, equal graphs
+	sums    []fileSum       // of the files of the graph, in the order of the reading
 	missing bool            // a file is gone or empty
 	cache   map[string]cached
 	graph   *expand.Graph      // of files that compute; nil for none
@@ -109,6 +111,35 @@ func (g *loading) yielded() (*gapi.Declared, error) {
 	return g.sequence.next(d), nil
 }
 
+// fileSum is the sum of a file of the graph.
+type fileSum struct {
+	path string
+	sum  [sha256.Size]byte
+}
+
+// origin says where the graph comes from.
+func (g *loading) origin() (o engine.Origin) {
+	if g.root == "-" {
+		o.Path = "standard input"
+	} else if o.Path = g.root; !filepath.IsAbs(g.root) {
+		if path, err := filepath.Abs(g.root); err == nil {
+			o.Path = path
+		}
+	}
+	switch len(g.sums) {
+	case 0:
+	case 1:
+		o.Digest = fmt.Sprintf("sha256:%x", g.sums[0].sum)
+	default:
+		h := sha256.New()
+		for _, s := range g.sums {
+			fmt.Fprintf(h, "%x  %s\n", s.sum, s.path)
+		}
+		o.Digest = fmt.Sprintf("sha256:%x", h.Sum(nil))
+	}
+	return o
+}
+
 // result joins the parts of all files. It is called once.
 // It takes the lists of a single part instead of copying them, since a large graph is most
 // often one file. The first file with a name or a comment gives that of the graph; one file
@@ -117,7 +148,7 @@ func (g *loading) result() (*gapi.Declared, error) {
 	if len(g.parts) == 1 && g.parts[0].graph == nil {
 		g.loader.cache = nil
 	}
-	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: gapi.OtherTools{}, Partial: g.partial || g.errs.Errors() > 0}
+	d := &gapi.Declared{Pos: schema.Pos{File: g.root}, Authored: gapi.OtherTools{}, Partial: g.partial || g.errs.Errors() > 0, Origin: g.origin()}
 	var found schema.Findings
 	found.Add(g.errs.All()...)
 	if g.graph != nil {
@@ -410,6 +441,7 @@ func orFile(pos schema.Pos, file string) schema.Pos {
 func (g *loading) source(file, dir string, src []byte, private bool) {
 	sum := sha256.Sum256(src)
 	g.mark("file", file, sum)
+	g.sums = append(g.sums, fileSum{file, sum})
 	g.missing = g.missing || len(src) == 0
 	if g.taken != nil {
 		g.taken(file, src)

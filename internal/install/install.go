@@ -70,7 +70,8 @@ type Installer struct {
 	held   atomic.Pointer[heldGraph]       // the newest graph, if it is held; else nil
 	using  chan struct{}                   // capacity 1; full while a graph is built and put into effect
 
-	renamed atomic.Bool // the last graphs have brought or taken names, and Effect was not told
+	origin  atomic.Pointer[engine.Origin] // of the graph in effect, or of the one that is being put into effect
+	renamed atomic.Bool                   // the last graphs have brought or taken names, and Effect was not told
 
 	// These fields stand under using.
 	input     string           // where the graph in effect comes from
@@ -88,6 +89,7 @@ type Installer struct {
 func New(o Options) *Installer {
 	in := &Installer{Options: o, using: make(chan struct{}, 1), input: o.Input}
 	empty := graph.New[*engine.Vertex]("")
+	in.origin.Store(&engine.Origin{})
 	in.partsOf(transform.Compiled{Base: empty, Grouped: empty})
 	return in
 }
@@ -237,12 +239,30 @@ func heldBy(why *reactor.RemovalsError, applied bool) *heldGraph {
 	return &heldGraph{why: why, applied: applied}
 }
 
-// Swapped notes a swap. It is called on the loop of the reactor, before Stage.Commit returns.
-func (in *Installer) Swapped(w reactor.Swap) {
+// Swapped notes a swap, and returns it with the origin of the graph. It is called on the loop of the reactor, before Stage.Commit returns.
+func (in *Installer) Swapped(w reactor.Swap) reactor.Swap {
+	w.Origin = *in.origin.Load()
+	if rest := w.Origin; rest.By != "" {
+		rest.By = "" // nobody has asked for the changes that other hosts make to it
+		in.origin.Store(&rest)
+	}
 	if w.Added+w.Removed > 0 {
 		in.renamed.Store(true)
 	}
 	in.last.Store(&w)
+	return w
+}
+
+// comesFrom notes the origin of the graph that is about to be put into effect. Who has made a deploy has asked for it once.
+func (in *Installer) comesFrom(d *gapi.Declared) {
+	if d == nil {
+		return
+	}
+	o, was := d.Origin, *in.origin.Load()
+	if was.By = o.By; was == o {
+		o.By = ""
+	}
+	in.origin.Store(&o)
 }
 
 // Parts returns the graph in effect; an empty one before the first.

@@ -20,6 +20,13 @@ type put struct {
 // use puts a declared graph into effect, and tells its frontend of that: a part alone where that is enough, else the whole graph.
 // The caller holds using.
 func (in *Installer) use(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
+	before := in.origin.Load()
+	in.comesFrom(d)
+	defer func() {
+		if err != nil {
+			in.origin.Store(before)
+		}
+	}()
 	whole := d == nil || d.Part == nil || d.Part.All || !in.follows || input != in.input || in.kinds != in.Registry() || d.Noop != in.noop
 	if !whole {
 		err = in.usePart(ctx, d)

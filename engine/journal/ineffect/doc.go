@@ -1,9 +1,10 @@
 // Package ineffect keeps the names of the resources that are in effect in a file. The next process compares its first graph with
-// them, so that a start too can be held by a limit of removals.
+// them, so that a start too can be held by a limit of removals. Another file has digests of the declarations of the resources that are
+// right: so the next process tells a new declaration from a machine that somebody has altered meanwhile.
 //
 // # Laws
 //
-//   - The file has names only, and no values: no secret stands in it.
+//   - The files have names and salted digests only, and no values: no secret stands in them.
 //   - It is replaced in one step. The new file is on the disk before it gets the name, and the name before the write has ended.
 //     After a loss of power it has the names of the last write that ended, or of a later graph.
 //   - Keep never blocks, and calls for the names only when it writes them. A burst of graphs is one write a second.

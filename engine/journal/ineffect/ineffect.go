@@ -21,6 +21,8 @@ import (
 const (
 	every = time.Second
 	retry = time.Minute
+
+	sizeASecond = 4 << 20 // bytes: a larger file is written less often
 )
 
 // content is the file, as JSON.
@@ -46,16 +48,42 @@ func Read(path, input string) ([]string, error) {
 	return was.Resources, nil
 }
 
-// Keeper writes the file whenever the names have changed. A nil Keeper keeps nothing.
+// Declarations are digests of the declarations of the resources that are right, by resource, and their salt.
+type Declarations[P ~string] struct {
+	Salt   []byte       `json:"salt"`
+	Prints map[string]P `json:"prints"`
+}
+
+// ReadDeclarations returns the declarations that a Keeper has kept last in a file, with a new salt and nothing else if there are none.
+// The error says why the file can't be read; then the salt is a new one, too.
+func ReadDeclarations[P ~string](path string) (was Declarations[P], err error) {
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &was)
+	}
+	if err != nil || len(was.Salt) < saltLen {
+		was = Declarations[P]{Salt: make([]byte, saltLen)}
+		unix.RandomRead(was.Salt)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return was, err
+}
+
+const saltLen = 16
+
+// Keeper writes the file whenever its content has changed. A nil Keeper keeps nothing.
 type Keeper struct {
 	path  string
+	what  string // is kept, in words; see NewOf
 	disk  disk
 	log   *slog.Logger
 	clock engine.Clock
 
 	mu     sync.Mutex
-	next   *named // to be written; nil for none
-	active bool   // the goroutine is there
+	next   func() any // what is to be written, as JSON; nil for nothing
+	active bool       // the goroutine is there
 	wg     sync.WaitGroup
 	failed bool            // the last write, and that was said; of the goroutine
 	ctx    context.Context // ends with Close
@@ -64,15 +92,14 @@ type Keeper struct {
 
 // New returns a Keeper of the file at a path. It has to be closed. It writes nothing yet.
 func New(path string, log *slog.Logger, clock engine.Clock) *Keeper {
-	k := &Keeper{path: path, disk: localDisk{}, log: log, clock: clock}
-	k.ctx, k.end = context.WithCancel(context.Background())
-	return k
+	return NewOf("the names of the resources in effect", path, log, clock)
 }
 
-// named is the names of a graph, and where it comes from.
-type named struct {
-	names func() []string
-	input string
+// NewOf is New for a file of something else, which the log calls what.
+func NewOf(what, path string, log *slog.Logger, clock engine.Clock) *Keeper {
+	k := &Keeper{path: path, what: what, disk: localDisk{}, log: log, clock: clock}
+	k.ctx, k.end = context.WithCancel(context.Background())
+	return k
 }
 
 // disk is the file system of that file.
@@ -118,12 +145,17 @@ func (localDisk) SyncFolder(path string) error {
 // Keep has the names of a graph written soon: those that the function returns then. It does not block. input is
 // where the graph comes from.
 func (k *Keeper) Keep(names func() []string, input string) {
+	k.KeepAny(func() any { return content{input, names()} })
+}
+
+// KeepAny has what the function returns then written soon, as JSON. It does not block.
+func (k *Keeper) KeepAny(what func() any) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = &named{names, input}
+	k.next = what
 	if !k.active {
 		k.active = true
 		k.wg.Go(k.run)
@@ -142,10 +174,12 @@ func (k *Keeper) run() {
 			return
 		}
 		wait := every
-		if err := k.write(g); err != nil {
+		size, err := k.write(g)
+		if err != nil {
 			wait = retry
 			k.again(g, err)
 		} else {
+			wait += every * time.Duration(size/sizeASecond)
 			k.failed = false
 		}
 		_ = engine.Sleep(k.ctx, k.clock, wait) // the end of ctx is the other reason to go on
@@ -154,13 +188,13 @@ func (k *Keeper) run() {
 
 // again has a failed write tried again, unless there is something newer or the session
 // ends. It logs the first failure of several.
-func (k *Keeper) again(g *named, err error) {
+func (k *Keeper) again(g func() any, err error) {
 	if !k.failed {
 		level := slog.LevelWarn
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
 			level = slog.LevelInfo
 		}
-		k.log.Log(k.ctx, level, "the names of the resources in effect were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
+		k.log.Log(k.ctx, level, k.what+" were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
 	}
 	k.failed = true
 	k.mu.Lock()
@@ -170,15 +204,16 @@ func (k *Keeper) again(g *named, err error) {
 	}
 }
 
-func (k *Keeper) write(n *named) error {
-	b, err := json.Marshal(content{n.input, n.names()})
+// write returns how many bytes it has written.
+func (k *Keeper) write(what func() any) (int, error) {
+	b, err := json.Marshal(what())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := replaceDurably(k.disk, k.path, b); err != nil {
-		return fmt.Errorf("%s: %w", k.path, err)
+		return 0, fmt.Errorf("%s: %w", k.path, err)
 	}
-	return nil
+	return len(b), nil
 }
 
 // replaceDurably puts a new file in the place of another one. With an error the old one is there, or the new one

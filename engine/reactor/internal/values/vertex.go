@@ -316,6 +316,9 @@ func (v *Vertex) Same(wires []engine.Wire) bool {
 	return len(v.recv) == len(wires) && !slices.ContainsFunc(wires, func(w engine.Wire) bool { return v.like(w) == nil })
 }
 
+// Has reports whether the vertex receives over a wire like this one.
+func (v *Vertex) Has(w engine.Wire) bool { return v.like(w) != nil }
+
 // like returns the wire from the same sender to the same field.
 func (v *Vertex) like(w engine.Wire) *wire {
 	if v == nil {

@@ -12,6 +12,7 @@ import (
 type subscription struct {
 	engine.Subscription
 	of     *Subs
+	paths  []string      // that it watches, where that was said
 	alone  bool          // the resource does not know of it
 	next   *subscription // of the same vertex; guarded by mu of Subs, as the next fields
 	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
@@ -31,6 +32,27 @@ func (l *Subs) Add(s engine.Subscription) engine.Subscription {
 		return s
 	}
 	return l.add(&subscription{Subscription: s, of: l})
+}
+
+// AddOf is Add of a subscription that watches these paths.
+func (l *Subs) AddOf(s engine.Subscription, paths []string) engine.Subscription {
+	if s == nil || l == nil {
+		return s
+	}
+	return l.add(&subscription{Subscription: s, of: l, paths: paths})
+}
+
+// Paths returns the paths that the subscriptions watch, as far as that was said.
+func (l *Subs) Paths() (paths []string) {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := l.last.Load(); s != nil; s = s.next {
+		paths = append(paths, s.paths...)
+	}
+	return paths
 }
 
 func (l *Subs) add(sub *subscription) *subscription {

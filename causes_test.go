@@ -1,0 +1,343 @@
+package mgmt_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+)
+
+// TestFindingQ5Q6L3Causes: in random histories of edits, drifts while the engine is up and down, parts of a file and restarts, the class
+// and the causes of each change are the true ones. A model knows them: it has made all that happened. MGMT_SEED=n draws the same
+// histories, and MGMT_HISTORIES says how many.
+func TestFindingQ5Q6L3Causes(t *testing.T) {
+	seed, n := rand.Uint64(), 300
+	if testing.Short() {
+		n = 6
+	}
+	if text := os.Getenv("MGMT_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal("MGMT_SEED: ", err)
+		}
+	}
+	if text := os.Getenv("MGMT_HISTORIES"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal("MGMT_HISTORIES: ", err)
+		}
+	}
+	for i := range n {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if t.Failed() {
+					t.Logf("MGMT_SEED=%d MGMT_HISTORIES=1 draws the same", seed+uint64(i))
+				}
+			}()
+			newHistory(t, seed+uint64(i)).play()
+		})
+	}
+}
+
+// history is one random history: the model, and the engine that it is tried on.
+type history struct {
+	t     *testing.T
+	rand  *rand.Rand
+	dir   string
+	count int // of texts, none of which is used twice
+
+	declared map[string]string // the content of each file in the graph, by path
+	steps    []string          // for people
+
+	e    *mgmt.Engine
+	stop context.CancelFunc
+	news chan struct{} // capacity 1
+
+	may map[string][]string // what may come late of the step before
+
+	mu    sync.Mutex
+	ran   []mgmt.Run // those that have changed something, since the step began
+	rests bool
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	h := &history{t: t, rand: rand.New(rand.NewPCG(seed, 5)), dir: t.TempDir(), declared: map[string]string{}, news: make(chan struct{}, 1)}
+	if err := os.Mkdir(h.path("parts"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *history) path(name string) string { return filepath.Join(h.dir, name) }
+
+// text returns a content that was never there.
+func (h *history) text() string { h.count++; return fmt.Sprintf("text %d\n", h.count) }
+
+// isPart reports whether the file that is put together has the content of this one.
+func (h *history) isPart(path string) bool { return filepath.Dir(path) == h.path("parts") }
+
+func (h *history) whole() string { return h.path("whole") }
+
+func idOf(path string) string { return "file[" + path + "]" }
+
+// graph declares what the model says.
+func (h *history) graph() *gapi.Declared {
+	g := static.NewGraph("g")
+	for _, path := range slices.Sorted(maps.Keys(h.declared)) {
+		g.AddValues("file", path, map[string]any{"content": h.declared[path]})
+	}
+	g.AddValues("file", h.whole(), map[string]any{"fragments": []any{h.path("parts") + "/"}})
+	return g.Declared()
+}
+
+// expect is what a step has to lead to: by the path of a file, the causes that each change of it must have one of. The change has to
+// come, but for the files in may.
+type expect struct {
+	must map[string][]string
+	may  map[string][]string
+}
+
+func newExpect() *expect { return &expect{must: map[string][]string{}, may: map[string][]string{}} }
+
+const (
+	isNew   = "intended: graph"
+	edited  = "intended: declaration content"
+	drifted = "corrective: event "  // and the path that a stranger has written
+	anew    = "corrective: anew"    // a stranger has written it while no engine ran
+	written = "intended: event by " // and the part that was written
+	mended  = "corrective: event by "
+)
+
+// causes writes each cause of a run behind its class.
+func causes(r *mgmt.Run) (list []string) {
+	for _, c := range r.Triggers {
+		text := r.Class.String() + ": " + string(c.Cause)
+		switch {
+		case len(c.Fields) > 0:
+			text += " " + strings.Join(c.Fields, ",")
+		case c.Cause == reactor.CauseEvent && c.From != "":
+			text += " by " + c.From
+		case c.Cause == reactor.CauseEvent:
+			text += " " + c.Path
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// play draws the steps, and judges each.
+func (h *history) play() {
+	h.declared[h.path("f0")], h.declared[h.path("f1")] = h.text(), h.text()
+	h.declared[h.path("parts/p0")], h.declared[h.path("parts/p1")] = h.text(), h.text()
+	first := newExpect()
+	for path := range h.declared {
+		first.must[path] = []string{isNew}
+	}
+	first.must[h.whole()] = []string{isNew}
+	h.say("start")
+	h.start()
+	h.judge(first)
+	for range 8 {
+		switch h.rand.IntN(3) {
+		case 0:
+			h.restart()
+		default:
+			x := newExpect()
+			if act := h.act(x, true); act != nil {
+				act()
+			}
+			h.judge(x)
+		}
+	}
+	h.end()
+}
+
+func (h *history) say(format string, args ...any) {
+	h.steps = append(h.steps, strings.ReplaceAll(fmt.Sprintf(format, args...), h.dir+"/", ""))
+}
+
+// act draws an edit or a drift of one file that the expectation does not name yet, and returns what does it; nil where the drawn
+// file is taken. While the engine is down the graph of the next start has the edit.
+func (h *history) act(x *expect, up bool) (do func()) {
+	paths := append(slices.Sorted(maps.Keys(h.declared)), h.whole())
+	path := paths[h.rand.IntN(len(paths))]
+	apply := func() {
+		if !up {
+			return
+		}
+		if _, err := h.e.Apply(h.t.Context(), h.graph()); err != nil {
+			h.t.Error(err)
+		}
+	}
+	kind := h.rand.IntN(4)
+	if kind == 0 {
+		path = h.path("parts/p" + strconv.Itoa(len(h.declared)+h.count))
+	}
+	if _, taken := x.must[path]; taken && path != h.whole() {
+		return nil
+	}
+	switch {
+	case kind == 0:
+		h.say("a part %s comes", path)
+		x.must[path] = []string{isNew}
+		h.wrote(x, path)
+		return func() { h.declared[path] = h.text(); apply() }
+	case kind == 1 && path != h.whole():
+		h.say("%s is edited", path)
+		x.must[path] = []string{edited}
+		if h.isPart(path) {
+			h.wrote(x, path)
+		}
+		return func() { h.declared[path] = h.text(); apply() }
+	default:
+		h.say("%s is altered by a stranger", path)
+		cause := anew
+		switch {
+		case up && path == h.whole():
+			cause = drifted
+		case up:
+			cause = drifted + path
+		}
+		x.must[path] = append(x.must[path], cause)
+		if up && h.isPart(path) {
+			x.may[h.whole()] = append(x.may[h.whole()], drifted, mended+idOf(path))
+		}
+		return func() {
+			var err error
+			if h.rand.IntN(3) == 0 {
+				err = os.Remove(path)
+			} else {
+				err = os.WriteFile(path, []byte(h.text()), 0o600)
+			}
+			if err != nil {
+				h.t.Error(err)
+			}
+		}
+	}
+}
+
+// wrote says that the whole changes because a part is written as the graph says.
+func (h *history) wrote(x *expect, part string) {
+	x.must[h.whole()] = append(x.must[h.whole()], written+idOf(part))
+}
+
+// restart ends the engine, does something to files and graph, and starts it again.
+func (h *history) restart() {
+	h.say("stop")
+	h.end()
+	x := newExpect()
+	for range h.rand.IntN(4) {
+		if act := h.act(x, false); act != nil {
+			act()
+		}
+	}
+	h.say("start")
+	h.start()
+	h.judge(x)
+}
+
+func (h *history) start() {
+	h.mu.Lock()
+	h.rests, h.ran = false, nil
+	h.mu.Unlock()
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(h.path("state")), Flapping: &reactor.Flapping{}, Observer: mgmt.Observer{
+		Ran: func(r mgmt.Run) {
+			if r.Changed || r.Err != nil {
+				h.note(func() { h.ran = append(h.ran, r) })
+			}
+		},
+		Converged: func(yes bool, _ mgmt.Counts) { h.note(func() { h.rests = yes }) },
+	}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(h.t.Context())
+	h.e, h.stop = e, stop
+	if err := e.Start(ctx, nil); err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := e.Apply(ctx, h.graph()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) end() {
+	h.stop()
+	if err := h.e.Wait(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) note(what func()) {
+	h.mu.Lock()
+	what()
+	h.mu.Unlock()
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+// judge waits until all has happened that has to, and the graph is at rest, and compares the causes.
+func (h *history) judge(x *expect) {
+	h.t.Helper()
+	for !h.over(x) {
+		select {
+		case <-h.news:
+		case <-h.t.Context().Done():
+			h.t.Fatalf("%s: not all of %v has changed: %v", strings.Join(h.steps, "; "), x.must, h.ran)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.ran {
+		r := &h.ran[i]
+		path := strings.TrimSuffix(strings.TrimPrefix(r.Resource, "file["), "]")
+		want := slices.Concat(x.must[path], x.may[path], h.may[path])
+		got := causes(r)
+		fits := func(c string) bool {
+			return slices.Contains(want, c) || path == h.whole() && strings.HasPrefix(c, drifted) && slices.Contains(want, drifted) // of several, the first one is told
+		}
+		if !slices.ContainsFunc(got, fits) {
+			h.t.Errorf("%s: %s changed with the causes %q, want one of %q: %v %v", strings.Join(h.steps, "; "), r.Resource, got, want, r.Changes, r.Err)
+		}
+	}
+	h.ran, h.may = nil, x.may
+	if h.t.Failed() {
+		h.t.FailNow()
+	}
+}
+
+// over reports whether each file that must change has, is as the model says, and the graph is at rest.
+func (h *history) over(x *expect) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for path := range x.must {
+		if !slices.ContainsFunc(h.ran, func(r mgmt.Run) bool { return r.Resource == idOf(path) }) {
+			return false
+		}
+	}
+	whole := ""
+	for _, path := range slices.Sorted(maps.Keys(h.declared)) {
+		if text, err := os.ReadFile(path); err != nil || string(text) != h.declared[path] {
+			return false
+		}
+		if h.isPart(path) {
+			whole += h.declared[path]
+		}
+	}
+	text, err := os.ReadFile(h.whole())
+	return h.rests && err == nil && string(text) == whole
+}

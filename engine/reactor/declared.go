@@ -1,0 +1,398 @@
+package reactor
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"hash"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// Declared remembers with which declaration each resource was last found right, or made so, also over a restart where its caller
+// keeps the prints. A resource that is declared as then and is no longer right has been altered by somebody else, whatever has asked
+// for the run that finds it.
+type Declared struct {
+	salt    []byte
+	changed func() // there are other prints to keep
+
+	mu     sync.Mutex
+	prints map[string]Print // by id
+}
+
+// NewDeclared returns what an earlier process has remembered; with no prints nothing. The salt is that of the prints: some random
+// bytes, which are kept with them. changed is called whenever the prints are others, and must not block.
+func NewDeclared(salt []byte, prints map[string]Print, changed func()) *Declared {
+	if prints == nil {
+		prints = map[string]Print{}
+	}
+	return &Declared{salt: salt, prints: prints, changed: changed}
+}
+
+// Prints returns a copy of all prints, by resource. Callable from any goroutine.
+func (d *Declared) Prints() map[string]Print {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.prints)
+}
+
+// of returns the print of a resource.
+func (d *Declared) of(id string) (p Print, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, known = d.prints[id]
+	return p, known
+}
+
+// note remembers the print of a resource that is right.
+func (d *Declared) note(id string, p Print) {
+	d.mu.Lock()
+	was, known := d.prints[id]
+	d.prints[id] = p
+	d.mu.Unlock()
+	if !known || was != p {
+		d.changed()
+	}
+}
+
+// leave forgets a resource that has left the graph.
+func (d *Declared) leave(id string) {
+	d.mu.Lock()
+	_, known := d.prints[id]
+	delete(d.prints, id)
+	d.mu.Unlock()
+	if known {
+		d.changed()
+	}
+}
+
+// forget forgets the resources that are not to be kept.
+func (d *Declared) forget(keep func(id string) bool) {
+	d.mu.Lock()
+	before := len(d.prints)
+	maps.DeleteFunc(d.prints, func(id string, _ Print) bool { return !keep(id) })
+	after := len(d.prints)
+	d.mu.Unlock()
+	if after != before {
+		d.changed()
+	}
+}
+
+// Print names a declaration without its values: the key of each parameter that it sets, a zero byte, and a salted digest of the value.
+// A received parameter has the digest of where it comes from. An empty Print names none.
+type Print string
+
+// digestLen is how much of each digest is kept: enough to tell values apart.
+const digestLen = 8
+
+// MarshalText writes it in the digits of base64.
+func (p Print) MarshalText() ([]byte, error) {
+	return base64.RawStdEncoding.AppendEncode(nil, []byte(p)), nil
+}
+
+// UnmarshalText reads what MarshalText has written.
+func (p *Print) UnmarshalText(text []byte) error {
+	b, err := base64.RawStdEncoding.AppendDecode(nil, text)
+	*p = Print(b)
+	return err
+}
+
+// digests returns the digests by key. What does not fit is left out.
+func (p Print) digests() map[string]string {
+	m := map[string]string{}
+	for rest := string(p); ; {
+		key, more, ok := strings.Cut(rest, "\x00")
+		if !ok || len(more) < digestLen {
+			return m
+		}
+		m[key], rest = more[:digestLen], more[digestLen:]
+	}
+}
+
+// differs returns the keys under which two prints differ, in order.
+func (p Print) differs(o Print) (keys []string) {
+	a, b := p.digests(), o.digests()
+	for key, d := range a {
+		if b[key] != d {
+			keys = append(keys, key)
+		}
+	}
+	for key := range b {
+		if _, ok := a[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// metaPrefix stands before the names of metaparameters among those of parameters.
+const metaPrefix = "meta."
+
+// print returns the print of the declaration of v, empty where it has none: a group changes with its members, which its parameters do
+// not show. It is called while nothing else alters the parameters.
+func (d *Declared) print(v *vertex) Print {
+	if _, groupable := engine.As[engine.GroupableRes](v.Res); groupable {
+		return ""
+	}
+	encoded, err := schema.Encode(v.Res)
+	params, ok := encoded.(map[string]any)
+	if err != nil || encoded != nil && !ok {
+		return ""
+	}
+	if params == nil {
+		params = map[string]any{}
+	}
+	for _, f := range v.abil.recvType.Fields {
+		if f.Role == schema.RoleReadOnly {
+			delete(params, f.Key)
+		}
+	}
+	for _, w := range v.wired().Wires() {
+		if !drop(params, w.Field) {
+			return ""
+		}
+	}
+	for _, w := range v.wired().Wires() { // all are dropped: a parameter may have several
+		params[topKey(w.Field)] = []any{params[topKey(w.Field)], wireText(w)}
+	}
+	meta, err := schema.EncodeChanged(v.meta, &engine.MetaParams{})
+	if err != nil {
+		return ""
+	}
+	for key, value := range meta {
+		params[metaPrefix+key] = value
+	}
+	if v.once {
+		params[metaPrefix+"reverse"] = "undoing"
+	}
+	params[""] = v.Res.Kind() // so that no print is empty
+	h, sum := sha256.New(), make([]byte, 0, sha256.Size)
+	var p strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(params)) {
+		h.Reset()
+		h.Write(d.salt)
+		hashPlain(h, v.ID)
+		hashPlain(h, key)
+		hashPlain(h, params[key])
+		p.WriteString(key)
+		p.WriteByte(0)
+		p.Write(h.Sum(sum)[:digestLen])
+	}
+	return Print(p.String())
+}
+
+// topKey returns the parameter that a path begins with.
+func topKey(path string) string {
+	if i := strings.IndexAny(path, ".["); i >= 0 {
+		return path[:i]
+	}
+	return path
+}
+
+// drop removes what stands under a path, which leads through maps; false where it does not.
+func drop(m map[string]any, path string) bool {
+	key, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		delete(m, key)
+		return !strings.Contains(key, "[")
+	}
+	below, ok := m[key].(map[string]any)
+	return ok && drop(below, rest)
+}
+
+// wireText says where a parameter gets its value from.
+func wireText(w engine.Wire) string {
+	text := w.Field + "=" + w.From.String()
+	if w.Formula != nil {
+		text += " " + w.Formula.Sum
+	}
+	return text
+}
+
+// hashPlain writes a plain value so that different values are different bytes.
+func hashPlain(h hash.Hash, x any) {
+	switch x := x.(type) {
+	case string:
+		fmt.Fprintf(h, "s%d:", len(x))
+		_, _ = io.WriteString(h, x) // a hash takes everything
+	case schema.Secret:
+		hashPlain(h, x.Reveal())
+	case []any:
+		fmt.Fprintf(h, "l%d:", len(x))
+		for _, e := range x {
+			hashPlain(h, e)
+		}
+	case map[string]any:
+		fmt.Fprintf(h, "m%d:", len(x))
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			hashPlain(h, key)
+			hashPlain(h, x[key])
+		}
+	default:
+		fmt.Fprintf(h, "%T:%v;", x, x)
+	}
+}
+
+// differing returns the parameters and metaparameters in which a new declaration differs from the running one. A received parameter
+// differs where it is received differently.
+func differing(old, v *vertex) (keys []string) {
+	received := map[string]bool{}
+	for _, pair := range [2][2]*vertex{{old, v}, {v, old}} {
+		for _, w := range pair[0].wired().Wires() {
+			key := topKey(w.Field)
+			received[key] = received[key] || !pair[1].wired().Has(w)
+		}
+	}
+	add := func(key string) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	for key, otherwise := range received {
+		if otherwise {
+			add(key)
+		}
+	}
+	var diff []schema.Difference
+	if reflect.TypeOf(old.Res) == reflect.TypeOf(v.Res) && old.abil.recvType.Equal(v.abil.recvType) {
+		diff = schema.Diff(v.abil.recvType, old.Res, v.Res)
+	}
+	for _, d := range diff {
+		if d.Field != nil && d.Field.Role != schema.RoleReadOnly {
+			if _, is := received[d.Field.Key]; !is {
+				add(d.Field.Key)
+			}
+		}
+	}
+	if t, err := schema.Of(v.meta); err == nil && !old.meta.Equal(v.meta) {
+		for _, d := range schema.Diff(t, old.meta, v.meta) {
+			add(metaPrefix + topKey(d.Path))
+		}
+	}
+	if old.once != v.once {
+		add(metaPrefix + "reverse")
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// written notes that a run of v has changed what others may read.
+func (l *loop) written(v *vertex, run *Run) {
+	if !run.Changed || !v.abil.watched || len(l.m.Below(v.slot)) == 0 {
+		return
+	}
+	if l.wrote == nil {
+		l.wrote = map[int32]uint64{}
+	}
+	l.wrote[v.slot] = run.ID
+}
+
+// attribute finds the cause of a change among the vertices right above v that have written what v reads since its run before, where
+// nothing else is known: the event did not tell who made it, or v was not watched yet.
+func (l *loop) attribute(v *vertex, run *Run, before uint64) {
+	if !run.Changed {
+		return
+	}
+	i := slices.IndexFunc(run.Triggers, func(t Trigger) bool {
+		return t.Cause == CauseAnew || t.Cause == CauseEvent && t.From == "" && (t.By == nil || t.By.PID == os.Getpid())
+	})
+	if i < 0 {
+		return
+	}
+	up, path := l.writer(v, before)
+	if up == nil || run.Triggers[i].Cause == CauseAnew && up.past.class == Corrective {
+		return // a part that was mended is again what v was made of
+	}
+	run.Triggers = slices.Clone(run.Triggers)
+	t := &run.Triggers[i]
+	*t = Trigger{Cause: CauseEvent, Source: t.Source, Path: v.Text(path), From: up.ID, Run: l.wrote[up.slot], Merged: t.Merged, Resync: t.Resync}
+	run.Class = l.classify(v, run.Triggers)
+	v.past.class = run.Class
+}
+
+// writer returns a vertex right above v that has run since a run, and has changed a path that v watches; nil for none.
+func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
+	reads := v.watchedPaths()
+	if len(reads) == 0 {
+		return nil, ""
+	}
+	own := v.ownPath()
+	for _, slot := range l.m.Above(v.slot) {
+		up := l.bySlot[slot]
+		if l.wrote[slot] <= since || found != nil && up.past.class >= found.past.class {
+			continue
+		}
+		at := up.ownPath()
+		for _, p := range reads {
+			if p != own && at != "" && (at == p || strings.HasPrefix(at, p+"/")) {
+				found, path = up, at
+			}
+		}
+	}
+	return found, path
+}
+
+// watchedPaths returns the paths that v watches.
+func (v *vertex) watchedPaths() []string {
+	paths := v.watch.Subs().Paths()
+	if res, ok := v.Res.(engine.WatchedRes); ok && v.abil.watched && len(paths) == 0 {
+		paths, _, _, _ = watchesOf(res)
+	}
+	return paths
+}
+
+// ownPath returns the path of the thing itself among those that v watches: the first one that WatchedRes names. Empty for none.
+func (v *vertex) ownPath() string {
+	if res, ok := v.Res.(engine.WatchedRes); ok && v.abil.watched {
+		if paths, _, _, err := watchesOf(res); err == nil && len(paths) > 0 {
+			return paths[0]
+		}
+	}
+	return ""
+}
+
+// endedWith returns the print of v that its ended run has made.
+func (v *vertex) endedWith() Print {
+	if v.run.inRun || v.run.job == nil {
+		return ""
+	}
+	return v.run.job.out.print
+}
+
+// place compares the declaration of v with the one of its last run that was well, in its first run, and then remembers it. It corrects
+// the causes of the run by that: a start of the engine declares nothing.
+func (l *loop) place(v *vertex, run *Run, print Print) {
+	d := l.r.opt.Declared
+	if d == nil || print == "" || v.membership.gone {
+		return
+	}
+	i := slices.IndexFunc(run.Triggers, func(t Trigger) bool { return t.Cause == CauseGraph || t.Cause == CauseDeclaration })
+	was, known := d.of(v.ID)
+	if i >= 0 && known {
+		t := Trigger{Cause: CauseDeclaration, Fields: was.differs(print), Merged: 1}
+		if was == print {
+			t = Trigger{Cause: CauseAnew, Merged: 1}
+		}
+		run.Triggers = slices.Clone(run.Triggers)
+		run.Triggers[i] = t
+		run.Class = l.classify(v, run.Triggers)
+		if t.Cause == CauseAnew && run.Class == Corrective && len(run.Changes) > 0 && !hold.Corrects(run.Changes) {
+			run.Class = Intended // what only runs does so at each start
+		}
+		v.past.class = run.Class
+	}
+	if run.State == engine.StateOK {
+		d.note(v.ID, print)
+		v.membership.placed = true
+	}
+}
