@@ -202,5 +202,5 @@ func TestOneReaderOfMounts(t *testing.T) {
 // ofTests reports whether a file is of a package for tests: they play the world, in the
 // time of the machine.
 func ofTests(where string) bool {
-	return strings.HasPrefix(where, "integration/") || strings.HasSuffix(path.Dir(strings.Fields(where)[0]), "test")
+	return strings.HasPrefix(where, "integration/") || strings.HasPrefix(where, "internal/await/") || strings.HasSuffix(path.Dir(strings.Fields(where)[0]), "test")
 }
