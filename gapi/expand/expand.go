@@ -124,6 +124,7 @@ type common struct {
 	made    map[string]made // the resources, by id
 	leftOut map[string]bool // the resources that a condition has left out
 	tainted bool            // an input or an output of a module is a secret
+	entries int             // how many instances of modules there are, at any depth
 }
 
 // File is a file that was read in addition to the documents.

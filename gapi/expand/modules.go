@@ -17,8 +17,12 @@ const ModuleFile = "module.yaml"
 // ModuleKeys are the keys at the top of a module that a graph does not have.
 var ModuleKeys = []string{"module", "inputs", "outputs"}
 
-// maxModules bounds how deep modules use modules. A folder may have many names by links, so its path alone does not show a circle.
-const maxModules = 20
+// The bounds of modules that use modules: a few small files can ask for more instances than any machine has room for, and a
+// folder may have many names by links, so its path alone does not show a circle.
+const (
+	maxDepth     = 32
+	maxInstances = 10_000
+)
 
 // Instance is a module that a graph uses, under a name.
 type Instance struct {
@@ -182,10 +186,19 @@ func (g *Graph) turnOfUse(f *frame, d *Document, n *schema.Node) {
 	switch {
 	case i.leftOut: // nothing of it is computed: its inputs may not even be there
 		i.told = schema.Pos{}
-	case i.Doc != nil && decided:
+	case i.Doc != nil && decided && g.roomFor(folder):
 		g.enterModule(f, i, n)
 	}
 	g.Lacking = g.Lacking || !i.told.IsZero()
+}
+
+// roomFor counts one more instance of a module. One too many is a fault, which is told once.
+func (g *Graph) roomFor(folder *schema.Node) bool {
+	if g.entries++; g.entries == maxInstances+1 {
+		g.errorf(folder.Pos, "the graph has more than %d instances of modules, counted with those that modules use: "+
+			"let %s be used once and hand its outputs on, instead of by each module again", maxInstances, folder.Text)
+	}
+	return g.entries <= maxInstances
 }
 
 // wrongInstance reports the name of an instance that can't be one.
@@ -210,11 +223,14 @@ func (g *Graph) wrongInstance(name string, pos schema.Pos) bool {
 
 // module reads the file of a module, nil where there is none that can be used.
 func (g *Graph) module(dir string, from schema.Pos) *Document {
-	// A folder among those around this one has no end. Links may give one folder many names, so the depth has a bound, too.
 	depth := 0
 	for at := g; at != nil; at = at.parent {
-		if depth++; at.folder == dir || depth > maxModules {
+		if at.folder == dir {
 			g.errorf(from, "the module %s uses itself", dir)
+			return nil
+		}
+		if depth++; depth > maxDepth {
+			g.errorf(from, "the module %s is in %d modules, each used by the one before: more than %d are probably a circle of links", dir, maxDepth, maxDepth)
 			return nil
 		}
 	}

@@ -211,3 +211,44 @@ func TestModule(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingJ2Instances: a few modules that each use the next one several times are refused before they fill the machine, once
+// and with a place. A chain of 32 is taken, and one more is not.
+func TestFindingJ2Instances(t *testing.T) {
+	chain := func(length, times int) map[string][]byte {
+		files := map[string][]byte{"g.yaml": []byte("use: [{module: m0}]\nresources: {file: [{name: /x}]}\n")}
+		for n := range length {
+			text := fmt.Sprintf("module: m%d\n", n)
+			if n+1 < length {
+				text += "use:\n"
+				for i := range times {
+					text += fmt.Sprintf("- {module: ../m%d, name: a%d}\n", n+1, i)
+				}
+				text += "outputs: {o: \"${{ module.a0.o }}\"}\n"
+			} else {
+				text += "outputs: {o: end}\n"
+			}
+			files[fmt.Sprintf("m%d/module.yaml", n)] = []byte(text)
+		}
+		return files
+	}
+	for _, c := range []struct {
+		length, times int
+		want          string
+	}{
+		{23, 2, "m19/module.yaml:3:12: the graph has more than 10000 instances of modules"},
+		{32, 1, ""},
+		{33, 1, "m31/module.yaml:3:12: the module m32 is in 32 modules"},
+	} {
+		d, err := yaml.LoadFiles("g.yaml", chain(c.length, c.times), yaml.Options{Facts: machineFacts})
+		if err == nil {
+			err = d.Problems.Err()
+		}
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%d modules: %v", c.length, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 1):
+			t.Errorf("%d modules, each used %d times: %v", c.length, c.times, err)
+		}
+	}
+}
