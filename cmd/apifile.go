@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -36,6 +37,9 @@ func readObjects(a *app, path string) (name string, text []byte, err error) {
 			return "", nil, err
 		}
 		defer file.Close()
+		if err := gapi.Kernel(file); err != nil {
+			return "", nil, fmt.Errorf("%s: %w", path, err)
+		}
 		in, name = file, path
 	}
 	// One byte more than the bound shows that the file is too long.

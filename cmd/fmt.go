@@ -189,6 +189,9 @@ func readInput(a *app, path string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
+		if err := gapi.Kernel(f); err != nil {
+			return nil, err
+		}
 		in = f
 	}
 	// The bound is in bytes, and keeps an endless pipe from taking all memory.

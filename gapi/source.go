@@ -29,8 +29,40 @@ type Source struct {
 }
 
 // Open opens a file or a folder for reading, without waiting for a writer, should it be a
-// pipe. The file is the caller's.
+// pipe. A file of the kernel is refused, see Kernel. The file is the caller's.
 func (s Source) Open(path string) (*os.File, error) {
+	f, err := s.open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := Kernel(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ErrKernel says that a file shows something of the kernel, such as /proc/kmsg.
+var ErrKernel = errors.New("it is a file of the kernel, and reading it may never end: copy what it says to a file, and name that")
+
+// Kernel returns ErrKernel for a regular file of procfs, sysfs and their kin: a look says that it is a plain file, and
+// a read of it can wait for ever, take something away, or have no end.
+func Kernel(f *os.File) error {
+	var fs unix.Statfs_t
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // what is wrong is told by the read
+	}
+	if raw, err := f.SyscallConn(); err == nil { // Fd would make the file block
+		_ = raw.Control(func(fd uintptr) { _ = unix.Fstatfs(int(fd), &fs) })
+	}
+	switch int64(fs.Type) {
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP2_SUPER_MAGIC:
+		return ErrKernel
+	}
+	return nil
+}
+
+func (s Source) open(path string) (*os.File, error) {
 	if s.Guard == nil || opened(path) {
 		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	}
@@ -69,11 +101,33 @@ func (s Source) OpenRegular(path string) (f *os.File, size int64, err error) {
 		err = ErrFolder
 	case !info.Mode().IsRegular():
 		err = ErrIrregular
+	case !unix.Portable:
+		err = atOnce(f)
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, info.Size(), nil
+}
+
+// answerWithin is how long a regular file may take until it can be read, in milliseconds: a file on a disk can be at once.
+const answerWithin = 5000
+
+// atOnce returns an error for a file that gives nothing to read for so long.
+func atOnce(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	silent := false
+	err = raw.Control(func(fd uintptr) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, answerWithin)
+		silent = n == 0 && err == nil
+	})
+	if silent {
+		err = errors.New("it has given nothing to read for 5s: it is no plain file")
+	}
+	return err
 }
 
 // ReadBounded reads all of a file that may have so many bytes. The error of a larger one begins with a text of

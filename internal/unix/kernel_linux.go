@@ -254,7 +254,13 @@ const (
 	PR_GET_SECUREBITS = unix.PR_GET_SECUREBITS
 	P_PID             = unix.P_PID
 	PathMax           = unix.PathMax
-	RAMFS_MAGIC       = unix.RAMFS_MAGIC
+	// The file systems of the kernel, whose files can block a reader, or do something where they are read.
+	CGROUP2_SUPER_MAGIC = unix.CGROUP2_SUPER_MAGIC
+	DEBUGFS_MAGIC       = unix.DEBUGFS_MAGIC
+	PROC_SUPER_MAGIC    = unix.PROC_SUPER_MAGIC
+	SYSFS_MAGIC         = unix.SYSFS_MAGIC
+	TRACEFS_MAGIC       = unix.TRACEFS_MAGIC
+	RAMFS_MAGIC         = unix.RAMFS_MAGIC
 	// RENAME_NOREPLACE makes renameat2(2) fail with EEXIST; some file systems answer
 	// EINVAL to it.
 	RENAME_NOREPLACE = unix.RENAME_NOREPLACE

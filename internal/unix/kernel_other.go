@@ -365,6 +365,11 @@ const (
 	PR_GET_SECUREBITS             = 0x1b
 	P_PID                         = 1
 	PathMax                       = 0x1000
+	CGROUP2_SUPER_MAGIC           = 0x63677270
+	DEBUGFS_MAGIC                 = 0x64626720
+	PROC_SUPER_MAGIC              = 0x9fa0
+	SYSFS_MAGIC                   = 0x62656572
+	TRACEFS_MAGIC                 = 0x74726163
 	RAMFS_MAGIC                   = 0x858458f6
 	RENAME_NOREPLACE              = 1
 	RESOLVE_BENEATH               = 8

@@ -343,6 +343,9 @@ func Boottime() (time.Duration, error) {
 
 func Sysinfo(info *Sysinfo_t) (err error) { return unix.Sysinfo(info) }
 
+// Umask belongs to the process, and not to a thread.
+func Umask(mask int) (old int) { return unix.Umask(mask) }
+
 func Uname(buf *Utsname) (err error) { return unix.Uname(buf) }
 
 func UnixRights(fds ...int) []byte { return unix.UnixRights(fds...) }

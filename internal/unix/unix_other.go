@@ -198,6 +198,8 @@ func Boottime() (time.Duration, error) { return 0, ErrNeedsLinux }
 
 func Sysinfo(*Sysinfo_t) error { return ErrNeedsLinux }
 
+func Umask(mask int) int { return mask }
+
 func Uname(*Utsname) error { return ErrNeedsLinux }
 
 func UnixRights(...int) []byte { return nil }
