@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -161,7 +162,7 @@ func (f *File) begin(writable bool) (tx *bbolt.Tx, err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d := &Damage{p}
+			d := f.damage(p)
 			f.stuck.Store(d)
 			err = d
 		}
@@ -172,12 +173,30 @@ func (f *File) begin(writable bool) (tx *bbolt.Tx, err error) {
 // end rolls back an open transaction and turns a panic into an error.
 func (f *File) end(tx *bbolt.Tx, panicked any, err error) error {
 	if panicked != nil {
-		err = &Damage{panicked}
+		err = f.damage(panicked)
 	}
 	if tx != nil && tx.DB() != nil && !rollback(tx) {
 		f.stuck.CompareAndSwap(nil, &Damage{cmp.Or(err, errRollback)})
 	}
 	return err
+}
+
+// damage is what a panic tells of the file. A read beyond the end of a file that was cut is a fault of the memory
+// for the runtime, which knows nothing of files.
+func (f *File) damage(panicked any) *Damage {
+	err, ok := panicked.(runtime.Error)
+	if !ok {
+		return &Damage{panicked}
+	}
+	info, no := f.f.Stat()
+	m, bad := ReadMeta(f.f)
+	switch {
+	case no == nil && bad == nil && uint64(info.Size()) < m.Pages*uint64(m.Size):
+		return &Damage{fmt.Sprintf("it has %d bytes and should have at least %d pages of %d: another program has cut it while it is in use", info.Size(), m.Pages, m.Size)}
+	case no == nil && bad != nil:
+		return &Damage{fmt.Sprintf("it has %d bytes, and %v: another program has changed it while it is in use", info.Size(), bad)}
+	}
+	return &Damage{fmt.Sprintf("a page of it leads nowhere, or the disk does not give it (%v)", err)}
 }
 
 // errRollback tells that bbolt could not give its locks back.

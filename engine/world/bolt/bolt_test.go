@@ -378,3 +378,23 @@ func TestDamagedWhileInUse(t *testing.T) {
 		t.Error("the file was replaced:", info, err)
 	}
 }
+
+// TestFindingJ6CutWhileInUse: the error about a file that another program has cut while it is open says so, in words.
+func TestFindingJ6CutWhileInUse(t *testing.T) {
+	path := file(t)
+	w := open(t, path, bolt.Options{})
+	for n := range 100 {
+		put(t, w, fmt.Sprintf("key%d", n), strings.Repeat("x", 1000))
+	}
+	if err := os.Truncate(path, 4096); err != nil {
+		t.Fatal(err)
+	}
+	_, listed := w.List(t.Context(), "", engine.ListOptions{})
+	_, _, written := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Value: []byte("b")}})
+	for _, err := range []error{listed, written} {
+		if err == nil || strings.Contains(err.Error(), "runtime error") || strings.Contains(err.Error(), "nil pointer") ||
+			!strings.Contains(err.Error(), "it has 4096 bytes") || !strings.Contains(err.Error(), "another program has") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
