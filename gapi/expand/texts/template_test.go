@@ -95,6 +95,16 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestFindingJ10Constants: a constant with a point or an exponent is a number with a fraction, as in text/template.
+func TestFindingJ10Constants(t *testing.T) {
+	for _, text := range []string{
+		"{{-0.}}", " {{ -0. }}", "{{ -0.0 }}", "{{ 0. }}", "{{ -0 }}", "{{ 1.0 }}", "{{ 1e3 }}", "{{ 1E21 }}", "{{ 1e-3 }}", "{{ 0x1p4 }}", "{{ 0x1e }}", "{{ -0x1E }}", "{{ 'e' }}", "{{ 1_000.5 }}",
+		"{{ printf \"%T\" 1.0 }}", "{{ printf \"%T\" 1e0 }}", "{{ printf \"%v\" -0. }}", "{{ index .list 1.0 }}", "{{ range 2.0 }}x{{ end }}", "{{ eq 1.0 1.0 }}", "{{ lt -0. 1.5 }}",
+	} {
+		compare(t, text)
+	}
+}
+
 func compare(t *testing.T, text string) {
 	t.Helper()
 	want, wantErr := theirs(text)

@@ -3,6 +3,7 @@ package texts
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"text/template/parse"
 )
 
@@ -73,8 +74,11 @@ func (r *run) value(n parse.Node, dot any) any {
 
 // number returns a constant.
 func (r *run) number(n *parse.NumberNode) any {
-	// A constant that fits several types is the smallest of them. A number with an imaginary part is none here.
+	// A constant that is written with a point or an exponent has a fraction, and else is the smallest type that it fits. A number
+	// with an imaginary part is none here.
 	switch {
+	case n.IsFloat && fractional(n.Text):
+		return n.Float64
 	case n.IsInt:
 		return n.Int64
 	case n.IsUint:
@@ -84,6 +88,19 @@ func (r *run) number(n *parse.NumberNode) any {
 	}
 	r.fail(n.Pos, "%s is no number of a graph", n.Text)
 	return nil
+}
+
+// fractional reports whether a number has a point or an exponent. The e of a hexadecimal number is a digit, and that of a
+// character itself.
+func fractional(text string) bool {
+	digits := strings.ToLower(strings.TrimLeft(text, "+-"))
+	switch {
+	case strings.HasPrefix(digits, "'"):
+		return false
+	case strings.HasPrefix(digits, "0x"):
+		return strings.ContainsAny(digits, ".p")
+	}
+	return strings.ContainsAny(digits, ".e")
 }
 
 // variable returns the value of a variable, which the parser knows.
