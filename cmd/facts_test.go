@@ -3,8 +3,12 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // verb runs the program and returns what it wrote and its exit code.
@@ -71,5 +75,28 @@ h: "end "
 `
 	if b.String() != want {
 		t.Errorf("%s, want\n%s", b.String(), want)
+	}
+}
+
+// TestFindingJ9Escaped: YAML and JSON show no character that could turn a line or move the cursor, and mean the same text.
+func TestFindingJ9Escaped(t *testing.T) {
+	const text = "a\u202eb\u2066c\u200fd\u061ce\u0085f\u009bg\u007f\x1b"
+	value := map[string]any{"k\u202e": []any{text}}
+	var y, j strings.Builder
+	if err := errors.Join(writeYAML(&y, value), writeJSON(&j, value)); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []string{y.String(), j.String()} {
+		if strings.ContainsFunc(got, isControl) || !strings.Contains(got, `\u202e`) {
+			t.Errorf("%q", got)
+		}
+	}
+	var back map[string]any
+	if err := json.Unmarshal([]byte(j.String()), &back); err != nil || !reflect.DeepEqual(back, value) {
+		t.Errorf("%q, %v", back, err)
+	}
+	n, ds := yaml.Document("x", []byte(y.String()))
+	if ds.Err() != nil || n.Get("k\u202e") == nil || n.Get("k\u202e").Items[0].Text != text {
+		t.Errorf("%v %v", n, ds)
 	}
 }

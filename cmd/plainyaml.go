@@ -95,5 +95,22 @@ func yamlText(s string) string {
 	if err != nil {
 		return `""`
 	}
-	return string(quoted)
+	return escapeJSON(string(quoted))
+}
+
+// escapeJSON escapes what may do something to a terminal and is allowed in a text of JSON, the marks of direction among it: by
+// them a text of another host may read as another one. No such character stands outside of a text.
+func escapeJSON(quoted string) string {
+	if !strings.ContainsFunc(quoted, isControl) {
+		return quoted
+	}
+	var b strings.Builder
+	for _, r := range quoted {
+		if isControl(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v4"
 
@@ -107,7 +108,37 @@ func itemText(s gapi.Shown) (string, error) {
 		item.Content = append(item.Content, textNode("meta"), &yaml.Node{Kind: yaml.MappingNode, Content: meta})
 	}
 	list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}
-	return dumped(mapping("resources", mapping(s.Kind, list)))
+	return visibly(mapping("resources", mapping(s.Kind, list)))
+}
+
+// visibly is dumped for a reader at a terminal. The library writes the marks of direction as they are, by which a text of
+// another host may read as another one: they are escaped, in double quotes.
+func visibly(n *yaml.Node) (string, error) {
+	if !quoteBidi(n) {
+		return dumped(n)
+	}
+	text, err := dumped(n)
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.Is(unicode.Bidi_Control, r) {
+			fmt.Fprintf(&b, `\u%04X`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), err
+}
+
+// quoteBidi has the texts with a mark of direction written in double quotes, and reports whether there is one.
+func quoteBidi(n *yaml.Node) bool {
+	found := n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) })
+	if found {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, c := range n.Content {
+		found = quoteBidi(c) || found
+	}
+	return found
 }
 
 // dumped writes a document as mgmt writes all of them.
