@@ -52,6 +52,7 @@ import (
 	"os"
 
 	"github.com/reactivegraph/mgmt/cmd/early"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Main runs the program with the arguments, the standard streams and the signals of
@@ -60,6 +61,16 @@ import (
 // was started. So a program of another name has its own.
 func Main() {
 	keepInherited()
+	shutOut()
 	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit, early: early.Hangups()}
 	os.Exit(a.main(context.Background(), os.Args[1:]))
+}
+
+// shutOut takes the right to write from group and others for all that the program and its commands make without a mode, as
+// systemd's default does. Who starts it with a stricter umask keeps that.
+func shutOut() {
+	const least = 0o022
+	if was := unix.Umask(least); was&^least != 0 {
+		unix.Umask(was | least)
+	}
 }
