@@ -14,12 +14,15 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
+// lockName is the file in a state folder whose lock keeps a second daemon away.
+const lockName = "lock"
+
 // lockState takes a state folder for this process, until the file is closed or the
 // process ends, however it ends. Where nothing can be written, an existing lock is
 // taken all the same. The file is nil where there is none: no other process can
 // make one either. That the pid can't be noted, as on a full disk, does no harm.
 func lockState(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "lock")
+	path := filepath.Join(dir, lockName)
 	// O_NOFOLLOW: another user may have put a link in a folder that others can write.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if denied(err) {
@@ -78,8 +81,14 @@ func lockError(dir string, f *os.File, err error) error {
 	if pid := readPID(f); pid != "" {
 		who += " (pid " + pid + ")"
 	}
-	return fmt.Errorf("%s runs with the state folder %s, name another one with --prefix", who, dir)
+	return &lockedError{fmt.Sprintf("%s runs with the state folder %s, name another one with --prefix", who, dir)}
 }
+
+// lockedError says that another process has the lock.
+type lockedError struct{ text string }
+
+func (e *lockedError) Error() string { return e.text }
+func (*lockedError) Unwrap() error   { return unix.EWOULDBLOCK }
 
 // writePID notes the holder in the locked file.
 func writePID(f *os.File) error {

@@ -281,7 +281,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, beside(o.front), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, dir: folder.dir, reload: reload})
+	err = f.serve(ctx, a, e, beside(o.front), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, folder: folder, reload: reload})
 	return f.result(a, e.Report(), err)
 }
 
@@ -309,7 +309,7 @@ type aides struct {
 	exports   *exports
 	objects   *objects
 	deploys   *deploys
-	dir       string          // the state folder; empty for none
+	folder    *stateFolder
 	reload    chan<- struct{} // has the graph read again
 }
 
@@ -318,13 +318,17 @@ type aides struct {
 // engine is then given the time to finish its runs.
 func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi.Frontend, with *aides) error {
 	p := with.presenter
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	release := with.folder.keep(p.logger, end)
+	defer release()
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
 		with.service.Reloading()
 		ask(with.reload)
 	}})
 	defer stop()
-	dumper := dumperOf(e, with.dir, p)
+	dumper := dumperOf(e, with.folder.dir, p)
 	// The deferred calls end the companions in the reverse order, after the engine. Signals are
 	// heard until all of them have ended, so a second one counts meanwhile.
 	defer dumper.onQuit(ctx)()
@@ -334,9 +338,13 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	defer with.deploys.start(ctx, e)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
+	release() // it has nothing to say after the end
 	// The line about the end comes after all others, and before the screen closes.
 	p.ended(context.Cause(ctx), e.Report())
 	p.close()
+	if lost, ok := errors.AsType[*lostError](context.Cause(ctx)); ok && err == nil {
+		return lost
+	}
 	return err
 }
 
