@@ -34,7 +34,7 @@ program is run by mgmt run --ts FILE.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTSInit(a))
+	cmd.AddCommand(newTSInit(a), newTSTrust(a))
 	return cmd
 }
 

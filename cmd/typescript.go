@@ -31,7 +31,7 @@ import (
 func (i *input) program(a *app) (gapi.Frontend, error) {
 	o := typescript.Options{
 		Source: a.source(), Programs: a.programs(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}, VarFiles: i.varFiles, Parse: yaml.Document,
-		Check: typescript.Check(i.check.word), Compiler: i.tsc,
+		Check: typescript.Check(i.check.word), Compiler: i.tsc, Trusted: trustedProject,
 	}
 	set, err := i.options(a)
 	if err != nil {
@@ -42,7 +42,7 @@ func (i *input) program(a *app) (gapi.Frontend, error) {
 	}
 	// A daemon has the host of its engine for this: then Run and Said stay nil.
 	if i.once {
-		o.Run, o.Said = runOnce, func(line string) { fmt.Fprintln(a.err, line) }
+		o.Run, o.Said = runOnce, func(line string) { fmt.Fprintln(a.err, visible(line)) }
 	}
 	return typescript.New(i.ts, o), nil
 }

@@ -56,6 +56,10 @@ type Options struct {
 	// Compiler is the path of tsc; empty to look for it in the project, next to mgmt and in PATH.
 	Compiler string
 
+	// Trusted reports whether the tsc of the project in a folder may be run, with the rights of this process: a project that
+	// was cloned to be looked at brings any program under that name. Nil trusts none.
+	Trusted func(root string) bool
+
 	// Said is told of each line that the program writes, on another goroutine; nil has it logged.
 	Said func(line string)
 

@@ -296,7 +296,7 @@ func TestCheckWords(t *testing.T) {
 	}
 }
 
-// TestFindsCompiler: the tsc of the project counts before that in PATH.
+// TestFindsCompiler: the tsc of a trusted project counts before that in PATH.
 func TestFindsCompiler(t *testing.T) {
 	s := newStage(t)
 	t.Setenv("PATH", s.dir)
@@ -306,6 +306,7 @@ func TestFindsCompiler(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.opts.Check = typescript.CheckRequire
+	s.opts.Trusted = func(root string) bool { return root == filepath.Join(s.dir, "web") }
 	run := s.opts.Run
 	var used []string
 	s.opts.Run = func(ctx context.Context, c engine.Command) (*engine.Result, error) {

@@ -28,7 +28,7 @@ type Check string
 
 // The words of Check.
 const (
-	CheckAuto    Check = "auto"    // where tsc is present
+	CheckAuto    Check = "auto"    // where tsc is present, and may be run
 	CheckRequire Check = "require" // always: a program is refused where tsc is absent
 	CheckOff     Check = "off"
 )
@@ -54,7 +54,7 @@ func (r *reader) checkTypes(ctx context.Context, main string, kinds *engine.Regi
 	}
 	path, err := r.compiler(main)
 	if errors.Is(err, errNoCompiler) && r.opts.Check != CheckRequire {
-		return types{}
+		return untrusted(main, err)
 	}
 	var out []byte
 	if err == nil {
@@ -77,17 +77,47 @@ func (r *reader) checkTypes(ctx context.Context, main string, kinds *engine.Regi
 	return t
 }
 
-// compiler returns the path of tsc: the named one, that of the project, that next to mgmt, or that in PATH.
+// untrustedError says that only the project has a tsc, which is not run.
+type untrustedError struct{ path, root string }
+
+func (e *untrustedError) Error() string {
+	return fmt.Sprintf("the types of the program are not checked: %s is not run, since it belongs to the project, and could be any program; "+
+		"mgmt ts trust %s allows it once and for all, and --tsc names another one", e.path, e.root)
+}
+
+func (e *untrustedError) Is(target error) bool { return target == errNoCompiler }
+
+// untrusted warns that a tsc is there and is not run.
+func untrusted(main string, err error) types {
+	no, ok := errors.AsType[*untrustedError](err)
+	if !ok {
+		return types{}
+	}
+	return types{found: schema.Diagnostics{{Pos: schema.Pos{File: main}, Severity: schema.Warning, Message: no.Error()}}}
+}
+
+// compiler returns the path of tsc: the named one, that of a trusted project, that next to mgmt, or that in PATH.
 func (r *reader) compiler(main string) (string, error) {
-	path := r.opts.Compiler
-	for _, p := range compilers(main) {
-		if path == "" && executable(p) {
+	path, own, root := r.opts.Compiler, "", RootOf(main)
+	for _, p := range inProject(main) {
+		if path == "" && own == "" && executable(p) {
+			own = p
+		}
+	}
+	if own != "" && r.opts.Trusted != nil && r.opts.Trusted(root) {
+		path = own
+	}
+	for _, dir := range folders() {
+		if p := filepath.Join(dir, compiler); path == "" && executable(p) {
 			path = p
 		}
 	}
 	if path == "" {
 		found, err := exec.LookPath(compiler)
-		if err != nil {
+		switch {
+		case err != nil && own != "":
+			return "", &untrustedError{own, root}
+		case err != nil:
 			return "", errNoCompiler
 		}
 		path = found
@@ -103,8 +133,8 @@ func (r *reader) compiler(main string) (string, error) {
 	return path, f.Close()
 }
 
-// compilers are the places of tsc for a program, the nearest first.
-func compilers(main string) []string {
+// inProject are the places of tsc in the project of a program, the nearest first.
+func inProject(main string) []string {
 	var paths []string
 	root := RootOf(main)
 	for dir := filepath.Dir(main); ; dir = filepath.Dir(dir) {
@@ -113,9 +143,6 @@ func compilers(main string) []string {
 		if dir == root || dir == filepath.Dir(dir) {
 			break
 		}
-	}
-	for _, dir := range folders() {
-		paths = append(paths, filepath.Join(dir, compiler))
 	}
 	return paths
 }
