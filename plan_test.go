@@ -97,6 +97,52 @@ func TestPlanSteps(t *testing.T) {
 	}
 }
 
+// TestFindingL1FoldersAndFiles: a plan knows its own effects. It touches nothing, and leaves nothing behind.
+func TestFindingL1FoldersAndFiles(t *testing.T) {
+	root, temp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	graph := strings.ReplaceAll(`
+resources:
+  password: [{name: p}]
+  file:
+  - name: ROOT/a/
+  - name: ROOT/a/b/
+    mode: "0700"
+  - {name: ROOT/a/x, content: "one\n", keep: true}
+  - {name: ROOT/a/b/copy, source: ROOT/a/x, notify: ["exec[told]"]}
+  - {name: ROOT/secret, recv: {content: "password[p].password"}}
+  line: [{name: two, file: ROOT/a/x, content: two}]
+  exec:
+  - {name: told, cmd: "true", refreshonly: true}
+  - {name: asks, cmd: "true", ifcmd: "test -e ROOT/a/x", depend: ["file[ROOT/a/x]"]}
+  - {name: makes, cmd: "touch ROOT/a/made", creates: ROOT/a/made}
+  - {name: knows, cmd: "touch ROOT/a/x", creates: ROOT/a/x, depend: ["file[ROOT/a/x]"]}
+`, "ROOT", root)
+	e, f := from(t, graph, mgmt.Options{State: mgmt.StateIn(root + "/state")})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := map[string]engine.State{"exec[asks]": engine.StateUnknown, "exec[knows]": engine.StateOK}
+	for _, s := range plan.Steps {
+		want, other := others[s.Resource]
+		if !other {
+			want = engine.StateWouldChange
+		}
+		if s.State != want {
+			t.Errorf("%s is %s until %q, want %s: %v", s.Resource, s.State, s.Until, want, s.Err)
+		}
+	}
+	if len(plan.Steps) != 11 {
+		t.Errorf("%d steps", len(plan.Steps))
+	}
+	for _, dir := range []string{root, temp} {
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("the plan has left %v, %v", left, err)
+		}
+	}
+}
+
 func TestPlanOfBadGraph(t *testing.T) {
 	e, f := from(t, mixed, mgmt.Options{})
 	_, err := e.Plan(t.Context(), f)

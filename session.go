@@ -15,7 +15,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
@@ -146,7 +148,7 @@ func (s *session) reactorOptions() reactor.Options {
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: s.hostname,
 		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
-		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly,
+		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
 		Logger: o.Logger, Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(), Declared: s.declared(),
 		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
@@ -154,6 +156,16 @@ func (s *session) reactorOptions() reactor.Options {
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: s.listener(),
 	}
+}
+
+// layer returns the layer of a plan; nil for a run.
+func (s *session) layer() reactor.Layer {
+	if !s.opt.readOnly {
+		return nil
+	}
+	l := simulate.NewLayer(s.life, safepath.Of(s.host))
+	s.closers = append(s.closers, l.Close)
+	return l
 }
 
 // listener takes the reports of the reactor, on its loop, into the stream.

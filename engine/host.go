@@ -242,3 +242,27 @@ func Waits(ctx context.Context, h Host) (done func()) {
 	}
 	return func() {}
 }
+
+// PlanningHost is a Host that knows, in a plan, what resources above would do. Elsewhere they would do nothing.
+type PlanningHost interface {
+	Host
+	// Plans reports whether one of them would make a thing, such as the user that another one needs.
+	Plans(kind, name string) bool
+	// Untold says, in CheckApply, that its outcome rests on something that they may alter, and that nothing can tell before they
+	// have run: what a command answers.
+	Untold()
+}
+
+// Plans reports whether a thing that is not there would be, once the resources above have run: h is the Host of a plan. A run
+// plans nothing.
+func Plans(h Host, kind, name string) bool {
+	p, ok := h.(PlanningHost)
+	return ok && p.Plans(kind, name)
+}
+
+// Untold calls PlanningHost.Untold where there is one.
+func Untold(h Host) {
+	if p, ok := h.(PlanningHost); ok {
+		p.Untold()
+	}
+}

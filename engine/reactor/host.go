@@ -17,6 +17,8 @@ var (
 	_ engine.ClockHost   = (*vertexHost)(nil)
 	_ engine.WaitingHost = (*vertexHost)(nil)
 	_ safepath.Host      = (*vertexHost)(nil)
+
+	_ engine.PlanningHost = (*vertexHost)(nil)
 )
 
 // Watch implements engine.Host.
@@ -60,8 +62,25 @@ func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
 // Waits implements engine.WaitingHost.
 func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }
 
-// Paths implements safepath.Host.
-func (h *vertexHost) Paths() safepath.Walker { return h.r.opt.paths }
+// Paths implements safepath.Host. A vertex whose own effect is in the layer looks at the machine alone.
+func (h *vertexHost) Paths() safepath.Walker {
+	if h.r.opt.Layer == nil || h.run.laid != notLaid {
+		return h.r.opt.paths
+	}
+	return h.r.opt.Layer.Paths(h.Untold)
+}
+
+// Plans implements engine.PlanningHost.
+func (h *vertexHost) Plans(kind, name string) bool {
+	return h.r.opt.Layer != nil && h.r.opt.Layer.Plans(kind, name)
+}
+
+// Untold implements engine.PlanningHost.
+func (h *vertexHost) Untold() {
+	h.run.mu.Lock()
+	defer h.run.mu.Unlock()
+	h.run.says().untold = true
+}
 
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {

@@ -49,6 +49,9 @@ type Options struct {
 
 	Once bool // no Watch is started: every vertex is looked at as if polled, once; for a plan
 
+	// Layer gets the effects of the vertices that would change, and the vertices below look at the machine through it; nil for none.
+	Layer Layer
+
 	Logger   *slog.Logger // discards when nil
 	Debug    bool         // given to resources
 	Listener Listener
@@ -87,6 +90,19 @@ type Options struct {
 
 	paths    safepath.Walker // of Host
 	mayWiden bool            // Parallel was not given; see widen
+}
+
+// Layer has the effects of resources that would change, over a machine that is not touched.
+type Layer interface {
+	// Paths returns the Walker of the machine as it would be. It calls untold for each look at something that only a run can tell.
+	Paths(untold func()) safepath.Walker
+	// Lay adds the effect of a resource that has told of these changes. It is called on the loop, and does no I/O. shared is
+	// that of the resource. It reports whether those who look at paths see all of the effect.
+	Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool)
+	// Doubt adds a resource of which it is unknown what it would do. It is called as Lay is.
+	Doubt(r engine.Res)
+	// Plans reports whether an effect makes a thing.
+	Plans(kind, name string) bool
 }
 
 // complete returns the options with the defaults in place of empty ones. The error names each fault.

@@ -33,6 +33,8 @@ type job struct {
 	spending  uint64      // the number of changes that it has taken from the budget; written by the run
 	refill    uint64      // when the budget refused it: how often that was filled again
 	broken    error       // it cannot be run
+	unread    string      // what has to run, or to be read, before a part of its parameters is there; it is not checked then
+	absent    bool        // under noop: it could not be checked, and its thing is surely to be made; written by the run
 	refreshes ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
@@ -114,29 +116,35 @@ func (l *loop) settled(v *vertex, s engine.State) bool {
 }
 
 // skip handles a start decision for a vertex that must not or need not run, and
-// reports whether it did.
-func (l *loop) skip(v *vertex) bool {
+// reports whether it did. Of another vertex it returns what a part of its parameters waits for, if that is
+// all that a run can tell.
+func (l *loop) skip(v *vertex) (unread string, skipped bool) {
 	if v.meta.Hidden || v.past.rested {
 		v.past.last = engine.StateOK
-		return l.settled(v, engine.StateOK)
+		return "", l.settled(v, engine.StateOK)
 	}
 	w := v.wired().Missing()
 	if w == nil && v.meta.Unread == "" {
-		return false
+		return "", false
+	}
+	until := v.meta.Unread
+	if until == "" {
+		if from := l.named(w.From.ID()); from != nil && undecided(from.past.last) {
+			until = from.ID
+		}
+	}
+	if until != "" && v.mayBeAbsent() {
+		return until, false
 	}
 	v.run.job = l.pool.jobs.take()
 	l.takeAsked(v)
-	if v.meta.Unread != "" {
-		l.unknown(v, v.meta.Unread)
-		return l.settled(v, engine.StateUnknown)
-	}
-	if from := l.named(w.From.ID()); from != nil && undecided(from.past.last) {
-		l.unknown(v, from.ID)
-		return l.settled(v, engine.StateUnknown)
+	if until != "" {
+		l.unknown(v, until)
+		return "", l.settled(v, engine.StateUnknown)
 	}
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
 	l.report(v, Run{State: engine.StateFailed, Err: err})
-	return l.settled(v, engine.StateFailed)
+	return "", l.settled(v, engine.StateFailed)
 }
 
 // begin starts the runs that the machine decided on.
@@ -145,10 +153,12 @@ func (l *loop) begin(slots []int32) {
 	var vs []*vertex
 	for _, s := range slots {
 		v := l.bySlot[s]
-		if l.skip(v) || l.holds.putOff(v) {
+		unread, skipped := l.skip(v)
+		if skipped || l.holds.putOff(v) {
 			continue
 		}
 		j := l.enter(v)
+		j.unread = unread
 		if lead == nil {
 			lead, vs = &runContext{lead: v}, j.alone[:0]
 		}
@@ -259,7 +269,7 @@ func (x *runner) attend(t *task) []engine.Outcome {
 	defer x.semas.Release(semas)
 	broken := 0
 	for _, v := range vs {
-		if v.run.job.broken = cmp.Or(v.run.job.broken, v.Share().Begin(ctx)); v.run.job.broken != nil {
+		if v.run.job.broken = cmp.Or(v.run.job.broken, v.Share().Begin(ctx), v.run.job.unchecked()); v.run.job.broken != nil {
 			broken++
 		}
 	}
@@ -267,6 +277,7 @@ func (x *runner) attend(t *task) []engine.Outcome {
 		return x.attendSound(t, vs)
 	}
 	outs := checkedOf(vs)
+	defer lookAtFailed(ctx, vs, outs)
 	var sound []*vertex
 	var at []int
 	for i, v := range vs {
@@ -300,6 +311,7 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	outs, todo := checkedOf(vs), vs
 	if !vs[0].run.job.apply {
 		check(ctx, false, vs, outs)
+		lookAtFailed(ctx, vs, outs)
 		return outs
 	}
 	if len(vs) > 1 || slices.ContainsFunc(vs, x.asksFirst) {

@@ -1,11 +1,13 @@
 package reactor
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
@@ -49,12 +51,13 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	v.hold.Ended(run.State == engine.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)
 	l.holds.stormRan(v, &run)
-	before := v.past.last
+	before, untold := v.past.last, run.State == engine.StateUnknown && v.run.untold()
 	v.guardSent()
 	print := l.holds.print(v, &run)
 	run = l.report(v, run)
+	l.lay(v, run)
 	l.holds.corrected(v, &run, print)
-	if o.err == nil {
+	if o.err == nil && !untold {
 		l.succeeded(v, run.Changed)
 	}
 	l.failures.stuck(v, run, before)
@@ -103,19 +106,64 @@ func (v *vertex) judge(o outcome) engine.State {
 }
 
 // judgeNoop calls outcomes unknown that only a run of a vertex above could tell: those of a failed
-// check, and whether a refresh follows.
+// check, and whether a refresh follows. A check that has failed below such a vertex leaves one thing certain:
+// what is not there will be made.
 func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
-	switch run.State {
-	case engine.StateFailed:
-		up = l.openAbove(v)
-	case engine.StateOK:
+	switch {
+	case run.State == engine.StateFailed:
+		up = cmp.Or(v.run.job.unread, l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
+	case v.run.untold():
+		up = l.openAbove(v, false)
+	case run.State == engine.StateOK:
 		up = l.mayRefresh(v)
 	}
-	if up != "" {
+	switch {
+	case up == "":
+	case v.run.job.absent && run.State == engine.StateFailed:
+		run.State = engine.StateWouldChange
+		v.reports(append(v.reported(), v.wired().Unknown()...))
+	default:
 		run.State = engine.StateUnknown
 		l.awaits(v, up)
+		if v.run.job.unread != "" {
+			v.reports(v.wired().Unknown())
+		}
 	}
+}
+
+// lay adds the effect of a vertex that would change to the layer, through which the vertices below look.
+func (l *loop) lay(v *vertex, run Run) {
+	layer := l.r.opt.Layer
+	if layer == nil || !undecided(run.State) || v.run.laid != notLaid || v.meta.Drift == engine.DriftReport {
+		return
+	}
+	v.run.laid = partLaid
+	_ = lifecycle.Call("Rooted", func() error {
+		if run.State == engine.StateUnknown || v.run.job.unread != "" {
+			layer.Doubt(v.Res)
+		} else if layer.Lay(v.Res, v.Share().Value(), run.Changes) {
+			v.run.laid = wholeLaid
+		}
+		return nil
+	})
+}
+
+// reported returns what the check of an absent thing has told before it failed; that the thing is made, where that is nothing.
+func (v *vertex) reported() []engine.Change {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	if told := v.run.changes(); len(told) > 0 {
+		return slices.Clone(told)
+	}
+	return []engine.Change{{Verb: engine.Created}}
+}
+
+// reports makes these the changes of the run.
+func (v *vertex) reports(changes []engine.Change) {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	v.run.says().changes = changes
 }
 
 // awaits notes that v can't be told before another one has run.
@@ -256,14 +304,23 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 }
 
 // openAbove returns the nearest ancestor of v whose run would bring something
-// that is not there yet.
-func (l *loop) openAbove(v *vertex) string {
+// that is not there yet. With unseen, what v sees through the layer does not count.
+func (l *loop) openAbove(v *vertex, unseen bool) string {
 	for slot := range l.m.Ancestors(v.slot) {
-		if up := l.bySlot[slot]; undecided(up.past.last) {
+		if up := l.bySlot[slot]; undecided(up.past.last) && !(unseen && up.run.laid == wholeLaid) {
 			return up.ID
 		}
 	}
 	return ""
+}
+
+// looksAtPaths reports whether v sees the layer: it looks at nothing but paths.
+func (l *loop) looksAtPaths(v *vertex) bool {
+	if l.r.opt.Layer == nil {
+		return false
+	}
+	_, yes := engine.As[engine.RootedRes](v.Res)
+	return yes
 }
 
 // undecided reports whether a vertex that has ended so has something to do that only a run without noop does.
@@ -273,10 +330,8 @@ func undecided(s engine.State) bool { return s == engine.StateWouldChange || s =
 // has not received are shown as such.
 func (l *loop) unknown(v *vertex, until string) {
 	l.awaits(v, until)
-	v.run.mu.Lock()
-	v.run.says().changes = v.wired().Unknown()
-	v.run.mu.Unlock()
-	l.report(v, Run{State: engine.StateUnknown, Noop: true})
+	v.reports(v.wired().Unknown())
+	l.lay(v, l.report(v, Run{State: engine.StateUnknown, Noop: true}))
 }
 
 // fail reports a failure without a run. Only a new start of the Watch or a new value is the way

@@ -132,14 +132,25 @@ type running struct {
 	mu      sync.Mutex   // guards the reports of the run
 	applied bool         // CheckApply was called to alter; guarded by mu
 	inRun   bool         // there is a run
+	laid    laid         // of the loop, and no run goes on when it changes
 	yielded bool         // its slot was given back while it waits in Host
 }
+
+// laid says whether the effect of a vertex is in Options.Layer.
+type laid uint8
+
+const (
+	notLaid laid = iota
+	partLaid
+	wholeLaid // those who look at paths see all of it
+)
 
 // said is what the resource has reported in a run.
 type said struct {
 	changes []engine.Change
 	print   uint64 // of the prints of changes
 	sent    values.Sent
+	untold  bool // see engine.PlanningHost
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
@@ -157,6 +168,8 @@ func (x *running) changes() []engine.Change {
 	}
 	return x.said.changes
 }
+
+func (x *running) untold() bool { return x.said != nil && x.said.untold }
 
 func (x *running) sent() values.Sent {
 	if x.said == nil {

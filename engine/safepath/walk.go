@@ -112,6 +112,11 @@ func elements(path string) []string {
 
 // start goes back to the root, with the elements that lead on from there.
 func (k *walk) start(names, rest []string) error {
+	w, err := k.w.at("/"+strings.Join(slices.Concat(names, rest), "/"), false)
+	if err != nil {
+		return pathError("open", k.w.shown(k.path), err)
+	}
+	k.w = w
 	at := "."
 	if k.w.root == unix.AT_FDCWD {
 		at = "/"
@@ -251,9 +256,12 @@ func (k *walk) link(fd int, name string, st *unix.Stat_t) error {
 		return pathError("readlink", k.at(name), err)
 	}
 	rest := slices.Concat(elements(target), k.rest[1:])
-	if strings.HasPrefix(target, "/") {
+	switch {
+	case strings.HasPrefix(target, "/"):
 		err = k.start(nil, rest)
-	} else {
+	case k.w.over != nil:
+		err = k.start(slices.Clone(k.names), rest)
+	default:
 		k.rest = rest
 	}
 	if err == nil && !own && !k.acting {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -21,6 +22,10 @@ type Walker struct {
 	caller *User  // whom OpenGuarded trusts besides root and self; nil for none
 	lookup bool   // the groups of owner are not known yet
 	slow   bool   // goes element by element at once, for tests
+
+	over       Overlay // nil for none
+	base       int     // what root is where over has no other
+	basePrefix string
 }
 
 // System returns the Walker of this machine: paths begin at "/", and the daemon is the
@@ -48,6 +53,32 @@ func Of(machine any) Walker {
 // used. prefix is the path of that folder, for messages.
 func In(root int, prefix string, self User) Walker {
 	return Walker{root: root, prefix: strings.TrimRight(prefix, "/"), self: self}
+}
+
+// Overlay has a part of the paths of a machine, in another folder. It may be asked by many goroutines.
+type Overlay interface {
+	// Root returns the descriptor of the folder in which an absolute path is looked for, and whether it is that of the overlay.
+	// With whole, all that is in a folder is asked for, and not only the thing at the path. An error is that of the look.
+	Root(path string, whole bool) (root int, over bool, err error)
+}
+
+// Under returns the Walker that looks for the paths of an overlay there, and for all others where w looks. A link leads from
+// one to the other.
+func (w Walker) Under(o Overlay) Walker {
+	w.over, w.base, w.basePrefix = o, w.root, w.prefix
+	return w
+}
+
+// at returns the Walker for a look at a path.
+func (w Walker) at(p string, whole bool) (Walker, error) {
+	if w.over == nil {
+		return w, nil
+	}
+	root, over, err := w.over.Root(path.Clean("/"+p), whole)
+	if w.root, w.prefix = w.base, w.basePrefix; over {
+		w.root, w.prefix = root, ""
+	}
+	return w, err
 }
 
 // System reports whether paths begin at "/" of this machine.
@@ -80,6 +111,15 @@ func (w Walker) ForOwner(uid int) Walker {
 
 // Folder opens a folder. The last element may be a link as any other.
 func (w Walker) Folder(path string) (Folder, error) {
+	w, err := w.at(path, true)
+	if err != nil {
+		return Folder{}, pathError("open", w.shown(path), err)
+	}
+	return w.folder(path)
+}
+
+// folder is Folder for a path whose place is known.
+func (w Walker) folder(path string) (Folder, error) {
 	fd, err := w.fast(path, unix.O_PATH|unix.O_DIRECTORY)
 	if err == nil {
 		return Folder{fd: fd, path: w.shown(cmp.Or(strings.TrimRight(path, "/"), "/"))}, nil
@@ -95,9 +135,13 @@ func (w Walker) Folder(path string) (Folder, error) {
 // Parent opens the folder of the last element of a path, which is not looked at: it may
 // be missing, or a link. The name of the root is ".".
 func (w Walker) Parent(path string) (Folder, string, error) {
+	w, err := w.at(path, false)
+	if err != nil {
+		return Folder{}, "", pathError("open", w.shown(path), err)
+	}
 	dir, name, plain := split(path)
 	if plain {
-		f, err := w.Folder(dir)
+		f, err := w.folder(dir)
 		return f, name, err
 	}
 	k := walk{w: w, path: path}
@@ -108,9 +152,13 @@ func (w Walker) Parent(path string) (Folder, string, error) {
 // name may be missing. Found is of a moment: take the next steps by descriptor, and without
 // following links.
 func (w Walker) Place(path string) (Place, error) {
+	w, err := w.at(path, false)
+	if err != nil {
+		return Place{}, pathError("open", w.shown(path), err)
+	}
 	dir, name, plain := split(path)
 	if plain && !w.slow {
-		f, err := w.Folder(dir)
+		f, err := w.folder(dir)
 		if err != nil {
 			return Place{}, err
 		}
@@ -156,6 +204,10 @@ func (w Walker) Open(path string) (*os.File, error) {
 // OpenFD is Open for a caller who wants the descriptor itself, and what fstat tells. The
 // descriptor is the caller's to close.
 func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
+	w, err := w.at(path, false)
+	if err != nil {
+		return -1, unix.Stat_t{}, pathError("open", w.shown(path), err)
+	}
 	fd, err := w.fast(path, reading)
 	if err == nil {
 		fd, st, err := regular(fd, w.shown(path))
@@ -188,6 +240,10 @@ func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
 // Stat looks at the target of a path. It opens nothing but a name, so it has no effect on a device
 // or a pipe.
 func (w Walker) Stat(path string) (unix.Stat_t, error) {
+	w, err := w.at(path, false)
+	if err != nil {
+		return unix.Stat_t{}, pathError("stat", w.shown(path), err)
+	}
 	fd, err := w.fast(path, unix.O_PATH)
 	if err == nil {
 		defer unix.Close(fd)
@@ -229,6 +285,9 @@ func regular(fd int, path string) (int, unix.Stat_t, error) {
 // Behind looks at the target of a path, by whatever links are in it. It is for a caller who asks whether a thing is there or
 // has changed. Links of a machine in a folder are followed by the rules of the package, so that none leads out of it.
 func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
+	if w, err = w.at(path, false); err != nil {
+		return st, pathError("stat", w.shown(path), err)
+	}
 	if w.root != unix.AT_FDCWD {
 		return w.Stat(path)
 	}
@@ -240,6 +299,9 @@ func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
 // with an earlier look, and for nothing else: another user may have made the path lead anywhere. As with Behind, no link of a
 // machine in a folder leads out of it.
 func (w Walker) RawLstat(path string) (st unix.Stat_t, err error) {
+	if w, err = w.at(path, false); err != nil {
+		return st, pathError("lstat", w.shown(path), err)
+	}
 	if w.root != unix.AT_FDCWD {
 		f, name, err := w.Parent(path)
 		if err != nil {

@@ -37,10 +37,8 @@ func (r *Tar) validateExtract() error {
 // Owner and group are looked up at each call, because a user can be made while the daemon
 // runs.
 func (r *Tar) unpacking() (*archive.Unpacking, error) {
-	files := files.Of(r.init)
-	uid, err := files.UID(r.Owner)
-	gid, gerr := files.GID(r.Group)
-	return &archive.Unpacking{Paths: safepath.Of(r.init.Host), To: path.Clean(r.made().Path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, errors.Join(err, gerr)
+	uid, gid, err := files.Of(r.init).Owners(r.init.Host, r.Owner, r.Group)
+	return &archive.Unpacking{Paths: safepath.Of(r.init.Host), To: path.Clean(r.made().Path), UID: uid, GID: gid, MaxSize: int64(r.MaxSize)}, err
 }
 
 // found compares the folder with the archive.

@@ -123,6 +123,9 @@ func (x *Res) allowed(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	if x.IfCmd != "" || x.NIfCmd != "" {
+		engine.Untold(x.init.Host)
+	}
 	if x.IfCmd != "" {
 		if ok, err := x.askIf(ctx); !ok || err != nil {
 			return false, err

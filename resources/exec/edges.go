@@ -61,5 +61,10 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// Rooted says that a folder is enough for all but the commands, which are those of the host.
-func (*Res) Rooted() (writes, apart []string) { return nil, nil }
+// Rooted says that a folder is enough for all but the commands, which are those of the host. It names what they create.
+func (x *Res) Rooted() (writes, apart []string) {
+	if x.Creates == "" {
+		return nil, nil
+	}
+	return []string{x.Creates}, nil
+}

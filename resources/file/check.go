@@ -137,10 +137,8 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // A name without a user is an error of the run, not of Validate: another resource of the graph
 // may make the user first. The numbers are -1 where the parameter is not given.
 func (c *run) owners() (err error) {
-	var gerr error
-	c.uid, err = c.res.shared().UID(c.res.Owner)
-	c.gid, gerr = c.res.shared().GID(c.res.Group)
-	return errors.Join(err, gerr)
+	c.uid, c.gid, err = c.res.shared().Owners(c.res.init.Host, c.res.Owner, c.res.Group)
+	return err
 }
 
 // unchanged reports whether everything is as a run has left or found it.

@@ -44,6 +44,9 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	// A package manager that is at work may be about to install the service. Then the resource
 	// waits, and does not fail.
 	if info == nil && (r.State == Running || r.Startup == Enabled) {
+		if r.Handle().Noop { // a resource above may bring it
+			r.tellMissing()
+		}
 		return false, cmp.Or(r.awaited(info), fmt.Errorf("there is no service %s; is the package installed that brings it?", r.Name()))
 	}
 	steps, err := r.steps(ctx, m, info, p)
@@ -84,6 +87,15 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		r.seen.known(now) // what we have done ourselves is no event
 	}
 	return false, err
+}
+
+// tellMissing tells what is wanted of a service that is not there.
+func (r *Res) tellMissing() {
+	for _, c := range []engine.Change{{Field: "startup", To: r.Startup}, {Field: "state", To: r.State}} {
+		if c.To != "" {
+			r.Handle().Change(c)
+		}
+	}
 }
 
 // vain is how often in a row a service is looked at again that has lost its new state: another

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -48,6 +49,22 @@ func number(name string) (int, bool) {
 	}
 	n, err := strconv.ParseUint(name, 10, 32)
 	return int(n), err == nil && n < 1<<32-1
+}
+
+// Planned is the number of a user or a group that is not there yet, and that another resource of a plan makes. Nothing has it.
+const Planned = 1<<32 - 2
+
+// Owners returns the numbers of a user and of a group, by name or number; -1 for an empty name. s may be nil.
+func (s *Shared) Owners(h engine.Host, owner, group string) (uid, gid int, err error) {
+	uid, err = s.UID(owner)
+	if err != nil && engine.Plans(h, "user", owner) {
+		uid, err = Planned, nil
+	}
+	gid, gerr := s.GID(group)
+	if gerr != nil && (engine.Plans(h, "group", group) || engine.Plans(h, "user", group)) { // a user may bring the group of its name
+		gid, gerr = Planned, nil
+	}
+	return uid, gid, errors.Join(err, gerr)
 }
 
 func lookupUser(name string) (int, error) {

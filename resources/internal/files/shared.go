@@ -37,6 +37,7 @@ type Shared struct {
 	clock   engine.Clock
 	paths   safepath.Walker
 	away    bool        // the paths are not those of this machine
+	above   *Shared     // knows more managed paths; nil for none
 	stop    func() bool // keeps the next flush from coming; nil where none is to come
 	flushes sync.WaitGroup
 }
@@ -55,6 +56,14 @@ func New(h engine.Host) *Shared {
 		dirty:   map[uint64]dirtyPlace{},
 		clocks:  map[uint64]atomicfile.Clock{},
 	}
+}
+
+// Layered returns one for the paths of another host, on which all that s manages is managed, too. It is for a layer above the
+// machine, in which a resource makes the effect that it would have.
+func (s *Shared) Layered(h engine.Host) engine.Shared {
+	n := New(h)
+	n.above = s
+	return n
 }
 
 // Lock waits until no other resource edits the file at a path, and keeps it until unlock is called.
@@ -325,7 +334,7 @@ func (s *Shared) Manages(folder string) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.managed[folder+"/"] > 0 || s.managed[folder] > 0
+	return s.managed[folder+"/"] > 0 || s.managed[folder] > 0 || s.above.Manages(folder)
 }
 
 // KeepSecret remembers that the content of a path came from a secret, so that copies of it are not
@@ -422,9 +431,12 @@ func (s *Shared) ManagedBelow(root string) map[string]bool {
 	if s == nil {
 		return nil
 	}
+	below := s.above.ManagedBelow(root)
+	if below == nil {
+		below = map[string]bool{}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	below := map[string]bool{}
 	for p := range s.managed {
 		rel, ok := strings.CutPrefix(p, root)
 		rel = strings.TrimSuffix(rel, "/")

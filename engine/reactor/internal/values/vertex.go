@@ -90,6 +90,9 @@ func (v *Vertex) Missing() *engine.Wire {
 
 // Unknown returns the changes of a receiver that can't be told yet: one for each missing value.
 func (v *Vertex) Unknown() (cs []engine.Change) {
+	if v == nil {
+		return nil
+	}
 	for i := range v.recv {
 		if n := len(cs); !v.recv[i].have && (n == 0 || cs[n-1].Field != v.recv[i].Field) {
 			cs = append(cs, engine.Change{Field: v.recv[i].Field, To: engine.Unknown})

@@ -1,0 +1,74 @@
+package reactor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// readable is a fake whose thing can be read.
+type readable struct {
+	fake
+	Own string `yaml:"own"`
+	is  engine.Res
+	err error
+}
+
+func (r *readable) Read(context.Context) (engine.Res, error) { return r.is, r.err }
+
+// TestFindingL1AbsentIsToChange: under noop, a check that fails below a resource that would change leaves one thing certain: what is
+// not there will be made. So it is with a value that is not there yet, unless that says which thing it is.
+func TestFindingL1AbsentIsToChange(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{Noop: reactor.NoopAll})
+		defer rg.close()
+		needs := always(false, errors.New("needs a"))
+		told := func(_ context.Context, f *fake, _ bool) (bool, error) {
+			f.init.Change(engine.Change{Field: "want", To: "x"})
+			return false, errors.New("needs a")
+		}
+		unread := &readable{fake: fake{w: w}}
+		unread.MetaParams().Unread = "the secret s"
+		rg.swap(newDecl(t).add("a", &sender{fake{w: w, check: always(false, nil)}}).
+			add("absent", &readable{fake: fake{w: w, check: needs}}).
+			add("told", &readable{fake: fake{w: w, check: told}}).
+			add("there", &readable{fake: fake{w: w, check: needs}, is: &fake{}}).
+			add("unreadable", &readable{fake: fake{w: w, check: needs}, err: errors.New("no")}).
+			add("plain", &fake{w: w, check: needs}).
+			add("lone", &readable{fake: fake{w: w, check: needs}}).
+			add("receives", &readable{fake: fake{w: w}}, "own=fake[a].out").
+			add("has", &readable{fake: fake{w: w}, is: &fake{}}, "own=fake[a].out").
+			add("unread", unread).
+			edges("a>absent", "a>told", "a>there", "a>unreadable", "a>plain", "a>receives", "a>has"))
+		rg.rest()
+		for name, want := range map[string]engine.State{
+			"absent": engine.StateWouldChange, "told": engine.StateWouldChange, "there": engine.StateUnknown,
+			"unreadable": engine.StateUnknown, "plain": engine.StateUnknown, "lone": engine.StateFailed,
+			"receives": engine.StateWouldChange, "has": engine.StateUnknown, "unread": engine.StateWouldChange,
+		} {
+			if s := rg.state(name); s.State != want {
+				t.Errorf("%s is %s, want %s", name, s.State, want)
+			}
+		}
+		for _, name := range []string{"receives", "has", "unread"} {
+			if n := w.count(name); n != 0 {
+				t.Errorf("%s was checked %d times without all of its parameters", name, n)
+			}
+		}
+		for name, want := range map[string]engine.Change{"absent": {Verb: engine.Created}, "told": {Field: "want", To: "x"}} {
+			if r := rg.runs(name); len(r) != 1 || len(r[0].Changes) != 1 || r[0].Changes[0].Field != want.Field || r[0].Changes[0].Verb != want.Verb {
+				t.Errorf("%s ran as %+v", name, r)
+			}
+		}
+		if r := rg.runs("receives"); len(r) != 1 || len(r[0].Changes) != 2 || r[0].Changes[1].To != any(engine.Unknown) {
+			t.Errorf("receives ran as %+v", r)
+		}
+		if s := rg.state("has"); s.Until != "fake[a]" {
+			t.Errorf("has is unknown until %q", s.Until)
+		}
+	})
+}
