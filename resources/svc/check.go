@@ -124,13 +124,21 @@ func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 			continue
 		}
 		r.seen.lives.begin(r.now())
-		if _, _, err := s.act.Call(ctx, m, r.Args()); err != nil {
-			return err
-		}
+		_, _, err := s.act.Call(ctx, m, r.Args())
 		if s.act == backends.Stop || r.State != Running {
+			if err != nil {
+				return err
+			}
 			continue
 		}
-		if _, err := r.lasts(ctx, m); err != nil {
+		if err == nil {
+			err = r.lasts(ctx, m)
+		} else if !engine.IsWait(err) { // it may have been up for a moment
+			if by, wait := r.byOthers(ctx, m, false); by {
+				err = wait
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

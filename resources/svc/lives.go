@@ -30,7 +30,11 @@ type lives struct {
 	before   bool          // it had crashed before the first look, so begun is later than the first crash
 	longer   time.Duration // what it has to stay up at least, since it has ended soon before
 	reason   string        // of the last crash
+	killed   int           // lives in a row that a signal has ended before the service was steady, sent by nobody who was seen
 }
+
+// kills is how often in a row a service may be killed right after its start until it counts as one that kills itself.
+const kills = 5
 
 // crashes is how often in a row it has ended by itself before it was steady.
 func (l *lives) crashes(info *backends.Info) int {
@@ -91,7 +95,7 @@ func (l *lives) left(now time.Time, stable time.Duration) time.Duration {
 
 // begin is called right before the service is started.
 func (l *lives) begin(now time.Time) {
-	*l = lives{looked: true, counts: l.counts, begun: now, longer: l.longer}
+	*l = lives{looked: true, counts: l.counts, begun: now, longer: l.longer, killed: l.killed}
 }
 
 // look takes note of a look at the service. The manager says of life what it knows.
@@ -130,7 +134,7 @@ func (l *lives) look(now time.Time, stable time.Duration, info *backends.Info, l
 		l.up = since
 	}
 	if l.steady = l.steady || life.Ready != nil && *life.Ready || l.left(now, stable) <= 0; l.steady {
-		l.base, l.seen, l.begun, l.before, l.reason = l.restarts, 0, time.Time{}, false, ""
+		l.base, l.seen, l.begun, l.before, l.reason, l.killed = l.restarts, 0, time.Time{}, false, "", 0
 	}
 }
 
@@ -239,16 +243,43 @@ func (r *Res) reason(ctx context.Context, m *virtual.Module) string {
 	return why
 }
 
-// lasts waits until a service that was started just now has stayed up for long enough, and returns it as it is then. The error says
-// that it has not. The run keeps no other one waiting meanwhile.
-func (r *Res) lasts(ctx context.Context, m *virtual.Module) (*backends.Info, error) {
+// byOthers reports whether others have ended a service that was started just now; asked says that somebody was seen who asked for it. That
+// is no failure of the service: whoever stops it, it is looked at again at once. The error has one that was killed started once more; it
+// may have done that itself, so kills is the limit.
+func (r *Res) byOthers(ctx context.Context, m *virtual.Module, asked bool) (bool, error) {
+	l := &r.seen.lives
+	if !asked {
+		if m.Needs(backends.Life.Name()) != nil {
+			return false, nil
+		}
+		life, result, err := backends.Life.Call(ctx, m, r.Args())
+		if err != nil || !result.Found || life.Down == nil || !r.now().Add(-*life.Down).After(l.begun) {
+			return false, nil // it has not been up since, or nobody knows: the error of the start counts
+		}
+		yes := func(b *bool) bool { return b != nil && *b }
+		asked = yes(life.Stopped)
+		if !asked && yes(life.Killed) && l.killed < kills {
+			l.killed++
+			return true, &engine.WaitError{For: fmt.Sprintf("the next start of %s, which was killed", r.Name()), Again: time.Millisecond}
+		}
+	}
+	if asked {
+		l.killed = 0
+	}
+	return asked, nil
+}
+
+// lasts waits until a service that was started just now has stayed up for long enough, or others have ended it. The error says that it
+// has ended by itself. The run keeps no other one waiting meanwhile.
+func (r *Res) lasts(ctx context.Context, m *virtual.Module) error {
 	h := r.Handle().Host
 	defer engine.Waits(ctx, h)()
 	clock := engine.ClockOf(h)
 	sub, err := m.Watch(ctx, []string{backends.Watched(r.Name(), r.Session)})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	asked := false           // somebody was seen who does something with it
 	var told <-chan struct{} // nothing where the manager tells of nothing
 	if sub != nil {
 		defer sub.Close()
@@ -257,8 +288,9 @@ func (r *Res) lasts(ctx context.Context, m *virtual.Module) (*backends.Info, err
 	for {
 		info, err := r.look(ctx, m)
 		if err != nil {
-			return nil, err
+			return err
 		}
+		asked = asked || info != nil && info.Job != nil
 		since := r.seen.lives.begun
 		if up := r.seen.lives.up; !up.IsZero() {
 			since = up
@@ -266,14 +298,17 @@ func (r *Res) lasts(ctx context.Context, m *virtual.Module) (*backends.Info, err
 		p, err := r.judged(ctx, m, info)
 		switch {
 		case err != nil:
-			return info, err
+			return err
 		case p == crashing:
-			return info, r.crashing(ctx, m, info)
+			return r.crashing(ctx, m, info)
 		case p == down && busy(info): // it ends, or somebody else does something with it: the end of that decides
 		case p == down:
-			return info, fmt.Errorf("%s has ended %s after its start: %s", r.Name(), soon(r.now().Sub(since)), r.reason(ctx, m))
+			if by, err := r.byOthers(ctx, m, asked); by {
+				return err
+			}
+			return fmt.Errorf("%s has ended %s after its start: %s", r.Name(), soon(r.now().Sub(since)), r.reason(ctx, m))
 		case p == steady:
-			return info, nil
+			return nil
 		}
 		left := again
 		if p == fresh {
@@ -293,7 +328,7 @@ func (r *Res) lasts(ctx context.Context, m *virtual.Module) (*backends.Info, err
 		awake()
 		timer.Stop()
 		if err != nil {
-			return info, err
+			return err
 		}
 	}
 }

@@ -76,6 +76,7 @@ func (u *unit) end(life, restarts int) {
 	u.has("Result", "exit-code")
 	u.has("ExecMainCode", int32(1))
 	u.has("ExecMainStatus", int32(3))
+	u.left(0)
 	u.Active[unitName], u.Sub[unitName] = "failed", "failed"
 	if u.again > 0 {
 		u.Active[unitName], u.Sub[unitName] = "activating", "auto-restart"
@@ -88,6 +89,25 @@ func (u *unit) end(life, restarts int) {
 			})
 		})
 	}
+}
+
+// left notes that it is not up any more, and that its process ends so much later. The lock is held.
+func (u *unit) left(later time.Duration) {
+	u.has("ActiveExitTimestamp", uint64(time.Now().UnixMicro()))
+	u.has("ExecMainExitTimestamp", uint64(time.Now().Add(later).UnixMicro()))
+}
+
+// ends has its process end after a time, and says how systemd tells of that.
+func (u *unit) ends(after, later time.Duration, active, result string, code, status int32) {
+	time.AfterFunc(after, func() {
+		u.Alter(func() {
+			u.left(later)
+			u.has("Result", result)
+			u.has("ExecMainCode", code)
+			u.has("ExecMainStatus", status)
+			u.Active[unitName], u.Sub[unitName] = active, "dead"
+		})
+	})
 }
 
 // run runs CheckApply until it waits for nothing, and returns what became of it, how long that took, and the changes.
@@ -333,7 +353,133 @@ func TestFindingQ3EndsSlowly(t *testing.T) {
 	})
 }
 
-// TestFindingQ3StopsWhileItStarts: the end of mgmt ends the wait, and a stop by somebody else ends it too.
+// TestFindingQ3OthersEndIt: who stops or kills a service right after mgmt has started it makes that no failed start, however often that is.
+// It is looked at again at once.
+func TestFindingQ3OthersEndIt(t *testing.T) {
+	const after = 100 * time.Millisecond
+	for name, end := range map[string]func(*unit){
+		"by TERM":        func(u *unit) { u.ends(after, time.Millisecond, "inactive", "success", 2, 15) },
+		"in good order":  func(u *unit) { u.ends(after, time.Microsecond, "inactive", "success", 1, 0) },
+		"with a status":  func(u *unit) { u.ends(after, time.Millisecond, "failed", "exit-code", 1, 143) },
+		"by a seen stop": func(u *unit) { u.stopped(after) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := newUnit(t, Res{State: Running, Stable: stable})
+				kindtest.Watching(t, u.fake, u.res)
+				for range 20 {
+					end(u)
+					u.fake.Reset()
+					start := time.Now()
+					if _, err := u.res.CheckApply(t.Context(), true); err != nil || time.Since(start) > 2*after {
+						t.Fatalf("after %s: %v", time.Since(start), err)
+					}
+					u.fake.WaitEvent(t)
+				}
+				u.want(nowRunning, 2*time.Second)
+				if n := u.starts(); n != 21 {
+					t.Errorf("it was started %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// stopped is a stop that is seen while it is made, after which systemd forgets the unit. It has no end by itself.
+func (u *unit) stopped(after time.Duration) {
+	time.AfterFunc(after, func() {
+		u.Alter(func() { u.Active[unitName], u.Job[unitName] = "deactivating", "stop" })
+	})
+	time.AfterFunc(after+time.Millisecond, func() {
+		u.Alter(func() {
+			delete(u.Active, unitName)
+			delete(u.Job, unitName)
+			for _, key := range []string{"ActiveExitTimestamp", "ExecMainExitTimestamp", "ExecMainCode"} {
+				delete(u.Has, unitName+"/"+key)
+			}
+		})
+	})
+}
+
+// TestFindingQ3Killed: who kills a service once makes that no failed start. A service that kills itself ends so each time, and fails.
+func TestFindingQ3Killed(t *testing.T) {
+	const after = 100 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnit(t, Res{State: Running, Stable: stable})
+		kill := func() { u.ends(after, 0, "failed", "signal", 2, 9) }
+		killed := func() {
+			t.Helper()
+			kill()
+			start := time.Now()
+			if _, err := u.res.CheckApply(t.Context(), true); !engine.IsWait(err) || time.Since(start) != after {
+				t.Fatalf("after %s: %v", time.Since(start), err)
+			}
+		}
+		const failed = "failed: web has ended 100ms after its start: ended by signal 9 (KILL): it is failed (dead), signal"
+		for range kills {
+			killed()
+		}
+		for range 2 {
+			kill()
+			u.want(failed, after)
+		}
+		u.want(nowRunning, 2*time.Second)
+		u.Alter(func() { delete(u.Active, unitName) })
+		killed() // it counts anew
+		u.ends(after, time.Millisecond, "inactive", "success", 1, 0)
+		if _, err := u.res.CheckApply(t.Context(), true); err != nil {
+			t.Error(err)
+		}
+		for range kills { // after a stop too
+			killed()
+		}
+		kill()
+		u.want(failed, after)
+	})
+}
+
+// TestFindingQ3EndsItself: what ends by itself within stable has failed, also with the exit status 0, and also where its life before was
+// ended by others.
+func TestFindingQ3EndsItself(t *testing.T) {
+	const after = 100 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnit(t, Res{State: Running, Stable: stable})
+		for text, end := range map[string]func(){
+			"exit status 0":            func() { u.ends(after, 0, "inactive", "success", 1, 0) },
+			"ended by signal 11":       func() { u.ends(after, 0, "failed", "signal", 2, 11) },
+			"the memory was used up":   func() { u.ends(after, time.Millisecond, "failed", "oom-kill", 2, 9) },
+			"no sign of life in time":  func() { u.ends(after, time.Millisecond, "failed", "watchdog", 2, 6) },
+			"exit status 3: it is fai": func() { u.lasts = after },
+		} {
+			end()
+			if got, took := u.run(); took != after || !strings.HasPrefix(got, "failed: web has ended 100ms after its start: ") || !strings.Contains(got, text) {
+				t.Errorf("%s: after %s: %s", text, took, got)
+			}
+			u.lasts = 0
+		}
+		u.ends(after, time.Millisecond, "inactive", "success", 2, 15)
+		if _, err := u.res.CheckApply(t.Context(), true); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		u.Started[unitName] = func() bool { return false }
+		if got, _ := u.run(); !strings.HasPrefix(got, "failed: svc.start: start web.service: ") {
+			t.Error(got)
+		}
+		u.Started[unitName] = func() bool { // it is stopped before mgmt sees that it has come up
+			u.begin(0)
+			time.Sleep(time.Millisecond)
+			u.left(time.Millisecond)
+			u.Active[unitName] = "inactive"
+			return true
+		}
+		if got, _ := u.run(); got != nowRunning {
+			t.Error(got)
+		}
+	})
+}
+
+// TestFindingQ3StopsWhileItStarts: the end of mgmt ends the wait, and so does an end of which nobody knows the reason.
 func TestFindingQ3StopsWhileItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit(t, Res{State: Running, Stable: time.Hour})

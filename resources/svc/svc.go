@@ -303,6 +303,10 @@ A service that ends and that its manager starts again (` + "`Restart=`" + ` of a
 The resource is failed from the first crash until the service has stayed up, with ` + "`crashing, 3 times in 8s`" + ` and the reason. Once systemd has given up, or where it never restarts the unit,
 mgmt starts it, with growing pauses. A notification restarts a crashing service at once, since what it reads is new.
 
+A service that others stop or kill has not failed, however soon after its start that is: mgmt starts it again at once. systemd tells a stop from an end by itself, whatever the
+exit status is. A signal (HUP, INT, KILL, TERM) may also come from the service itself, so one that a signal ends right after each of six starts in a row has failed.
+One that is killed and that its manager starts again is left to the manager, as above.
+
 A notification has a service that runs read its configuration again, or restarts it if it cannot reload. The parameter ` + "`refresh`" + ` chooses one of the two.
 Log and ` + "`mgmt why`" + ` say which was done, and for which reason. A reload that fails is a failure: mgmt does not restart the service then, since a broken
 configuration would end it. A service that does not run and need not run is left alone. A changed unit file is read anew before that.

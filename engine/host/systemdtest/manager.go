@@ -50,6 +50,9 @@ type Unit struct {
 	Code   int32     // how its process ended: 1 exited, 2 killed, 3 dumped core
 	Status int32     // with which exit status, or by which signal
 	Since  time.Time // when it became active; zero for unknown
+	Left   time.Time // when it was active last; zero for unknown
+	Ended  time.Time // when its process ended; zero for unknown
+	Down   time.Time // when it became inactive; zero for unknown
 	Again  int       // how often it was started again by itself
 	Pre    []Exec    // its ExecStartPre=
 	Limit  int       // so often it can be started until ResetFailedUnit; 0 for no limit

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -141,7 +142,8 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 	}
 	values := map[string]any{
 		"NeedDaemonReload": u.Stale || u.load != "not-found" && u.load != loadOf(u.File), "ConditionResult": u.checked > 0 && !u.Skipped, "ConditionTimestamp": u.checked, "Type": u.Type, "Result": u.Result, "ReloadResult": u.reload,
-		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(u.Again), "ActiveEnterTimestamp": uint64(max(u.Since.UnixMicro(), 0)), "InvocationID": []byte{},
+		"DropInPaths": append([]string{}, u.DropIns...), "ExecMainCode": u.Code, "ExecMainStatus": u.Status, "NRestarts": uint32(u.Again), "InvocationID": []byte{},
+		"ActiveEnterTimestamp": micro(u.Since), "ActiveExitTimestamp": micro(u.Left), "ExecMainExitTimestamp": micro(u.Ended), "InactiveEnterTimestamp": micro(u.Down),
 		"CanReload": !u.Plain, "Requires": append([]string{}, u.Requires...), "PartOf": append([]string{}, u.PartOf...), "BindsTo": []string{}, "ExecCondition": []Exec{}, "ExecStartPre": append([]Exec{}, u.Pre...), "ExecStart": []Exec{}, "ExecStartPost": []Exec{}, "Requisite": []string{},
 	}
 	v, ok := values[property]
@@ -150,6 +152,9 @@ func (m *Manager) get(msg dbus.Message, _, property string) (dbus.Variant, *dbus
 	}
 	return dbus.MakeVariant(v), nil
 }
+
+// micro is a time as a property has it.
+func micro(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
 
 // enable answers EnableUnitFiles.
 func (m *Manager) enable(units []string, _, _ bool) (bool, []change, *dbus.Error) {

@@ -58,6 +58,7 @@ type FakeSystemd struct {
 	Stale   map[string]bool        // whether its file is another one than was read
 	Loaded  func(unit string) bool // whether it has a file
 	Sub     map[string]string      // the state by unit in the words of its type; empty if absent
+	Job     map[string]string      // the type of the job that the unit has; none if absent
 	Has     map[string]any         // further properties, by unit/property
 	Down    error                  // the error of each call; nil for none
 	wakes   []chan struct{}
@@ -66,7 +67,7 @@ type FakeSystemd struct {
 // NewFakeSystemd has no unit that runs. All units have a file until Loaded says
 // otherwise.
 func NewFakeSystemd() *FakeSystemd {
-	return &FakeSystemd{Started: map[string]func() bool{}, Active: map[string]string{}, Enabled: map[string]bool{}, Stale: map[string]bool{}, Sub: map[string]string{}, Has: map[string]any{}}
+	return &FakeSystemd{Started: map[string]func() bool{}, Active: map[string]string{}, Enabled: map[string]bool{}, Stale: map[string]bool{}, Sub: map[string]string{}, Job: map[string]string{}, Has: map[string]any{}}
 }
 
 // Open gives the same bus for the machine and for the session.
@@ -98,7 +99,11 @@ func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...
 	}
 	switch name {
 	case "ListUnitsByNames":
-		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), s.Sub[unit], "", "/org/freedesktop/systemd1/unit/" + unit, 0, "", "/"}}}, nil
+		job := 0
+		if s.Job[unit] != "" {
+			job = 1
+		}
+		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), s.Sub[unit], "", "/org/freedesktop/systemd1/unit/" + unit, job, s.Job[unit], "/"}}}, nil
 	case "GetUnitFileState":
 		if s.Loaded != nil && !s.Loaded(unit) {
 			return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.FileNotFound", Message: "No such file or directory"}

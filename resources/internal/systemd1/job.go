@@ -127,7 +127,6 @@ func (m *Manager) pardoned(ctx context.Context, u Unit) bool {
 	case "", "success": // the unit is another type, or the failed unit is not the service
 		return true
 	case "signal", "start-limit-hit":
-		const killed = "2" // CLD_KILLED
 		status := service("ExecMainStatus")
 		if service("ExecMainCode") == killed && slices.Contains(byOthers, status) {
 			return true

@@ -125,6 +125,10 @@ type Life struct {
 	Since    time.Time // when it came up; zero if that is not known
 	Ready    bool      // it has said itself that it serves, or has no process that could end
 	Restarts int       // how often systemd has started it again since its last start by request
+
+	Left    time.Time // when it was up last; zero if it is up, or if that is not known
+	Stopped bool      // systemd was asked to stop it: it was not up any more when its process ended
+	Killed  bool      // its process was ended by a signal that others send, or the process itself
 }
 
 // tellers are the types of services that are up only when they have said themselves that they serve, or have ended by design.
@@ -135,16 +139,48 @@ func (m *Manager) Life(ctx context.Context, u Unit) (l Life) {
 	if u.Running() && u.Sub != "running" {
 		return Life{Ready: true} // exited by design, or no service
 	}
+	if u.Stopped() {
+		m.left(ctx, u, &l)
+		return l
+	}
 	var kind, restarts, since string
 	atOnce(func() { kind = m.property(ctx, u, "Service", "Type") }, func() {
 		atOnce(func() { restarts = m.property(ctx, u, "Service", "NRestarts") }, func() { since = m.property(ctx, u, "Unit", "ActiveEnterTimestamp") })
 	})
 	l.Ready = kind == "" || slices.Contains(tellers, kind)
 	l.Restarts, _ = strconv.Atoi(restarts)
-	if micro, err := strconv.ParseInt(since, 10, 64); err == nil && micro > 0 {
-		l.Since = time.UnixMicro(micro)
-	}
+	l.Since = timeOf(since)
 	return l
+}
+
+// timeOf reads a time in microseconds; zero for one that is not known.
+func timeOf(text string) time.Time {
+	if micro, err := strconv.ParseInt(text, 10, 64); err == nil && micro > 0 {
+		return time.UnixMicro(micro)
+	}
+	return time.Time{}
+}
+
+// left asks how a unit has ended. A process that ends by itself takes its unit down with it, so that has been up until then. One that is
+// stopped ends later than its unit has left that state, whatever its exit status is.
+func (m *Manager) left(ctx context.Context, u Unit, l *Life) {
+	var left, inactive, ended, result, code, status string
+	atOnce(func() {
+		left, inactive = m.property(ctx, u, "Unit", "ActiveExitTimestamp"), m.property(ctx, u, "Unit", "InactiveEnterTimestamp")
+	}, func() {
+		ended, result = m.property(ctx, u, "Service", "ExecMainExitTimestamp"), m.property(ctx, u, "Service", "Result")
+		code, status = m.property(ctx, u, "Service", "ExecMainCode"), m.property(ctx, u, "Service", "ExecMainStatus")
+	})
+	l.Left = timeOf(left)
+	if l.Left.IsZero() || !slices.Contains([]string{"success", "exit-code", "signal", "core-dump"}, result) { // else systemd itself has ended it
+		return
+	}
+	end := timeOf(ended)
+	if end.IsZero() { // systemd knows no main process of it
+		end = timeOf(inactive)
+	}
+	l.Stopped = end.After(l.Left)
+	l.Killed = code == killed && slices.Contains(byOthers, status)
 }
 
 // Stale reports whether the files of a unit have changed since they were read.

@@ -59,6 +59,7 @@ func (m *Manager) Reason(ctx context.Context, u Unit) string {
 // How a process has ended, as in the properties of a service.
 const (
 	exited = "1" // CLD_EXITED
+	killed = "2" // CLD_KILLED
 	dumped = "3" // CLD_DUMPED
 )
 

@@ -61,6 +61,9 @@ type LifeInfo struct {
 	Up       *time.Duration `yaml:"up" doc:"How long it has been up."`
 	Ready    *bool          `yaml:"ready" doc:"It has told its manager that it serves, or needs no process for that. A service that is not ready may still end right after its start."`
 	Restarts *int           `yaml:"restarts" doc:"How often its manager has started it again by itself since it was last started by request."`
+	Down     *time.Duration `yaml:"down" doc:"How long ago its last life has ended. It is known as long as the manager keeps that in mind."`
+	Stopped  *bool          `yaml:"stopped" doc:"That life has ended since the manager was asked to stop the service."`
+	Killed   *bool          `yaml:"killed" doc:"That life was ended by a signal that others send (HUP, INT, KILL, TERM). The service may also have sent it to itself."`
 }
 
 // The functions. Those without an option are the core, which each backend has. An

@@ -53,3 +53,41 @@ func TestFindingQ3LifeOfSystemd(t *testing.T) {
 		t.Errorf("%q, want %q, %v", why, want, err)
 	}
 }
+
+// TestFindingQ3EndOfSystemd: systemd tells of a unit that has ended how long ago that was, whether it was stopped, and whether it was killed.
+func TestFindingQ3EndOfSystemd(t *testing.T) {
+	r := newRig(t)
+	left := time.Now().Add(-time.Hour)
+	same, later := left, left.Add(time.Microsecond)
+	for name, c := range map[string]struct {
+		unit            systemdtest.Unit
+		stopped, killed bool
+	}{
+		"stopped":                {systemdtest.Unit{Code: 2, Status: 15, Left: left, Ended: later}, true, true},
+		"stopped in good order":  {systemdtest.Unit{Code: 1, Left: left, Ended: later}, true, false},
+		"stopped with a status":  {systemdtest.Unit{Active: "failed", Result: "exit-code", Code: 1, Status: 143, Left: left, Ended: later}, true, false},
+		"stopped, no process":    {systemdtest.Unit{Left: left, Down: later}, true, false},
+		"ended":                  {systemdtest.Unit{Code: 1, Left: left, Ended: same, Down: later}, false, false},
+		"ended, no process":      {systemdtest.Unit{Left: left, Down: left}, false, false},
+		"ended with a status":    {systemdtest.Unit{Active: "failed", Result: "exit-code", Code: 1, Status: 3, Left: left, Ended: same}, false, false},
+		"killed":                 {systemdtest.Unit{Active: "failed", Result: "signal", Code: 2, Status: 9, Left: left, Ended: same}, false, true},
+		"ended by SEGV":          {systemdtest.Unit{Active: "failed", Result: "signal", Code: 2, Status: 11, Left: left, Ended: same}, false, false},
+		"killed by the kernel":   {systemdtest.Unit{Active: "failed", Result: "oom-kill", Code: 2, Status: 9, Left: left, Ended: later}, false, false},
+		"killed by the watchdog": {systemdtest.Unit{Active: "failed", Result: "watchdog", Code: 2, Status: 9, Left: left, Ended: later}, false, false},
+		"its time was up":        {systemdtest.Unit{Active: "failed", Result: "timeout", Code: 2, Status: 15, Left: left, Ended: later}, false, false},
+	} {
+		r.Add("web.service", c.unit)
+		l, _, err := Life.Call(t.Context(), r.module, UnitArgs{Name: "web"})
+		if err != nil || *l.Stopped != c.stopped || *l.Killed != c.killed || *l.Down < time.Hour || *l.Down > 2*time.Hour || l.Up != nil {
+			t.Errorf("%s: stopped %t, killed %t, %v, %v", name, *l.Stopped, *l.Killed, l.Down, err)
+		}
+	}
+	r.Add("web.service", systemdtest.Unit{}) // never started, or forgotten
+	if l, _, err := Life.Call(t.Context(), r.module, UnitArgs{Name: "web"}); err != nil || l.Down != nil || *l.Stopped || *l.Killed {
+		t.Errorf("%+v, %v", l, err)
+	}
+	r.Add("web.service", systemdtest.Unit{Active: "active", Sub: "running", Left: left, Ended: later})
+	if l, _, err := Life.Call(t.Context(), r.module, UnitArgs{Name: "web"}); err != nil || l.Down != nil {
+		t.Errorf("it is up: %+v, %v", l, err)
+	}
+}

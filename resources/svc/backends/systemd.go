@@ -160,9 +160,14 @@ func (s *systemd) life(ctx context.Context, args UnitArgs) (i LifeInfo, err erro
 	}
 	l := m.Life(ctx, u)
 	i.Ready, i.Restarts = &l.Ready, &l.Restarts
+	i.Stopped, i.Killed = &l.Stopped, &l.Killed
 	// After the clock was set back it is not known.
-	if up := engine.ClockOf(s.host).Now().Sub(l.Since); !l.Since.IsZero() && up >= 0 {
+	now := engine.ClockOf(s.host).Now()
+	if up := now.Sub(l.Since); !l.Since.IsZero() && up >= 0 {
 		i.Up = &up
+	}
+	if down := now.Sub(l.Left); !l.Left.IsZero() && down >= 0 {
+		i.Down = &down
 	}
 	return i, nil
 }
