@@ -329,15 +329,15 @@ func (h *history) over(x *expect) bool {
 			return false
 		}
 	}
-	whole := ""
+	var whole strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(h.declared)) {
 		if text, err := os.ReadFile(path); err != nil || string(text) != h.declared[path] {
 			return false
 		}
 		if h.isPart(path) {
-			whole += h.declared[path]
+			whole.WriteString(h.declared[path])
 		}
 	}
 	text, err := os.ReadFile(h.whole())
-	return h.rests && err == nil && string(text) == whole
+	return h.rests && err == nil && string(text) == whole.String()
 }

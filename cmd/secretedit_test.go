@@ -242,7 +242,13 @@ func TestPlanWithoutIdentity(t *testing.T) {
 	k.write("cred.yaml", "secrets: [{credentials: true}]\nresources:\n  file:\n"+file("a", "${{ secret('token') }}"))
 	k.write("gone.yaml", "secrets: [{age: s.yaml}]\nresources:\n  file:\n"+file("a", "${{ secret('db/none') }}"))
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	out := k.runs(exitChange, "out/d] is unknown until file[", "plan", "g.yaml")
+	if err := os.Mkdir("out", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} { // what is not there would surely be made
+		k.write("out/"+name, "old")
+	}
+	out := k.runs(exitChange, "out/d] would change:", "plan", "g.yaml")
 	for _, name := range []string{"a", "b", "c"} {
 		if want := "out/" + name + "] is unknown until the secret db/password can be read\n"; !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -255,7 +261,7 @@ func TestPlanWithoutIdentity(t *testing.T) {
 	k.runs(exitChange, "is unknown until the secret token can be read", "plan", "cred.yaml")
 	k.runs(exitUsage, `there is no secret "db/none"`, "plan", "gone.yaml")
 	k.runs(exitUsage, "no identity is given", "run", "g.yaml", "--converged-exit", "--tmp-prefix")
-	if _, err := os.Stat("out"); err == nil {
+	if _, err := os.Stat("out/d"); err == nil {
 		t.Error("something was made")
 	}
 	if out := k.runs(exitChange, "out/a", "plan", "g.yaml", "--identity", "ann.key"); strings.Contains(out, "until the secret") || strings.Contains(out, "hunter2") {

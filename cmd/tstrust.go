@@ -77,11 +77,12 @@ func (a *app) trustTS(dir string, forget bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	text := "# Projects whose own tsc mgmt may run: mgmt ts trust.\n"
+	var text strings.Builder
+	text.WriteString("# Projects whose own tsc mgmt may run: mgmt ts trust.\n")
 	for _, p := range list {
-		text += p + "\n"
+		text.WriteString(p + "\n")
 	}
-	if err := safepath.System().WriteFile(path, []byte(text), 0o644, false); err != nil {
+	if err := safepath.System().WriteFile(path, []byte(text.String()), 0o644, false); err != nil {
 		return err
 	}
 	word := "trusted"

@@ -9,9 +9,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
-	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/seal"
 )
 
 // info is about the API as a whole.

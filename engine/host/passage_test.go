@@ -19,7 +19,7 @@ import (
 func TestPassages(t *testing.T) {
 	text, err := os.ReadFile("testdata/passages.txt")
 	must(t, err)
-	for _, para := range strings.Split(string(text), "\n\n") {
+	for para := range strings.SplitSeq(string(text), "\n\n") {
 		lines := strings.Split(strings.TrimSpace(para), "\n")
 		t.Run(strings.TrimPrefix(lines[0], "# "), func(t *testing.T) { playPassage(t, lines[1:]) })
 	}

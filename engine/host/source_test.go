@@ -72,6 +72,9 @@ func TestSources(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("make check runs it")
+			}
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", suite, "-test.failfast")
 			cmd.Env = append(os.Environ(), sourceEnv+"="+name)
 			if out, err := cmd.CombinedOutput(); err != nil {

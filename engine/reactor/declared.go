@@ -345,7 +345,7 @@ func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
 // watchedPaths returns the paths that v watches.
 func (v *vertex) watchedPaths() []string {
 	paths := v.watch.Subs().Paths()
-	if res, ok := v.Res.(engine.WatchedRes); ok && v.abil.watched && len(paths) == 0 {
+	if res, ok := engine.As[engine.WatchedRes](v.Res); ok && v.abil.watched && len(paths) == 0 {
 		paths, _, _, _ = watchesOf(res)
 	}
 	return paths
@@ -353,7 +353,7 @@ func (v *vertex) watchedPaths() []string {
 
 // ownPath returns the path of the thing itself among those that v watches: the first one that WatchedRes names. Empty for none.
 func (v *vertex) ownPath() string {
-	if res, ok := v.Res.(engine.WatchedRes); ok && v.abil.watched {
+	if res, ok := engine.As[engine.WatchedRes](v.Res); ok && v.abil.watched {
 		if paths, _, _, err := watchesOf(res); err == nil && len(paths) > 0 {
 			return paths[0]
 		}

@@ -218,17 +218,18 @@ func TestFindingJ2Instances(t *testing.T) {
 	chain := func(length, times int) map[string][]byte {
 		files := map[string][]byte{"g.yaml": []byte("use: [{module: m0}]\nresources: {file: [{name: /x}]}\n")}
 		for n := range length {
-			text := fmt.Sprintf("module: m%d\n", n)
+			var text strings.Builder
+			text.WriteString(fmt.Sprintf("module: m%d\n", n))
 			if n+1 < length {
-				text += "use:\n"
+				text.WriteString("use:\n")
 				for i := range times {
-					text += fmt.Sprintf("- {module: ../m%d, name: a%d}\n", n+1, i)
+					text.WriteString(fmt.Sprintf("- {module: ../m%d, name: a%d}\n", n+1, i))
 				}
-				text += "outputs: {o: \"${{ module.a0.o }}\"}\n"
+				text.WriteString("outputs: {o: \"${{ module.a0.o }}\"}\n")
 			} else {
-				text += "outputs: {o: end}\n"
+				text.WriteString("outputs: {o: end}\n")
 			}
-			files[fmt.Sprintf("m%d/module.yaml", n)] = []byte(text)
+			files[fmt.Sprintf("m%d/module.yaml", n)] = []byte(text.String())
 		}
 		return files
 	}

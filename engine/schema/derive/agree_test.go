@@ -110,7 +110,7 @@ func TestSchemaAgreesWithDecode(t *testing.T) {
 			none++
 		}
 	})
-	if both < 10 || none < 10 {
+	if !testing.Short() && (both < 10 || none < 10) {
 		t.Errorf("%d values were accepted and %d refused: the test says little", both, none)
 	}
 }
