@@ -54,6 +54,13 @@ func newUnit(t *testing.T, want Res) *unit {
 
 func (u *unit) has(key string, v any) { u.Has[unitName+"/"+key] = v }
 
+// live says how long the lives from the next one on are; 0 for ever.
+func (u *unit) live(long time.Duration) {
+	u.Mu.Lock()
+	defer u.Mu.Unlock()
+	u.lasts = long
+}
+
 // begin begins a life. The lock is held.
 func (u *unit) begin(restarts int) {
 	u.lives++
@@ -213,18 +220,20 @@ func noop(u *unit) (bool, error) {
 func TestFindingQ3EndsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit(t, Res{State: Running, Stable: stable})
-		u.lasts, u.wrote = 300*time.Millisecond, "no such database\n\x1b[31mexiting\n"
+		u.live(300 * time.Millisecond)
+		u.wrote = "no such database\n\x1b[31mexiting\n"
 		u.want("failed: web has ended 300ms after its start: exit status 3: it is failed (failed), exit-code; the last lines that it wrote:\nno such database\n\\x1b[31mexiting", 300*time.Millisecond)
-		u.lasts, u.wrote = 3*time.Second, ""
+		u.live(3 * time.Second)
+		u.wrote = ""
 		u.want(nowRunning, 2*time.Second)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		u.want("failed: web has ended 3s after its start: exit status 3: it is failed (failed), exit-code", 3*time.Second)
-		u.lasts = 7 * time.Second
+		u.live(7 * time.Second)
 		u.want(nowRunning, 6*time.Second)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		u.lasts = 0
+		u.live(0)
 		u.want(nowRunning, 14*time.Second)
 		time.Sleep(time.Hour)
 		u.Alter(func() { u.end(u.lives, 0) })
@@ -237,7 +246,8 @@ func TestFindingQ3EndsSoon(t *testing.T) {
 func TestFindingQ3Crashing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit(t, Res{State: Running, Stable: stable})
-		u.lasts, u.again = 300*time.Millisecond, 3*time.Second
+		u.live(300 * time.Millisecond)
+		u.again = 3 * time.Second
 		kindtest.Watching(t, u.fake, u.res)
 		const why = ": exit status 3: it is activating (auto-restart), exit-code"
 		u.want("failed: crashing, once in 300ms"+why, 300*time.Millisecond)
@@ -246,20 +256,20 @@ func TestFindingQ3Crashing(t *testing.T) {
 		time.Sleep(2700 * time.Millisecond)
 		u.want("failed: crashing, 3 times in 10s"+why, 0) // it runs just now
 		u.drain()
-		u.lasts = 0
+		u.live(0)
 		time.Sleep(5 * time.Second)
 		u.fake.WaitEvent(t) // nobody tells that it has stayed up
 		u.want("ok", 0)
 		if u.starts() != 1 || u.systemd < 4 {
 			t.Errorf("it was started %d times by mgmt, and %d times by systemd", u.starts(), u.systemd)
 		}
-		u.lasts = time.Second
+		u.live(time.Second)
 		u.Alter(func() { u.end(u.lives, u.systemd) }) // a crash of what was well
 		u.fake.WaitEvent(t)
 		u.want("failed: crashing, once"+why, 0)
 		time.Sleep(5 * time.Second)
 		u.fake.SetRefresh(true) // what it reads is new
-		u.lasts = 0
+		u.live(0)
 		got, took := u.run()
 		if !strings.HasSuffix(got, "ok") || took < 2*time.Second {
 			t.Errorf("after %s: %s", took, got)
@@ -281,7 +291,8 @@ func (u *unit) drain() {
 func TestFindingQ3FoundCrashing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnit(t, Res{State: Running, Stable: stable})
-		u.lasts, u.again = 300*time.Millisecond, 3*time.Second
+		u.live(300 * time.Millisecond)
+		u.again = 3 * time.Second
 		u.Alter(func() { u.begin(500) })
 		u.want("failed: crashing, 500 times so far", 0)
 		time.Sleep(time.Second)
@@ -290,7 +301,7 @@ func TestFindingQ3FoundCrashing(t *testing.T) {
 			t.Error("mgmt has started it")
 		}
 		u.Alter(func() { u.Active[unitName], u.Sub[unitName] = "failed", "failed" }) // systemd gives up
-		u.lasts = 0
+		u.live(0)
 		u.want(nowRunning, 2*time.Second)
 	})
 }
@@ -449,13 +460,13 @@ func TestFindingQ3EndsItself(t *testing.T) {
 			"ended by signal 11":       func() { u.ends(after, 0, "failed", "signal", 2, 11) },
 			"the memory was used up":   func() { u.ends(after, time.Millisecond, "failed", "oom-kill", 2, 9) },
 			"no sign of life in time":  func() { u.ends(after, time.Millisecond, "failed", "watchdog", 2, 6) },
-			"exit status 3: it is fai": func() { u.lasts = after },
+			"exit status 3: it is fai": func() { u.live(after) },
 		} {
 			end()
 			if got, took := u.run(); took != after || !strings.HasPrefix(got, "failed: web has ended 100ms after its start: ") || !strings.Contains(got, text) {
 				t.Errorf("%s: after %s: %s", text, took, got)
 			}
-			u.lasts = 0
+			u.live(0)
 		}
 		u.ends(after, time.Millisecond, "inactive", "success", 2, 15)
 		if _, err := u.res.CheckApply(t.Context(), true); err != nil {
