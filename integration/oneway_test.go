@@ -36,6 +36,8 @@ var contentWriters = map[string]string{
 	"resources/sysctl/proc.go set":                      "a setting of the kernel, which is no text file",
 	"resources/internal/rtnet/forward.go setForwarding": "a setting of the kernel, which is no text file",
 	"resources/account/backends/lock.go lock":           "an empty file that a lock is on",
+	"resources/internal/atomicfile/check.go fill":       "a copy for a check, of what the writer is about to write",
+	"resources/internal/atomicfile/check.go lockFolder": "opens a folder",
 	"resources/internal/atomicfile/dir.go openAt":       "the writer that the others stand on",
 	"resources/internal/atomicfile/remove.go openat":    "opens folders",
 	"resources/internal/mounttab/mounts.go Open":        "only reads",

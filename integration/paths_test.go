@@ -28,6 +28,11 @@ var byPath = map[string][]string{
 // pathsAllowed are the functions below resources that go by a path, with the reason. What
 // they open is fixed, belongs to the kernel or to the state folder, or was judged before.
 var pathsAllowed = map[string]string{
+	"resources/internal/atomicfile/check.go drop":           "a new folder that no other user can alter, below one that newCopy has judged",
+	"resources/internal/atomicfile/check.go fill":           "a new folder that no other user can alter, below one that newCopy has judged",
+	"resources/internal/atomicfile/check.go lockFolder":     "a new folder that no other user can alter, below one that newCopy has judged",
+	"resources/internal/atomicfile/check.go newCopy":        "a new folder that no other user can alter, below one that newCopy has judged",
+	"resources/internal/atomicfile/check.go sweepCopies":    "a new folder that no other user can alter, below one that newCopy has judged",
 	"resources/internal/files/credentials.go OwnCredential": "the folder that systemd has made for this service; nothing is opened or shown",
 	"resources/exec/check.go namesIn":                       "the names in a folder that the graph watches, of which nothing is shown",
 	"resources/account/backends/database.go folder":         "looks at what was judged a line above",
@@ -108,6 +113,11 @@ func TestFindingA3OneWalker(t *testing.T) {
 // pathsElsewhere are the functions outside of resources that go by a path, by the reason why no other user gains by it.
 var pathsElsewhere = map[string][]string{
 	"/proc, /sys, /run and /dev: only root can alter the path": {
+		"engine/control/tell.go loginOf",
+		"engine/host/culprit.go holdsOpen",
+		"engine/host/culprit.go look",
+		"engine/host/culprit.go readLink",
+		"engine/host/culprit.go readSmall",
 		"gapi/fetch/source.go terminate",
 		"engine/host/command.go pipes",
 		"engine/host/costly.go inService",
@@ -132,6 +142,7 @@ var pathsElsewhere = map[string][]string{
 		"service/journal.go OpenJournal",
 	},
 	"the state folder, which run refuses if others can write it": {
+		"cmd/keeplock.go hold",
 		"cmd/control.go listenAt",
 		"cmd/dump.go write",
 		"cmd/lock.go lockState",
@@ -178,6 +189,9 @@ var pathsElsewhere = map[string][]string{
 		"gapi/deployed/keep.go restore",
 	},
 	"a new private folder of its own": {
+		"engine/simulate/layer.go Close",
+		"engine/simulate/layer.go copyDir",
+		"engine/simulate/layer.go open",
 		"cmd/secretedit.go edited",
 		"cmd/secretedit.go lockFolder",
 		"cmd/secretedit.go memoryFolder",
@@ -213,6 +227,12 @@ var pathsElsewhere = map[string][]string{
 		"provider/overgrpc/serve.go Serve",
 	},
 	"only asks whether something is there, or has changed, and what acts is judged where it is opened": {
+		"engine/host/source_fanotify.go findFrom",
+		"engine/host/source_fanotify.go mark",
+		"engine/simulate/layer.go copyLink",
+		"cmd/tstrust.go projectRoot",
+		"cmd/tstrust.go trustedProject",
+		"cmd/tstrust.go trustTS",
 		"cmd/apply.go readDocument",
 		"cmd/deploy.go collect",
 		"cmd/operator.go key",
@@ -310,7 +330,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/safepath/plain.go plainWrite",
 		"engine/safepath/steady.go readPath",
 		"engine/safepath/trust.go accessList",
-		"gapi/source.go Open",
+		"gapi/source.go open",
 		"gapi/source.go ReadDir",
 		"engine/host/facts.go ReadFacts",
 	},
