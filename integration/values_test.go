@@ -95,6 +95,8 @@ var environmentNames = map[string][]string{
 
 // environmentReaders are the functions that may read it, with the reason.
 var environmentReaders = map[string]string{
+	"engine/control/tell.go speaker":                        "who has asked, for the history",
+	"resources/internal/atomicfile/check.go newCopy":        "asked from CheckApply on",
 	"engine/host/facts.go ReadFacts":                        "the facts of the machine",
 	"engine/host/facts_cache.go read":                       "the facts of the machine",
 	"engine/host/host.go New":                               "the facts of the machine",
@@ -102,7 +104,7 @@ var environmentReaders = map[string]string{
 	"engine/host/msgbus/bus.go systemAddress":               "the bus of the Host",
 	"engine/plugin/listening.go listening":                  "where the socket of a provider is; no graph has the path",
 	"gapi/fetch/source.go git":                              "runs git for a verb that fetches modules, with the settings of the user",
-	"gapi/source.go Open":                                   "makes the path of a file whole, as the user has named it",
+	"gapi/source.go open":                                   "makes the path of a file whole, as the user has named it",
 	"gapi/typescript/find.go Find":                          "where the second program is",
 	"gapi/typescript/find.go folders":                       "where the second program is",
 	"gapi/typescript/types.go compiler":                     "where the compiler is that checks a program",
