@@ -86,6 +86,7 @@ func until(t testing.TB, s engine.Subscription, what string, ok func() bool) {
 func settle(t testing.TB, h *Host, subs ...engine.Subscription) {
 	t.Helper()
 	dir := t.TempDir()
+	write(t, filepath.Join(dir, "sentinel"), "") // a name that is made waits for the end of its writer, and one that is there does not
 	s, err := h.Watch(t.Context(), []string{filepath.Join(dir, "sentinel")}, engine.WatchOptions{})
 	must(t, err)
 	defer s.Close()
