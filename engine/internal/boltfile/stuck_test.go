@@ -14,9 +14,6 @@ import (
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
-// stuckLimit is how long a call may take on a slow machine that is not stuck.
-const stuckLimit = 20 * time.Second
-
 // ends fails where a function does not return: bbolt panics with locks in its hands, and the next caller would wait for ever.
 func ends(t *testing.T, what string, do func() error) error {
 	t.Helper()
