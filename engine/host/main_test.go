@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const patience = 24 * time.Hour
+const patience = 5 * time.Minute
 
 // newHost returns a Host that is closed, and found empty, at the end of the test.
 func newHost(t testing.TB, o Options) *Host {

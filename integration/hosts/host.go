@@ -24,7 +24,7 @@ var layers string
 var boot string
 
 // bootTime is how long a machine may take to boot or to stop, however busy this one is.
-const bootTime = time.Hour
+const bootTime = 5 * time.Minute
 
 // noRights are what root may not do in a machine, because it would be done to this one.
 const noRights = "-audit_read,-block_suspend,-bpf,-checkpoint_restore,-ipc_lock,-mac_admin,-mac_override,-perfmon,-sys_module,-sys_pacct,-sys_rawio,-sys_time,-syslog,-wake_alarm"

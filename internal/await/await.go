@@ -1,6 +1,7 @@
 // Package await has the waits of tests. None of them judges how long something takes: a wait ends when its
-// condition holds, or with the deadline of the test binary (go test -timeout). So a slow machine fails no test, and
-// a wait in vain fails in its own words instead of in a dump of all goroutines.
+// condition holds, or shortly before the deadline of the test binary (go test -timeout), and after five minutes at the
+// latest, so that one fault does not take the time of all other tests. So a slow machine fails no test, and a wait in
+// vain fails in its own words instead of in a dump of all goroutines.
 package await
 
 import (
@@ -16,14 +17,16 @@ const margin = 15 * time.Second
 // began is about when the testing package has set its alarm.
 var began = time.Now()
 
-// Left returns how long the test binary may still run, less a margin: the limit of a wait that has to give one. It is
-// a day where there is no -timeout.
+// most is how long a wait may take at all.
+const most = 5 * time.Minute
+
+// Left returns how long a wait may take: what the test binary has left of its time, less a margin, and at most five minutes.
 func Left() time.Duration {
 	limit, ok := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)
 	if !ok || limit <= 0 {
-		return 24 * time.Hour
+		return most
 	}
-	return time.Until(began.Add(limit - margin))
+	return min(most, time.Until(began.Add(limit-margin)))
 }
 
 // Context returns the context of the test, with a deadline after the time that is Left.

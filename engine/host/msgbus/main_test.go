@@ -27,7 +27,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-const patience = 24 * time.Hour
+const patience = 5 * time.Minute
 
 // woken waits for a wake-up.
 func woken(t testing.TB, s engine.Subscription) engine.Cause {
