@@ -122,12 +122,14 @@ func (s *session) leaving(g *engine.Graph) (list []string) {
 	if s.opt.Input == "" {
 		return nil
 	}
-	for _, id := range s.state.InEffect(s.opt.Input) {
-		if _, ok := g.Index(id); !ok {
-			list = append(list, id)
+	here := map[string]bool{}
+	for i, v := range g.All() {
+		here[g.ID(i)] = true
+		for _, m := range v.Special().Group {
+			here[m.Res.String()] = true
 		}
 	}
-	return list
+	return slices.DeleteFunc(s.state.InEffect(s.opt.Input), func(id string) bool { return here[id] })
 }
 
 // declared returns what earlier runs remember of declarations, nil where nothing is kept.

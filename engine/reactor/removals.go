@@ -131,7 +131,7 @@ func (s *swap) leavers() (list []Leaving) {
 				list = append(list, Leaving{id, v != nil})
 			}
 		}
-		return list
+		return s.outside(list)
 	}
 	gone := slices.DeleteFunc(slices.Clone(s.leaving), func(v *vertex) bool { return v.once })
 	undone := map[*vertex]bool{}
@@ -145,7 +145,24 @@ func (s *swap) leavers() (list []Leaving) {
 	for _, v := range gone {
 		list = append(list, Leaving{v.ID, undone[v]})
 	}
-	return list
+	return s.outside(list)
+}
+
+// outside leaves out what has gone into a group, and is there as its member.
+func (s *swap) outside(list []Leaving) []Leaving {
+	if len(list) == 0 {
+		return nil
+	}
+	members := map[string]bool{}
+	for _, v := range s.g.All() {
+		if v == nil {
+			continue // of a part
+		}
+		for _, m := range v.Special().Group {
+			members[m.Res.String()] = true
+		}
+	}
+	return slices.DeleteFunc(list, func(l Leaving) bool { return members[l.Resource] })
 }
 
 // isSubset reports whether all ids are among others. Both may be as many as the graph has vertices.
