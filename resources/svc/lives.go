@@ -206,7 +206,7 @@ func (r *Res) crashing(ctx context.Context, m *virtual.Module, info *backends.In
 	text := "crashing, " + times
 	if l.before {
 		text += " so far"
-	} else if within := rounded(r.now().Sub(l.begun)); within != "0s" {
+	} else if within := rounded(r.now().Sub(l.begun)); !l.begun.IsZero() && within != "0s" {
 		text += " in " + within
 	}
 	if l.reason != "" {
