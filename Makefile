@@ -122,6 +122,7 @@ check-tools: tools
 	@{ command -v node && command -v git && command -v openssl && command -v psql && ls /usr/lib/postgresql/*/bin/postgres; } >/dev/null || .ci/install nodejs git openssl postgresql postgresql-client || test "$$CI" != true
 	@{ command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio || test "$$CI" != true
 	@command -v dockerd >/dev/null || .ci/install docker.io || test "$$CI" != true
+	@{ command -v rsync && command -v vim; } >/dev/null || .ci/install rsync vim || test "$$CI" != true
 	@command -v nvim >/dev/null || .ci/install neovim || test "$$CI" != true
 	@{ command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client || test "$$CI" != true
 	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true
