@@ -302,8 +302,7 @@ func TestFindingA1A2A3A6Raced(t *testing.T) {
 		r := told[p.id]
 		lost[p.id] = append(lost[p.id], r.Won...)
 		t.Logf("%s: %d exchanges, acted upon %d times", p, r.Exchanges, r.Acted)
-		// What must be absent was taken away 70 times in 75 exchanges, once the sources of events had changed: fewer exchanges, and none is lost.
-		if r.Exchanges < int(*raceFor/time.Millisecond/100) && r.Exchanges > 10+2*r.Acted {
+		if r.Exchanges < int(*raceFor/time.Millisecond/100) {
 			t.Errorf("%s: %d exchanges are too few to show anything", p, r.Exchanges)
 		}
 		if p.acts() && r.Acted < int(*raceFor/(10*time.Second)) {
