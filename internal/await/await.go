@@ -5,7 +5,6 @@
 package await
 
 import (
-	"context"
 	"flag"
 	"testing"
 	"time"
@@ -27,14 +26,6 @@ func Left() time.Duration {
 		return most
 	}
 	return min(most, time.Until(began.Add(limit-margin)))
-}
-
-// Context returns the context of the test, with a deadline after the time that is Left.
-func Context(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Left())
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // Until waits until yes reports true, and asks it about every 2 ms. It fails the test with the name of what has not
@@ -59,13 +50,12 @@ func Eventually(yes func() bool) bool {
 
 // Of waits for a value of a channel, or its end, and fails the test with the name of what has not come. It is called
 // on the goroutine of the test.
-func Of[T any](t testing.TB, what string, from <-chan T) T {
+func Of[T any](t testing.TB, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
-	case v := <-from:
-		return v
+	case v = <-from:
 	case <-time.After(Left()):
 		t.Fatalf("waited in vain: %s", what)
-		panic("unreachable")
 	}
+	return v
 }
