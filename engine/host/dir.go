@@ -14,6 +14,8 @@ type dir struct {
 	nodes []*node
 	armed bool           // the watcher has it
 	sigs  map[string]sig // while it is polled: the last state that was seen there
+
+	passing map[string]*transit // names on their way; nil before the first
 }
 
 // eventsAtOnce is how many events the hub serves before it looks at anything else.
@@ -89,6 +91,9 @@ func (h *hub) leave(n *node) {
 	d.nodes[i] = d.nodes[len(d.nodes)-1]
 	d.nodes = d.nodes[:len(d.nodes)-1]
 	if len(d.nodes) == 0 {
+		for _, t := range d.passing {
+			h.cancel(t) // n is entered anew, and then all of its names are told of
+		}
 		h.disarm(d)
 		delete(h.byID, d.id)
 	} else if identify(d.path) != d.id { // the others knew it by our name

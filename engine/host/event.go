@@ -67,7 +67,7 @@ func (h *hub) modifications() {
 // inside handles an event of a name in d. What it makes uncertain is looked at again at once;
 // those who ask for the name are told when it is complete.
 func (h *hub) inside(d *dir, ev event, c change) {
-	asked, passing := false, h.transits.at[place{d, ev.name}] != nil
+	asked, passing := false, d.passing[ev.name] != nil
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
 		own, from := e == nil, ""

@@ -108,7 +108,7 @@ func quiesce(h *Host) {
 		h.hub.calls <- func() {
 			defer close(done)
 			h.hub.modifications()
-			busy = h.hub.busy() || len(h.hub.transits.at) > 0
+			busy = h.hub.busy() || len(h.hub.transits.order) > 0
 		}
 		<-done
 	}

@@ -202,3 +202,38 @@ func TestFindingK4Appender(t *testing.T) {
 	}
 	silent(t, h, s)
 }
+
+// frozen is a clock whose timers never run out.
+type frozen struct{ at time.Time }
+
+func (f frozen) Now() time.Time { return f.at }
+func (f frozen) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// TestFindingK1MergedEvents: fanotify tells of the close of a file and of its move by one event where we are late. It
+// is the end of a write like any other, and no time is awaited.
+func TestFindingK1MergedEvents(t *testing.T) {
+	c := &canned{evs: make(chan event), errs: make(chan error)}
+	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(engine.Clock) (eventSource, error) { return c, nil }})
+	dir := t.TempDir()
+	s := watch(t, h, plain, filepath.Join(dir, "f"))
+	for _, o := range []op{opModified, opClosed | opMovedIn} {
+		c.evs <- event{dir: dir, name: "f", op: o, file: "1", by: &actor{pid: 7, fd: -1, bare: true}}
+	}
+	woken(t, s)
+}
+
+// TestFolderLeftOnTheWay: what is on its way in a folder is let go of with the folder.
+func TestFolderLeftOnTheWay(t *testing.T) {
+	c := &canned{evs: make(chan event), errs: make(chan error)}
+	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(engine.Clock) (eventSource, error) { return c, nil }})
+	dir := filepath.Join(t.TempDir(), "d")
+	mkdir(t, dir)
+	s := watch(t, h, plain, filepath.Join(dir, "f"))
+	c.evs <- event{dir: dir, name: "f", op: opModified, by: &actor{pid: 7, fd: -1, bare: true}}
+	remove(t, dir)
+	c.evs <- event{dir: filepath.Dir(dir), name: "d", op: opRemoved | opFolder, by: &actor{pid: 7, fd: -1}}
+	quiesce(h)
+	woken(t, s)
+}

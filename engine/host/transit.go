@@ -8,15 +8,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// A place is a name in a watched folder.
-type place struct {
+// A transit is the passage of a name in a watched folder whose subscribers wait for it.
+type transit struct {
 	dir  *dir
 	name string
-}
-
-// A transit is the passage of a place whose subscribers wait for it.
-type transit struct {
-	place
 	passage
 	c    change
 	by   *actor    // whose end is awaited; nil for nobody's
@@ -27,14 +22,13 @@ type transit struct {
 
 // transits are the names that are on their way. The hub's goroutine owns them.
 type transits struct {
-	at    map[place]*transit
 	order byTime
 	timer *engine.Timer
 	next  time.Time // when the timer runs out; the zero value for never
 }
 
 func newTransits(clock engine.Clock) transits {
-	t := transits{at: make(map[place]*transit), timer: engine.NewTimer(clock, time.Hour)}
+	t := transits{timer: engine.NewTimer(clock, time.Hour)}
 	t.timer.Stop()
 	return t
 }
@@ -49,8 +43,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
-	at := place{d, ev.name}
-	t := h.transits.at[at]
+	t := d.passing[ev.name]
 	whole := s.pid == h.self && ev.op != opModified // a file of ours has no name before it is complete
 	switch {
 	case t == nil:
@@ -59,10 +52,13 @@ func (h *hub) pass(d *dir, ev event, c change) {
 			h.tell(d, ev.name, c)
 			return
 		}
-		t = &transit{place: at, passage: p, c: c, when: p.due()}
-		h.transits.at[at] = t
+		t = &transit{dir: d, name: ev.name, passage: p, c: c, when: p.due()}
+		if d.passing == nil {
+			d.passing = make(map[string]*transit)
+		}
+		d.passing[ev.name] = t
 		queue.Push(&h.transits.order, t)
-	case whole && t.pid != 0 && t.pid != h.self, ev.op&opMovedIn != 0 && h.isWritten(t):
+	case whole && t.pid != 0 && t.pid != h.self, ev.op&(opMovedIn|opClosed) == opMovedIn && h.isWritten(t):
 		t.c.merge(c) // a stranger goes on
 		return
 	default:
@@ -89,11 +85,16 @@ func (h *hub) isWritten(t *transit) bool {
 	return t.file != "" && len(t.open) > 0 && h.w.current(event{dir: t.dir.path, name: t.name, op: opModified, file: t.file})
 }
 
-// arrive tells those who ask for a name that it is complete.
-func (h *hub) arrive(t *transit) {
-	delete(h.transits.at, t.place)
+// cancel ends a passage without telling anybody.
+func (h *hub) cancel(t *transit) {
+	delete(t.dir.passing, t.name)
 	queue.Remove(&h.transits.order, t.at)
 	h.unawait(t)
+}
+
+// arrive tells those who ask for a name that it is complete.
+func (h *hub) arrive(t *transit) {
+	h.cancel(t)
 	t.c.from = ""
 	for _, n := range t.dir.nodes {
 		_, from := isOwn(n.names[t.name])

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -55,8 +56,7 @@ func TestFileNoDriftIsLost(t *testing.T) {
 		func() { kindtest.Put(t, p+".new", "drift!"); kindtest.Must(t, os.Rename(p+".new", p)) },
 		func() { kindtest.Must(t, os.WriteFile(p, nil, 0o644)) },
 	}
-	deadline := time.NewTimer(2 * time.Minute)
-	defer deadline.Stop()
+	deadline := time.After(await.Left())
 	for i := range 1000 {
 		drifts[i%len(drifts)]()
 		for {
@@ -65,7 +65,7 @@ func TestFileNoDriftIsLost(t *testing.T) {
 			}
 			select {
 			case <-ran:
-			case <-deadline.C:
+			case <-deadline:
 				t.Fatalf("change %d was lost", i)
 			}
 		}
