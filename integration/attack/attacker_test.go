@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,14 +60,16 @@ func prepareAll(root string) error {
 	return nil
 }
 
-// raceAll exchanges for a while, and tells on its standard output what came of it.
-func raceAll(root string, d time.Duration) error {
+// raceAll exchanges until each place has shown what it can, or for most at the latest, and tells on its standard output
+// what came of it.
+func raceAll(root string, exchanges int, most time.Duration) error {
 	unix.Umask(0o022)
 	var all []*racing
 	for _, p := range places(root, true) {
 		all = append(all, newRacing(p))
 	}
-	for end := time.Now().Add(d); time.Now().Before(end); {
+	short := func(r *racing) bool { return r.short(exchanges) }
+	for end := time.Now().Add(most); slices.ContainsFunc(all, short) && time.Now().Before(end); {
 		for range 40 + rand.IntN(80) {
 			for _, r := range all {
 				r.exchange()
@@ -101,9 +104,23 @@ func (r *racing) prepare() error {
 	return errors.Join(err, r.link(r.b))
 }
 
-// exchange exchanges the two. Where the honest one is that there is nothing, the other one
-// comes and goes.
+// leastActed is how often the daemon has to have made something of a place where that can be seen.
+const leastActed = 6
+
+// short reports whether what was seen of the place is too little to show anything.
+func (r *racing) short(exchanges int) bool {
+	return r.Exchanges < exchanges || r.acts() && r.Acted < leastActed
+}
+
+// exchange exchanges the two. What the daemon has removed is put there again at once, so that it has no rest.
 func (r *racing) exchange() {
+	if r.swap() == unix.ENOENT {
+		r.restore()
+	}
+}
+
+// swap exchanges the two. Where the honest one is that there is nothing, the other one comes and goes.
+func (r *racing) swap() error {
 	err := unix.Renameat2(unix.AT_FDCWD, r.a, unix.AT_FDCWD, r.b, unix.RENAME_EXCHANGE)
 	if err == unix.ENOENT && r.moves() {
 		from, to := r.b, r.a
@@ -116,12 +133,18 @@ func (r *racing) exchange() {
 		r.swapped = !r.swapped
 		r.Exchanges++
 	}
+	return err
 }
 
 // look looks at what the daemon has made, and puts what it is to make something of into
 // its place again.
 func (r *racing) look() {
 	r.win()
+	r.restore()
+}
+
+// restore notes whether the daemon has made something, and puts its material there again.
+func (r *racing) restore() {
 	if r.reads {
 		text := r.output()
 		if text != r.seen {
@@ -129,7 +152,7 @@ func (r *racing) look() {
 		}
 	}
 	if r.swapped {
-		r.exchange()
+		_ = r.swap()
 	}
 	if r.swapped { // the daemon has removed the link
 		r.Acted, r.swapped = r.Acted+1, false

@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// raceFor is how long places are exchanged.
-var raceFor = flag.Duration("attack.race", 60*time.Second, "how long the race goes on")
+var (
+	// A walker that opens the folder that it has checked once more by its path, 1 ms later, loses 22 places of 122 within 20
+	// exchanges of each, and 27 within 100.
+	raceCount = flag.Int("attack.race", 200, "how often each place is exchanged at least")
+	raceMost  = flag.Duration("attack.most", time.Minute, "when the attacker gives up; the test sets it")
+)
 
 // roleEnv says what this program is to be in place of a test.
 const roleEnv = "MGMT_ATTACK_ROLE"
@@ -47,7 +51,7 @@ func act(role string) error {
 	case "swap":
 		return swapAll(base)
 	case "race":
-		return raceAll(base, *raceFor)
+		return raceAll(base, *raceCount, *raceMost)
 	}
 	return fmt.Errorf("there is no role %s", role)
 }
