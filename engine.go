@@ -374,6 +374,21 @@ func (e *Engine) HostStats() host.Stats {
 	return host.Stats{}
 }
 
+// Folders returns the folders that are watched, and what tells of changes in each; none before Run. It waits for the
+// goroutine of the watches, which a file system that does not answer can hold up; ctx bounds that.
+func (e *Engine) Folders(ctx context.Context) ([]host.Folder, error) {
+	select {
+	case <-e.ready:
+		if h, ok := e.host.(interface {
+			Folders(context.Context) ([]host.Folder, error)
+		}); ok {
+			return h.Folders(ctx)
+		}
+	default:
+	}
+	return nil, nil
+}
+
 // SetKinds has each graph from the next one on made of other kinds, as Options.Registry and
 // Options.Backends give them; nil for none. Resources of the graph that runs stay as they are until the
 // next graph, which replaces those whose kind is another one by then. With an error the kinds stay.

@@ -206,7 +206,7 @@ func (d *desk) background(metrics httpd.Handler, graphs func(*mgmt.Engine) contr
 		// From here on, a change of an object can be checked against the graph that runs.
 		d.running.Store(e)
 		d.opt.Engine, d.opt.History, d.opt.Metrics = e, e.History(), metrics
-		d.opt.Graphs = graphs(e)
+		d.opt.Graphs, d.opt.Folders = graphs(e), foldersOf(e)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		// The recorder runs also without a listener: verbs read the history after the end of the
@@ -230,6 +230,17 @@ func (d *desk) background(metrics httpd.Handler, graphs func(*mgmt.Engine) contr
 		if err != nil {
 			d.opt.Logger.Error("questions are no longer answered", "error", err)
 		}
+	}
+}
+
+// foldersOf tells what an engine watches.
+func foldersOf(e *mgmt.Engine) func(context.Context) ([]control.Folder, error) {
+	return func(ctx context.Context) (out []control.Folder, err error) {
+		list, err := e.Folders(ctx)
+		for _, f := range list {
+			out = append(out, control.Folder(f))
+		}
+		return out, err
 	}
 }
 

@@ -88,6 +88,26 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestStatusOfWatches: the status counts what tells of changes, and says where no event does.
+func TestStatusOfWatches(t *testing.T) {
+	w := &control.Watches{Counts: map[string]int{"poll": 1, "fanotify": 214, "inotify": 3}, Folders: []control.Folder{
+		{Path: "/etc", Source: "fanotify"}, {Path: "/srv/\x1b[31mnfs", Source: "inotify", Remote: "nfs4"}, {Path: "/x", Source: "poll"},
+	}, More: 2}
+	want := "watched folders: 214 by fanotify, 3 by inotify, 1 polled\n" +
+		"  /srv/\\x1b[31mnfs is nfs4: changes made elsewhere are seen by meta.poll, and once an hour\n  /x is polled\n  and 2 more, which --all names\n"
+	if got := watchesText(w, style{}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for want, w := range map[string]*control.Watches{"": nil, "watches: a\\x1bb\n": {Error: "a\x1bb"}} {
+		if got := watchesText(w, style{}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if watchesText(&control.Watches{}, style{}) != "" {
+		t.Error("nothing watched is a line")
+	}
+}
+
 // TestStatusOfLostStore: the status says since when the store is away, and that the last state goes on.
 func TestStatusOfLostStore(t *testing.T) {
 	now := time.Unix(1000, 0)

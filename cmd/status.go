@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -308,6 +310,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "%s, generation %d: %s\n", s.name(name), st.Generation, countWords(st.Counts))
 	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", restText(st, s, now), visible(st.Version.Version), st.PID, roundTime(now.Sub(st.Started)))
+	b.WriteString(watchesText(st.Watches, s))
 	if st.Refused != "" {
 		fmt.Fprintf(&b, "%s: %s\n", s.paint(red, "the newest graph was refused, the last good one goes on"), visible(st.Refused))
 	}
@@ -349,6 +352,53 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 		fmt.Fprintf(&b, "and %d more, which --all names\n", more)
 	}
 	return b.String()
+}
+
+// watchesText counts the folders by what tells of their changes, and names those of which no event tells everything.
+// Nothing watched is no line.
+func watchesText(w *control.Watches, s style) string {
+	switch {
+	case w == nil:
+		return ""
+	case w.Error != "":
+		return s.paint(yellow, "watches") + ": " + visible(w.Error) + "\n"
+	}
+	var parts []string
+	for _, source := range slices.Sorted(maps.Keys(w.Counts)) {
+		how := " by " + visible(source)
+		if source == "poll" {
+			how = " polled"
+		}
+		parts = append(parts, strconv.Itoa(w.Counts[source])+how)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "watched folders: %s\n", strings.Join(parts, ", "))
+	for _, f := range w.Folders {
+		switch {
+		case f.Source == "poll":
+			fmt.Fprintf(&b, "  %s is polled%s\n", visible(f.Path), remoteText(f))
+		case f.Remote != "":
+			fmt.Fprintf(&b, "  %s%s\n", visible(f.Path), remoteText(f))
+		}
+	}
+	if w.More > 0 {
+		fmt.Fprintf(&b, "  and %d more, which --all names\n", w.More)
+	}
+	return b.String()
+}
+
+// remoteText says what no event tells of.
+func remoteText(f control.Folder) string {
+	switch {
+	case f.Remote == "":
+		return ""
+	case f.Source == "poll":
+		return ", " + visible(f.Remote)
+	}
+	return " is " + visible(f.Remote) + ": changes made elsewhere are seen by meta.poll, and once an hour"
 }
 
 // restText says since when the graph is at rest, or not.

@@ -107,7 +107,7 @@ var onlyIn = []struct {
 	library string // a path and all below it
 	pkgs    []string
 }{
-	{"github.com/fsnotify/fsnotify", []string{"engine/host", "integration/bench"}},
+	{"github.com/fsnotify/fsnotify", []string{"engine/host"}},
 	{"github.com/godbus/dbus", []string{"engine/host/msgbus", "engine/host/systemdtest"}},
 	{"go.etcd.io/etcd", []string{"engine/world/etcd"}},
 	{"google.golang.org/grpc", []string{"engine/world/etcd", "engine/plugin", "provider/overgrpc"}},
@@ -364,7 +364,7 @@ func TestRulesAreReported(t *testing.T) {
 		{"component to what is below another one", pkg{ImportPath: "engine/reactor/internal/sched", Deps: []string{"engine/reactor/internal/hold/deep"}}, "a component knows neither the reactor nor another component"},
 		{"component to reactor in a test", pkg{ImportPath: "engine/reactor/internal/sched", XTestImports: []string{"engine/reactor"}}, "a component knows neither the reactor nor another component"},
 		{"the helper of tests to a component", pkg{ImportPath: "engine/reactor/internal/transcript", Imports: []string{"engine/reactor/internal/hold"}}, "a component knows neither the reactor nor another component"},
-		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host, integration/bench may"},
+		{"fsnotify", pkg{ImportPath: "resources", Imports: []string{"@github.com/fsnotify/fsnotify"}}, "only engine/host may"},
 		{"fsnotify where it belongs", pkg{ImportPath: "engine/host", Imports: []string{"@github.com/fsnotify/fsnotify"}}, ""},
 		{"godbus of a version", pkg{ImportPath: "resources", Imports: []string{"@github.com/godbus/dbus/v5"}}, "only engine/host/msgbus, engine/host/systemdtest may"},
 		{"yaml in a part", pkg{ImportPath: "gapi", Imports: []string{"@go.yaml.in/yaml/v4/plugin"}}, "only gapi/yaml, integration/bench may"},

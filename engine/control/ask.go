@@ -77,10 +77,28 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		return all || st.Rest != engine.StateOK
 	})
 	out.Awaits = awaits
+	out.Watches = s.watches(ctx, all)
 	for i := range absent {
 		out.Absent = append(out.Absent, AbsentPause{absent[i].Resource, pauseOf(&absent[i])})
 	}
 	return out, nil
+}
+
+// foldersTimeout bounds the question for the folders: the states are told even while a file system holds the watches up.
+const foldersTimeout = time.Second
+
+// watches says what tells of changes; nil where nobody knows.
+func (s *Server) watches(ctx context.Context, all bool) *Watches {
+	if s.opt.Folders == nil {
+		return nil
+	}
+	ctx, cancel := engine.WithTimeout(ctx, s.opt.Clock, foldersTimeout, fmt.Errorf("no answer within %s: a file system may hang", foldersTimeout))
+	defer cancel()
+	list, err := s.opt.Folders(ctx)
+	if err != nil {
+		return &Watches{Counts: map[string]int{}, Error: err.Error()}
+	}
+	return watchesOf(list, all)
 }
 
 // awaitRest waits until the graph has converged, but no longer than that.

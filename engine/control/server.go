@@ -50,6 +50,8 @@ type Options struct {
 	Hosts func(context.Context) ([]hosts.Member, error)
 	// Providers answers GET /v1/providers; without it there are none.
 	Providers Providers
+	// Folders tells what is watched, in the order of the paths, for GET /v1/status; nil where that is not known.
+	Folders func(context.Context) ([]Folder, error)
 	// Lost tells since when the store has not answered, and why; zero and nil while it answers. It must not block; nil is never.
 	Lost     func() (since time.Time, why error)
 	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never

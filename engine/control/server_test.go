@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,30 @@ func TestStatus(t *testing.T) {
 	if v := s.Resources[2]; v.Held.Limit != "budget" || s.Resources[1].BlockedBy != "svc[web]" {
 		t.Errorf("%+v", v)
 	}
+}
+
+// TestStatusOfWatches: folders are counted by their source. Those of which no event tells everything are named, and with
+// all each one. A source that does not answer holds no status up.
+func TestStatusOfWatches(t *testing.T) {
+	list := []Folder{{"/a", "fanotify", ""}, {"/b", "fanotify", "nfs4"}, {"/c", "poll", ""}}
+	if w := watchesOf(list, false); w.Counts["fanotify"] != 2 || w.Counts["poll"] != 1 || len(w.Folders) != 2 || w.Folders[0].Remote != "nfs4" || w.More != 0 {
+		t.Errorf("%+v", w)
+	}
+	if w := watchesOf(list, true); len(w.Folders) != 3 {
+		t.Errorf("%+v", w)
+	}
+	if w := watchesOf(slices.Repeat(list, 30), false); len(w.Folders) != maxFolders || w.More != 60-maxFolders {
+		t.Errorf("%d are named, and %d more", len(w.Folders), w.More)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{opt: Options{Clock: engine.SystemClock{}, Folders: func(ctx context.Context) ([]Folder, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}}}
+		if w := s.watches(t.Context(), false); w == nil || !strings.Contains(w.Error, "a file system may hang") {
+			t.Errorf("%+v", w)
+		}
+	})
 }
 
 // TestStatusWaits: it answers as soon as the graph has converged.

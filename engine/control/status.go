@@ -32,8 +32,47 @@ type Status struct {
 	Awaits    []string       `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
 	StoreLost *StoreLost     `json:"store_lost,omitempty"` // while the store of several hosts does not answer
 	Counts    map[string]int `json:"counts"`               // vertices by state at rest
+	Watches   *Watches       `json:"watches,omitempty"`    // what tells of changes in folders
 	Resources []Resource     `json:"resources"`            // those asked for
 	Absent    []AbsentPause  `json:"absent,omitempty"`     // paused, and not in the graph
+}
+
+// Watches says what tells of changes in the folders that are watched.
+type Watches struct {
+	// Counts are the folders by their source: fanotify, inotify, fsnotify or poll.
+	Counts map[string]int `json:"counts"`
+	// Folders are those that no event covers in full: polled ones, and file systems that other machines change too. With
+	// all, they are all folders.
+	Folders []Folder `json:"folders,omitempty"`
+	More    int      `json:"more,omitempty"`  // how many more of Folders there are
+	Error   string   `json:"error,omitempty"` // why nothing is known: a file system that does not answer holds the watches up
+}
+
+// Folder is a folder that is watched.
+type Folder struct {
+	Path   string `json:"path"`
+	Source string `json:"source"`
+	// Remote is the type of a file system that other machines, or a program of FUSE, can change. No event tells of that; meta.poll sees it.
+	Remote string `json:"remote,omitempty"`
+}
+
+// maxFolders is how many folders a status names unless all are asked for.
+const maxFolders = 20
+
+// watchesOf counts folders, and lists them as Watches says.
+func watchesOf(list []Folder, all bool) *Watches {
+	w := &Watches{Counts: map[string]int{}}
+	for _, f := range list {
+		w.Counts[f.Source]++
+		switch {
+		case !all && f.Source != "poll" && f.Remote == "":
+		case !all && len(w.Folders) == maxFolders:
+			w.More++
+		default:
+			w.Folders = append(w.Folders, f)
+		}
+	}
+	return w
 }
 
 // StoreLost says that the store of several hosts does not answer, or refuses this host. The daemon goes on with its last state, and catches up later.
