@@ -205,6 +205,7 @@ func (s *session) feeding() feed.Options {
 	env := gapi.Env{Registry: s.e.registry, Host: s.host, NoWatch: o.NoWatch, Hostname: s.hostname, Logger: o.Logger, Stdin: o.Stdin}
 	if o.World != nil {
 		env.World = s.sharing.Store
+		env.Proves = !o.readOnly && o.Noop != NoopAll // else no schedule stands in this process
 	}
 	return feed.Options{
 		Env: env, Reload: o.Reload, Asks: s.e.reloads, To: s.graphs, Refused: s.graphs.Refused, First: o.readOnly, Strict: o.Strict,

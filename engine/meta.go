@@ -37,9 +37,16 @@ type MetaParams struct {
 	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
 	Export     []string      `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
 	Unread     string        `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
+	Proofs     []Proof       `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
 	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
+}
+
+// Proof is a lease of this host, and what it proves. The engine begins no run of a resource while the lease does not surely hold.
+type Proof struct {
+	Lease string `yaml:"lease"` // its ID; see World.Held
+	Of    string `yaml:"of"`    // in words that fit behind "waits for a lease that proves"
 }
 
 // Drift says what is done with a thing that is not as declared.
@@ -274,7 +281,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse && m.Leaving == o.Leaving &&
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
-			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export)
+			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && slices.Equal(m.Proofs, o.Proofs)
 }
 
 func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

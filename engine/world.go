@@ -38,6 +38,9 @@ type World interface {
 	// World has closed, or its process has died or has lost the store. A cluster that
 	// changes its leader in that time may count ttl once more. A World rounds ttl up.
 	Lease(ctx context.Context, ttl time.Duration) (Lease, error)
+	// Held returns the lease of this World with an ID, nil where it has none, or that has ended. It never blocks.
+	// KV.Lease names the lease of a key, so a reader learns whether a key is its own, and for how long that is proved.
+	Held(id string) Lease
 	// Limits returns what one Txn may have. It never changes.
 	Limits() Limits
 	// Close revokes the leases, ends every Watch with ErrClosed, and lets go of the
@@ -133,6 +136,7 @@ type KV struct {
 	Value    []byte
 	Revision int64
 	Created  int64
+	Lease    string // the ID of the lease that keeps it, as far as the store tells; empty for none
 }
 
 // ListOptions say which page of a list is wanted. The zero value is the whole list as
@@ -191,6 +195,10 @@ type Lease interface {
 	// revoked, or the World was closed, or the store could not be reached for its time.
 	// Its keys are gone then, or will be; their owner makes a lease and puts them anew.
 	Done() <-chan struct{}
+	// Holds reports whether the keys are surely there at this moment. Done may be closed later, since a timer is late
+	// in a process that was stopped or on a machine that was suspended: Holds counts the time since boot, from the moment
+	// when the last renewal that was answered was sent.
+	Holds() bool
 	// Revoke ends the lease and deletes its keys as one revision. An ended lease is
 	// revoked already.
 	Revoke(ctx context.Context) error

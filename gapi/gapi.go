@@ -35,6 +35,7 @@ type Env struct {
 	NoWatch  bool         // yield what is there and end
 	Hostname string       // of this machine
 	World    engine.World // the store, for frontends whose graphs depend on it; nil for none
+	Proves   bool         // what the store says of this host counts only under a lease of World; false where another process may hold it, as for a plan
 	Logger   *slog.Logger // nil for none
 	Stdin    io.Reader    // what an input named "-" reads; nil for an empty one
 
@@ -188,6 +189,9 @@ type Declaration struct {
 
 	// Hidden are the secrets of which parts of Value were made. They are shown nowhere, also where another resource prints one.
 	Hidden []schema.Secret
+
+	// Proofs are those without which no run of the resource begins; see engine.MetaParams.
+	Proofs []engine.Proof
 
 	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
 	Wrong bool

@@ -256,7 +256,7 @@ func (r *run) start(ctx context.Context) error {
 	o.Secret = func(name string) (string, bool) { text, ok := r.test.Secrets[name]; return text, ok }
 	if r.test.Hosts != nil || r.test.Scheduled != nil { // else the store of the test is asked, which has this machine alone
 		o.Hosts = func() map[string]map[string]any { return r.hosts }
-		o.Scheduled = func(_, name string) []string { return r.test.Scheduled[name] }
+		o.Scheduled = func(_, name string) ([]string, string) { return r.test.Scheduled[name], "" }
 	}
 	if r.ofModule() {
 		text, err := r.useModule()

@@ -55,6 +55,9 @@ func factsOf(kv engine.KV) map[string]any {
 	return m.Facts
 }
 
+// LeaseOf returns the ID of the lease under which a host stands for a schedule, empty for none.
+func (t *Table) LeaseOf(name, host string) string { return t.by[name][host].lease }
+
 // Chosen returns the hosts of each of these schedules, sorted by name.
 func (t *Table) Chosen(names []string) map[string][]string {
 	out := make(map[string][]string, len(names))

@@ -30,7 +30,8 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	groups map[string]map[string][]byte
-	kept   map[string]known // in the store under the lease that holds
+	kept   map[string]known // in the store under lease
+	lease  engine.Lease     // nil where kept is empty
 	doubt  bool             // Again was called
 }
 
@@ -85,7 +86,7 @@ func (k *Keeper) At(key string) (value []byte, revision int64, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	x, ok := k.kept[key]
-	return x.value, x.revision, ok && x.sure
+	return x.value, x.revision, ok && x.sure && k.lease.Holds()
 }
 
 // Has reports whether a key of this host may be in the store under its lease.
@@ -104,9 +105,10 @@ func (k *Keeper) Again() {
 	k.wakeUp()
 }
 
-// keep publishes the keys of the store for At.
-func (k *Keeper) keep(has map[string]known) {
+// keep publishes the keys of the store under a lease for At.
+func (k *Keeper) keep(lease engine.Lease, has map[string]known) {
 	k.mu.Lock()
+	k.lease = lease
 	if k.kept = nil; !k.doubt {
 		k.kept = maps.Clone(has)
 	}
@@ -146,7 +148,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		if err == nil {
 			err = k.hold(ctx, lease, &wait)
 			k.say(false)
-			k.keep(nil)
+			k.keep(nil, nil)
 			k.end(ctx, lease)
 		}
 		if over(ctx, err) {
@@ -213,7 +215,7 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 			}
 		}
 		err := k.write(ctx, h)
-		k.keep(h.has)
+		k.keep(lease, h.has)
 		switch {
 		case err == nil:
 			*wait = backoff{}

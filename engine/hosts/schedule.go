@@ -53,6 +53,7 @@ type candidate struct {
 	host              string
 	rule              Rule // zero for a record that can't be read
 	created, revision int64
+	lease             string
 }
 
 // Table is the candidates of all schedules of one topic, at one revision of the store.
@@ -78,7 +79,7 @@ func (t *Table) Take(c Change) {
 			delete(t.by[name], host)
 			continue
 		}
-		x := candidate{host: host, created: u.Created, revision: u.Revision}
+		x := candidate{host: host, created: u.Created, revision: u.Revision, lease: u.Lease}
 		if json.Unmarshal(u.Value, &x.rule) != nil || x.rule.Check() != nil {
 			x.rule = Rule{}
 		}

@@ -312,7 +312,9 @@ func newRig(t testing.TB, o reactor.Options) *rig {
 	if o.Store == nil {
 		o.Store = rg.store
 	}
-	o.World = nullWorld{}
+	if o.World == nil {
+		o.World = nullWorld{}
+	}
 	if o.StateDir == "" {
 		o.StateDir = t.TempDir()
 	}

@@ -225,7 +225,7 @@ func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
 	if err != nil {
 		return "" // it runs alone, and fails alone
 	}
-	return fmt.Sprintf("%s\x00%s\x00%t\x00%d\x00%s", res.Kind(), b.GroupKey(), noop, m.Timeout, strings.Join(semas, "\x00"))
+	return fmt.Sprintf("%s\x00%s\x00%t\x00%d\x00%s\x00%s", res.Kind(), b.GroupKey(), noop, m.Timeout, strings.Join(semas, "\x00"), proofsKey(m))
 }
 
 func (r *Reactor) noopOf(m *engine.MetaParams) bool {

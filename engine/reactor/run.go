@@ -310,12 +310,12 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 	defer cancel()
 	outs, todo := checkedOf(vs), vs
 	if !vs[0].run.job.apply {
-		check(ctx, false, vs, outs)
+		x.check(ctx, false, vs, outs)
 		lookAtFailed(ctx, vs, outs)
 		return outs
 	}
 	if len(vs) > 1 || slices.ContainsFunc(vs, x.asksFirst) {
-		check(ctx, false, vs, outs)
+		x.check(ctx, false, vs, outs)
 		placed, release := x.place(t.ctx, ctx, vs, outs)
 		defer release()
 		ctx = placed
@@ -325,7 +325,7 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 		}
 	}
 	applied := appliedOf(todo)
-	check(ctx, true, todo, applied)
+	x.check(ctx, true, todo, applied)
 	x.finishSome(ctx, t, vs, outs, todo, applied)
 	return outs
 }
@@ -376,7 +376,13 @@ func (x *runner) withTimeout(ctx context.Context, d time.Duration) (context.Cont
 
 // check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the
 // outcomes. Reports of an earlier call of the same run are dropped.
-func check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
+func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
+	if wait := x.unproved(vs); wait != nil {
+		for i := range outs {
+			outs[i] = engine.Outcome{Err: wait}
+		}
+		return
+	}
 	for _, v := range vs {
 		v.run.mu.Lock()
 		v.run.said, v.run.applied = nil, apply

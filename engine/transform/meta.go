@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -36,7 +37,7 @@ func MetaRules() []MetaRule { return slices.Clone(metaRules[:]) }
 // metaKey is what members must have in common.
 type metaKey [equalRules]any
 
-const equalRules = 10
+const equalRules = 11
 
 var metaRules = [...]MetaRule{
 	{Key: "noop", Rule: RuleEqual, Why: "a group looks or alters as a whole",
@@ -98,6 +99,13 @@ var metaRules = [...]MetaRule{
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
 	{Key: "-", Rule: RuleAlone, Why: "a part of its parameters could not be read, so that it never runs",
 		alone: func(m *engine.MetaParams) bool { return m.Unread != "" }},
+	{Key: "-", Rule: RuleEqual, Why: "a run of the group is one of each member, and needs the leases of all",
+		equal: func(m *engine.MetaParams) any {
+			if len(m.Proofs) == 0 {
+				return "" // most have none
+			}
+			return fmt.Sprint(m.Proofs)
+		}},
 	{Key: "secret", Rule: RuleAlone, Why: "it is about the parameters of one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Secret) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",

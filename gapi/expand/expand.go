@@ -33,9 +33,9 @@ type Options struct {
 
 	// Hosts returns the facts of all hosts of the store by name. It is called where an expression reads them, and nil without a store.
 	Hosts func() map[string]map[string]any
-	// Scheduled returns the hosts that a schedule of a topic has chosen, sorted by name; nil without a store. Hostname is the name of this machine in
-	// the store; empty for the fact.
-	Scheduled func(topic, name string) []string
+	// Scheduled returns the hosts that a schedule of a topic has chosen, sorted by name, and the lease that proves that this machine is one of them;
+	// empty for no proof. It is nil without a store. Hostname is the name of this machine in the store; empty for the fact.
+	Scheduled func(topic, name string) (hosts []string, lease string)
 	Hostname  string
 
 	// Kind returns the type of the resources of a kind, by its name in lower case. It is nil where the kinds are not known; so is its result.
@@ -113,6 +113,7 @@ type Graph struct {
 	instance  string    // of a module: its name there
 	folder    string    // of a module
 	given     variables // of a module: its inputs
+	proofs    proofs    // on which all of the graph depends
 }
 
 // common is what a graph shares with its modules.
@@ -125,6 +126,7 @@ type common struct {
 	leftOut map[string]bool // the resources that a condition has left out
 	tainted bool            // an input or an output of a module is a secret
 	entries int             // how many instances of modules there are, at any depth
+	proved  proofs          // that the part in hand has read so far
 }
 
 // File is a file that was read in addition to the documents.
@@ -200,6 +202,7 @@ func (g *Graph) Include(d *Document) *schema.Node {
 	}
 	early.ready()
 	out, ok := early.top().node(n)
+	g.proofs = g.proofs.with(early.proved...) // what is included depends on them, so all of the graph does
 	for _, f := range early.found.All() {
 		if !f.Pos.IsZero() && f.Pos.File == d.File {
 			g.add(f)
@@ -303,7 +306,10 @@ func (g *Graph) ready() {
 	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": func() any { return g.store.all(facts) }}
 	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types), "hosts": expr.MapOf(factsType())}
 	g.scoped(declared)
-	values, ok := g.data.load(g.inputs, g.found, g.pathOfLayer)
+	var values map[string]any
+	var ok bool
+	read := g.apart(func() { values, ok = g.data.load(g.inputs, g.found, g.pathOfLayer) })
+	g.proofs = g.proofs.with(read...)
 	g.Lacking = g.Lacking || !ok
 	g.names["data"], declared["data"] = values, expr.MapOf(expr.Type{})
 	g.scoped(declared)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -190,13 +191,16 @@ func (g *Graph) scheduled(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := g.store.choice(key, g.late.over)
+	c, err := g.store.choice(key, g.late.over)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]any, len(chosen))
-	for i, host := range chosen {
+	list := make([]any, len(c.hosts))
+	for i, host := range c.hosts {
 		list[i] = host
+	}
+	if c.lease != "" && !g.late.over {
+		g.proved = g.proved.with(engine.Proof{Lease: c.lease, Of: "the choice of this host by the schedule " + key.topic + "/" + key.name})
 	}
 	b, err := json.Marshal(list)
 	g.late.noteRead("scheduled "+key.String(), b)

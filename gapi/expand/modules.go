@@ -34,6 +34,7 @@ type Instance struct {
 	outputs map[string]any // by name
 	types   map[string]expr.Type
 	taints  map[string]*taint // of the outputs that were made from a secret
+	proofs  proofs            // on which the instance depends, its outputs included
 	told    schema.Pos        // of a fault, for an instance without outputs; else zero
 	leftOut bool              // by its condition: it has neither resources nor outputs
 }
@@ -136,10 +137,13 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 	}
 	loop := n.Get(forEachKey)
 	if loop == nil {
-		g.turnOfUse(g.top(), d, n)
+		g.turnOfUse(g.top(), d, n, nil)
 		return
 	}
-	turns, each, ok := g.top().turns(loop)
+	var turns []turnOf
+	var each expr.Type
+	var ok bool
+	read := g.apart(func() { turns, each, ok = g.top().turns(loop) })
 	scope, err := g.scope.With(map[string]expr.Type{"each": each})
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
@@ -154,12 +158,20 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 	for _, t := range turns {
 		names := maps.Clone(g.names)
 		names["each"] = t.each
-		g.turnOfUse(&frame{g, scope, names}, d, n)
+		g.turnOfUse(&frame{g, scope, names}, d, n, read)
 	}
 }
 
-// turnOfUse makes one instance of an entry, which f computes.
-func (g *Graph) turnOfUse(f *frame, d *Document, n *schema.Node) {
+// turnOfUse makes one instance of an entry, which f computes. read are the proofs that its loop has read.
+func (g *Graph) turnOfUse(f *frame, d *Document, n *schema.Node, read proofs) {
+	g.apart(func() {
+		g.proved = read
+		g.instanceOf(f, d, n)
+	})
+}
+
+// instanceOf is turnOfUse, and reads further proofs.
+func (g *Graph) instanceOf(f *frame, d *Document, n *schema.Node) {
 	wanted, decided := f.condition(n.Get(whenKey))
 	folder := n.Get("module")
 	dir := within(d.Dir, folder.Text)
@@ -269,6 +281,7 @@ func (g *Graph) enterModule(f *frame, i *Instance, entry *schema.Node) {
 		i.told = entry.Get("module").Pos
 		return
 	}
+	m.proofs = g.proofs.with(g.proved...)
 	m.Enter(i.Doc)
 	m.ready()
 	i.Graph, i.told = m, schema.Pos{}
@@ -278,6 +291,7 @@ func (g *Graph) enterModule(f *frame, i *Instance, entry *schema.Node) {
 			m.output(i, p)
 		}
 	}
+	i.proofs = m.proofs.with(g.proved...)
 }
 
 // child returns the graph of an instance: it shares files, findings and resources with its parent, and sees no variable of that.

@@ -52,10 +52,15 @@ func (g *Graph) resource(list []*schema.Node, kind string, item *schema.Node) []
 	if item.Kind != schema.NodeMap {
 		return append(list, item)
 	}
-	if out, ok := g.replayed(list, kind, item); ok {
-		return out
+	from := len(list)
+	out, ok := g.replayed(list, kind, item)
+	if !ok {
+		out = g.remember(list, kind, item, func(list []*schema.Node) []*schema.Node { return g.unrolled(list, kind, item) })
 	}
-	return g.remember(list, kind, item, func(list []*schema.Node) []*schema.Node { return g.unrolled(list, kind, item) })
+	for i := from; i < len(out); i++ {
+		out[i] = prove(out[i], g.proofs)
+	}
+	return out
 }
 
 // unrolled appends the resources of one item, each computed anew.
@@ -65,9 +70,12 @@ func (g *Graph) unrolled(list []*schema.Node, kind string, item *schema.Node) []
 	loop := item.Get(forEachKey)
 	if loop == nil {
 		top.check(kind, item)
-		return g.turn(list, kind, item, top, "")
+		return g.turn(list, kind, item, top, "", nil)
 	}
-	turns, each, ok := top.turns(loop)
+	var turns []turnOf
+	var each expr.Type
+	var ok bool
+	read := g.apart(func() { turns, each, ok = top.turns(loop) })
 	scope, err := g.scope.With(map[string]expr.Type{"each": each})
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
@@ -82,13 +90,23 @@ func (g *Graph) unrolled(list []*schema.Node, kind string, item *schema.Node) []
 	for _, t := range turns {
 		names := maps.Clone(g.names)
 		names["each"] = t.each
-		list = g.turn(list, kind, item, &frame{g, scope, names}, t.word)
+		list = g.turn(list, kind, item, &frame{g, scope, names}, t.word, read)
 	}
 	return list
 }
 
-// turn appends the resource of one turn of a loop, or of an item without a loop, if its condition holds.
-func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *frame, word string) []*schema.Node {
+// turn appends the resource of one turn of a loop, or of an item without a loop, if its condition holds. read are the proofs that the loop has read.
+func (g *Graph) turn(list []*schema.Node, kind string, item *schema.Node, f *frame, word string, read proofs) []*schema.Node {
+	from := len(list)
+	own := g.apart(func() { list = g.bare(list, kind, item, f, word) })
+	if len(list) > from {
+		list[from] = prove(list[from], read.with(own...))
+	}
+	return list
+}
+
+// bare is turn without the proofs.
+func (g *Graph) bare(list []*schema.Node, kind string, item *schema.Node, f *frame, word string) []*schema.Node {
 	wanted, ok := f.condition(item.Get(whenKey))
 	if !ok {
 		g.Lacking = true

@@ -18,12 +18,18 @@ import (
 //   - Without a store this machine is the only host, so a graph can be validated and rendered anywhere.
 //   - answer has all that was read, so equal answers mean an equal graph.
 type store struct {
-	ask      func() map[string]map[string]any  // nil without a store
-	schedule func(topic, name string) []string // nil without a store
-	hostname string                            // empty for the fact
-	hosts    bool                              // an expression reads the facts of the hosts
-	facts    map[string]any                    // those facts, once they were asked for
-	chosen   map[scheduleKey][]string          // nil for none
+	ask      func() map[string]map[string]any            // nil without a store
+	schedule func(topic, name string) ([]string, string) // nil without a store
+	hostname string                                      // empty for the fact
+	hosts    bool                                        // an expression reads the facts of the hosts
+	facts    map[string]any                              // those facts, once they were asked for
+	chosen   map[scheduleKey]chosen                      // nil for none
+}
+
+// chosen is the answer of a schedule.
+type chosen struct {
+	hosts []string
+	lease string // see Options.Scheduled
 }
 
 // scheduleKey names a schedule of a topic.
@@ -78,23 +84,23 @@ func (s *store) answer(own map[string]any) any {
 	return read
 }
 
-// choice returns the hosts that a schedule has chosen. Where it was not asked before, and over forbids to ask, the error says so.
-func (s *store) choice(key scheduleKey, over bool) ([]string, error) {
-	chosen, known := s.chosen[key]
+// choice returns what a schedule has chosen. Where it was not asked before, and over forbids to ask, the error says so.
+func (s *store) choice(key scheduleKey, over bool) (chosen, error) {
+	c, known := s.chosen[key]
 	switch {
 	case known:
-		return chosen, nil
+		return c, nil
 	case over:
-		return nil, errNotLoaded
+		return c, errNotLoaded
 	}
 	if s.schedule != nil {
-		chosen = s.schedule(key.topic, key.name)
+		c.hosts, c.lease = s.schedule(key.topic, key.name)
 	}
 	if s.chosen == nil {
-		s.chosen = map[scheduleKey][]string{}
+		s.chosen = map[scheduleKey]chosen{}
 	}
-	s.chosen[key] = chosen
-	return chosen, nil
+	s.chosen[key] = c
+	return c, nil
 }
 
 // keyOfSchedule reads the arguments of the function scheduled.

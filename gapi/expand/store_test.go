@@ -16,9 +16,9 @@ func TestStoreIsAskedOnce(t *testing.T) {
 			asked["hosts"]++
 			return map[string]map[string]any{"me": {"os": "old"}, "you": {"os": "bsd"}}
 		},
-		Scheduled: func(topic, name string) []string {
+		Scheduled: func(topic, name string) ([]string, string) {
 			asked[topic+"/"+name]++
-			return []string{"you"}
+			return []string{"you"}, ""
 		},
 	})
 	own := map[string]any{"os": "linux", "hostname": "other"}
@@ -30,7 +30,7 @@ func TestStoreIsAskedOnce(t *testing.T) {
 		if got := s.all(own); !reflect.DeepEqual(got, want) {
 			t.Errorf("hosts are %v", got)
 		}
-		if got, err := s.choice(scheduleKey{"all", "db"}, false); err != nil || !slices.Equal(got, []string{"you"}) {
+		if got, err := s.choice(scheduleKey{"all", "db"}, false); err != nil || !slices.Equal(got.hosts, []string{"you"}) {
 			t.Errorf("chosen are %v, %v", got, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestStoreWithoutOne(t *testing.T) {
 	if got := s.all(own); !reflect.DeepEqual(got, map[string]any{"alone": own}) {
 		t.Errorf("hosts are %v", got)
 	}
-	if got, err := s.choice(scheduleKey{"all", "db"}, false); err != nil || len(got) > 0 {
+	if got, err := s.choice(scheduleKey{"all", "db"}, false); err != nil || len(got.hosts) > 0 {
 		t.Errorf("chosen are %v, %v", got, err)
 	}
 	for _, args := range [][]any{{""}, {"db", "web"}, {"db", "group"}} {

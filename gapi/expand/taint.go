@@ -147,6 +147,7 @@ func (g *Graph) taintOf(p *expr.Program) (all *taint) {
 // would be shown. Every evaluation for a graph comes by here.
 func (f *frame) run(p *expr.Program) (any, error) {
 	g := f.g
+	g.proofsOf(p)
 	if t := g.taintOf(p); t != nil {
 		if !g.allowed {
 			return nil, &expr.Fault{Message: errShown.Error()}

@@ -157,8 +157,11 @@ func (g *loading) compute() {
 	modules := g.modules(x)
 	x.Finish()
 	for _, p := range g.parts {
-		if p.doc == nil && g.items != nil && (len(modules) > 0 || x.LeavesOut()) {
+		if p.doc == nil && g.items != nil && (len(modules) > 0 || x.LeavesOut() || len(x.Proofs()) > 0) {
 			p.resources = slices.Clone(p.resources) // the kept ones stay as they were read
+		}
+		for i := 0; p.doc == nil && len(x.Proofs()) > 0 && i < len(p.resources); i++ {
+			p.resources[i].Proofs = x.Proofs()
 		}
 	}
 	for _, p := range g.parts {

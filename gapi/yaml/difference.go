@@ -87,7 +87,7 @@ func sameDeclaration(a, b *gapi.Declaration) bool {
 	if a.Kind != b.Kind || a.Name != b.Name || a.Pos != b.Pos || a.NamePos != b.NamePos || a.Unread != b.Unread || len(a.Hidden)+len(b.Hidden) > 0 {
 		return false
 	}
-	return a.Meta == b.Meta && sameNodes(a.Value, b.Value) && slices.Equal(a.Recv, b.Recv) &&
+	return a.Meta == b.Meta && slices.Equal(a.Proofs, b.Proofs) && sameNodes(a.Value, b.Value) && slices.Equal(a.Recv, b.Recv) &&
 		slices.Equal(a.Before, b.Before) && slices.Equal(a.Depend, b.Depend) && slices.Equal(a.Notify, b.Notify) && slices.Equal(a.Listen, b.Listen)
 }
 

@@ -65,11 +65,11 @@ type Options struct {
 	// Blind has a secret that can't be read here make an unknown value, and no error. It is for plans.
 	Blind bool
 
-	// Hosts returns the facts of all hosts of the store by name, and Scheduled the hosts that a schedule of a topic has chosen. They are nil for a
-	// caller without a store: then this machine is the only host, and no host is chosen. Hostname is the name of this machine in the store; empty for
-	// the fact.
+	// Hosts returns the facts of all hosts of the store by name, and Scheduled the hosts that a schedule of a topic has chosen, with the lease that
+	// proves that this machine is one of them; empty for no proof. They are nil for a caller without a store: then this machine is the only host, and no
+	// host is chosen. Hostname is the name of this machine in the store; empty for the fact.
 	Hosts     func() map[string]map[string]any
-	Scheduled func(topic, name string) []string
+	Scheduled func(topic, name string) (hosts []string, lease string)
 	Hostname  string
 
 	// Branch is told of each outcome of a condition, with its place; nil for none. A test of a graph counts them.

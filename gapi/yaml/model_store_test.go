@@ -75,11 +75,11 @@ func TestModelOfStore(t *testing.T) {
 				}
 				return all
 			},
-			Scheduled: func(topic, name string) []string {
+			Scheduled: func(topic, name string) ([]string, string) {
 				if topic+"/"+name != "all/b" {
-					return nil
+					return nil, ""
 				}
-				return m.chosen
+				return m.chosen, ""
 			},
 		})
 		if err == nil {

@@ -153,7 +153,7 @@ func meet(t *testing.T, f feature, s site) {
 	d, _, err := loadFiles(t, files, yaml.Options{
 		Registry:  func() *engine.Registry { return reg },
 		Secret:    func(name string) (string, bool) { return "w1", name == "k" },
-		Scheduled: func(string, string) []string { return []string{"w1"} },
+		Scheduled: func(string, string) ([]string, string) { return []string{"w1"}, "" },
 	})
 	said := ""
 	if err != nil {

@@ -3,6 +3,7 @@ package yaml
 import (
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
@@ -96,6 +97,10 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 		var hidden []schema.Secret // not d.Hidden: that would have each declaration take memory of its own
 		p.found.Add(schema.Decode(pair.Value, &hidden)...)
 		d.Hidden = hidden
+	case expand.Proved:
+		var read []engine.Proof
+		p.found.Add(schema.Decode(pair.Value, &read)...)
+		d.Proofs = append(d.Proofs, read...)
 	case "recv":
 		d.Recv = append(d.Recv, p.recv(pair.Value)...)
 	case expand.SentKey:

@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -32,6 +33,8 @@ type store struct {
 	board *board
 	// By topic; a topic is there once a graph has asked for it.
 	schedule map[string]*schedules
+	// The leases whose end is awaited, by their ID.
+	awaited map[string]bool
 }
 
 // board follows the facts of hosts.
@@ -43,15 +46,23 @@ type board struct {
 
 // schedules follows the schedules of a topic.
 type schedules struct {
+	topic  string
 	first  chan struct{} // closed when table has the first answer
 	table  hosts.Table
-	asked  []string            // the names that graphs have asked for
-	chosen map[string][]string // by name
+	asked  []string          // the names that graphs have asked for
+	chosen map[string]choice // by name
+}
+
+// choice is what a schedule has chosen, as far as this host may act on it.
+type choice struct {
+	hosts    []string // without this host where its lease does not prove that it is chosen
+	lease    string   // that proves this host, where it is one of them and the Env asks for proofs; else empty
+	unproved bool     // the store had this host as chosen, and its lease may have run out
 }
 
 // newStore returns a view of the store of an environment. It asks nothing yet.
 func newStore(ctx context.Context, env gapi.Env) *store {
-	s := &store{env: env, clock: engine.ClockOf(env.Host), wake: make(chan struct{}, 1), schedule: map[string]*schedules{}}
+	s := &store{env: env, clock: engine.ClockOf(env.Host), wake: make(chan struct{}, 1), schedule: map[string]*schedules{}, awaited: map[string]bool{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }
@@ -127,20 +138,18 @@ func (s *store) hosts() map[string]map[string]any {
 	return maps.Clone(b.facts)
 }
 
-// scheduled returns the hosts that a schedule of a topic has chosen, sorted by name.
+// scheduled returns the hosts that a schedule of a topic has chosen, sorted by name, and the lease that proves that this host is one of them.
 // It waits as hosts does. A schedule without an answer has chosen no host.
-func (s *store) scheduled(topic, name string) []string {
+func (s *store) scheduled(topic, name string) (chosen []string, lease string) {
 	s.mu.Lock()
 	x := s.schedule[topic]
 	if x == nil {
-		x = &schedules{first: make(chan struct{})}
+		x = &schedules{topic: topic, first: make(chan struct{})}
 		s.schedule[topic] = x
 		// The names of other schedules do not wake: a store may have many, and each host moves them.
 		s.follow(hosts.SchedulePrefix(topic), "schedules", func(c hosts.Change) bool {
 			x.table.Take(c)
-			chosen := x.table.Chosen(x.asked)
-			differs := !reflect.DeepEqual(chosen, x.chosen)
-			x.chosen = chosen
+			differs := s.choose(x)
 			return !isClosed(x.first) || differs
 		})
 	}
@@ -151,8 +160,106 @@ func (s *store) scheduled(topic, name string) []string {
 	s.await(x.first)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.chosen = x.table.Chosen(x.asked)
-	return slices.Clone(x.chosen[name])
+	s.choose(x)
+	c := x.chosen[name]
+	return slices.Clone(c.hosts), c.lease
+}
+
+// choose brings what the schedules of a topic have chosen up to this moment, and reports whether that is something else now. The caller
+// holds the lock.
+func (s *store) choose(x *schedules) (differs bool) {
+	now := map[string]choice{}
+	for _, name := range x.asked {
+		c := s.prove(&x.table, name)
+		if was := x.chosen[name].unproved; was != c.unproved {
+			s.tellProof(x.topic+"/"+name, c)
+		}
+		now[name] = c
+	}
+	differs = !reflect.DeepEqual(now, x.chosen)
+	x.chosen = now
+	return differs
+}
+
+// tellProof says that this host may not act as a chosen one any more, or again.
+func (s *store) tellProof(schedule string, c choice) {
+	log := s.env.Log().With(slog.String("schedule", schedule))
+	switch {
+	case c.unproved:
+		log.Warn("the lease of this host may have run out: it does not count as chosen, and what depends on that does not run, until the store takes it again")
+	case c.lease != "":
+		log.Info("this host counts as chosen again: the store has its lease")
+	}
+}
+
+// prove returns the choice of one schedule. This host is one of the chosen only under a lease of this process that holds: the table may be older
+// than the end of the lease, after which the others choose another host.
+func (s *store) prove(t *hosts.Table, name string) choice {
+	c := choice{hosts: t.Choose(name).Hosts}
+	own := slices.Index(c.hosts, s.env.Hostname)
+	if own < 0 || !s.env.Proves {
+		return c
+	}
+	id := t.LeaseOf(name, s.env.Hostname)
+	lease := s.env.World.Held(id)
+	if lease != nil {
+		s.awaitEnd(id, lease)
+	}
+	if lease != nil && lease.Holds() {
+		c.lease = id
+		return c
+	}
+	c.hosts, c.unproved = slices.Delete(slices.Clone(c.hosts), own, own+1), true
+	return c
+}
+
+// lookAgain is how soon a lease that does not hold, and was not told to have ended, is looked at again: an answer of the store may have waited
+// in a process that was stopped.
+const lookAgain = time.Second
+
+// awaitEnd has the choices made again at the end of a lease. The caller holds the lock.
+func (s *store) awaitEnd(id string, lease engine.Lease) {
+	if s.awaited[id] {
+		return
+	}
+	s.awaited[id] = true
+	s.group.Go(func() {
+		for s.untilEnd(lease) {
+			s.chooseAll()
+		}
+		s.mu.Lock()
+		delete(s.awaited, id)
+		s.mu.Unlock()
+		s.chooseAll()
+	})
+}
+
+// untilEnd waits until a lease has ended, which it reports by false, or until it has to be looked at again.
+func (s *store) untilEnd(lease engine.Lease) bool {
+	var late <-chan struct{}
+	if !lease.Holds() {
+		wake, stop := engine.Wake(s.clock, lookAgain)
+		defer stop()
+		late = wake
+	}
+	select {
+	case <-late:
+		return true
+	case <-lease.Done():
+	case <-s.ctx.Done():
+	}
+	return false
+}
+
+// chooseAll makes the choices of all topics again.
+func (s *store) chooseAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.schedule {
+		if s.choose(x) {
+			s.stir()
+		}
+	}
 }
 
 // isClosed closes a channel that is open. It reports whether it was closed before.

@@ -76,8 +76,8 @@ func TestScheduled(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := yaml.Options{
 				Hosts: func() map[string]map[string]any { return map[string]map[string]any{"w2": {"hostname": "w2"}} },
-				Scheduled: func(topic, name string) []string {
-					return map[string][]string{"all/b": {"w1"}, "group:db/b": {"db"}}[topic+"/"+name]
+				Scheduled: func(topic, name string) ([]string, string) {
+					return map[string][]string{"all/b": {"w1"}, "group:db/b": {"db"}}[topic+"/"+name], ""
 				},
 			}
 			files := map[string]string{"g.yaml": "resources:\n  file:\n  - " + c.item + "\n"}

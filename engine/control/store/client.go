@@ -45,7 +45,7 @@ func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) 
 	}
 	out := engine.Page{Revision: p.Revision, More: p.More, KVs: make([]engine.KV, len(p.KVs))}
 	for i, kv := range p.KVs {
-		out.KVs[i] = engine.KV(kv)
+		out.KVs[i] = engine.KV{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Created: kv.Created}
 	}
 	return out, nil
 }
@@ -71,6 +71,9 @@ func (c *Client) Watch(context.Context, string, int64) iter.Seq2[engine.Batch, e
 
 // Lease implements engine.World. It returns an error of the class engine.ErrRefused.
 func (c *Client) Lease(context.Context, time.Duration) (engine.Lease, error) { return nil, errNoWatch }
+
+// Held implements engine.World: a client of a daemon has no lease.
+func (c *Client) Held(string) engine.Lease { return nil }
 
 // Limits implements engine.World.
 func (c *Client) Limits() engine.Limits { return engine.DefaultLimits() }

@@ -135,7 +135,7 @@ func (o *Options) list(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	out := Page{Revision: p.Revision, More: p.More, KVs: make([]KV, len(p.KVs))}
 	for i, kv := range p.KVs {
-		out.KVs[i] = KV(kv)
+		out.KVs[i] = KV{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Created: kv.Created}
 	}
 	return out, nil
 }

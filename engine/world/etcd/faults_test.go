@@ -265,6 +265,43 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
+// TestFindingR1Holds: whether a lease holds is counted at the moment of the question, from the moment when its last renewal was sent. A process that was
+// stopped, or a machine that was suspended, has no moment in which it takes a lease for its own that the store may have ended.
+func TestFindingR1Holds(t *testing.T) {
+	each(t, func(t *testing.T, v version) {
+		m := single(t, v)
+		var slept atomic.Int64
+		begin := time.Now()
+		w := open(t, etcd.Options{Endpoints: []string{m.endpoint}, Timeout: time.Second, Uptime: func() time.Duration {
+			return time.Since(begin) + time.Duration(slept.Load())
+		}})
+		l, err := w.Lease(t.Context(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}, {Key: "b"}}); err != nil {
+			t.Fatal(err)
+		}
+		kv, err := w.Get(t.Context(), "a")
+		if err != nil || kv.Lease != l.ID() || w.Held(kv.Lease) != l || !l.Holds() {
+			t.Errorf("the key has the lease %q, %v; held %v", kv.Lease, err, w.Held(kv.Lease))
+		}
+		if kv, err := w.Get(t.Context(), "b"); err != nil || kv.Lease != "" || w.Held("") != nil {
+			t.Errorf("a key without one has %q, %v", kv.Lease, err)
+		}
+		m.stop() // it answers nothing, and tells nothing
+		defer m.signal(syscall.SIGCONT)
+		slept.Add(int64(59 * time.Minute))
+		if !l.Holds() {
+			t.Error("the lease does not hold within its time")
+		}
+		slept.Add(int64(2 * time.Minute))
+		if l.Holds() {
+			t.Error("the lease holds after its time")
+		}
+	})
+}
+
 // TestSlowStore: a server that holds its connections and answers nothing ends each call in its time. When it goes on,
 // the Watch has lost nothing, and shows nothing twice.
 func TestSlowStore(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -24,6 +25,8 @@ type lease struct {
 	ttl    time.Duration
 	ctx    context.Context
 	cancel context.CancelFunc
+
+	until atomic.Int64 // of World.o.Uptime: the keys may go from then on
 
 	mu      sync.Mutex
 	revoked bool // the store has deleted the keys
@@ -62,16 +65,36 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	if w.closed {
 		return nil, engine.ErrClosed // the lease has no keys, and ends by itself
 	}
+	l.until.Store(int64(granted + l.ttl))
 	w.leases[l] = struct{}{}
 	w.owned.Go(func() { l.keep(granted) })
 	return l, nil
 }
 
 // ID implements engine.Lease. It is the name that etcdctl shows.
-func (l *lease) ID() string { return strconv.FormatInt(int64(l.id), 16) }
+func (l *lease) ID() string { return leaseID(int64(l.id)) }
+
+func leaseID(number int64) string { return strconv.FormatInt(number, 16) }
 
 // Done implements engine.Lease.
 func (l *lease) Done() <-chan struct{} { return l.ctx.Done() }
+
+// Holds implements engine.Lease.
+func (l *lease) Holds() bool {
+	return l.ctx.Err() == nil && l.w.o.Uptime() < time.Duration(l.until.Load())
+}
+
+// Held implements engine.World.
+func (w *World) Held(id string) engine.Lease {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for l := range w.leases {
+		if l.ID() == id {
+			return l
+		}
+	}
+	return nil
+}
 
 // end tells the owner that the lease is over. Its goroutine stops then.
 func (l *lease) end() {
@@ -142,6 +165,7 @@ func (l *lease) keep(renewed time.Duration) {
 		switch alive, err := l.renew(left); {
 		case err == nil && alive:
 			renewed, wait = asked, l.ttl/3
+			l.until.Store(int64(renewed + l.ttl))
 		case err == nil:
 			l.w.log.Warn("the store has ended a lease", "lease", l.ID())
 			l.end()

@@ -241,9 +241,13 @@ func (w *World) ops(ops []engine.Op) ([]clientv3.Op, error) {
 
 // kv is a key as the World shows it.
 func (w *World) kv(kv *storedKV) engine.KV {
-	return engine.KV{
+	out := engine.KV{
 		Key: strings.TrimPrefix(string(kv.Key), w.o.Prefix), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision,
 	}
+	if kv.Lease != 0 {
+		out.Lease = leaseID(kv.Lease)
+	}
+	return out
 }
 
 // refresh asks the cluster for its servers from time to time, until the World is closed.

@@ -99,6 +99,17 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	return world.Lease(ctx, ttl)
 }
 
+// Held implements engine.World. A store that was not opened has no lease.
+func (w *World) Held(id string) engine.Lease {
+	w.mu.Lock()
+	world := w.world
+	w.mu.Unlock()
+	if world == nil {
+		return nil
+	}
+	return world.Held(id)
+}
+
 // Limits implements engine.World.
 func (w *World) Limits() engine.Limits { return engine.DefaultLimits() }
 

@@ -76,6 +76,11 @@ func testLeaseKept(b *bench) {
 		b.t.Error("a lease of a living World has ended")
 	default:
 	}
+	// A reader learns from the key that it is its own, and whether that is still sure.
+	kv, err := b.World.Get(b.ctx, "a")
+	if err != nil || kv.Lease != l.ID() || b.World.Held(kv.Lease) != l || !l.Holds() {
+		b.t.Errorf("the lease of the key is %q, %v; it is %q, and holds: %t", kv.Lease, err, l.ID(), l.Holds())
+	}
 	other := b.lease()
 	if l.ID() == "" || l.ID() == other.ID() {
 		b.t.Errorf("two leases are called %q and %q", l.ID(), other.ID())

@@ -104,7 +104,11 @@ func (c *Client) Get(ctx context.Context, key string) (kv engine.KV, err error) 
 }
 
 func (v Version) kv() engine.KV {
-	return engine.KV{Key: v.Key, Value: slices.Clone(v.Value), Revision: v.Rev, Created: v.Created}
+	kv := engine.KV{Key: v.Key, Value: slices.Clone(v.Value), Revision: v.Rev, Created: v.Created}
+	if v.Lease != 0 && !v.Deleted {
+		kv.Lease = leaseID(v.Lease)
+	}
+	return kv
 }
 
 // List implements engine.World.

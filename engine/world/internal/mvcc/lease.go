@@ -41,7 +41,34 @@ func (c *Client) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, er
 }
 
 // ID implements engine.Lease.
-func (l *lease) ID() string { return strconv.FormatInt(l.number, 10) }
+func (l *lease) ID() string { return leaseID(l.number) }
+
+func leaseID(number int64) string { return strconv.FormatInt(number, 10) }
+
+// Holds implements engine.Lease. No clock ends a lease whose Client lives.
+func (l *lease) Holds() bool {
+	select {
+	case <-l.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Held implements engine.World.
+func (c *Client) Held(id string) engine.Lease {
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	l := c.s.leases[number]
+	if l == nil || l.owner != c || l.ended {
+		return nil
+	}
+	return l
+}
 
 // Done implements engine.Lease.
 func (l *lease) Done() <-chan struct{} { return l.done }

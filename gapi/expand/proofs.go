@@ -1,0 +1,79 @@
+package expand
+
+import (
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// # What only a lease proves
+//
+// An expression that calls scheduled has read that this machine is chosen, which is so only as long as its lease holds. The resource around it
+// carries the lease, and the engine starts no run of it without. The following depends on a lease:
+//
+//   - A resource whose condition, loop, parameter or default has called scheduled.
+//   - All resources of a module whose entry of use has, and what reads an output of such a module.
+//   - The whole graph, where an include or a layer of data has. It is made again when the lease has ended, so this holds nothing up.
+
+// Proved is a key that Expand adds to a resource that depends on leases. Its value is the list of their proofs. No author writes this key.
+const Proved = "\x00proved"
+
+// proofs are those that something depends on, each once.
+type proofs []engine.Proof
+
+// with returns all proofs of both. It alters neither.
+func (p proofs) with(more ...engine.Proof) proofs {
+	for _, m := range more {
+		if !slices.Contains(p, m) {
+			p = append(slices.Clip(p), m)
+		}
+	}
+	return p
+}
+
+// apart has do compute a part of the graph, and returns the proofs that the part has read.
+func (g *Graph) apart(do func()) (read proofs) {
+	before := g.proved
+	g.proved = nil
+	do()
+	read, g.proved = g.proved, before
+	return read
+}
+
+// proofsOf notes those of the modules whose outputs an expression reads.
+func (g *Graph) proofsOf(p *expr.Program) {
+	for _, in := range p.Reads() {
+		if in.Name != "module" {
+			continue
+		}
+		for _, i := range g.instances {
+			if len(i.proofs) > 0 && (in.Field == "" || in.Field == i.Name) {
+				g.proved = g.proved.with(i.proofs...)
+			}
+		}
+	}
+}
+
+// Proofs are those on which all of the graph depends, also the documents that have nothing to compute. Expand has put them into the others.
+func (g *Graph) Proofs() []engine.Proof { return g.proofs }
+
+// prove marks a resource that depends on proofs. It may be marked already.
+func prove(item *schema.Node, read proofs) *schema.Node {
+	if len(read) == 0 || item.Kind != schema.NodeMap {
+		return item
+	}
+	list := &schema.Node{Kind: schema.NodeList, Pos: item.Pos}
+	for _, p := range read {
+		text := func(s string) *schema.Node {
+			return &schema.Node{Kind: schema.NodeString, Quoted: true, Text: s, Pos: item.Pos}
+		}
+		list.Items = append(list.Items, &schema.Node{Kind: schema.NodeMap, Pos: item.Pos, Pairs: []schema.Pair{
+			{Key: "lease", Pos: item.Pos, Value: text(p.Lease)}, {Key: "of", Pos: item.Pos, Value: text(p.Of)},
+		}})
+	}
+	out := *item
+	out.Pairs = append(slices.Clip(item.Pairs), schema.Pair{Key: Proved, Pos: item.Pos, Value: list})
+	return &out
+}
