@@ -116,7 +116,7 @@ func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(f.app.out, "%s%s", before, text); err != nil {
+		if _, err := fmt.Fprintf(f.app.out, "%s%s", before, escapeJSON(string(text))); err != nil {
 			return err
 		}
 		before = ",\n"

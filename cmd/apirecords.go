@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -83,7 +82,7 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 func (f *apiFlags) change(c api.Change) error {
 	switch {
 	case f.output.word == "json":
-		return json.NewEncoder(f.app.out).Encode(c)
+		return writeJSONLine(f.app.out, c)
 	case f.output.word == "yaml":
 		if _, err := fmt.Fprintln(f.app.out, "---"); err != nil {
 			return err
@@ -178,9 +177,7 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 	}
 	o["table"] = line.Table
 	if f.output.word == "json" {
-		enc := json.NewEncoder(f.app.out)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(o)
+		return writeJSONLine(f.app.out, o)
 	}
 	if _, err := fmt.Fprintln(f.app.out, "---"); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // configFlags are the flags of config.
@@ -179,7 +178,7 @@ func (f *configFlags) checkFile(a *app) error {
 	file, more := a.readConfig(nil, env)
 	ds = append(ds, more...)
 	if f.format.word != "text" {
-		if err := gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds)); err != nil {
+		if err := writeFindings(a, f.format.word, ds); err != nil {
 			return err
 		}
 	} else {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -150,9 +149,7 @@ func (f *deployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 // Texts of hosts and operators are one line each, so none of them forges a row.
 func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
 	if f.output.word == "json" {
-		enc := json.NewEncoder(f.app.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"deploys": rows, "hosts": hosts})
+		return writeJSON(f.app.out, map[string]any{"deploys": rows, "hosts": hosts})
 	}
 	w := tabwriter.NewWriter(f.app.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TOPIC\tNUMBER\tTIME\tBY\tGRAPHS\tSTATE")

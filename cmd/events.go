@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -81,8 +80,6 @@ func outcomesOf(words []string) []control.Outcome {
 // dropped tells what is missing.
 func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 	s, last := styleOf(f.color, a), uint64(0)
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
 	q := control.Query{Resource: f.resource, Outcomes: outcomesOf(f.outcomes)}
 	for e, err := range f.client().Events(ctx, q, after) {
 		switch {
@@ -93,7 +90,7 @@ func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 		case err != nil:
 			return explained(err)
 		case f.output.word == "json":
-			err = enc.Encode(e)
+			err = writeJSONLine(a.out, e)
 		default:
 			_, err = fmt.Fprintln(a.out, eventText(e, s))
 		}

@@ -138,10 +138,10 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	changed := !bytes.Equal(src, out)
 	// The path is as the user has given it, so that another program can take it.
 	if changed && (f.list || f.check) {
-		fmt.Fprintln(a.out, path)
+		fmt.Fprintln(a.out, onTerminal(a.out, path))
 	}
 	if changed && f.diff {
-		fmt.Fprint(a.out, udiff.Unified(path, path, string(src), string(out)))
+		fmt.Fprint(a.out, onTerminal(a.out, udiff.Unified(path, path, string(src), string(out))))
 	}
 	switch {
 	case f.write && path != "-":
@@ -152,7 +152,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	case f.list, f.check, f.diff:
 		return changed, nil
 	}
-	_, err = a.out.Write(out)
+	_, err = io.WriteString(a.out, onTerminal(a.out, string(out)))
 	return changed, err
 }
 

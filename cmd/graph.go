@@ -156,7 +156,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 // A file is replaced as writeFile does it.
 func (f *graphFlags) put(a *app, drawing []byte) error {
 	if f.out == "" || f.out == "-" {
-		_, err := a.out.Write(drawing)
+		_, err := io.WriteString(a.out, onTerminal(a.out, string(drawing)))
 		return err
 	}
 	return writeFile(f.out, drawing)

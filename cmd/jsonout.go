@@ -11,12 +11,18 @@ import (
 
 // writeJSON writes one indented document. The names of its fields are part of
 // the command line: docs/reference/cli.md lists them.
-func writeJSON(w io.Writer, v any) error {
+func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
+
+// writeJSONLine writes one document on a line, for readers that take one after the other.
+func writeJSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
+
+// encodeJSON writes a document without a character that could do something to a terminal.
+func encodeJSON(w io.Writer, v any, indent string) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	// The escapes are for HTML. Paths and commands have <, > and & in them, which people read here.
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(v); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	}
 	if n == nil {
 		fmt.Fprintf(a.out, "%s is not given: the default of the kind counts, which mgmt doc %s shows\n", visible(f.explained), ref.Kind)
-		fmt.Fprintf(a.out, "the resource is declared at %s\n", r.Pos)
+		fmt.Fprintf(a.out, "the resource is declared at %s\n", visible(r.Pos.String()))
 		return nil
 	}
 	// The type and the mark are those of the whole parameter: a part of a secret is one.
@@ -60,7 +60,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	if err := writeYAML(a.out, map[string]any{f.explained: v}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "from %s\n", n.Pos)
+	fmt.Fprintf(a.out, "from %s\n", visible(n.Pos.String()))
 	if line := sourceLine(a.source(), n.Pos); line != "" {
 		fmt.Fprintf(a.out, "  %s\n", visible(line))
 	}
@@ -77,7 +77,7 @@ func (f *renderFlags) explainReceived(a *app, r *gapi.Declaration, key string) b
 			continue
 		}
 		found = true
-		fmt.Fprintf(a.out, "%s is known when the graph runs: %s sends it\nfrom %s\n", visible(f.explained), visible(w.From.String()), w.Pos)
+		fmt.Fprintf(a.out, "%s is known when the graph runs: %s sends it\nfrom %s\n", visible(f.explained), visible(w.From.String()), visible(w.Pos.String()))
 		if line := sourceLine(a.source(), w.Pos); line != "" {
 			fmt.Fprintf(a.out, "  %s\n", visible(line))
 		}

@@ -42,9 +42,7 @@ func newObservationWriter(form string, w io.Writer, many bool) observationWriter
 func writeAgain(form string, w io.Writer, s gapi.Shown) error {
 	switch form {
 	case "json":
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		return enc.Encode(newObservationJSON(s))
+		return writeJSONLine(w, newObservationJSON(s))
 	case "yaml":
 		if _, err := io.WriteString(w, "---\n"); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,5 +51,66 @@ func TestEvalOnATerminal(t *testing.T) {
 	n, err := reader.Read(buf)
 	if err != nil || strings.TrimSpace(string(buf[:n])) != shown {
 		t.Errorf("a terminal gets %q, want %q: %v", buf[:n], shown, err)
+	}
+}
+
+// TestFindingJ9Verbs: what a graph of somebody else has in its names, comments and texts reaches no terminal as it is, whatever verb
+// shows it. Escapes of a person stay escapes when the graph is formatted.
+func TestFindingJ9Verbs(t *testing.T) {
+	dir := t.TempDir()
+	graph := filepath.Join(dir, "a\u202e\x1b[31m.yaml")
+	text := `graph: "g\u202e\x1b"
+comment: "c\u2066\x9b"
+# of a person: ` + "\u200f" + `
+resources:
+  noop:
+  - name: "n\u202e\x1b[31m"
+    comment: "\u061c"
+  - name: two
+    depend: ["noop[n\u202e\x1b[31m]"]
+  file:
+  - {name: "/tmp/f\u202e", content: "x\u2067\x07", state: "\u202e"}
+`
+	if err := os.WriteFile(graph, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain := filepath.Join(dir, "plain.yaml")
+	if err := os.WriteFile(plain, []byte("graph: \"g\\u202E\"\nresources: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"render", graph}, {"render", graph, "--positions"}, {"render", graph, "--explain", "noop[two].meta"}, {"render", graph, "--explain", "noop[n\u202e\x1b[31m].comment"},
+		{"validate", graph}, {"validate", graph, "--format", "json"}, {"validate", graph, "--format", "github"},
+		{"graph", graph}, {"graph", graph, "--format", "dot"}, {"graph", graph, "--format", "json"}, {"graph", graph, "--explain"},
+		{"fmt", graph}, {"fmt", "--diff", graph}, {"fmt", "--list", graph}, {"plan", graph, "--prefix", dir}, {"plan", graph, "--prefix", dir, "-o", "json"},
+	} {
+		terminal, reader := terminalPair(t)
+		var errs strings.Builder
+		a := &app{in: strings.NewReader(""), out: terminal, err: &errs, exit: func(int) {}}
+		got := make(chan string)
+		go func() {
+			var b strings.Builder
+			_, _ = io.Copy(&b, reader) // a terminal without a program at it is an error of the reader
+			got <- b.String()
+		}()
+		a.main(context.WithoutCancel(t.Context()), args)
+		_ = terminal.Close()
+		for _, out := range []string{<-got, errs.String()} {
+			out = strings.ReplaceAll(out, "\r\n", "\n")
+			if i := strings.IndexFunc(out, isControl); i >= 0 {
+				t.Errorf("%q: %q", args, out[max(0, i-60):min(len(out), i+60)])
+			}
+		}
+	}
+	if out, code := cli(t, "", "fmt", plain); code != exitOK || !strings.Contains(out, `"g\u202E"`) {
+		t.Errorf("an escape is formatted as %q, code %d", out, code)
+	}
+}
+
+// TestFindingJ9Lines: a document on a line is as safe as an indented one.
+func TestFindingJ9Lines(t *testing.T) {
+	var b strings.Builder
+	if err := writeJSONLine(&b, map[string]string{"a\u202e": "b\u009b\xff<"}); err != nil || b.String() != `{"a\u202e":"b\u009b\ufffd<"}`+"\n" {
+		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -169,7 +171,17 @@ func (f *validateFlags) write(a *app, ds schema.Diagnostics) error {
 		printDiagnostics(a.out, a.program(), ds)
 		return nil
 	}
-	return gapi.WriteDiagnostics(a.out, f.format.word, helped(a.program(), ds))
+	return writeFindings(a, f.format.word, ds)
+}
+
+// writeFindings writes findings for a program. The texts of a graph in them do nothing to a terminal.
+func writeFindings(a *app, format string, ds schema.Diagnostics) error {
+	var b strings.Builder
+	err := gapi.WriteDiagnostics(&b, format, helped(a.program(), ds))
+	if err == nil {
+		_, err = io.WriteString(a.out, escapeJSON(b.String()))
+	}
+	return err
 }
 
 // plural is a number with its noun.

@@ -62,6 +62,9 @@ func formatOnce(src []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the document can't be formatted: %w", err)
 	}
 	out := buf.Bytes()
+	if !bytes.ContainsFunc(src, isMark) { // then each mark is from an escape, and stays one
+		out = []byte(escapeMarks(string(out)))
+	}
 	// The new text is parsed for the new lines of its nodes.
 	again, err := document(out)
 	if err != nil {

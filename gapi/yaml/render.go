@@ -57,7 +57,7 @@ func writeNode(w io.Writer, n *yaml.Node) error {
 	if len(n.Content) == 0 {
 		return nil
 	}
-	text, err := dumped(n)
+	text, err := visibly(n)
 	if err == nil {
 		_, err = io.WriteString(w, text)
 	}
@@ -80,7 +80,7 @@ func (o Rendering) resources(w io.Writer, d *gapi.Declared) error {
 	for _, kind := range kinds {
 		for _, r := range byKind[kind] {
 			item, hidden := o.item(r)
-			text, err := dumped(mapping("resources", mapping(kind, &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}})))
+			text, err := visibly(mapping("resources", mapping(kind, &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}})))
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (o Rendering) comments(r *gapi.Declaration, hidden []string) string {
 	if len(hidden) > 0 {
 		text += "  # secret, and left out of the next one: " + strings.Join(hidden, ", ") + "\n"
 	}
-	return text
+	return escapeMarks(text)
 }
 
 // item returns the item of a resource, and the parameters that it leaves out.

@@ -87,7 +87,7 @@ func notes(s gapi.Shown) string {
 	}
 	text := ""
 	if len(secret) > 0 {
-		text = "  # secret, and left out of the next one: " + strings.Join(secret, ", ") + "\n"
+		text = "  # secret, and left out of the next one: " + escapeMarks(strings.Join(secret, ", ")) + "\n"
 	}
 	if len(readOnly) > 0 {
 		text += "  # read-only, and left out of the next one: " + strings.Join(readOnly, ", ") + "\n"
@@ -114,31 +114,40 @@ func itemText(s gapi.Shown) (string, error) {
 // visibly is dumped for a reader at a terminal. The library writes the marks of direction as they are, by which a text of
 // another host may read as another one: they are escaped, in double quotes.
 func visibly(n *yaml.Node) (string, error) {
-	if !quoteBidi(n) {
-		return dumped(n)
-	}
+	quoteMarks(n)
 	text, err := dumped(n)
+	return escapeMarks(text), err
+}
+
+// escapeMarks escapes what could do something to a terminal, or turn a line. In a document such characters stand in double
+// quotes, where the escape means the same, or in a comment.
+func escapeMarks(text string) string {
+	if !strings.ContainsFunc(text, isMark) {
+		return text
+	}
 	var b strings.Builder
 	for _, r := range text {
-		if unicode.Is(unicode.Bidi_Control, r) {
+		if isMark(r) {
 			fmt.Fprintf(&b, `\u%04X`, r)
 		} else {
 			b.WriteRune(r)
 		}
 	}
-	return b.String(), err
+	return b.String()
 }
 
-// quoteBidi has the texts with a mark of direction written in double quotes, and reports whether there is one.
-func quoteBidi(n *yaml.Node) bool {
-	found := n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) })
-	if found {
+func isMark(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
+}
+
+// quoteMarks has the texts with a mark written in double quotes.
+func quoteMarks(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && strings.ContainsFunc(n.Value, isMark) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {
-		found = quoteBidi(c) || found
+		quoteMarks(c)
 	}
-	return found
 }
 
 // dumped writes a document as mgmt writes all of them.
