@@ -2,7 +2,9 @@ package mgmt_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -116,6 +118,7 @@ const (
 	anew    = "corrective: anew"    // a stranger has written it while no engine ran
 	written = "intended: event by " // and the part that was written
 	mended  = "corrective: event by "
+	missed  = "corrective: below" // what reads it has missed it before its event was told
 )
 
 // causes writes each cause of a run behind its class.
@@ -210,6 +213,7 @@ func (h *history) act(x *expect, up bool) (do func()) {
 		}
 		x.must[path] = append(x.must[path], cause)
 		if up && h.isPart(path) {
+			x.must[path] = append(x.must[path], missed)
 			x.may[h.whole()] = append(x.may[h.whole()], drifted, mended+idOf(path))
 		}
 		return func() {
@@ -219,7 +223,7 @@ func (h *history) act(x *expect, up bool) (do func()) {
 			} else {
 				err = os.WriteFile(path, []byte(h.text()), 0o600)
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be removed twice while no engine runs
 				h.t.Error(err)
 			}
 		}

@@ -36,6 +36,23 @@ func TestOwnChanges(t *testing.T) {
 	woken(t, mine)
 }
 
+// TestFindingQ6OverwrittenAtOnce: where a stranger alters what a subscriber has just written, before its event is told, the subscriber is
+// not told that it was himself.
+func TestFindingQ6OverwrittenAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	h := newHost(t, Options{})
+	var asked atomic.Int32
+	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: func() bool { return asked.Add(1) == 1 }}, file)
+	another := watch(t, h, engine.WatchOptions{Contents: true}, filepath.Dir(file))
+	write(t, file+".new", "ours, and a stranger's right after")
+	settle(t, h, another)
+	asked.Store(0)
+	rename(t, file+".new", file)
+	if c := woken(t, mine); c.From != "" || c.Path != file {
+		t.Errorf("told of %+v", c)
+	}
+}
+
 // TestOwnPanics: a subscriber that panics when it is asked is woken, and so are the others.
 func TestOwnPanics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")

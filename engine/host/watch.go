@@ -69,6 +69,9 @@ func (s *sub) wake(c change) {
 	if s.closed {
 		return
 	}
+	if c.from == s.resource {
+		c.from = "" // it would have left it: a stranger has altered it since the hub has asked
+	}
 	switch {
 	case s.cause.Merged == 0, s.cause.From != "" && c.from == "":
 		s.cause.Source, s.cause.Path, s.cause.From, s.cause.By = c.source, c.where(), c.from, c.by

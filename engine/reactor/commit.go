@@ -194,6 +194,7 @@ func (v *vertex) succeed(old *vertex) {
 	v.membership.own().before, old.membership.own().after = old, v
 	v.r.loop.because(v, Trigger{Cause: CauseDeclaration, Fields: v.membership.altered})
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
+	v.watch.See(old.watch.Seen())
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
 		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
 	} else {

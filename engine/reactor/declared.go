@@ -297,30 +297,45 @@ func (l *loop) written(v *vertex, run *Run) {
 	l.wrote[v.slot] = run.ID
 }
 
-// attribute finds the cause of a change among the vertices right above v that have written what v reads since its run before, where
-// nothing else is known: the event did not tell who made it, or v was not watched yet.
-func (l *loop) attribute(v *vertex, run *Run, before uint64) {
+// attribute corrects the events among the causes of a change by what v had seen in its last good run. An event of a write that it had
+// seen is no cause, however late it comes: somebody else has altered what v reads since. Where nothing tells who that was, or v was not
+// watched yet, it was a vertex right above v, if one has written what v reads since then.
+func (l *loop) attribute(v *vertex, run *Run) {
 	if !run.Changed {
 		return
 	}
-	i := slices.IndexFunc(run.Triggers, func(t Trigger) bool {
-		return t.Cause == CauseAnew || t.Cause == CauseEvent && t.From == "" && (t.By == nil || t.By.PID == os.Getpid())
-	})
-	if i < 0 {
-		return
+	seen, corrected, at := v.watch.Seen(), false, -1
+	ts := slices.Clone(run.Triggers)
+	for i := range ts {
+		t := &ts[i]
+		if t.Cause == CauseEvent && t.From != "" {
+			if t.Run == 0 || t.Run > seen {
+				continue
+			}
+			*t, corrected = Trigger{Cause: CauseEvent, Merged: t.Merged, Resync: t.Resync}, true
+		}
+		if at < 0 && (t.Cause == CauseAnew || t.Cause == CauseEvent && (t.By == nil || t.By.PID == os.Getpid())) {
+			at = i
+		}
 	}
-	up, path := l.writer(v, before)
-	if up == nil || run.Triggers[i].Cause == CauseAnew && up.past.class == Corrective {
-		return // a part that was mended is again what v was made of
+	if at >= 0 {
+		t := &ts[at]
+		// A part that was mended is again what v was made of.
+		if up, path := l.writer(v, seen); up != nil && (t.Cause != CauseAnew || l.classOf(up.ID) != Corrective) {
+			*t = Trigger{Cause: CauseEvent, Source: t.Source, Path: v.Text(path), From: up.ID, Merged: t.Merged, Resync: t.Resync}
+			if !up.altering() { // else its run has no number yet
+				t.Run = l.wrote[up.slot]
+			}
+			corrected = true
+		}
 	}
-	run.Triggers = slices.Clone(run.Triggers)
-	t := &run.Triggers[i]
-	*t = Trigger{Cause: CauseEvent, Source: t.Source, Path: v.Text(path), From: up.ID, Run: l.wrote[up.slot], Merged: t.Merged, Resync: t.Resync}
-	run.Class = l.classify(v, run.Triggers)
-	v.past.class = run.Class
+	if run.Triggers = ts; corrected {
+		run.Class = l.classify(v, ts)
+		v.past.class = run.Class
+	}
 }
 
-// writer returns a vertex right above v that has run since a run, and has changed a path that v watches; nil for none.
+// writer returns a vertex right above v that has changed a path that v watches, in a run after another one or just now; nil for none.
 func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
 	reads := v.watchedPaths()
 	if len(reads) == 0 {
@@ -329,7 +344,7 @@ func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
 	own := v.ownPath()
 	for _, slot := range l.m.Above(v.slot) {
 		up := l.bySlot[slot]
-		if l.wrote[slot] <= since || found != nil && up.past.class >= found.past.class {
+		if l.wrote[slot] <= since && !up.altering() || found != nil && l.classOf(up.ID) >= l.classOf(found.ID) {
 			continue
 		}
 		at := up.ownPath()
@@ -361,12 +376,12 @@ func (v *vertex) ownPath() string {
 	return ""
 }
 
-// endedWith returns the print of v that its ended run has made.
-func (v *vertex) endedWith() Print {
+// endedWith returns the print of v that its ended run has made, and the last run that had ended when it began.
+func (v *vertex) endedWith() (print Print, begun uint64) {
 	if v.run.inRun || v.run.job == nil {
-		return ""
+		return "", 0
 	}
-	return v.run.job.out.print
+	return v.run.job.out.print, v.run.job.begun
 }
 
 // place compares the declaration of v with the one of its last run that was well, in its first run, and then remembers it. It corrects

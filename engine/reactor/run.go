@@ -38,6 +38,7 @@ type job struct {
 	refreshes ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
+	begun    uint64    // the last run that had ended before it,
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	told     bool      // a warning said that it takes long; of the loop

@@ -352,7 +352,7 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 // report remembers how v ended and tells the listener. It returns the report.
 func (l *loop) report(v *vertex, run Run) Run {
 	run.Resource = v.ID
-	print, before := v.endedWith(), v.past.lastRun
+	print, begun := v.endedWith()
 	l.number(v, &run)
 	run.Err = v.Error(run.Err)
 	if run.State == engine.StateUnknown {
@@ -365,7 +365,10 @@ func (l *loop) report(v *vertex, run Run) Run {
 		v.run.mu.Unlock()
 	}
 	l.place(v, &run, print)
-	l.attribute(v, &run, before)
+	l.attribute(v, &run)
+	if begun > 0 && run.State == engine.StateOK {
+		v.watch.See(begun)
+	}
 	l.written(v, &run)
 	if run.Changed {
 		v.past.changed++

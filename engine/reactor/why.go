@@ -43,15 +43,27 @@ var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
 func (l *loop) takeAsked(v *vertex) {
 	a := v.asked
 	v.asked = nil
-	v.run.job.started, v.run.job.triggers = l.moment, nil
+	v.run.job.started, v.run.job.triggers, v.run.job.begun = l.moment, nil, l.runs
 	v.run.job.since = v.run.job.started
 	if a != nil {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
+		l.writtenBy(a.list)
 	}
 	v.run.job.class = l.classify(v, v.run.job.triggers)
 	if v.byGraph {
 		v.byGraph = false
 		v.run.job.triggers = append(slices.Clip(graphTrigger), v.run.job.triggers...)
+	}
+}
+
+// writtenBy has events name the last run that has written of the vertex which they come from. They may have come before the end of it.
+func (l *loop) writtenBy(ts []Trigger) {
+	for i := range ts {
+		if t := &ts[i]; t.Cause == CauseEvent && t.From != "" {
+			if up := l.named(t.From); up != nil && l.wrote[up.slot] != 0 {
+				t.Run = l.wrote[up.slot]
+			}
+		}
 	}
 }
 

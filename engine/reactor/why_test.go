@@ -266,6 +266,60 @@ func TestWhyCulprit(t *testing.T) {
 	})
 }
 
+// TestFindingQ6LateEvent: the event of a write that a vertex has seen already comes late, after a stranger has altered its thing. The
+// stranger is the cause of its change.
+func TestFindingQ6LateEvent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := simulate.NewHost()
+		rg := newRig(t, reactor.Options{Host: h, Sweep: -1})
+		defer rg.close()
+		w, part, whole := newWorld(), "", ""
+		watching := func(own func() bool, path string, is func(*fake) (*string, string)) *fake {
+			return &fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+				thing, want := is(f)
+				ok := *thing == want
+				if apply {
+					*thing = want
+				}
+				return ok, nil
+			}, watch: func(ctx context.Context, f *fake) error {
+				sub, err := f.init.Host.Watch(ctx, []string{path}, engine.WatchOptions{Own: own})
+				if err != nil {
+					return err
+				}
+				defer sub.Close()
+				f.init.Running()
+				for {
+					select {
+					case <-sub.C():
+						f.init.Event()
+					case <-ctx.Done():
+						return nil
+					}
+				}
+			}}
+		}
+		own := true
+		declare := func(want string) {
+			p := watching(func() bool { return own }, "/d/part", func(f *fake) (*string, string) { return &part, f.Want })
+			p.Want = want
+			rg.swap(newDecl(t).add("part", p).add("whole", watching(nil, "/d/part", func(*fake) (*string, string) { return &whole, part })).edges("part>whole"))
+			synctest.Wait()
+		}
+		declare("1")
+		whole = "x"
+		h.Touch("/d/part")
+		rg.wantWhy("whole", "event: corrective")
+		own, part = false, "y"
+		h.Touch("/d/part")
+		synctest.Wait()
+		own = true
+		declare("2")
+		h.Touch("/d/part")
+		rg.wantWhy("whole", "event fake[part] fake:/d/part: intended")
+	})
+}
+
 // TestWhyOfManyIsBounded: a vertex below many tells of some of them.
 func TestWhyOfManyIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -26,6 +26,7 @@ type Vertex struct {
 
 	ctx     *Context // while active
 	startBy int64    // by the reactor's clock
+	seen    uint64   // see See
 	tries   int32    // starts after failures
 	state   State
 	active  bool        // the goroutine is there
@@ -135,6 +136,21 @@ func (v *Vertex) Due() int64 {
 		return 0
 	}
 	return v.startBy
+}
+
+// See notes what the last good look at the thing has taken account of: all that was numbered up to n.
+func (v *Vertex) See(n uint64) {
+	if v != nil {
+		v.seen = n
+	}
+}
+
+// Seen returns what See has noted last, 0 for nothing.
+func (v *Vertex) Seen() uint64 {
+	if v == nil {
+		return 0
+	}
+	return v.seen
 }
 
 // Tries returns how often the Watch was started again since it was well.
