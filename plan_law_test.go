@@ -104,8 +104,7 @@ func (d *drawn) draw(t *testing.T) string {
 			d.add("file", f, ", state: absent, recurse: true, force: true")
 			d.absent = append(d.absent, f)
 		case 2:
-			// A purge takes the temporary names of other resources away at times: they fail, and are tried again. No plan knows that.
-			d.add("file", f, ", recurse: true")
+			d.add("file", f, ", recurse: true, purge: true")
 			d.write(t, f+"junk", "junk")
 		case 3:
 			d.add("file", f, `, mode: "0700"`)

@@ -381,7 +381,8 @@ func (c *run) entry(n node, src atomicfile.Dir, name string) error {
 }
 
 // purgeBelow removes the entries of a folder that neither source nor graph has.
-// A temporary file stays while its writer may still live; an old one is litter and goes.
+// A temporary file stays while its writer may still live; an old one is litter and goes. That of another resource stays in any case:
+// between its close and its rename nothing tells that it is in use, and its resource takes it away if it is left.
 func (c *run) purgeBelow(n node, dst atomicfile.Dir, wanted map[string]bool) error {
 	names, err := dst.Names()
 	if err != nil {
@@ -393,7 +394,7 @@ func (c *run) purgeBelow(n node, dst atomicfile.Dir, wanted map[string]bool) err
 		itself, leads := c.managed[rel]
 		switch {
 		// These stay: copies of the source, paths of other resources, and files that are being written.
-		case wanted[name], itself, atomicfile.IsTemp(name) && !dst.Stale(name):
+		case wanted[name], itself, atomicfile.IsTemp(name) && (!dst.Stale(name) || c.writes(n.rel, name)):
 		case leads:
 			errs = append(errs, c.purgeInside(node{dst, name, rel, nil}))
 		default:
@@ -401,6 +402,16 @@ func (c *run) purgeBelow(n node, dst atomicfile.Dir, wanted map[string]bool) err
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// writes reports whether another resource writes a file of the folder rel to the temporary file temp.
+func (c *run) writes(rel, temp string) bool {
+	for at, itself := range c.managed {
+		if itself && at == path.Join(rel, path.Base(at)) && atomicfile.IsTempOf(temp, path.Base(at)) {
+			return true
+		}
+	}
+	return false
 }
 
 // purgeInside purges a folder that itself stays, since it leads to something

@@ -2,6 +2,8 @@ package file
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"os"
 	"strings"
 	"testing"
@@ -101,6 +103,32 @@ func TestFilePurgeSparesTemp(t *testing.T) {
 	r := &Res{Path: dir + "/d/", Recurse: true, Purge: true}
 	f := kindtest.Begin(t, "file", r)
 	converge(t, f, r, `entries[".mgmt-old~"].state deleted`, dir+"/d", "d/ 0755\nd/.mgmt-live~ 0644 ")
+}
+
+// TestFindingL1PurgeSparesWriter: a purge takes no temporary file or link away that another resource is about to rename. One of a name that
+// no resource has is litter.
+func TestFindingL1PurgeSparesWriter(t *testing.T) {
+	temp := func(name string) string {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name))
+		return fmt.Sprintf(".mgmt-%x~", h.Sum64())
+	}
+	dir := t.TempDir()
+	kindtest.Grow(t, dir, "d/", "d/sub/", "d/"+temp("f")+"=new", "d/"+temp("g")+"=litter", "d/sub/"+temp("l")+" -> x", "d/sub/"+temp("f")+"=litter")
+	shared := files.New(nil)
+	defer func() { kindtest.Must(t, shared.Close()) }()
+	for _, r := range []*Res{{Path: dir + "/d/f"}, {Path: dir + "/d/sub/l", Symlink: true, Source: "x"}} {
+		r.SetName(r.Path)
+		kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
+	}
+	r := &Res{Path: dir + "/d/", Recurse: true, Purge: true}
+	kindtest.Begin(t, "file", r, enginetest.WithShared(shared))
+	if _, err := r.CheckApply(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := kindtest.Have(t, dir+"/d"), "d/ 0755\nd/"+temp("f")+" 0644 new\nd/sub/ 0755\nd/sub/"+temp("l")+" -> x"; got != want {
+		t.Errorf("there is\n%s\nwant\n%s", got, want)
+	}
 }
 
 // Links below the folder never lead out of it, whether they stand for a folder

@@ -54,6 +54,9 @@ func tempName(name string) string {
 	return tempPrefix + strconv.FormatUint(h.Sum64(), 16) + tempSuffix
 }
 
+// IsTempOf reports whether temp is where name is written to before it is complete.
+func IsTempOf(temp, name string) bool { return temp == tempName(name) }
+
 // Temps is a look at all temporary files in a folder.
 type Temps map[string]struct{}
 
