@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -181,7 +182,11 @@ func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 func readInput(a *app, path string) ([]byte, error) {
 	in := a.in
 	if path != "-" {
-		if err := a.judge(path); err != nil {
+		info, err := a.asking().Stat(context.Background(), path)
+		if err == nil && info.Mode().IsRegular() {
+			return a.asking().ReadFile(context.Background(), a.source(), path, func(f *os.File, _ int64) ([]byte, error) { return readGraph(f) })
+		}
+		if err := errors.Join(err, a.judge(path)); err != nil {
 			return nil, err
 		}
 		f, err := os.Open(path)
@@ -189,12 +194,13 @@ func readInput(a *app, path string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		if err := gapi.Kernel(f); err != nil {
-			return nil, err
-		}
 		in = f
 	}
-	// The bound is in bytes, and keeps an endless pipe from taking all memory.
+	return readGraph(in)
+}
+
+// readGraph reads up to the bound of a graph file. The bound is in bytes, and keeps an endless pipe from taking all memory.
+func readGraph(in io.Reader) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(in, yaml.DefaultMaxBytes+1))
 	if err == nil && len(src) > yaml.DefaultMaxBytes {
 		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)

@@ -29,9 +29,19 @@ func (a *app) guardFlag(cmd *cobra.Command) {
 // It is called anew for each file, since the flags count only after they are parsed.
 func (a *app) source() gapi.Source {
 	if !a.guarded || a.trustOthers || os.Geteuid() != 0 {
-		return gapi.Source{}
+		return gapi.Source{Asker: a.asking()}
 	}
-	return guardedSource("or take it as it is with --trust-others")
+	s := guardedSource("or take it as it is with --trust-others")
+	s.Asker = a.asking()
+	return s
+}
+
+// asking returns what asks the file systems of the files that a verb reads.
+func (a *app) asking() *gapi.Asker {
+	if a.asker == nil {
+		a.asker = &gapi.Asker{}
+	}
+	return a.asker
 }
 
 // programs opens programs that a verb runs because a graph has them next to it. It is the guard of source for every verb.

@@ -139,7 +139,7 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 		}
 	}
 	// The word is judged first, and no file is opened: a wrong call costs nothing.
-	_, missing := os.Stat(name)
+	_, missing := (&gapi.Asker{}).Stat(cmd.Context(), name)
 	switch value := valueMeant(cmd, name); {
 	// The graph is named already, so the word can only be the value of the flag before it.
 	case value != nil && (other != "" || len(args) > 1):
@@ -198,7 +198,7 @@ func (i *input) frontend(a *app) (gapi.Frontend, error) {
 		return i.program(a)
 	}
 	if i.yaml == "" {
-		switch _, err := os.Stat(defaultGraph); {
+		switch _, err := a.asking().Stat(context.Background(), defaultGraph); {
 		case !errors.Is(err, fs.ErrNotExist):
 			i.yaml = defaultGraph
 		case i.stored:

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/gapi"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
@@ -31,6 +32,8 @@ type app struct {
 	// exit is os.Exit in the program. A test gives a function that remembers the code.
 	exit    func(int) // ends the process at once
 	journal string    // the socket of systemd's journal, when not where it always is
+
+	asker *gapi.Asker // see asking
 
 	early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -20,6 +19,9 @@ const (
 type Input struct {
 	// Path is a file, a folder, or "-" for standard input.
 	Path string
+
+	// Asker asks the file system of Path; nil for one of its own.
+	Asker *Asker
 
 	// Settle is how long nothing must have happened to the files before they are
 	// read again.
@@ -52,7 +54,7 @@ type Reading struct {
 // starts no goroutine.
 func Follow(ctx context.Context, env Env, in Input) iter.Seq2[*Declared, error] {
 	return func(yield func(*Declared, error) bool) {
-		again := watchable(in.Path)
+		again := in.watchable(ctx)
 		if again && !env.NoWatch && env.Host != nil {
 			w := &watcher{host: env.Host, clock: engine.ClockOf(env.Host), log: env.Log(), settle: in.Settle, reload: env.Reload, before: env.before, wake: in.Wake}
 			defer w.close()
@@ -104,13 +106,17 @@ func onDemand(ctx context.Context, env Env, yield func(*Declared, error) bool, r
 	}
 }
 
-// watchable reports whether a path can be read more than once. A missing file can:
+// watchable reports whether the path can be read more than once. A missing file can:
 // its absence is reported by reading it.
-func watchable(path string) bool {
-	if path == "-" {
+func (in *Input) watchable(ctx context.Context) bool {
+	if in.Path == "-" {
 		return false
 	}
-	info, err := os.Stat(path)
+	asker := in.Asker
+	if asker == nil {
+		asker = &Asker{}
+	}
+	info, err := asker.Stat(ctx, in.Path)
 	return err != nil || info.IsDir() || info.Mode().IsRegular()
 }
 

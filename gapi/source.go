@@ -24,8 +24,18 @@ type Source struct {
 	// Caller, when not nil, may have written the file, too. It is the user who has root run the
 	// program, as by sudo.
 	Caller *safepath.User
+	// Asker asks the file systems, where a frontend reads by one; nil for one of its own.
+	Asker *Asker
 	// Hint ends the message of a refusal with another way out; empty for none.
 	Hint string
+}
+
+// Asking returns the Asker of the Source, or a new one.
+func (s Source) Asking() *Asker {
+	if s.Asker != nil {
+		return s.Asker
+	}
+	return &Asker{}
 }
 
 // Open opens a file or a folder for reading, without waiting for a writer, should it be a

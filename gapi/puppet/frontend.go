@@ -78,8 +78,9 @@ type Options struct {
 // Frontend reads the catalog at one path; see the package comment.
 // It holds no file and no goroutine while Graphs does not run.
 type Frontend struct {
-	path string
-	opts Options
+	path  string
+	opts  Options
+	asker *gapi.Asker
 }
 
 var _ gapi.Frontend = (*Frontend)(nil)
@@ -94,7 +95,7 @@ func New(path string, o Options) *Frontend {
 	if o.Settle == 0 {
 		o.Settle = DefaultSettle
 	}
-	return &Frontend{path, o}
+	return &Frontend{path, o, o.Source.Asking()}
 }
 
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
@@ -102,7 +103,7 @@ func New(path string, o Options) *Frontend {
 // on.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
 	return gapi.Follow(ctx, env, gapi.Input{
-		Path: f.path, Settle: f.opts.Settle,
+		Path: f.path, Asker: f.asker, Settle: f.opts.Settle,
 		Read: func(ctx context.Context, again bool) gapi.Reading { return f.read(ctx, env, again) },
 	})
 }
@@ -151,18 +152,22 @@ func (f *Frontend) source(ctx context.Context, stdin io.Reader, again bool) (nam
 		src, err = f.all(stdin)
 		return "stdin", src, err
 	}
-	file, err := f.opts.Source.Open(f.path)
+	info, err := f.asker.Stat(ctx, f.path)
+	if err != nil {
+		return f.path, nil, err
+	}
+	if info.Mode().IsRegular() {
+		src, err = f.asker.ReadFile(ctx, f.opts.Source, f.path, func(file *os.File, _ int64) ([]byte, error) { return f.all(file) })
+		return f.path, src, err
+	}
+	file, err := gapi.Ask(ctx, f.asker, f.path, func() (*os.File, error) { return f.opts.Source.Open(f.path) })
 	if err != nil {
 		return f.path, nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
 	switch {
-	case err != nil:
 	case info.IsDir():
 		err = errors.New("it is a folder, and a catalog is one file")
-	case info.Mode().IsRegular():
-		src, err = f.all(file)
 	case again:
 		err = errors.New("it is no file")
 	default:

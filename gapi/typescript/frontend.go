@@ -94,8 +94,8 @@ func New(path string, o Options) *Frontend {
 
 // Graphs implements gapi.Frontend, by way of gapi.Follow.
 func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
-	r := &reader{path: f.path, opts: &f.opts, env: env}
-	return gapi.Follow(ctx, env, gapi.Input{Path: f.path, Settle: f.opts.Settle, Read: func(ctx context.Context, _ bool) gapi.Reading { return r.read(ctx) }})
+	r := &reader{path: f.path, opts: &f.opts, env: env, asker: f.opts.Source.Asking()}
+	return gapi.Follow(ctx, env, gapi.Input{Path: f.path, Asker: r.asker, Settle: f.opts.Settle, Read: func(ctx context.Context, _ bool) gapi.Reading { return r.read(ctx) }})
 }
 
 // reader runs a program again and again. It keeps the last answer for as long as nothing changes.
@@ -104,6 +104,8 @@ type reader struct {
 	opts *Options
 	env  gapi.Env
 	kept kept
+
+	asker *gapi.Asker
 }
 
 // kept is an answer with the state of its sources.
@@ -121,7 +123,7 @@ func (r *reader) read(ctx context.Context) gapi.Reading {
 	if err != nil {
 		return r.refused(r.path, err)
 	}
-	info, err := os.Stat(main)
+	info, err := r.asker.Stat(ctx, main)
 	switch {
 	case err != nil:
 		return r.refused(main, safepath.WithoutPath(err))
@@ -228,12 +230,9 @@ func (r *reader) inputs() (map[string]json.RawMessage, schema.Diagnostics) {
 
 // readFile reads a file under the guard of the source.
 func (r *reader) readFile(path string) ([]byte, error) {
-	f, size, err := r.opts.Source.OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := gapi.ReadBounded(f, size, "the file")
-	return text, errors.Join(err, f.Close())
+	return r.asker.ReadFile(context.Background(), r.opts.Source, path, func(f *os.File, size int64) ([]byte, error) {
+		return gapi.ReadBounded(f, size, "the file")
+	})
 }
 
 // ask runs the helper, and returns its answer. A helper that has no memory left dies without an answer. It is asked again then, for

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -212,7 +211,7 @@ func (c *closure) glob(dir, pattern string, from schema.Pos, folders bool) (take
 	c.any = filepath.Base(pattern) == "*"
 	defer func() { c.any = false }()
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := c.g.stat(path)
 		switch {
 		case err != nil:
 		case info.Mode().IsRegular():
@@ -230,13 +229,13 @@ func (c *closure) glob(dir, pattern string, from schema.Pos, folders bool) (take
 
 // graphs returns the paths of the graphs in a folder.
 func (c *closure) graphs(dir string) (paths []string) {
-	entries, err := c.g.from.ReadDir(dir)
+	entries, err := c.g.readDir(dir)
 	if err != nil {
 		return nil // the machine that includes it tells that
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if info, err := os.Stat(path); IsGraphName(e.Name()) && err == nil && info.Mode().IsRegular() {
+		if info, err := c.g.stat(path); IsGraphName(e.Name()) && err == nil && info.Mode().IsRegular() {
 			paths = append(paths, path)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // Documents reads the files *.yaml, *.yml and *.json of a folder other than graphs,
@@ -17,11 +16,11 @@ import (
 // Hidden files are left out, and subfolders are not entered. A folder that can't be read, or
 // has no such file, is a finding. MaxBytes bounds all files together.
 func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
-	entries, err := o.Source.ReadDir(dir)
+	g := &loading{loader: newFiles(dir, o, nil), ctx: context.Background(), left: o.maxBytes()}
+	entries, err := g.readDir(dir)
 	if err != nil {
 		return nil, one(schema.Pos{File: dir}, "%v", safepath.WithoutPath(err))
 	}
-	g := &loading{loader: newFiles(dir, o, nil), ctx: context.Background(), left: o.maxBytes()}
 	var nodes []*schema.Node
 	var found schema.Findings
 	n := 0
@@ -54,7 +53,7 @@ func (g *loading) document(path string, o Options) (*schema.Node, schema.Diagnos
 	if n == nil && len(ds) == 1 && ds[0].Message == emptyGraph {
 		ds[0].Message = "the file is empty"
 	}
-	if o.Ours != nil && gapi.Private(path) {
+	if o.Ours != nil && g.private(path) {
 		return Discreet(path, n, ds, o.Ours, o.Form)
 	}
 	return n, ds

@@ -137,6 +137,7 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 			files.again = again
 			return files.load(ctx).reading()
 		}
+		in.Asker = files.asker
 		gapi.Follow(ctx, env, in)(yield)
 	}
 }

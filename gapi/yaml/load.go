@@ -30,6 +30,7 @@ type loader struct {
 	// How many resources there may be.
 	most  int
 	from  gapi.Source
+	asker *gapi.Asker // asks the file systems of all files
 	stdin io.Reader
 	again bool // it is read more than once, and so cannot be a pipe
 	cache map[string]cached
@@ -65,6 +66,7 @@ type loading struct {
 	state   []byte          // grows by a mark for each file: equal states, equal graphs
 	sums    []fileSum       // of the files of the graph, in the order of the reading
 	missing bool            // a file is gone or empty
+	silent  error           // a file system has not answered
 	cache   map[string]cached
 	graph   *expand.Graph      // of files that compute; nil for none
 	partial bool               // a resource could not be computed
@@ -81,7 +83,37 @@ func Load(path string, o Options, stdin io.Reader) (*gapi.Declared, error) {
 
 // It touches nothing. A nil stdin is an empty one.
 func newFiles(path string, o Options, stdin io.Reader) *loader {
-	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, stdin: stdin, opts: o}
+	return &loader{root: path, max: o.maxBytes(), most: o.maxResources(), from: o.Source, asker: o.Source.Asking(), stdin: stdin, opts: o}
+}
+
+// ask asks a file system. After one that has not answered, no other is asked in this reading: a folder has many files.
+func ask[T any](g *loading, path string, do func() (T, error)) (answer T, err error) {
+	if g.silent != nil {
+		return answer, g.silent
+	}
+	ctx := g.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	answer, err = gapi.Ask(ctx, g.asker, path, do)
+	if errors.Is(err, gapi.ErrSilent) {
+		g.silent = err
+	}
+	return answer, err
+}
+
+func (g *loading) stat(path string) (fs.FileInfo, error) {
+	return ask(g, path, func() (fs.FileInfo, error) { return os.Stat(path) })
+}
+
+func (g *loading) readDir(path string) ([]fs.DirEntry, error) {
+	return ask(g, path, func() ([]fs.DirEntry, error) { return g.from.ReadDir(path) })
+}
+
+// private is gapi.Private.
+func (g *loading) private(path string) bool {
+	info, err := g.stat(path)
+	return err == nil && gapi.PrivateMode(info.Mode())
 }
 
 // load reads everything. Only a pipe or a device can make it wait, until the
@@ -248,7 +280,7 @@ func (g *loading) path(path string, from schema.Pos) {
 		g.inMemory(path, from)
 		return
 	}
-	info, err := os.Stat(path)
+	info, err := g.stat(path)
 	_, laid := g.overlaid(path)
 	if errors.Is(err, fs.ErrNotExist) && !laid {
 		g.missing = true
@@ -284,7 +316,7 @@ func (g *loading) watched(path string) {
 
 // special reads a pipe or a device, once.
 func (g *loading) special(path string) {
-	f, err := g.from.Open(path)
+	f, err := ask(g, path, func() (*os.File, error) { return g.from.Open(path) })
 	if err != nil {
 		g.fail(path, schema.Pos{}, err)
 		return
@@ -331,7 +363,7 @@ func IsGraphName(name string) bool {
 // folder reads the files of a folder, by name.
 // Subfolders are not entered. The names are in the state, and so is a file that comes or goes.
 func (g *loading) folder(path string, from schema.Pos) {
-	entries, err := g.from.ReadDir(path)
+	entries, err := g.readDir(path)
 	if err != nil {
 		g.fail(path, from, err)
 		return
@@ -343,7 +375,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 			continue
 		}
 		file := filepath.Join(path, name)
-		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		if info, err := g.stat(file); err == nil && !info.Mode().IsRegular() {
 			continue
 		}
 		n++
@@ -370,7 +402,7 @@ func (g *loading) file(path string, from schema.Pos) {
 		g.fail(path, from, err)
 		return
 	}
-	g.source(path, filepath.Dir(path), src, gapi.Private(path))
+	g.source(path, filepath.Dir(path), src, g.private(path))
 }
 
 // regular reads a regular file: a regular file of a moment ago may be something else
@@ -381,15 +413,22 @@ func (g *loading) regular(path string) ([]byte, error) {
 	if src, ok := g.overlaid(path); ok {
 		return g.readAll(bytes.NewReader(src), int64(len(src)))
 	}
-	f, size, err := g.from.OpenRegular(path)
+	of := &loading{loader: g.loader, left: g.left} // a read that comes back too late alters nothing here
+	src, err := ask(g, path, func() ([]byte, error) {
+		f, size, err := g.from.OpenRegular(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return of.readAll(f, size)
+	})
 	if errors.Is(err, gapi.ErrFolder) {
 		return nil, gapi.ErrIrregular // a file of a moment ago
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		g.left = of.left
 	}
-	defer f.Close()
-	return g.readAll(f, size)
+	return src, err
 }
 
 // overlaid returns the text that takes the place of a file.
@@ -410,7 +449,7 @@ func (g *loading) first(path string, from schema.Pos) bool {
 		return false
 	}
 	id := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	if real, err := ask(g, path, func() (string, error) { return filepath.EvalSymlinks(path) }); err == nil {
 		id = real
 	}
 	if abs, err := filepath.Abs(id); err == nil {

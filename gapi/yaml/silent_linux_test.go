@@ -1,0 +1,80 @@
+package yaml_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/nstest"
+)
+
+// silentMount mounts a file system that never answers: nobody reads what the kernel asks of it. wake lets go of all who wait
+// for it.
+func silentMount(t *testing.T) (dir string, wake func()) {
+	t.Helper()
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skip("no FUSE: ", err)
+	}
+	dir = t.TempDir()
+	if err := unix.Mount("fuse", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, func() {
+		_ = unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
+		_ = unix.Close(fd)
+	}
+}
+
+// TestFindingJ3Silent: a graph, an include and a folder on a file system that never answers are an error after a
+// while. Nothing waits for ever, and a second question about the same file adds no goroutine.
+func TestFindingJ3Silent(t *testing.T) {
+	if !nstest.InNamespace(t) {
+		return
+	}
+	dir, wake := silentMount(t)
+	own := filepath.Join(t.TempDir(), "g.yaml")
+	lost := filepath.Join(dir, "g.yaml")
+	if err := os.WriteFile(own, []byte("include: ["+lost+"]\nresources: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	asker := &gapi.Asker{Limit: 20 * time.Millisecond}
+	source := gapi.Source{Asker: asker}
+	for _, path := range []string{lost, own, dir} {
+		_, err := yaml.Load(path, yaml.Options{Source: source}, nil)
+		if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, err := range yaml.New(lost, yaml.Options{Source: source}).Graphs(t.Context(), gapi.Env{NoWatch: true}) {
+		if err == nil || !strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("a frontend: %v", err)
+		}
+	}
+	if _, err := asker.Stat(t.Context(), dir+"/other"); !errors.Is(err, gapi.ErrSilent) {
+		t.Error(err)
+	}
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	if _, err := (&gapi.Asker{}).Stat(ctx, dir+"/third"); !errors.Is(err, stopped) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	wake()
+	asker.Wait()
+	if _, err := asker.Stat(t.Context(), lost); err == nil || errors.Is(err, gapi.ErrSilent) {
+		t.Errorf("an unmounted folder: %v", err)
+	}
+	if d, err := yaml.Load(own, yaml.Options{Source: source}, nil); d == nil && !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("after that: %v", err)
+	}
+}
