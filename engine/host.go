@@ -38,6 +38,16 @@ type NotifyingHost interface {
 	Notify(paths []string, o WatchOptions, n Notice) (Subscription, error)
 }
 
+// WritingHost is a Host that knows who is in the middle of writing.
+type WritingHost interface {
+	Host
+	// Writing reports whether a process is about to write, to replace or to remove what is at a path, or something
+	// below it, and is not done. The subscribers of the path are woken when it is, and after two seconds at the latest.
+	// So a run leaves such a thing alone: what it would find is no state that anybody wants. Paths without a
+	// subscriber are not known. It takes all that has happened before the call into account.
+	Writing(ctx context.Context, path string) bool
+}
+
 // Notice is told of a subscription, on any goroutine. Its methods must not block, nor call
 // the host or the subscription.
 type Notice interface {

@@ -66,6 +66,7 @@ var (
 	_ engine.ClockHost     = (*Host)(nil)
 	_ engine.MachineHost   = (*Host)(nil)
 	_ engine.StartingHost  = (*Host)(nil)
+	_ engine.WritingHost   = (*Host)(nil)
 )
 
 // Clock implements engine.ClockHost.
@@ -108,6 +109,9 @@ func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions)
 func (h *Host) Notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
 	return h.hub.notify(paths, o, n)
 }
+
+// Writing implements engine.WritingHost. Only watched names are known, by their real path.
+func (h *Host) Writing(ctx context.Context, path string) bool { return h.hub.writing(ctx, path) }
 
 // Close ends everything that the Host has started and waits for it. Subscriptions
 // get no more wake-ups, and whatever still runs is killed. Later calls of the

@@ -237,3 +237,33 @@ func TestFolderLeftOnTheWay(t *testing.T) {
 	quiesce(h)
 	woken(t, s)
 }
+
+// TestFindingK1Writing: who is in the middle of a write is known at once, whatever the hub has read by then.
+func TestFindingK1Writing(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	write(t, file, "ours")
+	h := newHost(t, Options{})
+	watch(t, h, plain, file)
+	wants := func(what string, want bool) {
+		t.Helper()
+		if got := h.Writing(t.Context(), file); got != want {
+			t.Errorf("%s: writing %v, want %v", what, got, want)
+		}
+	}
+	wants("nobody writes", false)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+	must(t, err)
+	wants("it was cut", true)
+	if !h.Writing(t.Context(), dir) {
+		t.Error("nobody writes below the folder")
+	}
+	if h.Writing(t.Context(), file+"b") {
+		t.Error("somebody writes beside it")
+	}
+	must(t, f.Close())
+	wants("it was closed", false)
+}

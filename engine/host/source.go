@@ -20,6 +20,8 @@ type eventSource interface {
 	// modified takes the modifications that were not told of yet. An event with opPending says that
 	// there are some; it comes four times a second at most, however much is written.
 	modified() []event
+	// catchUp gives, in order, what events has and what has happened besides until now.
+	catchUp(give func(event))
 	// kind names what serves a folder: fanotify, inotify or fsnotify.
 	kind(dir string) string
 	// current reports whether an event is about the file that has the name now, as far as the source

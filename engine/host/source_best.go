@@ -74,6 +74,13 @@ func (s *bestSource) modified() []event {
 	return all
 }
 
+func (s *bestSource) catchUp(give func(event)) {
+	s.fan.catchUp(give)
+	if s.in != nil {
+		s.in.catchUp(give)
+	}
+}
+
 func (s *bestSource) kind(dir string) string {
 	if s.refused[dir] {
 		return s.in.kind(dir)

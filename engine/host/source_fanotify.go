@@ -96,6 +96,10 @@ func (s *fanotify) closeGroups() error {
 
 func (s *fanotify) modified() []event { return s.drain(s.writes.file, s.writes.parse) }
 
+func (s *fanotify) catchUp(give func(event)) {
+	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
+}
+
 func (s *fanotify) kind(string) string { return "fanotify" }
 
 // current compares the file that an event is about with the one that has the name now. A file that

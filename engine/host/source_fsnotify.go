@@ -81,5 +81,8 @@ func (s *notifySource) Close() error {
 func (s *notifySource) events() <-chan event { return s.out }
 func (s *notifySource) errors() <-chan error { return s.w.Errors }
 func (s *notifySource) modified() []event    { return nil }
-func (s *notifySource) kind(string) string   { return "fsnotify" }
-func (s *notifySource) current(event) bool   { return true }
+
+// catchUp knows of nothing but what the watcher has read.
+func (s *notifySource) catchUp(give func(event)) { taken(s.out, give) }
+func (s *notifySource) kind(string) string       { return "fsnotify" }
+func (s *notifySource) current(event) bool       { return true }

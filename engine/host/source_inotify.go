@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -74,6 +75,10 @@ func (s *inotify) closeGroups() error {
 
 func (s *inotify) modified() []event {
 	return s.drain(s.writes.file, s.writes.parse)
+}
+
+func (s *inotify) catchUp(give func(event)) {
+	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
 }
 
 func (s *inotify) kind(string) string { return "inotify" }
@@ -193,7 +198,8 @@ type feed struct {
 	stop   chan struct{}
 	halted sync.Once
 	reads  sync.WaitGroup
-	buf    []byte // of drain
+	order  sync.Mutex // held from a read of what is no modification until out has all of it
+	buf    []byte     // of drain
 }
 
 func newFeed() *feed {
@@ -227,12 +233,27 @@ const eventBytes = 16 << 10
 func (s *feed) follow(f *os.File, parse parser) {
 	buf := make([]byte, eventBytes)
 	var batch []event
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return // closed already
+	}
 	for {
-		n, err := f.Read(buf)
-		if err != nil {
-			if !errors.Is(err, os.ErrClosed) {
-				s.fail(err)
+		var n int
+		var failed error
+		closed := conn.Read(func(fd uintptr) bool {
+			s.order.Lock()
+			if n, failed = unix.Read(int(fd), buf); failed == nil || !errors.Is(failed, unix.EAGAIN) && !errors.Is(failed, unix.EINTR) {
+				return true
 			}
+			s.order.Unlock()
+			return false
+		})
+		if closed != nil {
+			return
+		}
+		if failed != nil {
+			s.order.Unlock()
+			s.fail(failed)
 			return
 		}
 		batch = batch[:0]
@@ -245,6 +266,7 @@ func (s *feed) follow(f *os.File, parse parser) {
 				ev.by.release()
 			}
 		}
+		s.order.Unlock()
 		if lost {
 			s.fail(fsnotify.ErrEventOverflow)
 		}
@@ -282,6 +304,34 @@ func (s *feed) attend(clock engine.Clock, f *os.File) {
 		case <-s.stop:
 		}
 		t.Stop()
+	}
+}
+
+// unread gives what out has, and then what read reads. While follow has events that it can't put there, it is helped.
+func (s *feed) unread(give func(event), read func() []event) {
+	for !s.order.TryLock() {
+		taken(s.out, give)
+		runtime.Gosched()
+	}
+	defer s.order.Unlock()
+	taken(s.out, give)
+	for _, ev := range read() {
+		give(ev)
+	}
+}
+
+// taken gives what is in a channel.
+func taken(from <-chan event, give func(event)) {
+	for {
+		select {
+		case ev, ok := <-from:
+			if !ok {
+				return
+			}
+			give(ev)
+		default:
+			return
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package host
 import (
 	"cmp"
 	queue "container/heap"
+	"context"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -37,7 +39,7 @@ func newTransits(clock engine.Clock) transits {
 func (h *hub) pass(d *dir, ev event, c change) {
 	s, now := step{op: ev.op}, h.clock.Now()
 	if ev.by != nil {
-		if c.from == "" {
+		if c.from == "" && ev.by.pid != h.self {
 			c.by = h.culprits.of(ev.by)
 		}
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
@@ -58,7 +60,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		}
 		d.passing[ev.name] = t
 		queue.Push(&h.transits.order, t)
-	case whole && t.pid != 0 && t.pid != h.self, ev.op&(opMovedIn|opClosed) == opMovedIn && h.isWritten(t):
+	case whole && t.pid != 0 && t.pid != h.self, ev.op&opClosed == 0 && (whole || ev.op&opMovedIn != 0) && h.isWritten(t):
 		t.c.merge(c) // a stranger goes on
 		return
 	default:
@@ -124,6 +126,48 @@ func (h *hub) ripen() {
 		h.arrive(t)
 	}
 	h.wind()
+}
+
+// writing implements Host.Writing.
+func (h *hub) writing(ctx context.Context, path string) (yes bool) {
+	h.in.mu.Lock()
+	started := h.in.started && !h.in.ended
+	h.in.mu.Unlock()
+	if !started {
+		return false
+	}
+	answer := make(chan bool, 1)
+	select {
+	case h.calls <- func() { h.catchUp(); answer <- h.isPassing(path) }:
+		return <-answer
+	case <-h.done:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// isPassing reports whether the name, or something below it, is on its way.
+func (h *hub) isPassing(path string) bool {
+	for _, t := range h.transits.order {
+		if at := join(t.dir.path, t.name); at == path || strings.HasPrefix(at, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// catchUp serves all that has happened until it is called.
+func (h *hub) catchUp() {
+	if h.w == nil {
+		return
+	}
+	h.w.catchUp(func(ev event) {
+		for h.busy() {
+			h.work(stepsPerEvent) // before the event is served: it would be lost
+		}
+		h.event(ev)
+	})
+	h.modifications()
 }
 
 // wind sets the timer to the first of the times.

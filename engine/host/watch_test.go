@@ -87,7 +87,7 @@ func TestWakeUpsMerge(t *testing.T) {
 	}
 	settle(t, h)
 	c := woken(t, s)
-	if c.Path != a || c.Merged < 2 { // the kernel merges events, too
+	if c.Path != a && c.Path != b || c.Merged < 2 { // the kernel merges events, too, and a name that rests comes later
 		t.Errorf("cause %+v", c)
 	}
 	if c := drain(s); c != (engine.Cause{}) {

@@ -16,6 +16,7 @@ var (
 	_ engine.SharedHost  = (*vertexHost)(nil)
 	_ engine.ClockHost   = (*vertexHost)(nil)
 	_ engine.WaitingHost = (*vertexHost)(nil)
+	_ engine.WritingHost = (*vertexHost)(nil)
 	_ safepath.Host      = (*vertexHost)(nil)
 
 	_ engine.PlanningHost = (*vertexHost)(nil)
@@ -61,6 +62,12 @@ func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
 
 // Waits implements engine.WaitingHost.
 func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }
+
+// Writing implements engine.WritingHost.
+func (h *vertexHost) Writing(ctx context.Context, path string) bool {
+	host, ok := h.r.opt.Host.(engine.WritingHost)
+	return ok && host.Writing(ctx, path)
+}
 
 // Paths implements safepath.Host. A vertex whose own effect is in the layer looks at the machine alone.
 func (h *vertexHost) Paths() safepath.Walker {

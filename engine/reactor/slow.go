@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -121,9 +122,15 @@ func (b *holds) stormWait(v *vertex, now int64) time.Duration {
 	return wait
 }
 
+// drifted reports whether somebody outside has altered a file. However often he does, each of it is put right: the
+// engine is not what makes the storm.
+func drifted(triggers []Trigger) bool {
+	return slices.ContainsFunc(triggers, func(t Trigger) bool { return t.Cause == CauseEvent && t.Path != "" && t.From == "" })
+}
+
 // stormRan counts a run that has ended.
 func (b *holds) stormRan(v *vertex, run *Run) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
-		Failed: run.State == engine.StateFailed, Changed: run.Changed, Retry: run.Retry, RetryIn: run.RetryIn,
+		Failed: run.State == engine.StateFailed, Changed: run.Changed && !drifted(v.run.job.triggers), Retry: run.Retry, RetryIn: run.RetryIn,
 	}, b.l.moment, b.l.r.opt.Storm)
 }

@@ -113,6 +113,35 @@ func TestFindingC13Storms(t *testing.T) {
 	}
 }
 
+// TestFindingK1ManyWriters: a thousand files that a neighbour writes are corrected a thousand times, at once.
+func TestFindingK1ManyWriters(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, w, h := &safeBuffer{}, newWorld(), &noticeHost{}
+		rg := newRig(t, reactor.Options{Sweep: -1, Quiet: time.Hour, Host: h, Storm: reactor.DefaultStorm(), Logger: textLogger(log)})
+		defer rg.close()
+		drifted := false
+		rg.swap(newDecl(t).add("f", &noticed{fake: fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
+			was := drifted
+			drifted = false
+			return !was, nil
+		}}}))
+		rg.rest()
+		subs, _ := h.open()
+		for i := range 1000 {
+			drifted = true
+			subs[0].wake()
+			time.Sleep(10 * time.Millisecond)
+			synctest.Wait()
+			if drifted {
+				t.Fatalf("write %d is not corrected; %s", i, log)
+			}
+		}
+		if n := warnings(log); n > 0 {
+			t.Errorf("%d warnings:\n%s", n, log)
+		}
+	})
+}
+
 // TestFindingC13Retries: a retry with a delay of 10 ms is slowed, and stays failed between
 // the tries.
 func TestFindingC13Retries(t *testing.T) {

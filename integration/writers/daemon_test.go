@@ -65,7 +65,7 @@ func start(t *testing.T, program, graph string, as *syscall.Credential, flags ..
 		_ = d.cmd.Process.Kill()
 		_ = d.cmd.Wait()
 		if t.Failed() {
-			t.Log(tail(d.said(), 4000))
+			t.Log(tail(complaints(d.said()), 4000))
 		}
 	})
 	d.until("it has converged", func() bool { return strings.Contains(d.said(), "converged:") })
@@ -148,3 +148,17 @@ func (d *daemon) history(resource string) []event {
 
 // named is the file resource of a name.
 func (d *daemon) named(name string) string { return fmt.Sprintf("file[%s]", d.data(name)) }
+
+// complaints are the lines of a log that no neighbour may be the reason of.
+func complaints(log string) string {
+	var bad strings.Builder
+	for line := range strings.Lines(log) {
+		for _, word := range []string{"flapping", "runs too often", " failed", "ERROR"} {
+			if strings.Contains(line, word) {
+				bad.WriteString(line)
+				break
+			}
+		}
+	}
+	return bad.String()
+}

@@ -9,5 +9,5 @@
 //   - The history has the whole text of each writer that began after the last repair.
 //   - Who is named in the history is the process that wrote, or nobody.
 //
-// Each writer writes nine times; -writers.rounds 1000 looks longer.
+// Each writer writes sixty times in each situation, nine times with -short; -writers.rounds 1000 looks longer.
 package writers

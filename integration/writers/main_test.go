@@ -15,11 +15,8 @@ import (
 // other is a program to test in place of the one of this tree.
 var other = flag.String("writers.program", "", "test this mgmt, and not the one of this tree")
 
-// all has the rows tried that do not hold each time.
-var all = flag.Bool("writers.all", false, "try the rows, too, that do not hold each time")
-
 // rounds is how often each writer writes. From 300 on the share of the writers that the history names counts, too.
-var rounds = flag.Int("writers.rounds", 9, "how often each writer writes in each situation")
+var rounds = flag.Int("writers.rounds", 60, "how often each writer writes in each situation; 9 at most with -short")
 
 // roleEnv says what this program is to be in place of a test.
 const roleEnv = "MGMT_WRITERS_ROLE"

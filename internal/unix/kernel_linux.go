@@ -264,6 +264,8 @@ const (
 	// RENAME_NOREPLACE makes renameat2(2) fail with EEXIST; some file systems answer
 	// EINVAL to it.
 	RENAME_NOREPLACE = unix.RENAME_NOREPLACE
+	// RENAME_EXCHANGE has two names exchange what they lead to; since Linux 3.15, on most file systems.
+	RENAME_EXCHANGE = unix.RENAME_EXCHANGE
 	// RESOLVE_BENEATH refuses a path that leaves its folder with EXDEV, a link to the
 	// outside included.
 	RESOLVE_BENEATH       = unix.RESOLVE_BENEATH

@@ -372,6 +372,7 @@ const (
 	TRACEFS_MAGIC                 = 0x74726163
 	RAMFS_MAGIC                   = 0x858458f6
 	RENAME_NOREPLACE              = 1
+	RENAME_EXCHANGE               = 2
 	RESOLVE_BENEATH               = 8
 	RESOLVE_NO_MAGICLINKS         = 2
 	RESOLVE_NO_SYMLINKS           = 4

@@ -60,6 +60,8 @@ type run struct {
 	managed  map[string]bool
 	same     map[string]same // pairs that this run found equal
 	relabel  bool            // the label of the path differs, as reportAttrs has told
+	alters   bool            // apply, whatever a look before it says
+	again    bool            // a file was read once more, since it changed meanwhile
 }
 
 // node is a name in a folder; rel is its path below the folder that is
@@ -107,7 +109,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	c := &run{res: r, ctx: ctx, apply: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
+	c := &run{res: r, ctx: ctx, apply: apply, alters: apply, path: r.filePath(), started: engine.ClockOf(r.init.Host).Now()}
 	// A secret is recognised before anything is read, so no report of this run can show it.
 	c.secret = received.Tainted(r.init, "content", "Content") || c.res.shared().HoldsSecret(r.copied()) || files.IsCredential(r.copied())
 	if c.secret {
@@ -353,6 +355,13 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 		change.Print = c.print(n)
 	}
 	c.res.init.Change(change)
+}
+
+// begun reports whether somebody is in the middle of writing, replacing or removing what is at n. Then the run leaves
+// it, since the host wakes the resource when he is done.
+func (c *run) begun(n node) bool {
+	host, ok := c.res.init.Host.(engine.WritingHost)
+	return ok && c.alters && host.Writing(c.ctx, n.String())
 }
 
 // printMax is the length of a file up to which its content tells it from others.

@@ -29,6 +29,9 @@ func (c *run) absent(n node) error {
 	case st.IsDir() != c.res.IsFolder() && !c.res.Force:
 		return fmt.Errorf("%s is a %s and the path says otherwise; force: true removes it", n, st.Kind())
 	}
+	if c.begun(n) {
+		return nil
+	}
 	all := c.res.Recurse || c.res.Force
 	if st.IsDir() && !all {
 		if err := c.empty(n); err != nil {
@@ -431,7 +434,7 @@ func (c *run) purgeOne(n node) error {
 	if files.IsMissing(err) {
 		return nil
 	}
-	if err != nil {
+	if err != nil || c.begun(n) {
 		return err
 	}
 	c.change(n, "state", st.Kind(), Absent, engine.Deleted)

@@ -45,6 +45,9 @@ func (c *run) lookedAt(n node, w want) error {
 	st, err := n.lstat()
 	switch {
 	case files.IsMissing(err):
+		if c.begun(n) {
+			return nil
+		}
 		return c.newFile(n, w)
 	case err != nil:
 		return err
@@ -206,6 +209,14 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 		// Only if it did not change while it was read is it known what was read.
 		end, err := f.Stat()
 		return errors.Join(err, c.attrs(n, now, w, end == now))
+	}
+	if c.begun(n) {
+		return nil
+	}
+	// What was read while it changed is the text of nobody. It is read once more; after that, writing will tell.
+	if end, err := f.Stat(); err == nil && end != now && !c.again {
+		c.again, n.seen = true, nil
+		return c.lookedAt(n, w)
 	}
 	// The file of a stranger may be open for writing there. So it is replaced although its text is right.
 	if !same {

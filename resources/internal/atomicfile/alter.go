@@ -14,17 +14,46 @@ func (d Dir) rename(from, to string) error {
 	return d.failed("replace", to, err)
 }
 
-// give renames to a name that nothing has; ErrChanged says that something has
-// it. A file system that can't tell replaces.
-func (d Dir) give(from, to string) error {
-	err := d.do(func() error { return unix.Renameat2(d.fd, from, d.fd, to, unix.RENAME_NOREPLACE) })
+// swap gives a temporary file the place of the old one, which then has the temporary name, or none. ErrChanged says
+// that the old one is not there any more: a rename would take the place of what somebody is about to put there. A file
+// system that can't exchange replaces.
+func (d Dir) swap(t *temp, n *New) error {
+	exchange := func() error { return unix.Renameat2(d.fd, t.name, d.fd, n.Name, unix.RENAME_EXCHANGE) }
+	err := d.do(exchange)
 	switch {
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
-		return d.rename(from, to)
+		return d.replace(t, n)
+	case errors.Is(err, unix.ENOENT):
+		err = ErrChanged
+	case err == nil:
+		if st, lerr := d.Lstat(t.name); lerr != nil || st.IsDir() { // a rename would have refused to take its place
+			err = errors.Join(ErrChanged, d.do(exchange))
+		}
+	}
+	return d.failed("replace", n.Name, err)
+}
+
+func (d Dir) replace(t *temp, n *New) error {
+	err := d.rename(t.name, n.Name)
+	if err == nil {
+		t.name = ""
+	}
+	return err
+}
+
+// give gives a temporary file a name that nothing has; ErrChanged says that something has it. A file system that can't
+// tell replaces.
+func (d Dir) give(t *temp, n *New) error {
+	err := d.do(func() error { return unix.Renameat2(d.fd, t.name, d.fd, n.Name, unix.RENAME_NOREPLACE) })
+	switch {
+	case err == nil:
+		t.name = ""
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
+		return d.replace(t, n)
 	case errors.Is(err, unix.EEXIST):
 		err = ErrChanged
 	}
-	return d.failed("create", to, err)
+	return d.failed("create", n.Name, err)
 }
 
 // Mkdir makes a folder. Its permissions are those, less the umask; SetAttrs makes

@@ -221,3 +221,43 @@ func TestHoldKeepsTheFolder(t *testing.T) {
 		})
 	}
 }
+
+// TestFindingK1LastMoment: what happens to the old file between the last look and the moment in which the new one takes its place is
+// seen: programs that remove a file before they make it anew meet no other one in its place.
+func TestFindingK1LastMoment(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, file string){
+		"removed":              func(t *testing.T, file string) { must(t, os.Remove(file)) },
+		"replaced by a folder": func(t *testing.T, file string) { must(t, os.Remove(file)); must(t, os.Mkdir(file, 0o755)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			must(t, os.WriteFile(dir+"/f", []byte("old"), 0o640))
+			n := over(t, dir, "f", "new")
+			var want, had []string
+			n.reached = func(s string) {
+				if s == "complete" {
+					do(t, dir+"/f")
+					want = describe(t, dir)
+				}
+			}
+			if _, err := n.Write(); !errors.Is(err, ErrChanged) {
+				t.Errorf("error %v, want that it has changed", err)
+			}
+			if had = describe(t, dir); !slices.Equal(had, want) {
+				t.Errorf("there is %v, want %v", had, want)
+			}
+			noTemps(t, dir)
+		})
+	}
+}
+
+// describe lists what a folder has besides temporary files, with types and sizes.
+func describe(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	for _, name := range names(t, dir) {
+		if st, err := os.Lstat(dir + "/" + name); err == nil && !IsTemp(name) {
+			list = append(list, name+" "+st.Mode().String()+" "+st.ModTime().String())
+		}
+	}
+	return list
+}

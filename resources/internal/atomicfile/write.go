@@ -154,14 +154,14 @@ func (n *New) replace() (res Result, err error) {
 	if err := t.close(); err != nil {
 		return res, n.failed("close", err)
 	}
-	put := n.Dir.rename
+	n.reach("complete")
+	put := n.Dir.swap
 	if n.Old == nil {
 		put = n.Dir.give
 	}
-	if err := put(t.name, n.Name); err != nil {
+	if err := put(t, n); err != nil {
 		return res, keep(err, unix.EBUSY, unix.EXDEV, unix.EPERM, unix.EACCES)
 	}
-	t.name = ""
 	n.reach("named")
 	return n.look(before), nil
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Storm says when a resource runs too often: more than Runs times within a time. A run that
-// changed something counts four times, a run that failed ten times. The resource is then
+// changed something which nobody outside had altered counts four times, a run that failed ten times. The resource is then
 // slowed: it waits before each run. The wait is 100 ms at first, and doubles while the
 // resource is asked for again at once. It grows up to a second, or up to a minute if the last
 // run changed something or failed. A resource is slowed no more when nothing has asked for it
@@ -155,7 +155,7 @@ func (s *storm) calm(since int64) bool {
 
 // An End is how a run ended.
 type End struct {
-	Failed, Changed bool
+	Failed, Changed bool          // Changed is what nobody outside had altered
 	Retry           bool          // it is tried again,
 	RetryIn         time.Duration // after this
 }
