@@ -149,6 +149,9 @@ type Function struct {
 	Do func(args []any) (any, error)
 }
 
+// typeWord writes a type as a word.
+var typeWord = strings.NewReplacer("(", "_", ")", "", ", ", "_")
+
 // declare returns the option that adds a function. The name of its overload has the types of its parameters, since two overloads may not
 // have one name.
 func (f Function) declare() cel.EnvOption {
@@ -157,7 +160,7 @@ func (f Function) declare() cel.EnvOption {
 	id.WriteString(f.Name)
 	for i, p := range f.Params {
 		params[i] = p.of()
-		id.WriteString("_" + strings.NewReplacer("(", "_", ")", "", ", ", "_").Replace(p.of().String()))
+		id.WriteString("_" + typeWord.Replace(p.of().String()))
 	}
 	do := func(args ...value) value {
 		plain := make([]any, len(args))

@@ -95,7 +95,8 @@ type Graph struct {
 	hidden  []string // of the resource in hand: the secrets that were read
 	unread  string   // of the resource in hand: the first secret that could not be read here; empty for none
 
-	scope    *expr.Scope // of the graph, once it is known
+	declared map[string]expr.Type // the names of the scope, once they are known
+	scope    *expr.Scope          // of these names; nil before an expression needs it
 	names    map[string]any
 	compiled map[compiledKey]*text
 
@@ -167,7 +168,7 @@ func (o Options) with(c *common) *Graph {
 // Enter takes the variables, the data and the defaults of a document.
 func (g *Graph) Enter(d *Document) {
 	g.inputs.docs[d.File] = d
-	g.scope = nil
+	g.declared, g.scope = nil, nil
 	g.entered = append(g.entered, d)
 	for _, p := range d.Root.Pairs {
 		switch p.Key {
@@ -319,13 +320,21 @@ func (g *Graph) ready() {
 	g.useModules(declared)
 }
 
-// scoped makes the scope of the graph. An error is one of the program.
-func (g *Graph) scoped(names map[string]expr.Type) {
-	scope, err := expr.NewScopeSent(names, senders(g.opts.Sends).sent(g.late), g.functions()...)
+// scoped gives the graph a scope with these names.
+func (g *Graph) scoped(names map[string]expr.Type) { g.declared, g.scope = names, nil }
+
+// current returns the scope of the graph. It is made when the first expression needs it: a graph with many modules gets a new
+// one after each of them, and to make it takes longer than all else. An error is one of the program.
+func (g *Graph) current() *expr.Scope {
+	if g.scope != nil || g.declared == nil {
+		return g.scope
+	}
+	scope, err := expr.NewScopeSent(maps.Clone(g.declared), senders(g.opts.Sends).sent(g.late), g.functions()...)
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}
 	g.scope = scope
+	return scope
 }
 
 // factsType is the type of facts.

@@ -47,12 +47,20 @@ type compiledKey struct {
 	scope *expr.Scope
 }
 
+// seen returns the scope of the frame.
+func (f *frame) seen() *expr.Scope {
+	if f.scope != nil {
+		return f.scope
+	}
+	return f.g.current()
+}
+
 // compile returns the parts of a scalar, nil where it has no expression.
 func (f *frame) compile(n *schema.Node) *text {
 	if n.Kind != schema.NodeString || !expr.Has(n.Text) {
 		return nil
 	}
-	key := compiledKey{n, f.scope}
+	key := compiledKey{n, f.seen()}
 	t, ok := f.g.compiled[key]
 	if !ok {
 		t = f.compileNew(n)
@@ -80,7 +88,7 @@ func (f *frame) compileNew(n *schema.Node) *text {
 			t.pieces = append(t.pieces, piece{chars: p.Text})
 			continue
 		}
-		run, faults := f.scope.Compile(p.Text)
+		run, faults := f.seen().Compile(p.Text)
 		for _, bad := range faults {
 			if wrong := f.g.fault(n, p.At, p.Text, bad); t.wrong == nil {
 				t.wrong = wrong
@@ -358,4 +366,4 @@ func nodeOf(v any, pos schema.Pos) *schema.Node {
 }
 
 // top is the frame of everything that is in no loop.
-func (g *Graph) top() *frame { return &frame{g, g.scope, g.names} }
+func (g *Graph) top() *frame { return &frame{g, nil, g.names} }

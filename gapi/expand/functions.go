@@ -163,7 +163,7 @@ func evalFault(name, src string, f expr.Fault) schema.Diagnostic {
 // Eval computes one expression as it would stand in a document of this folder. It is called after Start. ok is false where Findings tell
 // the reason.
 func (g *Graph) Eval(name, dir, src string) (v any, ok bool) {
-	run, faults := g.scope.Compile(src)
+	run, faults := g.current().Compile(src)
 	for _, f := range faults {
 		g.add(evalFault(name, src, f))
 	}

@@ -85,10 +85,20 @@ func (g *Graph) useModules(declared map[string]expr.Type) {
 			continue
 		}
 		for _, item := range n.Items {
+			if readsModules(item) {
+				g.nameModules(declared)
+			}
 			g.use(d, item)
-			g.nameModules(declared)
 		}
 	}
+	g.nameModules(declared)
+}
+
+// readsModules reports whether an expression in an entry of use may read an instance before it. A scope with the instances costs time
+// and memory by their number, so an entry that reads none gets none.
+func readsModules(n *schema.Node) bool {
+	return expr.Has(n.Text) && strings.Contains(n.Text, "module") || slices.ContainsFunc(n.Items, readsModules) ||
+		slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return readsModules(p.Value) })
 }
 
 // nameModules puts the instances and the inputs of the graph into its scope.
@@ -144,7 +154,7 @@ func (g *Graph) use(d *Document, n *schema.Node) {
 	var each expr.Type
 	var ok bool
 	read := g.apart(func() { turns, each, ok = g.top().turns(loop) })
-	scope, err := g.scope.With(map[string]expr.Type{"each": each})
+	scope, err := g.current().With(map[string]expr.Type{"each": each})
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}

@@ -47,11 +47,11 @@ func (g *Graph) Members(path []string) []expr.Member {
 		}
 		return all
 	}
-	return g.scope.Members(path)
+	return g.current().Members(path)
 }
 
 // Signatures returns the forms of the functions that an expression may call. It is called after Start.
-func (g *Graph) Signatures() []expr.Signature { return g.scope.Signatures() }
+func (g *Graph) Signatures() []expr.Signature { return g.current().Signatures() }
 
 // SecretKeys returns the keys of the files of secrets with their places, by name. The files are read, and nothing is decrypted. Credentials and
 // programs do not tell their keys.

@@ -76,7 +76,7 @@ func (g *Graph) unrolled(list []*schema.Node, kind string, item *schema.Node) []
 	var each expr.Type
 	var ok bool
 	read := g.apart(func() { turns, each, ok = top.turns(loop) })
-	scope, err := g.scope.With(map[string]expr.Type{"each": each})
+	scope, err := g.current().With(map[string]expr.Type{"each": each})
 	if err != nil {
 		panic(err) // a programmer's error, which any test shows
 	}
@@ -202,7 +202,7 @@ func (f *frame) leaveOut(kind string, item *schema.Node) {
 	// Findings about this name are dropped: the resource is not there.
 	quiet, apart := *f.g, *f.g.common
 	quiet.common, apart.found = &apart, newFindings()
-	silent := &frame{&quiet, f.scope, f.names}
+	silent := &frame{&quiet, f.seen(), f.names}
 	if v, wrong := silent.value(n, t); wrong == nil {
 		if name, err := expr.AsText(v); err == nil {
 			f.g.leave(schema.Ref{Kind: kind, Name: name}.ID())

@@ -333,7 +333,7 @@ func (g *Graph) knowTemplate(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.templates.parse(g.scope, path, src)
+	_, err = g.templates.parse(g.current(), path, src)
 	return err
 }
 

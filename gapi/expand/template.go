@@ -27,7 +27,7 @@ func (g *Graph) template(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := g.templates.parse(g.scope, path, src)
+	t, err := g.templates.parse(g.current(), path, src)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (g *Graph) template(args []any) (any, error) {
 	dir := g.dir
 	g.dir = filepath.Dir(path)
 	defer func() { g.dir = dir }()
-	call := func(name string, args []any) (any, error) { return g.templates.call(g.scope, name, args) }
+	call := func(name string, args []any) (any, error) { return g.templates.call(g.current(), name, args) }
 	text, err := t.Execute(dot, call)
 	if f, bad := errors.AsType[*texts.Fault](err); bad {
 		return nil, faultOf(path, src, *f)
