@@ -84,11 +84,12 @@ func (g *Graph) Running(kind, name string) *Resource {
 }
 
 // Collect takes over the resources of a kind that other hosts export. In the patterns of their names and of
-// the hosts, * stands for any characters. The parameters in set take the place of the exported ones; nil for none.
-func (g *Graph) Collect(kind, name, from string, set map[string]any) {
+// the hosts, * stands for any characters. The parameters in set take the place of the exported ones; nil for none. fields are
+// parameters that the other host decides, besides those that the kind lends; * for all.
+func (g *Graph) Collect(kind, name, from string, set map[string]any, fields ...string) {
 	r := &Resource{g: g, decl: gapi.Declaration{Kind: kind, Name: name}}
 	r.decl.Pos = r.place()
-	c := gapi.CollectDecl{Kind: strings.ToLower(kind), Name: name, From: from, Pos: r.decl.Pos}
+	c := gapi.CollectDecl{Kind: strings.ToLower(kind), Name: name, From: from, Fields: slices.Clone(fields), Pos: r.decl.Pos}
 	if set != nil {
 		c.Set = g.node(r, r.decl.Pos, set)
 	}
