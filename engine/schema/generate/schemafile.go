@@ -32,6 +32,7 @@ type schemaType struct {
 	Watch       bool            `json:"watch,omitempty"`
 	List        bool            `json:"list,omitempty"`
 	Refresh     bool            `json:"refresh,omitempty"`
+	Collectable bool            `json:"collectable,omitempty"`
 	Batch       int             `json:"batch,omitempty"`
 }
 
@@ -54,7 +55,7 @@ func Schema(p *idl.Package, o Options) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Token, err)
 		}
-		doc.Types = append(doc.Types, schemaType{d.Token, text, d.Named, d.CreateFirst, d.Watch, d.List, d.Refresh, d.Batch})
+		doc.Types = append(doc.Types, schemaType{d.Token, text, d.Named, d.CreateFirst, d.Watch, d.List, d.Refresh, d.Collectable, d.Batch})
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

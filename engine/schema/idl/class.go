@@ -74,6 +74,8 @@ const (
 	EOutNotResource = "E_OUT_NOT_RESOURCE"
 	// An output that no user could change.
 	EOutReplaces = "E_OUT_REPLACES"
+	// A property that another host can not give.
+	ELend = "E_LEND"
 	// A constraint of another type.
 	EConstraintType = "E_CONSTRAINT_TYPE"
 	// A constraint that can't be read, or that no value meets.

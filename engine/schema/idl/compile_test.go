@@ -120,6 +120,24 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestFindingH1Lend: an author says in a definition which properties another host may give; without it, none.
+func TestFindingH1Lend(t *testing.T) {
+	p, found := compile(head + "type R struct {\n\tidl.Resource `lumi:\"collectable\"`\n\tA string `lumi:\"lend\"`\n\tB string `lumi:\"lend=name\"`\n\tC string\n}\n")
+	if p == nil {
+		t.Fatal(found)
+	}
+	r := p.Resources()[0]
+	built, err := schema.Build(r.Type)
+	if err != nil || !r.Collectable {
+		t.Fatal(err, r.Collectable)
+	}
+	for key, want := range map[string]schema.Lend{"a": schema.LendValue, "b": schema.LendName, "c": schema.LendNone} {
+		if got := built.Field(key).Lend; got != want {
+			t.Errorf("%s lends %d, want %d", key, got, want)
+		}
+	}
+}
+
 // TestDiff: each change has its level.
 func TestDiff(t *testing.T) {
 	base := head + "type R struct {\n\tidl.NamedResource\n\tA string\n\tB *float64 `lumi:\"optional,max=5\"`\n}\n"

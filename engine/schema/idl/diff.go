@@ -108,7 +108,7 @@ func (d *differ) decl(name string, o, n *Decl) {
 		lessBreak bool
 	}{
 		{"createBeforeDelete", o.CreateFirst, n.CreateFirst, false}, {"watch", o.Watch, n.Watch, false},
-		{"list", o.List, n.List, true}, {"refresh", o.Refresh, n.Refresh, true},
+		{"list", o.List, n.List, true}, {"refresh", o.Refresh, n.Refresh, true}, {"collectable", o.Collectable, n.Collectable, true},
 	} {
 		switch {
 		case a.was == a.is:
@@ -192,6 +192,13 @@ func (d *differ) field(path string, o, n *Field) {
 		say(Breaking, "another value makes another resource now")
 	case o.Replaces && !n.Replaces:
 		say(Compatible, "another value changes the resource now")
+	}
+	switch {
+	case o.Lend == n.Lend:
+	case n.Lend == schema.LendValue || o.Lend == schema.LendNone:
+		say(Compatible, "another host may give it now")
+	default:
+		say(Breaking, "another host may not give each value any more")
 	}
 	if o.Default != n.Default {
 		say(Breaking, "its default was %v, and is %v", o.Default, n.Default)

@@ -169,6 +169,8 @@ func TestDiffOfParts(t *testing.T) {
 		{"batch=5", "batch=6", "compatible m.R: a batch had 5 calls at most, and has 6", "compatible m.R: a batch had 6 calls at most, and has 5"},
 		{"batch=5,createBeforeDelete", "createBeforeDelete", "compatible m.R: a batch had 5 calls at most, and has 0", "compatible m.R: a batch had 0 calls at most, and has 5"},
 		{",createBeforeDelete", "", "compatible m.R: createBeforeDelete is false now", "compatible m.R: createBeforeDelete is true now"},
+		{"createBeforeDelete", "createBeforeDelete,collectable", "compatible m.R: collectable is true now", "breaking m.R: it has not collectable any more"},
+		{"\tD string", "\tD string `lumi:\"lend=name\"`", "compatible m.R.d: another host may give it now", "breaking m.R.d: another host may not give each value any more"},
 		{"default=2", "default=3", "breaking m.R.a: its default was 2, and is 3", "breaking m.R.a: its default was 3, and is 2"},
 		{"default=2,", "", "breaking m.R.a: its default was 2, and is <nil>", "breaking m.R.a: its default was <nil>, and is 2"},
 		{"min=1", "min=0.5", "compatible m.R.a: it takes more than before", "breaking m.R.a: it takes less than before"},

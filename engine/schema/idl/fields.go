@@ -210,7 +210,7 @@ func (r *reader) field(field *ast.Field, id *ast.Ident) {
 	}
 	out := &Field{
 		Key: tag.name, Name: name, Doc: docOf(field.Doc, field.Comment), Shape: shape, Optional: tag.optional, Out: tag.out, Replaces: tag.replaces,
-		Deprecated: tag.deprecated, Pos: r.c.pos(at),
+		Lend: tag.lend, Deprecated: tag.deprecated, Pos: r.c.pos(at),
 	}
 	if out.Key == "" {
 		out.Key = Property(name)
@@ -244,6 +244,8 @@ func (r *reader) roles(at token.Pos, f *Field) bool {
 		r.fail(EOutReplaces, at, f.Name, "the provider sets an output, so nobody else changes it; remove out or replaces")
 	case f.Replaces && !resource:
 		r.fail(EReplacesNotResource, at, f.Name, "only properties of resources are marked with replaces; mark the property that holds the struct")
+	case f.Lend != schema.LendNone && (f.Out || !resource):
+		r.fail(ELend, at, f.Name, "another host gives inputs of resources alone; remove lend, and mark the property that holds a struct")
 	case f.Out && !resource:
 		r.fail(EOutNotResource, at, f.Name, "only properties of resources are outputs; make the property that holds the struct an output")
 	default:

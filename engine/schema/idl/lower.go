@@ -79,7 +79,7 @@ func (l *lowering) name(d *Decl) string {
 // apart from the zero value.
 func (l *lowering) field(d *Decl, f *Field) *schema.Field {
 	out := &schema.Field{
-		Key: f.Key, GoName: f.Name, Doc: f.Doc, Required: f.Required(), Replaces: f.Replaces, Deprecated: f.Deprecated,
+		Key: f.Key, GoName: f.Name, Doc: f.Doc, Required: f.Required(), Replaces: f.Replaces, Lend: f.Lend, Deprecated: f.Deprecated,
 		Default: f.Default, HasDefault: f.Default != nil, Type: l.shape(f.Shape),
 	}
 	switch {

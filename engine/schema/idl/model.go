@@ -51,7 +51,7 @@ type Decl struct {
 	Named bool   // of a resource: it embeds NamedResource
 	// Of a resource: the abilities of its provider beyond the necessary ones. Batch is the
 	// greatest number of calls at once, 0 for none.
-	CreateFirst, Watch, List, Refresh bool
+	CreateFirst, Watch, List, Refresh, Collectable bool
 	Batch                             int
 
 	Fields []*Field     // of a struct and of a resource; without the name of a named one
@@ -75,6 +75,7 @@ type Field struct {
 	Optional   bool // the declaration of a resource may leave it out; of an output: it may be absent
 	Out        bool // the provider sets it
 	Replaces   bool // another value makes another resource
+	Lend       schema.Lend
 	Deprecated string
 	Default    any // of an optional one: the value that stands for absence; nil for none
 	Pos        schema.Pos

@@ -20,11 +20,12 @@ type options struct {
 	name                            string
 	optional, out, replaces, secret bool
 	deprecated                      string
+	lend                            schema.Lend
 	given                           map[string]string // the constraints, by their words
 }
 
-// flags are the options without a value.
-var flags = []string{"optional", "out", "replaces", "replace", "secret"}
+// flags are the options without a value; lend may have one.
+var flags = []string{"optional", "out", "replaces", "replace", "secret", "lend"}
 
 // valued are the options with a value. All but name and deprecated are constraints.
 var valued = []string{"name", "deprecated", "min", "max", "minLen", "maxLen", "minItems", "maxItems", "format", "default", "regex"}
@@ -89,7 +90,10 @@ func (r *reader) item(o *options, at token.Pos, name, item string) bool {
 		}
 		r.fail(ETagUnknown, at, name, "the option %q is not known; %s", word, hint)
 		return false
-	case isFlag == hasValue:
+	case word == "lend" && hasValue && value != "name":
+		r.fail(ETagSyntax, at, name, "lend has the value name, or none")
+		return false
+	case isFlag == hasValue && word != "lend":
 		r.fail(ETagSyntax, at, name, "the option %s %s", word, map[bool]string{true: "takes no value", false: "needs a value: " + word + "=..."}[isFlag])
 		return false
 	}
@@ -107,6 +111,8 @@ func (r *reader) item(o *options, at token.Pos, name, item string) bool {
 		o.replaces = true
 	case "secret":
 		o.secret = true
+	case "lend":
+		o.lend = map[bool]schema.Lend{false: schema.LendValue, true: schema.LendName}[hasValue]
 	case "deprecated":
 		o.deprecated = value
 	case "name":
@@ -270,7 +276,7 @@ func (r *reader) abilities(field *ast.Field, at token.Pos, name string) {
 			}
 			r.decl.Batch = int(n)
 		case valued || !r.decl.able(word):
-			r.fail(ETagUnknown, at, name, "the option %q of a resource is not known; the options are createBeforeDelete, watch, list, refresh and batch=N", item)
+			r.fail(ETagUnknown, at, name, "the option %q of a resource is not known; the options are createBeforeDelete, watch, list, refresh, collectable and batch=N", item)
 		}
 		given[word] = true
 	}
@@ -287,6 +293,8 @@ func (d *Decl) able(word string) bool {
 		d.List = true
 	case "refresh":
 		d.Refresh = true
+	case "collectable":
+		d.Collectable = true
 	default:
 		return false
 	}
