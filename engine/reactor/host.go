@@ -66,7 +66,11 @@ func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)
 // Writing implements engine.WritingHost.
 func (h *vertexHost) Writing(ctx context.Context, path string) bool {
 	host, ok := h.r.opt.Host.(engine.WritingHost)
-	return ok && host.Writing(ctx, path)
+	if !ok || host.Writing(ctx, path) {
+		return ok
+	}
+	(*vertex)(h).catchUp()
+	return false
 }
 
 // Paths implements safepath.Host. A vertex whose own effect is in the layer looks at the machine alone.

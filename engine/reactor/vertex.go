@@ -150,7 +150,8 @@ type said struct {
 	changes []engine.Change
 	print   uint64 // of the prints of changes
 	sent    values.Sent
-	untold  bool // see engine.PlanningHost
+	untold  bool         // see engine.PlanningHost
+	led     engine.Cause // see catchUp
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run

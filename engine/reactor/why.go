@@ -20,20 +20,26 @@ func (l *loop) because(v *vertex, t Trigger) {
 		v.asked = &asked{since: l.moment}
 		v.asked.list = v.asked.first[:0]
 	}
+	v.asked.list = joined(v.asked.list, t)
+}
+
+// joined adds a trigger to a list, which it may alter.
+func joined(list []Trigger, t Trigger) []Trigger {
 	t.Merged = max(t.Merged, 1)
-	for i := range v.asked.list {
-		if o := &v.asked.list[i]; o.Cause == t.Cause && o.From == t.From && o.Field == t.Field {
+	for i := range list {
+		if o := &list[i]; o.Cause == t.Cause && o.From == t.From && o.Field == t.Field {
 			o.Merged += t.Merged
 			o.Run, o.Resync = t.Run, o.Resync || t.Resync
 			if t.By != nil && o.Path == t.Path {
 				o.By = t.By
 			}
-			return
+			return list
 		}
 	}
-	if len(v.asked.list) < MaxTriggers {
-		v.asked.list = append(v.asked.list, t)
+	if len(list) < MaxTriggers {
+		list = append(list, t)
 	}
+	return list
 }
 
 // graphTrigger is the only trigger of most first runs.
@@ -115,16 +121,29 @@ func (l *loop) classOf(id string) Class {
 }
 
 // heard notes an event of v's Watch, with the causes that its subscriptions know.
-func (l *loop) heard(v *vertex) {
+func (l *loop) heard(v *vertex) { l.because(v, l.triggerOf(v, v.watch.Subs().Led())) }
+
+// triggerOf returns the trigger of an event of v's Watch.
+func (l *loop) triggerOf(v *vertex, c engine.Cause) Trigger {
 	t := Trigger{Cause: CauseEvent}
-	if c := v.watch.Subs().Led(); c.Merged > 0 || c.Resync {
+	if c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.Text(c.Path), c.Merged, c.Resync
 		t.By = c.By.Map(v.Text)
 		if c.From != "" {
 			t.From, t.Run = c.From, l.lastRunOf(c.From)
 		}
 	}
-	l.because(v, t)
+	return t
+}
+
+// catchUp takes into the run what the subscriptions of v have been told since it was asked for. The run is about to put right what
+// they tell of.
+func (v *vertex) catchUp() {
+	if c := v.watch.Subs().Led(); c.Merged > 0 {
+		v.run.mu.Lock()
+		defer v.run.mu.Unlock()
+		v.run.says().led.Merge(c)
+	}
 }
 
 // from notes that another vertex asks for a run of v.
@@ -142,6 +161,12 @@ func (l *loop) number(v *vertex, run *Run) {
 		return // it failed by something else, maybe while it runs
 	}
 	run.Triggers, run.Class = v.run.job.triggers, v.run.job.class
+	v.run.mu.Lock()
+	if said := v.run.said; said != nil && said.led.Merged > 0 {
+		run.Triggers = joined(run.Triggers, l.triggerOf(v, said.led))
+		said.led = engine.Cause{}
+	}
+	v.run.mu.Unlock()
 	v.run.job.triggers = nil
 	if run.Changed || run.State != engine.StateOK {
 		v.past.class = run.Class

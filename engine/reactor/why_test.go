@@ -510,3 +510,57 @@ func TestLeftoversOfNamesThatAreGone(t *testing.T) {
 		}
 	})
 }
+
+// asking is a host in which nobody writes.
+type asking struct{ *simulate.Host }
+
+func (asking) Writing(context.Context, string) bool { return false }
+
+// TestFindingK1LaterWriter: of the writers until a run alters a thing, the last one is who altered it, although an earlier one had woken it.
+func TestFindingK1LaterWriter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := asking{simulate.NewHost()}
+		rg := newRig(t, reactor.Options{Host: h})
+		defer rg.close()
+		cp, mv := &engine.Culprit{PID: 7}, &engine.Culprit{PID: 8}
+		again := false
+		f := &fake{w: newWorld(), check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
+			if !apply || !again {
+				return !again, nil
+			}
+			again = false
+			h.TouchBy("/d/f", mv) // after the run has begun
+			if f.init.Host.(engine.WritingHost).Writing(ctx, "/d/f") {
+				t.Error("somebody writes")
+			}
+			f.init.Change(engine.Change{Field: "content"})
+			return false, nil
+		}}
+		f.watch = func(ctx context.Context, f *fake) error {
+			sub, err := f.init.Host.Watch(ctx, []string{"/d/f"}, engine.WatchOptions{})
+			if err != nil {
+				return err
+			}
+			defer sub.Close()
+			f.init.Running()
+			for {
+				select {
+				case <-sub.C():
+					f.init.Event()
+				case <-ctx.Done():
+					return nil
+				}
+			}
+		}
+		rg.swap(newDecl(t).add("f", f))
+		rg.rest()
+		again = true
+		h.TouchBy("/d/f", cp)
+		synctest.Wait()
+		for _, run := range rg.runs("f") {
+			if len(run.Changes) > 0 && !reflect.DeepEqual(run.By(), mv) {
+				t.Errorf("by %+v, want %+v: %s", run.By(), mv, triggers(run))
+			}
+		}
+	})
+}
