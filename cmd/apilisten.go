@@ -67,11 +67,15 @@ func (f *listenFlags) mayWrite(p httpd.Peer) bool {
 }
 
 // serveObjects answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
-// question or order of the control socket.
-func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, admit func(httpd.Peer, *httpd.Route) error, log *slog.Logger) error {
+// question or order of the control socket. by refuses the certificates of removed hosts, and has their connections cut; nil for none.
+func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust, log *slog.Logger) error {
 	// The frame and its routes refer to each other, so the routes get a function that returns the
 	// frame.
-	s := &httpd.Server{Logger: log, Admit: admit}
+	s := &httpd.Server{Logger: log}
+	if by != nil {
+		s.Admit = by.admit
+		defer by.onList(s.Recheck)()
+	}
 	routes := api.New(api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}, func() *httpd.Server { return s }).Routes()
 	info := api.Describe(httpd.Info{Title: "The objects of a daemon", Version: "1"}, nb.Registry())
 	var err error

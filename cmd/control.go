@@ -131,9 +131,9 @@ type desk struct {
 	opt     control.Options
 	remote  *httpd.TLS // for other machines; nil for none
 	to      *listenFlags
-	admit   func(httpd.Peer, *httpd.Route) error // refuses callers from other machines
-	foreign *model.NB                            // the objects as clients of other machines may write them
-	running *atomic.Pointer[mgmt.Engine]         // nil before the run
+	trust   *trust                       // refuses callers from other machines
+	foreign *model.NB                    // the objects as clients of other machines may write them
+	running *atomic.Pointer[mgmt.Engine] // nil before the run
 }
 
 // openDesk makes the socket, so that a socket in use is an error before
@@ -214,7 +214,7 @@ func (d *desk) background(metrics httpd.Handler, graphs func(*mgmt.Engine) contr
 		wg.Go(func() { d.rec.Run(ctx, d.opt.History) })
 		if d.remote != nil {
 			wg.Go(func() {
-				if err := d.to.serveObjects(ctx, d.remote, d.foreign, d.opt.Known, d.admit, d.opt.Logger); err != nil {
+				if err := d.to.serveObjects(ctx, d.remote, d.foreign, d.opt.Known, d.trust, d.opt.Logger); err != nil {
 					d.opt.Logger.Error("objects are no longer served", "error", err)
 				}
 			})

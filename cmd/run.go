@@ -210,7 +210,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer desk.close()
 	if desk != nil {
 		desk.opt.Providers = a.livePlugins()
-		desk.admit = trust.admit
+		desk.trust = trust
 	}
 	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, trust, nb})
 }

@@ -29,6 +29,14 @@ type trust struct {
 	keys  atomic.Pointer[[]deploy.Public] // as they were read last
 	pin   *deploy.Pin
 	log   *slog.Logger
+
+	listed atomic.Pointer[func()] // is called when the list of the removed hosts may be another one; nil for none
+}
+
+// onList has f called whenever the list of the removed hosts may be another one, until the returned function is called.
+func (t *trust) onList(f func()) (end func()) {
+	t.listed.Store(&f)
+	return func() { t.listed.Store(nil) }
 }
 
 // openTrust reads the keys, and the store that this host has met. dir is the state folder; empty keeps nothing over a restart. recipient returns
@@ -129,6 +137,9 @@ func (t *trust) follow(ctx context.Context) {
 		switch {
 		case there && len(t.trusted()) > 0:
 			err := t.pin.Meet(ctx, t.world)
+			if f := t.listed.Load(); f != nil {
+				(*f)()
+			}
 			if ctx.Err() == nil {
 				say(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -174,6 +175,38 @@ func (c *limitedConn) Close() error {
 		<-c.of.free
 	})
 	return c.Conn.Close()
+}
+
+// holders are the open connections of callers with a certificate that have asked something.
+type holders struct {
+	mu   sync.Mutex
+	list map[net.Conn]Peer
+}
+
+// note notes who asks over the connection of a request.
+func (h *holders) note(ctx context.Context, p Peer) {
+	c, ok := ctx.Value(connKey{}).(net.Conn)
+	if !ok {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.list == nil {
+		h.list = map[net.Conn]Peer{}
+	}
+	h.list[c] = p
+}
+
+func (h *holders) forget(c net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.list, c)
+}
+
+func (h *holders) all() map[net.Conn]Peer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.list)
 }
 
 type connKey struct{}

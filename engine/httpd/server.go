@@ -18,7 +18,7 @@ import (
 type Server struct {
 	Table  *Table
 	Limits Limits
-	Admit  func(Peer, *Route) error // refuses a known caller that may not use a route; nil for none
+	Admit  func(Peer, *Route) error // refuses a known caller that may not use a route; nil for none. Recheck asks without a route
 	Errors func(error) *Problem     // makes the answer to a client from an error; AsProblem where it is nil
 	Logger *slog.Logger             // discards when nil
 	Clock  engine.Clock             // of time spans; nil for that of the machine
@@ -26,6 +26,21 @@ type Server struct {
 	once    sync.Once
 	slots   chan struct{} // holds a token for each request that lasts
 	refused refusals
+
+	holders holders
+}
+
+// Recheck asks Admit again about the holder of each certificate that has asked something over an open connection, and cuts the
+// connections of those that it refuses, with all that lasts on them. A caller says when the answer may be another one.
+func (s *Server) Recheck() {
+	if s.Admit == nil {
+		return
+	}
+	for c, p := range s.holders.all() {
+		if s.Admit(p, nil) != nil {
+			_ = c.Close()
+		}
+	}
 }
 
 // init sets the defaults of empty fields.
@@ -96,7 +111,12 @@ func (s *Server) server(ctx context.Context, l net.Listener, open *conns) *http.
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return withConn(withPeer(ctx, l, c), c)
 		},
-		ConnState:                    open.note,
+		ConnState: func(c net.Conn, st http.ConnState) {
+			if st == http.StateClosed || st == http.StateHijacked {
+				s.holders.forget(c)
+			}
+			open.note(c, st)
+		},
 		DisableGeneralOptionsHandler: true,
 	}
 }
@@ -132,7 +152,9 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.Patience(w) // a refusal is an answer, too
 	defer s.guard(w, r)
 	if p, ok := PeerOf(r.Context()); ok && r.TLS != nil {
-		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p.certified(r.TLS)))
+		p = p.certified(r.TLS)
+		s.holders.note(r.Context(), p)
+		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p))
 	}
 	answer, err := s.answer(w, r)
 	if err == nil {
