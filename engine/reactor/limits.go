@@ -17,7 +17,7 @@ type Budget = hold.Budget
 type Flapping = hold.Flapping
 
 // Storm says when a resource runs too often: more than Runs times Within a time. A run that changed
-// something which nobody outside had altered counts four times, a failed run ten times. The resource then waits before each run. The zero
+// something counts four times, and not at all where somebody outside had altered that, a failed run ten times. The resource then waits before each run. The zero
 // value slows nothing.
 type Storm = hold.Storm
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Storm says when a resource runs too often: more than Runs times within a time. A run that
-// changed something which nobody outside had altered counts four times, a run that failed ten times. The resource is then
+// changed something counts four times, and not at all where somebody outside had altered that; a run that failed counts ten times. The resource is then
 // slowed: it waits before each run. The wait is 100 ms at first, and doubles while the
 // resource is asked for again at once. It grows up to a second, or up to a minute if the last
 // run changed something or failed. A resource is slowed no more when nothing has asked for it
@@ -155,7 +155,8 @@ func (s *storm) calm(since int64) bool {
 
 // An End is how a run ended.
 type End struct {
-	Failed, Changed bool          // Changed is what nobody outside had altered
+	Failed, Changed bool
+	Drift           bool          // what it changed, somebody outside had altered
 	Retry           bool          // it is tried again,
 	RetryIn         time.Duration // after this
 }
@@ -167,8 +168,10 @@ func (p *Storms[V]) Ran(v V, e End, now int64, o Storm) (retryIn time.Duration) 
 	if s == nil {
 		return e.RetryIn
 	}
-	s.ended, s.loud = now, e.Failed || e.Changed
+	s.ended, s.loud = now, e.Failed || e.Changed && !e.Drift
 	switch {
+	case s.wait == 0 && e.Changed && e.Drift && !e.Failed:
+		s.rise(now, -1, o)
 	case s.wait == 0 && e.Failed:
 		s.rise(now, stormFailure-1, o)
 	case s.wait == 0 && e.Changed:

@@ -264,7 +264,7 @@ func (s *script) storming(word string, args []string) (string, error) {
 		s.last[args[0]] = s.runs
 		return "starts", nil
 	case "end":
-		e := hold.End{Failed: slices.Contains(args, "failed"), Changed: slices.Contains(args, "changed")}
+		e := hold.End{Failed: slices.Contains(args, "failed"), Changed: slices.Contains(args, "changed"), Drift: slices.Contains(args, "drift")}
 		if e.Failed {
 			e.Retry = true
 			e.RetryIn, _ = time.ParseDuration(args[2])
