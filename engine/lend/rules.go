@@ -156,6 +156,20 @@ func Fits(pattern, text string) bool {
 // Metas are the metaparameters that another host may give: how often this host looks and tries, that it only looks, and what it shows to nobody.
 var Metas = []string{"noop", "poll", "retry", "retryreset", "delay", "delaymax", "timeout", "limit", "burst", "secret"}
 
+// Dropped returns the keys of the metaparameters that do not count, of those that were given. An export is none of them: it is what has
+// brought the resource here.
+func Dropped(given, counts *schema.Node) (keys []string) {
+	if given == nil {
+		return nil
+	}
+	for _, p := range given.Pairs {
+		if p.Key != "export" && counts.Get(p.Key) == nil {
+			keys = append(keys, p.Key)
+		}
+	}
+	return keys
+}
+
 // Meta returns the metaparameters of another host that count: nil for none. A noop counts only if it is true, since this host may be
 // run to alter nothing.
 func Meta(n *schema.Node) *schema.Node {

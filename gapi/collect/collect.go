@@ -78,6 +78,10 @@ func Declare(o Options, list []gapi.CollectDecl, exports []hosts.Export, taken f
 			note("%v", err)
 			continue
 		}
+		if keys := dropped(x, d); len(keys) > 0 {
+			notes = append(notes, schema.Diagnostic{Severity: schema.Warning, Pos: c.Pos, Resource: id,
+				Message: fmt.Sprintf("%s of the host %s comes without its metaparameters %s: they count on that host alone; give yours by fields: [meta] or declare it here", id, x.From, strings.Join(keys, ", "))})
+		}
 		out = append(out, Collected{Declaration: d, ID: id, From: x.From, Print: string(x.Value) + "\x00" + string(x.Meta) + "\x00" + fmt.Sprint(c.Pos)})
 	}
 	return out, notes
@@ -120,6 +124,12 @@ func (o *Options) judge(c *gapi.CollectDecl, x hosts.Export) (gapi.Declaration, 
 	t, err := o.Accept.Judge(o.Registry, f)
 	d.Value, d.Meta = t.Value, t.Meta
 	return d, err
+}
+
+// dropped returns the keys of the metaparameters of an export that do not count here.
+func dropped(x *hosts.Export, d gapi.Declaration) []string {
+	given, _ := jsonnode.Parse(x.Meta, jsonnode.Options{Nowhere: true, Quiet: true})
+	return lend.Dropped(given, d.Meta)
 }
 
 // named is the error of an export that can't be decoded. Its name alone tells whether it is meant.

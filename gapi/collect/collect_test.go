@@ -133,3 +133,21 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingH3Told: a resource that comes without some of its metaparameters says which, and how they would count. The export itself is none.
+func TestFindingH3Told(t *testing.T) {
+	x := export("h", "a", `{"text":"x"}`)
+	x.Meta = json.RawMessage(`{"export":["*"],"sema":["disk:1"],"retry":3}`)
+	none := func(string) bool { return false }
+	found, notes := collect.Declare(options(t), []gapi.CollectDecl{{Kind: "thing"}}, []hosts.Export{x}, none)
+	if len(found) != 1 || len(notes) != 1 || !strings.Contains(notes[0].Message, "thing[a] of the host h comes without its metaparameters sema: ") {
+		t.Errorf("%+v, %v", found, notes)
+	}
+	if _, notes := collect.Declare(options(t), []gapi.CollectDecl{{Kind: "thing", Fields: []string{"meta"}}}, []hosts.Export{x}, none); len(notes) != 0 {
+		t.Errorf("with fields: [meta]: %v", notes)
+	}
+	x.Meta = json.RawMessage(`{"export":["*"],"noop":true}`)
+	if _, notes := collect.Declare(options(t), []gapi.CollectDecl{{Kind: "thing"}}, []hosts.Export{x}, none); len(notes) != 0 {
+		t.Errorf("nothing is lost, and it says %v", notes)
+	}
+}

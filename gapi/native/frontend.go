@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -302,7 +303,13 @@ func (r *reader) declare(o *model.Object) (*gapi.Declaration, error) {
 	}
 	d, err := declare(o)
 	if err == nil && r.o.Accept != nil {
-		err = r.o.Accept(d)
+		given := d.Meta
+		if err = r.o.Accept(d); err == nil {
+			if keys := lend.Dropped(given, d.Meta); len(keys) > 0 {
+				r.env.Log().Warn("metaparameters of an object do not count on this host", "resource", schema.Ref{Kind: d.Kind, Name: d.Name}.ID(),
+					"metaparameters", keys, "hint", "the setting accept lets them in by "+d.Kind+".meta")
+			}
+		}
 	}
 	return d, err
 }
