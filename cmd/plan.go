@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,10 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// planFlags are the flags of plan. It has no flags for limits and no socket: a plan alters
-// nothing and answers no request.
+// planFlags are the flags of plan. It has no flags for limits: a plan alters nothing.
 type planFlags struct {
 	input input
+	store planStore
 	steps transforms
 	// state is only read: refreshes that are pending and states before a first change are there.
 	state  state
@@ -36,7 +37,9 @@ func newPlan(a *app) *cobra.Command {
 present value and the wanted one, texts line by line, and the refreshes that
 would follow. A change that can't be told before another resource has run is
 unknown. Nothing is touched, not even the state folder, from which plan reads
-what run has remembered there. A resource that was in effect from the same file,
+what run has remembered there. A graph that asks for other hosts gets the answer
+of the daemon's store; where that can't be read, what depends on it is unknown.
+A resource that was in effect from the same file,
 and is not in it any more, is listed with what becomes of its work.
 
 It ends with code 0 when nothing would change, 2 when something would or a
@@ -52,6 +55,7 @@ resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 	a.guardFlag(cmd)
 	f.steps.flags(cmd)
 	f.state.prefixFlag(cmd)
+	f.store.flags(cmd)
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
@@ -81,7 +85,13 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
 	p := log.presenter(a)
 	defer p.close()
+	world, closing, err := f.store.open(ctx, &f.state, dir, cmp.Or(a.hostname, hostname()), p.logger)
+	if err != nil {
+		return err
+	}
+	defer closing()
 	opts := a.options(p.logger)
+	opts.World, opts.Accept = mgmt.Share(world), f.store.world.accepts()
 	f.steps.set(&opts)
 	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, f.input.lasting()
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }

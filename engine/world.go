@@ -58,6 +58,18 @@ var (
 	ErrRefused     = errors.New("the store refuses this")
 )
 
+// UnreadError tells a plan that something can't be read: what depends on it is unknown there, and has not failed.
+type UnreadError struct {
+	What string // "the store"
+	Err  error
+}
+
+// Error implements error.
+func (e *UnreadError) Error() string { return e.What + " can't be read: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *UnreadError) Unwrap() error { return e.Err }
+
 // Limits is what one Txn may have. Every World has the same by default, so that a
 // program which runs on one of them runs on all.
 type Limits struct {

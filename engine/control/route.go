@@ -50,7 +50,7 @@ func (s *Server) routes() []httpd.Route {
 			may = httpd.Peer.Owner
 		}
 		routes = append(routes, store.Routes(store.Options{
-			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: []string{deploy.Reports(), hosts.Prefix, seal.Prefix}, Large: deploy.Large(),
+			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: append([]string{deploy.Reports(), hosts.Prefix, seal.Prefix}, hosts.Shared()...), Large: deploy.Large(),
 		})...)
 	}
 	if s.opt.Objects == nil {

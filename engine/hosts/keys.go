@@ -18,6 +18,9 @@ const (
 // Prefix is that of the keys of live hosts.
 const Prefix = tableHosts
 
+// Shared returns the prefixes of what hosts share besides: values, and the candidates of schedules.
+func Shared() []string { return []string{tableKV, tableSchedules} }
+
 // All is the topic of every host.
 const All = "all"
 

@@ -112,7 +112,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
 	switch {
 	case run.State == engine.StateFailed:
-		up = cmp.Or(v.run.job.unread, l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
+		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
 	case v.run.untold():
 		up = l.openAbove(v, false)
 	case run.State == engine.StateOK:
@@ -393,4 +393,12 @@ func dirty(s engine.State) bool {
 	default:
 		return false
 	}
+}
+
+// unreadIn returns what a check could not read in a plan, empty for nothing.
+func unreadIn(err error) string {
+	if e, ok := errors.AsType[*engine.UnreadError](err); ok {
+		return e.What
+	}
+	return ""
 }

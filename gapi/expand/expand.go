@@ -67,7 +67,7 @@ type Options struct {
 	Secret func(name string) (string, bool)
 
 	// Blind has a secret whose identity or credential is missing make an unknown value, and no error. The resource gets the
-	// key Unread.
+	// key Unread. So does one that depends on an answer of the store which is not there.
 	Blind bool
 
 	// Branch is told of each outcome of a condition, with its place; nil for none.
@@ -304,7 +304,11 @@ func (g *Graph) ready() {
 	for name, v := range g.vars {
 		vars[name], types[name] = v.value, v.typ
 	}
-	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": func() any { return g.store.all(facts) }}
+	g.names = map[string]any{"facts": facts, "vars": vars, "hosts": func() any {
+		all := g.store.all(facts)
+		g.noteUnread(g.store.unread, "the hosts of the store")
+		return all
+	}}
 	declared := map[string]expr.Type{"facts": factsType(), "vars": expr.Object("vars", types), "hosts": expr.MapOf(factsType())}
 	g.scoped(declared)
 	var values map[string]any

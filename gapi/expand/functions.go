@@ -195,6 +195,7 @@ func (g *Graph) scheduled(args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.noteUnread(c.unread, "the schedules of the store")
 	list := make([]any, len(c.hosts))
 	for i, host := range c.hosts {
 		list[i] = host

@@ -20,7 +20,8 @@ import (
 // Proved is a key that Expand adds to a resource that depends on leases. Its value is the list of their proofs. No author writes this key.
 const Proved = "\x00proved"
 
-// proofs are those that something depends on, each once.
+// proofs are those that something depends on, each once. One without a lease is of an answer that the store has not given: what depends
+// on that is unknown in a plan.
 type proofs []engine.Proof
 
 // with returns all proofs of both. It alters neither.
@@ -42,6 +43,14 @@ func (g *Graph) apart(do func()) (read proofs) {
 	return read
 }
 
+// noteUnread notes that the part in hand has asked for something of the store that is not known. Only a plan has to say so: elsewhere the
+// graph is made again when the store answers.
+func (g *Graph) noteUnread(unread bool, what string) {
+	if unread && g.opts.Blind {
+		g.proved = g.proved.with(engine.Proof{Of: what})
+	}
+}
+
 // proofsOf notes those of the modules whose outputs an expression reads.
 func (g *Graph) proofsOf(p *expr.Program) {
 	for _, in := range p.Reads() {
@@ -57,7 +66,21 @@ func (g *Graph) proofsOf(p *expr.Program) {
 }
 
 // Proofs are those on which all of the graph depends, also the documents that have nothing to compute. Expand has put them into the others.
-func (g *Graph) Proofs() []engine.Proof { return g.proofs }
+func (g *Graph) Proofs() []engine.Proof {
+	return slices.DeleteFunc(slices.Clone(g.proofs), func(p engine.Proof) bool { return p.Lease == "" })
+}
+
+// Unread says on what all of the graph depends that could not be read; empty for nothing.
+func (g *Graph) Unread() string { return unreadOf(g.proofs) }
+
+func unreadOf(read proofs) string {
+	for _, p := range read {
+		if p.Lease == "" {
+			return p.Of
+		}
+	}
+	return ""
+}
 
 // prove marks a resource that depends on proofs. It may be marked already.
 func prove(item *schema.Node, read proofs) *schema.Node {
@@ -66,6 +89,9 @@ func prove(item *schema.Node, read proofs) *schema.Node {
 	}
 	list := &schema.Node{Kind: schema.NodeList, Pos: item.Pos}
 	for _, p := range read {
+		if p.Lease == "" {
+			continue
+		}
 		text := func(s string) *schema.Node {
 			return &schema.Node{Kind: schema.NodeString, Quoted: true, Text: s, Pos: item.Pos}
 		}
@@ -74,6 +100,12 @@ func prove(item *schema.Node, read proofs) *schema.Node {
 		}})
 	}
 	out := *item
-	out.Pairs = append(slices.Clip(item.Pairs), schema.Pair{Key: Proved, Pos: item.Pos, Value: list})
+	out.Pairs = slices.Clip(item.Pairs)
+	if len(list.Items) > 0 {
+		out.Pairs = append(out.Pairs, schema.Pair{Key: Proved, Pos: item.Pos, Value: list})
+	}
+	if what := unreadOf(read); what != "" && item.Get(Unread) == nil {
+		out.Pairs = append(out.Pairs, schema.Pair{Key: Unread, Pos: item.Pos, Value: &schema.Node{Kind: schema.NodeString, Quoted: true, Text: what, Pos: item.Pos}})
+	}
 	return &out
 }

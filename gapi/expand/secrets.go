@@ -31,8 +31,8 @@ func IsOwnKey(key string) bool { return strings.HasPrefix(key, "\x00") }
 // OwnKeyText is the finding about a key that IsOwnKey names.
 const OwnKeyText = `the key of a resource can't begin with the character \0`
 
-// Unread is a key that Expand adds to a resource with a parameter that is made from a secret that can't be read here. Its value names
-// the secret. The parameter has a text that stands for the value. No author writes this key.
+// Unread is a key that Expand adds to a resource with a parameter that is made from a secret that can't be read here, or that depends on
+// something of the store that can't. Its value names that. The parameter has a text that stands for the value. No author writes this key.
 const Unread = "\x00unread"
 
 // Hidden is a key that Expand adds to a resource with a parameter that is made from secrets. Its value is the list of them: the

@@ -23,13 +23,15 @@ type store struct {
 	hostname string                                      // empty for the fact
 	hosts    bool                                        // an expression reads the facts of the hosts
 	facts    map[string]any                              // those facts, once they were asked for
+	unread   bool                                        // the store has not answered
 	chosen   map[scheduleKey]chosen                      // nil for none
 }
 
 // chosen is the answer of a schedule.
 type chosen struct {
-	hosts []string
-	lease string // see Options.Scheduled
+	hosts  []string
+	lease  string // see Options.Scheduled
+	unread bool   // there is no answer
 }
 
 // scheduleKey names a schedule of a topic.
@@ -54,7 +56,9 @@ func (s *store) all(own map[string]any) map[string]any {
 	}
 	s.facts = map[string]any{}
 	if s.ask != nil {
-		for name, of := range s.ask() {
+		all := s.ask()
+		s.unread = all == nil
+		for name, of := range all {
 			s.facts[name] = of
 		}
 	}
@@ -95,6 +99,7 @@ func (s *store) choice(key scheduleKey, over bool) (chosen, error) {
 	}
 	if s.schedule != nil {
 		c.hosts, c.lease = s.schedule(key.topic, key.name)
+		c.unread = c.hosts == nil
 	}
 	if s.chosen == nil {
 		s.chosen = map[scheduleKey]chosen{}

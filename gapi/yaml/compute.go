@@ -2,6 +2,7 @@ package yaml
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -157,11 +158,13 @@ func (g *loading) compute() {
 	modules := g.modules(x)
 	x.Finish()
 	for _, p := range g.parts {
-		if p.doc == nil && g.items != nil && (len(modules) > 0 || x.LeavesOut() || len(x.Proofs()) > 0) {
+		marks := len(x.Proofs()) > 0 || x.Unread() != ""
+		if p.doc == nil && g.items != nil && (len(modules) > 0 || x.LeavesOut() || marks) {
 			p.resources = slices.Clone(p.resources) // the kept ones stay as they were read
 		}
-		for i := 0; p.doc == nil && len(x.Proofs()) > 0 && i < len(p.resources); i++ {
-			p.resources[i].Proofs = x.Proofs()
+		for i := 0; p.doc == nil && marks && i < len(p.resources); i++ {
+			r := &p.resources[i]
+			r.Proofs, r.Unread = x.Proofs(), cmp.Or(r.Unread, x.Unread())
 		}
 	}
 	for _, p := range g.parts {

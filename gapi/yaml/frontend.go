@@ -125,6 +125,9 @@ func (f *Frontend) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Dec
 		if env.World != nil && o.Hosts == nil {
 			s := newStore(ctx, env)
 			defer s.end()
+			if o.Blind {
+				s.lost = make(chan struct{})
+			}
 			o.Hosts, o.Scheduled, in.Wake = s.hosts, s.scheduled, s.wake
 		}
 		files := newFiles(f.path, o, env.Stdin)

@@ -27,6 +27,8 @@ type store struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // of capacity one: something that a graph has read is another one
 	group  sync.WaitGroup
+	// It is closed when a plan has met an error: no answer is waited for any more, and the caller has told why. Nil elsewhere.
+	lost chan struct{}
 
 	mu sync.Mutex
 	// It is nil until a graph asks for hosts.
@@ -46,11 +48,12 @@ type board struct {
 
 // schedules follows the schedules of a topic.
 type schedules struct {
-	topic  string
-	first  chan struct{} // closed when table has the first answer
-	table  hosts.Table
-	asked  []string          // the names that graphs have asked for
-	chosen map[string]choice // by name
+	topic    string
+	first    chan struct{} // closed when table has the first answer
+	answered bool
+	table    hosts.Table
+	asked    []string          // the names that graphs have asked for
+	chosen   map[string]choice // by name
 }
 
 // choice is what a schedule has chosen, as far as this host may act on it.
@@ -87,7 +90,12 @@ func (s *store) stir() {
 // counts. take is called under the lock; the frontend is woken where it answers true.
 func (s *store) follow(prefix, what string, take func(hosts.Change) bool) {
 	from := hosts.Store{World: s.env.World, Clock: s.clock, Tell: func(err error) {
-		if err != nil {
+		switch {
+		case err != nil && s.lost != nil:
+			s.mu.Lock()
+			isClosed(s.lost)
+			s.mu.Unlock()
+		case err != nil:
 			hosts.WarnLost(s.env.Log(), err, "expressions go on with what was read of it last", "of", what)
 		}
 	}}
@@ -109,6 +117,7 @@ func (s *store) await(first <-chan struct{}) {
 	defer stop()
 	select {
 	case <-first:
+	case <-s.lost:
 	case <-late:
 		s.env.Log().Warn("the store does not answer: the graph is made without its hosts and schedules, and made again when it does")
 	case <-s.ctx.Done():
@@ -117,7 +126,7 @@ func (s *store) await(first <-chan struct{}) {
 
 // hosts returns the facts of the hosts in the store. The first call starts to follow them and
 // may wait for firstAnswer; once there is an answer, calls only copy. The inner maps are shared
-// and never altered.
+// and never altered. It is nil where the store has not answered.
 func (s *store) hosts() map[string]map[string]any {
 	s.mu.Lock()
 	b := s.board
@@ -127,7 +136,9 @@ func (s *store) hosts() map[string]map[string]any {
 		var all hosts.Board
 		s.follow(hosts.Prefix, "hosts", func(c hosts.Change) bool {
 			differs := all.Take(c)
-			b.facts = all.Facts()
+			if b.facts = all.Facts(); b.facts == nil {
+				b.facts = map[string]map[string]any{}
+			}
 			return !isClosed(b.first) || differs
 		})
 	}
@@ -139,7 +150,7 @@ func (s *store) hosts() map[string]map[string]any {
 }
 
 // scheduled returns the hosts that a schedule of a topic has chosen, sorted by name, and the lease that proves that this host is one of them.
-// It waits as hosts does. A schedule without an answer has chosen no host.
+// It waits as hosts does. A schedule without an answer has chosen no host, and its list is nil.
 func (s *store) scheduled(topic, name string) (chosen []string, lease string) {
 	s.mu.Lock()
 	x := s.schedule[topic]
@@ -149,6 +160,7 @@ func (s *store) scheduled(topic, name string) (chosen []string, lease string) {
 		// The names of other schedules do not wake: a store may have many, and each host moves them.
 		s.follow(hosts.SchedulePrefix(topic), "schedules", func(c hosts.Change) bool {
 			x.table.Take(c)
+			x.answered = true
 			differs := s.choose(x)
 			return !isClosed(x.first) || differs
 		})
@@ -162,7 +174,10 @@ func (s *store) scheduled(topic, name string) (chosen []string, lease string) {
 	defer s.mu.Unlock()
 	s.choose(x)
 	c := x.chosen[name]
-	return slices.Clone(c.hosts), c.lease
+	if x.answered {
+		return append([]string{}, c.hosts...), c.lease
+	}
+	return nil, ""
 }
 
 // choose brings what the schedules of a topic have chosen up to this moment, and reports whether that is something else now. The caller
@@ -263,7 +278,7 @@ func (s *store) chooseAll() {
 }
 
 // isClosed closes a channel that is open. It reports whether it was closed before.
-// Only the goroutine that takes the changes calls it, under the lock, so two can't close it.
+// It is called under the lock, so two can't close it.
 func isClosed(first chan struct{}) bool {
 	select {
 	case <-first:

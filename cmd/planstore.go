@@ -1,0 +1,165 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world/bolt"
+)
+
+// planStore says which store a plan reads: that of the daemon.
+type planStore struct {
+	world  worldFlags
+	socket socketFlag
+}
+
+// flags adds the settings of a daemon that say which store it has.
+func (f *planStore) flags(cmd *cobra.Command) {
+	bind(cmd, "world", &f.world.place)
+	bind(cmd, "accept", &f.world.accept)
+	f.world.access.bind(cmd)
+	f.socket.flag(cmd)
+}
+
+// open opens the store to be read. A store of this host alone is the daemon's, which is asked; without a daemon its file is. What
+// can't be read is unknown in the plan, and a warning says why. The World is nil where there is no store yet. The caller calls
+// closing in the end.
+func (f *planStore) open(ctx context.Context, s *state, dir, host string, log *slog.Logger) (w engine.World, closing func(), err error) {
+	if err := errors.Join(checkWorld(f.world.place), f.world.access.check(f.world.place), f.rules()); err != nil {
+		return nil, nil, err
+	}
+	scheme, rest, _ := strings.Cut(f.world.place, ":")
+	if scheme == clusterScheme {
+		w, err = f.cluster(ctx, host, log)
+	} else {
+		w, err = f.local(ctx, s, scheme, rest, dir)
+	}
+	closing = func() {}
+	if w != nil {
+		opened := w
+		closing = func() { _ = opened.Close() } // nothing of it counts any more
+	}
+	switch {
+	case err != nil:
+		log.Warn("the store can't be read: what depends on it is unknown, and conditions are decided as if this host were alone", "error", err)
+		return &readOnly{refused: &engine.UnreadError{What: "the store", Err: err}}, closing, nil
+	case w == nil:
+		return nil, closing, nil
+	}
+	return &readOnly{World: w}, closing, nil
+}
+
+func (f *planStore) rules() error {
+	_, err := f.world.rules()
+	return err
+}
+
+// cluster connects to a store in etcd.
+func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) (engine.World, error) {
+	w, err := f.world.access.connect(ctx, f.world.place, host, log)
+	switch {
+	case w == nil:
+		return nil, err
+	case err != nil:
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// patience is how long a daemon may take to answer.
+const patience = 5 * time.Second
+
+// local asks the daemon, or reads the file that it has left.
+func (f *planStore) local(ctx context.Context, s *state, scheme, rest, dir string) (engine.World, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	daemon := &store.Client{HTTP: (&remote{state: *s, socket: f.socket}).client().Transport()}
+	_, err := daemon.List(ctx, hosts.Prefix, engine.ListOptions{Limit: 1})
+	none, absent := errors.AsType[*control.NoDaemonError](err)
+	switch {
+	case err == nil:
+		return daemon, nil
+	case !absent:
+		return nil, fmt.Errorf("the daemon does not show it: %w", err)
+	case !errors.Is(none, fs.ErrNotExist) && errors.Is(none, fs.ErrPermission):
+		return nil, none
+	case scheme != "bolt":
+		return nil, nil // that of memory has ended with its daemon
+	}
+	path := rest
+	if path == "" && dir != "" {
+		path = filepath.Join(dir, worldFile)
+	}
+	if path == "" {
+		return nil, nil
+	}
+	w, err := bolt.OpenCopy(path, bolt.Options{Log: slog.New(slog.DiscardHandler)})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil // nothing was stored yet
+	case err != nil:
+		return nil, fmt.Errorf("the store %s: %w", path, err)
+	}
+	return w, nil
+}
+
+// readOnly is the store of a plan: it is read once, and refuses all that would alter it.
+type readOnly struct {
+	engine.World
+	refused error // why nothing can be read; nil where it can
+}
+
+var errPlanning = fmt.Errorf("%w: a plan alters nothing", engine.ErrRefused)
+
+// Get implements engine.World.
+func (r *readOnly) Get(ctx context.Context, key string) (engine.KV, error) {
+	if r.refused != nil {
+		return engine.KV{}, r.refused
+	}
+	return r.World.Get(ctx, key)
+}
+
+// List implements engine.World.
+func (r *readOnly) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+	if r.refused != nil {
+		return engine.Page{}, r.refused
+	}
+	return r.World.List(ctx, prefix, o)
+}
+
+// Txn implements engine.World.
+func (r *readOnly) Txn(context.Context, []engine.Compare, []engine.Op) (int64, bool, error) {
+	return 0, false, errPlanning
+}
+
+// Watch implements engine.World. Nothing is followed: a plan is of one moment.
+func (r *readOnly) Watch(ctx context.Context, _ string, _ int64) iter.Seq2[engine.Batch, error] {
+	return func(func(engine.Batch, error) bool) { <-ctx.Done() }
+}
+
+// Lease implements engine.World.
+func (r *readOnly) Lease(context.Context, time.Duration) (engine.Lease, error) {
+	return nil, errPlanning
+}
+
+// Held implements engine.World.
+func (r *readOnly) Held(string) engine.Lease { return nil }
+
+// Limits implements engine.World.
+func (r *readOnly) Limits() engine.Limits { return engine.DefaultLimits() }
+
+// Close does nothing: the opener closes the store.
+func (r *readOnly) Close() error { return nil }
