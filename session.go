@@ -102,7 +102,7 @@ func (s *session) openWorld() {
 	accept, _ := lend.Parse(o.Accept) // check has told of a fault
 	s.sharing = sharing.Open(o.World, sharing.Env{
 		Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Roles: o.Roles, Facts: s.host.Facts,
-		Accept: accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(),
+		Accept: accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(), Exported: s.state.Exported(),
 	})
 	s.closers = append(s.closers, s.sharing.Exports.Close)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -194,29 +195,79 @@ func TestHiddenChanges(t *testing.T) {
 	}
 }
 
-// TestDeadHost: the exports of a host go with its lease when it dies, at once when it ends, and come back with it.
-func TestDeadHost(t *testing.T) {
-	f := newFleet(t)
-	exports := func(m *member, name string) {
-		m.apply(func(g *static.Graph) { g.Add("noop", name, &basic.NoopRes{}).Meta(exported("*")) })
+// exports has a host export one resource, for a time.
+func (m *member) exports(name string, lasts string) {
+	m.t.Helper()
+	meta := exported("*")
+	if lasts != "" {
+		meta["exportfor"] = lasts
 	}
-	a, b, c := f.host("a", nil), f.host("b", nil), f.host("c", nil)
-	exports(a, "a")
-	exports(b, "b")
+	m.apply(func(g *static.Graph) { g.Add("noop", name, &basic.NoopRes{}).Meta(meta) })
+}
+
+// TestFindingQ7Outlives: no end of a daemon takes an export back, be it in order or by kill -9. The time of the export does, 10 minutes if it says none, and
+// so does a later graph without it. A daemon that comes back in that time alters nothing for those that collect it.
+func TestFindingQ7Outlives(t *testing.T) {
+	f := newFleet(t)
+	dir := t.TempDir()
+	state := func(name string) func(*mgmt.Options) {
+		return func(o *mgmt.Options) { o.State = mgmt.StateIn(filepath.Join(dir, name)) }
+	}
+	a, b, e, c := f.host("a", state("a")), f.host("b", state("b")), f.host("e", state("e")), f.host("c", nil)
+	a.exports("a", "")
+	b.exports("b", "3m")
+	e.exports("e", "")
 	c.apply(func(g *static.Graph) { g.Collect("noop", "", "", nil) })
-	c.becomes("noop[a]", "noop[b]")
-	b.stop()
-	c.becomes("noop[a]")
+	c.becomes("noop[a]", "noop[b]", "noop[e]")
 	a.world.Abandon() // as kill -9 does
-	c.becomes("noop[a]")
+	a.stop()
+	b.stop()
+	e.stop()
+	f.clock.Advance(2 * time.Minute)
+	if got := c.names(); len(got) != 3 {
+		t.Errorf("after the end of the daemons it has %v", got)
+	}
+	// One comes back with the same graph, and one with another.
+	a = f.host("a", state("a"))
+	a.exports("a", "")
+	a.until("the export is under the new lease", func() bool { return f.leaseOf("exports/all/a/noop/a", a) })
+	if got := c.names(); len(got) != 3 {
+		t.Errorf("after a restart it has %v", got)
+	}
+	e = f.host("e", state("e"))
+	e.exports("new", "")
+	c.becomes("noop[a]", "noop[b]", "noop[new]")
+	f.clock.Advance(time.Minute)
+	c.becomes("noop[a]", "noop[new]")
+	f.clock.Advance(time.Hour)
+	if got := c.names(); len(got) != 2 {
+		t.Errorf("of the living ones it has %v", got)
+	}
+	// Another time is no reason to take it back in between.
+	before, err := f.store.Get(t.Context(), "exports/all/a/noop/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.exports("a", "1m")
+	a.until("the export is under the lease of its time", func() bool {
+		kv, err := f.store.Get(t.Context(), "exports/all/a/noop/a")
+		return err == nil && kv.Lease != before.Lease
+	})
+	a.stop()
 	f.clock.Advance(59 * time.Second)
-	if got := c.names(); len(got) != 1 {
-		t.Errorf("before the end of the lease: %v", got)
+	if got := c.names(); len(got) != 2 {
+		t.Errorf("within the other time it has %v", got)
 	}
 	f.clock.Advance(time.Second)
+	c.becomes("noop[new]")
+	e.apply(func(*static.Graph) {})
 	c.becomes()
-	exports(f.host("a", nil), "again")
-	c.becomes("noop[again]")
+}
+
+// leaseOf reports whether a key is under a lease of a host that lives.
+func (f *fleet) leaseOf(key string, m *member) bool {
+	kv, err := f.store.Get(f.t.Context(), key)
+	return err == nil && m.world.Held(kv.Lease) != nil
 }
 
 // TestCollectOwn: a host that collects its own hidden export applies it.

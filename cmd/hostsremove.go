@@ -42,7 +42,7 @@ a new certificate. A host tells the store its certificate, and --ca proves it; n
 --certificate.
 
 With --world it then takes away the users NAME of that store in etcd with their rights, and the records of these hosts:
-the key for secrets, the statuses of objects, and the reports of deploys. etcd knows a host by its user, and reads no
+the key for secrets, the exports, the statuses of objects, and the reports of deploys. etcd knows a host by its user, and reads no
 list. No removal of an object waits for the host then. It knows the earlier secrets still, so change those. Ask with
 the certificate of root.`,
 		Example: `  mgmt hosts remove web1.example.org --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
@@ -195,7 +195,7 @@ func (f *removeFlags) published(ctx context.Context, w engine.World, name string
 // removeHosts takes the users, keys and statuses of hosts out of a store in etcd. A host without any record is an error, since its name
 // may be mistyped. The others are removed all the same. A host whose daemon is still connected is
 // removed too, with a line on standard error. If a call was cut, a second call ends its work.
-// Each host is removed in three steps: its user, its keys, its statuses. A failure leaves the later
+// Each host is removed in steps: its user, its keys, its exports, its statuses. A failure leaves the later
 // ones for the next call.
 func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) error {
 	there, err := hosts.Members(ctx, w)
@@ -211,6 +211,11 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 			var kept bool
 			kept, err = forget(ctx, w, name)
 			was = was || kept
+		}
+		if err == nil {
+			var exports int
+			exports, err = hosts.DropExports(ctx, w, name)
+			was = was || exports > 0
 		}
 		var statuses int
 		if err == nil {

@@ -121,7 +121,7 @@ var settings = &config.Table{
 		{Key: "password_file", Type: textType, Path: true, Own: true, Example: "/run/credentials/mgmt.service/store",
 			Doc: "of a store in etcd: the `file` with the password of --user"},
 		{Key: "lease", Type: durationType, Default: defaultLease, Example: "15s", Check: checkLease,
-			Doc: "how long the store keeps what this host has published after the host has died"},
+			Doc: "how long the store keeps the record, the schedules and the semaphores of this host after it has died"},
 		{Key: "accept", Type: listType, Example: "[host, file=/etc/motd.d/]", Check: checkAccept,
 			Doc: "the `kinds` of the resources that may come from other hosts, by collect, as objects of a store in etcd, and by api_writers: KIND for any place, KIND=PATTERN for those whose identity fits, KIND.FIELD for a parameter that the kind does not lend, KIND.* for all (default " + strings.Join(lend.Default, ", ") + ")"},
 		{Key: "trusted_keys", Type: listType, Path: true, Own: true, Example: "[/etc/mgmt/deploy.key.pub]",

@@ -276,6 +276,7 @@ func TestMetaParamsCmp(t *testing.T) {
 		"autogroup":  func(m *engine.MetaParams) { m.AutoGroup = &yes },
 		"drift":      func(m *engine.MetaParams) { m.Drift = engine.DriftReport },
 		"export":     func(m *engine.MetaParams) { m.Export = []string{"*"} },
+		"exportfor":  func(m *engine.MetaParams) { m.ExportFor = time.Minute },
 		"timeout":    func(m *engine.MetaParams) { m.Timeout = time.Second },
 		"poll":       func(m *engine.MetaParams) { m.Poll = time.Second },
 		"sema":       func(m *engine.MetaParams) { m.Sema = []string{"a"} },
@@ -306,7 +307,7 @@ func TestMetaParamsCmp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(typ.Keys()); n != 24 {
+	if n := len(typ.Keys()); n != 25 {
 		t.Errorf("there are %d metaparameters: add the new one here", n)
 	}
 }

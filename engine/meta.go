@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -36,6 +37,7 @@ type MetaParams struct {
 	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
 	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
 	Export     []string      `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
+	ExportFor  time.Duration `yaml:"exportfor" mgmt:"unit=s" doc:"How long an exported resource stays exported after the daemon of this host has ended or died; 10 minutes if absent. A bare integer is seconds."`
 	Unread     string        `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
 	Proofs     []Proof       `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
 	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
@@ -101,6 +103,9 @@ func encodeMeta(m *MetaParams) (map[string]any, error) {
 	return plain, err
 }
 
+// DefaultExportFor is how long an export outlives its daemon where ExportFor does not say it: a restart, an upgrade, or a reboot.
+const DefaultExportFor = 10 * time.Minute
+
 // DefaultMetaParams returns what absent metaparameters mean.
 func DefaultMetaParams() *MetaParams { return &MetaParams{} }
 
@@ -112,6 +117,7 @@ func (m *MetaParams) Outright() *MetaParams {
 	if c.Drift == "" {
 		c.Drift = DriftFix
 	}
+	c.ExportFor = cmp.Or(c.ExportFor, DefaultExportFor)
 	return &c
 }
 
@@ -169,7 +175,7 @@ func (m *MetaParams) validateTimes(bad complain) {
 		key string
 		val time.Duration
 	}{
-		{"delay", m.Delay}, {"delaymax", m.DelayMax}, {"timeout", m.Timeout}, {"poll", m.Poll}, {"settle", m.Settle},
+		{"delay", m.Delay}, {"delaymax", m.DelayMax}, {"timeout", m.Timeout}, {"poll", m.Poll}, {"settle", m.Settle}, {"exportfor", m.ExportFor},
 	} {
 		if d.val < 0 {
 			bad(d.key, "%s is %s, it must not be negative", d.key, d.val)
@@ -281,7 +287,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse && m.Leaving == o.Leaving &&
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
-			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && slices.Equal(m.Proofs, o.Proofs)
+			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && m.ExportFor == o.ExportFor && slices.Equal(m.Proofs, o.Proofs)
 }
 
 func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

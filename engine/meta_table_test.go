@@ -105,7 +105,11 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 				f.SetString("text")
 			}
 		case reflect.Slice:
-			f.Set(reflect.ValueOf([]string{"a"}))
+			if f.Type() == reflect.TypeFor[[]engine.Proof]() {
+				f.Set(reflect.ValueOf([]engine.Proof{{Lease: "a"}}))
+			} else {
+				f.Set(reflect.ValueOf([]string{"a"}))
+			}
 		case reflect.Pointer:
 			f.Set(reflect.ValueOf(new(false)))
 		default:

@@ -211,6 +211,9 @@ type Lease interface {
 	// in a process that was stopped or on a machine that was suspended: Holds counts the time since boot, from the moment
 	// when the last renewal that was answered was sent.
 	Holds() bool
+	// Leave ends the renewing, and nothing else: the keys stay until the time of the lease is over, also after the World was
+	// closed. It does not ask the store. A store that belongs to one process ends the lease when its last user closes it.
+	Leave()
 	// Revoke ends the lease and deletes its keys as one revision. An ended lease is
 	// revoked already.
 	Revoke(ctx context.Context) error

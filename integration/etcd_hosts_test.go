@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,7 +35,8 @@ type etcdHost struct {
 	i       int
 	dir     string
 	link    *hostLink
-	version int // of its export
+	version int    // of its export
+	lasts   string // how long its export outlives it; empty for the default
 	cmd     *exec.Cmd
 	log     *safeBuffer // of all its lives
 	client  *control.Client
@@ -86,11 +88,11 @@ func (h *etcdHost) export(version int) {
 	h.version = version
 	graph := fmt.Sprintf(`resources:
   file:
-  - {name: %s, content: "v%d\n", meta: {export: ["*"], hidden: true}}
+  - {name: %s, content: "v%d\n", meta: {export: ["*"], hidden: true, exportfor: %s}}
   - {name: %s, content: "own\n"}
 collect:
 - {kind: file, name: "*", from: %s}
-`, h.next().received(), version, filepath.Join(h.dir, "own"), h.before().name())
+`, h.next().received(), version, cmp.Or(h.lasts, "10m"), filepath.Join(h.dir, "own"), h.before().name())
 	path := filepath.Join(h.dir, "g.yaml")
 	err := os.WriteFile(path+".new", []byte(graph), 0o600)
 	if err == nil {
@@ -307,7 +309,7 @@ func (f *fleet) startWithout(t *testing.T) {
 	h.gets(h.before().version)
 }
 
-// deadHost: the exports of a host that has died vanish with its lease, and those of the others stay.
+// deadHost: the exports of a host that has died vanish after their time, and those of the others stay.
 func (f *fleet) deadHost(t *testing.T) {
 	h := f.hosts[2]
 	h.kill()
@@ -317,6 +319,7 @@ func (f *fleet) deadHost(t *testing.T) {
 		names, err := h.next().client.Names(context.Background(), id)
 		return err == nil && slices.Contains(names, id)
 	}
+	h.lasts = "2s"
 	h.export(h.version + 1)
 	h.next().gets(h.version)
 	if !has() {

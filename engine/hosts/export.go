@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"context"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -100,6 +101,32 @@ func ReadExport(key string, value []byte) (Export, error) {
 		return x, fmt.Errorf("the record of %s from %s can't be read: %w", schema.Ref{Kind: x.Kind, Name: x.Name}.ID(), x.From, err)
 	}
 	return x, nil
+}
+
+// DropExports takes back all that a host exports, in the place of the host, and returns how many keys that were. The caller may read all topics.
+func DropExports(ctx context.Context, w engine.World, host string) (n int, err error) {
+	s := Store{World: w, Clock: engine.SystemClock{}}
+	kvs, _, err := s.list(ctx, tableExports)
+	if err != nil {
+		return 0, fmt.Errorf("the exports: %w", err)
+	}
+	var ops []engine.Op
+	for _, kv := range kvs {
+		if parts := split(kv.Key, tableExports, 4); parts != nil && parts[1] == host {
+			ops = append(ops, engine.Op{Key: kv.Key, Delete: true})
+		}
+	}
+	for part := range parts(ops, w.Limits()) {
+		err := s.call(ctx, func(ctx context.Context) error {
+			_, _, err := w.Txn(ctx, nil, part)
+			return err
+		})
+		if err != nil {
+			return n, fmt.Errorf("the exports of %s: %w", host, err)
+		}
+		n += len(part)
+	}
+	return n, nil
 }
 
 // ExportPrefix is the prefix of the exports for a topic.

@@ -28,16 +28,21 @@ type Keeper struct {
 
 	onWritten func()
 
+	outlives bool // the keys stay for the time of the lease after Run
+
 	mu     sync.Mutex
 	groups map[string]map[string][]byte
 	kept   map[string]known // in the store under lease
 	lease  engine.Lease     // nil where kept is empty
 	doubt  bool             // Again was called
+
+	inherited map[string]bool // may be in the store by an earlier process or another Keeper
+	forgotten []string        // another Keeper has them from now on
 }
 
 // NewKeeper returns a Keeper whose keys outlive the process by ttl.
 func NewKeeper(s Store, ttl time.Duration) *Keeper {
-	return &Keeper{store: s, ttl: ttl, told: teller{say: s.Tell}, wake: make(chan struct{}, 1), groups: map[string]map[string][]byte{}, denied: map[string]bool{}}
+	return &Keeper{store: s, ttl: ttl, told: teller{say: s.Tell}, wake: make(chan struct{}, 1), groups: map[string]map[string][]byte{}, denied: map[string]bool{}, inherited: map[string]bool{}}
 }
 
 // OnLive sets a function. It gets true when all keys are in the store under a lease that holds, and
@@ -48,6 +53,62 @@ func (k *Keeper) OnLive(f func(bool)) { k.onLive = f }
 // other keys are kept all the same. A refused key is tried again with another value, under another lease, and once a minute. The function
 // must not block, and is set before Run.
 func (k *Keeper) OnRefused(f func(key string, why error)) { k.onRefused = f }
+
+// Outlive leaves the keys in the store at the end of Run, for the time of the lease. It is called before Run.
+func (k *Keeper) Outlive() { k.outlives = true }
+
+// Inherit says that keys may be in the store, by an earlier process or by another Keeper. Those that belong to no group are deleted.
+func (k *Keeper) Inherit(keys ...string) {
+	k.mu.Lock()
+	for _, key := range keys {
+		k.inherited[key] = true
+	}
+	k.mu.Unlock()
+	k.wakeUp()
+}
+
+// Forget says that another Keeper has keys from now on, which inherits them: they are not deleted here.
+func (k *Keeper) Forget(keys ...string) {
+	k.mu.Lock()
+	k.forgotten = append(k.forgotten, keys...)
+	for _, key := range keys {
+		delete(k.inherited, key)
+	}
+	k.mu.Unlock()
+	k.wakeUp()
+}
+
+// HasInherited reports whether inherited keys are not under the lease of this Keeper, or deleted, yet.
+func (k *Keeper) HasInherited() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.inherited) > 0
+}
+
+// moved takes what other Keepers have given and taken.
+func (k *Keeper) moved(has map[string]known) (inherited []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, key := range k.forgotten {
+		delete(has, key)
+	}
+	k.forgotten = nil
+	for key := range k.inherited {
+		if inherited = append(inherited, key); !has[key].sure {
+			has[key] = known{}
+		}
+	}
+	return inherited
+}
+
+// taken notes that inherited keys are as they should be.
+func (k *Keeper) taken(inherited []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, key := range inherited {
+		delete(k.inherited, key)
+	}
+}
 
 // Set replaces the keys of one group by others. Groups have no key in common. The maps and values
 // must not be altered after the call.
@@ -135,7 +196,7 @@ func (k *Keeper) say(live bool) {
 	k.live = live
 }
 
-// Run keeps the keys until ctx ends or the World is closed, and deletes them then.
+// Run keeps the keys until ctx ends or the World is closed, and deletes them then, unless they outlive it.
 func (k *Keeper) Run(ctx context.Context) {
 	var wait backoff
 	defer k.say(false)
@@ -166,6 +227,10 @@ func (k *Keeper) end(ctx context.Context, lease engine.Lease) {
 	select {
 	case <-lease.Done():
 	default:
+		if k.outlives && ctx.Err() != nil {
+			lease.Leave()
+			return
+		}
 		_ = k.store.call(context.WithoutCancel(ctx), lease.Revoke) // else its time ends it
 	}
 }
@@ -214,7 +279,11 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 				h.has[key] = known{}
 			}
 		}
+		inherited := k.moved(h.has)
 		err := k.write(ctx, h)
+		if err == nil {
+			k.taken(inherited)
+		}
 		k.keep(lease, h.has)
 		switch {
 		case err == nil:

@@ -1,10 +1,10 @@
 package hosts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -21,7 +21,8 @@ type Publisher struct {
 	begin  chan struct{} // closed when the first export is there
 	once   sync.Once     // of begin
 
-	exports map[string]map[string][]byte // by id of the resource: its keys; see Whole
+	exports map[string]exported // by id of the resource; see Whole
+	outlive outlive
 
 	mu     sync.Mutex // guards the rest
 	member Member
@@ -30,7 +31,7 @@ type Publisher struct {
 	timer  bool // unsettled is about to be called
 }
 
-// PublisherOptions are what a Publisher is made of. All are needed but Version, Used and Quiet.
+// PublisherOptions are what a Publisher is made of. All are needed but Version, Used, Quiet and File.
 type PublisherOptions struct {
 	World   engine.World
 	Clock   engine.Clock
@@ -40,12 +41,13 @@ type PublisherOptions struct {
 	Facts   func() engine.Facts
 	Used    <-chan struct{} // closed when the store is used at all; nil where only an export uses it
 	Log     *slog.Logger
-	Quiet   bool // nothing is published: the run alters nothing
+	Quiet   bool   // nothing is published: the run alters nothing
+	File    string // keeps the names of the exports for the next run, which takes back what its graph lacks; empty for none
 }
 
 // NewPublisher returns a Publisher. It publishes nothing before Run.
 func NewPublisher(o PublisherOptions) *Publisher {
-	p := &Publisher{o: o, begin: make(chan struct{}), exports: map[string]map[string][]byte{}, most: o.World.Limits().Bytes}
+	p := &Publisher{o: o, begin: make(chan struct{}), exports: map[string]exported{}, most: o.World.Limits().Bytes}
 	p.keeper = NewKeeper(Store{World: o.World, Clock: o.Clock, Tell: func(err error) {
 		if err == nil {
 			o.Log.Info("the store is back: this host publishes again")
@@ -53,14 +55,18 @@ func NewPublisher(o PublisherOptions) *Publisher {
 			WarnLost(o.Log, err, "other hosts see nothing new of this one")
 		}
 	}}, o.Lease)
-	p.keeper.OnRefused(func(key string, why error) {
-		o.Log.Warn("the store refuses a key of this host: other hosts do not see it", slog.String("key", key), slog.Any("error", why))
-	})
+	p.keeper.OnRefused(p.refused)
+	p.outlive.init(p)
 	return p
 }
 
+func (p *Publisher) refused(key string, why error) {
+	p.o.Log.Warn("the store refuses a key of this host: other hosts do not see it", slog.String("key", key), slog.Any("error", why))
+}
+
 // Run publishes until ctx ends, and blocks until then. The host is a member from the moment on when the store is used, or
-// something is exported: a host that shares nothing opens no store.
+// something is exported: a host that shares nothing opens no store. The record goes with the end of Run; the exports stay for as long as
+// each of them says (engine.MetaParams.ExportFor).
 func (p *Publisher) Run(ctx context.Context) {
 	if p.o.Quiet {
 		return
@@ -75,6 +81,7 @@ func (p *Publisher) Run(ctx context.Context) {
 	p.member.Name, p.member.Version, p.member.Since, p.joined = p.o.Host, p.o.Version, p.o.Clock.Now().UTC(), true
 	p.mu.Unlock()
 	p.state(func(*MemberState) {})
+	defer p.outlive.run(ctx)()
 	p.keeper.Run(ctx)
 }
 
@@ -145,13 +152,13 @@ func (p *Publisher) unsettled() {
 
 // Whole publishes the exports of a whole graph in place of those before.
 func (p *Publisher) Whole(g *engine.Graph) {
-	exports := map[string]map[string][]byte{}
+	exports := map[string]exported{}
 	for i, v := range g.All() {
-		if keys := p.keys(v); len(keys) > 0 {
-			exports[g.ID(i)] = keys
+		if x := p.exported(v); len(x.keys) > 0 {
+			exports[g.ID(i)] = x
 		}
 	}
-	if len(exports)+len(p.exports) > 0 {
+	if len(exports)+len(p.exports) > 0 || p.outlive.isFirst() {
 		p.exports = exports
 		p.publish()
 	}
@@ -162,14 +169,14 @@ func (p *Publisher) Whole(g *engine.Graph) {
 func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
 	moved := false
 	for id, v := range brought {
-		keys := p.keys(v)
-		moved = moved || len(keys)+len(p.exports[id]) > 0
-		if delete(p.exports, id); len(keys) > 0 {
-			p.exports[id] = keys
+		x := p.exported(v)
+		moved = moved || len(x.keys)+len(p.exports[id].keys) > 0
+		if delete(p.exports, id); len(x.keys) > 0 {
+			p.exports[id] = x
 		}
 	}
 	for _, id := range removed {
-		moved = moved || len(p.exports[id]) > 0
+		moved = moved || len(p.exports[id].keys) > 0
 		delete(p.exports, id)
 	}
 	if moved {
@@ -177,10 +184,10 @@ func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
 	}
 }
 
-// keys returns the keys of a vertex in the store; none where it is not exported, or cannot be.
-func (p *Publisher) keys(v *engine.Vertex) map[string][]byte {
+// exported returns how a vertex stands in the store; without keys where it is not exported, or cannot be.
+func (p *Publisher) exported(v *engine.Vertex) exported {
 	if p.o.Quiet || v == nil || len(engine.MetaOf(v.Res).Export) == 0 {
-		return nil
+		return exported{}
 	}
 	keys, err := ExportKeys(p.o.Host, v.Res)
 	for key, value := range keys {
@@ -190,19 +197,14 @@ func (p *Publisher) keys(v *engine.Vertex) map[string][]byte {
 	}
 	if err != nil {
 		p.o.Log.Warn("a resource can't be exported: other hosts do not get it", slog.String("resource", v.Res.String()), slog.Any("error", err))
-		return nil
+		return exported{}
 	}
-	return keys
+	return exported{keys, max(cmp.Or(engine.MetaOf(v.Res).ExportFor, engine.DefaultExportFor), p.o.Lease)}
 }
 
-// publish hands all exports to the keeper.
+// publish hands all exports to their keepers.
 func (p *Publisher) publish() {
-	all := map[string][]byte{}
-	for _, keys := range p.exports {
-		maps.Copy(all, keys)
-	}
-	p.keeper.Set("exports", all)
-	if len(all) > 0 {
+	if p.outlive.set(p.exports) {
 		p.once.Do(func() { close(p.begin) })
 	}
 }

@@ -385,3 +385,19 @@ func TestBoard(t *testing.T) {
 		t.Error("a caller can take a host off the board")
 	}
 }
+
+// TestFindingQ7Removed: an operator takes back all exports of a host, and no other key.
+func TestFindingQ7Removed(t *testing.T) {
+	w := memory.New()
+	defer w.Close()
+	put(t, w, "exports/all/web1/host/a=1", "exports/host:x/web1/host/b%2Fc=1", "exports/all/web10/host/a=1", "exports/all/web=1", "hosts/web1=1")
+	for _, most := range []int{2, 0} {
+		if n, err := hosts.DropExports(t.Context(), w, "web1"); n != most || err != nil {
+			t.Errorf("%d keys, %v; want %d", n, err, most)
+		}
+	}
+	page, err := w.List(t.Context(), "", engine.ListOptions{})
+	if err != nil || len(page.KVs) != 3 {
+		t.Errorf("the store has %v, %v", page.KVs, err)
+	}
+}

@@ -89,7 +89,7 @@ func undoMeta(kept map[string]any, noop bool) (*engine.MetaParams, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what was kept of its metaparameters does not fit any more: %w", err)
 	}
-	m.Reverse, m.Leaving, m.Realize, m.Hidden, m.Export = false, "", false, false, nil
+	m.Reverse, m.Leaving, m.Realize, m.Hidden, m.Export, m.ExportFor = false, "", false, false, nil, 0
 	m.AutoEdge, m.AutoGroup = new(false), new(false)
 	if noop {
 		m.Noop = new(true)

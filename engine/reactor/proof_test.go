@@ -32,6 +32,7 @@ func (ownLease) ID() string                   { return "7" }
 func (ownLease) Done() <-chan struct{}        { return nil }
 func (l ownLease) Holds() bool                { return l.holds.Load() }
 func (ownLease) Revoke(context.Context) error { return nil }
+func (ownLease) Leave()                       {}
 
 // TestFindingR1NoStartWithoutProof: no CheckApply begins while a lease that the resource needs does not surely hold, also not the second one of a
 // run. The resource waits, and says for what; it runs again when the lease holds. One without a proof runs on.

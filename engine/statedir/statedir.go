@@ -28,6 +28,7 @@ const (
 	declaredFile  = "declared"       // digests of the declarations of the resources that are right
 	ledgerFile    = "commands"       // the commands that run
 	collectedFile = "collected.json" // the exports that this host has collected last
+	exportedFile  = "exported.json"  // the names of the exports of this host
 )
 
 // Options say how a state folder is used.
@@ -161,6 +162,14 @@ func (d *Dir) Collected() string {
 		return ""
 	}
 	return d.lasting(collectedFile)
+}
+
+// Exported is the path of the file with the names of what this host has exported. It is empty where none can be kept.
+func (d *Dir) Exported() string {
+	if d.forgetful {
+		return ""
+	}
+	return d.lasting(exportedFile)
 }
 
 // lasting returns the path of a file for later runs; empty where the folder is a temporary one.

@@ -97,6 +97,8 @@ var metaRules = [...]MetaRule{
 		equal: func(m *engine.MetaParams) any { return m.Backend }},
 	{Key: "export", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
+	{Key: "exportfor", Rule: RuleAlone, Why: "it is published as one resource",
+		alone: func(m *engine.MetaParams) bool { return m.ExportFor != 0 }},
 	{Key: "-", Rule: RuleAlone, Why: "a part of its parameters could not be read, so that it never runs",
 		alone: func(m *engine.MetaParams) bool { return m.Unread != "" }},
 	{Key: "-", Rule: RuleEqual, Why: "a run of the group is one of each member, and needs the leases of all",

@@ -61,6 +61,7 @@ func TestMetaRules(t *testing.T) {
 		{"autogroup", transform.RuleAlone, meta{AutoGroup: &no}, meta{}, meta{}},
 		{"drift", transform.RuleEqual, meta{Drift: engine.DriftReport}, meta{}, meta{}},
 		{"export", transform.RuleAlone, meta{Export: []string{"*"}}, meta{}, meta{}},
+		{"exportfor", transform.RuleAlone, meta{ExportFor: time.Minute}, meta{}, meta{}},
 		{"-", transform.RuleAlone, meta{Unread: "the secret a"}, meta{}, meta{}},
 		{"hidden", transform.RuleAlone, meta{Hidden: true}, meta{}, meta{}},
 		{"dollar", transform.RuleOwner, meta{}, meta{Dollar: true}, meta{}},

@@ -3,7 +3,6 @@ package collect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"maps"
 	"os"
@@ -195,24 +194,11 @@ func (c *Reader) keep() {
 	}
 	text, err := json.Marshal(c.records)
 	if err == nil {
-		err = replaceFile(c.o.File, text)
+		err = hosts.ReplaceFile(c.o.File, text)
 	}
 	if err != nil {
 		c.o.Log.Debug("the collected exports were not kept for the next start", slog.Any("error", err))
 	}
-}
-
-// replaceFile writes a file anew. After a power loss the file is the old one or the new one, and never an empty one.
-func replaceFile(path string, text []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // remember reads the exports of the last run, for as long as the store is not known.

@@ -31,7 +31,7 @@ type World interface {
 	open(Env) Sharing
 }
 
-// Env is the engine that shares. All fields are needed but Version, Roles, Accept and File.
+// Env is the engine that shares. All fields are needed but Version, Roles, Accept, File and Exported.
 type Env struct {
 	Clock         engine.Clock
 	Lease         time.Duration // for how long the store keeps the keys of this host after the host has died
@@ -43,6 +43,7 @@ type Env struct {
 	Quiet         bool   // nothing is published: the run alters nothing
 	Offline       bool   // the store is not asked, and File is not written
 	File          string // keeps the exports that were collected last; empty for none
+	Exported      string // the file with the names of the exports of this host; empty for none
 }
 
 // Sharing is what one engine shares. Its Exports are to be closed.
@@ -105,6 +106,7 @@ func (w world) open(env Env) Sharing {
 	}
 	p := hosts.PublisherOptions{
 		World: store, Clock: env.Clock, Lease: env.Lease, Host: env.Host, Version: env.Version, Facts: env.Facts, Log: env.Log, Quiet: env.Quiet,
+		File: env.Exported,
 	}
 	if w.store != nil { // else no other host can see it
 		p.Used = hosts.Used(w.store)

@@ -104,6 +104,9 @@ func (l *lease) end() {
 	delete(l.w.leases, l)
 }
 
+// Leave implements engine.Lease.
+func (l *lease) Leave() { l.end() }
+
 // Revoke implements engine.Lease.
 func (l *lease) Revoke(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {

@@ -90,6 +90,26 @@ func testLeaseKept(b *bench) {
 	}
 }
 
+// testLeaseLet: the keys of a lease that was let go stay until its time is over, and nobody renews it. It takes no more keys.
+func testLeaseLet(b *bench) {
+	l := b.lease()
+	rev := b.must(leased("a", "1", l), put("c", "1"))
+	l.Leave()
+	l.Leave()
+	b.ended(l)
+	if l.Holds() || b.World.Held(l.ID()) != nil {
+		b.t.Error("a lease that was let go proves something")
+	}
+	b.keys("a=1 c=1")
+	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{leased("d", "2", l)}); !errors.Is(err, engine.ErrRefused) {
+		b.t.Errorf("a put with a lease that was let go: %v", err)
+	}
+	b.World = b.Lose(b.t) // or the store of one process would wait for its end
+	b.advance(2 * b.Lease)
+	b.expect(b.take("", rev, 1), "a deleted")
+	b.keys("c=1")
+}
+
 // testLeaseRevoked: the end of a lease removes its keys at one revision, and no others.
 // An owner may revoke in a defer as well, so a second Revoke succeeds.
 func testLeaseRevoked(b *bench) {

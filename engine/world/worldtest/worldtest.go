@@ -95,6 +95,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 		{"closed", testClosed},
 		{"lease lost", testLeaseLost},
 		{"lease kept", testLeaseKept},
+		{"lease let go", testLeaseLet},
 		{"lease revoked", testLeaseRevoked},
 		{"lease left", testLeaseLeft},
 	} {

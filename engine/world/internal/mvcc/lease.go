@@ -21,6 +21,7 @@ type lease struct {
 	ttl    time.Duration
 	keys   map[string]struct{}
 	ended  bool          // it takes no more keys
+	left   bool          // the clock ends it
 	done   chan struct{} // closed with ended
 }
 
@@ -73,6 +74,17 @@ func (c *Client) Held(id string) engine.Lease {
 // Done implements engine.Lease.
 func (l *lease) Done() <-chan struct{} { return l.done }
 
+// Leave implements engine.Lease.
+func (l *lease) Leave() {
+	l.s.mu.Lock()
+	before := l.ended
+	l.left = l.left || !l.ended
+	l.s.mu.Unlock()
+	if !before {
+		l.s.abandon(l)
+	}
+}
+
 // Revoke implements engine.Lease.
 func (l *lease) Revoke(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -81,13 +93,13 @@ func (l *lease) Revoke(ctx context.Context) error {
 	return l.s.end(l)
 }
 
-// leasesOf returns the leases of a Client, oldest first.
+// leasesOf returns the leases of a Client, oldest first. Those that were left belong to the last Client: no one would see their keys.
 func (s *Store) leasesOf(c *Client) []*lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var ls []*lease
 	for _, n := range slices.Sorted(maps.Keys(s.leases)) {
-		if l := s.leases[n]; l.owner == c {
+		if l := s.leases[n]; l.owner == c && !l.left || l.left && s.users == 1 {
 			ls = append(ls, l)
 		}
 	}
