@@ -64,7 +64,7 @@ func (f *fmtFlags) run(a *app, args []string) error {
 		}
 		args = []string{"-"}
 	}
-	paths, err := graphFiles(args)
+	paths, err := graphFiles(a, args)
 	if err != nil {
 		return err
 	}
@@ -96,10 +96,10 @@ func fileOf(r io.Reader) io.Writer {
 // graphFiles replaces the folders among some paths by the graph files in them.
 // A folder is not searched below: a graph is the files of one folder.
 // A path that does not exist is an error before any file is read.
-func graphFiles(args []string) ([]string, error) {
+func graphFiles(a *app, args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
-		info, err := os.Stat(arg)
+		info, err := a.asking().Stat(context.Background(), arg)
 		if arg == "-" || err == nil && !info.IsDir() {
 			paths = append(paths, arg)
 			continue

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -83,10 +84,13 @@ func (a *app) judge(files ...string) error {
 		if path == "" || a.source().Guard == nil {
 			continue
 		}
-		f, err := a.source().Open(path)
-		if err == nil {
-			err = f.Close()
-		}
+		_, err := gapi.Ask(context.Background(), a.asking(), path, func() (struct{}, error) {
+			f, err := a.source().Open(path)
+			if err == nil {
+				err = f.Close()
+			}
+			return struct{}{}, err
+		})
 		if errors.Is(err, safepath.ErrRefused) {
 			// A missing file is the business of its reader, whose error names the purpose of the
 			// file.

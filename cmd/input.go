@@ -364,7 +364,7 @@ func (i *input) lasting() string {
 	if err != nil || ownDescriptor(path) {
 		return ""
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+	if info, err := (&gapi.Asker{}).Stat(context.Background(), path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return ""
 	}
 	return path
