@@ -37,7 +37,7 @@ func (c *change) merge(o change) {
 // queue. Where nobody asks for the name, it makes no system call. An event of a watched folder
 // itself is one of its name in the folder above.
 func (h *hub) event(ev event) {
-	defer ev.by.release()
+	defer ev.served()
 	switch {
 	case ev.op == opPending:
 		h.modifications()

@@ -47,7 +47,9 @@ type hub struct {
 
 	in inbox
 
-	w      eventSource // nil until needed, and while none is to be had
+	w      eventSource                 // nil until needed, and while none is to be had
+	shown  atomic.Pointer[eventSource] // w, for writing
+	onWay  atomic.Int32                // how many transits there are, for writing
 	events <-chan event
 	mounts *mountFollower // nil where there is no table of mounts
 	root   *node
@@ -270,6 +272,7 @@ func (h *hub) opened() error {
 		return err
 	}
 	h.w, h.events = w, w.events()
+	h.shown.Store(&w)
 	h.carriers.Go(func() { h.carry(w.errors()) })
 	return nil
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -20,6 +21,8 @@ type eventSource interface {
 	// modified takes the modifications that were not told of yet. An event with opPending says that
 	// there are some; it comes four times a second at most, however much is written.
 	modified() []event
+	// idle reports whether all that has happened until now was served. It may be called on any goroutine.
+	idle() bool
 	// catchUp gives, in order, what events has and what has happened besides until now.
 	catchUp(give func(event))
 	// kind names what serves a folder: fanotify, inotify or fsnotify.
@@ -39,6 +42,16 @@ type event struct {
 	op   op
 	by   *actor // nil where it is not known; the receiver releases it
 	file string // the handle of the file, empty where it is not known
+
+	open *atomic.Int64 // counts the events of the source that are not served yet; nil for no count
+}
+
+// served lets go of an event.
+func (ev event) served() {
+	ev.by.release()
+	if ev.open != nil {
+		ev.open.Add(-1)
+	}
 }
 
 // path returns where it happened.

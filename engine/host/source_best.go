@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -13,8 +14,9 @@ type bestSource struct {
 	*feed
 	clock   engine.Clock
 	fan     *fanotify
-	in      *inotify        // nil before it is needed
-	refused map[string]bool // folders that it has
+	in      *inotify                // nil before it is needed
+	also    atomic.Pointer[inotify] // in, for idle
+	refused map[string]bool         // folders that it has
 }
 
 // openBest opens the best sources that there are. Without root that is inotify alone, and on another
@@ -42,6 +44,7 @@ func (s *bestSource) Add(dir string) error {
 			return ierr
 		}
 		s.in = in
+		s.also.Store(in)
 	}
 	if err := s.in.Add(dir); err != nil {
 		return err
@@ -72,6 +75,11 @@ func (s *bestSource) modified() []event {
 		all = append(all, s.in.modified()...)
 	}
 	return all
+}
+
+func (s *bestSource) idle() bool {
+	in := s.also.Load()
+	return s.fan.idle() && (in == nil || in.idle())
 }
 
 func (s *bestSource) catchUp(give func(event)) {

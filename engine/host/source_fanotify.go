@@ -96,6 +96,8 @@ func (s *fanotify) closeGroups() error {
 
 func (s *fanotify) modified() []event { return s.drain(s.writes.file, s.writes.parse) }
 
+func (s *fanotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
+
 func (s *fanotify) catchUp(give func(event)) {
 	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
 }

@@ -82,6 +82,8 @@ func (s *notifySource) events() <-chan event { return s.out }
 func (s *notifySource) errors() <-chan error { return s.w.Errors }
 func (s *notifySource) modified() []event    { return nil }
 
+func (s *notifySource) idle() bool { return len(s.w.Events)+len(s.out) == 0 }
+
 // catchUp knows of nothing but what the watcher has read.
 func (s *notifySource) catchUp(give func(event)) { taken(s.out, give) }
 func (s *notifySource) kind(string) string       { return "fsnotify" }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -76,6 +77,8 @@ func (s *inotify) closeGroups() error {
 func (s *inotify) modified() []event {
 	return s.drain(s.writes.file, s.writes.parse)
 }
+
+func (s *inotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
 
 func (s *inotify) catchUp(give func(event)) {
 	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
@@ -198,8 +201,9 @@ type feed struct {
 	stop   chan struct{}
 	halted sync.Once
 	reads  sync.WaitGroup
-	order  sync.Mutex // held from a read of what is no modification until out has all of it
-	buf    []byte     // of drain
+	open   atomic.Int64 // events that were given to out and not served yet
+	order  sync.Mutex   // held from a read of what is no modification until out has all of it
+	buf    []byte       // of drain
 }
 
 func newFeed() *feed {
@@ -259,11 +263,13 @@ func (s *feed) follow(f *os.File, parse parser) {
 		batch = batch[:0]
 		lost := false
 		parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
+		s.open.Add(int64(len(batch)))
 		for _, ev := range batch {
+			ev.open = &s.open
 			select {
 			case s.out <- ev:
 			case <-s.stop:
-				ev.by.release()
+				ev.served()
 			}
 		}
 		s.order.Unlock()
@@ -305,6 +311,28 @@ func (s *feed) attend(clock engine.Clock, f *os.File) {
 		}
 		t.Stop()
 	}
+}
+
+// isServed reports whether all that has happened was served, in the groups of files as well.
+func (s *feed) isServed(groups ...*os.File) bool {
+	if !s.order.TryLock() {
+		return false
+	}
+	defer s.order.Unlock()
+	if s.open.Load() > 0 {
+		return false
+	}
+	for _, f := range groups {
+		conn, err := f.SyscallConn()
+		unread := err != nil
+		if err == nil {
+			_ = control(conn, func(fd int) { unread = readable(uintptr(fd)) })
+		}
+		if unread {
+			return false
+		}
+	}
+	return true
 }
 
 // unread gives what out has, and then what read reads. While follow has events that it can't put there, it is helped.

@@ -60,6 +60,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		}
 		d.passing[ev.name] = t
 		queue.Push(&h.transits.order, t)
+		h.onWay.Add(1)
 	case whole && t.pid != 0 && t.pid != h.self, ev.op&opClosed == 0 && (whole || ev.op&opMovedIn != 0) && h.isWritten(t):
 		t.c.merge(c) // a stranger goes on
 		return
@@ -91,6 +92,7 @@ func (h *hub) isWritten(t *transit) bool {
 func (h *hub) cancel(t *transit) {
 	delete(t.dir.passing, t.name)
 	queue.Remove(&h.transits.order, t.at)
+	h.onWay.Add(-1)
 	h.unawait(t)
 }
 
@@ -128,12 +130,10 @@ func (h *hub) ripen() {
 	h.wind()
 }
 
-// writing implements Host.Writing.
+// writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
 func (h *hub) writing(ctx context.Context, path string) (yes bool) {
-	h.in.mu.Lock()
-	started := h.in.started && !h.in.ended
-	h.in.mu.Unlock()
-	if !started {
+	w := h.shown.Load()
+	if w == nil || (*w).idle() && h.onWay.Load() == 0 {
 		return false
 	}
 	answer := make(chan bool, 1)
