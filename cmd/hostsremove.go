@@ -214,7 +214,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 		}
 		if err == nil {
 			var exports int
-			exports, err = hosts.DropExports(ctx, w, name)
+			exports, err = hosts.Store{World: w, Clock: engine.SystemClock{}}.DropExports(ctx, name)
 			was = was || exports > 0
 		}
 		var statuses int

@@ -143,6 +143,7 @@ func TestKnownVerbs(t *testing.T) {
 func TestProgramAsArgument(t *testing.T) {
 	for name, flag := range map[string]string{"main.ts": "ts", "a/main.ts": "ts", "graph.yaml": "yaml", "folder": "yaml", "-": "yaml"} {
 		cmd := newValidate(&app{})
+		cmd.SetContext(t.Context())
 		if err := graphArgs(cmd, []string{name}); err != nil || cmd.Flags().Lookup(flag).Value.String() != name {
 			t.Errorf("%s: %v, --%s is %q", name, err, flag, cmd.Flags().Lookup(flag).Value)
 		}

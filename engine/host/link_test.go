@@ -24,6 +24,7 @@ func TestLinkedParentIsReplaced(t *testing.T) {
 			symlink(t, to(one), link)
 			file := filepath.Join(link, "sub", "f")
 			s := watch(t, h, plain, file)
+			settle(t, h, s) // of the link itself
 			write(t, file, "1")
 			if c := woken(t, s); c.Path != filepath.Join(one, "sub", "f") {
 				t.Errorf("cause %+v", c)

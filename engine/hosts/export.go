@@ -104,8 +104,7 @@ func ReadExport(key string, value []byte) (Export, error) {
 }
 
 // DropExports takes back all that a host exports, in the place of the host, and returns how many keys that were. The caller may read all topics.
-func DropExports(ctx context.Context, w engine.World, host string) (n int, err error) {
-	s := Store{World: w, Clock: engine.SystemClock{}}
+func (s Store) DropExports(ctx context.Context, host string) (n int, err error) {
 	kvs, _, err := s.list(ctx, tableExports)
 	if err != nil {
 		return 0, fmt.Errorf("the exports: %w", err)
@@ -116,9 +115,9 @@ func DropExports(ctx context.Context, w engine.World, host string) (n int, err e
 			ops = append(ops, engine.Op{Key: kv.Key, Delete: true})
 		}
 	}
-	for part := range parts(ops, w.Limits()) {
+	for part := range parts(ops, s.World.Limits()) {
 		err := s.call(ctx, func(ctx context.Context) error {
-			_, _, err := w.Txn(ctx, nil, part)
+			_, _, err := s.World.Txn(ctx, nil, part)
 			return err
 		})
 		if err != nil {

@@ -391,8 +391,9 @@ func TestFindingQ7Removed(t *testing.T) {
 	w := memory.New()
 	defer w.Close()
 	put(t, w, "exports/all/web1/host/a=1", "exports/host:x/web1/host/b%2Fc=1", "exports/all/web10/host/a=1", "exports/all/web=1", "hosts/web1=1")
+	store := hosts.Store{World: w, Clock: engine.SystemClock{}}
 	for _, most := range []int{2, 0} {
-		if n, err := hosts.DropExports(t.Context(), w, "web1"); n != most || err != nil {
+		if n, err := store.DropExports(t.Context(), "web1"); n != most || err != nil {
 			t.Errorf("%d keys, %v; want %d", n, err, most)
 		}
 	}

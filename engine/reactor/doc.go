@@ -43,7 +43,7 @@
 //	doc.go stage.go part.go swap.go limits.go commit.go ties.go doubt.go removals.go retry.go status.go
 //	works.go
 //	reactor.go realize.go stuck.go recall.go holds.go stop.go match.go loop.go
-//	stall.go watch.go notified.go settle.go leave.go run.go batch.go place.go refresh.go
+//	stall.go watch.go notified.go settle.go leave.go run.go proof.go batch.go place.go refresh.go
 //	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
 //	shared.go why.go slow.go long.go vertex.go redact.go clock.go worker.go quick.go rest.go
 //	absent.go declared.go listener.go mailbox.go ask.go calls.go context.go places.go metas.go names.go

@@ -120,8 +120,15 @@ func (l *loop) classOf(id string) Class {
 	}
 }
 
-// heard notes an event of v's Watch, with the causes that its subscriptions know.
-func (l *loop) heard(v *vertex) { l.because(v, l.triggerOf(v, v.watch.Subs().Led())) }
+// heard notes an event of v's Watch, with the causes that its subscriptions know. A Watch may say Event once more for changes that were
+// told of with the one before: that is no further one.
+func (l *loop) heard(v *vertex) {
+	c := v.watch.Subs().Led()
+	if c.Merged == 0 && !c.Resync && v.asked != nil && slices.ContainsFunc(v.asked.list, func(t Trigger) bool { return t.Cause == CauseEvent && t.Path != "" }) {
+		return
+	}
+	l.because(v, l.triggerOf(v, c))
+}
 
 // triggerOf returns the trigger of an event of v's Watch.
 func (l *loop) triggerOf(v *vertex, c engine.Cause) Trigger {

@@ -30,10 +30,11 @@
 //   - modules.go: the instances of a graph, their inputs and outputs.
 //   - resources.go, memory.go, check.go: the expansion of each resource, and the reuse of earlier results.
 //   - sent.go: formulas, which are computed after the graph was loaded.
+//   - scope.go: the names that an expression of the graph may use.
 //   - taint.go, frame.go: the marks of secrets, and an expression at its place.
 //   - functions.go, template.go, formats.go: the functions of expressions; templates and notation are parts.
 //   - secrets.go, programs.go: the keyring with the sources of secrets.
-//   - store.go: the hosts of the store, and the choices of schedules.
+//   - store.go, proofs.go: the hosts of the store, the choices of schedules, and the leases that prove them.
 //   - late.go: the values, files and secrets of formulas.
 //   - vars.go, data.go, defaults.go: variables, layers of data, parameters of kinds.
 //   - inputs.go, findings.go, place.go, words.go: files and facts that were read, findings, places, and the words of messages. All parts stand on

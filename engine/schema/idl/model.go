@@ -52,7 +52,7 @@ type Decl struct {
 	// Of a resource: the abilities of its provider beyond the necessary ones. Batch is the
 	// greatest number of calls at once, 0 for none.
 	CreateFirst, Watch, List, Refresh, Collectable bool
-	Batch                             int
+	Batch                                          int
 
 	Fields []*Field     // of a struct and of a resource; without the name of a named one
 	Type   *schema.Type // of a struct and of a resource, not built yet; its name is the kind of a resource
