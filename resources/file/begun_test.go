@@ -36,7 +36,7 @@ func TestFindingK1Begun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			for _, f := range strings.Fields(c.before) {
+			for f := range strings.FieldsSeq(c.before) {
 				name, text, _ := strings.Cut(f, "=")
 				kindtest.Put(t, filepath.Join(dir, name), text)
 			}
