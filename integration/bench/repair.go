@@ -27,7 +27,7 @@ const watched = 1000
 
 // damage are the ways to change a file from outside.
 // Each leads to other events: the end of a write, a deletion, or a move onto the name. do returns the
-// moment before the change is complete: before the close, the unlink or the rename. extra is what a repair may
+// moment before the change is complete: before the close, the start of rm, or the rename. extra is what a repair may
 // take beyond its share of the floor: of what was removed, nobody knows at once that nothing is to follow.
 var damage = []struct {
 	name  string
@@ -46,7 +46,7 @@ var damage = []struct {
 	}},
 	{"delete", 1, 3 * time.Millisecond, func(p string) time.Time {
 		begin := time.Now()
-		must(os.Remove(p))
+		must(exec.Command("rm", p).Run()) // a process that ends, as that of most who remove a file
 		return begin
 	}},
 	{"rename over", 1.5, 0, func(p string) time.Time {
@@ -65,7 +65,7 @@ func repairRows() []row {
 	var list []row
 	for i, d := range damage {
 		list = append(list, row{
-			"repair after " + d.name, library, "before the close, unlink or rename outside, to the right content; one of 1,000, 1,000 tries",
+			"repair after " + d.name, library, "before the close, the start of rm, or the rename outside, to the right content; one of 1,000, 1,000 tries",
 			fmt.Sprintf("p50 %g x floor%s, p99 5ms%[2]s, none lost", d.limit, more(d.extra)), func(b *bench) result { return repair(b, i) },
 		})
 	}
