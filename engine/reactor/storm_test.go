@@ -113,7 +113,7 @@ func TestFindingC13Storms(t *testing.T) {
 	}
 }
 
-// TestFindingK1ManyWriters: a thousand files that a neighbour writes are corrected a thousand times, at once.
+// TestFindingK1ManyWriters: a file that a neighbour writes a thousand times is corrected each time, at once.
 func TestFindingK1ManyWriters(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, w, h := &safeBuffer{}, newWorld(), &noticeHost{}

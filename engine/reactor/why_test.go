@@ -197,6 +197,26 @@ func TestWhyCause(t *testing.T) {
 	}
 }
 
+// watching is the Watch of a fake that is woken by paths.
+func watching(own func() bool, paths ...string) func(context.Context, *fake) error {
+	return func(ctx context.Context, f *fake) error {
+		sub, err := f.init.Host.Watch(ctx, paths, engine.WatchOptions{Own: own})
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		f.init.Running()
+		for {
+			select {
+			case <-sub.C():
+				f.init.Event()
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
 // TestWhyCulprit: who made an event is told, without secrets. Of several the last one counts who
 // altered the same path. An event that the run of another vertex made is from that one, and tells of
 // no process.
@@ -208,29 +228,14 @@ func TestWhyCulprit(t *testing.T) {
 		w := newWorld()
 		var wrote bool
 		free := make(chan struct{}, 1)
-		watching := func(own func() bool, paths ...string) *fake {
+		resource := func(own func() bool, paths ...string) *fake {
 			return &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
 				free <- struct{}{}
 				<-free
 				return true, nil
-			}, watch: func(ctx context.Context, f *fake) error {
-				sub, err := f.init.Host.Watch(ctx, paths, engine.WatchOptions{Own: own})
-				if err != nil {
-					return err
-				}
-				defer sub.Close()
-				f.init.Running()
-				for {
-					select {
-					case <-sub.C():
-						f.init.Event()
-					case <-ctx.Done():
-						return nil
-					}
-				}
-			}}
+			}, watch: watching(own, paths...)}
 		}
-		rg.swap(newDecl(t).add("part", watching(func() bool { return wrote }, "/d/part")).add("whole", watching(nil, "/d/part", "/d/whole")))
+		rg.swap(newDecl(t).add("part", resource(func() bool { return wrote }, "/d/part")).add("whole", resource(nil, "/d/part", "/d/whole")))
 		rg.rest()
 		vi, sed := &engine.Culprit{PID: 7, Program: "/usr/bin/vi", User: "root"}, &engine.Culprit{PID: 8, Program: "/bin/sed"}
 		for _, c := range []struct {
@@ -274,7 +279,7 @@ func TestFindingQ6LateEvent(t *testing.T) {
 		rg := newRig(t, reactor.Options{Host: h, Sweep: -1})
 		defer rg.close()
 		w, part, whole := newWorld(), "", ""
-		watching := func(own func() bool, path string, is func(*fake) (*string, string)) *fake {
+		resource := func(own func() bool, path string, is func(*fake) (*string, string)) *fake {
 			return &fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
 				thing, want := is(f)
 				ok := *thing == want
@@ -282,28 +287,13 @@ func TestFindingQ6LateEvent(t *testing.T) {
 					*thing = want
 				}
 				return ok, nil
-			}, watch: func(ctx context.Context, f *fake) error {
-				sub, err := f.init.Host.Watch(ctx, []string{path}, engine.WatchOptions{Own: own})
-				if err != nil {
-					return err
-				}
-				defer sub.Close()
-				f.init.Running()
-				for {
-					select {
-					case <-sub.C():
-						f.init.Event()
-					case <-ctx.Done():
-						return nil
-					}
-				}
-			}}
+			}, watch: watching(own, path)}
 		}
 		own := true
 		declare := func(want string) {
-			p := watching(func() bool { return own }, "/d/part", func(f *fake) (*string, string) { return &part, f.Want })
+			p := resource(func() bool { return own }, "/d/part", func(f *fake) (*string, string) { return &part, f.Want })
 			p.Want = want
-			rg.swap(newDecl(t).add("part", p).add("whole", watching(nil, "/d/part", func(*fake) (*string, string) { return &whole, part })).edges("part>whole"))
+			rg.swap(newDecl(t).add("part", p).add("whole", resource(nil, "/d/part", func(*fake) (*string, string) { return &whole, part })).edges("part>whole"))
 			synctest.Wait()
 		}
 		declare("1")
@@ -536,22 +526,7 @@ func TestFindingK1LaterWriter(t *testing.T) {
 			f.init.Change(engine.Change{Field: "content"})
 			return false, nil
 		}}
-		f.watch = func(ctx context.Context, f *fake) error {
-			sub, err := f.init.Host.Watch(ctx, []string{"/d/f"}, engine.WatchOptions{})
-			if err != nil {
-				return err
-			}
-			defer sub.Close()
-			f.init.Running()
-			for {
-				select {
-				case <-sub.C():
-					f.init.Event()
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		}
+		f.watch = watching(nil, "/d/f")
 		rg.swap(newDecl(t).add("f", f))
 		rg.rest()
 		again = true

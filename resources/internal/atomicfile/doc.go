@@ -11,8 +11,9 @@
 //     is given. A file of another user, who is neither root nor the daemon's, lends its replacement
 //     no more than 0644, and no attribute. A file with several names in a folder of such a user is
 //     not altered, since it may belong to another user.
-//   - A new content is written to a temporary file in the same folder, which exchanges its name with the old file. So a name that
-//     was removed in the last moment stays free (ErrChanged). Owner, mode and extended attributes are right before the content becomes visible under its name.
+//   - A new content is written to a temporary file in the same folder, which then exchanges its
+//     name with the old file. A name that was removed in the last moment stays free (ErrChanged).
+//     Owner, mode and extended attributes are right before the content becomes visible.
 //   - A file is replaced, and a name removed, in one folder that is held open meanwhile: where the
 //     folder is renamed, or its path made to lead elsewhere, nothing is written or left behind
 //     anywhere else. Only the file that was looked at is replaced, and a new file replaces none
