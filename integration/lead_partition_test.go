@@ -28,10 +28,19 @@ import (
 // be longer than the lease. Every run of a resource of the leader begins while the store has the host's own record, under a lease that it holds.
 func TestFindingR1Partitions(t *testing.T) {
 	t.Parallel()
-	partitions := 200
+	trios, partitions := 5, 40
 	if testing.Short() {
-		partitions = 6
+		trios, partitions = 1, 6
 	}
+	for seed := range trios {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			holdsBack(t, uint64(seed), partitions)
+		})
+	}
+}
+
+func holdsBack(t *testing.T, seed uint64, partitions int) {
 	const lease = 2 * time.Second
 	server := startEtcd(t)
 	direct := openEtcd(t, server.client)
@@ -56,7 +65,7 @@ func TestFindingR1Partitions(t *testing.T) {
 		}
 	}
 	goesOn()
-	r := rand.New(rand.NewPCG(1, 1))
+	r := rand.New(rand.NewPCG(seed, 1))
 	for range partitions {
 		i := r.IntN(len(links))
 		links[i].stall(true)
