@@ -57,7 +57,18 @@ func withRace() bool {
 	return false
 }
 
+// processes are what this binary can be instead of a test, by the value of processEnv.
+var processes = map[string]func() error{}
+
+const processEnv = "MGMT_TEST_PROCESS"
+
 func TestMain(m *testing.M) {
+	if run := processes[os.Getenv(processEnv)]; run != nil {
+		if err := run(); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
 	dir, err := os.MkdirTemp("", "mgmt-test-")
 	if err != nil {
 		panic(err)
