@@ -305,6 +305,8 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	switch {
 	case res.ExitCode != 0 && strings.Contains(said, "no crontab for"):
 		return &crontab.File{}, nil
+	case res.ExitCode != 0 && strings.Contains(said, "unknown") && engine.Plans(rt.Host, "user", user):
+		return &crontab.File{}, nil // of a user that a plan makes
 	case res.ExitCode != 0:
 		return nil, fmt.Errorf("the crontab of %s can't be read: %s -l has ended with %d: %s", user, c.program, res.ExitCode, said)
 	case res.Truncated:
