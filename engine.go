@@ -38,7 +38,7 @@ type Engine struct {
 
 	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
 	reloads chan chan install.Verdict       // see Reload
-	asks    atomic.Pointer[string]          // see AskedBy
+	asks    atomic.Pointer[asking]          // see AskedBy
 	ended   chan struct{}                   // closed at the end of Run
 
 	done chan struct{} // closed at the end of Run, and of a Run that could not begin

@@ -19,6 +19,8 @@ type Plan struct {
 	// Leaving has the resources that the graph in effect has and this one has not: their work stays as it is. What is in effect is
 	// known from the state folder and Options.Input. A resource whose work would be undone is a Step with Left.
 	Leaving []string
+	// Asking are those of Leaving for which a Run that does not end by itself holds the graph until somebody agrees (leaving: ask).
+	Asking []string
 }
 
 // ExitCode is that of Report, and 2 for a pending change where a resource leaves.
@@ -61,7 +63,8 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 		return nil, errors.Join(errors.New("the plan was not finished"), context.Cause(ctx))
 	}
 	g := e.session.graphs.Parts().Grouped()
-	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: e.session.leaving(g)}, nil
+	left := e.session.leaving(g)
+	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking}, nil
 }
 
 // collector keeps the last run of each resource.

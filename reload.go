@@ -1,8 +1,10 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -66,17 +68,36 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 	return schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph"}}
 }
 
-// AskedBy says who asks for graphs until done is called: Swap.Origin.By has it of each graph that takes effect meanwhile. Callable from any
-// goroutine; of several the last one counts.
-func (e *Engine) AskedBy(who string) (done func()) {
-	e.asks.Store(&who)
-	return func() { e.asks.CompareAndSwap(&who, nil) }
+// AskedBy says who asks for graphs until done is called: Swap.Origin.By has it of each graph that takes effect meanwhile. left returns
+// what these graphs have no more: a frontend may have read its input before it was asked to. Callable from any goroutine; of several
+// askers the last one counts.
+func (e *Engine) AskedBy(who string) (left func() []reactor.Leaving, done func()) {
+	a := &asking{who: who}
+	e.asks.Store(a)
+	return a.list, func() { e.asks.CompareAndSwap(a, nil) }
 }
 
-// asker returns who asks for graphs now, empty for nobody.
-func (e *Engine) asker() string {
-	if who := e.asks.Load(); who != nil {
-		return *who
+// asking is one who asks for graphs.
+type asking struct {
+	who string
+
+	mu   sync.Mutex
+	left []reactor.Leaving
+}
+
+func (a *asking) list() []reactor.Leaving {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.left
+}
+
+// asked notes a swap, and who asks for graphs now.
+func (e *Engine) asked(w Swap) Swap {
+	if a := e.asks.Load(); a != nil {
+		w.Origin.By = cmp.Or(a.who, w.Origin.By)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.left = append(a.left, w.Leaving...)
 	}
-	return ""
+	return w
 }

@@ -109,18 +109,18 @@ func (s *session) openWorld() {
 
 // inEffect returns the resources that an earlier Run has had in effect with the same Options.Input, if the first graph is to be
 // compared with them. A run that ends by itself has no user who could tell it to go on.
-func (s *session) inEffect() []string {
+func (s *session) inEffect() (was ineffect.Names) {
 	o := &s.opt
 	if o.Input == "" || o.readOnly || o.ConvergedExit || o.Noop == NoopAll {
-		return nil
+		return was
 	}
 	return s.state.InEffect(o.Input)
 }
 
 // leaving returns the resources in effect that a graph does not have.
-func (s *session) leaving(g *engine.Graph) (list []string) {
+func (s *session) leaving(g *engine.Graph) (left ineffect.Names) {
 	if s.opt.Input == "" {
-		return nil
+		return left
 	}
 	here := map[string]bool{}
 	for i, v := range g.All() {
@@ -129,7 +129,10 @@ func (s *session) leaving(g *engine.Graph) (list []string) {
 			here[m.Res.String()] = true
 		}
 	}
-	return slices.DeleteFunc(s.state.InEffect(s.opt.Input), func(id string) bool { return here[id] })
+	left = s.state.InEffect(s.opt.Input)
+	left.All = slices.DeleteFunc(left.All, func(id string) bool { return here[id] })
+	left.Asking = slices.DeleteFunc(left.Asking, func(id string) bool { return here[id] })
+	return left
 }
 
 // declared returns what earlier runs remember of declarations, nil where nothing is kept.
@@ -146,13 +149,13 @@ func (s *session) declared() *reactor.Declared {
 }
 
 func (s *session) reactorOptions() reactor.Options {
-	o := &s.opt
+	o, was := &s.opt, s.inEffect()
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: s.hostname,
 		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
 		Logger: o.Logger, Debug: o.Debug,
-		MaxRemovals: o.MaxRemovals, InEffect: s.inEffect(), Declared: s.declared(),
+		MaxRemovals: o.MaxRemovals, InEffect: was.All, Asking: was.Asking, Declared: s.declared(),
 		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
@@ -227,8 +230,7 @@ func either(first bool, a, b EventKind) EventKind {
 }
 
 func (s *session) swapped(w Swap) {
-	w = s.graphs.Swapped(w)
-	w.Origin.By = cmp.Or(s.e.asker(), w.Origin.By)
+	w = s.e.asked(s.graphs.Swapped(w))
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	s.sharing.Publisher.Swapped(w.Name)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -76,13 +77,15 @@ func (g *graphInput) Reload(ctx context.Context) (*control.Verdict, error) {
 		return nil, err
 	}
 	defer func() { <-g.turn }()
-	defer g.engine.AskedBy(control.CallerOf(ctx))()
-	return g.reload(ctx)
+	left, done := g.engine.AskedBy(control.CallerOf(ctx))
+	defer done()
+	return g.reload(ctx, left)
 }
 
-// reload has the engine read the graph, and collects the warnings of exactly that reading.
+// reload has the engine read the graph, and collects the warnings of exactly that reading. What has left since the request is in left:
+// a daemon that follows the file may have read it first.
 // The caller holds the turn.
-func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
+func (g *graphInput) reload(ctx context.Context, left func() []reactor.Leaving) (*control.Verdict, error) {
 	// The log tells of the request before the lines of the reading.
 	g.told(control.CallerOf(ctx))
 	v, err := g.engine.Reload(ctx)
@@ -90,7 +93,7 @@ func (g *graphInput) reload(ctx context.Context) (*control.Verdict, error) {
 		return nil, err
 	}
 	out := &control.Verdict{Generation: v.Generation, Findings: g.warned()}
-	out.Leaving, out.More = control.LeavingOf(v.Swap.Leaving)
+	out.Leaving, out.More = control.LeavingOf(left())
 	if v.Refused != nil {
 		out.Refuse(v.Refused)
 	}
@@ -106,7 +109,8 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 		return nil, err
 	}
 	defer func() { <-g.turn }()
-	defer g.engine.AskedBy(control.CallerOf(ctx))()
+	left, done := g.engine.AskedBy(control.CallerOf(ctx))
+	defer done()
 	path, err := g.input().path()
 	if err != nil {
 		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
@@ -128,7 +132,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	if err := c.install(); err != nil {
 		return nil, err
 	}
-	v, err := g.reload(ctx)
+	v, err := g.reload(ctx, left)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +145,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	if err := c.restore(); err != nil {
 		return nil, fmt.Errorf("the graph was refused (%s), and the file before it could not be put back: %w", v.Refused, err)
 	}
-	_, err = g.reload(ctx) // the one before is the newest again
+	_, err = g.reload(ctx, left) // the one before is the newest again
 	return v, err
 }
 

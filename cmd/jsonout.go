@@ -38,6 +38,8 @@ type planDoc struct {
 	Resources []stepJSON `json:"resources"`
 	// These are in effect and not in the graph; their work stays as it is.
 	Leaving []string `json:"leaving,omitempty"`
+	// Those of Leaving for which a daemon holds the graph until mgmt resume.
+	Asking []string `json:"asking,omitempty"`
 }
 
 // stepJSON is what would be done with one resource.
@@ -54,7 +56,7 @@ type stepJSON struct {
 
 // planJSON is a plan as JSON. Its keys are a promise: scripts read them.
 func planJSON(p *mgmt.Plan) planDoc {
-	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving}
+	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving, Asking: p.Asking}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Left: s.Left}

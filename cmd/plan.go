@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -130,7 +131,11 @@ func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 		}
 	}
 	for _, id := range plan.Leaving {
-		fmt.Fprintf(w, "%s %s\n", w.style.name(visible(id)), w.style.paint(yellow, leavingText(false)))
+		text := leavingText(false)
+		if slices.Contains(plan.Asking, id) {
+			text += ", and a daemon asks before: the graph is held until mgmt resume"
+		}
+		fmt.Fprintf(w, "%s %s\n", w.style.name(visible(id)), w.style.paint(yellow, text))
 	}
 	if w.Len() > 0 {
 		w.WriteString("\n")

@@ -31,7 +31,7 @@ func (s *swap) commit() error {
 	}
 	s.enter()
 	if r.loop.generation++; r.loop.generation == 1 {
-		r.opt.InEffect = nil
+		r.opt.InEffect, r.opt.Asking = nil, nil
 		r.memory.forgetLeft()
 		if d := r.opt.Declared; d != nil {
 			d.forget(func(id string) bool { return r.loop.named(id) != nil })
@@ -49,6 +49,9 @@ func (s *swap) commit() error {
 	s.forgetAwaited()
 	if len(s.fresh)+len(removed) > 0 {
 		r.loop.stir()
+	}
+	if !s.part {
+		s.noteMembers()
 	}
 	s.noteSwap(len(removed)-changed, changed)
 	return nil
@@ -88,6 +91,7 @@ func (s *swap) oldOnes() (removed []*vertex, changed int) {
 	for _, v := range s.fresh {
 		if old := s.r.loop.named(v.ID); old != nil {
 			removed = append(removed, old)
+			s.policy = s.policy || asks(old) != asks(v)
 		}
 	}
 	return append(removed, s.leaving...), len(removed)

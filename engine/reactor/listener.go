@@ -66,6 +66,7 @@ type Swap struct {
 	Removed    int
 	Kept       int
 	Leaving    []Leaving // what this graph has no more, in the order of the graph before
+	Policy     bool      // of those that changed one asks before it leaves, and did not before, or the other way
 
 	Origin engine.Origin // of the graph; the engine's front door sets it
 }

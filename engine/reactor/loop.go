@@ -29,6 +29,7 @@ type loop struct {
 	bySlot     []*vertex
 	free       []int32 // slots
 	leaving    map[string]*vertex
+	members    int                // that groups run besides their own resources
 	readers    []*lifecycle.Share // the Forgetters of the present graph
 	batches    map[string]int32
 	realizing  *realizing           // the Swap that waits; nil for none

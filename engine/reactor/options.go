@@ -62,6 +62,7 @@ type Options struct {
 
 	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value sets no bound
 	InEffect    []string // ids of the vertices that an earlier process had in effect last: the first Swap that takes effect removes the ones that it lacks; nil for none
+	Asking      []string // those of InEffect that leave only when somebody agrees (leaving: ask)
 
 	// Declared remembers the declarations of what is right. With it a resource that is declared as when it was last right has been altered
 	// by somebody else, also while no engine was running. Without it each resource of the first graph counts as newly declared.

@@ -80,6 +80,9 @@ func (e *RemovalsError) Error() string {
 	if more := len(e.Removed) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
+	if e.Asked != "" && e.Start {
+		return fmt.Sprintf("held: it lacks %d of the %d resources that were in effect before this start (%s), and %s had leaving: ask; nothing runs meanwhile; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names, e.Asked)
+	}
 	if e.Asked != "" {
 		return fmt.Sprintf("held: it removes %d of %d resources (%s), and %s has leaving: ask; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names, e.Asked)
 	}
@@ -94,7 +97,7 @@ func (e *RemovalsError) Error() string {
 func (s *swap) checkRemovals() error {
 	r := s.r
 	accepted := r.accepted.Swap(nil)
-	of, start := len(r.loop.byIndex), r.loop.generation == 0
+	of, start := len(r.loop.byIndex)+r.loop.members, r.loop.generation == 0
 	if s.left = s.leavers(); start {
 		of = len(r.opt.InEffect)
 	}
@@ -112,15 +115,18 @@ func (s *swap) checkRemovals() error {
 	return &RemovalsError{Removed: removed, Of: of, Start: start, Asked: asked}
 }
 
-// asked returns the first vertex that leaves only when somebody agrees. What an earlier process has left has names alone.
+// asked returns the first vertex that leaves only when somebody agrees.
 func (s *swap) asked() string {
 	for _, l := range s.left {
-		if v := s.r.loop.named(l.Resource); v != nil && v.meta.Leaving == engine.LeavingAsk {
+		if v := s.r.loop.named(l.Resource); v != nil && asks(v) || slices.Contains(s.r.opt.Asking, l.Resource) {
 			return l.Resource
 		}
 	}
 	return ""
 }
+
+// asks reports whether v leaves only when somebody agrees.
+func asks(v *vertex) bool { return v.meta.Leaving == engine.LeavingAsk }
 
 // leavers returns the resources that this graph does not have any more: those of the graph that runs, or the names that an earlier
 // process has left. A vertex that only undoes another one has left before.
@@ -145,7 +151,42 @@ func (s *swap) leavers() (list []Leaving) {
 	for _, v := range gone {
 		list = append(list, Leaving{v.ID, undone[v]})
 	}
+	if !s.part { // a change of a group comes with a whole graph
+		list = append(list, s.ungrouped()...)
+	}
 	return s.outside(list)
+}
+
+// ungrouped returns the members of the groups that run which are no vertices of the new graph.
+func (s *swap) ungrouped() (list []Leaving) {
+	if s.r.loop.members == 0 {
+		return nil
+	}
+	for _, v := range s.r.loop.byIndex {
+		for _, id := range v.membership.members {
+			if s.named(id) == nil {
+				list = append(list, Leaving{Resource: id})
+			}
+		}
+	}
+	return list
+}
+
+// noteMembers notes what the groups of a whole graph run.
+func (s *swap) noteMembers() {
+	l := &s.r.loop
+	l.members = 0
+	for i, d := range s.g.All() {
+		v := s.all[i]
+		var ids []string
+		for _, m := range d.Special().Group {
+			ids = append(ids, m.Res.String())
+		}
+		if len(ids)+len(v.membership.members) > 0 {
+			v.membership.own().members = ids
+		}
+		l.members += len(ids)
+	}
 }
 
 // outside leaves out what has gone into a group, and is there as its member.

@@ -22,6 +22,7 @@ type swap struct {
 	fresh   []*vertex // new ones, in topological order
 	leaving []*vertex // running ones without a successor
 	left    []Leaving // set by checkRemovals
+	policy  bool      // a new vertex asks before it leaves, and the old one did not, or the other way; set by oldOnes
 	kept    int
 
 	exclusive []exchange
@@ -264,6 +265,6 @@ func (s *swap) noteSwap(removed, changed int) {
 	r := s.r
 	r.opt.Listener.swapped(Swap{
 		Generation: r.loop.generation, Name: r.loop.name, Kept: len(r.loop.byIndex) - len(s.fresh),
-		Added: len(s.fresh) - changed, Changed: changed, Removed: removed, Leaving: s.left,
+		Added: len(s.fresh) - changed, Changed: changed, Removed: removed, Leaving: s.left, Policy: s.policy,
 	})
 }

@@ -66,6 +66,7 @@ type succession struct {
 	before  *vertex       // the one of the same name that has to end first
 	altered []string      // how its declaration differs from that of the one that it replaces
 	after   *vertex       // the one of the same name that waits for this one
+	members []string      // ids of the resources that it runs besides its own
 }
 
 // noSuccession is the one of every vertex without any. It is never written.

@@ -25,14 +25,14 @@ type Folder interface {
 	effect(*Options) Effect
 	// declared returns the keeper of the declarations.
 	declared(*Options) Declared
-	// inEffect returns the names that were in effect from an input; nil where there were none.
-	inEffect(input string) ([]string, error)
+	// inEffect returns the names that were in effect from an input; none where there were none.
+	inEffect(input string) (ineffect.Names, error)
 }
 
 // Effect keeps the names of the resources in effect, for the next start; see ineffect.Keeper.
 type Effect interface {
 	// Keep notes that a graph from an input is in effect. The names are asked for when they are written.
-	Keep(names func() []string, input string)
+	Keep(names func() ineffect.Names, input string)
 	Close() error
 }
 
@@ -89,7 +89,7 @@ func (f folder) effect(o *Options) Effect {
 	return ineffect.New(filepath.Join(string(f), inEffectFile), o.Log, o.Clock)
 }
 
-func (f folder) inEffect(input string) ([]string, error) {
+func (f folder) inEffect(input string) (ineffect.Names, error) {
 	return ineffect.Read(filepath.Join(string(f), inEffectFile), input)
 }
 

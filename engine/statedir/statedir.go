@@ -180,11 +180,11 @@ func (d *Dir) lasting(file string) string {
 	return filepath.Join(d.Path, file)
 }
 
-// InEffect returns the names of the resources that an earlier run has had in effect from an input; nil where there was none, or
+// InEffect returns the names of the resources that an earlier run has had in effect from an input; none where there was none, or
 // where they can't be read, which is logged: then none counts as removed.
-func (d *Dir) InEffect(input string) []string {
+func (d *Dir) InEffect(input string) ineffect.Names {
 	if d.o.Folder == nil {
-		return nil
+		return ineffect.Names{}
 	}
 	names, err := d.o.Folder.inEffect(input)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 )
 
@@ -69,7 +70,7 @@ func TestNextRun(t *testing.T) {
 	d := open(t, statedir.Options{Folder: statedir.In(path), Keep: true})
 	write(t, d.Store, "k", "v")
 	d.History.Append(journal.Entry{Resource: "noop[a]"})
-	d.Effect.Keep(func() []string { return []string{"noop[a]"} }, "in.yaml")
+	d.Effect.Keep(func() ineffect.Names { return ineffect.Names{All: []string{"noop[a]"}, Asking: []string{"noop[a]"}} }, "in.yaml")
 	shut(t, d)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder: %v, %v", info, err)
@@ -80,10 +81,10 @@ func TestNextRun(t *testing.T) {
 	if !has(t, d.Store, "k") {
 		t.Error("the record is lost")
 	}
-	if got := d.InEffect("in.yaml"); !slices.Equal(got, []string{"noop[a]"}) {
+	if got := d.InEffect("in.yaml"); !slices.Equal(got.All, []string{"noop[a]"}) || !slices.Equal(got.Asking, got.All) {
 		t.Errorf("in effect are %v", got)
 	}
-	if got := d.InEffect("other.yaml"); got != nil {
+	if got := d.InEffect("other.yaml"); got.All != nil {
 		t.Errorf("of another input, in effect are %v", got)
 	}
 	if m, err := statedir.Remembered(path); err != nil || !has(t, m, "k") {
@@ -130,7 +131,7 @@ func TestTemporary(t *testing.T) {
 	if info, err := os.Stat(d.Path); err != nil || !info.IsDir() {
 		t.Fatalf("the folder %q: %v", d.Path, err)
 	}
-	if d.Effect != nil || d.Ledger()+d.Collected() != "" || d.InEffect("x") != nil {
+	if d.Effect != nil || d.Ledger()+d.Collected() != "" || d.InEffect("x").All != nil {
 		t.Error("a temporary folder keeps something for a later run")
 	}
 	if err := os.WriteFile(filepath.Join(d.Path, "left"), nil, 0o600); err != nil {
@@ -201,7 +202,7 @@ func TestDamaged(t *testing.T) {
 	var log bytes.Buffer
 	d := open(t, statedir.Options{Folder: statedir.In(path), ReadOnly: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	defer shut(t, d)
-	if d.InEffect("in") != nil || has(t, d.Store, "k") {
+	if d.InEffect("in").All != nil || has(t, d.Store, "k") {
 		t.Error("damaged files have content")
 	}
 	for _, said := range []string{"earlier runs remember is not known", "were in effect before this start is not known"} {

@@ -142,26 +142,32 @@ func (p *Parts) Receivers(id string) (ids []string) {
 	return ids
 }
 
-// IDs returns the ids of the vertices that run, those of the whole graph first. Members of groups, and vertices that only undo
-// something, are left out.
+// IDs returns the ids of the resources in effect, those of the whole graph first. Vertices that only undo something are left out.
 func (p *Parts) IDs() []string {
+	list := make([]string, 0, p.base.Len())
+	p.each(func(id string, _ *engine.Vertex) { list = append(list, id) })
+	return list
+}
+
+// Asking returns the ids among IDs of those that leave only when somebody agrees.
+func (p *Parts) Asking() (list []string) {
+	p.each(func(id string, v *engine.Vertex) {
+		if v.Res.MetaParams().Leaving == engine.LeavingAsk {
+			list = append(list, id)
+		}
+	})
+	return list
+}
+
+// each calls f with the vertices of IDs.
+func (p *Parts) each(f func(id string, v *engine.Vertex)) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	list := make([]string, 0, p.base.Len())
-	if len(p.changed) == 0 {
-		for i, v := range p.grouped.All() {
-			if !v.Special().Once {
-				list = append(list, p.grouped.ID(i))
-			}
-		}
-		return list
-	}
 	for n := range int32(p.base.Len() + len(p.ids)) {
-		if v := p.vertex(n); v != nil && !v.Special().Once && p.runsAs(n) == n {
-			list = append(list, p.id(n))
+		if v := p.vertex(n); v != nil && !v.Special().Once {
+			f(p.id(n), v)
 		}
 	}
-	return list
 }
 
 // Graph returns the graph that runs, at the cost of the whole where a part has changed since it was called before.

@@ -298,7 +298,7 @@ func TestPartsKnowGroups(t *testing.T) {
 			t.Errorf("%q: %q, owner %q, want %q", id, got, p.Owner(id), want)
 		}
 	}
-	same(t, "run", p.IDs(), "thing[p]", "thing[x]", "thing[y]", "thing[l]")
+	same(t, "in effect", p.IDs(), "thing[p]", "thing[q]", "thing[r]", "thing[x]", "thing[y]", "thing[l]", "thing[m]")
 	same(t, "declared", groups(p.Declared()), "p", "q", "r", "x", "y", "l", "m")
 	same(t, "receivers", p.Receivers("thing[y]"), "thing[x]")
 	same(t, "receivers of none", p.Receivers("thing[x]"))

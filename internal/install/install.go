@@ -71,7 +71,7 @@ type Installer struct {
 	using  chan struct{}                   // capacity 1; full while a graph is built and put into effect
 
 	origin  atomic.Pointer[engine.Origin] // of the graph in effect, or of the one that is being put into effect
-	renamed atomic.Bool                   // the last graphs have brought or taken names, and Effect was not told
+	renamed atomic.Bool                   // the last graphs have brought or taken names, or altered how they leave, and Effect was not told
 
 	// These fields stand under using.
 	input     string           // where the graph in effect comes from
@@ -246,7 +246,7 @@ func (in *Installer) Swapped(w reactor.Swap) reactor.Swap {
 		rest.By = "" // nobody has asked for the changes that other hosts make to it
 		in.origin.Store(&rest)
 	}
-	if w.Added+w.Removed > 0 {
+	if w.Added+w.Removed > 0 || w.Policy {
 		in.renamed.Store(true)
 	}
 	in.last.Store(&w)

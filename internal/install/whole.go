@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -82,7 +83,7 @@ func (in *Installer) partsOf(t transform.Compiled) {
 func (in *Installer) tellGraph(moved bool) {
 	p := in.parts.Load()
 	if (in.renamed.Swap(false) || moved) && in.Effect != nil {
-		in.Effect.Keep(p.IDs, in.input)
+		in.Effect.Keep(func() ineffect.Names { return ineffect.Names{All: p.IDs(), Asking: p.Asking()} }, in.input)
 	}
 	in.Loaded(p.Graph)
 }

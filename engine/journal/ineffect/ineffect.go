@@ -25,27 +25,33 @@ const (
 	sizeASecond = 4 << 20 // bytes: a larger file is written less often
 )
 
-// content is the file, as JSON.
-type content struct {
-	Input     string   `json:"input"` // where the graph comes from
-	Resources []string `json:"resources"`
+// Names are the resources of a graph.
+type Names struct {
+	All    []string `json:"resources"`
+	Asking []string `json:"asking,omitempty"` // those that leave only when somebody agrees
 }
 
-// Read returns the resources of the graph that a Keeper has kept last in a file, nil if that graph came from another input, or if
+// content is the file, as JSON.
+type content struct {
+	Input string `json:"input"` // where the graph comes from
+	Names
+}
+
+// Read returns the resources of the graph that a Keeper has kept last in a file, none if that graph came from another input, or if
 // there is none. The error says why the file can't be read.
-func Read(path, input string) ([]string, error) {
+func Read(path, input string) (Names, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return Names{}, nil
 	}
 	var was content
 	if err == nil {
 		err = json.Unmarshal(b, &was)
 	}
 	if err != nil || was.Input != input {
-		return nil, err
+		return Names{}, err
 	}
-	return was.Resources, nil
+	return was.Names, nil
 }
 
 // Declarations are digests of the declarations of the resources that are right, by resource, and their salt.
@@ -144,7 +150,7 @@ func (localDisk) SyncFolder(path string) error {
 
 // Keep has the names of a graph written soon: those that the function returns then. It does not block. input is
 // where the graph comes from.
-func (k *Keeper) Keep(names func() []string, input string) {
+func (k *Keeper) Keep(names func() Names, input string) {
 	k.KeepAny(func() any { return content{input, names()} })
 }
 

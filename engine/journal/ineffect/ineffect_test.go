@@ -153,7 +153,7 @@ func TestBadDisk(t *testing.T) {
 		var said strings.Builder
 		k := New("dir/f", slog.New(slog.NewTextHandler(&said, nil)), engine.SystemClock{})
 		k.disk = d
-		k.Keep(func() []string { return []string{"noop[a]"} }, "/graph.yaml")
+		k.Keep(func() Names { return Names{All: []string{"noop[a]"}} }, "/graph.yaml")
 		synctest.Wait()
 		if got := d.after("dir/f"); slices.ContainsFunc(got, func(s string) bool { return s != "old" }) {
 			t.Errorf("after a sync that has failed the file may have %q", got)
@@ -199,23 +199,23 @@ func TestLocalDisk(t *testing.T) {
 // TestRead: the names are those of a graph from the same input, and a file that can't be read is an error.
 func TestRead(t *testing.T) {
 	path := t.TempDir() + "/f"
-	if names, err := Read(path, "a"); names != nil || err != nil {
+	if names, err := Read(path, "a"); names.All != nil || err != nil {
 		t.Errorf("without a file: %v, %v", names, err)
 	}
 	k := New(path, slog.New(slog.DiscardHandler), engine.SystemClock{})
-	k.Keep(func() []string { return []string{"noop[a]"} }, "a")
+	k.Keep(func() Names { return Names{All: []string{"noop[a]"}} }, "a")
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for input, want := range map[string]int{"a": 1, "b": 0} {
-		if names, err := Read(path, input); len(names) != want || err != nil {
+		if names, err := Read(path, input); len(names.All) != want || err != nil {
 			t.Errorf("from %s: %v, %v", input, names, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := Read(path, "a"); names != nil || err == nil {
+	if names, err := Read(path, "a"); names.All != nil || err == nil {
 		t.Errorf("a damaged file: %v, %v", names, err)
 	}
 }
