@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // apiFlags are those of all verbs of api.
@@ -536,7 +536,7 @@ func (f *apiFlags) field(k api.Field, form, rest string) (json.RawMessage, error
 		}
 		return json.RawMessage(rest), nil
 	case form == formFile:
-		data, err := readSource(f.app, rest, os.Open)
+		data, err := readSource(f.app, rest, gapi.Source{})
 		if err != nil {
 			return nil, err
 		}

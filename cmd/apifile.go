@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,24 +26,15 @@ const maxObjectFile = 16 << 20
 // It closes the file, and leaves standard input open. As root it refuses a file that other users can
 // write, see judge.
 func readObjects(a *app, path string) (name string, text []byte, err error) {
-	in, name := a.in, "standard input"
+	name = "standard input"
 	if path != "-" {
-		if err := a.judge(path); err != nil {
-			return "", nil, err
-		}
-		file, err := os.Open(path)
-		if err != nil {
-			return "", nil, err
-		}
-		defer file.Close()
-		if err := gapi.Kernel(file); err != nil {
-			return "", nil, fmt.Errorf("%s: %w", path, err)
-		}
-		in, name = file, path
+		name = path
 	}
-	// One byte more than the bound shows that the file is too long.
-	text, err = io.ReadAll(io.LimitReader(in, maxObjectFile+1))
-	if err == nil && len(text) > maxObjectFile {
+	text, err = readBounded(a.source(), a.in, path, maxObjectFile)
+	switch {
+	case errors.Is(err, gapi.ErrKernel):
+		err = fmt.Errorf("%s: %w", path, err)
+	case errors.Is(err, errTooLong):
 		err = fmt.Errorf("%s has more than %s: divide it, and begin with the objects that others refer to", name, schema.Size(maxObjectFile))
 	}
 	return name, text, err

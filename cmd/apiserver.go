@@ -28,6 +28,9 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 	if d.access.cert == "" || d.access.key == "" || d.access.ca == "" {
 		return nil, errors.Join(err, errors.New("--server: a daemon takes only callers with a certificate: give --cert, --key and --ca"))
 	}
+	if silent := answers(d.access.files()...); silent != nil {
+		return nil, errors.Join(err, silent)
+	}
 	pair, unfit := tls.LoadX509KeyPair(d.access.cert, d.access.key)
 	if unfit != nil {
 		unfit = fmt.Errorf("--cert=%s --key=%s: %w", d.access.cert, d.access.key, unfit)

@@ -1,11 +1,11 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 	"unicode/utf8"
@@ -138,17 +138,27 @@ func (f *verdictFlags) reload(ctx context.Context, a *app) error {
 func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 	in := a.in
 	if file != "-" {
-		info, err := os.Stat(file)
-		if err == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s is a folder: a graph that is applied is one file; copy the files into the folder of the daemon, and say mgmt reload", file)
-		}
-		f, err := a.source().Open(file)
-		if err != nil {
+		info, err := a.asking().Stat(ctx, file)
+		switch {
+		case errors.Is(err, gapi.ErrSilent):
 			return nil, err
+		case err == nil && info.IsDir():
+			return nil, fmt.Errorf("%s is a folder: a graph that is applied is one file; copy the files into the folder of the daemon, and say mgmt reload", file)
+		case err == nil && info.Mode().IsRegular():
+			src, err := a.source().ReadRegular(ctx, file, control.MaxDocument+1, "")
+			if err != nil {
+				return nil, err
+			}
+			in = bytes.NewReader(src)
+		default:
+			f, err := a.source().Open(file)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			// A named pipe may have no writer for hours, so the read ends with the context.
+			in = gapi.Patient(ctx, f)
 		}
-		defer f.Close()
-		// A named pipe may have no writer for hours, so the read ends with the context.
-		in = gapi.Patient(ctx, f)
 	}
 	text, err := io.ReadAll(io.LimitReader(in, control.MaxDocument+1))
 	switch {

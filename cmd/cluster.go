@@ -53,6 +53,9 @@ func (c *clusterAccess) check(world string) error {
 // options are the address with the access. The error tells of all faults at once; etcd.Open tells of the certificates.
 func (c *clusterAccess) options(address string, log *slog.Logger) (etcd.Options, error) {
 	o, err := etcd.ParseAddress(address)
+	if err := answers(c.files()...); err != nil {
+		return etcd.Options{}, err
+	}
 	password, unread := c.password()
 	if err := errors.Join(err, unread); err != nil {
 		return etcd.Options{}, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -299,7 +298,7 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 		}
 		first := true
 		folder := false
-		if info, err := os.Stat(path); err == nil {
+		if info, err := f.app.asking().Stat(context.Background(), path); err == nil {
 			folder = info.IsDir()
 		}
 		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {

@@ -93,12 +93,7 @@ const maxPublic = 1 << 20
 
 // publicKeys reads the keys in one file. A pipe or a device in its place is refused, and so is a file beyond the bound.
 func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
-	f, _, err := from.OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := gapi.ReadBounded(f, maxPublic, "too big: a file with keys")
+	text, err := from.ReadRegular(context.Background(), path, maxPublic, "too big: a file with keys")
 	if err != nil {
 		return nil, err
 	}

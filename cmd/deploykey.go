@@ -64,7 +64,7 @@ is not, keygen writes FILE.pub.`,
 func makeKey(path string) (deploy.Key, error) {
 	if _, err := os.Lstat(path); err == nil {
 		if _, err := os.Lstat(path + ".pub"); errors.Is(err, fs.ErrNotExist) {
-			key, err := deploy.ReadKey(path)
+			key, err := readKey(path)
 			if err != nil {
 				return key, err
 			}

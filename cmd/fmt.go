@@ -180,13 +180,32 @@ func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 // readInput reads a file or standard input, up to the bound of a graph file. A verb that acts refuses a file that another user
 // could have written.
 func readInput(a *app, path string) ([]byte, error) {
-	in := a.in
-	if path != "-" {
-		info, err := a.asking().Stat(context.Background(), path)
-		if err == nil && info.Mode().IsRegular() {
-			return a.asking().ReadFile(context.Background(), a.source(), path, func(f *os.File, _ int64) ([]byte, error) { return readGraph(f) })
+	src, err := readBounded(a.source(), a.in, path, yaml.DefaultMaxBytes)
+	if errors.Is(err, errTooLong) {
+		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
+	}
+	return src, err
+}
+
+// errTooLong is the error of readBounded for a text with more bytes than it may have.
+var errTooLong = errors.New("it is too long")
+
+// readBounded reads a file by a Source, or in where the path is -, up to so many bytes: an endless pipe would take all memory.
+// The error of a file that is refused for what it is lacks the path.
+func readBounded(from gapi.Source, in io.Reader, path string, most int64) ([]byte, error) {
+	read := func(in io.Reader) ([]byte, error) {
+		src, err := io.ReadAll(io.LimitReader(in, most+1))
+		if err == nil && int64(len(src)) > most {
+			err = errTooLong
 		}
-		if err := errors.Join(err, a.judge(path)); err != nil {
+		return src, err
+	}
+	if path != "-" {
+		info, err := from.Asking().Stat(context.Background(), path)
+		if err == nil && info.Mode().IsRegular() {
+			return from.Asking().ReadFile(context.Background(), from, path, func(f *os.File, _ int64) ([]byte, error) { return read(f) })
+		}
+		if err := errors.Join(err, judged(from, path)); err != nil {
 			return nil, err
 		}
 		f, err := os.Open(path)
@@ -196,16 +215,7 @@ func readInput(a *app, path string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	return readGraph(in)
-}
-
-// readGraph reads up to the bound of a graph file. The bound is in bytes, and keeps an endless pipe from taking all memory.
-func readGraph(in io.Reader) ([]byte, error) {
-	src, err := io.ReadAll(io.LimitReader(in, yaml.DefaultMaxBytes+1))
-	if err == nil && len(src) > yaml.DefaultMaxBytes {
-		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
-	}
-	return src, err
+	return read(in)
 }
 
 // readNamed is readInput with the name of the file in the error.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt"
@@ -41,7 +42,7 @@ func newGraphInput(in func() *input, e *mgmt.Engine, told func(by string), warne
 func (in *input) path() (string, error) {
 	path, err := filepath.Abs(in.yaml)
 	// The order is that of the sources of a graph in frontend, so each daemon gets the true reason.
-	switch info, missing := os.Stat(in.yaml); {
+	switch info, missing := (&gapi.Asker{}).Stat(context.Background(), in.yaml); {
 	case in.catalog != "":
 		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
 	case in.ts != "":

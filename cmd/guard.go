@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -79,25 +81,70 @@ func sudoCaller() *safepath.User {
 // judge refuses files that say whom the daemon trusts, or by which key it is known. The rules are those for the files of a graph.
 // An empty name stands for none. A file that can't be opened for another reason is left to the function that reads it.
 func (a *app) judge(files ...string) error {
+	return judged(a.source(), files...)
+}
+
+// judged is judge by a Source.
+func judged(from gapi.Source, files ...string) error {
+	if from.Guard == nil {
+		return answers(files...)
+	}
 	var errs []error
 	for _, path := range files {
-		if path == "" || a.source().Guard == nil {
+		if path == "" {
 			continue
 		}
-		_, err := gapi.Ask(context.Background(), a.asking(), path, func() (struct{}, error) {
-			f, err := a.source().Open(path)
+		_, err := gapi.Ask(context.Background(), from.Asking(), path, func() (struct{}, error) {
+			f, err := from.Open(path)
 			if err == nil {
 				err = f.Close()
 			}
 			return struct{}{}, err
 		})
-		if errors.Is(err, safepath.ErrRefused) {
+		if errors.Is(err, safepath.ErrRefused) || errors.Is(err, gapi.ErrSilent) {
 			// A missing file is the business of its reader, whose error names the purpose of the
 			// file.
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// answers returns an error where the file system of one of these files does not answer. It is for files that a package without an
+// Asker reads, such as keys and certificates: any other fault is left to that.
+func answers(files ...string) error {
+	var errs []error
+	for _, path := range files {
+		if path == "" {
+			continue
+		}
+		_, err := gapi.Ask(context.Background(), &gapi.Asker{}, path, func() (struct{}, error) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // a pipe is opened once, by its reader
+				if f, err := os.Open(path); err == nil {
+					return struct{}{}, f.Close()
+				}
+			}
+			return struct{}{}, nil
+		})
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// loadIdentity reads the identity in a file.
+func loadIdentity(path string) (seal.Identity, error) {
+	if err := answers(path); err != nil {
+		return seal.Identity{}, err
+	}
+	return seal.Load(path)
+}
+
+// readKey reads the private key in a file.
+func readKey(path string) (deploy.Key, error) {
+	if err := answers(path); err != nil {
+		return deploy.Key{}, err
+	}
+	return deploy.ReadKey(path)
 }
 
 // refuses returns why a state folder is not taken, and nothing where it is, or is not there

@@ -157,6 +157,9 @@ func (f *removeFlags) serials(names []string) (map[string][]string, error) {
 
 // readCertificate reads the first certificate of a file.
 func readCertificate(path string) (*x509.Certificate, error) {
+	if err := answers(path); err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, safepath.WithoutPath(err)

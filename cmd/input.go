@@ -266,7 +266,7 @@ func (i *input) secrets(o *yaml.Options) {
 // unsealBy returns a function that decrypts by the identity in a file. It reads the file at the first secret, and again after a
 // failure: the key may come later than the daemon. The function is callable from any goroutine.
 func unsealBy(path string) func(text string) (string, error) {
-	identity := keepGood(func() (seal.Identity, error) { return seal.Load(path) })
+	identity := keepGood(func() (seal.Identity, error) { return loadIdentity(path) })
 	return func(text string) (string, error) {
 		id, err := identity()
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // signing are the keys of an operator: the one that signs, and those whose signatures count besides it.
@@ -56,11 +57,11 @@ func (f *signing) key() (deploy.Key, error) {
 		return deploy.Key{}, err
 	}
 	if f.sign == "" {
-		if _, err := os.Stat(path); err != nil {
+		if _, err := (&gapi.Asker{}).Stat(context.Background(), path); err != nil {
 			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: %w", path, errNoKey)
 		}
 	}
-	return deploy.ReadKey(path)
+	return readKey(path)
 }
 
 // keys returns the key that signs, with all keys whose signatures count.

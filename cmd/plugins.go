@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"io"
 	"os"
 	"slices"
@@ -166,13 +167,11 @@ func (a *app) leaveOut(ds schema.Diagnostics) schema.Diagnostics {
 //
 // readFile reads a file as the files of a graph are read: as root not one that other users can write.
 func (a *app) readFile(path string) ([]byte, error) {
-	f, size, err := a.source().OpenRegular(path)
-	if err != nil {
-		return nil, safepath.WithoutPath(err)
-	}
-	defer f.Close()
 	// A file that grows while it is read is cut one byte after the size that it had.
-	return io.ReadAll(io.LimitReader(f, size+1))
+	text, err := a.asking().ReadFile(context.Background(), a.source(), path, func(f *os.File, size int64) ([]byte, error) {
+		return io.ReadAll(io.LimitReader(f, size+1))
+	})
+	return text, safepath.WithoutPath(err)
 }
 
 // A program in a folder of another user would run with the rights of root.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,12 +102,7 @@ func marked(r *gapi.Declaration, param string) bool {
 // The line is without the blanks at its ends. A file that can't be read gives no text, since the
 // position is enough.
 func sourceLine(from gapi.Source, pos schema.Pos) string {
-	f, _, err := from.OpenRegular(pos.File)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	src, err := gapi.ReadBounded(f, yaml.DefaultMaxBytes, "too big: a graph")
+	src, err := from.ReadRegular(context.Background(), pos.File, yaml.DefaultMaxBytes, "too big: a graph")
 	if err != nil {
 		return ""
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/spf13/cobra"
 
@@ -185,21 +184,15 @@ func mayList(k engine.Kind) error {
 // standard input from taking all memory.
 const maxText = 64 << 20
 
-// readSource reads a file by open, or standard input if path is -.
+// readSource reads a file by a Source, or standard input if path is -.
 // It closes the file that it has opened, and leaves standard input open for the next reader.
 // A larger text is an error and is not cut: half a value may be a valid one.
-func readSource(a *app, path string, open func(string) (*os.File, error)) ([]byte, error) {
-	in := a.in
-	if path != "-" {
-		file, err := open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxText+1))
-	if err == nil && len(text) > maxText {
+func readSource(a *app, path string, from gapi.Source) ([]byte, error) {
+	text, err := readBounded(from, a.in, path, maxText)
+	switch {
+	case errors.Is(err, gapi.ErrKernel):
+		err = fmt.Errorf("%s: %w", path, err)
+	case errors.Is(err, errTooLong):
 		err = fmt.Errorf("%s has more than %s", path, schema.Size(maxText))
 	}
 	return text, err
@@ -213,7 +206,7 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])
 	}
-	text, err := readSource(a, f.file, a.source().Open) // it says what to do, as a graph does
+	text, err := readSource(a, f.file, a.source()) // it says what to do, as a graph does
 	if err != nil {
 		return nil, err
 	}

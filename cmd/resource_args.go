@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -260,7 +259,7 @@ func (r *argReader) file(f *schema.Field, path string) ([]byte, error) {
 	case path == "-":
 		r.stdin = f.Key
 	}
-	data, err := readSource(r.app, path, os.Open)
+	data, err := readSource(r.app, path, gapi.Source{})
 	if err != nil {
 		return nil, about(f, err)
 	}

@@ -113,7 +113,7 @@ with a slash between them: db/password.`,
 			if n == nil || n.Kind != schema.NodeString {
 				return fmt.Errorf("%s has no secret %q; mgmt secret list shows its keys", args[0], args[1])
 			}
-			id, err := seal.Load(identity)
+			id, err := loadIdentity(identity)
 			if err != nil {
 				return err
 			}

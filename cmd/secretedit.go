@@ -192,7 +192,7 @@ func identityOf(path string) func(string) (string, error) {
 		if path == "" {
 			return seal.Identity{}, errors.New("an encrypted value needs an identity: name its file with --identity")
 		}
-		return seal.Load(path)
+		return loadIdentity(path)
 	})
 	return func(text string) (string, error) {
 		if !seal.Is(text) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/scenario"
 )
@@ -102,7 +103,7 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 // Links to files are left out in folders, and a folder that cannot be read is an error.
 func testFiles(args []string) (paths []string, err error) {
 	for _, arg := range args {
-		info, err := os.Stat(arg)
+		info, err := (&gapi.Asker{}).Stat(context.Background(), arg)
 		switch {
 		case err != nil:
 			return nil, err

@@ -90,6 +90,11 @@ func (a *Asker) Stat(ctx context.Context, path string) (os.FileInfo, error) {
 	return Ask(ctx, a, path, func() (os.FileInfo, error) { return os.Stat(path) })
 }
 
+// ReadDir lists a folder by a Source, with a bound.
+func (a *Asker) ReadDir(ctx context.Context, s Source, path string) ([]os.DirEntry, error) {
+	return Ask(ctx, a, path, func() ([]os.DirEntry, error) { return s.ReadDir(path) })
+}
+
 // ReadFile opens a file by a Source and reads it with read, with a bound for both.
 func (a *Asker) ReadFile(ctx context.Context, s Source, path string, read func(f *os.File, size int64) ([]byte, error)) ([]byte, error) {
 	return Ask(ctx, a, path, func() ([]byte, error) {

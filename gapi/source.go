@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -138,6 +139,12 @@ func atOnce(f *os.File) error {
 		err = errors.New("it has given nothing to read for 5s: it is no plain file")
 	}
 	return err
+}
+
+// ReadRegular reads a regular file that may have so many bytes, see OpenRegular and ReadBounded. A file system that does not answer
+// is an error, see Asker.
+func (s Source) ReadRegular(ctx context.Context, path string, most int64, tooBig string) ([]byte, error) {
+	return s.Asking().ReadFile(ctx, s, path, func(f *os.File, _ int64) ([]byte, error) { return ReadBounded(f, most, tooBig) })
 }
 
 // ReadBounded reads all of a file that may have so many bytes. The error of a larger one begins with a text of

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,17 +63,14 @@ func (t *Table) Read(path string, from gapi.Source) (File, schema.Diagnostics) {
 
 // read reads the file.
 func read(path string, from gapi.Source) ([]byte, error) {
-	f, _, err := from.OpenRegular(path)
+	src, err := from.ReadRegular(context.Background(), path, MaxBytes, "the file is too big: a configuration")
 	switch {
 	case errors.Is(err, gapi.ErrFolder):
 		return nil, errors.New("it is a folder: the configuration is one file")
 	case errors.Is(err, gapi.ErrIrregular):
 		return nil, errors.New("it is no regular file: the configuration is read more than once")
-	case err != nil:
-		return nil, err
 	}
-	defer f.Close()
-	return gapi.ReadBounded(f, MaxBytes, "the file is too big: a configuration")
+	return src, err
 }
 
 // values reads the keys of a document, which may be nil.

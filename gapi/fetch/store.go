@@ -263,18 +263,13 @@ const maxLock = 16 << 20
 // Read reads the lock file of a store with a parser of YAML. A missing file is an empty lock. A pipe, a device and a larger file than maxLock are
 // refused.
 func (s *Store) Read(name string, parse func(file string, src []byte) (*schema.Node, schema.Diagnostics)) error {
-	f, _, err := gapi.Source{}.OpenRegular(name)
+	src, err := gapi.Source{}.ReadRegular(context.Background(), name, maxLock, "too big: a lock file")
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Lock = &Lock{}
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, safepath.WithoutPath(err))
-	}
-	defer f.Close()
-	src, err := gapi.ReadBounded(f, maxLock, "too big: a lock file")
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
 	}
 	n, ds := parse(name, src)
 	if ds.Err() != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
-	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -324,7 +323,7 @@ func (s *server) completeFiles(h *place) (items []completionItem) {
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(filepath.Dir(h.path), dir)
 	}
-	entries, _ := gapi.Source{}.ReadDir(folder) // a folder that is not there has nothing to offer
+	entries, _ := s.list(folder) // a folder that is not there has nothing to offer
 	for _, e := range entries {
 		name := dir + e.Name()
 		switch {
@@ -373,7 +372,7 @@ func (s *server) completeExpression(h *place) (items []completionItem) {
 // completeAnyFile is completeFiles for every sort of file.
 func (s *server) completeAnyFile(h *place) (items []completionItem) {
 	dir, _ := filepath.Split(h.prefix)
-	entries, _ := gapi.Source{}.ReadDir(filepath.Join(filepath.Dir(h.path), dir))
+	entries, _ := s.list(filepath.Join(filepath.Dir(h.path), dir))
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") {
 			items = append(items, option(dir+e.Name(), itemFile, dir+e.Name(), "", ""))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type checked struct {
 	found    schema.Diagnostics
 	declared *gapi.Declared // nil where there is none
 
+	from  gapi.Source      // reads texts
 	texts map[string]*text // of files that are not open, by path; the value is nil for an unreadable file
 }
 
@@ -65,7 +67,7 @@ func (s *server) belongs(key string, opened bool) {
 	case found, !filepath.IsAbs(key):
 	case base == expand.ModuleFile, yaml.IsTest(key):
 		s.changed(s.root(key).path)
-		if graph := s.tested(key); opened && yaml.IsTest(key) && textOf(graph, yaml.DefaultMaxBytes) != nil && s.graph(key) == nil {
+		if graph := s.tested(key); opened && yaml.IsTest(key) && textOf(s.from, graph, yaml.DefaultMaxBytes) != nil && s.graph(key) == nil {
 			s.changed(s.root(graph).path)
 		}
 	default:
@@ -100,7 +102,7 @@ func (s *server) owner(path string) string {
 	// Links and the parent of the root would make this endless, so it ends at the workspace or at the top.
 	tries := 0
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		entries, _ := gapi.Source{}.ReadDir(dir) // a folder that can't be read has no candidates
+		entries, _ := s.list(dir) // a folder that can't be read has no candidates
 		for _, e := range entries {
 			name := filepath.Join(dir, e.Name())
 			ext := filepath.Ext(name)
@@ -125,7 +127,7 @@ func (s *server) reads(graph, path string) bool {
 	src := ""
 	if d := s.docs[graph]; d != nil {
 		src = d.text.src
-	} else if t := textOf(graph, maxCandidate); t != nil {
+	} else if t := textOf(s.from, graph, maxCandidate); t != nil {
 		src = t.src
 	}
 	// Only these words make a graph read another file.
@@ -139,6 +141,7 @@ func (s *server) reads(graph, path string) bool {
 // options returns how graphs are read while these documents are open. Secrets are unknown values.
 func (s *server) options(docs map[string]*open) yaml.Options {
 	o := s.o.YAML
+	o.Source.Asker = s.from.Asker
 	o.Overlay, o.Registry = overlay(docs), s.o.Kinds
 	o.Blind, o.Unseal, o.Credentials, o.Secret, o.Program = true, nil, "", nil, nil
 	return o
@@ -194,7 +197,7 @@ func (s *server) check(ctx context.Context) {
 
 // judge checks one root. It runs on a goroutine of its own, and touches no state of the session. A panic leaves the root unchecked.
 func (s *server) judge(ctx context.Context, reader *yaml.Reader, path string, docs map[string]*open) (c *checked) {
-	c = &checked{root: path, docs: docs, paths: map[string]bool{path: true}, texts: map[string]*text{}}
+	c = &checked{root: path, docs: docs, paths: map[string]bool{path: true}, from: s.from, texts: map[string]*text{}}
 	err := engine.Guard("check", func() error {
 		switch {
 		case yaml.IsTest(path):
@@ -394,23 +397,20 @@ func (c *checked) text(path string) *text {
 	}
 	t, known := c.texts[path]
 	if !known {
-		t = textOf(path, yaml.DefaultMaxBytes)
+		t = textOf(c.from, path, yaml.DefaultMaxBytes)
 		c.texts[path] = t
 	}
 	return t
 }
 
+// list lists a folder.
+func (s *server) list(dir string) ([]os.DirEntry, error) {
+	return s.from.Asker.ReadDir(context.Background(), s.from, dir)
+}
+
 // textOf reads a file, nil where that can't be read or has more than so many bytes.
-func textOf(path string, most int64) *text {
-	f, size, err := gapi.Source{}.OpenRegular(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	if size > most {
-		return nil
-	}
-	src, err := gapi.ReadBounded(f, most, "")
+func textOf(from gapi.Source, path string, most int64) *text {
+	src, err := from.ReadRegular(context.Background(), path, most, "")
 	if err != nil {
 		return nil
 	}

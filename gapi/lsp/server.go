@@ -53,8 +53,9 @@ type Options struct {
 
 // server is one session. Its loop owns everything in it.
 type server struct {
-	o   Options
-	out io.Writer
+	o    Options
+	from gapi.Source // reads what is not open; its Asker is that of the checks, too
+	out  io.Writer
 
 	ready, down bool // initialize and shutdown were answered
 	folders     []string
@@ -89,7 +90,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	o.Clock = engine.ClockOr(o.Clock)
 	s := &server{
-		o: o, out: out, docs: map[string]*open{}, roots: map[string]*root{}, told: map[string]bool{},
+		o: o, from: gapi.Source{Asker: o.YAML.Source.Asking()}, out: out, docs: map[string]*open{}, roots: map[string]*root{}, told: map[string]bool{},
 		results: make(chan *checked, 1), canceled: map[string]bool{},
 	}
 	ctx, cancel := context.WithCancel(ctx)

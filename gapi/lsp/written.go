@@ -8,7 +8,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
@@ -54,7 +53,7 @@ func (s *server) testsOf(root string) (list []string) {
 		names = append(names, path)
 	}
 	dir := filepath.Dir(root)
-	entries, _ := gapi.Source{}.ReadDir(dir) // a folder that can't be read has no tests
+	entries, _ := s.list(dir) // a folder that can't be read has no tests
 	for _, e := range entries {
 		if e.Type().IsRegular() {
 			names = append(names, filepath.Join(dir, e.Name()))
@@ -81,7 +80,7 @@ func (s *server) tested(path string) string {
 	var t *text
 	if d := s.docs[path]; d != nil {
 		t = d.text
-	} else if t = textOf(path, maxCandidate); t == nil {
+	} else if t = textOf(s.from, path, maxCandidate); t == nil {
 		return ""
 	}
 	// A person may be typing in the file, so the line counts and not the document.

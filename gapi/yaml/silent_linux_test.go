@@ -3,37 +3,16 @@ package yaml_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 )
-
-// silentMount mounts a file system that never answers: nobody reads what the kernel asks of it. wake lets go of all who wait
-// for it.
-func silentMount(t *testing.T) (dir string, wake func()) {
-	t.Helper()
-	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Skip("no FUSE: ", err)
-	}
-	dir = t.TempDir()
-	if err := unix.Mount("fuse", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)); err != nil {
-		t.Fatal(err)
-	}
-	return dir, func() {
-		_ = unix.Unmount(dir, unix.MNT_FORCE|unix.MNT_DETACH)
-		_ = unix.Close(fd)
-	}
-}
 
 // TestFindingJ3Silent: a graph, an include and a folder on a file system that never answers are an error after a
 // while. Nothing waits for ever, and a second question about the same file adds no goroutine.
@@ -41,7 +20,7 @@ func TestFindingJ3Silent(t *testing.T) {
 	if !nstest.InNamespace(t) {
 		return
 	}
-	dir, wake := silentMount(t)
+	dir, wake := nstest.Silent(t)
 	own := filepath.Join(t.TempDir(), "g.yaml")
 	lost := filepath.Join(dir, "g.yaml")
 	if err := os.WriteFile(own, []byte("include: ["+lost+"]\nresources: {}\n"), 0o600); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +50,8 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
+	case err == nil && skipped.Match(out):
+		t.Skip(string(skipped.FindSubmatch(out)[1]))
 	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
 		t.Skipf("no namespace for mounting: %v", err)
 	default:
@@ -56,6 +59,9 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	}
 	return false
 }
+
+// skipped finds the reason why the inner process has skipped the test.
+var skipped = regexp.MustCompile(`\.go:\d+: (.*)\n--- SKIP: `)
 
 // namespaces names those namespaces of this process that the flags stand for. The
 // kernel's names are links below /proc/self/ns, which differ for two namespaces. Of
