@@ -110,11 +110,13 @@ type Graph struct {
 
 	entered   []*Document
 	instances instances
-	parent    *Graph    // of a module: the graph that uses it; else nil
-	instance  string    // of a module: its name there
-	folder    string    // of a module
-	given     variables // of a module: its inputs
-	proofs    proofs    // on which all of the graph depends
+	named     map[string]*Instance // the same by their names
+	some      bool                 // the scope has a part of them, see among
+	parent    *Graph               // of a module: the graph that uses it; else nil
+	instance  string               // of a module: its name there
+	folder    string               // of a module
+	given     variables            // of a module: its inputs
+	proofs    proofs               // on which all of the graph depends
 }
 
 // common is what a graph shares with its modules.
@@ -319,7 +321,7 @@ func (g *Graph) ready() {
 	g.names["data"], declared["data"] = values, expr.MapOf(expr.Type{})
 	g.scoped(declared)
 	if g.parent != nil {
-		g.nameModules(declared)
+		g.nameModules(declared, g.instances)
 	}
 	g.useModules(declared)
 }

@@ -2,6 +2,7 @@ package expand
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,9 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 	if doc := f.g.inputs.docs[n.Pos.File]; doc != nil {
 		f.g.dir = doc.Dir
 	}
+	if f.g.some && f.g.whole(p.run) {
+		return nil, f.g.fault(n, p.at, p.src, expr.Fault{At: leading(p.src), Message: fmt.Sprintf("an entry of use after %d others reads single modules alone: write module.NAME", fewInstances)})
+	}
 	if told, lacks := f.g.lacking(p.run); lacks {
 		return nil, &schema.Node{Pos: told}
 	}
@@ -219,8 +223,8 @@ func (f *frame) eval(n *schema.Node, p *piece) (v any, wrong *schema.Node) {
 		return unknownText, nil // what stands for the secret need not fit the function
 	case f.g.touched:
 		fault = &expr.Fault{Message: hiddenFault}
-	case f.g.instances.leftOutOf(p.run) != "":
-		name := f.g.instances.leftOutOf(p.run)
+	case f.g.leftOutOf(p.run) != "":
+		name := f.g.leftOutOf(p.run)
 		fault = &expr.Fault{Message: "module." + name + " has no outputs: the condition of the module leaves it out here; write module." + name + ".?NAME.orValue(...)"}
 	case !ok:
 		fault = &expr.Fault{Message: err.Error()}

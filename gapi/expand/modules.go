@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -85,24 +86,55 @@ func (g *Graph) useModules(declared map[string]expr.Type) {
 			continue
 		}
 		for _, item := range n.Items {
-			if readsModules(item) {
-				g.nameModules(declared)
+			words := map[string]bool{}
+			if wordsOf(item, words); words["module"] {
+				g.nameModules(declared, g.among(words))
 			}
 			g.use(d, item)
 		}
 	}
-	g.nameModules(declared)
+	g.nameModules(declared, g.instances)
 }
 
-// readsModules reports whether an expression in an entry of use may read an instance before it. A scope with the instances costs time
-// and memory by their number, so an entry that reads none gets none.
-func readsModules(n *schema.Node) bool {
-	return expr.Has(n.Text) && strings.Contains(n.Text, "module") || slices.ContainsFunc(n.Items, readsModules) ||
-		slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return readsModules(p.Value) })
+// wordsOf collects the words of the expressions in an entry of use.
+func wordsOf(n *schema.Node, words map[string]bool) {
+	if expr.Has(n.Text) {
+		for w := range strings.FieldsFuncSeq(n.Text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			words[w] = true
+		}
+	}
+	for _, item := range n.Items {
+		wordsOf(item, words)
+	}
+	for _, p := range n.Pairs {
+		wordsOf(p.Value, words)
+	}
 }
 
-// nameModules puts the instances and the inputs of the graph into its scope.
-func (g *Graph) nameModules(declared map[string]expr.Type) {
+// fewInstances is up to how many instances an entry of use gets into its scope without a look at what it names.
+const fewInstances = 50
+
+// among returns the instances that an entry of use with these words may read. A scope costs time and memory by the number of what is
+// in it, so among many entries each one gets those alone that it names. One that names another gets no suggestion then.
+func (g *Graph) among(words map[string]bool) instances {
+	if len(g.instances) <= fewInstances {
+		return g.instances
+	}
+	var some instances
+	for w := range words {
+		some = append(some, g.instancesOf(w)...)
+	}
+	return some
+}
+
+// whole reports whether an expression reads module as a whole.
+func (g *Graph) whole(p *expr.Program) bool {
+	return slices.ContainsFunc(p.Reads(), func(in expr.Input) bool { return in.Name == "module" && in.Field == "" })
+}
+
+// nameModules puts instances and the inputs of the graph into its scope.
+func (g *Graph) nameModules(declared map[string]expr.Type, some instances) {
+	g.some = len(some) < len(g.instances)
 	// A graph has no name and no inputs, so an instance may not take these words: see wrongInstance.
 	values, fields := map[string]any{}, map[string]expr.Type{}
 	if g.parent != nil {
@@ -113,14 +145,14 @@ func (g *Graph) nameModules(declared map[string]expr.Type) {
 		values["name"], fields["name"] = g.instance, expr.Text
 		values["inputs"], fields["inputs"] = inputs, expr.Object("inputs of the module", types)
 	}
-	for _, i := range g.instances {
+	for _, i := range some {
 		values[i.Name], fields[i.Name] = i.outputs, expr.Object("module."+i.Name, i.types)
 		// Of an instance with a fault that was told, and of one that is left out, anything may be asked.
 		if !i.told.IsZero() || i.leftOut {
 			fields[i.Name] = expr.Type{}
 		}
 	}
-	if len(fields) == 0 {
+	if len(fields) == 0 && !g.some {
 		return
 	}
 	g.names["module"], declared["module"] = values, expr.Object("module", fields)
@@ -205,6 +237,10 @@ func (g *Graph) instanceOf(f *frame, d *Document, n *schema.Node) {
 		return
 	}
 	g.instances = append(g.instances, i)
+	if g.named == nil {
+		g.named = map[string]*Instance{}
+	}
+	g.named[i.Name] = i
 	switch {
 	case i.leftOut: // nothing of it is computed: its inputs may not even be there
 		i.told = schema.Pos{}
@@ -225,16 +261,16 @@ func (g *Graph) roomFor(folder *schema.Node) bool {
 
 // wrongInstance reports the name of an instance that can't be one.
 func (g *Graph) wrongInstance(name string, pos schema.Pos) bool {
-	twice := slices.IndexFunc(g.instances, func(i *Instance) bool { return i.Name == name })
+	twice := g.named[name]
 	switch {
 	case name == "name" || name == "inputs":
 		g.errorf(pos, "a module can't be called %s here: module.%s has another meaning", name, name)
 	case !isName(name):
 		g.errorf(pos, "%q can't be the name of a module: write letters, digits and _ in the key name", name)
-	case twice >= 0:
+	case twice != nil:
 		g.add(schema.Diagnostic{
 			Pos: pos, Message: fmt.Sprintf("the module %s is there twice: give one of them another name", name),
-			Related: []schema.Related{{Pos: g.instances[twice].pos, Message: "first used here"}},
+			Related: []schema.Related{{Pos: twice.pos, Message: "first used here"}},
 		})
 	default:
 		return false
@@ -426,17 +462,12 @@ func (g *Graph) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 	if told, lacks = g.vars.lacking(p); lacks {
 		return told, true
 	}
-	return g.instances.lacking(p)
-}
-
-// lacking returns the place of the fault of an instance that an expression reads and that has no outputs.
-func (all instances) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 	for _, in := range p.Reads() {
 		if in.Name != "module" {
 			continue
 		}
-		for _, i := range all {
-			if !i.told.IsZero() && (in.Field == "" || in.Field == i.Name) {
+		for _, i := range g.instancesOf(in.Field) {
+			if !i.told.IsZero() {
 				return i.told, true
 			}
 		}
@@ -445,12 +476,10 @@ func (all instances) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 }
 
 // leftOutOf names the instance that an expression reads and that its condition leaves out, empty for none.
-func (all instances) leftOutOf(p *expr.Program) string {
+func (g *Graph) leftOutOf(p *expr.Program) string {
 	for _, in := range p.Reads() {
-		for _, i := range all {
-			if in.Name == "module" && i.leftOut && in.Field == i.Name {
-				return i.Name
-			}
+		if i := g.named[in.Field]; in.Name == "module" && i != nil && i.leftOut {
+			return i.Name
 		}
 	}
 	return ""

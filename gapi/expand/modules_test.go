@@ -14,6 +14,10 @@ func TestInstancesTellTheirFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g := &Graph{instances: all, named: map[string]*Instance{}}
+	for _, i := range all {
+		g.named[i.Name] = i
+	}
 	for _, tt := range []struct {
 		src   string
 		lacks bool
@@ -29,11 +33,11 @@ func TestInstancesTellTheirFaults(t *testing.T) {
 		if run == nil {
 			t.Fatalf("%s: %v", tt.src, faults)
 		}
-		at, lacks := all.lacking(run)
+		at, lacks := g.lacking(run)
 		if lacks != tt.lacks || lacks && at != told {
 			t.Errorf("%s lacks %v at %v", tt.src, lacks, at)
 		}
-		if off := all.leftOutOf(run); off != tt.off {
+		if off := g.leftOutOf(run); off != tt.off {
 			t.Errorf("%s reads %q, which is left out", tt.src, off)
 		}
 	}

@@ -57,12 +57,23 @@ func (g *Graph) proofsOf(p *expr.Program) {
 		if in.Name != "module" {
 			continue
 		}
-		for _, i := range g.instances {
-			if len(i.proofs) > 0 && (in.Field == "" || in.Field == i.Name) {
+		for _, i := range g.instancesOf(in.Field) {
+			if len(i.proofs) > 0 {
 				g.proved = g.proved.with(i.proofs...)
 			}
 		}
 	}
+}
+
+// instancesOf returns the instance of a name, or all where the name is empty.
+func (g *Graph) instancesOf(name string) []*Instance {
+	if name == "" {
+		return g.instances
+	}
+	if i := g.named[name]; i != nil {
+		return []*Instance{i}
+	}
+	return nil
 }
 
 // Proofs are those on which all of the graph depends, also the documents that have nothing to compute. Expand has put them into the others.

@@ -132,7 +132,11 @@ func (g *Graph) taintOf(p *expr.Program) (all *taint) {
 				note(v.taint, rest)
 			}
 		}
-		for _, i := range g.instances {
+		field := ""
+		if len(path) > 0 {
+			field = path[0]
+		}
+		for _, i := range g.instancesOf(field) {
 			for name, t := range i.taints {
 				if rest, ok := below(path, i.Name, name); ok {
 					note(t, rest)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -251,5 +252,50 @@ func TestFindingJ2Instances(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "\n") > 1):
 			t.Errorf("%d modules, each used %d times: %v", c.length, c.times, err)
 		}
+	}
+}
+
+// TestFindingJ2Named: what a graph costs whose every entry of use reads the one before grows with their number, and not with its square.
+func TestFindingJ2Named(t *testing.T) {
+	bytes := func(n int) uint64 {
+		var text strings.Builder
+		text.WriteString("use:\n- {module: m, name: a0}\n")
+		for i := range n {
+			fmt.Fprintf(&text, "- {module: m, name: a%d, with: {v: \"${{ module.a%d.o }}\"}}\n", i+1, i)
+		}
+		text.WriteString("resources: {}\n")
+		files := map[string][]byte{
+			"g.yaml":        []byte(text.String()),
+			"m/module.yaml": []byte("module: m\ninputs: {v: {type: text, default: x}}\noutputs: {o: \"${{ module.inputs.v }}\"}\n"),
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		d, err := yaml.LoadFiles("g.yaml", files, yaml.Options{Facts: machineFacts})
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			err = d.Problems.Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	bytes(10) // what is made once
+	some, many := bytes(100), bytes(400)
+	if many > 6*some {
+		t.Errorf("100 entries take %d bytes, and four times as many %d", some, many)
+	}
+	var whole strings.Builder
+	whole.WriteString("use:\n")
+	for i := range 101 {
+		fmt.Fprintf(&whole, "- {module: m, name: a%d}\n", i)
+	}
+	whole.WriteString("- {module: m, with: {v: \"${{ json(module) }}\"}}\nresources: {}\n")
+	_, err := yaml.LoadFiles("g.yaml", map[string][]byte{
+		"g.yaml":        []byte(whole.String()),
+		"m/module.yaml": []byte("module: m\ninputs: {v: {type: text, default: x}}\n"),
+	}, yaml.Options{Facts: machineFacts})
+	if err == nil || !strings.Contains(err.Error(), "g.yaml:103:30: an entry of use after 50 others reads single modules alone") {
+		t.Errorf("all instances as a whole: %v", err)
 	}
 }
