@@ -47,7 +47,8 @@ const stoppedLease = 2 * time.Second
 
 // TestFindingR1Stopped stops the process of the leader (SIGSTOP) until the others have another one, and lets it go on (SIGCONT). Times are those since
 // boot, which both processes read from the kernel. By the store's own word, each run of a resource of the leader begins before the end of the lease
-// that lets it. A run in the middle of which the process was stopped goes on, and is told to end.
+// that lets it. A run in the middle of which the process was stopped goes on. The next graph ends it where the resource is there because the host is
+// chosen (h1); one that has received that (h2) goes on to its end.
 func TestFindingR1Stopped(t *testing.T) {
 	t.Parallel()
 	rounds := 16
@@ -99,7 +100,9 @@ func TestFindingR1Stopped(t *testing.T) {
 		}
 		now.signal(syscall.SIGCONT)
 		if middle {
-			await.Until(t, "the run that was stopped is told to end", func() bool { return !now.isRunning() })
+			if now.name == "h1" {
+				await.Until(t, "the run that was stopped is told to end", func() bool { return !now.isRunning() })
+			}
 			now.say("go")
 		}
 		await.Until(t, "the stopped host stands again", func() bool { return seen.stands(now.name) })
@@ -342,10 +345,16 @@ func stoppedProcess() error {
 		}
 	}
 	graph := filepath.Join(dir, "graph.yaml")
-	const text = `resources:
+	text := `resources:
   schedule: [{name: lead}]
-  probe: [{name: p, when: "${{ scheduled('lead') }}", meta: {poll: 100ms}}]
+  probe: [{name: p, mine: true, when: "${{ scheduled('lead') }}", meta: {poll: 100ms}}]
 `
+	if name == "h2" {
+		text = `resources:
+  schedule: [{name: lead}]
+  probe: [{name: p, recv: {mine: "schedule[lead].mine"}, meta: {poll: 100ms}}]
+`
+	}
 	if err := os.WriteFile(graph, []byte(text), 0o600); err != nil {
 		return err
 	}
@@ -361,8 +370,14 @@ func stoppedProcess() error {
 	if err := e.Start(ctx, yaml.New(graph, yaml.Options{})); err != nil {
 		return err
 	}
+	goOn := func() {}
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		p.hold.Store(lines.Text() == "hold")
+		held := (*context.Context)(nil)
+		if goOn(); lines.Text() == "hold" {
+			h, end := context.WithCancel(ctx)
+			held, goOn = &h, end
+		}
+		p.hold.Store(held)
 	}
 	cancel()
 	if err := e.Wait(); err != nil {
@@ -374,7 +389,7 @@ func stoppedProcess() error {
 // stoppedProbe is the store of such a host. It notes when the engine has got the answer that a lease holds.
 type stoppedProbe struct {
 	*etcd.World
-	hold  atomic.Bool // a run lasts until it is told to end
+	hold  atomic.Pointer[context.Context] // a run lasts until its end
 	asked atomic.Pointer[leaderRun]
 }
 
@@ -406,7 +421,9 @@ func (l stoppedProof) Holds() bool {
 // stoppedRes is the resource of the leader.
 type stoppedRes struct {
 	traits.Base
-	p *stoppedProbe
+	traits.Recvable
+	p    *stoppedProbe
+	Mine bool `yaml:"mine"`
 }
 
 func (r *stoppedRes) Default() engine.Res         { return &stoppedRes{p: r.p} }
@@ -417,15 +434,20 @@ func (r *stoppedRes) Watch(context.Context) error { return nil } // it is polled
 func (r *stoppedRes) Cmp(engine.Res) error        { return nil }
 
 func (r *stoppedRes) CheckApply(ctx context.Context, _ bool) (bool, error) {
+	if !r.Mine {
+		return true, nil
+	}
 	at, by := sinceBoot(), r.p.asked.Load()
 	if by == nil {
 		by = &leaderRun{lease: "none"}
 	}
 	fmt.Println("begin", strconv.FormatInt(int64(at), 10), strconv.FormatInt(int64(by.asked), 10), by.lease)
 	defer fmt.Println("end")
-	if r.p.hold.Load() {
-		<-ctx.Done()
-		return false, context.Cause(ctx)
+	if held := r.p.hold.Load(); held != nil {
+		select {
+		case <-(*held).Done():
+		case <-ctx.Done():
+		}
 	}
-	return true, nil
+	return true, context.Cause(ctx)
 }

@@ -98,13 +98,14 @@ type Choice struct {
 	Revision   int64    // of the store
 	Mine       bool     // this host is chosen, and its lease proves it; only Place sets it
 	Own        Rule     // by which this host stands in the store, zero for not at all; only Place sets it
+	Lease      string   // the ID of the lease under which it stands, which proves Mine; only Place sets it
 
 	wrote int64 // the revision that wrote the record of this host; 0 for none
 }
 
 // Equal reports whether another choice says the same, at whatever revision.
 func (c Choice) Equal(o Choice) bool {
-	return c.Mine == o.Mine && c.Own == o.Own && c.Rule == o.Rule && slices.Equal(c.Hosts, o.Hosts) && slices.Equal(c.Candidates, o.Candidates)
+	return c.Mine == o.Mine && c.Own == o.Own && c.Lease == o.Lease && c.Rule == o.Rule && slices.Equal(c.Hosts, o.Hosts) && slices.Equal(c.Candidates, o.Candidates)
 }
 
 // Choose returns the hosts of a schedule. Two tables of one revision answer the same. Where the

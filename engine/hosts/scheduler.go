@@ -190,7 +190,7 @@ func Scheduled(ctx context.Context, s Store, topic, name string) (hosts []string
 func (p *Place) choose(t *Table) Choice {
 	c := t.Choose(p.name)
 	own := t.by[p.name][p.s.host]
-	c.Own, c.wrote = own.rule, own.revision
+	c.Own, c.Lease, c.wrote = own.rule, own.lease, own.revision
 	return c
 }
 

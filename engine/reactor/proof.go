@@ -1,7 +1,9 @@
 package reactor
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -11,18 +13,49 @@ import (
 // or with another proof, comes by itself.
 const proofWait = time.Second
 
-// unproved returns what a run of vertices waits for, nil where all their leases hold. It is asked right before each CheckApply begins: the
-// process may have been stopped in the middle of a run. The vertices of a batch have the same proofs.
-func (x *runner) unproved(vs []*vertex) error {
+// unproved says of each vertex that may not begin what it waits for, and reports whether there is one. It is asked right before each CheckApply begins:
+// the process may have been stopped in the middle of a run. The vertices of a batch have the same proofs in their declarations, and may have
+// received others.
+func (x *runner) unproved(vs []*vertex, outs []engine.Outcome) (some bool) {
 	if len(vs) == 0 || !vs[0].run.job.apply { // what alters nothing may look
-		return nil
+		return false
 	}
-	for _, p := range vs[0].meta.Proofs {
-		if l := x.r.opt.World.Held(p.Lease); l == nil || !l.Holds() {
-			return &engine.WaitError{For: "a lease that proves " + p.Of, Again: proofWait}
+	for i, v := range vs {
+		for _, p := range v.proofs() {
+			if l := x.r.opt.World.Held(p.Lease); l == nil || !l.Holds() {
+				outs[i] = engine.Outcome{Err: &engine.WaitError{For: "a lease that proves " + p.Of, Again: proofWait}}
+				some = true
+				break
+			}
 		}
 	}
-	return nil
+	return some
+}
+
+// checkProved is check of the vertices whose outcome has no error: the others wait for a proof.
+func (x *runner) checkProved(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
+	var proved []*vertex
+	var at []int
+	for i, v := range vs {
+		if outs[i].Err == nil {
+			proved, at = append(proved, v), append(at, i)
+		}
+	}
+	rest := make([]engine.Outcome, len(proved))
+	x.check(ctx, apply, proved, rest)
+	for n, o := range rest {
+		outs[at[n]] = o
+	}
+}
+
+// proofs are the leases without which no run of v begins: those of its declaration, and those of the values that it has received. What it sends
+// needs them, too.
+func (v *vertex) proofs() []engine.Proof {
+	received := v.wired().Proofs()
+	if len(received) == 0 {
+		return v.meta.Proofs
+	}
+	return slices.Concat(v.meta.Proofs, received)
 }
 
 // proofsKey tells apart the batches that need other leases.

@@ -378,10 +378,8 @@ func (x *runner) withTimeout(ctx context.Context, d time.Duration) (context.Cont
 // check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the
 // outcomes. Reports of an earlier call of the same run are dropped.
 func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []engine.Outcome) {
-	if wait := x.unproved(vs); wait != nil {
-		for i := range outs {
-			outs[i] = engine.Outcome{Err: wait}
-		}
+	if x.unproved(vs, outs) {
+		x.checkProved(ctx, apply, vs, outs)
 		return
 	}
 	for _, v := range vs {

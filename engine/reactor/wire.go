@@ -17,7 +17,7 @@ type target struct {
 
 // send implements Init.Send.
 func (v *vertex) send(x any) error {
-	sent, err := values.Send(v.abil.Sends, x, v.wired().IsTainted())
+	sent, err := values.Send(v.abil.Sends, x, v.wired().IsTainted(), v.proofs())
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (v *vertex) send(x any) error {
 
 // sendNothing implements Init.Send of a kind that sends nothing.
 func sendNothing(x any) error {
-	_, err := values.Send(nil, x, false)
+	_, err := values.Send(nil, x, false, nil)
 	return err
 }
 

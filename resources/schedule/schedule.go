@@ -53,10 +53,20 @@ type Sends struct {
 	Hosts []string `yaml:"hosts" lang:"hosts" doc:"The chosen hosts, sorted by name."`
 	Text  string   `yaml:"text" lang:"text" doc:"The same as a text, one host a line."`
 	Mine  bool     `yaml:"mine" lang:"mine" doc:"Whether this host is one of them. It is false while the store does not prove that."`
+
+	proof engine.Proof // of Mine
 }
+
+var _ engine.ProvedSends = (*Sends)(nil)
+
+// SentProof names the lease without which this host is not chosen. Who is chosen needs none: that stays as it was last.
+func (s *Sends) SentProof(key string) (engine.Proof, bool) { return s.proof, s.Mine && key == "mine" }
 
 // Default chooses one host, and stays with it.
 func (x *Res) Default() engine.Res { return &Res{Strategy: hosts.Sticky, Count: 1} }
+
+func (x *Res) topic() string    { return cmp.Or(x.Topic, hosts.All) }
+func (x *Res) schedule() string { return cmp.Or(x.Schedule, x.Name()) }
 
 func (x *Res) rule() hosts.Rule { return hosts.Rule{Strategy: x.Strategy, Count: x.Count} }
 
@@ -77,7 +87,7 @@ func (x *Res) Init(init *engine.Init) error {
 	}
 	s := o.scheduler(init)
 	x.init, x.seen, x.stand = init, &atomic.Pointer[hosts.Choice]{}, o.start
-	x.place = s.Place(cmp.Or(x.Topic, hosts.All), cmp.Or(x.Schedule, x.Name()))
+	x.place = s.Place(x.topic(), x.schedule())
 	return nil
 }
 
@@ -122,6 +132,7 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	x.compare(c)
 	s := &Sends{Hosts: append([]string{}, c.Hosts...), Mine: c.Mine}
+	s.proof = engine.Proof{Lease: c.Lease, Of: "the choice of this host by the schedule " + x.topic() + "/" + x.schedule()}
 	for _, host := range s.Hosts {
 		s.Text += host + "\n"
 	}

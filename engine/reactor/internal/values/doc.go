@@ -14,10 +14,12 @@
 //   - Changed stays up from the assignment until a run of the receiver has succeeded, and is not
 //     raised for a value that an earlier process has acted on.
 //   - A receiver of a secret is tainted: it stays so, and so is all that it sends.
+//   - A value needs the leases that its sender has named, and those that the sender itself needed. The same value by another lease is
+//     assigned anew, so that what the receiver sends is by that lease, too; Changed is not raised for it.
 //   - An error of a secret does not quote it. A record of a secret is a salted digest.
 //
 // A nil *Vertex neither receives nor sends, and hides no parameter. The loop calls everything but
-// Send, Recv, Feeds, Received and IsTainted, which are for any goroutine; and Carry, Same, Wires
+// Send, Recv, Feeds, Received, Proofs and IsTainted, which are for any goroutine; and Carry, Same, Wires
 // and SecretFields, for a Swap while nothing is assigned.
 //
 // # Files

@@ -111,8 +111,8 @@ func (s *script) one(word, name string, args []string) string {
 	case "dislike":
 		s.bad = name
 	case "missend":
-		_, err := values.Send(s.sends, &res{}, false)
-		_, none := values.Send(nil, &sent{}, false)
+		_, err := values.Send(s.sends, &res{}, false, nil)
+		_, none := values.Send(nil, &sent{}, false, nil)
 		return fmt.Sprintf("%v\n%v", err, none)
 	case "nothing":
 		var v *values.Vertex
@@ -261,7 +261,7 @@ func (s *script) send(name string, args []string) string {
 		from = newVertex(nil)
 		s.vs[name] = from
 	}
-	list, err := values.Send(s.sends, x, from.IsTainted())
+	list, err := values.Send(s.sends, x, from.IsTainted(), nil)
 	if err != nil {
 		return err.Error()
 	}

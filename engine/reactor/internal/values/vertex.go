@@ -14,6 +14,20 @@ import (
 type Value struct {
 	V      any
 	Secret bool
+	Proofs []engine.Proof // the leases that it needs; never written
+}
+
+// same reports whether a receiver need not be told of the other value.
+func (a Value) same(b Value) bool {
+	return schema.Equal(a.V, b.V) && (a.Secret || !b.Secret) && slices.Equal(a.Proofs, b.Proofs)
+}
+
+// with returns proofs with one more. It does not alter them.
+func with(proofs []engine.Proof, p engine.Proof) []engine.Proof {
+	if slices.Contains(proofs, p) {
+		return proofs
+	}
+	return append(slices.Clip(proofs), p)
 }
 
 // Sent are the values of one Send, by the keys of the sender.
@@ -24,10 +38,11 @@ type Vertex struct {
 	recv     []wire
 	last     Sent // the values that it has sent
 	received atomic.Pointer[map[string]*engine.Send]
-	refused  error    // why received values were refused
-	marked   []string // parameters that are shown as little as a secret that was received
-	assign   bool     // values wait to be assigned
-	tainted  bool     // it receives a secret
+	proofs   atomic.Pointer[[]engine.Proof] // of the assigned values; nil for none
+	refused  error                          // why received values were refused
+	marked   []string                       // parameters that are shown as little as a secret that was received
+	assign   bool                           // values wait to be assigned
+	tainted  bool                           // it receives a secret
 	feeds    atomic.Bool
 }
 
@@ -145,7 +160,7 @@ func (v *Vertex) Last() Sent {
 func (v *Vertex) Offer(i int, sent Sent) {
 	w := &v.recv[i]
 	val, ok := sent[w.key(sent)]
-	if !ok || !w.waiting && w.have && schema.Equal(w.value.V, val.V) && (w.value.Secret || !val.Secret) {
+	if !ok || !w.waiting && w.have && w.value.same(val) {
 		return
 	}
 	w.waiting, w.next = true, val
@@ -252,7 +267,8 @@ func (v *Vertex) publish(to Receiver, before []wire) {
 		if !w.have {
 			continue
 		}
-		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.effective().Secret, Changed: before[i].waiting}
+		changed := before[i].waiting && !(before[i].have && schema.Equal(before[i].value.V, w.value.V))
+		s := &engine.Send{Res: refID(w.From.ID()), Key: w.From.Key, Secret: w.effective().Secret, Changed: changed}
 		if i > 0 && w.Formula != nil && v.recv[i-1].Formula == w.Formula && m[w.Field] != nil {
 			s.Changed = s.Changed || m[w.Field].Changed // one parameter of two values
 		}
@@ -268,6 +284,33 @@ func (v *Vertex) publish(to Receiver, before []wire) {
 	}
 	v.mark(to.ID, m)
 	v.received.Store(&m)
+	v.prove()
+}
+
+// prove notes the proofs of the assigned values.
+func (v *Vertex) prove() {
+	var all []engine.Proof
+	for i := range v.recv {
+		if v.recv[i].have {
+			for _, p := range v.recv[i].value.Proofs {
+				all = with(all, p)
+			}
+		}
+	}
+	if v.proofs.Store(nil); len(all) > 0 {
+		v.proofs.Store(&all)
+	}
+}
+
+// Proofs returns the leases that the received values need.
+func (v *Vertex) Proofs() []engine.Proof {
+	if v == nil {
+		return nil
+	}
+	if p := v.proofs.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 type refID string
@@ -363,7 +406,7 @@ func (v *Vertex) Inherit(old *Vertex) {
 		switch {
 		case o.waiting:
 			w.waiting, w.next, v.assign = true, o.next, true
-		case o.have && !(w.have && schema.Equal(o.value.V, w.value.V)):
+		case o.have && !(w.have && w.value.same(o.value)):
 			w.waiting, w.next, v.assign = true, o.value, true
 		}
 	}
