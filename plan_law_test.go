@@ -1,6 +1,9 @@
 package mgmt_test
 
 import (
+	"archive/tar"
+	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -40,6 +43,8 @@ type drawn struct {
 	byWorld map[string]bool // paths that a command decides
 	inputs  []string        // paths that another resource may read
 	makers  map[string][]string
+	noop    map[string]bool   // paths that are only looked at
+	copies  map[string]string // folders, by the one that they are copied to
 }
 
 // TestFindingL1PlanIsRun: a plan says of each resource whether a run will change it, in random graphs over random folders. What it can't
@@ -53,7 +58,7 @@ func TestFindingL1PlanIsRun(t *testing.T) {
 		graphs = 60
 	}
 	for n := range graphs {
-		d := &drawn{Rand: rand.New(rand.NewPCG(first, n)), root: t.TempDir(), kinds: map[string][]string{}, taken: map[string]bool{}, byWorld: map[string]bool{}, makers: map[string][]string{}}
+		d := &drawn{Rand: rand.New(rand.NewPCG(first, n)), root: t.TempDir(), kinds: map[string][]string{}, taken: map[string]bool{}, byWorld: map[string]bool{}, makers: map[string][]string{}, noop: map[string]bool{}, copies: map[string]string{}}
 		graph := d.draw(t)
 		c, u, wrong := d.compare(t, graph)
 		if change, unknown = change+c, unknown+u; len(wrong) == 0 {
@@ -116,6 +121,18 @@ func (d *drawn) draw(t *testing.T) string {
 	for range 3 + d.IntN(10) {
 		d.resource(t)
 	}
+	for to, from := range d.copies {
+		for p := range d.byWorld {
+			if strings.HasPrefix(p, from) {
+				d.byWorld[to] = true
+			}
+		}
+	}
+	return d.text()
+}
+
+// text is the graph.
+func (d *drawn) text() string {
 	b := &strings.Builder{}
 	b.WriteString("graph: drawn\nresources:\n")
 	for kind, list := range d.kinds {
@@ -161,7 +178,7 @@ func (d *drawn) resource(t *testing.T) {
 		d.add(kind, name, fmt.Sprintf(format, args...))
 	}
 	reads := true
-	draw := d.IntN(13)
+	draw := d.IntN(24)
 	switch draw {
 	case 0, 1, 2:
 		reads = false
@@ -198,6 +215,67 @@ func (d *drawn) resource(t *testing.T) {
 		name = p
 		d.byWorld[p] = true
 		add(", cmd: touch %q, ifcmd: test -e %q%s", d.root+"/"+p, from, after)
+	case 13:
+		reads = false
+		d.add("value", p+" text", fmt.Sprintf(", any: %q", pick(d, texts...)))
+		add(`, recv: {content: "value[%s text].any"}`, full)
+	case 14:
+		reads, d.byWorld[p] = false, true
+		d.add("exec", p+" says", ", cmd: echo x")
+		add(`, recv: {content: "exec[%s says].output"}`, full)
+	case 15:
+		p = strings.ReplaceAll(p, "/", "_") // its folder is there
+		kind, name = "ini_setting", p+" [main] port"
+		add(", value: %q", pick(d, "1", "2"))
+		return // what such a kind writes is not seen by those below
+	case 16:
+		second := pick(d, append(d.inputs, "nothing")...)
+		d.byWorld[p] = d.byWorld[second]
+		if makers := slices.Concat(d.makers[input], d.makers[second]); len(makers) > 0 {
+			after = fmt.Sprintf(", depend: [%s]", strings.Join(makers, ", "))
+		}
+		add(", fragments: [%q, %q]%s", from, d.root+"/"+second, after)
+	case 17:
+		p = strings.ReplaceAll(p, "/", "_") // it makes no folder above itself that others wait for
+		reads, name = false, p+"/"
+		if dir := pick(d, d.folders...); dir != "" && !strings.HasPrefix(p, dir) {
+			add(", source: %q, recurse: true%s", d.root+"/"+dir, pick(d, "", ", purge: true"))
+			d.copies[p] = dir
+		} else {
+			add("")
+		}
+		return
+	case 18:
+		kind, name = "tar", p+"/"
+		reads = false
+		d.tar(t, p+".tar", pick(d, texts...))
+		add(", extract: %q", full+".tar")
+		d.inputs = append(d.inputs, p+"/x")
+		d.makers[p+"/x"] = d.makers[p]
+		return
+	case 19:
+		name = p + "${{ each.value }}"
+		add(", for_each: [1, 2], content: %q", pick(d, texts...))
+		for _, n := range []string{"1", "2"} {
+			d.makers[p+n] = []string{fmt.Sprintf("%q", "file["+full+n+"]")}
+			d.inputs = append(d.inputs, p+n)
+		}
+		return
+	case 20:
+		reads = false
+		if os.Geteuid() == 0 {
+			add(", content: %q, owner: daemon, group: %s", pick(d, texts...), pick(d, "daemon", "root"))
+		}
+	case 21:
+		reads, d.noop[p] = false, true
+		add(", content: %q, meta: {noop: true}", pick(d, texts...))
+	case 22:
+		reads = false
+		add(", state: exists, mode: %q", pick(d, "0600", "0644", "0440"))
+	case 23:
+		name = p + "/"
+		add(", state: absent, recurse: true, force: true")
+		return
 	}
 	if reads && d.byWorld[input] {
 		d.byWorld[p] = true
@@ -206,6 +284,20 @@ func (d *drawn) resource(t *testing.T) {
 	if d.chance(6) {
 		d.add("exec", p+" told", fmt.Sprintf(`, cmd: "true", refreshonly: true, listen: [%s]`, d.makers[p][len(d.makers[p])-1]))
 	}
+}
+
+// tar makes an archive with one file.
+func (d *drawn) tar(t *testing.T, p, content string) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := w.WriteHeader(&tar.Header{Name: "x", Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg})
+	if err == nil {
+		_, err = w.Write([]byte(content))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, p, b.String())
 }
 
 // compare plans the graph and runs it. It returns how many resources would change, and how many are unknown.
@@ -238,10 +330,11 @@ func (d *drawn) compare(t *testing.T, graph string) (change, unknown int, wrong 
 		_, did := changed[s.Resource]
 		_, name, _ := strings.Cut(strings.TrimSuffix(s.Resource, "]"), d.root+"/")
 		name, _, _ = strings.Cut(name, " ")
+		name = strings.TrimSuffix(name, "/")
 		switch s.State {
 		case engine.StateWouldChange:
 			change++
-			if !did && !d.byWorld[name] { // what a command has to bring may be missing, and then it fails
+			if !did && !d.byWorld[name] && !d.noop[name] { // what a command has to bring may be missing, and then it fails
 				say("%s would change (%v), and did not: %v", s.Resource, s.Changes, failed[s.Resource])
 			}
 		case engine.StateUnknown:

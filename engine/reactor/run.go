@@ -219,7 +219,7 @@ func (v *vertex) endRun() {
 // change, and so would refresh it. One whose drift is reported never does.
 func (l *loop) wouldRefresh(v *vertex) bool {
 	for _, from := range v.listens {
-		if from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport {
+		if from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
 			return true
 		}
 	}
@@ -232,7 +232,7 @@ func (l *loop) mayRefresh(v *vertex) string {
 		return ""
 	}
 	for _, from := range v.listens {
-		if from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport {
+		if from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
 			return from.ID
 		}
 	}

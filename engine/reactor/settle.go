@@ -135,7 +135,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 // lay adds the effect of a vertex that would change to the layer, through which the vertices below look.
 func (l *loop) lay(v *vertex, run Run) {
 	layer := l.r.opt.Layer
-	if layer == nil || !undecided(run.State) || v.run.laid != notLaid || v.meta.Drift == engine.DriftReport {
+	if layer == nil || !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() {
 		return
 	}
 	v.run.laid = partLaid
@@ -307,11 +307,21 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 // that is not there yet. With unseen, what v sees through the layer does not count.
 func (l *loop) openAbove(v *vertex, unseen bool) string {
 	for slot := range l.m.Ancestors(v.slot) {
-		if up := l.bySlot[slot]; undecided(up.past.last) && !(unseen && up.run.laid == wholeLaid) {
+		if up := l.bySlot[slot]; undecided(up.past.last) && !(unseen && up.run.laid == wholeLaid) && !l.idleFor(up, v) {
 			return up.ID
 		}
 	}
 	return ""
+}
+
+// onlyLooks reports whether v says itself that it is to alter nothing.
+func (v *vertex) onlyLooks() bool {
+	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
+}
+
+// idleFor reports of a plan whether a run would bring v nothing of a vertex above it, since that one alters nothing then, and v may.
+func (l *loop) idleFor(up, v *vertex) bool {
+	return l.r.opt.Layer != nil && up.onlyLooks() && !v.onlyLooks()
 }
 
 // looksAtPaths reports whether v sees the layer: it looks at nothing but paths.

@@ -241,6 +241,9 @@ func (l *Layer) root(p string, whole bool) (int, bool, error) {
 	if !whole || l.below[p] == 0 {
 		return 0, false, nil
 	}
+	if err := l.open(); err != nil {
+		return 0, false, err
+	}
 	var b bounds
 	if err := l.copyUp(p, true, &b); err != nil {
 		return 0, false, fmt.Errorf("a part of it would change, and the rest can't be copied: %w", err)

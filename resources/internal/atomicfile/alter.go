@@ -59,7 +59,7 @@ func (d Dir) give(t *temp, n *New) error {
 // Mkdir makes a folder. Its permissions are those, less the umask; SetAttrs makes
 // them exact. The folder of a stranger gives it no group and no access list.
 func (d Dir) Mkdir(name string, perm uint32) error {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (d Dir) Mkdir(name string, perm uint32) error {
 
 // Symlink makes a link, or replaces a link or a file by one.
 func (d Dir) Symlink(name, target string, uid, gid int) error {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return err
 	}

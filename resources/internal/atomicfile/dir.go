@@ -88,6 +88,20 @@ func (d Dir) hold() (held Dir, release func(), err error) {
 	return held, held.Close, nil
 }
 
+// holdFor is hold for a look at one name: what else is in the folder may not be known, as in a plan.
+func (d Dir) holdFor(name string) (held Dir, release func(), err error) {
+	if d.fd >= 0 || d.way == nil || strings.Contains(name, "/") {
+		return d.hold()
+	}
+	f, _, err := d.way.Parent(d.Path(name))
+	if err != nil {
+		return d, nil, err
+	}
+	held = In(f)
+	held.path = d.path
+	return held, held.Close, nil
+}
+
 // do calls a function that reaches into the folder, as the user of the Dir.
 func (d Dir) do(call func() error) error {
 	if d.as == nil {
@@ -107,7 +121,7 @@ func (d Dir) Path(name string) string { return d.path + "/" + name }
 
 // Lstat looks at a name.
 func (d Dir) Lstat(name string) (Stat, error) {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return Stat{}, err
 	}
@@ -128,6 +142,13 @@ func (d Dir) lstat(name string) (Stat, error) {
 
 // Self looks at the folder itself.
 func (d Dir) Self() (Stat, error) {
+	if d.fd < 0 && d.way != nil { // what is in it does not matter
+		st, err := FollowBy(*d.way, d.Path(""))
+		if err == nil && !st.IsDir() {
+			err = pathError("open", d.Path(""), unix.ENOTDIR)
+		}
+		return st, err
+	}
 	d, release, err := d.hold()
 	if err != nil {
 		return Stat{}, err
@@ -184,7 +205,7 @@ func namesIn(fd int, buf []byte) (names []string, err error) {
 
 // Readlink returns what a link says.
 func (d Dir) Readlink(name string) (string, error) {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return "", err
 	}

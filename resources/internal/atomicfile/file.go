@@ -18,7 +18,7 @@ type File struct {
 // Open opens a plain file for reading and looks at it. Links, folders and special files are errors;
 // a pipe does not block.
 func (d Dir) Open(name string) (*File, Stat, error) {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return nil, Stat{}, err
 	}
@@ -41,7 +41,7 @@ func (d Dir) Open(name string) (*File, Stat, error) {
 // OpenSource is Open for a file whose content goes elsewhere: one with several names that
 // not all may read is an error in a folder of a stranger, for it may be the file of any user.
 func (d Dir) OpenSource(name string) (*File, Stat, error) {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return nil, Stat{}, err
 	}

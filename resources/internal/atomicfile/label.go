@@ -60,7 +60,7 @@ type thing struct {
 }
 
 func (d Dir) reachThing(name string, do func(thing) error) error {
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func withoutList(perm uint32, list []byte) uint32 {
 // with several names in a folder of a stranger, which could be the file of any user.
 func (d Dir) SetAttrs(name string, old Stat, mode, uid, gid int) (st Stat, err error) {
 	p := d.Path(name)
-	d, release, err := d.hold()
+	d, release, err := d.holdFor(name)
 	if err != nil {
 		return Stat{}, err
 	}

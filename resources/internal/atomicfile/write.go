@@ -60,7 +60,7 @@ type Result struct {
 // Write makes the file, replacing Old. Where the name leads to another file, it
 // returns ErrChanged.
 func (n *New) Write() (Result, error) {
-	dir, release, err := n.Dir.hold()
+	dir, release, err := n.Dir.holdFor(n.Name)
 	if err != nil {
 		return Result{}, err
 	}
