@@ -95,7 +95,8 @@ func openEtcd(t *testing.T, endpoint string) *etcd.World {
 // leadProbe is a host whose graph has a resource on the leader alone, which looks at the store whenever a run of it begins.
 type leadProbe struct {
 	host          string
-	world, direct *etcd.World
+	world, direct engine.World
+	machine       engine.Host // nil for that of the test
 	starts        atomic.Int64
 	outside       atomic.Int64
 	why           atomic.Pointer[string]
@@ -121,7 +122,7 @@ func (p *leadProbe) begin(t *testing.T, lease time.Duration) {
 	if err := os.WriteFile(graph, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e, err := mgmt.New(mgmt.Options{Hostname: p.host, World: mgmt.Share(p.world), Lease: lease, Registry: kinds, Logger: slog.New(slog.DiscardHandler)})
+	e, err := mgmt.New(mgmt.Options{Hostname: p.host, Host: p.machine, World: mgmt.Share(p.world), Lease: lease, Registry: kinds, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
