@@ -2,6 +2,9 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,4 +74,34 @@ use:
 	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the store was altered: %v", err)
 	}
+}
+
+// TestFindingQ2NoRights: who may not read the store gets a plan in which what depends on it is unknown, and the reason.
+func TestFindingQ2NoRights(t *testing.T) {
+	dir := openToUsers(t)
+	file := filepath.Join(dir, "world.db")
+	w, err := bolt.Open(file, bolt.Options{})
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		err = os.Chmod(file, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	weakly(t, func() {
+		var said bytes.Buffer
+		f := &planStore{world: worldFlags{place: "bolt:" + file}, socket: socketFlag{path: filepath.Join(dir, "no.sock")}}
+		w, closing, err := f.open(t.Context(), &state{}, dir, "web1", slog.New(slog.NewTextHandler(&said, nil)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer closing()
+		_, err = w.List(t.Context(), hosts.Prefix, engine.ListOptions{})
+		if _, unread := errors.AsType[*engine.UnreadError](err); !unread || !errors.Is(err, fs.ErrPermission) || !strings.Contains(said.String(), "permission denied") {
+			t.Errorf("%v; it says %s", err, said.String())
+		}
+	})
 }
