@@ -36,7 +36,7 @@ var badServices = []struct {
 }{
 	{"at-once", params{}, []string{"exit status 3", "no such database"}},
 	{"soon", params{}, []string{"exit status 3", "lost the database"}},
-	{"late", params{"stable": "5s"}, []string{"late has ended 3", "after its start: exit status 3", "lost the database"}},
+	{"late", params{}, []string{"late has ended 3", "after its start: exit status 3", "lost the database"}},
 	{"hangs", params{}, []string{"start hangs.service: no sign of its start in time", "timeout"}},
 	{"forks", params{}, []string{"it has ended without an error", "needs Type=forking"}},
 	{"silent", params{}, []string{"start silent.service: no sign of its start in time", "I do not tell"}},

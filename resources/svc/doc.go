@@ -17,7 +17,7 @@
 //
 // # Times
 //
-// A service has to stay up for two seconds, or as long as stable says; after a life of less than a
+// A service has to stay up for five seconds, or as long as stable says; after a life of less than a
 // minute that ended by itself, for twice as long as that. A waiting service is looked at every two
 // seconds, or every ten where only a lock keeps it waiting. A manager has two minutes to read its
 // files, and five seconds when mgmt ends.

@@ -172,7 +172,7 @@ func TestFindingQ3StaysUp(t *testing.T) {
 		stable time.Duration
 		after  time.Duration
 	}{
-		"default": {"simple", stable, 2 * time.Second}, "longer": {"exec", 5 * time.Second, 5 * time.Second}, "none": {"simple", 0, 0},
+		"default": {"simple", stable, 5 * time.Second}, "longer": {"exec", 8 * time.Second, 8 * time.Second}, "none": {"simple", 0, 0},
 		"tells": {"notify", stable, 0}, "has a name": {"dbus", stable, 0}, "no service": {"", stable, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestFindingQ3StaysUp(t *testing.T) {
 // TestFindingQ3FoundUp: a daemon that starts finds out how long a service has been up.
 func TestFindingQ3FoundUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		u.Alter(func() { u.begin(0) })
 		time.Sleep(500 * time.Millisecond)
 		kindtest.Want(t, u.fake, u.res, "error: web to stay up for 2s")
@@ -219,7 +219,7 @@ func noop(u *unit) (bool, error) {
 // ends later than stable has to stay up twice as long the next time.
 func TestFindingQ3EndsSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		u.live(300 * time.Millisecond)
 		u.wrote = "no such database\n\x1b[31mexiting\n"
 		u.want("failed: web has ended 300ms after its start: exit status 3: it is failed (failed), exit-code; the last lines that it wrote:\nno such database\n\\x1b[31mexiting", 300*time.Millisecond)
@@ -245,7 +245,7 @@ func TestFindingQ3EndsSoon(t *testing.T) {
 // it has crashed. It is ok when it has stayed up.
 func TestFindingQ3Crashing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		u.live(300 * time.Millisecond)
 		u.again = 3 * time.Second
 		kindtest.Watching(t, u.fake, u.res)
@@ -290,7 +290,7 @@ func (u *unit) drain() {
 // TestFindingQ3FoundCrashing: a daemon that starts while a unit crashes again and again does not know since when.
 func TestFindingQ3FoundCrashing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		u.live(300 * time.Millisecond)
 		u.again = 3 * time.Second
 		u.Alter(func() { u.begin(500) })
@@ -310,7 +310,7 @@ func TestFindingQ3FoundCrashing(t *testing.T) {
 // keeps nothing waiting.
 func TestFindingQ3OthersStartIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		u.want(nowRunning, 2*time.Second)
 		time.Sleep(time.Hour)
 		u.Alter(func() { u.end(u.lives, 0) })
@@ -334,7 +334,7 @@ func TestFindingQ3OthersStartIt(t *testing.T) {
 // TestFindingQ3EndsSlowly: while the processes of a unit still end it has neither failed nor succeeded, and mgmt does nothing with it.
 func TestFindingQ3EndsSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		end := func(after time.Duration) {
 			time.AfterFunc(after, func() {
 				u.Alter(func() { u.Active[unitName], u.Sub[unitName] = "deactivating", "stop-sigterm" })
@@ -376,7 +376,7 @@ func TestFindingQ3OthersEndIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				u := newUnit(t, Res{State: Running, Stable: stable})
+				u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 				kindtest.Watching(t, u.fake, u.res)
 				for range 20 {
 					end(u)
@@ -416,7 +416,7 @@ func (u *unit) stopped(after time.Duration) {
 func TestFindingQ3Killed(t *testing.T) {
 	const after = 100 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		kill := func() { u.ends(after, 0, "failed", "signal", 2, 9) }
 		killed := func() {
 			t.Helper()
@@ -454,7 +454,7 @@ func TestFindingQ3Killed(t *testing.T) {
 func TestFindingQ3EndsItself(t *testing.T) {
 	const after = 100 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
-		u := newUnit(t, Res{State: Running, Stable: stable})
+		u := newUnit(t, Res{State: Running, Stable: 2 * time.Second})
 		for text, end := range map[string]func(){
 			"exit status 0":            func() { u.ends(after, 0, "inactive", "success", 1, 0) },
 			"ended by signal 11":       func() { u.ends(after, 0, "failed", "signal", 2, 11) },

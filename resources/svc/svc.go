@@ -33,7 +33,7 @@ const (
 )
 
 // stable is the default of the parameter.
-const stable = 2 * time.Second
+const stable = 5 * time.Second
 
 func init() {
 	virtualkind.Register("svc", newRes)
