@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,7 +78,7 @@ func (w *world) role(ctx context.Context, name string, args ...string) *exec.Cmd
 	cmd.Dir = "/"
 	cmd.Env = []string{roleEnv + "=" + name, "MGMT_ATTACK_BASE=" + w.dir, "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if name != "daemon" && name != "hung" {
+	if !slices.Contains([]string{"daemon", "hung", "stepped"}, name) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: attackerUID, Gid: attackerUID}
 		return cmd
 	}
@@ -147,12 +146,24 @@ func (d *daemon) stop() (mounts, log string) {
 
 // beDaemon becomes mgmt.
 func beDaemon(base string, argv []string) error {
+	if err := privateMounts(base); err != nil {
+		return err
+	}
+	return becomeMgmt(argv)
+}
+
+// privateMounts gives the attacker a name, for this process alone.
+func privateMounts(base string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts private: %w", err)
 	}
 	if err := unix.Mount(filepath.Join(base, "passwd"), "/etc/passwd", "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("bind /etc/passwd: %w", err)
 	}
+	return nil
+}
+
+func becomeMgmt(argv []string) error {
 	return syscall.Exec(argv[0], argv, []string{"PATH=" + os.Getenv("PATH")})
 }
 
@@ -275,41 +286,5 @@ func (w *world) probe(lost map[string][]string) {
 	w.must(json.Unmarshal(out, &won))
 	for id, what := range won {
 		lost[id] = append(lost[id], what...)
-	}
-}
-
-// TestFindingA1A2A3A6Raced: the same, while she exchanges what is there all the time.
-func TestFindingA1A2A3A6Raced(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check runs it")
-	}
-	w := newWorld(t, true)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	if out, err := w.role(ctx, "prepare").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	attacker := w.role(ctx, "race", "-attack.race", strconv.Itoa(*raceCount), "-attack.most", await.Left().String())
-	var report bytes.Buffer
-	attacker.Stdout, attacker.Stderr = &report, os.Stderr
-	w.must(attacker.Start())
-	d := w.daemon(ctx, "{poll: 100ms}", "--flapping", "off")
-	w.must(attacker.Wait())
-	mounts, log := d.stop()
-	var told map[string]racing
-	w.must(json.Unmarshal(report.Bytes(), &told))
-	lost := w.judge(mounts, log)
-	for _, p := range w.places {
-		r := told[p.id]
-		lost[p.id] = append(lost[p.id], r.Won...)
-		t.Logf("%s: %d exchanges, acted upon %d times", p, r.Exchanges, r.Acted)
-		r.place = p
-		if r.short(*raceCount) {
-			t.Errorf("%s: too little to show anything", p)
-		}
-	}
-	w.tell(lost)
-	if t.Failed() {
-		t.Logf("the end of the log:\n%s", log[max(0, len(log)-20000):])
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,34 +56,6 @@ func prepareAll(root string) error {
 		}
 	}
 	return nil
-}
-
-// raceAll exchanges until each place has shown what it can, or for most at the latest, and tells on its standard output
-// what came of it.
-func raceAll(root string, exchanges int, most time.Duration) error {
-	unix.Umask(0o022)
-	var all []*racing
-	for _, p := range places(root, true) {
-		all = append(all, newRacing(p))
-	}
-	short := func(r *racing) bool { return r.short(exchanges) }
-	for end := time.Now().Add(most); slices.ContainsFunc(all, short) && time.Now().Before(end); {
-		for range 40 + rand.IntN(80) {
-			for _, r := range all {
-				r.exchange()
-			}
-		}
-		for _, r := range all {
-			r.look()
-		}
-		time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
-	}
-	report := map[string]*racing{}
-	for _, r := range all {
-		r.look()
-		report[r.id] = r
-	}
-	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
 func newRacing(p place) *racing {

@@ -7,15 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
-var (
-	// A walker that opens the folder that it has checked again by its path loses 22 places of 122 within 20 exchanges of each
-	// if 1 ms lies between, and 1 place within 600 if nothing does.
-	raceCount = flag.Int("attack.race", 600, "how often each place is exchanged at least")
-	raceMost  = flag.Duration("attack.most", time.Minute, "when the attacker gives up; the test sets it")
-)
+// A walker that opens the folder that it has checked again by its path loses most places above which a folder is exchanged within so many,
+// and one that opens a file so loses those that are read.
+var stepCount = flag.Int("attack.steps", 40, "how often each place is exchanged at least")
 
 // roleEnv says what this program is to be in place of a test.
 const roleEnv = "MGMT_ATTACK_ROLE"
@@ -50,8 +46,10 @@ func act(role string) error {
 		return ownAll(base)
 	case "swap":
 		return swapAll(base)
-	case "race":
-		return raceAll(base, *raceCount, *raceMost)
+	case "step":
+		return stepAll(base, *stepCount, os.Stdin, os.Stdout)
+	case "stepped":
+		return beStepped(base, flag.Args())
 	}
 	return fmt.Errorf("there is no role %s", role)
 }
