@@ -3,8 +3,10 @@ package host
 import (
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -42,22 +44,65 @@ func (p *actor) release() {
 // ended reports whether it has ended. It may not be buried yet.
 func (p *actor) ended() bool { return !p.bare && (p.fd < 0 || readable(uintptr(p.fd))) }
 
+// actors are the processes that made the last events, so that one that makes many costs one descriptor and is read
+// once. The groups of a source share them.
+type actors struct {
+	mu    sync.Mutex
+	known []*actor // the last one first
+}
+
+// maxActors is how many are kept.
+const maxActors = 16
+
+// of returns the process of an event, which is retained. It takes over the pidfd. A known process that has not ended
+// has the number still.
+func (c *actors) of(pid, pidfd int) *actor {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.IndexFunc(c.known, func(a *actor) bool { return a.pid == pid })
+	switch {
+	case at < 0 && len(c.known) == maxActors:
+		at = maxActors - 1
+	case at < 0:
+		at, c.known = len(c.known), append(c.known, nil)
+	}
+	a := c.known[at]
+	if a != nil && a.pid == pid && pidfd >= 0 && !a.ended() {
+		_ = unix.Close(pidfd)
+	} else {
+		a.release()
+		a = newActor(pid, pidfd)
+	}
+	copy(c.known[1:], c.known[:at])
+	c.known[0] = a
+	return a.retain()
+}
+
+// shut lets go of all of them.
+func (c *actors) shut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.known {
+		a.release()
+	}
+	c.known = nil
+}
+
 // culprits reads which processes have made events. The hub's goroutine owns it.
 type culprits struct {
 	names map[uint32]string // of users, as long as the table is as it was
 	table sig
 }
 
-// of returns what is known of a process: nil where the kernel proves nothing. It is read once, and
-// what was read counts where the process had not ended after that: then no other one can have its
-// number. Arguments are not read, since they hold secrets.
+// of returns what is known of a process: nil where the kernel proves nothing. What was read counts
+// where the process had not ended after that: then no other one can have its number. It is read anew
+// where the process runs another program since, or for another user. Arguments are not read, since
+// they hold secrets.
 func (c *culprits) of(a *actor) *engine.Culprit {
 	if a.bare {
 		return nil
 	}
-	if a.read == nil {
-		a.read = c.look(a)
-	}
+	a.read = c.look(a)
 	return a.read
 }
 
@@ -69,6 +114,9 @@ func (c *culprits) look(a *actor) *engine.Culprit {
 		return &engine.Culprit{PID: a.pid, Gone: true}
 	}
 	by := &engine.Culprit{PID: a.pid, Program: strings.TrimSuffix(program, " (deleted)"), User: c.user(st.Uid)}
+	if before := a.read; before != nil && before.Program == by.Program && before.User == by.User {
+		return before
+	}
 	login, unit := readSmall(at+"/loginuid"), unitOf(readSmall(at+"/cgroup"))
 	if a.ended() {
 		return by

@@ -67,9 +67,10 @@ func (h *hub) modifications() {
 // inside handles an event of a name in d. What it makes uncertain is looked at again at once;
 // those who ask for the name are told when it is complete.
 func (h *hub) inside(d *dir, ev event, c change) {
-	asked, passing := false, d.passing[ev.name] != nil
+	asked, known, passing := false, false, d.passing[ev.name] != nil
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
+		known = known || e != nil
 		own, from := e == nil, ""
 		if !own && !passing {
 			own, from = isOwn(e)
@@ -83,6 +84,10 @@ func (h *hub) inside(d *dir, ev event, c change) {
 		if ev.op&opArrived != 0 && (!own || n.recursive()) {
 			h.later(n, ev.name)
 		}
+	}
+	if ev.by != nil && ev.by.pid == h.self && known && ev.op != opModified {
+		h.modifications()
+		h.w.listen() // who alters it next is to be known before he has ended
 	}
 	switch {
 	case !asked || ev.file != "" && !h.w.current(ev): // nobody waits for it

@@ -21,6 +21,8 @@ type eventSource interface {
 	// modified takes the modifications that were not told of yet. An event with opPending says that
 	// there are some; it comes four times a second at most, however much is written.
 	modified() []event
+	// listen has the next modification told at once, however short ago the last one was.
+	listen()
 	// idle reports whether all that has happened until now was served. It may be called on any goroutine.
 	idle() bool
 	// catchUp gives, in order, what events has and what has happened besides until now.

@@ -66,7 +66,9 @@ func (s *bestSource) Close() error {
 	if s.in != nil {
 		err = errors.Join(err, s.in.closeGroups())
 	}
-	return errors.Join(err, s.end())
+	err = errors.Join(err, s.end())
+	s.fan.actors.shut()
+	return err
 }
 
 func (s *bestSource) modified() []event {
@@ -76,6 +78,8 @@ func (s *bestSource) modified() []event {
 	}
 	return all
 }
+
+func (s *bestSource) listen() { s.fan.listen() }
 
 func (s *bestSource) idle() bool {
 	in := s.also.Load()

@@ -32,6 +32,8 @@ var fanotifyFlags = []uint{
 // everything and not a use of memory.
 type fanotify struct {
 	main, writes fanotifyGroup
+	actors       actors // of both
+	ears         *ears  // for writes
 	*feed
 }
 
@@ -45,18 +47,15 @@ func openFanotify(clock engine.Clock) (eventSource, error) {
 
 func newFanotify(f *feed, clock engine.Clock) (*fanotify, error) {
 	s := &fanotify{feed: f}
-	if err := s.open(); err != nil {
+	if err := s.open(clock); err != nil {
 		return nil, err
 	}
-	s.reads.Go(func() {
-		s.follow(s.main.file, s.main.parse)
-		s.main.last.release()
-	})
-	s.reads.Go(func() { s.attend(clock, s.writes.file) })
+	s.reads.Go(func() { s.follow(s.main.file, s.main.parse) })
+	s.reads.Go(func() { s.attend(s.ears) })
 	return s, nil
 }
 
-func (s *fanotify) open() (err error) {
+func (s *fanotify) open(clock engine.Clock) (err error) {
 	for _, flags := range fanotifyFlags {
 		if err = s.main.open(fanotifyMain, flags); !errors.Is(err, unix.EINVAL) {
 			break
@@ -65,9 +64,13 @@ func (s *fanotify) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.writes.open(fanotifyWrites, s.main.flags&^unix.FAN_REPORT_PIDFD); err != nil {
+	if err := s.writes.open(fanotifyWrites, s.main.flags); err != nil {
 		return errors.Join(err, s.main.file.Close())
 	}
+	if s.ears, err = newEars(clock, s.writes.fd); err != nil {
+		return errors.Join(err, s.main.file.Close(), s.writes.file.Close())
+	}
+	s.main.actors, s.writes.actors = &s.actors, &s.actors
 	return nil
 }
 
@@ -86,13 +89,18 @@ func (s *fanotify) Remove(dir string) error {
 	return s.main.remove(dir)
 }
 
-func (s *fanotify) Close() error { return errors.Join(s.closeGroups(), s.end()) }
+func (s *fanotify) Close() error {
+	defer s.actors.shut()
+	return errors.Join(s.closeGroups(), s.end())
+}
 
 // closeGroups ends the reading of both.
 func (s *fanotify) closeGroups() error {
 	s.halt()
-	return errors.Join(s.main.file.Close(), s.writes.file.Close())
+	return errors.Join(s.ears.close(), s.main.file.Close(), s.writes.file.Close())
 }
+
+func (s *fanotify) listen() { s.ears.listen() }
 
 func (s *fanotify) modified() []event { return s.drain(s.writes.file, s.writes.parse) }
 
@@ -117,11 +125,11 @@ func (s *fanotify) current(ev event) bool {
 // A fanotifyGroup is one instance of fanotify, with the folders that it watches. An event names its
 // folder by a handle.
 type fanotifyGroup struct {
-	file  *os.File
-	fd    int
-	flags uint
-	mask  uint64
-	last  *actor // of the event that was read before
+	file   *os.File
+	fd     int
+	flags  uint
+	mask   uint64
+	actors *actors
 
 	mu   sync.Mutex
 	dirs map[string]string // by handle
@@ -374,23 +382,16 @@ func splitID(part []byte) (id, name []byte) {
 	return part[:end], name
 }
 
-// actor returns the process of an event. Events that follow each other share it, so a program that
-// makes many of them costs one descriptor.
+// actor returns the process of an event.
 func (g *fanotifyGroup) actor(pid, pidfd int) *actor {
-	if pid <= 0 { // of another namespace
+	switch {
+	case pid <= 0: // of another namespace
 		if pidfd >= 0 {
 			_ = unix.Close(pidfd)
 		}
 		return nil
-	}
-	if g.flags&unix.FAN_REPORT_PIDFD == 0 {
+	case g.flags&unix.FAN_REPORT_PIDFD == 0:
 		return &actor{pid: pid, fd: -1, bare: true}
 	}
-	if l := g.last; l != nil && l.pid == pid && pidfd >= 0 && !l.ended() {
-		_ = unix.Close(pidfd)
-		return l.retain()
-	}
-	g.last.release()
-	g.last = newActor(pid, pidfd)
-	return g.last.retain()
+	return g.actors.of(pid, pidfd)
 }

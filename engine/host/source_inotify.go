@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/reactivegraph/mgmt/engine"
@@ -27,6 +26,7 @@ const (
 // their own, so that a program that writes without end wakes nobody.
 type inotify struct {
 	main, writes inotifyGroup
+	ears         *ears // for writes
 	*feed
 }
 
@@ -46,8 +46,12 @@ func newInotify(f *feed, clock engine.Clock) (*inotify, error) {
 	if err := s.writes.open(inotifyWrites); err != nil {
 		return nil, errors.Join(err, s.main.file.Close())
 	}
+	var err error
+	if s.ears, err = newEars(clock, s.writes.fd); err != nil {
+		return nil, errors.Join(err, s.main.file.Close(), s.writes.file.Close())
+	}
 	s.reads.Go(func() { s.follow(s.main.file, s.main.parse) })
-	s.reads.Go(func() { s.attend(clock, s.writes.file) })
+	s.reads.Go(func() { s.attend(s.ears) })
 	return s, nil
 }
 
@@ -71,8 +75,10 @@ func (s *inotify) Close() error { return errors.Join(s.closeGroups(), s.end()) }
 // closeGroups ends the reading of both.
 func (s *inotify) closeGroups() error {
 	s.halt()
-	return errors.Join(s.main.file.Close(), s.writes.file.Close())
+	return errors.Join(s.ears.close(), s.main.file.Close(), s.writes.file.Close())
 }
+
+func (s *inotify) listen() { s.ears.listen() }
 
 func (s *inotify) modified() []event {
 	return s.drain(s.writes.file, s.writes.parse)
@@ -286,30 +292,16 @@ func (s *feed) fail(err error) {
 	}
 }
 
-// writesPause is how long modifications gather before they are looked at.
-const writesPause = 250 * time.Millisecond
-
-// attend says, four times a second at most, that there are modifications to be read.
-func (s *feed) attend(clock engine.Clock, f *os.File) {
-	conn, err := f.SyscallConn()
-	if err != nil {
-		return
-	}
-	for {
-		if conn.Read(readable) != nil {
-			return
-		}
+// attend says that there are modifications to be read.
+func (s *feed) attend(e *ears) {
+	for ; e.hear(); e.rest() {
+		s.open.Add(1)
+		ev := event{op: opPending, open: &s.open}
 		select {
-		case s.out <- event{op: opPending}:
+		case s.out <- ev:
 		case <-s.stop:
 			return
 		}
-		t := engine.NewTimer(clock, writesPause)
-		select {
-		case <-t.C:
-		case <-s.stop:
-		}
-		t.Stop()
 	}
 }
 

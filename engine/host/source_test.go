@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // sourceEnv chooses the source that the tests of this process watch with; empty for the best one.
@@ -121,6 +123,129 @@ func TestCulpritThatIsGone(t *testing.T) {
 	got := c.of(newActor(os.Getpid(), -1)) // there is a process of that number
 	if want := (engine.Culprit{PID: os.Getpid(), Gone: true}); *got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestFindingK2CulpritOfAShortWrite: a program that ends with its write is named all the same, since it was read when
+// it began to write.
+func TestFindingK2CulpritOfAShortWrite(t *testing.T) {
+	if chosen() != "fanotify" {
+		return // nothing else tells who writes
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	write(t, file, "")
+	h := newHost(t, Options{})
+	s := watch(t, h, plain, file)
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", `{ echo x; echo begun >&2; read wait || :; } > "$1"`, "sh", file)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	said, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	_, err = said.Read(make([]byte, 1))
+	must(t, err)
+	if !h.Writing(t.Context(), file) {
+		t.Error("nobody writes")
+	}
+	gate := make(chan struct{})
+	h.hub.calls <- func() { <-gate }
+	must(t, in.Close())
+	must(t, cmd.Wait())
+	close(gate)
+	shell, err := filepath.EvalSymlinks("/bin/sh")
+	must(t, err)
+	if by := woken(t, s).By; by == nil || by.PID != cmd.Process.Pid || by.Program != shell || by.Gone {
+		t.Errorf("it was %+v, want pid %d, %s", by, cmd.Process.Pid, shell)
+	}
+}
+
+// TestActors: a process is known by its number as long as it lives, and the one that gets the number next is another one.
+func TestActors(t *testing.T) {
+	if chosen() != "fanotify" {
+		return
+	}
+	var c actors
+	defer c.shut()
+	self := os.Getpid()
+	of := func(pid int, lives bool) *actor {
+		t.Helper()
+		fd := -1
+		if lives {
+			var err error
+			fd, err = unix.PidfdOpen(self, 0)
+			must(t, err)
+		}
+		a := c.of(pid, fd)
+		a.release() // it is kept
+		return a
+	}
+	first := of(self, true)
+	if of(self, true) != first {
+		t.Error("a process that lives is another one")
+	}
+	ended := of(7, false)
+	if of(7, false) == ended || of(7, true) == ended {
+		t.Error("a process that has ended is taken for another one")
+	}
+	if of(self, false) == first {
+		t.Error("the process of an event has ended, and is taken for one that lives")
+	}
+	for pid := range 2 * maxActors {
+		of(1000+pid, false)
+	}
+	if len(c.known) != maxActors {
+		t.Errorf("%d are known", len(c.known))
+	}
+}
+
+// TestCulpritOfAnotherProgram: a process that runs another program since it was read is read again.
+func TestCulpritOfAnotherProgram(t *testing.T) {
+	if chosen() != "fanotify" {
+		return
+	}
+	var c culprits
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	must(t, err)
+	a := newActor(os.Getpid(), fd)
+	defer a.release()
+	by := c.of(a)
+	if by.Gone || c.of(a) != by {
+		t.Errorf("it is %+v, and then %+v", by, c.of(a))
+	}
+	a.read = &engine.Culprit{PID: by.PID, Program: "/bin/before", User: by.User}
+	if now := c.of(a); now.Program != by.Program {
+		t.Errorf("it is %s, want %s", now.Program, by.Program)
+	}
+}
+
+// TestFindingK4Listen: after a modification nothing is told of the next ones for a while, and at once after listen.
+func TestFindingK4Listen(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	src, err := openChosen(frozen{time.Now()})
+	must(t, err)
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "f"))
+	must(t, err)
+	defer f.Close()
+	must(t, src.Add(dir))
+	defer func() { must(t, src.Close()) }()
+	for range 3 {
+		_, err := f.WriteString("x")
+		must(t, err)
+		if ev := <-src.events(); ev.op != opPending {
+			t.Fatalf("%+v", ev)
+		}
+		_, err = f.WriteString("x")
+		must(t, err)
+		if len(src.events()) > 0 {
+			t.Error("a modification was told of in the pause")
+		}
+		for _, ev := range src.modified() {
+			ev.served()
+		}
+		src.listen()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	queue "container/heap"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,14 +39,14 @@ func newTransits(clock engine.Clock) transits {
 // pass takes an event of a name that somebody asks for. They are told when the name is complete.
 func (h *hub) pass(d *dir, ev event, c change) {
 	s, now := step{op: ev.op}, h.clock.Now()
+	t := d.passing[ev.name]
 	if ev.by != nil {
 		if c.from == "" && ev.by.pid != h.self {
-			c.by = h.culprits.of(ev.by)
+			c.by = h.culprit(t, ev)
 		}
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
-	t := d.passing[ev.name]
 	whole := s.pid == h.self && ev.op != opModified // a file of ours has no name before it is complete
 	switch {
 	case t == nil:
@@ -80,6 +81,16 @@ func (h *hub) pass(d *dir, ev event, c change) {
 	}
 	h.await(t, ev.by)
 	h.wind()
+}
+
+// culprit returns what is known of the process of an event. That of the modification before is not read again, and may
+// have ended: who writes on or closes what his number has modified is the same process, since he has had it open.
+func (h *hub) culprit(t *transit, ev event) *engine.Culprit {
+	if t != nil && t.c.by != nil && !t.c.by.Gone && t.c.by.PID == ev.by.pid &&
+		(t.c.by == ev.by.read || (ev.op == opClosed || ev.op == opModified) && slices.Contains(t.open, ev.by.pid)) {
+		return t.c.by
+	}
+	return h.culprits.of(ev.by)
 }
 
 // isWritten reports whether the file that has the name now is the one that somebody has open and

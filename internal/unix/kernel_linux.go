@@ -109,6 +109,7 @@ const (
 	CIFS_SUPER_MAGIC              = unix.CIFS_SUPER_MAGIC
 	EPOLLONESHOT                  = unix.EPOLLONESHOT
 	EPOLL_CTL_DEL                 = unix.EPOLL_CTL_DEL
+	EPOLL_CTL_MOD                 = unix.EPOLL_CTL_MOD
 	FAN_ATTRIB                    = unix.FAN_ATTRIB
 	FAN_CLASS_NOTIF               = unix.FAN_CLASS_NOTIF
 	FAN_CLOEXEC                   = unix.FAN_CLOEXEC

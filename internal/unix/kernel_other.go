@@ -259,6 +259,7 @@ const (
 	CIFS_SUPER_MAGIC              = 0xff534d42
 	EPOLLONESHOT                  = 0x40000000
 	EPOLL_CTL_DEL                 = 2
+	EPOLL_CTL_MOD                 = 3
 	FAN_ATTRIB                    = 4
 	FAN_CLASS_NOTIF               = 0
 	FAN_CLOEXEC                   = 1
