@@ -66,8 +66,8 @@
 //
 // # Ownership
 //
-// One goroutine owns the watches and all state of them; it starts with the first Watch. Two others
-// carry the watcher's errors and the changes of mounts to it. While subscriptions are made, one for
+// One goroutine at a time owns the watches and all state of them: the hub's, which starts with the first Watch, or one of
+// the source that serves what it has read. Two others carry the watcher's errors and the changes of mounts to the hub's. While subscriptions are made, one for
 // each of their folders asks whether the file system answers. Nothing else runs, except one
 // goroutine per connected bus, those of running commands, and two while facts are watched. Close
 // ends them all.

@@ -30,9 +30,12 @@ type inbox struct {
 	exits    bool                  // a process has ended that a name waits for
 }
 
-// A hub is the file watches of a process. Its goroutine (run) owns everything
-// but what mu guards.
+// A hub is the file watches of a process. Who holds mu owns everything but the inbox: its goroutine (run), or one of the
+// source that serves what it has read.
 type hub struct {
+	mu   sync.Mutex
+	over bool // nobody serves any more
+
 	log   *slog.Logger
 	open  func(engine.Clock) (eventSource, error)
 	clock engine.Clock
@@ -148,27 +151,60 @@ func (h *hub) run() {
 	}
 	ready := always()
 	for {
+		h.mu.Lock()
 		var work <-chan struct{}
 		if h.busy() {
 			work = ready
 		}
+		events := h.events
+		h.mu.Unlock()
+		do := func() {}
 		select {
 		case <-h.stop:
 			return
-		case ev, ok := <-h.events:
-			h.read(ev, ok)
-		case f := <-h.calls:
-			f()
+		case ev, ok := <-events:
+			do = func() { h.read(ev, ok) }
+		case do = <-h.calls:
 		case <-h.wake:
-			h.take()
+			do = h.take
 		case <-h.timer.C:
-			h.round()
+			do = h.round
 		case <-h.transits.timer.C:
-			h.ripen()
+			do = h.ripen
 		case <-work:
 		}
+		h.mu.Lock()
+		do()
+		h.work(stepsPerEvent)
+		h.mu.Unlock()
+	}
+}
+
+// serve serves events on the goroutine that has read them, unless the hub does something else.
+func (h *hub) serve(evs []event) bool {
+	if !h.mu.TryLock() {
+		return false
+	}
+	defer h.mu.Unlock()
+	if h.over {
+		return false
+	}
+	for _, ev := range evs {
+		h.give(ev)
+	}
+	h.work(stepsPerEvent)
+	if h.busy() {
+		h.wakeUp() // the rest is its work
+	}
+	return true
+}
+
+// give serves an event after the work that those before it have made: else it would be lost.
+func (h *hub) give(ev event) {
+	for h.busy() {
 		h.work(stepsPerEvent)
 	}
+	h.event(ev)
 }
 
 // read handles an event and those that have come with it.
@@ -273,6 +309,9 @@ func (h *hub) opened() error {
 	}
 	h.w, h.events = w, w.events()
 	h.shown.Store(&w)
+	if d, ok := w.(directSource); ok {
+		d.serveBy(h.serve)
+	}
 	h.carriers.Go(func() { h.carry(w.errors()) })
 	return nil
 }
@@ -324,6 +363,9 @@ func (b *inbox) lost() {
 
 // shut lets go of everything.
 func (h *hub) shut() {
+	h.mu.Lock()
+	h.over = true
+	h.mu.Unlock()
 	h.timer.Stop()
 	h.mounts.close()
 	if h.w != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// An eventSource tells what happens in folders. All its methods are called on the hub's goroutine; Add
+// An eventSource tells what happens in folders. All its methods are called with the hub's mutex held; Add
 // and Remove may block until the errors are read.
 type eventSource interface {
 	// Add has a folder watched from its return on. It fails with the kernel's error.
@@ -33,6 +33,14 @@ type eventSource interface {
 	// can tell: its writer may hold a file that was replaced.
 	current(ev event) bool
 }
+
+// A directSource is a source whose goroutines serve what they have read themselves, where they can: so a change comes
+// to those who ask for it without a wake-up of the hub's goroutine.
+type directSource interface{ serveBy(serve) }
+
+// serve serves events that follow all that was served before. It reports false, and has not begun, where something else
+// is being done: then they go to events.
+type serve func([]event) bool
 
 // errNotWatched says that a folder is not watched, or not any more.
 var errNotWatched = errors.New("the folder is not watched")

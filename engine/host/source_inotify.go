@@ -207,6 +207,7 @@ type feed struct {
 	stop   chan struct{}
 	halted sync.Once
 	reads  sync.WaitGroup
+	direct atomic.Pointer[serve]
 	open   atomic.Int64 // events that were given to out and not served yet
 	order  sync.Mutex   // held from a read of what is no modification until out has all of it
 	buf    []byte       // of drain
@@ -269,13 +270,15 @@ func (s *feed) follow(f *os.File, parse parser) {
 		batch = batch[:0]
 		lost := false
 		parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
-		s.open.Add(int64(len(batch)))
-		for _, ev := range batch {
-			ev.open = &s.open
-			select {
-			case s.out <- ev:
-			case <-s.stop:
-				ev.served()
+		if s.open.Load() > 0 || !s.serve(batch...) {
+			s.open.Add(int64(len(batch)))
+			for _, ev := range batch {
+				ev.open = &s.open
+				select {
+				case s.out <- ev:
+				case <-s.stop:
+					ev.served()
+				}
 			}
 		}
 		s.order.Unlock()
@@ -292,11 +295,22 @@ func (s *feed) fail(err error) {
 	}
 }
 
+// serve has events served on the caller's goroutine, if nobody serves others.
+func (s *feed) serve(evs ...event) bool {
+	f := s.direct.Load()
+	return f != nil && (*f)(evs)
+}
+
+func (s *feed) serveBy(f serve) { s.direct.Store(&f) }
+
 // attend says that there are modifications to be read.
 func (s *feed) attend(e *ears) {
 	for ; e.hear(); e.rest() {
 		s.open.Add(1)
 		ev := event{op: opPending, open: &s.open}
+		if s.serve(ev) {
+			continue
+		}
 		select {
 		case s.out <- ev:
 		case <-s.stop:

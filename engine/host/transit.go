@@ -172,12 +172,7 @@ func (h *hub) catchUp() {
 	if h.w == nil {
 		return
 	}
-	h.w.catchUp(func(ev event) {
-		for h.busy() {
-			h.work(stepsPerEvent) // before the event is served: it would be lost
-		}
-		h.event(ev)
-	})
+	h.w.catchUp(h.give)
 	h.modifications()
 }
 
