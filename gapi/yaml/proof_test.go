@@ -36,6 +36,7 @@ func TestFindingR1Proofs(t *testing.T) {
 		{name: "a module", graph: `{use: [{module: ./m, when: "${{ scheduled('b') }}"}], resources: {file: [{name: /z}]}}`, want: "/module"},
 		{name: "an input", graph: `{use: [{module: ./m, with: {given: "${{ scheduled('b') }}"}}], resources: {file: [{name: /z}]}}`, want: "/module"},
 		{name: "an output", graph: `{use: [{module: ./m, with: {given: "${{ scheduled('b') }}"}}, {module: ./m, name: n}], resources: {file: [{name: /a, content: "${{ string(module.m.out[0]) }}"}, {name: /z, content: "${{ string(module.n.out) }}"}]}}`, want: "/a /module"},
+		{name: "a layer of data", graph: `{data: {files: ["${{ scheduled('b').size() == 1 ? 'd.yaml' : 'g.yaml' }}"]}, resources: {file: [{name: "/${{ data.d }}"}, {name: /z}]}}`, more: `d: a`, want: "/a /z"},
 		{name: "an include", graph: `{include: ["${{ scheduled('b').size() == 1 ? 'm.yaml' : 'g.yaml' }}"], resources: {file: [{name: /a}]}}`, more: `resources: {file: [{name: /b}]}`, want: "/a /b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFindingR1Proofs(t *testing.T) {
 				files["m/module.yaml"] = strings.ReplaceAll(module, "{file: [{name: /module}]}", "{file: [{name: \"/module\", when: \"${{ module.name == 'm' }}\"}]}")
 			}
 			if c.more != "" {
-				files["m.yaml"] = c.more
+				files["m.yaml"], files["d.yaml"] = c.more, c.more
 			}
 			d, _, err := loadFiles(t, files, o)
 			if err == nil {
