@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -260,7 +261,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload
-	opts.World, opts.Lease, opts.Accept = mgmt.Share(world), time.Duration(f.world.lease), f.world.accepts()
+	opts.World, opts.Lease, opts.Accept = mgmt.Share(hosts.Without(world, o.trust)), time.Duration(f.world.lease), f.world.accepts()
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))

@@ -30,13 +30,56 @@ type trust struct {
 	pin   *deploy.Pin
 	log   *slog.Logger
 
-	listed atomic.Pointer[func()] // is called when the list of the removed hosts may be another one; nil for none
+	mu     sync.Mutex
+	listed chan struct{} // closed, and made anew, when the list of the removed hosts may be another one
+}
+
+// Changed implements hosts.Removed.
+func (t *trust) Changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listed == nil {
+		t.listed = make(chan struct{})
+	}
+	return t.listed
+}
+
+// Removed implements hosts.Removed.
+func (t *trust) Removed(host string) bool {
+	list := t.pin.List()
+	return list.Removed(host)
+}
+
+// tellList says that the list may be another one.
+func (t *trust) tellList() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.listed != nil {
+		close(t.listed)
+	}
+	t.listed = nil
 }
 
 // onList has f called whenever the list of the removed hosts may be another one, until the returned function is called.
 func (t *trust) onList(f func()) (end func()) {
-	t.listed.Store(&f)
-	return func() { t.listed.Store(nil) }
+	ctx, cancel := context.WithCancel(context.Background())
+	changed, over := t.Changed(), make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			select {
+			case <-changed:
+				changed = t.Changed()
+				f()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
 }
 
 // openTrust reads the keys, and the store that this host has met. dir is the state folder; empty keeps nothing over a restart. recipient returns
@@ -137,9 +180,7 @@ func (t *trust) follow(ctx context.Context) {
 		switch {
 		case there && len(t.trusted()) > 0:
 			err := t.pin.Meet(ctx, t.world)
-			if f := t.listed.Load(); f != nil {
-				(*f)()
-			}
+			t.tellList()
 			if ctx.Err() == nil {
 				say(err)
 			}

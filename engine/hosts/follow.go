@@ -136,6 +136,7 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 // followOnce lists and watches until something goes wrong. It calls reached after the list, and sound after
 // each batch: a store that lists but does not watch is asked less and less often. more says whether the reader goes on.
 func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change) bool, reached, sound func()) (more bool, err error) {
+	changed := s.changed()
 	kvs, rev, err := s.list(ctx, prefix)
 	if err != nil {
 		return true, err
@@ -144,14 +145,32 @@ func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change
 	if !yield(wholeOf(kvs, rev)) {
 		return false, nil
 	}
-	for batch, err := range s.World.Watch(ctx, prefix, rev) {
+	watch, end := context.WithCancel(ctx)
+	defer end()
+	if changed != nil {
+		over := make(chan struct{})
+		defer func() { end(); <-over }()
+		go func() {
+			defer close(over)
+			select {
+			case <-changed: // other hosts count now
+				end()
+			case <-watch.Done():
+			}
+		}()
+	}
+	for batch, err := range s.World.Watch(watch, prefix, rev) {
 		if err != nil {
 			return true, err
 		}
 		sound()
-		if len(batch.Updates) > 0 && !yield(Change{Revision: batch.Revision, Updates: batch.Updates}) {
+		updates := counting(s, batch.Updates, func(u engine.Update) engine.KV { return u.KV })
+		if len(updates) > 0 && !yield(Change{Revision: batch.Revision, Updates: updates}) {
 			return false, nil
 		}
+	}
+	if ctx.Err() == nil && watch.Err() != nil {
+		return true, engine.ErrCompacted // the list of the removed hosts is another one: all keys are read again
 	}
 	return true, context.Cause(ctx)
 }
@@ -171,7 +190,7 @@ func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev i
 		if err != nil {
 			return nil, 0, err
 		}
-		all = append(all, p.KVs...)
+		all = append(all, counting(s, p.KVs, func(kv engine.KV) engine.KV { return kv })...)
 		if !p.More {
 			return all, p.Revision, nil
 		}
