@@ -40,6 +40,7 @@ would follow. A change that can't be told before another resource has run is
 unknown. Nothing is touched, not even the state folder, from which plan reads
 what run has remembered there. A graph that asks for other hosts gets the answer
 of the daemon's store; where that can't be read, what depends on it is unknown.
+What is there of hosts that the operator has removed does not count.
 A resource that was in effect from the same file,
 and is not in it any more, is listed with what becomes of its work.
 
@@ -86,11 +87,15 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
 	p := log.presenter(a)
 	defer p.close()
-	world, closing, err := f.store.open(ctx, &f.state, dir, cmp.Or(a.hostname, hostname()), p.logger)
+	host := cmp.Or(a.hostname, hostname())
+	world, closing, err := f.store.open(ctx, &f.state, dir, host, p.logger)
 	if err != nil {
 		return err
 	}
 	defer closing()
+	if world, err = f.store.counting(ctx, a, world, dir, host, p.logger); err != nil {
+		return err
+	}
 	opts := a.options(p.logger)
 	opts.World, opts.Accept = mgmt.Share(world), f.store.world.accepts()
 	f.steps.set(&opts)

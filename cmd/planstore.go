@@ -16,20 +16,23 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
 // planStore says which store a plan reads: that of the daemon.
 type planStore struct {
-	world  worldFlags
-	socket socketFlag
+	world   worldFlags
+	trusted []string // files with the keys whose list of removed hosts counts
+	socket  socketFlag
 }
 
 // flags adds the settings of a daemon that say which store it has.
 func (f *planStore) flags(cmd *cobra.Command) {
 	bind(cmd, "world", &f.world.place)
 	bind(cmd, "accept", &f.world.accept)
+	bind(cmd, "trusted_keys", &f.trusted)
 	f.world.access.bind(cmd)
 	f.socket.flag(cmd)
 }
@@ -60,6 +63,25 @@ func (f *planStore) open(ctx context.Context, s *state, dir, host string, log *s
 		return nil, closing, nil
 	}
 	return &readOnly{World: w}, closing, nil
+}
+
+// counting returns the store without what is of removed hosts, as the daemon has it: by the newer one of the lists that the store has now, and
+// that the daemon has noted in the state folder dir. The World is nil where w is.
+func (f *planStore) counting(ctx context.Context, a *app, w engine.World, dir, host string, log *slog.Logger) (engine.World, error) {
+	keys, err := trustedKeys(a.source(), f.trusted)
+	if err != nil || w == nil || len(keys) == 0 {
+		return w, err
+	}
+	o := deploy.PinOptions{Host: host, Guest: true, Trusted: func() []deploy.Public { return keys }}
+	if dir != "" {
+		o.Path = filepath.Join(dir, deploysFolder, pinFile)
+	}
+	t := &trust{world: w, host: host, pin: deploy.OpenPin(o), log: log}
+	err = t.pin.Meet(ctx, w)
+	if _, told := errors.AsType[*engine.UnreadError](err); err != nil && !told {
+		log.Warn("the record of the store does not count", "error", err)
+	}
+	return hosts.Without(w, t), nil
 }
 
 func (f *planStore) rules() error {

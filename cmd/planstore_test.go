@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -9,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
@@ -104,4 +107,105 @@ func TestFindingQ2NoRights(t *testing.T) {
 			t.Errorf("%v; it says %s", err, said.String())
 		}
 	})
+}
+
+// TestFindingH9Plan: a plan counts nothing of a host that the operator has removed, as the daemon does: neither its facts, nor what it has exported
+// before. An older list that somebody has put back into the store does not count either. A plan notes nothing in the state folder.
+func TestFindingH9Plan(t *testing.T) {
+	b := newBoard(t)
+	file, pin := filepath.Join(b.dir, "world.db"), filepath.Join(b.dir, "state", deploysFolder, pinFile)
+	key, err := deploy.NewKey()
+	if err == nil {
+		err = deploy.WritePublic(filepath.Join(b.dir, "key.pub"), key.Public())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	alter := func(f func(w engine.World) error) {
+		t.Helper()
+		w, err := bolt.Open(file, bolt.Options{})
+		if err == nil {
+			err = errors.Join(f(w), w.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var older []byte // a record of the store in which web2 still counts
+	alter(func(w engine.World) error {
+		for _, name := range []string{"web1", "web2"} {
+			keys, err := hosts.MemberKeys(hosts.Member{Name: name, Facts: map[string]any{"hostname": name}})
+			if err != nil {
+				return err
+			}
+			for key, value := range keys {
+				if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+					return err
+				}
+			}
+		}
+		s, trusted := deploy.Store{World: w}, []deploy.Public{key.Public()}
+		f, err := s.Fleet(t.Context(), trusted)
+		if err != nil {
+			return err
+		}
+		if err := s.Found(t.Context(), key, f, "", "op@desk", time.Now()); err != nil {
+			return err
+		}
+		kv, err := w.Get(t.Context(), deploy.StoreKey())
+		older = kv.Value
+		return err
+	})
+	b.put(t, "graph.yaml", `resources:
+  print:
+  - {name: "peer-${{ each.key }}", for_each: "${{ hosts }}", msg: x}
+collect:
+- {kind: print, name: "theirs-*"}
+`)
+	records, err := json.Marshal(map[string][]byte{"exports/all/web2/print/theirs-2": []byte(`{"value":{"msg":"x"}}`)})
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(b.dir, "state"), 0o700), os.WriteFile(filepath.Join(b.dir, "state", "collected.json"), records, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := func(when string, counts bool) {
+		t.Helper()
+		code, out := b.mgmt(t, "plan", filepath.Join(b.dir, "graph.yaml"), "--prefix", filepath.Join(b.dir, "state"), "--hostname", "web1", "--world", "bolt:"+file,
+			"--trusted-keys", filepath.Join(b.dir, "key.pub"), "--all")
+		for _, id := range []string{"print[peer-web2]", "print[theirs-2]"} {
+			if strings.Contains(out, id) != counts || !strings.Contains(out, "print[peer-web1]") {
+				t.Errorf("%s: %s counts: %t (%d)\n%s", when, id, !counts, code, out)
+			}
+		}
+	}
+	plans("before", true)
+	alter(func(w engine.World) error {
+		s := deploy.Store{World: w}
+		f, err := s.Fleet(t.Context(), []deploy.Public{key.Public()})
+		if err == nil {
+			err = s.Remove(t.Context(), key, f, "web2", nil, "op@desk", time.Now())
+		}
+		return err
+	})
+	plans("removed", false)
+	if _, err := os.Stat(pin); err == nil {
+		t.Error("the plan has noted the store")
+	}
+	alter(func(w engine.World) error { // the daemon has had the newer list
+		p := deploy.OpenPin(deploy.PinOptions{Path: pin, Host: "web1", Trusted: func() []deploy.Public { return []deploy.Public{key.Public()} }})
+		if err := p.Meet(t.Context(), w); err != nil {
+			return err
+		}
+		_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: older}})
+		return err
+	})
+	noted, err := os.ReadFile(pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans("rolled back", false)
+	if after, err := os.ReadFile(pin); err != nil || !bytes.Equal(after, noted) {
+		t.Errorf("the plan has altered the note of the store: %v", err)
+	}
 }

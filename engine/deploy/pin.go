@@ -27,12 +27,14 @@ type Pin struct {
 	list   StoreRecord
 }
 
-// PinOptions say whose Pin it is. All are needed but Path, Old and Recipient.
+// PinOptions say whose Pin it is. All are needed but Path, Old, Guest and Recipient.
 type PinOptions struct {
 	Path      string          // of the file; empty keeps nothing over a restart
 	Host      string          // the name of the host in the store
 	Trusted   func() []Public // the keys that count at this moment
 	Recipient func() string   // of this host; an admission with another one is of another machine
+	// Guest only reads the file: it belongs to the daemon of the host. A file that the caller may not read counts as absent.
+	Guest bool
 	// Old says that the host has taken deploys of an older mgmt, and goes on with them until it has met a store with an id.
 	Old bool
 }
@@ -50,7 +52,7 @@ func OpenPin(o PinOptions) *Pin {
 		return p
 	}
 	text, err := os.ReadFile(o.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || o.Guest && errors.Is(err, fs.ErrPermission) {
 		return p
 	}
 	var was pinned
@@ -145,7 +147,7 @@ func (p *Pin) take(record Record, list StoreRecord) error {
 	case held && list.Number == p.list.Number:
 		return nil
 	}
-	if p.o.Path != "" {
+	if p.o.Path != "" && !p.o.Guest {
 		text, err := json.Marshal(pinned{list.Store, record})
 		if err == nil {
 			err = Replace(p.o.Path, text)

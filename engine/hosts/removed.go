@@ -25,6 +25,12 @@ type without struct {
 // Used is that of the store; see the function Used.
 func (w *without) Used() <-chan struct{} { return Used(w.World) }
 
+// Counts reports whether what a host has in a World counts: the host is not removed.
+func Counts(w engine.World, host string) bool {
+	out, ok := w.(*without)
+	return !ok || !out.removed.Removed(host)
+}
+
 // changed returns the channel of the list of a store, nil where it has none.
 func (s *Store) changed() <-chan struct{} {
 	if w, ok := s.World.(*without); ok {
@@ -35,13 +41,12 @@ func (s *Store) changed() <-chan struct{} {
 
 // counting returns what is not of removed hosts. It does not alter what it is given.
 func counting[T any](s *Store, all []T, of func(T) engine.KV) []T {
-	w, ok := s.World.(*without)
-	if !ok {
+	if _, ok := s.World.(*without); !ok {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool {
 		host := ownerOf(of(x))
-		return host != "" && w.removed.Removed(host)
+		return host != "" && !Counts(s.World, host)
 	})
 }
 

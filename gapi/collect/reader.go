@@ -168,7 +168,7 @@ func (c *Reader) take(topic string, ch hosts.Change, list []gapi.CollectDecl) {
 // put notes one export, if it is wanted.
 func (c *Reader) put(key string, value []byte, list []gapi.CollectDecl) {
 	x, err := hosts.ReadExport(key, value)
-	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || !Wanted(list, x) {
+	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || !Wanted(list, x) || !hosts.Counts(c.o.World, x.From) {
 		return
 	}
 	if err != nil {
