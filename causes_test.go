@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,9 +27,14 @@ import (
 // and the causes of each change are the true ones. A model knows them: it has made all that happened. MGMT_SEED=n draws the same
 // histories, and MGMT_HISTORIES says how many.
 func TestFindingQ5Q6L3Causes(t *testing.T) {
-	seed, n := rand.Uint64(), 300
+	playHistories(t, 300, 200, func(t *testing.T, seed uint64) { newHistory(t, seed).play() })
+}
+
+// playHistories plays n histories, and in the short lane fewer.
+func playHistories(t *testing.T, n, short int, play func(t *testing.T, seed uint64)) {
+	seed := rand.Uint64()
 	if testing.Short() {
-		n = 200
+		n = short
 	}
 	if text := os.Getenv("MGMT_SEED"); text != "" {
 		if _, err := fmt.Sscan(text, &seed); err != nil {
@@ -48,7 +55,7 @@ func TestFindingQ5Q6L3Causes(t *testing.T) {
 					t.Logf("MGMT_SEED=%d MGMT_HISTORIES=1 draws the same", seed+uint64(i))
 				}
 			}()
-			newHistory(t, seed+uint64(i)).play()
+			play(t, seed+uint64(i))
 		})
 	}
 }
@@ -63,15 +70,26 @@ type history struct {
 	declared map[string]string // the content of each file in the graph, by path
 	steps    []string          // for people
 
-	e    *mgmt.Engine
-	stop context.CancelFunc
-	news chan struct{} // capacity 1
+	e      *mgmt.Engine
+	stop   context.CancelFunc
+	killed *exec.Cmd      // the engine is another process, which is killed; nil for one of this process
+	in     io.WriteCloser // graphs for it
+	heard  chan struct{}  // closed when all is read that it has said
+	news   chan struct{}  // capacity 1
 
 	may map[string][]string // what may come late of the step before
 
 	mu    sync.Mutex
-	ran   []mgmt.Run // those that have changed something, since the step began
+	ran   []told // those that have changed something, since the step began
 	rests bool
+}
+
+// told is what an engine has said: of a run that has changed something or has failed, or that the graph rests.
+type told struct {
+	Resource string
+	Causes   []string
+	Text     string
+	Rests    bool
 }
 
 func newHistory(t *testing.T, seed uint64) *history {
@@ -95,12 +113,14 @@ func (h *history) whole() string { return h.path("whole") }
 func idOf(path string) string { return "file[" + path + "]" }
 
 // graph declares what the model says.
-func (h *history) graph() *gapi.Declared {
+func (h *history) graph() *gapi.Declared { return filesAndWhole(h.dir, h.declared) }
+
+func filesAndWhole(dir string, declared map[string]string) *gapi.Declared {
 	g := static.NewGraph("g")
-	for _, path := range slices.Sorted(maps.Keys(h.declared)) {
-		g.AddValues("file", path, map[string]any{"content": h.declared[path]})
+	for _, path := range slices.Sorted(maps.Keys(declared)) {
+		g.AddValues("file", path, map[string]any{"content": declared[path]})
 	}
-	g.AddValues("file", h.whole(), map[string]any{"fragments": []any{h.path("parts") + "/"}})
+	g.AddValues("file", filepath.Join(dir, "whole"), map[string]any{"fragments": []any{filepath.Join(dir, "parts") + "/"}})
 	return g.Declared()
 }
 
@@ -142,16 +162,7 @@ func causes(r *mgmt.Run) (list []string) {
 
 // play draws the steps, and judges each.
 func (h *history) play() {
-	h.declared[h.path("f0")], h.declared[h.path("f1")] = h.text(), h.text()
-	h.declared[h.path("parts/p0")], h.declared[h.path("parts/p1")] = h.text(), h.text()
-	first := newExpect()
-	for path := range h.declared {
-		first.must[path] = []string{isNew}
-	}
-	first.must[h.whole()] = []string{isNew}
-	h.say("start")
-	h.start()
-	h.judge(first)
+	h.begin()
 	for range 8 {
 		switch h.rand.IntN(3) {
 		case 0:
@@ -167,6 +178,20 @@ func (h *history) play() {
 	h.end()
 }
 
+// begin starts the engine with a first graph.
+func (h *history) begin() {
+	h.declared[h.path("f0")], h.declared[h.path("f1")] = h.text(), h.text()
+	h.declared[h.path("parts/p0")], h.declared[h.path("parts/p1")] = h.text(), h.text()
+	first := newExpect()
+	for path := range h.declared {
+		first.must[path] = []string{isNew}
+	}
+	first.must[h.whole()] = []string{isNew}
+	h.say("start")
+	h.start()
+	h.judge(first)
+}
+
 func (h *history) say(format string, args ...any) {
 	h.steps = append(h.steps, strings.ReplaceAll(fmt.Sprintf(format, args...), h.dir+"/", ""))
 }
@@ -177,11 +202,8 @@ func (h *history) act(x *expect, up bool) (do func()) {
 	paths := append(slices.Sorted(maps.Keys(h.declared)), h.whole())
 	path := paths[h.rand.IntN(len(paths))]
 	apply := func() {
-		if !up {
-			return
-		}
-		if _, err := h.e.Apply(h.t.Context(), h.graph()); err != nil {
-			h.t.Error(err)
+		if up {
+			h.apply()
 		}
 	}
 	kind := h.rand.IntN(4)
@@ -252,36 +274,70 @@ func (h *history) restart() {
 	h.judge(x)
 }
 
+// startEngine starts an engine with a first graph.
+func startEngine(ctx context.Context, dir string, g *gapi.Declared, tell func(told)) (*mgmt.Engine, error) {
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Flapping: &reactor.Flapping{}, Observer: mgmt.Observer{
+		Ran: func(r mgmt.Run) {
+			if r.Changed || r.Err != nil {
+				tell(told{Resource: r.Resource, Causes: causes(&r), Text: fmt.Sprint(r.Changes, r.Err)})
+			}
+		},
+		Converged: func(yes bool, _ mgmt.Counts) { tell(told{Rests: yes}) },
+	}})
+	if err == nil {
+		err = e.Start(ctx, nil)
+	}
+	if err == nil {
+		_, err = e.Apply(ctx, g)
+	}
+	return e, err
+}
+
 func (h *history) start() {
 	h.mu.Lock()
 	h.rests, h.ran = false, nil
 	h.mu.Unlock()
-	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(h.path("state")), Flapping: &reactor.Flapping{}, Observer: mgmt.Observer{
-		Ran: func(r mgmt.Run) {
-			if r.Changed || r.Err != nil {
-				h.note(func() { h.ran = append(h.ran, r) })
-			}
-		},
-		Converged: func(yes bool, _ mgmt.Counts) { h.note(func() { h.rests = yes }) },
-	}})
-	if err != nil {
-		h.t.Fatal(err)
+	if h.killed != nil {
+		h.startProcess()
+		return
 	}
 	ctx, stop := context.WithCancel(h.t.Context())
-	h.e, h.stop = e, stop
-	if err := e.Start(ctx, nil); err != nil {
-		h.t.Fatal(err)
-	}
-	if _, err := e.Apply(ctx, h.graph()); err != nil {
+	h.stop = stop
+	var err error
+	if h.e, err = startEngine(ctx, h.dir, h.graph(), h.takes); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
+func (h *history) apply() {
+	if h.killed != nil {
+		h.send()
+		return
+	}
+	if _, err := h.e.Apply(h.t.Context(), h.graph()); err != nil {
+		h.t.Error(err)
+	}
+}
+
 func (h *history) end() {
+	if h.killed != nil {
+		h.kill()
+		return
+	}
 	h.stop()
 	if err := h.e.Wait(); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+func (h *history) takes(x told) {
+	h.note(func() {
+		if x.Resource == "" {
+			h.rests = x.Rests
+		} else {
+			h.ran = append(h.ran, x)
+		}
+	})
 }
 
 func (h *history) note(what func()) {
@@ -306,21 +362,25 @@ func (h *history) judge(x *expect) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i := range h.ran {
-		r := &h.ran[i]
-		path := strings.TrimSuffix(strings.TrimPrefix(r.Resource, "file["), "]")
-		want := slices.Concat(x.must[path], x.may[path], h.may[path])
-		got := causes(r)
-		fits := func(c string) bool {
-			return slices.Contains(want, c) || path == h.whole() && strings.HasPrefix(c, drifted) && slices.Contains(want, drifted) // of several, the first one is told
-		}
-		if !slices.ContainsFunc(got, fits) {
-			h.t.Errorf("%s: %s changed with the causes %q, want one of %q: %v %v", strings.Join(h.steps, "; "), r.Resource, got, want, r.Changes, r.Err)
-		}
-	}
+	h.compare(x)
 	h.ran, h.may = nil, x.may
 	if h.t.Failed() {
 		h.t.FailNow()
+	}
+}
+
+// compare compares the causes of what was told with what they may be.
+func (h *history) compare(x *expect) {
+	h.t.Helper()
+	for _, r := range h.ran {
+		path := strings.TrimSuffix(strings.TrimPrefix(r.Resource, "file["), "]")
+		want := slices.Concat(x.must[path], x.may[path], h.may[path])
+		fits := func(c string) bool {
+			return slices.Contains(want, c) || path == h.whole() && strings.HasPrefix(c, drifted) && slices.Contains(want, drifted) // of several, the first one is told
+		}
+		if !slices.ContainsFunc(r.Causes, fits) {
+			h.t.Errorf("%s: %s changed with the causes %q, want one of %q: %s", strings.Join(h.steps, "; "), r.Resource, r.Causes, want, r.Text)
+		}
 	}
 }
 
@@ -329,7 +389,7 @@ func (h *history) over(x *expect) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for path := range x.must {
-		if !slices.ContainsFunc(h.ran, func(r mgmt.Run) bool { return r.Resource == idOf(path) }) {
+		if !slices.ContainsFunc(h.ran, func(r told) bool { return r.Resource == idOf(path) }) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package mgmt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -22,7 +23,13 @@ import (
 	"github.com/reactivegraph/mgmt/resources/basic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(killedEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, runKilled(dir)) // it is killed before that
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // from returns an engine that reads a graph.
 func from(t *testing.T, graph string, o mgmt.Options) (*mgmt.Engine, *yaml.Frontend) {

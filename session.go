@@ -137,14 +137,12 @@ func (s *session) leaving(g *engine.Graph) (left ineffect.Names) {
 
 // declared returns what earlier runs remember of declarations, nil where nothing is kept.
 func (s *session) declared() *reactor.Declared {
-	keeper := s.state.Declared
+	var d *reactor.Declared
+	was, keeper := statedir.Declarations(s.state, func() map[string]reactor.Placed { return d.Placed() })
 	if keeper == nil {
 		return nil
 	}
-	was := statedir.Declarations[reactor.Print](s.state)
-	var d *reactor.Declared
-	now := func() any { return ineffect.Declarations[reactor.Print]{Salt: was.Salt, Prints: d.Prints()} }
-	d = reactor.NewDeclared(was.Salt, was.Prints, func() { keeper.KeepAny(now) })
+	d = reactor.NewDeclared(was.Salt, was.Prints, keeper)
 	return d
 }
 

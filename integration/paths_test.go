@@ -157,7 +157,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/internal/boltfile/file.go lock",
 		"engine/internal/boltfile/place.go Replace",
 		"engine/internal/boltfile/place.go fill",
-		"engine/journal/ineffect/ineffect.go Create",
+		"engine/journal/ineffect/ineffect.go open",
 		"engine/journal/ineffect/ineffect.go Read",
 		"engine/journal/ineffect/ineffect.go ReadDeclarations",
 		"engine/journal/ineffect/ineffect.go Remove",

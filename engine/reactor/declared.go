@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"reflect"
@@ -19,71 +20,133 @@ import (
 )
 
 // Declared remembers with which declaration each resource was last found right, or made so, also over a restart where its caller
-// keeps the prints. A resource that is declared as then and is no longer right has been altered by somebody else, whatever has asked
-// for the run that finds it.
+// keeps that. A resource that is declared as then and is no longer right has been altered by somebody else, whatever has asked
+// for the run that finds it; or what it is made of was declared otherwise since, and the process was killed before it was made anew.
 type Declared struct {
-	salt    []byte
-	changed func() // there are other prints to keep
+	salt []byte
+	keep Keeper
 
 	mu     sync.Mutex
-	prints map[string]Print // by id
+	last   uint64            // number that was given
+	placed map[string]Placed // by id
 }
 
-// NewDeclared returns what an earlier process has remembered; with no prints nothing. The salt is that of the prints: some random
-// bytes, which are kept with them. changed is called whenever the prints are others, and must not block.
-func NewDeclared(salt []byte, prints map[string]Print, changed func()) *Declared {
-	if prints == nil {
-		prints = map[string]Print{}
+// Keeper keeps what is remembered. Put must not block. Flush returns when what was put outlives the process.
+type Keeper interface {
+	Put(id string, placed any) // a Placed; nil for what has left
+	Flush()
+}
+
+// Placed is what is remembered of one resource.
+type Placed struct {
+	Print Print
+	since uint64 // numbers the declarations in the order in which they were brought about
+	seen  uint64 // the number of the last one before the last run that has found it right
+}
+
+// MarshalText writes it as text.
+func (p Placed) MarshalText() ([]byte, error) {
+	text, err := p.Print.MarshalText()
+	return fmt.Appendf(text, " %d %d", p.since, p.seen), err
+}
+
+// UnmarshalText reads what MarshalText has written, with the numbers or without.
+func (p *Placed) UnmarshalText(text []byte) error {
+	print, numbers, _ := strings.Cut(string(text), " ")
+	*p = Placed{}
+	if numbers != "" {
+		if _, err := fmt.Sscan(numbers, &p.since, &p.seen); err != nil {
+			return err
+		}
 	}
-	return &Declared{salt: salt, prints: prints, changed: changed}
+	return p.Print.UnmarshalText([]byte(print))
 }
 
-// Prints returns a copy of all prints, by resource. Callable from any goroutine.
-func (d *Declared) Prints() map[string]Print {
+// NewDeclared returns what an earlier process has remembered; with nil nothing. The salt is that of the prints: some random
+// bytes, which are kept with them.
+func NewDeclared(salt []byte, placed map[string]Placed, keep Keeper) *Declared {
+	d := &Declared{salt: salt, placed: placed, keep: keep}
+	if placed == nil {
+		d.placed = map[string]Placed{}
+	}
+	for _, p := range placed {
+		d.last = max(d.last, p.since)
+	}
+	return d
+}
+
+// Placed returns a copy of all that is remembered, by resource. Callable from any goroutine.
+func (d *Declared) Placed() map[string]Placed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return maps.Clone(d.prints)
+	return maps.Clone(d.placed)
 }
 
-// of returns the print of a resource.
-func (d *Declared) of(id string) (p Print, known bool) {
+// of returns what is remembered of a resource, nil for nothing.
+func (d *Declared) of(id string) *Placed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p, known = d.prints[id]
-	return p, known
+	if p, known := d.placed[id]; known {
+		return &p
+	}
+	return nil
 }
 
-// note remembers the print of a resource that is right.
-func (d *Declared) note(id string, p Print) {
+// begins returns the last number before a run of a resource, and whether one of those above it was declared otherwise since it was right.
+func (d *Declared) begins(id string, above iter.Seq[string]) (last uint64, stale bool) {
 	d.mu.Lock()
-	was, known := d.prints[id]
-	d.prints[id] = p
-	d.mu.Unlock()
-	if !known || was != p {
-		d.changed()
+	defer d.mu.Unlock()
+	if p, known := d.placed[id]; known {
+		for up := range above {
+			stale = stale || d.placed[up].since > p.seen
+		}
 	}
+	return d.last, stale
+}
+
+// right remembers that a resource is right with this print, empty for the one that is known, after all that came up to a number: so
+// where the print is a new one, or one of those above was declared otherwise meanwhile. It returns what was remembered before.
+func (d *Declared) right(id string, print Print, seen uint64, stale bool) *Placed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, known := d.placed[id]
+	is := was
+	switch {
+	case print != "" && print != was.Print:
+		d.last++
+		is = Placed{print, d.last, seen}
+	case stale && known:
+		is.seen = seen
+	}
+	if is != was {
+		d.placed[id] = is
+		d.keep.Put(id, is)
+	}
+	if !known {
+		return nil
+	}
+	return &was
 }
 
 // leave forgets a resource that has left the graph.
 func (d *Declared) leave(id string) {
 	d.mu.Lock()
-	_, known := d.prints[id]
-	delete(d.prints, id)
-	d.mu.Unlock()
-	if known {
-		d.changed()
+	defer d.mu.Unlock()
+	if _, known := d.placed[id]; known {
+		delete(d.placed, id)
+		d.keep.Put(id, nil)
 	}
 }
 
 // forget forgets the resources that are not to be kept.
 func (d *Declared) forget(keep func(id string) bool) {
 	d.mu.Lock()
-	before := len(d.prints)
-	maps.DeleteFunc(d.prints, func(id string, _ Print) bool { return !keep(id) })
-	after := len(d.prints)
-	d.mu.Unlock()
-	if after != before {
-		d.changed()
+	defer d.mu.Unlock()
+	for id := range d.placed {
+		if !keep(id) {
+			delete(d.placed, id)
+			d.keep.Put(id, nil)
+		}
 	}
 }
 
@@ -321,7 +384,7 @@ func (l *loop) attribute(v *vertex, run *Run) {
 	if at >= 0 {
 		t := &ts[at]
 		// A part that was mended is again what v was made of.
-		if up, path := l.writer(v, seen); up != nil && (t.Cause != CauseAnew || l.classOf(up.ID) != Corrective) {
+		if up, path := l.writer(v, seen, t.Cause == CauseAnew); up != nil && (t.Cause != CauseAnew || l.classOf(up.ID) != Corrective) {
 			*t = Trigger{Cause: CauseEvent, Source: t.Source, Path: v.Text(path), From: up.ID, Merged: t.Merged, Resync: t.Resync}
 			if !up.altering() { // else its run has no number yet
 				t.Run = l.wrote[up.slot]
@@ -336,7 +399,8 @@ func (l *loop) attribute(v *vertex, run *Run) {
 }
 
 // writer returns a vertex right above v that has changed a path that v watches, in a run after another one or just now; nil for none.
-func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
+// With anew also one that an earlier process has changed, after v was right for the last time.
+func (l *loop) writer(v *vertex, since uint64, anew bool) (found *vertex, path string) {
 	reads := v.watchedPaths()
 	if len(reads) == 0 {
 		return nil, ""
@@ -344,7 +408,7 @@ func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
 	own := v.ownPath()
 	for _, slot := range l.m.Above(v.slot) {
 		up := l.bySlot[slot]
-		if l.wrote[slot] <= since && !up.altering() || found != nil && l.classOf(up.ID) >= l.classOf(found.ID) {
+		if l.wrote[slot] <= since && !up.altering() && !(anew && l.placedAfter(up, v)) || found != nil && l.classOf(up.ID) >= l.classOf(found.ID) {
 			continue
 		}
 		at := up.ownPath()
@@ -355,6 +419,15 @@ func (l *loop) writer(v *vertex, since uint64) (found *vertex, path string) {
 		}
 	}
 	return found, path
+}
+
+// placedAfter reports whether the declaration of a vertex was brought about after the run of an earlier process that had found v right.
+func (l *loop) placedAfter(up, v *vertex) bool {
+	if l.r.opt.Declared == nil || v.run.inRun || v.run.job == nil {
+		return false
+	}
+	p, was := l.r.opt.Declared.of(up.ID), v.run.job.out.was
+	return p != nil && was != nil && p.since > was.seen
 }
 
 // watchedPaths returns the paths that v watches.
@@ -376,26 +449,56 @@ func (v *vertex) ownPath() string {
 	return ""
 }
 
-// endedWith returns the print of v that its ended run has made, and the last run that had ended when it began.
-func (v *vertex) endedWith() (print Print, begun uint64) {
+// endedWith returns the outcome of the run of v that has ended, and the last run that had ended when it began.
+func (v *vertex) endedWith() (out outcome, begun uint64) {
 	if v.run.inRun || v.run.job == nil {
-		return "", 0
+		return outcome{}, 0
 	}
-	return v.run.job.out.print, v.run.job.begun
+	return v.run.job.out, v.run.job.begun
+}
+
+// beginsRun notes what v has to take account of in a run, which begins.
+func (d *Declared) beginsRun(l *loop, v *vertex) {
+	if !v.membership.placed || v.abil.watched && len(l.m.Above(v.slot)) > 0 {
+		v.run.job.last, v.run.job.stale = d.begins(v.ID, func(yield func(string) bool) {
+			for _, slot := range l.m.Above(v.slot) {
+				if !yield(l.bySlot[slot].ID) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// ends notes the print of v in the outcome of a run, and remembers it where v is right now: before anybody is told of that. It is
+// called by the run.
+func (d *Declared) ends(v *vertex) {
+	j := v.run.job
+	if !v.membership.placed {
+		j.out.print = d.print(v)
+	}
+	if j.out.print == "" && !j.stale {
+		return
+	}
+	if !j.apply || j.out.err != nil {
+		j.out.was = d.of(v.ID)
+		return
+	}
+	j.out.was = d.right(v.ID, j.out.print, j.last, j.stale)
+	d.keep.Flush()
 }
 
 // place compares the declaration of v with the one of its last run that was well, in its first run, and then remembers it. It corrects
 // the causes of the run by that: a start of the engine declares nothing.
-func (l *loop) place(v *vertex, run *Run, print Print) {
+func (l *loop) place(v *vertex, run *Run, out *outcome) {
 	d := l.r.opt.Declared
-	if d == nil || print == "" || v.membership.gone {
+	if d == nil || out.print == "" || v.membership.gone {
 		return
 	}
 	i := slices.IndexFunc(run.Triggers, func(t Trigger) bool { return t.Cause == CauseGraph || t.Cause == CauseDeclaration })
-	was, known := d.of(v.ID)
-	if i >= 0 && known {
-		t := Trigger{Cause: CauseDeclaration, Fields: was.differs(print), Merged: 1}
-		if was == print {
+	if i >= 0 && out.was != nil {
+		t := Trigger{Cause: CauseDeclaration, Fields: out.was.Print.differs(out.print), Merged: 1}
+		if out.was.Print == out.print {
 			t = Trigger{Cause: CauseAnew, Merged: 1}
 		}
 		run.Triggers = slices.Clone(run.Triggers)
@@ -404,10 +507,12 @@ func (l *loop) place(v *vertex, run *Run, print Print) {
 		if t.Cause == CauseAnew && run.Class == Corrective && len(run.Changes) > 0 && !hold.Corrects(run.Changes) {
 			run.Class = Intended // what only runs does so at each start
 		}
-		v.past.class = run.Class
+		if run.Changed || run.State != engine.StateOK {
+			v.past.class = run.Class
+		}
 	}
 	if run.State == engine.StateOK {
-		d.note(v.ID, print)
+		d.right(v.ID, out.print, 0, false)
 		v.membership.placed = true
 	}
 }

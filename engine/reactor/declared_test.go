@@ -3,7 +3,9 @@ package reactor_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,22 +72,43 @@ func TestFindingL3Declaration(t *testing.T) {
 // declaredIn returns a memory of declarations, as it is after its way through a file.
 func declaredIn(t *testing.T, file *[]byte) *reactor.Declared {
 	t.Helper()
-	prints := map[string]reactor.Print{}
+	var placed map[string]reactor.Placed
 	if *file != nil {
-		if err := json.Unmarshal(*file, &prints); err != nil {
+		if err := json.Unmarshal(*file, &placed); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var d *reactor.Declared
-	d = reactor.NewDeclared([]byte("0123456789abcdef"), prints, func() {
-		b, err := json.Marshal(d.Prints())
-		if err != nil {
-			t.Error(err)
-		}
-		*file = b
-	})
-	return d
+	keep := &keptIn{t: t, file: file, all: maps.Clone(placed)}
+	return reactor.NewDeclared([]byte("0123456789abcdef"), placed, keep)
 }
+
+// keptIn keeps declarations in a file.
+type keptIn struct {
+	t    *testing.T
+	mu   sync.Mutex
+	file *[]byte
+	all  map[string]reactor.Placed
+}
+
+func (k *keptIn) Put(id string, placed any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = map[string]reactor.Placed{}
+	}
+	if p, ok := placed.(reactor.Placed); ok {
+		k.all[id] = p
+	} else {
+		delete(k.all, id)
+	}
+	b, err := json.Marshal(k.all)
+	if err != nil {
+		k.t.Error(err)
+	}
+	*k.file = b
+}
+
+func (k *keptIn) Flush() {}
 
 // TestFindingQ5AlteredWhileDown: after a restart the machine has changed where the declaration has not. What is declared otherwise, or
 // for the first time, is intended.

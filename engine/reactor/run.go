@@ -29,6 +29,7 @@ type runner struct {
 type job struct {
 	apply     bool
 	pass      bool        // it may change something whatever the budget says
+	stale     bool        // what is above it was declared otherwise since it was right
 	unwanted  atomic.Bool // set by endRun; the run looks at it after a wait
 	spending  uint64      // the number of changes that it has taken from the budget; written by the run
 	refill    uint64      // when the budget refused it: how often that was filled again
@@ -39,6 +40,7 @@ type job struct {
 
 	triggers []Trigger // what asked for it,
 	begun    uint64    // the last run that had ended before it,
+	last     uint64    // the last declaration that was brought about before it,
 	since    int64     // when that began,
 	started  int64     // and when the run did
 	told     bool      // a warning said that it takes long; of the loop
@@ -105,7 +107,8 @@ type outcome struct {
 	ok    bool // what CheckApply returned
 	err   error
 	took  time.Duration
-	print Print // of the declaration, until the loop has placed it; see Declared
+	print Print   // of the declaration, until the loop has placed it; see Declared
+	was   *Placed // what was remembered before; nil for nothing
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
@@ -253,8 +256,8 @@ func (x *runner) run(t task) {
 // endOne posts the end of the run of v. From then on the run must not touch v any more.
 func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
 	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began)}
-	if d := x.r.opt.Declared; d != nil && !v.membership.placed {
-		v.run.job.out.print = d.print(v)
+	if d := x.r.opt.Declared; d != nil {
+		d.ends(v)
 	}
 	x.r.mail.post(v, mailRan)
 }

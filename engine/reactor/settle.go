@@ -85,6 +85,9 @@ func (l *loop) ranLast(v *vertex) {
 	l.pool.jobs.end(v)
 	if v.membership.gone {
 		l.m.Forgotten(v.slot)
+		if d := l.r.opt.Declared; d != nil && v.membership.after == nil {
+			d.leave(v.ID) // its run may have remembered it after it had left
+		}
 		l.leave(v)
 		return
 	}
@@ -362,7 +365,7 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 // report remembers how v ended and tells the listener. It returns the report.
 func (l *loop) report(v *vertex, run Run) Run {
 	run.Resource = v.ID
-	print, begun := v.endedWith()
+	out, begun := v.endedWith()
 	l.number(v, &run)
 	run.Err = v.Error(run.Err)
 	if run.State == engine.StateUnknown {
@@ -374,7 +377,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 		v.run.forget()
 		v.run.mu.Unlock()
 	}
-	l.place(v, &run, print)
+	l.place(v, &run, &out)
 	l.attribute(v, &run)
 	if begun > 0 && run.State == engine.StateOK {
 		v.watch.See(begun)

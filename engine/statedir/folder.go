@@ -23,8 +23,8 @@ type Folder interface {
 	remembered() (engine.Store, error)
 	// effect returns the keeper of the names in effect.
 	effect(*Options) Effect
-	// declared returns the keeper of the declarations.
-	declared(*Options) Declared
+	// declared returns what keeps the declarations, which are all that the function returns.
+	declared(o *Options, all func() any) Declared
 	// inEffect returns the names that were in effect from an input; none where there were none.
 	inEffect(input string) (ineffect.Names, error)
 }
@@ -36,10 +36,12 @@ type Effect interface {
 	Close() error
 }
 
-// Declared keeps digests of the declarations of the resources that are right, for the next start; see ineffect.Keeper.
+// Declared keeps digests of the declarations of the resources that are right, for the next start; see ineffect.Log.
 type Declared interface {
-	// KeepAny has what the function returns written, when it is written.
-	KeepAny(func() any)
+	// Put has an entry written soon, nil for one that is gone.
+	Put(key string, entry any)
+	// Flush writes what was put.
+	Flush()
 	Close() error
 }
 
@@ -93,6 +95,6 @@ func (f folder) inEffect(input string) (ineffect.Names, error) {
 	return ineffect.Read(filepath.Join(string(f), inEffectFile), input)
 }
 
-func (f folder) declared(o *Options) Declared {
-	return ineffect.NewOf("the declarations of the resources", filepath.Join(string(f), declaredFile), o.Log, o.Clock)
+func (f folder) declared(o *Options, all func() any) Declared {
+	return ineffect.NewLog("the declarations of the resources", filepath.Join(string(f), declaredFile), all, o.Log, o.Clock)
 }

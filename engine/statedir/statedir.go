@@ -48,8 +48,6 @@ type Dir struct {
 	History *journal.History // never nil
 	Effect  Effect           // nil where nothing is to be kept
 
-	Declared Declared // nil where nothing is to be kept
-
 	o         Options
 	forgetful bool // nothing can be written to the folder
 	closers   []func() error
@@ -64,8 +62,7 @@ func Open(o Options) (*Dir, error) {
 	}
 	if o.Keep && o.Folder != nil && !o.ReadOnly && !d.forgetful {
 		d.Effect = o.Folder.effect(&o)
-		d.Declared = o.Folder.declared(&o)
-		d.closers = append(d.closers, d.Effect.Close, d.Declared.Close)
+		d.closers = append(d.closers, d.Effect.Close)
 	}
 	return d, nil
 }
@@ -206,12 +203,18 @@ func HistoryIn(path string) (*journal.History, error) {
 	return journal.PeekHistory(filepath.Join(path, journalFile))
 }
 
-// Declarations returns what an earlier run has kept by Declared, which is not nil. Where it can't be read, which is logged, it is
-// nothing: then each resource counts as newly declared.
-func Declarations[P ~string](d *Dir) (was ineffect.Declarations[P]) {
-	was, err := ineffect.ReadDeclarations[P](filepath.Join(d.Path, declaredFile))
+// Declarations returns what an earlier run has kept of declarations, and what keeps those of this one: all are what the function returns.
+// It returns nil where nothing is to be kept. What can't be read, which is logged, is nothing: then each resource counts as newly declared.
+func Declarations[E any](d *Dir, all func() map[string]E) (was ineffect.Declarations[E], keep Declared) {
+	if d.Effect == nil {
+		return was, nil
+	}
+	was, err := ineffect.ReadDeclarations[E](filepath.Join(d.Path, declaredFile))
 	if err != nil {
 		d.o.Log.Warn("with which declarations the resources were right before this start is not known, so each counts as newly declared", slog.Any("error", err))
 	}
-	return was
+	salt := was.Salt
+	keep = d.o.Folder.declared(&d.o, func() any { return ineffect.Declarations[E]{Salt: salt, Prints: all()} })
+	d.closers = append(d.closers, keep.Close)
+	return was, keep
 }

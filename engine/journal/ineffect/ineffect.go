@@ -55,20 +55,21 @@ func Read(path, input string) (Names, error) {
 }
 
 // Declarations are digests of the declarations of the resources that are right, by resource, and their salt.
-type Declarations[P ~string] struct {
-	Salt   []byte       `json:"salt"`
-	Prints map[string]P `json:"prints"`
+type Declarations[E any] struct {
+	Salt   []byte       `json:"salt,omitempty"`
+	Prints map[string]E `json:"prints"`
 }
 
-// ReadDeclarations returns the declarations that a Keeper has kept last in a file, with a new salt and nothing else if there are none.
+// ReadDeclarations returns the declarations that a Log has kept last in a file, with a new salt and nothing else if there are none.
 // The error says why the file can't be read; then the salt is a new one, too.
-func ReadDeclarations[P ~string](path string) (was Declarations[P], err error) {
+func ReadDeclarations[E any](path string) (was Declarations[E], err error) {
 	b, err := os.ReadFile(path)
+	was.Prints = map[string]E{}
 	if err == nil {
-		err = json.Unmarshal(b, &was)
+		err = read(b, &was)
 	}
 	if err != nil || len(was.Salt) < saltLen {
-		was = Declarations[P]{Salt: make([]byte, saltLen)}
+		was = Declarations[E]{Salt: make([]byte, saltLen)}
 		unix.RandomRead(was.Salt)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +83,6 @@ const saltLen = 16
 // Keeper writes the file whenever its content has changed. A nil Keeper keeps nothing.
 type Keeper struct {
 	path  string
-	what  string // is kept, in words; see NewOf
 	disk  disk
 	log   *slog.Logger
 	clock engine.Clock
@@ -98,12 +98,7 @@ type Keeper struct {
 
 // New returns a Keeper of the file at a path. It has to be closed. It writes nothing yet.
 func New(path string, log *slog.Logger, clock engine.Clock) *Keeper {
-	return NewOf("the names of the resources in effect", path, log, clock)
-}
-
-// NewOf is New for a file of something else, which the log calls what.
-func NewOf(what, path string, log *slog.Logger, clock engine.Clock) *Keeper {
-	k := &Keeper{path: path, what: what, disk: localDisk{}, log: log, clock: clock}
+	k := &Keeper{path: path, disk: localDisk{}, log: log, clock: clock}
 	k.ctx, k.end = context.WithCancel(context.Background())
 	return k
 }
@@ -111,6 +106,7 @@ func NewOf(what, path string, log *slog.Logger, clock engine.Clock) *Keeper {
 // disk is the file system of that file.
 type disk interface {
 	Create(path string) (diskFile, error) // empties a file that is there; a link is an error
+	Append(path string) (diskFile, error) // of a file that is there
 	Rename(from, to string) error
 	Remove(path string) error
 	SyncFolder(path string) error // makes the names in a folder durable
@@ -125,8 +121,11 @@ type diskFile interface {
 // localDisk is the file system of this machine.
 type localDisk struct{}
 
-func (localDisk) Create(path string) (diskFile, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+func (localDisk) Create(path string) (diskFile, error) { return open(path, os.O_CREATE|os.O_TRUNC) }
+func (localDisk) Append(path string) (diskFile, error) { return open(path, os.O_APPEND) }
+
+func open(path string, flags int) (diskFile, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -151,17 +150,12 @@ func (localDisk) SyncFolder(path string) error {
 // Keep has the names of a graph written soon: those that the function returns then. It does not block. input is
 // where the graph comes from.
 func (k *Keeper) Keep(names func() Names, input string) {
-	k.KeepAny(func() any { return content{input, names()} })
-}
-
-// KeepAny has what the function returns then written soon, as JSON. It does not block.
-func (k *Keeper) KeepAny(what func() any) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.next = what
+	k.next = func() any { return content{input, names()} }
 	if !k.active {
 		k.active = true
 		k.wg.Go(k.run)
@@ -196,11 +190,7 @@ func (k *Keeper) run() {
 // ends. It logs the first failure of several.
 func (k *Keeper) again(g func() any, err error) {
 	if !k.failed {
-		level := slog.LevelWarn
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
-			level = slog.LevelInfo
-		}
-		k.log.Log(k.ctx, level, k.what+" were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
+		k.log.Log(k.ctx, levelOf(err), "the names of the resources in effect were not written: until they are, the next start compares its graph with an older one", slog.Any("error", err))
 	}
 	k.failed = true
 	k.mu.Lock()
@@ -208,6 +198,14 @@ func (k *Keeper) again(g func() any, err error) {
 	if k.next == nil && k.ctx.Err() == nil {
 		k.next = g
 	}
+}
+
+// levelOf returns the level on which a failed write is logged.
+func levelOf(err error) slog.Level {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS) { // the journal, in the same folder, has warned of that
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
 }
 
 // write returns how many bytes it has written.

@@ -58,6 +58,13 @@ func (d *lossyDisk) Create(path string) (diskFile, error) {
 	return f, nil
 }
 
+func (d *lossyDisk) Append(path string) (diskFile, error) {
+	if err := d.step(); err != nil {
+		return nil, err
+	}
+	return d.names[path], nil
+}
+
 func (d *lossyDisk) Rename(from, to string) error {
 	if err := d.step(); err != nil {
 		return err
