@@ -4,6 +4,9 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,6 +114,113 @@ func TestFindingH9StolenCertificate(t *testing.T) {
 	// A host of the store that has not been removed stays as it is.
 	says("web2", "")
 	end()
+}
+
+// TestFindingH9OpenStore: in a store that lets everybody write, a removed host that goes on counts for no daemon with the operator's key: not its facts, not
+// its exports, nor what it exports later, also where it puts the earlier list back, and after a restart. A plan says the same.
+func TestFindingH9OpenStore(t *testing.T) {
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &protectedStore{t: t, program: filepath.Join(bin, "mgmt"), dir: t.TempDir(), etcd: startEtcd(t)}
+	world := "--world=etcd://" + p.etcd.client
+	w, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{p.etcd.client}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p.good("deploy", "keygen", p.path("deploy.key"))
+	p.good("hosts", "allow", "web1", "--role=web", world, "--sign="+p.path("deploy.key"))
+	earlier, err := w.Get(t.Context(), "fleet/store")
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := func(host string) []string {
+		return []string{p.path(host + ".yaml"), world, "--hostname=" + host, "--prefix=" + p.path("state-"+host), "--trusted-keys=" + p.path("deploy.key.pub")}
+	}
+	start := func(host string) (log *safeBuffer, end func()) {
+		log = &safeBuffer{}
+		cmd := exec.Command(p.program, append([]string{"run", "--lease=2s", "--max-removals=off"}, daemon(host)...)...)
+		cmd.Stderr = log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		end = sync.OnceFunc(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if t.Failed() {
+				t.Log(host, "says:", log.String())
+			}
+		})
+		t.Cleanup(end)
+		return log, end
+	}
+	exports := func(host, name string) {
+		p.write(host+".new", "resources: {value: [{name: "+name+", any: 1, meta: {export: [\"*\"], hidden: true}}]}\n")
+		if err := os.Rename(p.path(host+".new"), p.path(host+".yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// says waits until web2 knows these hosts, and has collected what these names say.
+	says := func(names, collected string) {
+		t.Helper()
+		var text, got string
+		if !await.Eventually(func() bool {
+			known, _ := os.ReadFile(p.path("names"))
+			out, err := p.mgmt("status", "--all", "--prefix="+p.path("state-web2"))
+			all := regexp.MustCompile(`value\[([^]]*)\]`).FindAllStringSubmatch(out, -1)
+			var list []string
+			for _, m := range all {
+				list = append(list, m[1])
+			}
+			slices.Sort(list)
+			text, got = string(known), strings.Join(slices.Compact(list), " ")
+			return err == nil && text == names+"\n" && got == collected
+		}) {
+			t.Fatalf("web2 knows %q and has %q, want %q and %q", text, got, names, collected)
+		}
+	}
+	exports("web1", "hers")
+	exports("web3", "good")
+	p.write("web2.yaml", "resources: {file: [{name: \""+p.path("names")+"\", content: \"${{ hosts.map(h, h).join(' ') }}\\n\"}]}\ncollect: [{kind: value}]\n")
+	start("web1")
+	start("web3")
+	log, end := start("web2")
+	says("web1 web2 web3", "good hers")
+	if out := p.good("hosts", "remove", "web1", world, "--sign="+p.path("deploy.key")); !strings.Contains(out, "mgmt still runs on web1") {
+		t.Error(out)
+	}
+	says("web2 web3", "good")
+	// What web1 writes from now on comes to web2 before what web3 writes then.
+	exports("web1", "again")
+	if !await.Eventually(func() bool { _, err := w.Get(t.Context(), "exports/all/web1/value/again"); return err == nil }) {
+		t.Fatal("web1 does not go on")
+	}
+	exports("web3", "better")
+	says("web2 web3", "better")
+	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "fleet/store", Value: earlier.Value}}); err != nil {
+		t.Fatal(err)
+	}
+	if !await.Eventually(func() bool { return strings.Contains(log.String(), "the record of the store does not count") }) {
+		t.Fatal("nothing is told of the earlier list")
+	}
+	exports("web3", "best")
+	says("web2 web3", "best")
+	plan := append([]string{"plan", "--all"}, daemon("web2")...)
+	if !await.Eventually(func() bool { // the daemon notes what is in effect a second later
+		out, err := p.mgmt(plan...)
+		return err == nil && strings.Contains(out, "plan: 2 ok")
+	}) {
+		out, err := p.mgmt(plan...)
+		t.Errorf("the plan is %v\n%s", err, out)
+	}
+	end()
+	if err := os.Remove(p.path("names")); err != nil {
+		t.Fatal(err)
+	}
+	start("web2")
+	says("web2 web3", "best")
 }
 
 // TestFindingH6OlderStore: a store of an older mgmt is taken over by one verb: hosts with the roles of their rights, their keys, and the right to read what

@@ -17,7 +17,7 @@ var (
 	ErrStore     = errors.New("it was not signed for this store")
 	ErrExpired   = errors.New("the deploy has expired")
 	ErrTopic     = errors.New("the deploy was signed for another topic")
-	ErrReplay    = errors.New("the deploy is older than the one in effect")
+	ErrReplay    = errors.New("it is older than the newest one that was accepted")
 	ErrContent   = errors.New("the files of the deploy are not those that were signed")
 	ErrGraph     = errors.New("the graph of the deploy cannot be put into effect")
 )

@@ -28,6 +28,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/traits"
 )
 
 // lent says what each kind lends to other hosts, and why that does no harm at a place that this host names. Whoever alters a kind has to think
@@ -63,50 +64,33 @@ var lent = map[string]map[string]string{
 
 // lendsNothing are the kinds that come from another host only where accept says so of their parameters, with the reason.
 var lendsNothing = map[string]string{
-	"apt_key":            "who signs packages runs programs",
-	"cron":               "starts units",
-	"crontab":            "runs commands",
-	"download":           "reads any address, and files of this machine, too",
-	"exec":               "runs a command, by its name alone",
-	"group":              "its members get rights",
-	"hostname":           "who this machine is",
-	"mount":              "a file system may have programs, and hides what is below",
-	"net":                "how this machine is reached",
-	"nspawn":             "runs a container",
-	"password":           "makes a secret in the state folder",
-	"pkg":                "runs the scripts of a package",
-	"ssh_authorized_key": "lets others log in",
-	"svc":                "starts and stops services",
-	"tar":                "reads files of this machine, and writes many",
-	"test":               "panics and sleeps, for tests",
-	"timer":              "is of use only to a graph that names it",
-	"user":               "lets others log in",
+	"apt_key":             "who signs packages runs programs",
+	"cron":                "starts units",
+	"crontab":             "runs commands",
+	"download":            "reads any address, and files of this machine, too",
+	"exec":                "runs a command, by its name alone",
+	"git:index:checkout":  "of a provider, which does not say that it lends: runs git",
+	"group":               "its members get rights",
+	"hostname":            "who this machine is",
+	"mount":               "a file system may have programs, and hides what is below",
+	"net":                 "how this machine is reached",
+	"nspawn":              "runs a container",
+	"password":            "makes a secret in the state folder",
+	"pkg":                 "runs the scripts of a package",
+	"postgres:index:role": "of a provider, which does not say that it lends: lets others log in",
+	"ssh_authorized_key":  "lets others log in",
+	"svc":                 "starts and stops services",
+	"tar":                 "reads files of this machine, and writes many",
+	"test":                "panics and sleeps, for tests",
+	"timer":               "is of use only to a graph that names it",
+	"user":                "lets others log in",
 }
 
-// TestFindingH1EveryKind: each kind lends exactly what someone has thought about.
+// TestFindingH1EveryKind: each kind, those of providers too, lends exactly what someone has thought about.
 func TestFindingH1EveryKind(t *testing.T) {
-	registry := engine.DefaultRegistry()
-	for _, kind := range registry.Kinds() {
-		k, err := registry.Kind(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		known, ok := lent[kind]
-		if ok == (lendsNothing[kind] != "") {
-			t.Errorf("the kind %s: think about what another host may do by it. Write it into lent, with each parameter that it lends, or into lendsNothing", kind)
-			continue
-		}
-		if k.Abilities.Collectable != ok {
-			t.Errorf("%s is collectable: %t, and the tables say %t", kind, k.Abilities.Collectable, ok)
-		}
-		for _, f := range k.Type.Fields {
-			if lends := f.Lend != schema.LendNone; lends != (known[f.Key] != "") {
-				t.Errorf("%s.%s is lent: %t, and the table says %q", kind, f.Key, lends, known[f.Key])
-			}
-			if f.Lend != schema.LendNone && f.Role == schema.RoleIdentity && f == firstIdentity(k.Type) {
-				t.Errorf("%s.%s is the place, which patterns judge, and is marked as lent", kind, f.Key)
-			}
-		}
+	registry := everyKind(t)
+	for _, fault := range unthought(t, registry) {
+		t.Error(fault)
 	}
 	for _, kind := range slices.Concat(slices.Collect(maps.Keys(lent)), slices.Collect(maps.Keys(lendsNothing))) {
 		if !slices.Contains(registry.Kinds(), kind) {
@@ -115,6 +99,82 @@ func TestFindingH1EveryKind(t *testing.T) {
 	}
 	if want := []string{"host", "kv", "noop", "print", "value"}; !slices.Equal(lend.Default, want) {
 		t.Errorf("by default %v come from other hosts", lend.Default)
+	}
+}
+
+// unthought returns what nobody has thought about: a kind that stands in no table, and what it lends beyond the tables.
+func unthought(t *testing.T, registry *engine.Registry) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, kind := range registry.Kinds() {
+		k, err := registry.Kind(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known, ok := lent[kind]
+		if ok == (lendsNothing[kind] != "") {
+			fault("the kind %s: think about what another host may do by it. Write it into lent, with each parameter that it lends, or into lendsNothing", kind)
+			continue
+		}
+		if k.Abilities.Collectable != ok {
+			fault("%s is collectable: %t, and the tables say %t", kind, k.Abilities.Collectable, ok)
+		}
+		for _, f := range k.Type.Fields {
+			if lends := f.Lend != schema.LendNone; lends != (known[f.Key] != "") {
+				fault("%s.%s is lent: %t, and the table says %q", kind, f.Key, lends, known[f.Key])
+			}
+			if f.Lend != schema.LendNone && f.Role == schema.RoleIdentity && f == firstIdentity(k.Type) {
+				fault("%s.%s is the place, which patterns judge, and is marked as lent", kind, f.Key)
+			}
+			// The parts of a structure are lent with it, also those that come later.
+			if f.Lend != schema.LendNone && f.Type.Kind == schema.KindStruct {
+				fault("%s.%s is lent with all its parts: lend texts, numbers and lists of them", kind, f.Key)
+			}
+			if len((&victim{}).evil(f, f.Type)) == 0 {
+				fault("%s.%s is %s: write down what an attacker would put there", kind, f.Key, f.Type)
+			}
+		}
+	}
+	return faults
+}
+
+// newcomer is a kind that nobody has thought about. It may come from another host, with its command.
+type newcomer struct {
+	engine.Res
+	traits.Base
+	traits.Collectable
+
+	Path    string `yaml:"path" mgmt:"identity" doc:"A path."`
+	Command string `yaml:"command" mgmt:"param,lend" doc:"A command."`
+}
+
+func (x *newcomer) Default() engine.Res { return &newcomer{} }
+func (x *newcomer) String() string      { return x.Base.String() }
+func (x *newcomer) Kind() string        { return x.Base.Kind() }
+func (x *newcomer) SetKind(s string)    { x.Base.SetKind(s) }
+func (x *newcomer) Name() string        { return x.Base.Name() }
+func (x *newcomer) SetName(s string)    { x.Base.SetName(s) }
+
+func (x *newcomer) MetaParams() *engine.MetaParams     { return x.Base.MetaParams() }
+func (x *newcomer) SetMetaParams(m *engine.MetaParams) { x.Base.SetMetaParams(m) }
+
+// TestFindingH1Newcomer: the test of every kind fails where a kind comes, and where a known one lends more than before.
+func TestFindingH1Newcomer(t *testing.T) {
+	for kind, want := range map[string][]string{
+		"newcomer": {"the kind newcomer: think about"},
+		"noop":     {"noop.command is lent: true", `and the table says ""`},
+		"exec":     {"exec is collectable: true, and the tables say false", "exec.command is lent: true"},
+		"file":     {"file.command is lent: true"},
+	} {
+		registry := engine.NewRegistry()
+		if err := registry.Register(kind, func() engine.Res { return &newcomer{} }); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(unthought(t, registry), "\n")
+		for _, want := range want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: it says %q, want %q", kind, text, want)
+			}
+		}
 	}
 }
 
@@ -185,10 +245,13 @@ func (v *victim) evil(f *schema.Field, t *schema.Type) (list []any) {
 	case schema.KindInt, schema.KindSize, schema.KindFloat, schema.KindDuration:
 		return []any{int64(0), int64(1)}
 	case schema.KindMode:
-		return []any{"4755", "2755", "1777", "7777", "u+s", "g+s", "+t", "a=rwxs", "0777", "u=rwx,g=rs"}
+		return []any{
+			"4755", "2755", "1777", "7777", "u+s", "g+s", "+t", "a=rwxs", "0777", "u=rwx,g=rs", "004755", "0o4755", int64(0o4755), int64(4755), "=4755", "ug+s", "a+st", "u=rwx,u+s,u-s",
+			[]any{"4755"}, "01000", "u=s", "g=u,u+s", "o+t", "-rwsr-xr-x", 2541.0,
+		}
 	case schema.KindList:
 		for _, item := range v.evil(f, t.Elem) {
-			list = append(list, []any{item})
+			list = append(list, []any{item}, item, []any{"harmless", item}) // a single value for a list, too
 		}
 	case schema.KindMap:
 		for _, item := range v.evil(f, t.Elem) {
@@ -257,6 +320,14 @@ func (v *victim) attempts(kind string, k engine.Kind) (list []attempt) {
 	for _, f := range k.Type.Fields {
 		for _, value := range v.evil(f, f.Type) {
 			add(f.Key, value).params[f.Key] = value
+			if _, list := value.([]any); !list {
+				add(f.Key, value).params[f.Key] = []any{value} // a list for a single value
+			}
+			if other := strings.ToUpper(f.Key[:1]) + f.Key[1:]; k.Type.Field(other) == nil {
+				a := add(other, value)
+				delete(a.params, f.Key)
+				a.params[other] = value
+			}
 			if f.Alias != "" { // by the other word
 				a := add(f.Alias, value)
 				delete(a.params, f.Key)
@@ -500,7 +571,14 @@ func (w *told) Write(p []byte) (int, error) {
 	return w.log.Write(p)
 }
 
-// TestFindingH2Run runs what other hosts export of the kinds that work on files, with each hostile value of each parameter, on a real engine:
+// notRun are the kinds that lend something, and whose harmless forms alter the machine of the test.
+var notRun = map[string]string{
+	"host":   "writes /etc/hosts",
+	"msg":    "writes into the journal of the machine",
+	"sysctl": "sets a parameter of the kernel",
+}
+
+// TestFindingH2Run runs what other hosts export of each kind that lends something, with each hostile value of each parameter, on a real engine:
 // nothing outside of the place changes, no program runs, and no text of the victim comes out.
 func TestFindingH2Run(t *testing.T) {
 	v, reg := newVictim(t), engine.DefaultRegistry()
@@ -508,7 +586,13 @@ func TestFindingH2Run(t *testing.T) {
 	g := static.NewGraph("victim")
 	var accept []string
 	count := 0
-	for _, kind := range []string{"file", "line", "ini_setting", "gzip", "exec", "tar", "download"} {
+	kinds := []string{"exec", "tar", "download"}
+	for _, kind := range slices.Sorted(maps.Keys(lent)) {
+		if notRun[kind] == "" {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, kind := range kinds {
 		accept = append(accept, kind+"="+v.in+"/")
 		g.Collect(kind, v.in+"/*", "*", nil)
 		k, err := reg.Kind(kind)
