@@ -36,7 +36,8 @@ It then takes over the hosts and the deploys of an older mgmt, which believed wh
 hosts say of themselves. Your deploy key signs the id of the store, and a record
 of each host with its roles and the key that its secrets are encrypted to. The
 roles are those of the host's rights in etcd; in a store without users they are
-what the host says. Migrate shows all of that and asks. Deploys that your key, or
+what the host says. Migrate shows all of that and asks. In a store that has an id
+already, --yes does not answer for what hosts say. Deploys that your key, or
 one of --trust, has signed are signed again, for this store: their numbers stay,
 and the hosts that have them do nothing. Hosts of both versions may share the
 store before and after it. Records that another key of --trust has signed are
@@ -180,10 +181,11 @@ func (t *takeover) plan(fleet *deploy.Fleet, key deploy.Key, granted map[string]
 			h.Roles, p.by[name] = etcd.RolesOf(grants), "by its rights in etcd"
 		default:
 			p.by[name] = "as it says itself"
-			for _, topic := range claims[name].Topics {
-				if role, group := strings.CutPrefix(topic, "group:"); group {
-					h.Roles = append(h.Roles, role)
-				}
+			said := claims[name]
+			h.Roles = said.roles()
+			if fleet.Store != "" && t.yes { // no older mgmt has left that, or nobody has looked at it
+				p.left = append(p.left, claimsOnly(name, h.Roles))
+				continue
 			}
 		}
 		if h.Host = name; !known {
@@ -204,6 +206,12 @@ func (t *takeover) plan(fleet *deploy.Fleet, key deploy.Key, granted map[string]
 		p.deploys = append(p.deploys, d)
 	}
 	return p
+}
+
+// claimsOnly says why a host is left out that nothing but its own word gives a role.
+func claimsOnly(name string, roles []string) string {
+	way := cell(strings.Join(append([]string{"mgmt hosts allow " + name}, roles...), " --role "))
+	return fmt.Sprintf("%s is left out: it says its roles %s itself; %s gives it these, if they are right, and so does migrate without --yes", cell(name), cmp.Or(cells(roles), "(none)"), way)
 }
 
 // show writes what is to be signed, for the operator to judge.

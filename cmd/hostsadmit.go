@@ -211,6 +211,17 @@ type claim struct {
 	Topics    []string // that it takes for its own
 }
 
+// roles returns the roles of the groups that it names, sorted.
+func (c *claim) roles() (roles []string) {
+	for _, topic := range c.Topics {
+		if role, group := strings.CutPrefix(topic, "group:"); group {
+			roles = append(roles, role)
+		}
+	}
+	slices.Sort(roles)
+	return slices.Compact(roles)
+}
+
 // claimsOf reads what the hosts say of themselves.
 func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
 	all, err := seal.Hosts(ctx, w)
