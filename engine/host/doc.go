@@ -11,6 +11,7 @@
 //   - A subscription is woken when the writer of a name is done, as far as the kernel tells: see
 //     passage. What a program needs two seconds for is told before it is done.
 //   - Writing answers by what has happened until it is called, and not by what the hub has read by then.
+//   - A name whose swap file an editor has made is on its way, as if it were modified.
 //   - Modifications are read four times a second, so a program that appends for ever wakes nobody.
 //   - A watch is armed when Watch returns: a change made after that is seen. Every directory on the
 //     way to a path is watched before its entries are looked at, so nothing happens between looking

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -50,6 +51,22 @@ func (h *hub) event(ev event) {
 		ev.file = "" // that is the folder's own
 	}
 	if d := h.byPath[ev.dir]; d != nil {
+		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
+		if ev.op&opCreated != 0 && strings.HasSuffix(ev.name, swapSuffix) {
+			h.edited(d, ev)
+		}
+	}
+}
+
+// swapSuffix ends the name of the file that vim and nano make beside the one that they have read.
+const swapSuffix = ".swp"
+
+// edited puts the name on its way whose swap file was made: .NAME.swp, and for a name that begins with a dot NAME.swp. The editor refuses to
+// write over another file than the one that it has read.
+func (h *hub) edited(d *dir, ev event) {
+	swap := strings.TrimSuffix(ev.name, swapSuffix)
+	ev.op, ev.file = opModified|ev.op&opUnsure, ""
+	for _, ev.name = range []string{swap, strings.TrimPrefix(swap, ".")} {
 		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
 	}
 }

@@ -50,9 +50,7 @@ type hub struct {
 
 	in inbox
 
-	w      eventSource                 // nil until needed, and while none is to be had
-	shown  atomic.Pointer[eventSource] // w, for writing
-	onWay  atomic.Int32                // how many transits there are, for writing
+	w      eventSource // nil until needed, and while none is to be had
 	events <-chan event
 	mounts *mountFollower // nil where there is no table of mounts
 	root   *node
@@ -308,7 +306,6 @@ func (h *hub) opened() error {
 		return err
 	}
 	h.w, h.events = w, w.events()
-	h.shown.Store(&w)
 	if d, ok := w.(directSource); ok {
 		d.serveBy(h.serve)
 	}

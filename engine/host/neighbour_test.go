@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // repairer keeps a file as a resource would: with each wake-up it looks, notes what it finds, and
-// puts its own text there, or nothing.
+// puts its own text there, or nothing. It leaves what somebody writes.
 type repairer struct {
 	t      *testing.T
+	host   *Host
 	file   string
 	want   string // empty for no file
 	mu     sync.Mutex
@@ -41,7 +43,11 @@ func (r *repairer) until(s engine.Subscription, done <-chan struct{}) {
 			return
 		}
 		text, err := os.ReadFile(r.file)
-		if err == nil && string(text) == r.want || err != nil && r.want == "" {
+		if f, err := os.Open(r.file); err == nil {
+			_, _ = f.Seek(0, unix.SEEK_DATA) // a cut that is under way ends, and is told
+			_ = f.Close()
+		}
+		if err == nil && string(text) == r.want || err != nil && r.want == "" || r.host.Writing(r.t.Context(), r.file) {
 			continue
 		}
 		r.mu.Lock()
@@ -83,13 +89,13 @@ func TestFindingK1Writers(t *testing.T) {
 		for name, script := range scripts {
 			t.Run(fmt.Sprintf("%s, present: %v", name, present), func(t *testing.T) {
 				dir := t.TempDir()
-				r := &repairer{t: t, file: filepath.Join(dir, "a"), repair: make(chan struct{}, 100)}
+				h := newHost(t, Options{})
+				r := &repairer{t: t, host: h, file: filepath.Join(dir, "a"), repair: make(chan struct{}, 100)}
 				if present {
 					r.want = "ours"
 					write(t, r.file, r.want)
 				}
 				r.left = sigOf(r.file)
-				h := newHost(t, Options{})
 				s := watch(t, h, engine.WatchOptions{Own: r.own}, r.file)
 				var all sync.WaitGroup
 				defer all.Wait()
@@ -266,4 +272,33 @@ func TestFindingK1Writing(t *testing.T) {
 	}
 	must(t, f.Close())
 	wants("it was closed", false)
+}
+
+// TestFindingK1Editor: vim says by its swap file that it has read a name, and fails where that is another file when it writes.
+func TestFindingK1Editor(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	dir := t.TempDir()
+	swaps := map[string]string{"a": ".a.swp", ".rc": ".rc.swp"}
+	for name := range swaps {
+		write(t, filepath.Join(dir, name), "ours")
+	}
+	h := newHost(t, Options{})
+	for name, swap := range swaps {
+		file := filepath.Join(dir, name)
+		watch(t, h, plain, file)
+		write(t, filepath.Join(dir, ".other.swp"), "")
+		if h.Writing(t.Context(), file) {
+			t.Errorf("somebody edits %s, who edits another", name)
+		}
+		write(t, filepath.Join(dir, swap), "")
+		if !h.Writing(t.Context(), file) {
+			t.Errorf("nobody edits %s", name)
+		}
+		write(t, file, "theirs")
+		if h.Writing(t.Context(), file) {
+			t.Errorf("%s was written, and is still edited", name)
+		}
+	}
 }

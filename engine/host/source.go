@@ -23,7 +23,7 @@ type eventSource interface {
 	modified() []event
 	// listen has the next modification told at once, however short ago the last one was.
 	listen()
-	// idle reports whether all that has happened until now was served. It may be called on any goroutine.
+	// idle reports whether all that has happened until now was served.
 	idle() bool
 	// catchUp gives, in order, what events has and what has happened besides until now.
 	catchUp(give func(event))

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -14,9 +13,8 @@ type bestSource struct {
 	*feed
 	clock   engine.Clock
 	fan     *fanotify
-	in      *inotify                // nil before it is needed
-	also    atomic.Pointer[inotify] // in, for idle
-	refused map[string]bool         // folders that it has
+	in      *inotify        // nil before it is needed
+	refused map[string]bool // folders that it has
 }
 
 // openBest opens the best sources that there are. Without root that is inotify alone, and on another
@@ -44,7 +42,6 @@ func (s *bestSource) Add(dir string) error {
 			return ierr
 		}
 		s.in = in
-		s.also.Store(in)
 	}
 	if err := s.in.Add(dir); err != nil {
 		return err
@@ -81,10 +78,7 @@ func (s *bestSource) modified() []event {
 
 func (s *bestSource) listen() { s.fan.listen() }
 
-func (s *bestSource) idle() bool {
-	in := s.also.Load()
-	return s.fan.idle() && (in == nil || in.idle())
-}
+func (s *bestSource) idle() bool { return s.fan.idle() && (s.in == nil || s.in.idle()) }
 
 func (s *bestSource) catchUp(give func(event)) {
 	s.fan.catchUp(give)

@@ -61,7 +61,6 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		}
 		d.passing[ev.name] = t
 		queue.Push(&h.transits.order, t)
-		h.onWay.Add(1)
 	case whole && t.pid != 0 && t.pid != h.self, ev.op&opClosed == 0 && (whole || ev.op&opMovedIn != 0) && h.isWritten(t):
 		t.c.merge(c) // a stranger goes on
 		return
@@ -103,7 +102,6 @@ func (h *hub) isWritten(t *transit) bool {
 func (h *hub) cancel(t *transit) {
 	delete(t.dir.passing, t.name)
 	queue.Remove(&h.transits.order, t.at)
-	h.onWay.Add(-1)
 	h.unawait(t)
 }
 
@@ -143,9 +141,11 @@ func (h *hub) ripen() {
 
 // writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
 func (h *hub) writing(ctx context.Context, path string) (yes bool) {
-	w := h.shown.Load()
-	if w == nil || (*w).idle() && h.onWay.Load() == 0 {
-		return false
+	if h.mu.TryLock() {
+		nobody := h.w == nil || h.w.idle() && len(h.transits.order) == 0
+		if h.mu.Unlock(); nobody {
+			return false
+		}
 	}
 	answer := make(chan bool, 1)
 	select {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // namespaceKey is the variable of the environment by which the inner process knows
@@ -50,8 +51,8 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-	case err == nil && skipped.Match(out):
-		t.Skip(string(skipped.FindSubmatch(out)[1]))
+	case err == nil && skipped.MatchString(string(out)):
+		t.Skip(skipped.FindStringSubmatch(string(out))[1])
 	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
 		t.Skipf("no namespace for mounting: %v", err)
 	default:
@@ -61,7 +62,7 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 }
 
 // skipped finds the reason why the inner process has skipped the test.
-var skipped = regexp.MustCompile(`\.go:\d+: (.*)\n--- SKIP: `)
+var skipped = lazyregexp.New(`\.go:\d+: (.*)\n--- SKIP: `)
 
 // namespaces names those namespaces of this process that the flags stand for. The
 // kernel's names are links below /proc/self/ns, which differ for two namespaces. Of

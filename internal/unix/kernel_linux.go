@@ -240,6 +240,7 @@ const (
 	O_DIRECTORY    = unix.O_DIRECTORY
 	O_EXCL         = unix.O_EXCL
 	O_NOCTTY       = unix.O_NOCTTY
+	SEEK_DATA      = unix.SEEK_DATA
 	O_NOFOLLOW     = unix.O_NOFOLLOW
 	O_NONBLOCK     = unix.O_NONBLOCK
 	O_PATH         = unix.O_PATH

@@ -352,6 +352,7 @@ const (
 	O_DIRECTORY                   = 0
 	O_EXCL                        = syscall.O_EXCL
 	O_NOCTTY                      = 0
+	SEEK_DATA                     = 0
 	O_NOFOLLOW                    = 0
 	O_NONBLOCK                    = 0
 	O_PATH                        = 0

@@ -210,7 +210,7 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 		end, err := f.Stat()
 		return errors.Join(err, c.attrs(n, now, w, end == now))
 	}
-	if c.begun(n) {
+	if f.Settle(); c.begun(n) {
 		return nil
 	}
 	// What was read while it changed is the text of nobody. It is read once more; after that, writing will tell.

@@ -87,6 +87,13 @@ func (f *File) Rewind() error {
 	return pathError("seek", f.path, err)
 }
 
+// Settle waits for a cut or a write that is under way, after which the kernel tells of it. A file that is cut is empty before that: on ext4 for
+// as long as its blocks take to be freed. Who cuts holds the lock of the file that a search for data takes, too.
+func (f *File) Settle() {
+	f.begun = true
+	_, _ = unix.Seek(f.fd, 0, unix.SEEK_DATA)
+}
+
 // Read reads as io.Reader does.
 func (f *File) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
