@@ -5,13 +5,12 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // namespaceKey is the variable of the environment by which the inner process knows
@@ -51,8 +50,8 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil && bytes.Contains(out, []byte("--- PASS: "+t.Name())):
-	case err == nil && skipped.MatchString(string(out)):
-		t.Skip(skipped.FindStringSubmatch(string(out))[1])
+	case err == nil && skipped(out) != "":
+		t.Skip(skipped(out))
 	case errors.Is(err, syscall.EPERM) && os.Getenv("CI") != "true":
 		t.Skipf("no namespace for mounting: %v", err)
 	default:
@@ -61,8 +60,14 @@ func InNamespaces(t *testing.T, more uintptr) bool {
 	return false
 }
 
-// skipped finds the reason why the inner process has skipped the test.
-var skipped = lazyregexp.New(`\.go:\d+: (.*)\n--- SKIP: `)
+// skipped returns the reason why the inner process has skipped the test, empty where it has not.
+func skipped(out []byte) string {
+	found := regexp.MustCompile(`\.go:\d+: (.*)\n--- SKIP: `).FindSubmatch(out)
+	if found == nil {
+		return ""
+	}
+	return string(found[1])
+}
 
 // namespaces names those namespaces of this process that the flags stand for. The
 // kernel's names are links below /proc/self/ns, which differ for two namespaces. Of
