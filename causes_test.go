@@ -140,7 +140,7 @@ const (
 	anew    = "corrective: anew"    // a stranger has written it while no engine ran
 	written = "intended: event by " // and the part that was written
 	mended  = "corrective: event by "
-	missed  = "corrective: below" // what reads it has missed it before its event was told
+	missed  = "corrective: below" // a stranger has removed it, and what reads it has missed it before the event was told
 )
 
 // causes writes each cause of a run behind its class.
@@ -206,7 +206,10 @@ func (h *history) act(x *expect, up bool) (do func()) {
 			h.apply()
 		}
 	}
-	kind := h.rand.IntN(4)
+	kind := h.rand.IntN(5)
+	if kind == 4 {
+		return h.refused(path, up)
+	}
 	if kind == 0 {
 		path = h.path("parts/p" + strconv.Itoa(len(h.declared)+h.count))
 	}
@@ -236,13 +239,16 @@ func (h *history) act(x *expect, up bool) (do func()) {
 			cause = drifted + path
 		}
 		x.must[path] = append(x.must[path], cause)
+		removed := h.rand.IntN(3) == 0
 		if up && h.isPart(path) {
-			x.must[path] = append(x.must[path], missed)
+			if removed {
+				x.must[path] = append(x.must[path], missed)
+			}
 			x.may[h.whole()] = append(x.may[h.whole()], drifted, mended+idOf(path))
 		}
 		return func() {
 			var err error
-			if h.rand.IntN(3) == 0 {
+			if removed {
 				err = os.Remove(path)
 			} else {
 				err = os.WriteFile(path, []byte(h.text()), 0o600)
@@ -250,6 +256,24 @@ func (h *history) act(x *expect, up bool) (do func()) {
 			if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be removed twice while no engine runs
 				h.t.Error(err)
 			}
+		}
+	}
+}
+
+// refused returns an edit of a file that is refused, with all that stands beside it: it is never the cause of anything.
+func (h *history) refused(path string, up bool) func() {
+	if !up || h.killed != nil {
+		return nil
+	}
+	h.say("an edit of %s is refused", path)
+	return func() {
+		declared := maps.Clone(h.declared)
+		for path := range declared {
+			declared[path] = h.text()
+		}
+		declared["nowhere"] = h.text() // no path
+		if _, err := h.e.Apply(h.t.Context(), filesAndWhole(h.dir, declared)); err == nil {
+			h.t.Error("a graph with a relative path is taken")
 		}
 	}
 }
