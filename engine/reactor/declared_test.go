@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,5 +242,56 @@ func TestFindingQ5Received(t *testing.T) {
 		rg.swap(graph("l"))
 		rg.rest()
 		rg.wantDeclared("r", "declaration key: intended")
+	})
+}
+
+// textBatch is a fake that runs in batches and has a parameter of its own.
+type textBatch struct {
+	batched
+	Text string `yaml:"text"`
+}
+
+// TestFindingL3Batch: members of one key that run in one call have each a cause of its own: one is edited, one was altered, one is new,
+// and one is right.
+func TestFindingL3Batch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, things := newWorld(), map[string]string{}
+		var file []byte
+		start := func() *rig { return newRig(t, reactor.Options{Sweep: -1, Parallel: 1, Declared: declaredIn(t, &file)}) }
+		member := func(want string) *textBatch {
+			return &textBatch{Text: want, batched: batched{fake: *holder(w, things, want), group: "all", batch: func(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+				outs := make([]engine.Outcome, len(members))
+				for i, m := range members {
+					b := m.(*textBatch)
+					outs[i].OK, outs[i].Err = b.check(ctx, &b.fake, apply)
+				}
+				return outs
+			}}}
+		}
+		rg := start()
+		rg.swap(newDecl(t).add("altered", member("1")).add("edited", member("1")).add("right", member("1")))
+		rg.rest()
+		rg.close()
+		w.mu.Lock()
+		things["altered"] = "x"
+		w.mu.Unlock()
+		w.order()
+
+		rg = start()
+		defer rg.close()
+		rg.swap(newDecl(t).add("altered", member("1")).add("edited", member("2")).add("new", member("1")).add("right", member("1")))
+		rg.rest()
+		for name, want := range map[string]string{"altered": "anew: corrective", "edited": "declaration text: intended", "new": "graph: intended"} {
+			rg.wantDeclared(name, want)
+			if r := rg.lastRun(name); !r.Changed {
+				t.Errorf("%s has not changed: %+v", name, r)
+			}
+		}
+		if r := rg.lastRun("right"); r.Changed {
+			t.Errorf("what is right has changed: %+v", r)
+		}
+		if !slices.ContainsFunc(w.order(), func(s string) bool { return strings.HasPrefix(s, "batch ") }) {
+			t.Error("they do not run in one call")
+		}
 	})
 }
