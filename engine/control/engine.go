@@ -29,6 +29,8 @@ type Engine interface {
 	// Resume ends the pause of a vertex; with an empty name every pause, and lets
 	// held changes through.
 	Resume(ctx context.Context, resource string) error
+	// AskedBy says who asks for the graphs that take effect until done is called.
+	AskedBy(who string) (left func() []reactor.Leaving, done func())
 	// Retry tries failed vertices again, without names all that have failed, and
 	// returns which. With an error it tries none.
 	Retry(ctx context.Context, resources ...string) ([]string, error)

@@ -343,3 +343,7 @@ func eventually(t testing.TB, what string, yes func() bool) { t.Helper(); await.
 func objects() *model.NB {
 	return model.Open(memory.New(), model.NewRegistry(nil), model.Options{})
 }
+
+func (f *fakeEngine) AskedBy(string) (left func() []reactor.Leaving, done func()) {
+	return func() []reactor.Leaving { return nil }, func() {}
+}

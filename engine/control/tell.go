@@ -131,6 +131,10 @@ func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) 
 // Until it returns, the history notes the caller as the speaker.
 func (s *Server) resume(r *http.Request, id string) error {
 	defer s.opt.Recorder.speaks(id, speaker(r))()
+	if id == "" { // a graph that is held takes effect because of this caller
+		_, done := s.opt.Engine.AskedBy(speaker(r))
+		defer done()
+	}
 	if err := s.opt.Engine.Resume(r.Context(), id); err != nil {
 		return err
 	}
