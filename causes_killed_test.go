@@ -100,7 +100,11 @@ func (h *history) playKilled() {
 				act()
 			}
 		}
-		h.wait(h.rand.IntN(4), time.Duration(h.rand.IntN(3000))*time.Microsecond)
+		n := h.rand.IntN(4)
+		if len(x.must) == 0 { // nothing will change
+			n = 0
+		}
+		h.wait(n, time.Duration(h.rand.IntN(3000))*time.Microsecond)
 		h.kill()
 		h.say("kill")
 		h.judgeKilled(x)
