@@ -187,7 +187,8 @@ func TestFindingC15HangupAtTheStart(t *testing.T) {
 	_ = lock.Close()
 	d.has("wanted", "right")
 	d.says("reading the graph again")
-	if st := d.stop(syscall.SIGTERM); !st.Exited() || st.ExitStatus() != 0 {
+	// 5: it was stopped before the graph that was read again came to rest.
+	if st := d.stop(syscall.SIGTERM); !st.Exited() || st.ExitStatus() != 0 && st.ExitStatus() != 5 {
 		t.Errorf("it ended with %#x", st)
 	}
 }

@@ -74,12 +74,18 @@ func (r *racing) prepare() error {
 	return errors.Join(err, r.link(r.b))
 }
 
-// leastActed is how often the daemon has to have made something of a place where that can be seen.
-const leastActed = 6
-
-// short reports whether what was seen of the place is too little to show anything.
-func (r *racing) short(exchanges int) bool {
-	return r.Exchanges < exchanges || r.acts() && r.Acted < leastActed
+// shown reports whether each place was exchanged often enough, and whether the daemon has made something of half of those where that can be
+// seen: of some it seldom does, since one of its steps always meets the other thing.
+func shown(all map[string]*racing, exchanges int) bool {
+	seen, can, short := 0, 0, false
+	for _, r := range all {
+		short = short || r.Exchanges < exchanges
+		if r.acts() {
+			can++
+			seen += min(r.Acted, 1)
+		}
+	}
+	return !short && 2*seen >= can
 }
 
 // exchange exchanges the two. What the daemon has removed is put there again at once, so that it has no rest.

@@ -177,11 +177,10 @@ func stepAll(root string, exchanges int, in io.Reader, out io.Writer) error {
 			r.look()
 		}
 		if n%1000 == 0 {
-			enough = true
 			for _, r := range all {
 				r.look()
-				enough = enough && !r.short(exchanges)
 			}
+			enough = shown(all, exchanges)
 		}
 		if _, err := fmt.Fprintln(out, enough); err != nil {
 			return err
@@ -227,7 +226,7 @@ func TestFindingA1A2A3A6Stepped(t *testing.T) {
 	mounts, log := d.stop()
 	w.must(<-ended)
 	w.must(say.Close())
-	var told map[string]racing
+	var told map[string]*racing
 	w.must(json.NewDecoder(s.hear).Decode(&told))
 	w.must(attacker.Wait())
 	lost := w.judge(mounts, log)
@@ -236,9 +235,9 @@ func TestFindingA1A2A3A6Stepped(t *testing.T) {
 		lost[p.id] = append(lost[p.id], r.Won...)
 		t.Logf("%s: %d exchanges, acted upon %d times", p, r.Exchanges, r.Acted)
 		r.place = p
-		if r.short(*stepCount) {
-			t.Errorf("%s: too little to show anything", p)
-		}
+	}
+	if !shown(told, *stepCount) {
+		t.Error("too little to show anything")
 	}
 	w.tell(lost)
 	if t.Failed() {
