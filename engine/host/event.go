@@ -52,21 +52,22 @@ func (h *hub) event(ev event) {
 	}
 	if d := h.byPath[ev.dir]; d != nil {
 		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
-		if ev.op&opCreated != 0 && strings.HasSuffix(ev.name, swapSuffix) {
+		if ev.op&opCreated != 0 {
 			h.edited(d, ev)
 		}
 	}
 }
 
-// swapSuffix ends the name of the file that vim and nano make beside the one that they have read.
-const swapSuffix = ".swp"
-
-// edited puts the name on its way whose swap file was made: .NAME.swp, and for a name that begins with a dot NAME.swp. The editor refuses to
-// write over another file than the one that it has read.
+// edited puts a name on its way where the file of an event says that an editor has read it: vim and nano make .NAME.swp, and for a name that
+// begins with a dot NAME.swp. The editor refuses to write over another file than the one that it has read.
 func (h *hub) edited(d *dir, ev event) {
-	swap := strings.TrimSuffix(ev.name, swapSuffix)
+	swap, ok := strings.CutSuffix(ev.name, ".swp")
+	name, dotted := strings.CutPrefix(swap, ".")
+	if !ok || !dotted || strings.Trim(name, ".") == "" {
+		return
+	}
 	ev.op, ev.file = opModified|ev.op&opUnsure, ""
-	for _, ev.name = range []string{swap, strings.TrimPrefix(swap, ".")} {
+	for _, ev.name = range []string{swap, name} {
 		h.inside(d, ev, change{source: h.w.kind(ev.dir), path: ev.dir, name: ev.name})
 	}
 }

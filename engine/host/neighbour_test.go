@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -288,7 +289,9 @@ func TestFindingK1Editor(t *testing.T) {
 	for name, swap := range swaps {
 		file := filepath.Join(dir, name)
 		watch(t, h, plain, file)
-		write(t, filepath.Join(dir, ".other.swp"), "")
+		for _, other := range []string{".other.swp", ".swp", "..swp", "...swp", strings.TrimPrefix(name, ".") + ".swp"} {
+			write(t, filepath.Join(dir, other), "")
+		}
 		if h.Writing(t.Context(), file) {
 			t.Errorf("somebody edits %s, who edits another", name)
 		}
