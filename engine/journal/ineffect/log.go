@@ -176,15 +176,15 @@ func (l *Log) Close() error {
 	return err
 }
 
-// read reads the file of a Log. What follows the last whole line was cut by the end of the process.
+// read reads the file of a Log, which has one value a line. What follows the last whole line was cut by the end of the process.
 func read[E any](b []byte, was *Declarations[E]) error {
-	lines := json.NewDecoder(bytes.NewReader(b))
-	if err := lines.Decode(was); err != nil {
+	first, rest, _ := bytes.Cut(b, []byte("\n"))
+	if err := json.Unmarshal(first, was); err != nil {
 		return err
 	}
-	for {
+	for line := range bytes.Lines(rest) {
 		var news Declarations[*E]
-		if err := lines.Decode(&news); err != nil {
+		if err := json.Unmarshal(line, &news); err != nil {
 			return nil
 		}
 		for key, e := range news.Prints {
@@ -195,4 +195,5 @@ func read[E any](b []byte, was *Declarations[E]) error {
 			}
 		}
 	}
+	return nil
 }
