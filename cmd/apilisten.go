@@ -72,11 +72,13 @@ func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.
 	// The frame and its routes refer to each other, so the routes get a function that returns the
 	// frame.
 	s := &httpd.Server{Logger: log}
+	o := api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}
 	if by != nil {
+		o.Removed = by.removed
 		s.Admit = by.admit
 		defer by.onList(s.Recheck)()
 	}
-	routes := api.New(api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}, func() *httpd.Server { return s }).Routes()
+	routes := api.New(o, func() *httpd.Server { return s }).Routes()
 	info := api.Describe(httpd.Info{Title: "The objects of a daemon", Version: "1"}, nb.Registry())
 	var err error
 	if s.Table, err = httpd.NewTable(info, routes); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
@@ -31,6 +32,9 @@ type direct struct {
 	world *etcd.World // nil before the first use
 	// The warnings of the store go through it until close, since a lost connection is told by a goroutine of the client.
 	screen *screen // nil before the first use
+	log    *slog.Logger
+	// unlisted says that the user was told that the list of removed hosts can't be read. The requests of a verb come one after another.
+	unlisted bool
 }
 
 // flags adds the flags that name the store and its user.
@@ -99,8 +103,8 @@ func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 	}
 	d.screen = newScreen(a.err, nil)
 	// Only warnings are shown, such as that of a connection without encryption.
-	log := slog.New(lineLog(d.screen, style{short: true}, slog.LevelWarn))
-	w, err := d.access.connect(ctx, d.place, hostname(), log)
+	d.log = slog.New(lineLog(d.screen, style{short: true}, slog.LevelWarn))
+	w, err := d.access.connect(ctx, d.place, hostname(), d.log)
 	d.world = w
 	if err != nil {
 		return nil, fmt.Errorf("--world=%s: %w", d.place, errors.Join(err, d.close()))
@@ -134,7 +138,7 @@ func (d *direct) transport(a *app) http.RoundTripper {
 		if err := a.loadModels().Err(); err != nil {
 			return nil, err
 		}
-		return newLocal(a, w, d.readers(a, w)).RoundTrip(r)
+		return newLocal(a, w, d.readers(a, w), d.removed(a, w)).RoundTrip(r)
 	})
 }
 
@@ -157,6 +161,26 @@ func (d *direct) readers(a *app, w engine.World) func(context.Context, string) (
 	}
 }
 
+// removed returns a function that reads which hosts the operator has removed. Without a key nobody can say that, and where the records cannot be read
+// no host counts as removed: then a removal waits for one host too many, which it names, and a warning says why.
+func (d *direct) removed(a *app, w engine.World) func(context.Context) func(string) bool {
+	return func(ctx context.Context) func(string) bool {
+		f := signing{app: a, trust: d.trust}
+		fleet := &deploy.Fleet{}
+		keys, err := f.known()
+		if err == nil && len(keys) > 0 {
+			fleet, err = f.fleet(ctx, w, keys)
+		}
+		if err != nil {
+			if fleet = (&deploy.Fleet{}); !d.unlisted {
+				d.log.Warn("the list of removed hosts can't be read: a removal waits for these, too", "error", err)
+			}
+			d.unlisted = true
+		}
+		return fleet.Removed
+	}
+}
+
 // roundTripper makes an http.RoundTripper of a function, as http.HandlerFunc does for handlers.
 type roundTripper func(*http.Request) (*http.Response, error)
 
@@ -169,11 +193,11 @@ type local struct{ server *httpd.Server }
 
 // newLocal makes the server of a store.
 // Its log is discarded: an error of a request is the error of the verb.
-func newLocal(a *app, w engine.World, readers func(context.Context, string) ([]string, error)) *local {
+func newLocal(a *app, w engine.World, readers func(context.Context, string) ([]string, error), removed func(context.Context) func(string) bool) *local {
 	nb := a.objectsOf(w, "", &sealing{world: w, readers: readers}, nil, slog.New(slog.DiscardHandler))
 	s := &httpd.Server{}
 	about := api.Describe(httpd.Info{Title: "Objects", Version: version()}, nb.Registry())
-	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb}, func() *httpd.Server { return s }).Routes())
+	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb, Removed: removed}, func() *httpd.Server { return s }).Routes())
 	return &local{s}
 }
 

@@ -211,7 +211,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer desk.close()
 	if desk != nil {
 		desk.opt.Providers = a.livePlugins()
-		desk.trust = trust
+		desk.trust, desk.opt.Removed = trust, trust.removed
 	}
 	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, trust, nb})
 }

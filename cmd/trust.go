@@ -50,6 +50,9 @@ func (t *trust) Removed(host string) bool {
 	return list.Removed(host)
 }
 
+// removed returns which hosts are removed, for the API of objects.
+func (t *trust) removed(context.Context) func(host string) bool { return t.Removed }
+
 // tellList says that the list may be another one.
 func (t *trust) tellList() {
 	t.mu.Lock()

@@ -117,7 +117,7 @@ func TestFindingH9StolenCertificate(t *testing.T) {
 }
 
 // TestFindingH9OpenStore: in a store that lets everybody write, a removed host that goes on counts for no daemon with the operator's key: not its facts, not
-// its exports, nor what it exports later, also where it puts the earlier list back, and after a restart. A plan says the same.
+// its exports, nor what it exports later or says of an object, also where it puts the earlier list back, and after a restart. A plan says the same.
 func TestFindingH9OpenStore(t *testing.T) {
 	bin, err := program()
 	if err != nil {
@@ -131,13 +131,21 @@ func TestFindingH9OpenStore(t *testing.T) {
 	}
 	defer w.Close()
 	p.good("deploy", "keygen", p.path("deploy.key"))
-	p.good("hosts", "allow", "web1", "--role=web", world, "--sign="+p.path("deploy.key"))
+	for _, host := range []string{"gone", "web1"} {
+		p.good("hosts", "allow", host, "--role=web", world, "--sign="+p.path("deploy.key"))
+	}
 	earlier, err := w.Get(t.Context(), "fleet/store")
 	if err != nil {
 		t.Fatal(err)
 	}
+	puts := func(key, value string) {
+		t.Helper()
+		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	daemon := func(host string) []string {
-		return []string{p.path(host + ".yaml"), world, "--hostname=" + host, "--prefix=" + p.path("state-"+host), "--trusted-keys=" + p.path("deploy.key.pub")}
+		return []string{p.path(host + ".yaml"), world, "--accept=value,kv.state", "--hostname=" + host, "--prefix=" + p.path("state-"+host), "--trusted-keys=" + p.path("deploy.key.pub")}
 	}
 	start := func(host string) (log *safeBuffer, end func()) {
 		log = &safeBuffer{}
@@ -188,7 +196,8 @@ func TestFindingH9OpenStore(t *testing.T) {
 	start("web3")
 	log, end := start("web2")
 	says("web1 web2 web3", "good hers")
-	if out := p.good("hosts", "remove", "web1", world, "--sign="+p.path("deploy.key")); !strings.Contains(out, "mgmt still runs on web1") {
+	puts("s/gone/kv/one", "{}")
+	if out := p.good("hosts", "remove", "gone", "web1", world, "--sign="+p.path("deploy.key")); !strings.Contains(out, "mgmt still runs on web1") {
 		t.Error(out)
 	}
 	says("web2 web3", "good")
@@ -199,9 +208,13 @@ func TestFindingH9OpenStore(t *testing.T) {
 	}
 	exports("web3", "better")
 	says("web2 web3", "better")
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "fleet/store", Value: earlier.Value}}); err != nil {
-		t.Fatal(err)
+	// What another one writes about an object holds up no removal, be it asked of a daemon or of the store.
+	for name, way := range map[string][]string{"one": {"--prefix=" + p.path("state-web2")}, "two": {world, "--trust=" + p.path("deploy.key.pub")}} {
+		p.good(append([]string{"api", "create", "kv", name, "value=x"}, way...)...)
+		puts("s/gone/kv/"+name, `{"state":"failed","revision":1}`)
+		p.good(append([]string{"api", "delete", "kv", name, "--remove"}, way...)...)
 	}
+	puts("fleet/store", string(earlier.Value))
 	if !await.Eventually(func() bool { return strings.Contains(log.String(), "the record of the store does not count") }) {
 		t.Fatal("nothing is told of the earlier list")
 	}

@@ -56,7 +56,7 @@ func (s *Server) routes() []httpd.Route {
 	if s.opt.Objects == nil {
 		return routes
 	}
-	objects := api.New(api.Options{NB: s.opt.Objects, MayWrite: s.opt.MayWrite, Known: s.opt.Known}, func() *httpd.Server { return s.frame })
+	objects := api.New(api.Options{NB: s.opt.Objects, MayWrite: s.opt.MayWrite, Known: s.opt.Known, Removed: s.opt.Removed}, func() *httpd.Server { return s.frame })
 	return append(routes, objects.Routes()...)
 }
 

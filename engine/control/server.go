@@ -55,6 +55,7 @@ type Options struct {
 	// Lost tells since when the store has not answered, and why; zero and nil while it answers. It must not block; nil is never.
 	Lost     func() (since time.Time, why error)
 	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
+	Removed  func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
 	Version  string
 	StateDir string
 }

@@ -19,6 +19,9 @@ type Options struct {
 	MayWrite func(httpd.Peer) bool
 	// Known reports whether the graph that runs has a resource, by table[id]: a reference may name one. nil is never.
 	Known func(ctx context.Context, resource string) bool
+	// Removed returns which hosts the operator has removed, as known at this moment. A removal of an object does not wait for these, whatever they
+	// write. nil is none.
+	Removed func(context.Context) func(host string) bool
 }
 
 // API answers the requests. Make it with New.
@@ -27,18 +30,22 @@ type API struct {
 	nb       *model.NB
 	mayWrite func(httpd.Peer) bool
 	known    func(ctx context.Context, resource string) bool
+	removed  func(context.Context) func(host string) bool
 	frame    func() *httpd.Server // of the streams
 }
 
 // New returns the API. The frame is asked for only while a request is answered, so it may be made of these routes.
 // New reads nothing and starts nothing.
 func New(o Options, frame func() *httpd.Server) *API {
-	a := &API{nb: o.NB, mayWrite: o.MayWrite, known: o.Known, frame: frame}
+	a := &API{nb: o.NB, mayWrite: o.MayWrite, known: o.Known, removed: o.Removed, frame: frame}
 	if a.mayWrite == nil {
 		a.mayWrite = httpd.Peer.Owner
 	}
 	if a.known == nil {
 		a.known = func(context.Context, string) bool { return false }
+	}
+	if a.removed == nil {
+		a.removed = func(context.Context) func(string) bool { return func(string) bool { return false } }
 	}
 	return a
 }

@@ -148,9 +148,13 @@ func named(m *model.Model, key string) bool {
 
 // waiting returns the hosts that have not brought this form of the object into effect, nil where no host has the object.
 // A status of an older revision is about the form before, which may have been ok. A host that is gone for good keeps its
-// last status: the removal waits for it by name, and the operator decides.
+// last status: the removal waits for it by name, until the operator removes the host. Nothing that a removed host writes counts.
 func (a *API) waiting(r *http.Request, o *model.Object) (*Removal, error) {
 	statuses, err := a.nb.Statuses(r.Context(), o.Model(), o.ID())
+	if err == nil && len(statuses) > 0 {
+		removed := a.removed(r.Context())
+		maps.DeleteFunc(statuses, func(host string, _ []byte) bool { return removed(host) })
+	}
 	if err != nil || len(statuses) == 0 {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
@@ -117,6 +118,41 @@ func TestRemoveByItsWord(t *testing.T) {
 	r.tell(t, m, "h1", "a", r.revision(t, m, "a"), "ok", "")
 	r.want(t, 204, "DELETE", "/v1/api/package/a?remove=1", "")
 	r.want(t, 404, "GET", "/v1/api/package/a", "")
+}
+
+// TestFindingH9Removal: a removal does not wait for a host that the operator has removed, whatever it says, and its word that all is well stands for no
+// other host. A host that has come back counts again.
+func TestFindingH9Removal(t *testing.T) {
+	m := lamp(t)
+	var removed []string
+	r := newRig(t, api.Options{Removed: func(context.Context) func(string) bool {
+		return func(host string) bool { return slices.Contains(removed, host) }
+	}}, m)
+	r.want(t, 201, "POST", "/v1/api/lamp", `{"id": "a", "state": "on"}`)
+	r.want(t, 202, "DELETE", "/v1/api/lamp/a?remove=1", "")
+	now := r.revision(t, m, "a")
+	step := func(waits string) {
+		t.Helper()
+		var left api.Removal
+		if err := json.Unmarshal([]byte(r.want(t, 202, "DELETE", "/v1/api/lamp/a?remove=1", "").body), &left); err != nil || fmt.Sprint(left.Waiting) != waits {
+			t.Errorf("it waits for %v, %v; want %s", left.Waiting, err, waits)
+		}
+	}
+	r.tell(t, m, "foe", "a", now-1, "ok", "")
+	step("[{foe old }]")
+	removed = []string{"foe"}
+	for _, state := range []string{"ok", "failed", "running"} {
+		r.tell(t, m, "foe", "a", now, state, "") // as it writes itself anew
+		step("[]")
+	}
+	r.tell(t, m, "good", "a", now-1, "ok", "")
+	step("[{good old }]")
+	removed = nil
+	step("[{foe running } {good old }]")
+	removed = []string{"foe"}
+	r.tell(t, m, "good", "a", now, "ok", "")
+	r.put(t, "s/foe/lamp/a", `{"state":`)
+	r.want(t, 204, "DELETE", "/v1/api/lamp/a?remove=1", "")
 }
 
 // TestUnreadableStatus: a status that a host has written wrongly hides neither the statuses of the other hosts nor the object. A removal waits for that
