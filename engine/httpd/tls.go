@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -36,11 +37,11 @@ const maxPEM = 1 << 20
 // keeper holds the certificate in effect and reads the files again when they change.
 type keeper struct {
 	opt TLSOptions
+	now atomic.Pointer[tls.Config]
 
-	mu     sync.Mutex
-	now    *tls.Config
-	seen   [3]signature // of the files, as they were read last
-	looked time.Time
+	looking sync.Mutex   // held while the files are looked at, which a file system may never end
+	seen    [3]signature // of the files, as they were read last
+	looked  time.Time
 }
 
 // signature tells one state of a file from another.
@@ -65,13 +66,21 @@ func (k *keeper) base() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return k.current(), nil }}
 }
 
-// current returns the configuration in effect, after a look whether the files are new.
+// current returns the configuration in effect, after a look whether the files are new. During the look of another caller it is the one
+// before: a file system that does not answer holds up one handshake, and not the API.
 func (k *keeper) current() *tls.Config {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	if k.looking.TryLock() {
+		defer k.looking.Unlock()
+		k.look()
+	}
+	return k.now.Load()
+}
+
+// look reads the files if they are new, with looking held.
+func (k *keeper) look() {
 	now := k.opt.Clock.Now()
 	if now.Sub(k.looked) < lookAgain {
-		return k.now
+		return
 	}
 	k.looked = now
 	if seen := k.signatures(); seen != k.seen {
@@ -82,23 +91,23 @@ func (k *keeper) current() *tls.Config {
 			k.opt.Logger.Info("the certificate was read again", slog.String("path", k.opt.Cert))
 		}
 	}
-	return k.now
 }
 
 func (k *keeper) reload() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.looking.Lock()
+	defer k.looking.Unlock()
 	k.looked = k.opt.Clock.Now()
 	return k.read(k.signatures())
 }
 
-// read takes the files over, with mu held.
+// read takes the files over, with looking held.
 func (k *keeper) read(seen [3]signature) error {
 	config, err := k.config()
 	if err != nil {
 		return err
 	}
-	k.now, k.seen = config, seen
+	k.now.Store(config)
+	k.seen = seen
 	return nil
 }
 

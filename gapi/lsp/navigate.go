@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -21,6 +22,7 @@ type place struct {
 	text   *text
 	offset int
 	graph  *checked // nil where no graph has been read
+	files  gapi.Source
 }
 
 // here returns the place of a request; ok is false for a document that is not open.
@@ -31,7 +33,7 @@ func (s *server) here(p at) (h place, ok bool) {
 		return place{}, false
 	}
 	offset := d.text.offset(p.Position)
-	h = place{cursorAt(d.text, offset), key, d.text, offset, s.graph(key)}
+	h = place{cursorAt(d.text, offset), key, d.text, offset, s.graph(key), s.from}
 	return h, true
 }
 
@@ -157,7 +159,7 @@ func (h *place) file() (string, bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(h.path), name)
 	}
-	info, err := infoOf(path)
+	info, err := infoOf(h.files, path)
 	switch top := h.cursor.path[0]; {
 	case err != nil:
 	case info.IsDir() && top == "use":
@@ -169,13 +171,15 @@ func (h *place) file() (string, bool) {
 }
 
 // infoOf looks at a file or a folder. It opens the path, so a file that this user may not read counts as missing.
-func infoOf(path string) (fs.FileInfo, error) {
-	f, err := gapi.Source{}.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Stat()
+func infoOf(from gapi.Source, path string) (fs.FileInfo, error) {
+	return gapi.Ask(context.Background(), from.Asking(), path, func() (fs.FileInfo, error) {
+		f, err := from.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return f.Stat()
+	})
 }
 
 // scalarHere returns the scalar around the cursor; in an expression, the text in quotes there.

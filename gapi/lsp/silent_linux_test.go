@@ -26,6 +26,8 @@ func TestFindingJ3SilentEditor(t *testing.T) {
 	var list struct{ Items []completionItem }
 	c.ask("textDocument/completion", c.cursor("g.yaml", "include: [a‸]\nresources: {note: [{name: x}]}\n"), &list)
 	c.ask("textDocument/completion", c.cursor("t.yaml", "graph: g.yaml\nresources: {note: [{name: \"‸\"}]}\n"), &list)
+	var at []location
+	c.ask("textDocument/definition", c.cursor("g.yaml", "include: [a‸.yaml]\nresources: {note: [{name: x}]}\n"), &at)
 	wake()
 	o.YAML.Source.Asker.Wait()
 }
