@@ -21,7 +21,8 @@
 //   - No call blocks on the store longer than its context allows. A Keeper and Follow outlive
 //     every loss of the store: they say so once, try again, and say when it is back.
 //   - A Keeper writes changes and no more: an equal set writes nothing.
-//   - The reader of Follow sees each revision whole and in order, and after a gap a whole list.
+//   - The reader of Follow sees each revision whole and in order, and after a gap a whole list. Of the exports of one host to one topic it sees no more
+//     than MaxExports and MaxExportBytes, and no host keeps it from those of another one.
 //   - The choice of a Table is a pure function of the candidates. All hosts that see one revision of the
 //     store choose the same.
 //   - A place of a semaphore belongs to one lease. Requests are served in the order of the store.

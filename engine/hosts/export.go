@@ -105,25 +105,33 @@ func ReadExport(key string, value []byte) (Export, error) {
 
 // DropExports takes back all that a host exports, in the place of the host, and returns how many keys that were. The caller may read all topics.
 func (s Store) DropExports(ctx context.Context, host string) (n int, err error) {
-	kvs, _, err := s.list(ctx, tableExports)
-	if err != nil {
-		return 0, fmt.Errorf("the exports: %w", err)
-	}
-	var ops []engine.Op
-	for _, kv := range kvs {
-		if parts := split(kv.Key, tableExports, 4); parts != nil && parts[1] == host {
-			ops = append(ops, engine.Op{Key: kv.Key, Delete: true})
-		}
-	}
-	for part := range parts(ops, s.World.Limits()) {
-		err := s.call(ctx, func(ctx context.Context) error {
-			_, _, err := s.World.Txn(ctx, nil, part)
+	o := engine.ListOptions{Limit: pageSize}
+	for more := true; more; { // page by page: there may be more of them than memory
+		var p engine.Page
+		err := s.call(ctx, func(ctx context.Context) (err error) {
+			p, err = s.World.List(ctx, tableExports, o)
 			return err
 		})
 		if err != nil {
-			return n, fmt.Errorf("the exports of %s: %w", host, err)
+			return n, fmt.Errorf("the exports: %w", err)
 		}
-		n += len(part)
+		var ops []engine.Op
+		for _, kv := range p.KVs {
+			if o.After = kv.Key; ownerOf(kv) == host {
+				ops = append(ops, engine.Op{Key: kv.Key, Delete: true})
+			}
+		}
+		for part := range parts(ops, s.World.Limits()) {
+			err := s.call(ctx, func(ctx context.Context) error {
+				_, _, err := s.World.Txn(ctx, nil, part)
+				return err
+			})
+			if err != nil {
+				return n, fmt.Errorf("the exports of %s: %w", host, err)
+			}
+			n += len(part)
+		}
+		more = p.More
 	}
 	return n, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -25,6 +26,8 @@ type Store struct {
 	// Tell is called with why the store cannot be used, once for each Loss, and with nil when
 	// it can be used again. A loss that becomes another one is told anew. It must not block; nil for none.
 	Tell func(error)
+	// Over is called with a QuotaError when a host exports more than others take over. It must not block; nil for none.
+	Over func(error)
 }
 
 // Loss is why a store cannot be used, as far as an operator acts on it.
@@ -118,8 +121,9 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 	return func(yield func(Change) bool) {
 		var wait backoff
 		told := teller{say: s.Tell}
+		most := newQuota(prefix, s.Over)
 		for {
-			more, err := s.followOnce(ctx, prefix, yield, func() { told.tell(nil) }, func() { wait = backoff{} })
+			more, err := s.followOnce(ctx, prefix, most, yield, func() { told.tell(nil) }, func() { wait = backoff{} })
 			if !more || over(ctx, err) {
 				return
 			}
@@ -135,9 +139,9 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 
 // followOnce lists and watches until something goes wrong. It calls reached after the list, and sound after
 // each batch: a store that lists but does not watch is asked less and less often. more says whether the reader goes on.
-func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change) bool, reached, sound func()) (more bool, err error) {
+func (s *Store) followOnce(ctx context.Context, prefix string, most *quota, yield func(Change) bool, reached, sound func()) (more bool, err error) {
 	changed := s.changed()
-	kvs, rev, err := s.list(ctx, prefix)
+	kvs, rev, err := s.listWithin(ctx, prefix, most)
 	if err != nil {
 		return true, err
 	}
@@ -159,18 +163,29 @@ func (s *Store) followOnce(ctx context.Context, prefix string, yield func(Change
 			}
 		}()
 	}
+	var again func() bool
 	for batch, err := range s.World.Watch(watch, prefix, rev) {
 		if err != nil {
 			return true, err
 		}
 		sound()
 		updates := counting(s, batch.Updates, func(u engine.Update) engine.KV { return u.KV })
+		if most != nil {
+			updates = slices.Clone(updates)
+			for i, u := range updates {
+				updates[i] = most.take(u)
+			}
+			if most.room && again == nil {
+				again = s.Clock.AfterFunc(roomAfter, end)
+				defer again()
+			}
+		}
 		if len(updates) > 0 && !yield(Change{Revision: batch.Revision, Updates: updates}) {
 			return false, nil
 		}
 	}
 	if ctx.Err() == nil && watch.Err() != nil {
-		return true, engine.ErrCompacted // the list of the removed hosts is another one: all keys are read again
+		return true, engine.ErrCompacted // other hosts count, or an export has room now: all keys are read again
 	}
 	return true, context.Cause(ctx)
 }
@@ -180,6 +195,12 @@ const pageSize = 1000
 
 // list returns all keys below a prefix, at one revision.
 func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev int64, err error) {
+	return s.listWithin(ctx, prefix, nil)
+}
+
+// listWithin is list without what hosts have beyond a quota.
+func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all []engine.KV, rev int64, err error) {
+	most.begin()
 	o := engine.ListOptions{Limit: pageSize}
 	for {
 		var p engine.Page
@@ -190,11 +211,19 @@ func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev i
 		if err != nil {
 			return nil, 0, err
 		}
-		all = append(all, counting(s, p.KVs, func(kv engine.KV) engine.KV { return kv })...)
+		for _, kv := range counting(s, p.KVs, func(kv engine.KV) engine.KV { return kv }) {
+			if most.put(kv) {
+				all = append(all, kv)
+			}
+		}
 		if !p.More {
+			most.listed()
 			return all, p.Revision, nil
 		}
-		o.At, o.After = p.Revision, p.KVs[len(p.KVs)-1].Key
+		last := p.KVs[len(p.KVs)-1]
+		if o.At, o.After = p.Revision, last.Key; most != nil && (most.over(last.Key) || !Counts(s.World, ownerOf(last))) {
+			o.After = most.behind(last.Key)
+		}
 	}
 }
 

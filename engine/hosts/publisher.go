@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +25,7 @@ type Publisher struct {
 	once   sync.Once     // of begin
 
 	exports map[string]exported // by id of the resource; see Whole
+	over    []string            // the topics to which this host exports more than others take over
 	outlive outlive
 
 	mu     sync.Mutex // guards the rest
@@ -202,8 +206,33 @@ func (p *Publisher) exported(v *engine.Vertex) exported {
 	return exported{keys, max(cmp.Or(engine.MetaOf(v.Res).ExportFor, engine.DefaultExportFor), p.o.Lease)}
 }
 
+// weigh says to which topics this host exports more than the others take over, once.
+func (p *Publisher) weigh() {
+	by := map[string]*used{} // by the part of the key
+	for _, x := range p.exports {
+		for key, value := range x.keys {
+			topic, _, _ := strings.Cut(strings.TrimPrefix(key, tableExports), "/")
+			if by[topic] == nil {
+				by[topic] = &used{sizes: map[string]int{}}
+			}
+			by[topic].put(key, value)
+		}
+	}
+	was := p.over
+	p.over = nil
+	for _, topic := range slices.Sorted(maps.Keys(by)) {
+		if !by[topic].over {
+			continue
+		}
+		if p.over = append(p.over, topic); !slices.Contains(was, topic) {
+			p.o.Log.Warn("other hosts do not get all that this one exports", slog.Any("error", &QuotaError{Host: p.o.Host, Topic: unescaped(topic)}))
+		}
+	}
+}
+
 // publish hands all exports to their keepers.
 func (p *Publisher) publish() {
+	p.weigh()
 	if p.outlive.set(p.exports) {
 		p.once.Do(func() { close(p.begin) })
 	}

@@ -9,4 +9,5 @@
 //     taken over: no program runs because another host wants it.
 //   - A record that cannot be read, or is not accepted, is left out with a note, and hides no other.
 //   - A collected resource is not exported again.
+//   - Exports that change all the time are looked at once in a second, so no host has another one do nothing else.
 package collect

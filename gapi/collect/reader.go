@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -27,6 +31,8 @@ type Reader struct {
 	stop  func() // ends the reading
 
 	mu      sync.Mutex        // guards the rest
+	pace    *rate.Limiter     // of the changes that the caller is told of
+	later   func() bool       // stops the timer that tells of changes; nil for none
 	records map[string][]byte // of the wanted exports, by key
 	exports map[string]hosts.Export
 	lost    map[string]error // why topics cannot be read, by topic
@@ -48,9 +54,16 @@ type ReaderOptions struct {
 	Offline bool
 }
 
+// Changes that come all the time are told of once in a pause, after so many that are told at once: to compute them costs what all exports cost, and one
+// host could have the others do nothing else.
+const (
+	pause = time.Second
+	burst = 20
+)
+
 // NewReader returns a Reader that wants nothing yet, and so reads nothing.
 func NewReader(o ReaderOptions) *Reader {
-	return &Reader{o: o, news: make(chan struct{}, 1), stop: func() {}}
+	return &Reader{o: o, news: make(chan struct{}, 1), stop: func() {}, pace: rate.NewLimiter(rate.Every(pause), burst)}
 }
 
 // Wants returns the wishes of the last call of Want.
@@ -98,7 +111,7 @@ func (c *Reader) follow(ctx, life context.Context, list []gapi.CollectDecl) {
 		running.Go(func() {
 			first := sync.OnceFunc(func() { ready <- struct{}{} })
 			defer first()
-			store := hosts.Store{World: c.o.World, Clock: c.o.Clock, Tell: func(err error) { c.tell(topic, err); first() }}
+			store := hosts.Store{World: c.o.World, Clock: c.o.Clock, Tell: func(err error) { c.tell(topic, err); first() }, Over: c.over}
 			for ch := range store.Follow(life, hosts.ExportPrefix(topic)) {
 				c.take(topic, ch, list)
 				first()
@@ -146,37 +159,80 @@ func (c *Reader) worst() (worst error) {
 func (c *Reader) take(topic string, ch hosts.Change, list []gapi.CollectDecl) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := maps.Clone(c.records)
+	moved := false
 	if ch.Whole {
-		maps.DeleteFunc(c.records, func(key string, _ []byte) bool { return strings.HasPrefix(key, hosts.ExportPrefix(topic)) })
+		gone := map[string]bool{}
+		for key := range c.records {
+			gone[key] = strings.HasPrefix(key, hosts.ExportPrefix(topic))
+		}
+		for _, u := range ch.Updates {
+			gone[u.Key] = false
+		}
+		for key, is := range gone {
+			moved = is && c.drop(key) || moved
+		}
 	}
 	for _, u := range ch.Updates {
 		if u.Deleted {
-			delete(c.records, u.Key)
+			moved = c.drop(u.Key) || moved
 		} else {
-			c.put(u.Key, u.Value, list)
+			moved = c.put(u.Key, u.Value, list) || moved
 		}
 	}
-	if maps.EqualFunc(before, c.records, slices.Equal) {
-		return
+	if moved {
+		c.changed()
 	}
-	maps.DeleteFunc(c.exports, func(key string, _ hosts.Export) bool { return c.records[key] == nil })
-	c.keep()
-	c.Signal()
 }
 
-// put notes one export, if it is wanted.
-func (c *Reader) put(key string, value []byte, list []gapi.CollectDecl) {
+// drop forgets one export, and reports whether it was there.
+func (c *Reader) drop(key string) bool {
+	_, was := c.records[key]
+	delete(c.records, key)
+	delete(c.exports, key)
+	return was
+}
+
+// put notes one export, if it is wanted, and reports whether it is another one than before.
+func (c *Reader) put(key string, value []byte, list []gapi.CollectDecl) bool {
 	x, err := hosts.ReadExport(key, value)
 	if x.Kind == "" || !slices.Contains(c.o.Topics, x.Topic) || !Wanted(list, x) || !hosts.Counts(c.o.World, x.From) {
-		return
+		return c.drop(key)
 	}
 	if err != nil {
 		c.o.Log.Warn("an export can't be read, and is left out", slog.Any("error", err))
-		delete(c.records, key)
+		return c.drop(key)
+	}
+	was, known := c.records[key]
+	c.records[key], c.exports[key] = value, x
+	return !known || !bytes.Equal(was, value)
+}
+
+// over says that a host exports too much.
+func (c *Reader) over(err error) {
+	c.o.Log.Warn("exports of a host are left out", slog.Any("error", err))
+}
+
+// changed keeps the exports, and has the caller look at them: at once, or after a pause where they change all the time.
+func (c *Reader) changed() {
+	if c.later != nil {
 		return
 	}
-	c.records[key], c.exports[key] = value, x
+	now := c.o.Clock.Now()
+	wait := c.pace.ReserveN(now, 1).DelayFrom(now)
+	if wait == 0 {
+		c.keep()
+		c.Signal()
+		return
+	}
+	c.later = c.o.Clock.AfterFunc(wait, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.later != nil { // it was not closed
+			c.later = nil
+			c.keep()
+			c.Signal()
+		}
+	})
 }
 
 // Signal has the caller look at the exports again; see News.
@@ -232,5 +288,12 @@ func (c *Reader) known() []hosts.Export {
 // Close ends the reading, and returns when it has ended. The error is always nil.
 func (c *Reader) Close() error {
 	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.later != nil {
+		c.later()
+		c.later = nil
+		c.keep()
+	}
 	return nil
 }
