@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 )
@@ -28,15 +27,12 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 	if d.access.cert == "" || d.access.key == "" || d.access.ca == "" {
 		return nil, errors.Join(err, errors.New("--server: a daemon takes only callers with a certificate: give --cert, --key and --ca"))
 	}
-	if silent := answers(d.access.files()...); silent != nil {
-		return nil, errors.Join(err, silent)
-	}
-	pair, unfit := tls.LoadX509KeyPair(d.access.cert, d.access.key)
+	pair, unfit := readPair(d.access.cert, d.access.key)
 	if unfit != nil {
 		unfit = fmt.Errorf("--cert=%s --key=%s: %w", d.access.cert, d.access.key, unfit)
 	}
 	roots := x509.NewCertPool()
-	pem, unread := os.ReadFile(d.access.ca)
+	pem, unread := readSmall(d.access.ca)
 	if unread == nil && !roots.AppendCertsFromPEM(pem) {
 		unread = errors.New("it holds no certificate in PEM")
 	}

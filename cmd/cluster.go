@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -76,9 +75,9 @@ func (c *clusterAccess) password() (string, error) {
 	case c.user == "":
 		return "", errors.New("password_file is given without a user; name the user, too")
 	}
-	text, err := os.ReadFile(c.passwordFile)
+	text, err := readSmall(c.passwordFile)
 	if err != nil {
-		return "", fmt.Errorf("the password of %s: %w", c.user, err)
+		return "", fmt.Errorf("the password of %s: %s: %w", c.user, c.passwordFile, err)
 	}
 	// Only line ends go: a blank may belong to a password.
 	text = bytes.TrimRight(text, "\r\n")

@@ -62,7 +62,7 @@ is not, keygen writes FILE.pub.`,
 // makeKey writes a key pair. A keygen that was killed has left the private key alone: its public half is then written.
 // WriteKey leaves neither file where one of the two cannot be written, as on a full disk.
 func makeKey(path string) (deploy.Key, error) {
-	if _, err := os.Lstat(path); err == nil {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		if _, err := os.Lstat(path + ".pub"); errors.Is(err, fs.ErrNotExist) {
 			key, err := readKey(path)
 			if err != nil {

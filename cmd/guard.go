@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -129,6 +131,34 @@ func answers(files ...string) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// maxSmall bounds the files that readSmall is for, in bytes.
+const maxSmall = 1 << 20
+
+// readSmall reads a file with a certificate, a key or a password, which may be a pipe. No error names the file.
+func readSmall(path string) ([]byte, error) {
+	text, err := readBounded(gapi.Source{}, nil, path, maxSmall)
+	if errors.Is(err, errTooLong) {
+		err = fmt.Errorf("it has more than %d bytes", maxSmall)
+	}
+	return text, safepath.WithoutPath(err)
+}
+
+// readPair reads a certificate with its key.
+func readPair(certFile, keyFile string) (tls.Certificate, error) {
+	cert, err := readSmall(certFile)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", certFile, err)
+	}
+	key, unread := readSmall(keyFile)
+	if unread != nil {
+		unread = fmt.Errorf("%s: %w", keyFile, unread)
+	}
+	if err := errors.Join(err, unread); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // loadIdentity reads the identity in a file.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
-	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
@@ -157,12 +155,9 @@ func (f *removeFlags) serials(names []string) (map[string][]string, error) {
 
 // readCertificate reads the first certificate of a file.
 func readCertificate(path string) (*x509.Certificate, error) {
-	if err := answers(path); err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(path)
+	text, err := readSmall(path)
 	if err != nil {
-		return nil, safepath.WithoutPath(err)
+		return nil, err
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
@@ -180,7 +175,7 @@ func (f *removeFlags) published(ctx context.Context, w engine.World, name string
 		return nil
 	}
 	pool := x509.NewCertPool()
-	text, err := os.ReadFile(f.store.access.ca)
+	text, err := readSmall(f.store.access.ca)
 	if err != nil || !pool.AppendCertsFromPEM(text) {
 		return nil
 	}

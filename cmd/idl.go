@@ -30,6 +30,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/generate"
 	"github.com/reactivegraph/mgmt/engine/schema/idl"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // The verbs of idl have only flags, places and words here. The compiler is
@@ -148,7 +149,7 @@ func importedAs(dir string) string {
 		return ""
 	}
 	for up := at; ; up = filepath.Dir(up) {
-		if text, err := os.ReadFile(filepath.Join(up, "go.mod")); err == nil {
+		if text, err := (gapi.Source{}).ReadRegular(context.Background(), filepath.Join(up, "go.mod"), maxSmall, ""); err == nil {
 			for line := range strings.Lines(string(text)) {
 				if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
 					rel, err := filepath.Rel(up, at)

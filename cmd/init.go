@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -143,14 +145,14 @@ type newFile struct {
 
 // mayWrite returns an error if something else is where the files are to be.
 // A file with the same content is not in the way.
-// So a second init of the same version succeeds.
+// So a second init of the same version succeeds. Of a larger file no more than that is read.
 func mayWrite(files []newFile) error {
 	var errs []error
 	for _, f := range files {
-		was, err := os.ReadFile(f.path)
+		was, err := gapi.Source{}.ReadRegular(context.Background(), f.path, int64(len(f.content)), "")
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && bytes.Equal(was, f.content):
-		case err != nil:
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, gapi.ErrSilent):
 			errs = append(errs, err)
 		default:
 			errs = append(errs, fmt.Errorf("%s is there already, use --force to overwrite it", f.path))

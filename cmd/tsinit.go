@@ -9,6 +9,7 @@ package cmd
 //   - A run of a program does not read the classes that are written here.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/typescript"
 )
 
@@ -77,7 +80,7 @@ func (a *app) initTS(dir string) error {
 	// The classes: an old one is replaced, and the work of an author is not.
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		was, err := os.ReadFile(path)
+		was, err := gapi.Source{}.ReadRegular(context.Background(), path, maxText, "the classes of mgmt")
 		switch {
 		case err == nil && string(was) == made[name]:
 			continue
@@ -85,6 +88,8 @@ func (a *app) initTS(dir string) error {
 			err = fmt.Errorf("%s was written by hand, and the classes of mgmt need its name: rename it", path)
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil
+		case err != nil:
+			err = fmt.Errorf("%s: %w", path, safepath.WithoutPath(err))
 		}
 		errs = append(errs, err)
 		files = append(files, newFile{path, []byte(made[name])})

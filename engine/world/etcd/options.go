@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -181,7 +182,7 @@ func (o Options) tls() (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	var wrong []error
 	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
+		pem, err := readPEM(o.CA)
 		c.RootCAs = x509.NewCertPool()
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("%w: %w", engine.ErrRefused, err))
@@ -191,7 +192,12 @@ func (o Options) tls() (*tls.Config, error) {
 	}
 	if o.Cert != "" {
 		read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+			cert, err := readPEM(o.Cert)
+			key, unread := readPEM(o.Key)
+			if err := errors.Join(err, unread); err != nil {
+				return nil, err
+			}
+			pair, err := tls.X509KeyPair(cert, key)
 			return &pair, err
 		}
 		if _, err := read(nil); err != nil {
@@ -203,4 +209,21 @@ func (o Options) tls() (*tls.Config, error) {
 		return nil, errors.Join(wrong...)
 	}
 	return c, nil
+}
+
+// maxPEM bounds a file of Options, in bytes.
+const maxPEM = 1 << 20
+
+// readPEM reads a file of Options. A pipe that nobody writes is an empty one: the file is read at each connection.
+func readPEM(path string) (text []byte, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(f, maxPEM+1))
+	if err == nil && len(text) > maxPEM {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxPEM)
+	}
+	return text, err
 }
