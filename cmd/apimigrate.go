@@ -99,11 +99,16 @@ func (t *takeover) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := deploy.Store{World: w}
 	granted, err := t.granted(ctx)
 	if err != nil {
 		return err
 	}
+	return t.take(ctx, w, granted)
+}
+
+// take is run for a store that is open. granted are the rights of its users.
+func (t *takeover) take(ctx context.Context, w engine.World, granted map[string][]etcd.Grant) error {
+	s := deploy.Store{World: w}
 	claims, err := claimsOf(ctx, w)
 	if err != nil {
 		return explained(err)
@@ -234,10 +239,14 @@ func (t *takeover) show(fleet *deploy.Fleet, p *planned) {
 	}
 }
 
-// write signs. Each step is whole, and a second call does the rest.
+// write signs. Each step is whole, and a second call does the rest. The hosts of a store without an id come with the id, in one step: later, their own
+// word alone would not do.
 func (t *takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p *planned, granted map[string][]etcd.Grant) error {
 	now := engine.SystemClock{}.Now()
-	fleet, err := t.founded(ctx, s.World, key, t.trusted, t.id)
+	for i := range p.hosts {
+		p.hosts[i].By, p.hosts[i].Time = operator(), now
+	}
+	fleet, err := t.founded(ctx, s.World, key, t.trusted, t.id, p.hosts...)
 	if err != nil {
 		return err
 	}
@@ -247,7 +256,9 @@ func (t *takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p 
 		}
 	}
 	for _, h := range p.hosts {
-		h.By, h.Time = operator(), now
+		if fleet.SignedBy(key.Public(), h.Host) {
+			continue // with the id
+		}
 		if err := s.SetHost(ctx, key, fleet, h); err != nil {
 			return fmt.Errorf("the host %s: %w", cell(h.Host), err)
 		}

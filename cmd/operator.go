@@ -138,9 +138,9 @@ func (f *signing) fleet(ctx context.Context, w deploy.World, trusted []deploy.Pu
 	return fleet, nil
 }
 
-// founded reads the records of the hosts, and makes the id of a store that has none. Where hosts or records name an id already, the store has lost its
+// founded reads the records of the hosts, and makes the id of a store that has none, with the records of these hosts. Where hosts or records name an id already, the store has lost its
 // record, and a new id would shut it off from its hosts.
-func (f *signing) founded(ctx context.Context, w deploy.World, key deploy.Key, trusted []deploy.Public, id string) (*deploy.Fleet, error) {
+func (f *signing) founded(ctx context.Context, w deploy.World, key deploy.Key, trusted []deploy.Public, id string, known ...deploy.HostRecord) (*deploy.Fleet, error) {
 	fleet, err := f.fleet(ctx, w, trusted)
 	if err != nil || fleet.Store != "" {
 		return fleet, err
@@ -155,7 +155,7 @@ func (f *signing) founded(ctx context.Context, w deploy.World, key deploy.Key, t
 		return nil, fmt.Errorf("the record of the store is missing, and the host %s says that it belongs to the store %q: if the store was made anew, go on with that id by mgmt api migrate --store-id %q",
 			cell(reports[i].Host), reports[i].Store, reports[i].Store)
 	}
-	if err := s.Found(ctx, key, fleet, id, operator(), engine.SystemClock{}.Now()); err != nil {
+	if err := s.Found(ctx, key, fleet, id, operator(), engine.SystemClock{}.Now(), known...); err != nil {
 		return nil, explained(err)
 	}
 	return fleet, nil

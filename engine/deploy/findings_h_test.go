@@ -291,3 +291,46 @@ func TestFleetTwoOperators(t *testing.T) {
 		t.Errorf("the records are %+v", f.StoreRecord)
 	}
 }
+
+// TestFoundByTwoOperators: of two operators who take one older store over at once, one is told of the other, and the store has the records of one of them.
+func TestFoundByTwoOperators(t *testing.T) {
+	s, m := meddled(t)
+	o := newOperator(t)
+	o.store = deploy.Store{World: m.World}
+	list := func(role string) (list []deploy.HostRecord) {
+		for _, host := range []string{"a", "b"} {
+			list = append(list, deploy.HostRecord{Host: host, Roles: []string{role}, Time: o.tick()})
+		}
+		return list
+	}
+	found := func(s deploy.Store, id, role string) error {
+		return s.Found(t.Context(), o.key, o.fleet(), id, "me", o.tick(), list(role)...)
+	}
+	errCut := errors.New("the program is killed")
+	m.before = func(call int) error {
+		if call < 5 { // a look for the report of a host, and its record, for each of them; the id comes last
+			return nil
+		}
+		m.before = nil
+		other := &meddler{World: m.World, before: func(call int) error {
+			if call == 3 { // the records are there already
+				return errCut
+			}
+			return nil
+		}}
+		if err := found(deploy.Store{World: other}, "s2", "others"); !errors.Is(err, errCut) {
+			t.Errorf("the other one: %v", err)
+		}
+		return nil
+	}
+	if err := found(s, "s1", "mine"); !errors.Is(err, deploy.ErrChanged) {
+		t.Errorf("the first one is told %v", err)
+	}
+	if f := o.fleet(); f.Store != "" || len(f.Hosts) > 0 {
+		t.Errorf("something counts: %+v", f)
+	}
+	must(t, found(s, "s3", "mine"))
+	if f := o.fleet(); f.Store != "s3" || !f.Has("a", "group:mine") || !f.Has("b", "group:mine") || len(f.Faulty) > 0 {
+		t.Errorf("the records are %+v", f)
+	}
+}

@@ -215,13 +215,27 @@ func (f *Fleet) Readers(topic string) (list []string) {
 	return slices.Compact(list)
 }
 
-// Found writes the record of a store that has none. An empty id is made anew.
-func (s Store) Found(ctx context.Context, key Key, f *Fleet, id, by string, at time.Time) error {
+// Found writes the record of a store that has none, and before it those of hosts. An empty id is made anew. The id comes last, so a call that was cut leaves a
+// store without one, in which no record counts: the next call begins again. The error is ErrChanged where another operator has begun, too.
+func (s Store) Found(ctx context.Context, key Key, f *Fleet, id, by string, at time.Time, hosts ...HostRecord) error {
 	next, err := f.founded(id)
 	if err != nil || f.Store != "" {
 		return err
 	}
-	return s.record(ctx, key, f, next, nil, by, at)
+	var begun []engine.Compare
+	for _, h := range hosts {
+		if err := s.numbered(ctx, f, &next, &h); err != nil {
+			return err
+		}
+		if err := s.sign(ctx, key, f, nil, &h, nil); err != nil {
+			return err
+		}
+		if len(begun) < s.World.Limits().Ops-1 {
+			begun = append(begun, engine.Compare{Key: HostKey(h.Host), Revision: f.hosts[h.Host]})
+		}
+	}
+	next.Number, next.By, next.Time = f.Number+1, by, at.UTC()
+	return s.sign(ctx, key, f, &next, nil, begun)
 }
 
 // SignedBy reports whether a key has signed the record of a host, or that of the store where host is empty. The records of a key that is to go are
@@ -292,6 +306,14 @@ func (s Store) SetHost(ctx context.Context, key Key, f *Fleet, h HostRecord) err
 	if err != nil {
 		return err
 	}
+	if err := s.numbered(ctx, f, &next, &h); err != nil {
+		return err
+	}
+	return s.record(ctx, key, f, next, &h, h.By, h.Time)
+}
+
+// numbered gives the record of a host its store and its number, and notes in the record of the store which earlier ones count no more.
+func (s Store) numbered(ctx context.Context, f *Fleet, next *StoreRecord, h *HostRecord) error {
 	slices.Sort(h.Roles)
 	h.Roles = slices.Compact(h.Roles)
 	was, had := f.Hosts[h.Host]
@@ -311,7 +333,7 @@ func (s Store) SetHost(ctx context.Context, key Key, f *Fleet, h HostRecord) err
 		v.Host, v.Removed, v.Below = h.Host, false, h.Number
 		next.set(v)
 	}
-	return s.record(ctx, key, f, next, &h, h.By, h.Time)
+	return nil
 }
 
 // Remove puts a host and its certificates on the list, and deletes its record.
@@ -336,10 +358,21 @@ func (s *StoreRecord) set(v Revocation) {
 	sorted.Func(s.Revoked, func(a, b Revocation) int { return cmp.Compare(a.Host, b.Host) })
 }
 
-// record writes a changed record of the store, and that of a host, in one transaction. A host without a number is deleted. The fleet has the
-// change afterwards.
+// record writes the record of the store, if that is another one, and that of a host, in one transaction.
 func (s Store) record(ctx context.Context, key Key, f *Fleet, next StoreRecord, h *HostRecord, by string, at time.Time) error {
-	compares := []engine.Compare{{Key: storeKey, Revision: f.revision}}
+	if f.key != "" && slices.EqualFunc(next.Revoked, f.Revoked, func(a, b Revocation) bool {
+		return a.Host == b.Host && a.Below == b.Below && a.Removed == b.Removed && slices.Equal(a.Certificates, b.Certificates)
+	}) {
+		return s.sign(ctx, key, f, nil, h, nil)
+	}
+	next.Number, next.By, next.Time = f.Number+1, by, at.UTC()
+	return s.sign(ctx, key, f, &next, h, nil)
+}
+
+// sign writes the record of the store and that of a host, in one transaction; nil for none. A host without a number is deleted. The fleet has the
+// change afterwards. It is ErrChanged where the fleet is not as it was read, or one of the compares does not hold.
+func (s Store) sign(ctx context.Context, key Key, f *Fleet, next *StoreRecord, h *HostRecord, compares []engine.Compare) error {
+	compares = append(compares, engine.Compare{Key: storeKey, Revision: f.revision})
 	var ops []engine.Op
 	put := func(key string, r Record, err error) error {
 		if err != nil {
@@ -349,11 +382,7 @@ func (s Store) record(ctx context.Context, key Key, f *Fleet, next StoreRecord, 
 		ops = append(ops, engine.Op{Key: key, Value: text})
 		return err
 	}
-	changed := f.key == "" || !slices.EqualFunc(next.Revoked, f.Revoked, func(a, b Revocation) bool {
-		return a.Host == b.Host && a.Below == b.Below && a.Removed == b.Removed && slices.Equal(a.Certificates, b.Certificates)
-	})
-	if changed {
-		next.Number, next.By, next.Time = f.Number+1, by, at.UTC()
+	if next != nil {
 		r, err := key.sign(ofStore, next)
 		if err := put(storeKey, r, err); err != nil {
 			return err
@@ -379,8 +408,8 @@ func (s Store) record(ctx context.Context, key Key, f *Fleet, next StoreRecord, 
 	if !ok {
 		return ErrChanged
 	}
-	if f.StoreRecord = next; changed {
-		f.revision, f.key = revision, key.Public().ID
+	if next != nil {
+		f.StoreRecord, f.revision, f.key = *next, revision, key.Public().ID
 	}
 	if h != nil {
 		delete(f.Faulty, h.Host)
