@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // seed returns the seed of the random graphs: that of the environment, or another one each time, which is logged.
@@ -36,8 +39,9 @@ func seed(t *testing.T) uint64 {
 type drawn struct {
 	*rand.Rand
 	root    string
+	graphs  string   // the folder of the graph, with that of its module
 	folders []string // below root; each ends in a slash
-	kinds   map[string][]string
+	list    []*entry
 	taken   map[string]bool
 	absent  []string        // folders that are to go
 	byWorld map[string]bool // paths that a command decides
@@ -45,6 +49,14 @@ type drawn struct {
 	makers  map[string][]string
 	noop    map[string]bool   // paths that are only looked at
 	copies  map[string]string // folders, by the one that they are copied to
+	left    []string          // ids that the graph of the run before had
+}
+
+// entry is one declaration of a drawn graph.
+type entry struct {
+	kind, name, rest string
+	ids              []string // quoted, as references have them
+	module, gone     bool
 }
 
 // TestFindingL1PlanIsRun: a plan says of each resource whether a run will change it, in random graphs over random folders. What it can't
@@ -58,13 +70,23 @@ func TestFindingL1PlanIsRun(t *testing.T) {
 		graphs = 60
 	}
 	for n := range graphs {
-		d := &drawn{Rand: rand.New(rand.NewPCG(first, n)), root: t.TempDir(), kinds: map[string][]string{}, taken: map[string]bool{}, byWorld: map[string]bool{}, makers: map[string][]string{}, noop: map[string]bool{}, copies: map[string]string{}}
+		d := &drawn{Rand: rand.New(rand.NewPCG(first, n)), root: t.TempDir(), taken: map[string]bool{}, byWorld: map[string]bool{}, makers: map[string][]string{}, noop: map[string]bool{}, copies: map[string]string{}}
+		d.graphs = t.TempDir()
+		if err := os.Mkdir(filepath.Join(d.graphs, "part"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 		graph := d.draw(t)
-		c, u, wrong := d.compare(t, graph)
+		c, u, wrong := d.compare(t)
+		if len(wrong) == 0 && d.chance(2) {
+			before := graph
+			graph = d.again(t)
+			c, u, wrong = d.compare(t)
+			graph = before + "=== then\n" + graph
+		}
 		if change, unknown = change+c, unknown+u; len(wrong) == 0 {
 			continue
 		}
-		t.Errorf("graph %d:\n%s\n%s", n, strings.Join(wrong, "\n"), graph)
+		t.Error(strings.ReplaceAll(fmt.Sprintf("graph %d:\n%s\n%s", n, strings.Join(wrong, "\n"), graph), d.root+"/", ""))
 		if bad++; bad == 5 {
 			break
 		}
@@ -87,8 +109,16 @@ func (d *drawn) path() string {
 	}
 }
 
-func (d *drawn) add(kind, name, rest string) {
-	d.kinds[kind] = append(d.kinds[kind], fmt.Sprintf("  - {name: %q%s}", d.root+"/"+name, rest))
+func (d *drawn) add(kind, name, rest string) *entry {
+	if kind != "exec" && !strings.Contains(rest, "meta:") && d.chance(3) {
+		rest += ", meta: {" + pick(d, "leaving: undo", "leaving: undo", "reverse: true", "leaving: keep", "leaving: ask") + "}"
+	}
+	if d.chance(6) {
+		rest += `, when: "${{ ` + pick(d, "1 < 2", "facts.hostname != '.'") + ` }}"`
+	}
+	x := &entry{kind: kind, name: name, rest: rest, ids: []string{fmt.Sprintf("%q", kind+"["+d.root+"/"+name+"]")}, module: d.chance(4)}
+	d.list = append(d.list, x)
+	return x
 }
 
 // draw makes the folder as it is before, and returns the graph.
@@ -121,6 +151,54 @@ func (d *drawn) draw(t *testing.T) string {
 	for range 3 + d.IntN(10) {
 		d.resource(t)
 	}
+	return d.text(t)
+}
+
+// again draws what happens after a run, and returns another graph.
+func (d *drawn) again(t *testing.T) string {
+	for range d.IntN(4) {
+		p := pick(d, slices.Sorted(maps.Keys(d.taken))...)
+		switch {
+		case strings.HasSuffix(p, "/"):
+			if err := os.RemoveAll(filepath.Join(d.root, p)); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			if st, err := os.Lstat(filepath.Join(d.root, p)); err == nil && !st.Mode().IsRegular() || err != nil && d.chance(2) {
+				continue
+			}
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(d.root, p)), 0o755); err != nil {
+				continue // a file is in the way
+			}
+			d.write(t, p, pick(d, "x\n", "other\n"))
+		}
+	}
+	leave := 2 + d.IntN(4)
+	for _, x := range d.list {
+		if x.kind == "value" || strings.HasSuffix(x.name, " says") || !d.chance(leave) {
+			continue
+		}
+		if x.gone = d.chance(2); !x.gone && !strings.Contains(x.rest, "when:") {
+			x.rest += `, when: "${{ 1 > 2 }}"`
+		}
+		for _, id := range x.ids {
+			for p, makers := range d.makers {
+				if slices.Contains(makers, id) {
+					d.makers[p] = slices.DeleteFunc(slices.Clone(makers), func(m string) bool { return m == id })
+					d.inputs = slices.DeleteFunc(d.inputs, func(in string) bool { return in == p }) // whether a new reader finds it is chance
+				}
+			}
+			d.left = append(d.left, strings.Trim(id, `"`))
+		}
+	}
+	for range d.IntN(5) {
+		d.resource(t)
+	}
+	return d.text(t)
+}
+
+// text writes the module, and returns the graph that uses it.
+func (d *drawn) text(t *testing.T) string {
 	for to, from := range d.copies {
 		for p := range d.byWorld {
 			if strings.HasPrefix(p, from) {
@@ -128,15 +206,39 @@ func (d *drawn) draw(t *testing.T) string {
 			}
 		}
 	}
-	return d.text()
-}
-
-// text is the graph.
-func (d *drawn) text() string {
+	var gone []string
+	for _, x := range d.list {
+		for _, id := range x.ids {
+			if x.gone {
+				gone = append(gone, id+", ", "", ", "+id, "", id, "")
+			}
+		}
+	}
+	without := strings.NewReplacer(gone...)
+	kinds := map[bool]map[string][]string{true: {}, false: {}}
+	for _, x := range d.list {
+		if !x.gone {
+			kinds[x.module][x.kind] = append(kinds[x.module][x.kind], fmt.Sprintf("  - {name: %q%s}\n", d.root+"/"+x.name, without.Replace(x.rest)))
+		}
+	}
 	b := &strings.Builder{}
-	b.WriteString("graph: drawn\nresources:\n")
-	for kind, list := range d.kinds {
-		fmt.Fprintf(b, "  %s:\n%s\n", kind, strings.Join(list, "\n"))
+	for in, head := range map[bool]string{true: "module: part\n", false: "graph: drawn\nuse: [{module: ./part}]\n"} {
+		text := &strings.Builder{}
+		text.WriteString(head + "resources:\n")
+		for _, kind := range slices.Sorted(maps.Keys(kinds[in])) {
+			fmt.Fprintf(text, "  %s:\n%s", kind, strings.Join(kinds[in][kind], ""))
+		}
+		if len(kinds[in]) == 0 {
+			text.WriteString("  noop: []\n")
+		}
+		at := filepath.Join(d.graphs, "graph.yaml")
+		if in {
+			at = filepath.Join(d.graphs, "part", "module.yaml")
+		}
+		if err := os.WriteFile(at, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(text.String())
 	}
 	return b.String()
 }
@@ -173,9 +275,8 @@ func (d *drawn) resource(t *testing.T) {
 	kind, name := "file", p
 	full, from := d.root+"/"+p, d.root+"/"+input
 	add := func(format string, args ...any) {
-		id := fmt.Sprintf("%q", kind+"["+d.root+"/"+name+"]")
-		d.makers[p] = append(slices.Clone(d.makers[p]), id)
-		d.add(kind, name, fmt.Sprintf(format, args...))
+		x := d.add(kind, name, fmt.Sprintf(format, args...))
+		d.makers[p] = append(slices.Clone(d.makers[p]), x.ids...)
 	}
 	reads := true
 	draw := d.IntN(24)
@@ -256,8 +357,11 @@ func (d *drawn) resource(t *testing.T) {
 	case 19:
 		name = p + "${{ each.value }}"
 		add(", for_each: [1, 2], content: %q", pick(d, texts...))
+		x := d.list[len(d.list)-1]
+		x.ids = nil
 		for _, n := range []string{"1", "2"} {
-			d.makers[p+n] = []string{fmt.Sprintf("%q", "file["+full+n+"]")}
+			id := fmt.Sprintf("%q", "file["+full+n+"]")
+			x.ids, d.makers[p+n] = append(x.ids, id), []string{id}
 			d.inputs = append(d.inputs, p+n)
 		}
 		return
@@ -300,33 +404,73 @@ func (d *drawn) tar(t *testing.T, p, content string) {
 	d.write(t, p, b.String())
 }
 
+// byOther reports whether a cause is what another resource has written.
+func byOther(c reactor.Trigger) bool {
+	return c.Cause == reactor.CauseAbove || c.Cause == reactor.CauseEvent && c.From != ""
+}
+
+func (d *drawn) engine(t *testing.T, o mgmt.Options) (*mgmt.Engine, *yaml.Frontend) {
+	t.Helper()
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, yaml.New(filepath.Join(d.graphs, "graph.yaml"), yaml.Options{})
+}
+
 // compare plans the graph and runs it. It returns how many resources would change, and how many are unknown.
-func (d *drawn) compare(t *testing.T, graph string) (change, unknown int, wrong []string) {
+func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	e, f := from(t, graph, mgmt.Options{})
+	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(d.graphs, "state")), Input: "graph.yaml"}
+	e, f := d.engine(t, o)
 	plan, err := e.Plan(t.Context(), f)
 	if err != nil {
 		say("%v", err)
 		return
 	}
 	var mu sync.Mutex
-	changed, failed := map[string][]engine.Change{}, map[string]error{}
-	e, f = from(t, graph, mgmt.Options{ConvergedExit: true, ConvergedTimeout: time.Millisecond, NoWatch: true, Observer: mgmt.Observer{Ran: func(r mgmt.Run) {
+	changed, failed, causes := map[string][]engine.Change{}, map[string]error{}, map[string][]reactor.Trigger{}
+	class := map[string]string{}
+	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch = true, time.Millisecond, true
+	o.Observer.Ran = func(r mgmt.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Changed {
+			if _, again := changed[r.Resource]; !again {
+				class[r.Resource] = r.Class.String()
+			}
 			changed[r.Resource] = append(changed[r.Resource], r.Changes...)
 		}
+		causes[r.Resource] = append(causes[r.Resource], r.Triggers...)
 		delete(failed, r.Resource)
 		if r.State == engine.StateFailed {
 			failed[r.Resource] = r.Err
 		}
-	}}})
+	}
+	e, f = d.engine(t, o)
 	if err := e.Run(t.Context(), f); err != nil {
 		say("%v", err)
 		return
 	}
+	steps := map[string]*mgmt.Step{}
+	for i := range plan.Steps {
+		steps[plan.Steps[i].Resource] = &plan.Steps[i]
+	}
+	byLuck := map[string]bool{} // no edge says that its folder is made before
+	for _, id := range d.left {
+		if (steps[id] != nil) == slices.Contains(plan.Leaving, id) {
+			say("%s leaves; the plan has the step %v, and leaving: %v", id, steps[id], plan.Leaving)
+		}
+	}
+	for _, id := range plan.Leaving {
+		if !slices.Contains(d.left, id) {
+			say("%s does not leave", id)
+		}
+	}
 	for _, s := range plan.Steps {
+		if s.Left && !slices.Contains(d.left, s.Resource) {
+			say("%s does not leave, and is undone", s.Resource)
+		}
 		_, did := changed[s.Resource]
 		_, name, _ := strings.Cut(strings.TrimSuffix(s.Resource, "]"), d.root+"/")
 		name, _, _ = strings.Cut(name, " ")
@@ -334,21 +478,42 @@ func (d *drawn) compare(t *testing.T, graph string) (change, unknown int, wrong 
 		switch s.State {
 		case engine.StateWouldChange:
 			change++
+			if did && class[s.Resource] != s.Class.String() && !slices.ContainsFunc(slices.Concat(s.Triggers, causes[s.Resource]), byOther) {
+				say("%s is %s in the plan, and %s in the run: %v, %v", s.Resource, s.Class, class[s.Resource], s.Triggers, causes[s.Resource])
+			}
 			if !did && !d.byWorld[name] && !d.noop[name] { // what a command has to bring may be missing, and then it fails
 				say("%s would change (%v), and did not: %v", s.Resource, s.Changes, failed[s.Resource])
 			}
 		case engine.StateUnknown:
 			unknown++
-			if !d.byWorld[name] {
+			if !d.byWorld[name] || !strings.HasPrefix(s.Until, "exec[") && !strings.HasPrefix(s.Resource, "exec[") {
 				say("%s is unknown until %s, and no command decides it", s.Resource, s.Until)
 			}
 		case engine.StateFailed:
+			if byLuck[s.Resource] = strings.Contains(s.Err.Error(), "the parent folder"); byLuck[s.Resource] {
+				continue
+			}
 			if failed[s.Resource] == nil || did {
 				say("%s failed in the plan (%v), and the run has done %v", s.Resource, s.Err, changed[s.Resource])
 			}
 		default:
-			if did {
+			if byLuck[s.BlockedBy] {
+				byLuck[s.Resource] = true
+			} else if did {
 				say("%s is %s, and has changed: %v", s.Resource, s.State, changed[s.Resource])
+			}
+		}
+	}
+	d.left = nil
+	for _, s := range plan.Steps {
+		for _, because := range s.Because {
+			if !slices.ContainsFunc(causes[s.Resource], func(c reactor.Trigger) bool { return c.From == because && c.Cause == reactor.CauseRefresh }) && changed[because] != nil {
+				say("%s would be refreshed because of %s, and was run by %v", s.Resource, because, causes[s.Resource])
+			}
+		}
+		for _, c := range causes[s.Resource] {
+			if c.Cause == reactor.CauseRefresh && !slices.Contains(s.Because, c.From) && s.State == engine.StateWouldChange {
+				say("%s is refreshed by %s, and the plan has %v", s.Resource, c.From, s.Because)
 			}
 		}
 	}

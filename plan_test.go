@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -94,13 +95,87 @@ func TestPlanSteps(t *testing.T) {
 	if s := got["test[held]"]; s.BlockedBy != "test[fails]" {
 		t.Errorf("test[held] is blocked by %q", s.BlockedBy)
 	}
-	if s := got["test[perhaps]"]; s.Until != "test[lacks]" {
+	if s := got["test[perhaps]"]; s.Until != "exec[never]" {
 		t.Errorf("test[perhaps] is unknown until %q", s.Until)
 	}
 	for _, pair := range [][2]string{{"test[differs]", "test[told]"}, {"test[told]", "test[told twice]"}, {"exec[never]", "test[lacks]"}} {
 		if slices.Index(order, pair[0]) > slices.Index(order, pair[1]) {
 			t.Errorf("%s is after %s", pair[0], pair[1])
 		}
+	}
+}
+
+// TestFindingL1UntilDecides: a plan names the resource that decides, however far it is, and not one that waits for it, too.
+func TestFindingL1UntilDecides(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"first", "second", "third", "fourth", "fifth"} {
+		if err := os.WriteFile(root+"/"+name, []byte("y"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, f := from(t, strings.ReplaceAll(`
+graph: chain
+resources:
+  exec:
+  - {name: answers, cmd: "echo x"}
+  - {name: ROOT/made, cmd: "touch ROOT/made", creates: ROOT/made}
+  - {name: asks, cmd: "true", ifcmd: "test -e ROOT/second", depend: ["file[ROOT/second]"]}
+  file:
+  - {name: ROOT/first, recv: {content: "exec[answers].output"}}
+  - {name: ROOT/beside, content: x}
+  - {name: ROOT/second, source: ROOT/first, depend: ["file[ROOT/beside]"]}
+  - {name: ROOT/third, source: ROOT/made, depend: ["file[ROOT/beside]"]}
+  - {name: ROOT/fourth, source: ROOT/third}
+  gzip:
+  - {name: ROOT/fifth, input: ROOT/fourth, depend: ["file[ROOT/beside]"]}
+`, "ROOT", root), mgmt.Options{})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		want := ""
+		switch strings.ReplaceAll(s.Resource, root+"/", "") {
+		case "file[first]", "file[second]", "exec[asks]":
+			want = "exec[answers]"
+		case "file[third]", "file[fourth]", "gzip[fifth]":
+			want = "exec[" + root + "/made]"
+		}
+		if s.Until != want {
+			t.Errorf("%s is %s, until %q", s.Resource, s.State, s.Until)
+		}
+	}
+}
+
+// TestFindingL1LooksAgain: what leaves is undone after the resources that came after it, and alters what they look at. A plan says so, as a
+// run does, and says of each change why.
+func TestFindingL1LooksAgain(t *testing.T) {
+	root := t.TempDir()
+	state := mgmt.StateIn(t.TempDir())
+	const stays = "  line:\n  - {name: added, file: ROOT/file, content: y}\n  exec:\n  - {name: told, cmd: \"true\", refreshonly: true, listen: [\"line[added]\"]}\n"
+	const leaves = "  file:\n  - {name: ROOT/file, keep: true, content: \"x\\n\", meta: {leaving: undo}}\n"
+	graph := func(parts string) string {
+		return strings.ReplaceAll("graph: leaves\nresources:\n"+parts, "ROOT", root)
+	}
+	e, f := from(t, graph(stays+leaves), mgmt.Options{State: state, ConvergedExit: true})
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	e, f = from(t, graph(stays), mgmt.Options{State: state})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := map[string]string{}
+	for _, s := range plan.Steps {
+		if s.State != engine.StateWouldChange {
+			t.Errorf("%s is %s", s.Resource, s.State)
+		}
+		classes[s.Resource] = s.Class.String()
+	}
+	want := map[string]string{"line[added]": "cascade", "exec[told]": "cascade", "file[" + root + "/file]": "intended"}
+	if !maps.Equal(classes, want) {
+		t.Errorf("the steps are %v, want %v", classes, want)
 	}
 }
 

@@ -194,8 +194,9 @@ var pathsElsewhere = map[string][]string{
 	},
 	"a new private folder of its own": {
 		"engine/simulate/layer.go Close",
-		"engine/simulate/layer.go copyDir",
+		"engine/simulate/layer.go takeOverDir",
 		"engine/simulate/layer.go open",
+		"engine/simulate/layer.go takeOver",
 		"cmd/secretedit.go edited",
 		"cmd/secretedit.go lockFolder",
 		"cmd/secretedit.go memoryFolder",

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -78,7 +79,7 @@ func (h *vertexHost) Paths() safepath.Walker {
 	if h.r.opt.Layer == nil || h.run.laid != notLaid {
 		return h.r.opt.paths
 	}
-	return h.r.opt.Layer.Paths(h.Untold)
+	return h.r.opt.Layer.Paths(h)
 }
 
 // Plans implements engine.PlanningHost.
@@ -87,10 +88,14 @@ func (h *vertexHost) Plans(kind, name string) bool {
 }
 
 // Untold implements engine.PlanningHost.
-func (h *vertexHost) Untold() {
+func (h *vertexHost) Untold() { h.Awaits("") }
+
+// Awaits implements Looker.
+func (h *vertexHost) Awaits(resource string) {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
-	h.run.says().untold = true
+	s := h.run.says()
+	s.untold, s.awaits = true, cmp.Or(s.awaits, resource)
 }
 
 // SharedOf implements engine.SharedHost.

@@ -34,6 +34,7 @@ type loop struct {
 	batches    map[string]int32
 	realizing  *realizing           // the Swap that waits; nil for none
 	wrote      map[int32]uint64     // the last run that has changed something, by slot, of what others may read: see attribute
+	outdated   []outdated           // of a plan; see lookAnew
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 
 	holds    holds
@@ -90,6 +91,7 @@ func (l *loop) turn(ctx context.Context) {
 		return
 	}
 	l.watches.startWatches()
+	l.lookAnew()
 	l.startRuns()
 	l.checkRealized()
 	l.settle()

@@ -93,13 +93,19 @@ type Options struct {
 	mayWiden bool            // Parallel was not given; see widen
 }
 
+// Looker is one who looks at paths through a Layer.
+type Looker = interface {
+	// Awaits is called for a look at something that only a run of this resource can tell; it is empty where no single one can.
+	Awaits(resource string)
+}
+
 // Layer has the effects of resources that would change, over a machine that is not touched.
 type Layer interface {
-	// Paths returns the Walker of the machine as it would be. It calls untold for each look at something that only a run can tell.
-	Paths(untold func()) safepath.Walker
+	// Paths returns the Walker of the machine as it would be, for one who looks.
+	Paths(by Looker) safepath.Walker
 	// Lay adds the effect of a resource that has told of these changes. It is called on the loop, and does no I/O. shared is
-	// that of the resource. It reports whether those who look at paths see all of the effect.
-	Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool)
+	// that of the resource. It reports whether those who look at paths see all of the effect, and who has looked at its paths before.
+	Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool, before []Looker)
 	// Doubt adds a resource of which it is unknown what it would do. It is called as Lay is.
 	Doubt(r engine.Res)
 	// Plans reports whether an effect makes a thing.

@@ -121,10 +121,17 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	case run.State == engine.StateOK:
 		up = l.mayRefresh(v)
 	}
+	if decides := l.names.find(v.run.awaits()); up != "" && decides != nil && decides != v && undecided(decides.past.last) {
+		up = decides.ID
+	}
 	switch {
 	case up == "":
+		if v.past.until != "" {
+			v.past.own().until = ""
+		}
 	case v.run.job.absent && run.State == engine.StateFailed:
 		run.State = engine.StateWouldChange
+		l.awaits(v, up) // what it is made of
 		v.reports(append(v.reported(), v.wired().Unknown()...))
 	default:
 		run.State = engine.StateUnknown
@@ -145,11 +152,37 @@ func (l *loop) lay(v *vertex, run Run) {
 	_ = lifecycle.Call("Rooted", func() error {
 		if run.State == engine.StateUnknown || v.run.job.unread != "" {
 			layer.Doubt(v.Res)
-		} else if layer.Lay(v.Res, v.Share().Value(), run.Changes) {
+			return nil
+		}
+		seen, before := layer.Lay(v.Res, v.Share().Value(), run.Changes)
+		if seen {
 			v.run.laid = wholeLaid
+		}
+		for _, by := range before {
+			if t := (*vertex)(by.(*vertexHost)); t != v {
+				l.outdated = append(l.outdated, outdated{t, v})
+			}
 		}
 		return nil
 	})
+}
+
+// outdated is a vertex of a plan that has looked at something before it was known that another one would alter it.
+type outdated struct{ v, by *vertex }
+
+// lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
+// laid would change in any case.
+func (l *loop) lookAnew() {
+	if len(l.outdated) == 0 || !l.m.AtRest() {
+		return
+	}
+	for _, o := range l.outdated {
+		if o.v.run.laid == notLaid && !o.v.membership.gone {
+			l.from(o.v, CauseAbove, o.by)
+			l.event(o.v)
+		}
+	}
+	l.outdated = nil
 }
 
 // reported returns what the check of an absent thing has told before it failed; that the thing is made, where that is nothing.
@@ -180,6 +213,22 @@ func (l *loop) awaits(v *vertex, until string) {
 	}
 	l.awaited[until] = append(l.awaited[until], v)
 }
+
+// decider returns what v, which is unknown, really waits for: where the vertex above can't be told itself, or not all of what it makes, what that one
+// waits for, unless its own command decides.
+func (l *loop) decider(v *vertex) string {
+	for range maxDeciders {
+		up := l.names.find(v.past.until)
+		if up == nil || !undecided(up.past.last) || up.past.until == "" || up.run.asks() {
+			break
+		}
+		v = up
+	}
+	return v.past.until
+}
+
+// maxDeciders bounds the search for a decider. What a vertex has looked at may be what one below it alters.
+const maxDeciders = 1000
 
 // retry decides whether a failed run is tried again, and says so in run.
 func (l *loop) retry(v *vertex, run *Run, err error) {
@@ -369,7 +418,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 	l.number(v, &run)
 	run.Err = v.Error(run.Err)
 	if run.State == engine.StateUnknown {
-		run.Until = v.past.until
+		run.Until = l.decider(v)
 	}
 	if run.State != engine.StateFailed {
 		v.run.mu.Lock()

@@ -66,7 +66,7 @@ func (l *loop) status(v *vertex) Status {
 			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.r.now()))
 		}
 	case engine.StateUnknown:
-		s.Until = v.past.until
+		s.Until = l.decider(v)
 	case engine.StateHeld:
 		s.Held = l.holds.heldNow(v)
 	case engine.StateBlocked, engine.StateWaiting:

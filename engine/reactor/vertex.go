@@ -152,6 +152,7 @@ type said struct {
 	print   uint64 // of the prints of changes
 	sent    values.Sent
 	untold  bool         // see engine.PlanningHost
+	awaits  string       // see Looker
 	led     engine.Cause // see catchUp
 }
 
@@ -172,6 +173,21 @@ func (x *running) changes() []engine.Change {
 }
 
 func (x *running) untold() bool { return x.said != nil && x.said.untold }
+
+// awaits returns the vertex that has to run before the outcome can be told, where that is known.
+func (x *running) awaits() string {
+	if x.said == nil {
+		return ""
+	}
+	return x.said.awaits
+}
+
+// asks reports whether the outcome is up to what the vertex asks: the answer of its own command.
+func (x *running) asks() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.untold() && x.awaits() == ""
+}
 
 func (x *running) sent() values.Sent {
 	if x.said == nil {

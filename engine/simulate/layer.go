@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -36,6 +38,15 @@ type Layer struct {
 	things map[string]bool // by kind and name: will be there
 	news   []*effect       // whose paths may lead elsewhere by links; see follow
 	count  int
+
+	looked map[string]map[Looker]bool // by path, who has looked at it; true with all that is in the folder
+	under  map[string]int             // by folder, how many paths of looked are below it
+}
+
+// Looker is one who looks at paths through a Layer. It is comparable.
+type Looker = interface {
+	// Awaits is called for a look at something that only a run of this resource can tell; it is empty where no single one can.
+	Awaits(resource string)
 }
 
 // effect is what one resource would do to a path.
@@ -59,7 +70,7 @@ const (
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.
 func NewLayer(ctx context.Context, base safepath.Walker) *Layer {
-	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, things: map[string]bool{}}
+	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, things: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
 }
 
 // Close removes the folder of the layer.
@@ -74,22 +85,58 @@ func (l *Layer) Close() error {
 	return err
 }
 
-// Paths returns the Walker of the machine with the layer. It calls untold for each look at something that only a run can tell.
-func (l *Layer) Paths(untold func()) safepath.Walker { return l.base.Under(&looking{l, untold}) }
+// Paths returns the Walker of the machine with the layer, for one who looks.
+func (l *Layer) Paths(by Looker) safepath.Walker { return l.base.Under(&looking{l, by}) }
 
 // looking is the overlay of one who looks.
 type looking struct {
-	l      *Layer
-	untold func()
+	l  *Layer
+	by Looker
 }
 
 // Root implements safepath.Overlay.
 func (o *looking) Root(p string, whole bool) (int, bool, error) {
-	fd, over, err := o.l.root(p, whole)
+	fd, over, err := o.l.root(p, whole, o.by)
 	if err != nil {
-		o.untold()
+		o.by.Awaits(awaited(err))
 	}
 	return fd, over, err
+}
+
+// note notes a look.
+func (l *Layer) note(p string, whole bool, by Looker) {
+	m := l.looked[p]
+	if m == nil {
+		m = map[Looker]bool{}
+		l.looked[p] = m
+		for up := p; up != "/"; {
+			up = path.Dir(up)
+			l.under[up]++
+		}
+	}
+	m[by] = m[by] || whole
+}
+
+// outdated adds those who have looked at what an effect on a path alters.
+func (l *Layer) outdated(p string, list []Looker) []Looker {
+	for at := p; ; at = path.Dir(at) {
+		for by, whole := range l.looked[at] {
+			if at == p || whole {
+				list = append(list, by)
+			}
+		}
+		if at == "/" {
+			break
+		}
+	}
+	if l.under[p] > 0 {
+		for at, m := range l.looked {
+			if below(at, p) {
+				list = slices.AppendSeq(list, maps.Keys(m))
+			}
+		}
+	}
+	return list
 }
 
 // Plans reports whether a resource that was laid makes a thing, such as a user.
@@ -100,8 +147,9 @@ func (l *Layer) Plans(kind, name string) bool {
 }
 
 // Lay adds the effect of a resource that would change, and has told of these changes. shared is what it has in common with others,
-// nil for nothing. It reads the parameters and does no I/O. It reports whether those who look at paths see all of the effect.
-func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool) {
+// nil for nothing. It reads the parameters and does no I/O. It reports whether those who look at paths see all of the effect, and who
+// has looked at its paths before.
+func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool, before []Looker) {
 	leaving := false
 	if able, ok := engine.As[engine.LeavingRes](r); ok {
 		leaving = able.Leaving()
@@ -112,13 +160,16 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 	l.things[id] = !leaving
 	able, ok := engine.As[engine.RootedRes](r)
 	if !ok {
-		return false
+		return false, nil
 	}
 	writes, apart := able.Rooted()
 	work, err := workOf(r, apart)
 	l.add(writes, effect{id: id, deep: slices.ContainsFunc(changes, within), untold: err, make: func(h engine.Host) error { return l.apply(h, work, shared) }})
+	for _, p := range writes {
+		before = l.outdated(path.Clean("/"+p), before)
+	}
 	_, seen = engine.As[engine.Readable](r) // a command may do more than that
-	return seen && err == nil
+	return seen && err == nil, before
 }
 
 // Doubt adds a resource of which it can't be told what it would do: nobody can see what is at its paths then.
@@ -224,9 +275,10 @@ func (l *Layer) apply(h engine.Host, work engine.Res, shared engine.Shared) erro
 }
 
 // root returns where a path is looked for.
-func (l *Layer) root(p string, whole bool) (int, bool, error) {
+func (l *Layer) root(p string, whole bool, by Looker) (int, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.note(p, whole, by)
 	if l.count == 0 {
 		return 0, false, nil
 	}
@@ -344,6 +396,17 @@ func (e *untoldError) Error() string {
 	return fmt.Sprintf("it can't be told before %s has run: %v", e.id, e.why)
 }
 
+// awaited returns the resource behind the error of a look: the first one that can't be told.
+func awaited(err error) (id string) {
+	for {
+		e, ok := errors.AsType[*untoldError](err)
+		if !ok {
+			return id
+		}
+		id, err = e.id, e.why
+	}
+}
+
 // open makes the folder of the layer, in memory where there is a place for that.
 func (l *Layer) open() error {
 	if l.shadow != nil {
@@ -441,15 +504,32 @@ func (l *Layer) copyUp(p string, whole bool, b *bounds) error {
 		return err
 	}
 	defer to.Close()
+	var above unix.Stat_t
+	if err := unix.Fstat(to.FD(), &above); err != nil {
+		return err
+	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		return l.copyDir(p, f, name, to, toName, st.Mode, whole, b)
+		err = l.copyDir(p, f, name, to, toName, &st, whole, b)
 	case unix.S_IFLNK:
-		return l.copyLink(p, f, name, to, toName, b)
+		err = l.copyLink(p, f, name, to, toName, b)
 	case unix.S_IFREG:
-		return l.copyFile(p, f, name, to, toName, &st, b)
+		err = l.copyFile(p, f, name, to, toName, &st, b)
+	default:
+		err = fmt.Errorf("%s is neither a file, a folder nor a link", p)
 	}
-	return fmt.Errorf("%s is neither a file, a folder nor a link", p)
+	return errors.Join(err, l.takeOver(to.FD(), &above)) // to copy something into a folder is not to alter it
+}
+
+// takeOver gives a copy the time of a thing, and its owner, which only root can: an archive has both.
+func (l *Layer) takeOver(fd int, st *unix.Stat_t) error {
+	at := fmt.Sprintf("/proc/self/fd/%d", fd)
+	if l.base.Self().UID == 0 {
+		if err := os.Chown(at, int(st.Uid), int(st.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chtimes(at, time.Time{}, time.Unix(0, st.Mtim.Nano()))
 }
 
 func missing(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) }
@@ -462,11 +542,11 @@ func unlessThere(err error) error {
 	return err
 }
 
-func (l *Layer) copyDir(p string, f safepath.Folder, name string, to safepath.Folder, toName string, mode uint32, whole bool, b *bounds) error {
+func (l *Layer) copyDir(p string, f safepath.Folder, name string, to safepath.Folder, toName string, st *unix.Stat_t, whole bool, b *bounds) error {
 	if p != "/" {
 		err := unix.Mkdirat(to.FD(), toName, 0o700)
 		if err == nil {
-			err = unix.Chmod(fmt.Sprintf("/proc/self/fd/%d/%s", to.FD(), toName), mode&0o7777|0o700)
+			err = l.takeOverDir(p, st)
 		}
 		if err = unlessThere(err); err != nil {
 			return err
@@ -491,6 +571,15 @@ func (l *Layer) copyDir(p string, f safepath.Folder, name string, to safepath.Fo
 		}
 	}
 	return nil
+}
+
+func (l *Layer) takeOverDir(p string, st *unix.Stat_t) error {
+	d, err := l.own().Folder(p)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return errors.Join(l.takeOver(d.FD(), st), unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", d.FD()), st.Mode&0o7777|0o700))
 }
 
 func (l *Layer) copyLink(p string, f safepath.Folder, name string, to safepath.Folder, toName string, b *bounds) error {
@@ -526,5 +615,5 @@ func (l *Layer) copyFile(p string, f safepath.Folder, name string, to safepath.F
 	if _, err := io.Copy(w, io.LimitReader(r, maxCopied)); err != nil {
 		return err
 	}
-	return w.Chmod(os.FileMode(st.Mode & 0o777))
+	return errors.Join(l.takeOver(out, st), w.Chmod(os.FileMode(st.Mode&0o777)))
 }

@@ -203,11 +203,24 @@ func HistoryIn(path string) (*journal.History, error) {
 	return journal.PeekHistory(filepath.Join(path, journalFile))
 }
 
+// unkept is the Declared of a run that only looks.
+type unkept struct{}
+
+func (unkept) Put(string, any) {}
+func (unkept) Flush()          {}
+func (unkept) Close() error    { return nil }
+
 // Declarations returns what an earlier run has kept of declarations, and what keeps those of this one: all are what the function returns.
-// It returns nil where nothing is to be kept. What can't be read, which is logged, is nothing: then each resource counts as newly declared.
+// It returns nil where nothing is to be kept, and nothing is known. What can't be read, which is logged, is nothing: then each resource counts as newly declared.
 func Declarations[E any](d *Dir, all func() map[string]E) (was ineffect.Declarations[E], keep Declared) {
 	if d.Effect == nil {
-		return was, nil
+		if d.o.Folder != nil {
+			was, _ = ineffect.ReadDeclarations[E](filepath.Join(d.Path, declaredFile)) // a look needs no more rights for it
+		}
+		if len(was.Prints) > 0 {
+			keep = unkept{}
+		}
+		return was, keep
 	}
 	was, err := ineffect.ReadDeclarations[E](filepath.Join(d.Path, declaredFile))
 	if err != nil {

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -38,12 +40,17 @@ type layered struct {
 	layer  *simulate.Layer
 	look   safepath.Walker
 	untold int
+
+	awaited string
 }
+
+// Awaits implements simulate.Looker.
+func (l *layered) Awaits(resource string) { l.untold, l.awaited = l.untold+1, resource }
 
 func newLayered(t *testing.T) *layered {
 	l := &layered{T: t, root: t.TempDir()}
 	l.layer = simulate.NewLayer(t.Context(), safepath.System())
-	l.look = l.layer.Paths(func() { l.untold++ })
+	l.look = l.layer.Paths(l)
 	t.Cleanup(func() {
 		if err := l.layer.Close(); err != nil {
 			t.Error(err)
@@ -55,7 +62,8 @@ func newLayered(t *testing.T) *layered {
 // lay lays the effect of a resource.
 func (l *layered) lay(kind, name string, params map[string]any, changes ...engine.Change) (seen bool) {
 	l.Helper()
-	return l.layer.Lay(resource(l.T, kind, name, params), nil, changes)
+	seen, _ = l.layer.Lay(resource(l.T, kind, name, params), nil, changes)
+	return seen
 }
 
 func (l *layered) holds(name, want string) {
@@ -108,8 +116,8 @@ func TestFindingL1Layer(t *testing.T) {
 	if l.lay("exec", "makes", map[string]any{"cmd": "make", "creates": at("made")}) {
 		t.Error("all that a command does is seen")
 	}
-	if _, err := l.look.Stat(at("made")); err == nil || l.untold != 1 {
-		t.Errorf("what a command makes is told: %v, %d", err, l.untold)
+	if _, err := l.look.Stat(at("made")); err == nil || l.untold != 1 || l.awaited != "exec[makes]" {
+		t.Errorf("what a command makes is told: %v, %d, by %s", err, l.untold, l.awaited)
 	}
 	if list, err := os.ReadDir(l.root); err != nil || len(list) != 3 {
 		t.Errorf("the machine has %v, %v", list, err)
@@ -129,6 +137,82 @@ func TestFindingL1Layer(t *testing.T) {
 	}
 	if _, err := f.Stat("old"); err == nil {
 		t.Error("a removed file is in its folder")
+	}
+}
+
+// TestFindingL1LayerKeepsTimes: what is copied beside an effect, and what the effect leaves alone, has its time and its owner.
+func TestFindingL1LayerKeepsTimes(t *testing.T) {
+	l := newLayered(t)
+	if err := os.Mkdir(filepath.Join(l.root, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l.write("folder/is", "one\n")
+	l.write("folder/line", "one\n")
+	then := time.Unix(1_000_000_000, 0)
+	names := []string{"folder/is", "folder/line", "folder"}
+	for _, name := range names {
+		if os.Geteuid() == 0 {
+			if err := os.Chown(filepath.Join(l.root, name), 12, 34); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(filepath.Join(l.root, name), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.lay("line", "two", map[string]any{"file": filepath.Join(l.root, "folder/line"), "content": "two"})
+	l.lay("file", "mode", map[string]any{"path": filepath.Join(l.root, "folder") + "/", "recurse": true, "mode": "0750"}, engine.Change{Field: "entries"})
+	l.holds("folder/line", "one\ntwo\n")
+	f, err := l.look.Folder(l.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, name := range names {
+		st, err := l.look.Stat(filepath.Join(l.root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept := st.Mtim.Nano() == then.UnixNano(); kept != (name == "folder/is") { // a line is replaced, which alters its folder too
+			t.Errorf("%s has its time: %t", name, kept)
+		}
+		if os.Geteuid() == 0 && (st.Uid != 12 || st.Gid != 34) {
+			t.Errorf("%s belongs to %d, %d", name, st.Uid, st.Gid)
+		}
+	}
+}
+
+// TestFindingL1LayerKnowsWhoLooked: an effect names those who have looked at what it alters before it came, and nobody else.
+func TestFindingL1LayerKnowsWhoLooked(t *testing.T) {
+	l := newLayered(t)
+	l.write("is", "one\n")
+	if err := os.Mkdir(filepath.Join(l.root, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(l.root, name) }
+	outdated := func(name string) bool {
+		_, before := l.layer.Lay(resource(t, "file", "over "+name, map[string]any{"path": at(name), "content": "two\n"}), nil, nil)
+		return slices.Contains(before, simulate.Looker(l))
+	}
+	if outdated("is") {
+		t.Error("nobody has looked")
+	}
+	l.holds("is", "two\n")
+	l.gone("folder/none")
+	if !outdated("is") || !outdated("folder/none") || outdated("folder/other") || outdated("others") {
+		t.Error("who has looked at one path is not who is named")
+	}
+	f, err := l.look.Folder(at("folder")) // all that is in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !outdated("folder/other") {
+		t.Error("who has looked at a folder as a whole is not named")
+	}
+	_, before := l.layer.Lay(resource(t, "file", "gone", map[string]any{"path": at("folder") + "/", "state": "absent", "force": true}), nil, nil)
+	if !slices.Contains(before, simulate.Looker(l)) {
+		t.Error("who has looked below a folder that goes is not named")
 	}
 }
 
