@@ -205,15 +205,15 @@ func readBounded(from gapi.Source, in io.Reader, path string, most int64) ([]byt
 		if err == nil && info.Mode().IsRegular() {
 			return from.Asking().ReadFile(context.Background(), from, path, func(f *os.File, _ int64) ([]byte, error) { return read(f) })
 		}
-		if err := errors.Join(err, judged(from, path)); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		f, err := os.Open(path)
+		f, err := gapi.Ask(context.Background(), from.Asking(), path, func() (*os.File, error) { return from.Open(path) })
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		in = f
+		in = gapi.Patient(context.Background(), f)
 	}
 	return read(in)
 }

@@ -269,7 +269,6 @@ var pathsElsewhere = map[string][]string{
 	},
 	"the caller has named the file for this one verb, and alone gets what is in it": {
 		"cmd/fmt.go graphFiles",
-		"cmd/fmt.go readBounded",
 		"cmd/pluginverb.go plugin",
 		"cmd/testing.go testFiles",
 		"cmd/testing.go untested",
