@@ -94,15 +94,15 @@ func TestSecretEdit(t *testing.T) {
 	k := newKeyring(t, "ann", "host")
 	t.Setenv("XDG_RUNTIME_DIR", "")
 	kept := k.sealed("stays", "ann", "host")
-	k.write("s.yaml", "# top\nrecipients: ["+k.to("ann")+", "+k.to("host")+"]\ndb:\n  # why\n  password: "+k.sealed("old", "ann", "host")+"\n\n  user: \""+kept+"\"\n")
+	k.write("s.yaml", "# top\nrecipients: ["+k.to("ann")+", "+k.to("host")+"]\ndb:\n  # why\n  password: "+k.sealed("the old one", "ann", "host")+"\n\n  user: \""+kept+"\"\n")
 	where, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
 	k.editor(`cp "$1" ` + where + `/seen; echo "$1" >` + where + `/where; stat -c %a "$1" >>` + where + `/where
-sed -i 's/password: .*/password: new/' "$1"; printf 'key: |\n  line 1\n  line 2\nport: 5\n' >>"$1"`)
+sed -i 's/password: .*/password: a new one/' "$1"; printf 'key: |\n  line 1\n  line 2\nport: 5\n' >>"$1"`)
 	k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
-	if seen := k.read("seen"); !strings.Contains(seen, "password: \"old\"") || !strings.Contains(seen, "# top\n") || strings.Contains(seen, "ENC[") {
+	if seen := k.read("seen"); !strings.Contains(seen, "password: \"the old one\"") || !strings.Contains(seen, "# top\n") || strings.Contains(seen, "ENC[") {
 		t.Errorf("the editor has seen\n%s", seen)
 	}
 	at, mode, _ := strings.Cut(strings.TrimSpace(k.read("where")), "\n")
@@ -118,12 +118,12 @@ sed -i 's/password: .*/password: new/' "$1"; printf 'key: |\n  line 1\n  line 2\
 			t.Errorf("%q is lost:\n%s", want, after)
 		}
 	}
-	for _, clear := range []string{"old", "new", "line 1", ": 5"} {
+	for _, clear := range []string{"old one", "new one", "line 1", ": 5"} {
 		if strings.Contains(after, clear) {
 			t.Errorf("%q is in the clear:\n%s", clear, after)
 		}
 	}
-	for key, want := range map[string]string{"db/password": "new\n", "db/user": "stays\n", "key": "line 1\nline 2\n", "port": "5\n"} {
+	for key, want := range map[string]string{"db/password": "a new one\n", "db/user": "stays\n", "key": "line 1\nline 2\n", "port": "5\n"} {
 		for _, who := range []string{"ann.key", "host.key"} {
 			k.runs(exitOK, want, "secret", "decrypt", "s.yaml", key, "--identity", who)
 		}
