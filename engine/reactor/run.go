@@ -386,9 +386,7 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 		return
 	}
 	for _, v := range vs {
-		v.run.mu.Lock()
-		v.run.said, v.run.applied = nil, apply
-		v.run.mu.Unlock()
+		v.run.anew(apply)
 	}
 	switch len(vs) {
 	case 0:

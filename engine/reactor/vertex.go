@@ -153,7 +153,8 @@ type said struct {
 	sent    values.Sent
 	untold  bool         // see engine.PlanningHost
 	awaits  string       // see Looker
-	led     engine.Cause // see catchUp
+	led     engine.Cause // belongs to the causes of the run: see catchUp
+	later   engine.Cause // came with the loop's knowledge since; the run may not have seen it
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
@@ -194,6 +195,23 @@ func (x *running) sent() values.Sent {
 		return nil
 	}
 	return x.said.sent
+}
+
+// drop forgets what was reported in the run before.
+func (x *running) drop() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.said = nil
+}
+
+// anew forgets the reports, for another call of the run, and not what has led to it.
+func (x *running) anew(apply bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.applied = apply
+	if s := x.said; s != nil {
+		*s = said{led: s.led, later: s.later}
+	}
 }
 
 // forget forgets the reported changes.

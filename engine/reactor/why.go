@@ -49,6 +49,7 @@ var graphTrigger = []Trigger{{Cause: CauseGraph, Merged: 1}}
 func (l *loop) takeAsked(v *vertex) {
 	a := v.asked
 	v.asked = nil
+	v.run.drop()
 	v.run.job.started, v.run.job.triggers, v.run.job.begun = l.moment, nil, l.runs
 	v.run.job.since = v.run.job.started
 	if a != nil {
@@ -126,7 +127,7 @@ func (l *loop) classOf(id string) Class {
 // heard notes an event of v's Watch, with the causes that its subscriptions know. A Watch may say Event once more for changes that were
 // told of with the one before: that is no further one.
 func (l *loop) heard(v *vertex) {
-	c := v.watch.Subs().Led()
+	c := v.led()
 	if c.Merged == 0 && !c.Resync && v.asked != nil && slices.ContainsFunc(v.asked.list, func(t Trigger) bool { return t.Cause == CauseEvent && t.Path != "" }) {
 		return
 	}
@@ -146,12 +147,28 @@ func (l *loop) triggerOf(v *vertex, c engine.Cause) Trigger {
 	return t
 }
 
+// led takes what the subscriptions of v were told. A run that goes on may be about to put that right: see catchUp.
+func (v *vertex) led() engine.Cause {
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	c := v.watch.Subs().Led()
+	if v.run.inRun && c.Merged > 0 {
+		v.run.says().later.Merge(c)
+	}
+	return c
+}
+
 // catchUp takes into the run what the subscriptions of v have been told since it was asked for. The run is about to put right what
 // they tell of.
 func (v *vertex) catchUp() {
-	if c := v.watch.Subs().Led(); c.Merged > 0 {
-		v.run.mu.Lock()
-		defer v.run.mu.Unlock()
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	c := v.watch.Subs().Led()
+	if said := v.run.said; said != nil {
+		said.later.Merge(c)
+		c, said.later = said.later, engine.Cause{}
+	}
+	if c.Merged > 0 {
 		v.run.says().led.Merge(c)
 	}
 }

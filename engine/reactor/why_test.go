@@ -506,36 +506,53 @@ type asking struct{ *simulate.Host }
 
 func (asking) Writing(context.Context, string) bool { return false }
 
-// TestFindingK1LaterWriter: of the writers until a run alters a thing, the last one is who altered it, although an earlier one had woken it.
+// TestFindingK1LaterWriter: of the writers until a run alters a thing, the last one is who altered it, although an earlier one had woken it,
+// and whether or not the loop has heard of the last one before the run looks.
 func TestFindingK1LaterWriter(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		h := asking{simulate.NewHost()}
-		rg := newRig(t, reactor.Options{Host: h})
-		defer rg.close()
-		cp, mv := &engine.Culprit{PID: 7}, &engine.Culprit{PID: 8}
-		again := false
-		f := &fake{w: newWorld(), check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
-			if !apply || !again {
-				return !again, nil
-			}
-			again = false
-			h.TouchBy("/d/f", mv) // after the run has begun
-			if f.init.Host.(engine.WritingHost).Writing(ctx, "/d/f") {
-				t.Error("somebody writes")
-			}
-			f.init.Change(engine.Change{Field: "content"})
-			return false, nil
-		}}
-		f.watch = watching(nil, "/d/f")
-		rg.swap(newDecl(t).add("f", f))
-		rg.rest()
-		again = true
-		h.TouchBy("/d/f", cp)
-		synctest.Wait()
-		for _, run := range rg.runs("f") {
-			if len(run.Changes) > 0 && !reflect.DeepEqual(run.By(), mv) {
-				t.Errorf("by %+v, want %+v: %s", run.By(), mv, triggers(run))
-			}
+	for name, pause := range map[string]time.Duration{"at once": 0, "heard": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) { laterWriter(t, pause) })
+		})
+	}
+}
+
+func laterWriter(t *testing.T, pause time.Duration) {
+	h := asking{simulate.NewHost()}
+	rg := newRig(t, reactor.Options{Host: h})
+	defer rg.close()
+	cp, mv := &engine.Culprit{PID: 7}, &engine.Culprit{PID: 8}
+	again := false
+	f := &fake{w: newWorld(), check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
+		if !apply || !again {
+			return !again, nil
 		}
-	})
+		again = false
+		h.TouchBy("/d/f", mv) // after the run has begun
+		time.Sleep(pause)
+		if f.init.Host.(engine.WritingHost).Writing(ctx, "/d/f") {
+			t.Error("somebody writes")
+		}
+		f.init.Change(engine.Change{Field: "content"})
+		return false, nil
+	}}
+	f.watch = watching(nil, "/d/f")
+	rg.swap(newDecl(t).add("f", f))
+	rg.rest()
+	again = true
+	h.TouchBy("/d/f", cp)
+	time.Sleep(2 * pause)
+	synctest.Wait()
+	changed := 0
+	for _, run := range rg.runs("f") {
+		if len(run.Changes) == 0 {
+			continue
+		}
+		changed++
+		if !reflect.DeepEqual(run.By(), mv) {
+			t.Errorf("by %+v, want %+v: %s", run.By(), mv, triggers(run))
+		}
+	}
+	if changed != 1 {
+		t.Errorf("%d runs have changed it", changed)
+	}
 }
