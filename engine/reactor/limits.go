@@ -17,7 +17,8 @@ type Budget = hold.Budget
 type Flapping = hold.Flapping
 
 // Storm says when a resource runs too often: more than Runs times Within a time. A run that changed
-// something counts four times, and not at all where somebody outside had altered that, a failed run ten times. The resource then waits before each run. The zero
+// something counts four times, and not at all where somebody outside had altered that, a failed run ten times. A run that an event from outside
+// has asked for, and that finds nothing, counts by its time: once for 5 ms, and less for less. The resource then waits before each run. The zero
 // value slows nothing.
 type Storm = hold.Storm
 

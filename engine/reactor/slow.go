@@ -131,6 +131,6 @@ func drifted(triggers []Trigger) bool {
 // stormRan counts a run that has ended.
 func (b *holds) stormRan(v *vertex, run *Run) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
-		Failed: run.State == engine.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Retry: run.Retry, RetryIn: run.RetryIn,
+		Failed: run.State == engine.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Took: run.Duration, Retry: run.Retry, RetryIn: run.RetryIn,
 	}, b.l.moment, b.l.r.opt.Storm)
 }

@@ -142,6 +142,33 @@ func TestFindingK1ManyWriters(t *testing.T) {
 	})
 }
 
+// TestFindingK1ManyLooks: a folder in which neighbours write is looked at after each write, and waits only if that takes long.
+func TestFindingK1ManyLooks(t *testing.T) {
+	for took, warned := range map[time.Duration]bool{100 * time.Microsecond: false, 10 * time.Millisecond: true} {
+		t.Run(took.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log, w, h := &safeBuffer{}, newWorld(), &noticeHost{}
+				rg := newRig(t, reactor.Options{Sweep: -1, Quiet: time.Hour, Host: h, Storm: reactor.DefaultStorm(), Logger: textLogger(log)})
+				defer rg.close()
+				rg.swap(newDecl(t).add("f", &noticed{fake: fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
+					time.Sleep(took)
+					return true, nil
+				}}}))
+				rg.rest()
+				subs, _ := h.open()
+				for range 5000 {
+					subs[0].wake()
+					time.Sleep(12 * time.Millisecond)
+					synctest.Wait()
+				}
+				if n := warnings(log); n > 0 != warned {
+					t.Errorf("%d warnings:\n%s", n, log)
+				}
+			})
+		})
+	}
+}
+
 // TestFindingC13Retries: a retry with a delay of 10 ms is slowed, and stays failed between
 // the tries.
 func TestFindingC13Retries(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 )
 
 // Storm says when a resource runs too often: more than Runs times within a time. A run that
-// changed something counts four times, and not at all where somebody outside had altered that; a run that failed counts ten times. The resource is then
+// changed something counts four times, and not at all where somebody outside had altered that; a run that failed counts ten times. A run
+// that an event from outside has asked for, and that finds nothing, counts by its time: once for 5 ms, and less for less. The resource is then
 // slowed: it waits before each run. The wait is 100 ms at first, and doubles while the
 // resource is asked for again at once. It grows up to a second, or up to a minute if the last
 // run changed something or failed. A resource is slowed no more when nothing has asked for it
@@ -30,6 +31,7 @@ func (o Storm) Validate() error {
 const (
 	stormChange  = 4
 	stormFailure = 10
+	stormOutside = 5 * time.Millisecond // a run counts once for so long, if somebody outside has asked for it
 
 	stormFirst = 100 * time.Millisecond // the first wait,
 	stormQuiet = time.Second            // the longest if it has nothing to say,
@@ -156,7 +158,8 @@ func (s *storm) calm(since int64) bool {
 // An End is how a run ended.
 type End struct {
 	Failed, Changed bool
-	Drift           bool          // what it changed, somebody outside had altered
+	Drift           bool          // somebody outside has asked for it, by what he altered
+	Took            time.Duration // the run
 	Retry           bool          // it is tried again,
 	RetryIn         time.Duration // after this
 }
@@ -170,10 +173,12 @@ func (p *Storms[V]) Ran(v V, e End, now int64, o Storm) (retryIn time.Duration) 
 	}
 	s.ended, s.loud = now, e.Failed || e.Changed && !e.Drift
 	switch {
-	case s.wait == 0 && e.Changed && e.Drift && !e.Failed:
-		s.rise(now, -1, o)
 	case s.wait == 0 && e.Failed:
 		s.rise(now, stormFailure-1, o)
+	case s.wait == 0 && e.Changed && e.Drift:
+		s.rise(now, -1, o)
+	case s.wait == 0 && e.Drift:
+		s.rise(now, min(1, float64(e.Took)/float64(stormOutside))-1, o)
 	case s.wait == 0 && e.Changed:
 		s.rise(now, stormChange-1, o)
 	case s.wait > 0 && e.Retry && e.RetryIn < 2*s.wait:
