@@ -19,7 +19,7 @@ import (
 
 // bench is a folder with a descriptor, a schema, things, and the kinds of them.
 type bench struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string // of the things
 	set   *plugin.Set
 	kinds *engine.Registry
@@ -28,7 +28,7 @@ type bench struct {
 }
 
 // parse reads a text of JSON as a file.
-func parse(t *testing.T, file, src string) *schema.Node {
+func parse(t testing.TB, file, src string) *schema.Node {
 	t.Helper()
 	n, ds := jsonnode.Parse([]byte(src), jsonnode.Options{File: file, What: "no JSON", Rest: "more", Levels: 100, Bytes: 1 << 20, Values: 1 << 20})
 	if n == nil || ds.Err() != nil {
@@ -38,7 +38,7 @@ func parse(t *testing.T, file, src string) *schema.Node {
 }
 
 // newBench makes one; more are further lines of the descriptor.
-func newBench(t *testing.T, more string, o plugin.Options) *bench {
+func newBench(t testing.TB, more string, o plugin.Options) *bench {
 	t.Helper()
 	b := &bench{t: t, dir: t.TempDir(), vars: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(b.dir, "schema.json"), []byte(toySchema), 0o600); err != nil {
