@@ -20,7 +20,7 @@ func (c *canned) Remove(string) error  { return nil }
 func (c *canned) Close() error         { close(c.errs); return nil }
 func (c *canned) events() <-chan event { return c.evs }
 func (c *canned) errors() <-chan error { return c.errs }
-func (c *canned) modified() []event    { return nil }
+func (c *canned) modified(func(event)) {}
 func (c *canned) listen()              {}
 func (c *canned) idle() bool           { return false }
 func (c *canned) catchUp(func(event))  {}

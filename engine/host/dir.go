@@ -103,6 +103,11 @@ func (h *hub) leave(n *node) {
 	}
 }
 
+// wants reports whether somebody asks for a name in d.
+func (d *dir) wants(name string) bool {
+	return slices.ContainsFunc(d.nodes, func(n *node) bool { return n.names[name] != nil || n.any != nil || n.recursive() })
+}
+
 // arm has d watched, or else polled. It reports false if d is not there any
 // more; as the directory above is watched already, an event will tell more.
 func (h *hub) arm(d *dir) bool {

@@ -77,15 +77,16 @@ func (h *hub) modifications() {
 	if h.w == nil {
 		return
 	}
-	for _, ev := range h.w.modified() {
-		h.event(ev)
-	}
+	h.w.modified(h.each)
 }
 
 // inside handles an event of a name in d. What it makes uncertain is looked at again at once;
 // those who ask for the name are told when it is complete.
 func (h *hub) inside(d *dir, ev event, c change) {
 	asked, known, passing := false, false, d.passing[ev.name] != nil
+	if ev.by != nil && ev.by.pid != h.self && d.wants(ev.name) {
+		c.by = h.culprit(d.passing[ev.name], ev) // before all else: he may end at any moment
+	}
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
 		known = known || e != nil

@@ -36,6 +36,8 @@ type hub struct {
 	mu   sync.Mutex
 	over bool // nobody serves any more
 
+	each func(event) // event, as a value that is made once
+
 	log   *slog.Logger
 	open  func(engine.Clock) (eventSource, error)
 	clock engine.Clock
@@ -94,6 +96,7 @@ func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (event
 		transits: newTransits(clock),
 		exits:    exits{of: make(map[*actor]map[*transit]struct{})},
 	}
+	h.each = h.event
 	h.timer.Stop()
 	return h
 }

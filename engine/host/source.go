@@ -18,9 +18,9 @@ type eventSource interface {
 	events() <-chan event
 	// errors has ErrEventOverflow of fsnotify where events were lost.
 	errors() <-chan error
-	// modified takes the modifications that were not told of yet. An event with opPending says that
-	// there are some; it comes four times a second at most, however much is written.
-	modified() []event
+	// modified gives the modifications that were not told of yet, each as soon as it is read: its writer may end. An event with
+	// opPending says that there are some; it comes four times a second at most, however much is written.
+	modified(give func(event))
 	// listen has the next modification told at once, however short ago the last one was.
 	listen()
 	// idle reports whether all that has happened until now was served.

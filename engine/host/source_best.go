@@ -68,12 +68,11 @@ func (s *bestSource) Close() error {
 	return err
 }
 
-func (s *bestSource) modified() []event {
-	all := s.fan.modified()
+func (s *bestSource) modified(give func(event)) {
+	s.fan.modified(give)
 	if s.in != nil {
-		all = append(all, s.in.modified()...)
+		s.in.modified(give)
 	}
-	return all
 }
 
 func (s *bestSource) listen() { s.fan.listen() }

@@ -102,12 +102,12 @@ func (s *fanotify) closeGroups() error {
 
 func (s *fanotify) listen() { s.ears.listen() }
 
-func (s *fanotify) modified() []event { return s.drain(s.writes.file, s.writes.parse) }
+func (s *fanotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
 
 func (s *fanotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
 
 func (s *fanotify) catchUp(give func(event)) {
-	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
+	s.unread(give, func() { s.drain(s.main.file, s.main.parse, give) })
 }
 
 func (s *fanotify) kind(string) string { return "fanotify" }

@@ -80,7 +80,7 @@ func (s *notifySource) Close() error {
 
 func (s *notifySource) events() <-chan event { return s.out }
 func (s *notifySource) errors() <-chan error { return s.w.Errors }
-func (s *notifySource) modified() []event    { return nil }
+func (s *notifySource) modified(func(event)) {}
 func (s *notifySource) listen()              {}
 
 func (s *notifySource) idle() bool { return len(s.w.Events)+len(s.out) == 0 }

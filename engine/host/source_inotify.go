@@ -80,14 +80,12 @@ func (s *inotify) closeGroups() error {
 
 func (s *inotify) listen() { s.ears.listen() }
 
-func (s *inotify) modified() []event {
-	return s.drain(s.writes.file, s.writes.parse)
-}
+func (s *inotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
 
 func (s *inotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
 
 func (s *inotify) catchUp(give func(event)) {
-	s.unread(give, func() []event { return s.drain(s.main.file, s.main.parse) })
+	s.unread(give, func() { s.drain(s.main.file, s.main.parse, give) })
 }
 
 func (s *inotify) kind(string) string { return "inotify" }
@@ -342,16 +340,14 @@ func (s *feed) isServed(groups ...*os.File) bool {
 }
 
 // unread gives what out has, and then what read reads. While follow has events that it can't put there, it is helped.
-func (s *feed) unread(give func(event), read func() []event) {
+func (s *feed) unread(give func(event), read func()) {
 	for !s.order.TryLock() {
 		taken(s.out, give)
 		runtime.Gosched()
 	}
 	defer s.order.Unlock()
 	taken(s.out, give)
-	for _, ev := range read() {
-		give(ev)
-	}
+	read()
 }
 
 // taken gives what is in a channel.
@@ -375,16 +371,17 @@ func readable(fd uintptr) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// drain reads a group of modifications until it is empty. A loss is told of like any other, but
+// drain reads a group until it is empty, and gives what it reads at once. A loss is told of like any other, but
 // later: what has been written is closed one day, and the other group tells of that.
-func (s *feed) drain(f *os.File, parse parser) (all []event) {
+func (s *feed) drain(f *os.File, parse parser, give func(event)) {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return nil
+		return
 	}
 	if s.buf == nil {
 		s.buf = make([]byte, eventBytes)
 	}
+	var batch []event
 	buf, lost := s.buf, false
 	_ = control(conn, func(fd int) {
 		for range drainsAtOnce {
@@ -392,13 +389,16 @@ func (s *feed) drain(f *os.File, parse parser) (all []event) {
 			if err != nil || n <= 0 {
 				return
 			}
-			parse(buf[:n], func(ev event) { all = append(all, ev) }, func() { lost = true })
+			batch = batch[:0]
+			parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
+			for _, ev := range batch {
+				give(ev)
+			}
 		}
 	})
 	if lost {
-		all = append(all, event{op: opModified | opPending})
+		give(event{op: opModified | opPending})
 	}
-	return all
 }
 
 // drainsAtOnce bounds how much is read of writers who are faster than we are.

@@ -242,9 +242,7 @@ func TestFindingK4Listen(t *testing.T) {
 		if len(src.events()) > 0 {
 			t.Error("a modification was told of in the pause")
 		}
-		for _, ev := range src.modified() {
-			ev.served()
-		}
+		src.modified(event.served)
 		src.listen()
 	}
 }

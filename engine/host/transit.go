@@ -41,8 +41,8 @@ func (h *hub) pass(d *dir, ev event, c change) {
 	s, now := step{op: ev.op}, h.clock.Now()
 	t := d.passing[ev.name]
 	if ev.by != nil {
-		if c.from == "" && ev.by.pid != h.self {
-			c.by = h.culprit(t, ev)
+		if c.from != "" {
+			c.by = nil // he has left it as a run of ours did
 		}
 		s.pid, s.gone = ev.by.pid, ev.by.ended()
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
