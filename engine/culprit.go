@@ -11,7 +11,7 @@ import (
 // foreign: see Plain.
 type Culprit struct {
 	PID     int
-	Program string // the file that it ran when it was read
+	Program string // the file that it ran when it was read; where it was ending, a name without a slash, as it called itself
 	User    string // that it ran as: a name, or a number without one
 	Login   string // who has logged in, where that is another one
 	Unit    string // of the service manager

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"slices"
@@ -88,6 +89,11 @@ func (c *actors) shut() {
 	c.known = nil
 }
 
+// buried reports whether its number may be that of another process by now.
+func (p *actor) buried() bool {
+	return p.fd < 0 || errors.Is(unix.PidfdSendSignal(p.fd, 0, nil, 0), unix.ESRCH)
+}
+
 // culprits reads which processes have made events. The hub's goroutine owns it.
 type culprits struct {
 	names map[uint32]string // of users, as long as the table is as it was
@@ -95,9 +101,9 @@ type culprits struct {
 }
 
 // of returns what is known of a process: nil where the kernel proves nothing. What was read counts
-// where the process had not ended after that: then no other one can have its number. It is read anew
+// where the process was not buried after that: then no other one can have its number. It is read anew
 // where the process runs another program since, or for another user. Arguments are not read, since
-// they hold secrets.
+// they hold secrets. One that is ending has no program any more, but the name of it, which it can alter itself.
 func (c *culprits) of(a *actor) *engine.Culprit {
 	if a.bare {
 		return nil
@@ -108,17 +114,24 @@ func (c *culprits) of(a *actor) *engine.Culprit {
 
 func (c *culprits) look(a *actor) *engine.Culprit {
 	at := "/proc/" + strconv.Itoa(a.pid)
+	before := a.read
 	program, err := readLink(at + "/exe")
+	if err != nil && before != nil && !before.Gone {
+		return before
+	}
+	if err != nil {
+		program = strings.TrimSuffix(readSmall(at+"/comm"), "\n")
+	}
 	var st unix.Stat_t
-	if err != nil || unix.Stat(at, &st) != nil || a.ended() {
+	if program == "" || unix.Stat(at, &st) != nil || a.buried() {
 		return &engine.Culprit{PID: a.pid, Gone: true}
 	}
 	by := &engine.Culprit{PID: a.pid, Program: strings.TrimSuffix(program, " (deleted)"), User: c.user(st.Uid)}
-	if before := a.read; before != nil && before.Program == by.Program && before.User == by.User {
+	if before != nil && before.Program == by.Program && before.User == by.User {
 		return before
 	}
 	login, unit := readSmall(at+"/loginuid"), unitOf(readSmall(at+"/cgroup"))
-	if a.ended() {
+	if a.buried() {
 		return by
 	}
 	by.Unit = unit

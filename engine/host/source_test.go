@@ -126,6 +126,29 @@ func TestCulpritThatIsGone(t *testing.T) {
 	}
 }
 
+// TestFindingK2CulpritThatEnds: a process that has ended and is not buried keeps its number, and is known by the name that it had.
+func TestFindingK2CulpritThatEnds(t *testing.T) {
+	if chosen() != "fanotify" {
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), "true")
+	must(t, cmd.Start())
+	fd, err := unix.PidfdOpen(cmd.Process.Pid, 0)
+	must(t, err)
+	a := newActor(cmd.Process.Pid, fd)
+	defer a.release()
+	must(t, retry(func() error { _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); return err }))
+	var c culprits
+	if by := c.of(a); by.Gone || by.Program != "true" || by.User == "" {
+		t.Errorf("it was %+v", by)
+	}
+	must(t, cmd.Wait())
+	a.read = nil
+	if by := c.of(a); *by != (engine.Culprit{PID: cmd.Process.Pid, Gone: true}) {
+		t.Errorf("buried, it is %+v", by)
+	}
+}
+
 // TestFindingK2CulpritOfAShortWrite: a program that ends with its write is named all the same, since it was read when
 // it began to write.
 func TestFindingK2CulpritOfAShortWrite(t *testing.T) {

@@ -298,6 +298,7 @@ func (c *column) enough() {
 	case c.w.name == "cp":
 		want = 90
 	}
+	c.t.Logf("%d of %d are named", c.named, c.told)
 	if c.named*100 < c.told*want {
 		c.t.Errorf("%d of %d are named, want %d %%", c.named, c.told, want)
 	}
