@@ -77,7 +77,8 @@ func TestFindingL1PlanIsRun(t *testing.T) {
 		}
 		graph := d.draw(t)
 		c, u, wrong := d.compare(t)
-		// Not in each lane: an archive holds the seconds in which its files were written, and nothing orders what leaves before what is new.
+		// With a seed only, as CI has one: for some seeds plan and run of a second graph still differ (105, 124 and 125, say), in archives, modes and
+		// purges below a folder that leaves, and the faults are not found yet.
 		if os.Getenv("MGMT_SEED") != "" && len(wrong) == 0 && d.chance(2) {
 			before := graph
 			graph = d.again(t)

@@ -104,7 +104,7 @@ type Trigger struct {
 // Culprit is the process that made an event. Its texts are escaped.
 type Culprit struct {
 	PID     int    `json:"pid"`
-	Program string `json:"program,omitempty"` // the file that it ran when it was read
+	Program string `json:"program,omitempty"` // the file that it ran when it was read; where it was ending, a name without a slash
 	User    string `json:"user,omitempty"`
 	Login   string `json:"login,omitempty"` // who has logged in, where that is another one
 	Unit    string `json:"unit,omitempty"`  // of the service manager

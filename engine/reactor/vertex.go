@@ -153,8 +153,8 @@ type said struct {
 	sent    values.Sent
 	untold  bool         // see engine.PlanningHost
 	awaits  string       // see Looker
-	led     engine.Cause // belongs to the causes of the run: see catchUp
-	later   engine.Cause // came with the loop's knowledge since; the run may not have seen it
+	led     engine.Cause // counts as a cause of this run: see catchUp
+	later   engine.Cause // the loop has heard it during the run, which may not have seen it
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
@@ -204,7 +204,7 @@ func (x *running) drop() {
 	x.said = nil
 }
 
-// anew forgets the reports, for another call of the run, and not what has led to it.
+// anew begins another call of the run: it forgets the reports, and not what has led to the run.
 func (x *running) anew(apply bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
