@@ -193,8 +193,14 @@ func (f *idlFlags) outputs(p *idl.Package) ([]idlOutput, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--out=%s: %w", w, err)
 		}
+		var byHand []string
+		if name == "typescript" {
+			if byHand, err = generate.ByHand(dir); err != nil {
+				return nil, err
+			}
+		}
 		// A target only makes texts. Nothing is written before all targets have made theirs.
-		files, err := target.Files(p, generate.Options{Version: f.version, Stubs: importedAs(dir)})
+		files, err := target.Files(p, generate.Options{Version: f.version, Stubs: importedAs(dir), ByHand: byHand})
 		if err != nil {
 			return nil, err
 		}
@@ -217,8 +223,10 @@ func newIDLBuild(a *app) *cobra.Command {
 		Short: "Write packs, stubs and schemas from the definitions in a folder",
 		Long: `Build compiles the definitions in a folder and writes each output. A file of
 definitions has one file of the same name in the pack (ec2/vpc.ts) and in the
-provider (ec2/vpc_stub.go). Files whose definitions are gone are removed, and
-files that are written by hand stay, unless an output has their name. Nothing is
+provider (ec2/vpc_stub.go). The pack exports its modules, and the files that are
+written by hand beside its own. Files whose definitions are gone are removed, and
+files that are written by hand stay, unless an output has their name. So no output
+lies in the folder of another one; several may have the same folder. Nothing is
 written if anything is wrong. It says which files it has written or removed.`,
 		Example: `  mgmt idl build idl/ --out-pack=pack/ --out-provider=provider/
   mgmt idl build idl/ --out markdown=docs/ --out python=stubs/`,
@@ -251,7 +259,8 @@ func (f *idlFlags) build(ctx context.Context, a *app, dir string) error {
 	return nil
 }
 
-// apart refuses outputs in Go below the folder of the definitions: the next build would read them as definitions.
+// apart refuses outputs in Go below the folder of the definitions: the next build would read them as definitions. It refuses outputs
+// inside each other, too: each output removes what it has not made itself.
 func apart(dir string, outputs []idlOutput) error {
 	var wrong []error
 	for _, o := range outputs {
@@ -262,14 +271,27 @@ func apart(dir string, outputs []idlOutput) error {
 				o.dir, filepath.Clean(dir), filepath.Join(dir, "..", "provider")))
 		}
 	}
+	for i, o := range outputs {
+		for _, other := range outputs[:i] {
+			inner, outer := o.dir, other.dir
+			if liesIn(outer, inner) {
+				inner, outer = outer, inner
+			}
+			if liesIn(inner, outer) {
+				wrong = append(wrong, fmt.Errorf("the output folder %s lies in the output folder %s, which would take its files for old ones of its own and remove them: name folders next to each other, or the same one for both", inner, outer))
+			}
+		}
+	}
 	return errors.Join(wrong...)
 }
 
-// liesIn reports whether a path is a folder, or is below it. Links count as the folders that they lead to, and the path need not be there.
+// liesIn reports whether a path is a folder, or is below it. Links count as the folders that they lead to, and neither need be there.
 func liesIn(at, dir string) bool {
 	folder, err := os.Stat(dir)
 	if err != nil {
-		return false
+		// Nothing leads into a folder that is yet to be made but its own path.
+		rel, err := filepath.Rel(target(dir), target(at))
+		return err == nil && filepath.IsLocal(rel)
 	}
 	up, err := filepath.Abs(at)
 	for err == nil {
@@ -286,6 +308,24 @@ func liesIn(at, dir string) bool {
 		up = filepath.Dir(up)
 	}
 	return false
+}
+
+// target returns the path that a path leads to: links are followed as far as it is there.
+func target(at string) string {
+	at, err := filepath.Abs(at)
+	if err != nil {
+		return at
+	}
+	rest := ""
+	for up := at; ; up = filepath.Dir(up) {
+		if real, err := filepath.EvalSymlinks(up); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if up == filepath.Dir(up) {
+			return at
+		}
+		rest = filepath.Join(filepath.Base(up), rest)
+	}
 }
 
 // all compiles, and generates all outputs. Nothing is written yet. Findings are printed

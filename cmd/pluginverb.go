@@ -74,9 +74,9 @@ func (a *app) listPlugins(form string) error {
 // pluginTest has the flags of the verb that tests a provider. None of them is a setting: a daemon has no use for them, so no file
 // and no variable gives them.
 type pluginTest struct {
-	// schema and inputs are paths from the present folder. transport is lines or grpc, as the key
+	// schema, config and inputs are paths from the present folder. transport is lines or grpc, as the key
 	// transport of a descriptor.
-	schema, transport, inputs string
+	schema, config, transport, inputs string
 }
 
 // newPluginTest makes the verb that tests a provider. The suite is that of package plugintest, so an author of a provider in Go has the
@@ -87,13 +87,16 @@ func newPluginTest(a *app) *cobra.Command {
 		Use:   "test PROGRAM [ARGUMENT...]",
 		Short: "Check that a provider keeps the rules of the protocol",
 		Long: `Test starts a provider, and asks it all that mgmt would ask. It makes one thing of each type, for real, and removes it
-again. Each broken rule is a line, and ends the verb with code 4. The inputs follow from the schema; where that is not enough, the
-file of --inputs has them: {"TOKEN": {"PROPERTY": VALUE}}.`,
-		Example: `  mgmt plugin test ./notes-provider --schema schema/notes.json`,
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+again. Each broken rule is a line, and ends the verb with code 4. The inputs follow from the schema, with its patterns and bounds;
+where that is not enough, the file of --inputs has them: {"TOKEN": {"PROPERTY": VALUE}}. The file of --config has the settings of
+the provider, as the key config of its descriptor: {"SETTING": VALUE}.`,
+		Example: `  mgmt plugin test ./notes-provider --schema schema/notes.json
+  mgmt plugin test ./cloud-provider --config test-account.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	cmd.Flags().StringVar(&f.schema, "schema", "schema.json", "the `file` with the schema of its types")
+	cmd.Flags().StringVar(&f.config, "config", "", "a `file` with the settings of the provider, as JSON")
 	cmd.Flags().StringVar(&f.transport, "transport", "lines", "how mgmt speaks to it: `lines` or grpc")
 	cmd.Flags().StringVar(&f.inputs, "inputs", "", "a `file` with inputs for each type, as JSON")
 	return cmd
@@ -108,14 +111,8 @@ func (f *pluginTest) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	o := plugintest.Options{}
-	if f.inputs != "" {
-		text, err := readNamed(a, f.inputs)
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(text, &o.Inputs); err != nil {
-			return fmt.Errorf("%s: %w", f.inputs, err)
-		}
+	if err := readJSON(a, f.inputs, &o.Inputs); err != nil {
+		return err
 	}
 	h, err := host.New(ctx, host.Options{})
 	if err != nil {
@@ -136,6 +133,21 @@ func (f *pluginTest) run(ctx context.Context, a *app, args []string) error {
 	return nil
 }
 
+// readJSON reads a file of JSON into a value. It does nothing without a path.
+func readJSON(a *app, path string, to any) error {
+	if path == "" {
+		return nil
+	}
+	text, err := readNamed(a, path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
 // A provider that is about to be written has no folder of descriptors yet, so the verb goes by a program and a schema file.
 //
 // plugin makes a descriptor of the arguments. The name of the provider is that of its schema.
@@ -148,11 +160,15 @@ func (f *pluginTest) plugin(a *app, args []string) (*plugin.Plugin, error) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.schema, err)
 	}
+	config := map[string]any{}
+	if err := readJSON(a, f.config, &config); err != nil {
+		return nil, err
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	n, err := schema.NodeOf(map[string]any{"name": doc.Name, "command": anyList(args), "schema": f.schema, "transport": f.transport})
+	n, err := schema.NodeOf(map[string]any{"name": doc.Name, "command": anyList(args), "schema": f.schema, "transport": f.transport, "config": config})
 	if err != nil {
 		return nil, err
 	}

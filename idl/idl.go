@@ -15,6 +15,8 @@
 //		CIDRBlock string `lumi:"replaces"`
 //	}
 //
+// Asset and Archive are types of properties. A field of theirs is a pointer, as one of a resource is.
+//
 // The package imports nothing, so a folder of definitions needs no other module. The compiler knows the markers by
 // the path of this package, and does not read it.
 package idl
@@ -26,6 +28,19 @@ type Resource struct{}
 // resource. A graph gives the name; where it is nil, the provider chooses one.
 type NamedResource struct {
 	Name *string
+}
+
+// Asset is a text or a file that a provider works with. Exactly one of its fields is given.
+type Asset struct {
+	Path *string `json:"path,omitempty"` // of a file on the machine of the provider
+	URI  *string `json:"uri,omitempty"`
+	Text *string `json:"text,omitempty"`
+}
+
+// Archive is a set of files that a provider works with. Exactly one of its fields is given.
+type Archive struct {
+	Path *string `json:"path,omitempty"` // of an archive or a folder on the machine of the provider
+	URI  *string `json:"uri,omitempty"`
 }
 
 // URN is a reference to a resource, in generated structs: kind[name], or urn:PACKAGE::TOKEN::NAME.

@@ -55,8 +55,8 @@ func TestPythonStubs(t *testing.T) {
 		}
 	}
 	reserved, errs := compile(vector{ID: "reserved", Package: "w", Files: map[string]string{
-		"main.go": "package w\nimport imp \"ROOT/import\"\nimport \"IDLPKG\"\ntype list struct{ In string }\ntype Literal string\nconst None Literal = \"class\"\n" +
-			"type R struct { idl.Resource; L []list; M map[Literal]imp.True; C string `lumi:\"name=class\"` }\n",
+		"main.go": "package w\nimport imp \"ROOT/import\"\nimport \"IDLPKG\"\ntype list struct{ In string }\ntype lists struct{ All []list }\ntype Literal string\nconst None Literal = \"class\"\n" +
+			"type R struct { idl.Resource; M map[Literal]imp.True; C string `lumi:\"name=class\"` }\n",
 		"import/class-two.go": "package imports\ntype True struct{ From string }\n",
 	}})
 	if reserved == nil {

@@ -10,7 +10,7 @@ import (
 // Provider is a program's resource types. It is not altered after Serve was called.
 type Provider struct {
 	Name    string // as the descriptor has it
-	Version string // of the program, such as 1.2.0
+	Version string // of the program, such as 1.2.0; that of the schema when empty
 	Schema  []byte // the text of the schema file; see protocol.Schema
 
 	// Configure is called once, before any call about a resource, with the settings of the descriptor; nil for none.

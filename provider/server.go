@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -19,10 +20,11 @@ import (
 
 // server has a Provider that was checked.
 type server struct {
-	p     *Provider
-	hash  string
-	types map[string]*served // by token
-	token string
+	p       *Provider
+	version string
+	hash    string
+	types   map[string]*served // by token
+	token   string
 }
 
 // served is one type.
@@ -38,7 +40,7 @@ func newServer(p *Provider) (*server, error) {
 	if err := json.Unmarshal(p.Schema, &doc); err != nil {
 		return nil, fmt.Errorf("the schema of the provider %s is no JSON: %w", p.Name, err)
 	}
-	s := &server{p: p, hash: protocol.HashOf(p.Schema), types: map[string]*served{}, token: os.Getenv(EnvToken)}
+	s := &server{p: p, version: cmp.Or(p.Version, doc.Version), hash: protocol.HashOf(p.Schema), types: map[string]*served{}, token: os.Getenv(EnvToken)}
 	var errs []error
 	for _, t := range doc.Types {
 		props, found := wire.Decode(t.Token, t.Schema)
@@ -167,7 +169,7 @@ func (s *server) handshake(r *protocol.HandshakeRequest) (any, error) {
 		return nil, protocol.Errorf(protocol.CodeInvalid, "mgmt speaks the protocol versions %d to %d, and the provider %s speaks %d to %d",
 			r.Protocols.Min, r.Protocols.Max, s.p.Name, protocol.MinVersion, protocol.MaxVersion)
 	}
-	return &protocol.HandshakeReply{Protocol: version, Name: s.p.Name, Version: s.p.Version, Features: s.features(), SchemaHash: s.hash}, nil
+	return &protocol.HandshakeReply{Protocol: version, Name: s.p.Name, Version: s.version, Features: s.features(), SchemaHash: s.hash}, nil
 }
 
 func (s *server) configure(ctx context.Context, r *protocol.ConfigureRequest) (any, error) {

@@ -72,7 +72,7 @@ func (w *work) keep() error {
 		return err
 	}
 	rec := w.rec
-	if err := rec.save(dir); err != nil {
+	if err := w.ses.records.save(dir, &rec); err != nil {
 		return fmt.Errorf("the record of the resource cannot be written, so nothing is done: %w", err)
 	}
 	w.mu.Lock()

@@ -222,7 +222,7 @@ func (s *session) greet(ctx context.Context, r *running) error {
 		return fmt.Errorf("the provider %s is %w: its schema (version %s) has the hash %.12s, and %s has %.12s (version %s); install the schema file of this program",
 			p.Name, errMixed, h.Version, h.SchemaHash, p.Schema, p.hash, p.Version())
 	}
-	if h := r.hello; h.Version != p.Version() {
+	if h := r.hello; p.Version() != protocol.NoVersion && h.Version != p.Version() {
 		s.logger().Warn("the program has another version than its schema file", "version", h.Version, "schema", p.Version())
 	}
 	err = r.conn.Call(ctx, protocol.MethodConfigure, &protocol.ConfigureRequest{Config: p.Config}, nil)

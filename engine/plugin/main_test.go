@@ -76,9 +76,21 @@ const toyBroken = "MGMT_TOY_BROKEN"
 
 func broken(way string) bool { return os.Getenv(toyBroken) == way }
 
+// toyVersions has the versions of the toy and of its schema, with a comma between them.
+const toyVersions = "MGMT_TOY_VERSIONS"
+
+// versioned returns the schema with another version.
+func versioned(version string) string {
+	return strings.Replace(toySchema, `"version": "1.0.0"`, `"version": "`+version+`"`, 1)
+}
+
 func toyProvider(dir string) *provider.Provider {
+	version, text := "1.0.0", toySchema
+	if own, other, ok := strings.Cut(os.Getenv(toyVersions), ","); ok {
+		version, text = own, versioned(other)
+	}
 	return &provider.Provider{
-		Name: "toy", Version: "1.0.0", Schema: []byte(toySchema),
+		Name: "toy", Version: version, Schema: []byte(text),
 		Configure: func(_ context.Context, config provider.Bag) error {
 			if token := config["token"]; token != nil {
 				fmt.Fprintln(os.Stderr, "configured with", token)

@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,7 @@ type bench struct {
 	kinds *engine.Registry
 	host  *host.Host
 	vars  string
+	log   *slog.Logger // nil for none
 }
 
 // parse reads a text of JSON as a file.
@@ -115,7 +117,7 @@ func (b *bench) res(kind, name string, values map[string]any) *one {
 	o := &one{b: b, Res: r, events: make(chan string, 1000)}
 	err = r.Init(&engine.Init{
 		Host: b.host, Running: func() { o.events <- "running" }, Event: func() { o.events <- "event" },
-		Refresh: func() bool { return o.refresh }, Logf: b.t.Logf,
+		Refresh: func() bool { return o.refresh }, Logf: b.t.Logf, Log: b.log,
 		Send: func(v any) error {
 			plain, err := schema.Encode(v)
 			o.mu.Lock()

@@ -67,37 +67,6 @@ func loadRecord(dir string) (*record, error) {
 	return rec, nil
 }
 
-// save writes the record, and returns when it is on the disk. A crash leaves the earlier record or this one, and no part of
-// either. The new file takes the place of the old one in one step, and the folder is synced too.
-func (rec *record) save(dir string) error {
-	text, err := json.Marshal(rec)
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	const part = recordFile + ".new"
-	f, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := root.Rename(part, recordFile); err != nil {
-		return err
-	}
-	folder, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
-}
-
 // digest returns the digest of a value that cannot be read back. The salt is the record's own, so that equal secrets of two
 // resources look different on the disk.
 func (rec *record) digest(v any) string {

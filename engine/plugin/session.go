@@ -48,12 +48,13 @@ const (
 // session is the process of one plugin, from the first resource that needs it to the last one. It is their
 // engine.Shared. One goroutine, run, starts the process and waits for its end.
 type session struct {
-	plugin *Plugin
-	host   engine.Host
-	clock  engine.Clock
-	lines  *ring
-	hidden secrets.Texts
-	slots  chan struct{} // one for each call that waits
+	plugin  *Plugin
+	host    engine.Host
+	clock   engine.Clock
+	lines   *ring
+	hidden  secrets.Texts
+	records commits
+	slots   chan struct{} // one for each call that waits
 
 	ctx  context.Context // ends with Close
 	end  context.CancelFunc

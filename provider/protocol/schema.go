@@ -9,6 +9,9 @@ import (
 // SchemaFormat is the version of a Schema that this package reads.
 const SchemaFormat = 1
 
+// NoVersion is the version of a schema to which its author has given none.
+const NoVersion = "0.0.0"
+
 // Schema is the file that describes the types of a provider. mgmt knows the kinds by it before it starts the
 // provider. The IDL compiler writes it; a person may too.
 type Schema struct {

@@ -108,7 +108,8 @@ export class Resource {
 }
 
 /**
- * Answers mgmt until the standard input ends, and ends the program then. It is called once. schema is the path of the schema file;
+ * Answers mgmt until the standard input ends, and ends the program then. It is called once. version is that of the program, and
+ * that of the schema where it is left out. schema is the path of the schema file;
  * resources has a Resource for each token. configure is called once with the settings of the descriptor, before any call
  * about a resource.
  */
@@ -146,10 +147,11 @@ function listenOn(provider, at) {
 /** A provider that fits its schema. */
 class Provider {
   constructor(name, version, text, resources, configure) {
-    Object.assign(this, { name, version, resources, configure, text: text.toString() });
+    const doc = JSON.parse(text.toString());
+    Object.assign(this, { name, version: version || doc.version, resources, configure, text: text.toString() });
     this.hash = createHash("sha256").update(text).digest("hex");
     this.token = process.env.MGMT_PLUGIN_TOKEN ?? "";
-    this.types = new Map(JSON.parse(this.text).types.map((t) => [t.token, t.schema.type]));
+    this.types = new Map(doc.types.map((t) => [t.token, t.schema.type]));
     const served = Object.keys(resources).sort().join(", ");
     const wanted = [...this.types.keys()].sort().join(", ");
     if (served !== wanted) {

@@ -112,7 +112,7 @@ class Resource:
 def serve(name, version, schema, resources, configure=None):
     """Answers mgmt until the standard input ends, and ends the program then. It is called once.
 
-    schema is the path of the schema file; resources are a Resource for each token. configure is called once with the settings
+    version is that of the program, and that of the schema where it is None. schema is the path of the schema file; resources are a Resource for each token. configure is called once with the settings
     of the descriptor, before any call about a resource.
     """
     provider = _Provider(name, version, schema, resources, configure)
@@ -150,10 +150,12 @@ class _Provider:
     def __init__(self, name, version, schema, resources, configure):
         with open(schema, "rb") as f:
             text = f.read()
-        self.name, self.version, self.configure, self.resources = name, version, configure, resources
+        self.name, self.configure, self.resources = name, configure, resources
         self.text, self.hash = text.decode(), hashlib.sha256(text).hexdigest()
         self.token = os.environ.get("MGMT_PLUGIN_TOKEN", "")
-        self.types = {t["token"]: t["schema"]["type"] for t in json.loads(text)["types"]}
+        doc = json.loads(text)
+        self.version = version or doc["version"]
+        self.types = {t["token"]: t["schema"]["type"] for t in doc["types"]}
         if set(self.types) != set(resources):
             sys.exit("the schema %s has the types %s, and the program serves %s" % (schema, sorted(self.types), sorted(resources)))
         self.methods = {

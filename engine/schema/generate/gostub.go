@@ -170,7 +170,7 @@ func (w *stub) structure(d *idl.Decl) {
 			pointer = "*"
 		}
 		option := ""
-		if !f.Required() {
+		if !f.Required() || f.In {
 			option = ",omitempty"
 		}
 		fmt.Fprintf(&w.b, "\t%s %s%s `json:\"%s%s\"`\n", f.Name, pointer, w.shape(f.Shape), f.Key, option)
@@ -183,6 +183,9 @@ func (w *stub) structure(d *idl.Decl) {
 
 // shape writes a type of Go. Names of another module bring its import along.
 func (w *stub) shape(s *idl.Shape) string {
+	if s.Blob != "" {
+		return w.use("idl", idl.Marker) + "." + s.Blob
+	}
 	switch t := s.Type; t.Kind {
 	case schema.KindAny:
 		return "any"

@@ -111,6 +111,9 @@ func sample(t *schema.Type) any {
 	case schema.KindList:
 		return []any{}
 	case schema.KindMap:
+		if t.Min != nil && *t.Min == 1 && len(t.Enum) > 0 { // such as an asset
+			return map[string]any{t.Enum[0]: sample(t.Elem)}
+		}
 		return map[string]any{}
 	case schema.KindStruct:
 		out := orderedMap{}

@@ -130,6 +130,8 @@ func (w *pyStub) shape(s *idl.Shape) string {
 	switch t := s.Type; {
 	case t.Kind == schema.KindRef:
 		return "str"
+	case s.Blob != "":
+		return "dict[str, str]"
 	case s.Decl != nil && s.Decl.File == w.f:
 		return `"` + pyName(s.Decl.Name) + `"`
 	case s.Decl != nil:

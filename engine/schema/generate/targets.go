@@ -26,6 +26,8 @@ type Target struct {
 type Options struct {
 	Version string // of the package, for the schema of a provider; 0.0.0 when empty
 	Stubs   string // the path by which Go imports the folder of the stubs; only modules that use each other need it
+	// ByHand are the sources that people have written in the folder of the outputs; see ByHand.
+	ByHand []string
 }
 
 // Targets are all languages, in the order of the help. It must not be altered.

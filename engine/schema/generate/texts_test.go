@@ -158,10 +158,10 @@ func TestNameClashes(t *testing.T) {
 	in := map[string]string{
 		"n/a.go": "package n\n\ntype Port string\n\nconst Http Port = \"h\"\n\ntype provider struct{ A string }\n",
 		"m/b.go": "package m\n\nimport (\n\t\"demo/n\"\n\n\t\"github.com/reactivegraph/mgmt/idl\"\n)\n\n" +
-			"type mgmt struct{ A string }\n\ntype provider struct{ A string }\n\ntype Port struct {\n\tidl.Resource\n\tP n.Port\n\tM mgmt\n\tQ provider\n}\n",
+			"type mgmt struct{ A string }\n\ntype provider struct{ A string }\n\ntype own struct {\n\tM mgmt\n\tQ provider\n}\n\ntype Port struct {\n\tidl.Resource\n\tP n.Port\n}\n",
 	}
 	for target, want := range map[string][]string{
-		"typescript": {"m/b.ts", `import * as mgmt_ from "mgmt";`, `import type { Port as n_Port } from "../n/a.ts";`, "p: mgmt_.Input<n_Port>;", "m: mgmt_.Input<mgmt>;", "class Port extends mgmt_.Resource"},
+		"typescript": {"m/b.ts", `import * as mgmt_ from "mgmt";`, `import type { Port as n_Port } from "../n/a.ts";`, "p: mgmt_.Input<n_Port>;", "m: mgmt;", "class Port extends mgmt_.Resource"},
 		"go":         {"m/b_stub.go", `provider_ "github.com/reactivegraph/mgmt/provider"`, "P n.Port", "M mgmt", "Q provider ", "c *provider_.Call", "ops PortProviderOps"},
 		"python":     {"m/b.pyi", "from ..n import a as _n_a", `"p": Required["_n_a.Port"],`, `"m": Required["mgmt"],`},
 	} {
@@ -216,7 +216,7 @@ func TestAbilities(t *testing.T) {
 // TestIndexOfModule: the index of a module exports what other modules may use, and no name that only the module uses.
 func TestIndexOfModule(t *testing.T) {
 	files := texts(t, "typescript", map[string]string{
-		"m/a.go": "package m\n\nimport \"github.com/reactivegraph/mgmt/idl\"\n\ntype R struct {\n\tidl.Resource\n\tP part\n}\n",
+		"m/a.go": "package m\n\ntype whole struct{ P part }\n",
 		"m/b.go": "package m\n\ntype part struct{ A string }\n\ntype Open struct{ A string }\n\ntype E string\n\nconst One E = \"1\"\n",
 		"m/c.go": "package m\n\nconst hidden = 1\n",
 	})

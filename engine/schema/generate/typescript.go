@@ -19,13 +19,21 @@ import (
 // typescript writes the pack. One file for each module would be simpler. Packs of large
 // providers have shown that editors and compilers then take minutes, since every program reads
 // all types. So it writes one file for each file of definitions, and an index.ts for each
-// module that exports its types.
-func typescript(p *idl.Package, _ Options) (Files, error) {
+// module that exports its types, and that of a module exports the modules below it by their names. A program that names a module
+// reads no more than that module.
+func typescript(p *idl.Package, o Options) (Files, error) {
 	out := Files{}
 	shared := sharedNames(p)
+	indexes := map[string]*strings.Builder{} // by folder
+	names := map[string]map[string]bool{}    // that a folder exports
 	for _, m := range p.Modules {
-		var index strings.Builder
-		index.WriteString(header("// ", m.Dir))
+		for dir := m.Dir; indexes[dir] == nil; dir = path.Dir(dir) {
+			indexes[dir], names[dir] = &strings.Builder{}, map[string]bool{}
+			indexes[dir].WriteString(header("// ", dir))
+			if dir == "." {
+				break
+			}
+		}
 		for _, f := range m.Files {
 			w := newScript(f, shared)
 			text, err := w.file()
@@ -33,11 +41,42 @@ func typescript(p *idl.Package, _ Options) (Files, error) {
 				return nil, err
 			}
 			out[swap(f.Path, ".ts")] = text
-			w.exports(&index)
+			w.exports(indexes[m.Dir])
+			for _, d := range f.Decls {
+				names[m.Dir][d.Name], names[m.Dir][d.Name+"Args"] = true, true
+			}
 		}
-		out[path.Join(m.Dir, "index.ts")] = []byte(index.String())
+	}
+	for _, name := range o.ByHand {
+		if index := indexes[path.Dir(name)]; index != nil && out[name] == nil && path.Base(name) != "index.ts" {
+			fmt.Fprintf(index, "export * from %q;\n", "./"+path.Base(name))
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(indexes)) {
+		if dir != "." {
+			fmt.Fprintf(indexes[path.Dir(dir)], "export * as %s from %q;\n", moduleWord(dir, names[path.Dir(dir)]), "./"+path.Base(dir)+"/index.ts")
+		}
+	}
+	for dir, index := range indexes {
+		// An author may write the list of a module by hand.
+		if name := path.Join(dir, "index.ts"); !slices.Contains(o.ByHand, name) {
+			out[name] = []byte(index.String())
+		}
 	}
 	return out, nil
+}
+
+// moduleWord is the name under which a module is exported from the one around it. A name that is taken gets an underscore.
+func moduleWord(dir string, taken map[string]bool) string {
+	word := idl.Flat(path.Base(dir))
+	if word[0] >= '0' && word[0] <= '9' {
+		word = "_" + word
+	}
+	for taken[word] {
+		word += "_"
+	}
+	taken[word] = true
+	return word
 }
 
 // sharedNames are the declarations that are not exported from their module, and that another
@@ -232,8 +271,7 @@ func (w *script) exported(d *idl.Decl) string {
 	return ""
 }
 
-// exports adds a file to the index of its module. There is no index of all modules, so a
-// program reads only the modules that it uses. Names that only the module may use are left out.
+// exports adds a file to the index of its module. Names that only the module may use are left out.
 func (w *script) exports(b *strings.Builder) {
 	at := "./" + path.Base(swap(w.f.Path, ".ts"))
 	if !slices.ContainsFunc(w.f.Decls, func(d *idl.Decl) bool { return w.shared[d] }) {
@@ -334,6 +372,8 @@ var scalarTypes = map[schema.Kind]string{
 // shape writes a type.
 func (w *script) shape(s *idl.Shape) string {
 	switch t := s.Type; {
+	case s.Blob != "":
+		return w.lib + "." + s.Blob
 	case s.Decl != nil:
 		return w.name(s.Decl)
 	case t.Kind == schema.KindRef:

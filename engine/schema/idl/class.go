@@ -10,7 +10,7 @@ const (
 	EFile = "E_FILE"
 	// The output of a file would be that of another one.
 	EFileConflict = "E_FILE_CONFLICT"
-	// A file is there for some systems only.
+	// A file is there for some systems only, by a line in it or by its name.
 	EBuildConstraint = "E_BUILD_CONSTRAINT"
 	// A package that is neither a module of the definitions nor that of the markers.
 	EImport = "E_IMPORT"
@@ -32,7 +32,7 @@ const (
 	EEnumDuplicate = "E_ENUM_DUPLICATE"
 	// A constant of an enum of another package.
 	EEnumForeign = "E_ENUM_FOREIGN"
-	// A constant that JSON has no form for.
+	// A constant that JSON has no form for, or that float64 does not hold.
 	EConstType = "E_CONST_TYPE"
 
 	// A number of another kind than float64, or another predeclared type.
@@ -45,7 +45,7 @@ const (
 	EInlineStruct = "E_INLINE_STRUCT"
 	// Keys that are neither text nor an enum.
 	EMapKey = "E_MAP_KEY"
-	// A resource inside of another type.
+	// A resource or an asset inside of another type.
 	EResourceByValue = "E_RESOURCE_BY_VALUE"
 	// An embedded pointer.
 	EEmbedPointer = "E_EMBED_POINTER"
@@ -72,6 +72,8 @@ const (
 	EReplacesNotResource = "E_REPLACES_NOT_RESOURCE"
 	// An output in a struct.
 	EOutNotResource = "E_OUT_NOT_RESOURCE"
+	// An input alone of a struct, or one that is an output, too.
+	EIn = "E_IN"
 	// An output that no user could change.
 	EOutReplaces = "E_OUT_REPLACES"
 	// A property that another host can not give.
@@ -93,4 +95,10 @@ const (
 	EReservedProperty = "E_RESERVED_PROPERTY"
 	// Two declarations would have the same name in a target.
 	ENameCollision = "E_NAME_COLLISION"
+	// A name that the stubs need for what Go means by it.
+	EPredeclared = "E_PREDECLARED"
+	// A resource with a small letter.
+	EUnexportedResource = "E_UNEXPORTED_RESOURCE"
+	// A type of the module alone, in a property that others use.
+	EUnexportedType = "E_UNEXPORTED_TYPE"
 )

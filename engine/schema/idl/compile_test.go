@@ -28,7 +28,7 @@ func TestRefused(t *testing.T) {
 		"package m\ntype S struct {\n\tA string `lumi:\"out\"`\n}\n":                                           "E_OUT_NOT_RESOURCE",
 		"package m\ntype S struct {\n\ta string\n}\n":                                                          "E_UNEXPORTED_FIELD",
 		"package m\ntype S struct {\n\tA string `lumi:\"optionl\"`\n}\n":                                       `the option "optionl" is not known; did you mean optional?`,
-		"package m\ntype S struct {\n\tA string `json:\"a\"`\n}\n":                                             "E_TAG_SYNTAX",
+		"package m\ntype S struct {\n\tA string `json:a`\n}\n":                                                 "E_TAG_SYNTAX",
 		"package m\ntype S struct {\n\tA string `lumi:\"name\"`\n}\n":                                          "E_TAG_SYNTAX",
 		"package m\ntype S struct {\n\tA string `lumi:\"optional=1\"`\n}\n":                                    "E_TAG_SYNTAX",
 		"package m\nimport \"time\"\ntype S struct {\n\tA time.Duration\n}\n":                                  "m/a.go:2:8: a definition imports",

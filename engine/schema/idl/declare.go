@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"go/types"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -43,7 +45,7 @@ func (c *compiler) declareTypes(f *folder, d ast.Decl) {
 		if object == nil || spec.Name.Name == "_" {
 			continue
 		}
-		if kind, ok := c.typeSpec(f, spec); ok {
+		if kind, ok := c.typeSpec(f, spec); ok && (kind != DeclEnum || c.plainGo(spec.Name)) {
 			c.byObject[object] = &Decl{Kind: kind, Name: spec.Name.Name, Doc: docOf(spec.Doc, gen.Doc), Exported: spec.Name.IsExported(), Pos: c.pos(spec.Name.Pos())}
 		} else {
 			c.refused[object] = true
@@ -59,6 +61,18 @@ func docOf(groups ...*ast.CommentGroup) string {
 		}
 	}
 	return ""
+}
+
+// needed are the predeclared names that stubs use. A struct of such a name gets another one in stubs, see Decl.Lower.
+var needed = strings.Fields("any bool error false float64 nil string true")
+
+// plainGo refuses names that mean something else in stubs.
+func (c *compiler) plainGo(id *ast.Ident) bool {
+	if slices.Contains(needed, id.Name) {
+		c.fail(EPredeclared, id.Pos(), id.Name, "Go has this name for something that the stubs need; choose another name")
+		return false
+	}
+	return true
 }
 
 // typeSpec tells the kind of a type by its syntax. It says why it refuses one, but for a name
@@ -166,7 +180,7 @@ func (c *compiler) values(f *folder, file *parsed, gen *ast.GenDecl, spec *ast.V
 			continue
 		}
 		object, ok := f.info.Defs[id].(*types.Const)
-		if !ok || id.Name == "_" {
+		if !ok || id.Name == "_" || !c.plainGo(id) {
 			continue
 		}
 		if i < len(exprs) {
@@ -203,12 +217,62 @@ func (c *compiler) constant(f *folder, decl *Decl, object *types.Const, id *ast.
 			c.fail(EConstType, id.Pos(), id.Name, "the number is beyond float64")
 			return false
 		}
+		if written := c.written(object, n); !held(written, n) {
+			c.fail(EConstType, id.Pos(), id.Name, "float64 does not hold the number %s, and the nearest one that it holds is %s; write that one, or the number as text",
+				wholeText(written), strconv.FormatFloat(n, 'g', -1, 64))
+			return false
+		}
 		decl.Value = n
 	default:
 		c.fail(EConstType, id.Pos(), id.Name, "a constant is a bool, a float64, a string or a member of an enum, not %s", basic.Name())
 		return false
 	}
 	return true
+}
+
+// written returns the value of a constant before Go has brought it to its type. n is its value as a float64.
+func (c *compiler) written(object *types.Const, n float64) constant.Value {
+	from, ok := c.sizes[object]
+	if !ok {
+		return object.Val()
+	}
+	// The values that were recorded are rounded to the type of the constant. Alone, the expression has none.
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	if types.CheckExpr(c.fset, from.f.checked, from.expr.Pos(), from.expr, info) != nil {
+		return object.Val() // such as one with iota
+	}
+	v := info.Types[from.expr].Value
+	if v == nil || v.Kind() != constant.Int && v.Kind() != constant.Float {
+		return object.Val()
+	}
+	if m, _ := constant.Float64Val(constant.ToFloat(v)); m != n {
+		return object.Val()
+	}
+	return v
+}
+
+// held reports whether n stands for the number v. A fraction is rounded, as everywhere in Go and JavaScript. A whole number stays what it
+// is, where n is the same number, or where the usual notation of n is: 1e23 is no float64 either, but is printed as it was written.
+func held(v constant.Value, n float64) bool {
+	if v.Kind() == constant.Unknown { // Go has refused it
+		return true
+	}
+	if n < 0 {
+		v, n = constant.UnaryOp(token.SUB, v, 0), -n
+	}
+	if constant.ToInt(v).Kind() != constant.Int {
+		return n != 0 || constant.Sign(v) == 0
+	}
+	return constant.Compare(constant.MakeFloat64(n), token.EQL, v) ||
+		constant.Compare(constant.MakeFromLiteral(strconv.FormatFloat(n, 'g', -1, 64), token.FLOAT, 0), token.EQL, v)
+}
+
+// wholeText writes a number, with all digits where it is a whole one.
+func wholeText(v constant.Value) string {
+	if whole := constant.ToInt(v); whole.Kind() == constant.Int {
+		return whole.ExactString()
+	}
+	return v.String()
 }
 
 // text reads a constant of text, within its bound.

@@ -178,6 +178,10 @@ func (d *differ) field(path string, o, n *Field) {
 	switch {
 	case o.Out != n.Out:
 		say(Breaking, "an input and an output are not the same")
+	case !o.In && n.In:
+		say(Breaking, "the provider does not give it back any more")
+	case o.In && !n.In:
+		say(Compatible, "the provider gives it back now")
 	case o.Optional && !n.Optional && n.Out:
 		say(Compatible, "it is always there now")
 	case o.Optional && !n.Optional:
@@ -224,6 +228,9 @@ func (s *Shape) String() string {
 			name = "*" + name
 		}
 		return name
+	}
+	if s.Blob != "" {
+		return "*idl." + s.Blob
 	}
 	switch s.Type.Kind {
 	case schema.KindList:

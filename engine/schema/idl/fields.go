@@ -22,7 +22,7 @@ func (c *compiler) properties(f *folder) {
 				spec := s.(*ast.TypeSpec)
 				decl := c.byObject[f.info.Defs[spec.Name]]
 				if st, ok := ast.Unparen(spec.Type).(*ast.StructType); ok && decl != nil {
-					c.structure(f, decl, st)
+					c.structure(f, decl, spec.Name.Pos(), st)
 				}
 			}
 		}
@@ -30,10 +30,14 @@ func (c *compiler) properties(f *folder) {
 }
 
 // structure reads the fields of one struct.
-func (c *compiler) structure(f *folder, decl *Decl, st *ast.StructType) {
-	if c.marked(f, st) != "" {
+func (c *compiler) structure(f *folder, decl *Decl, at token.Pos, st *ast.StructType) {
+	if marker := c.marked(f, st); marker != "" {
 		decl.Kind = DeclResource
 		decl.Token = c.token(f, decl.Name)
+		decl.Named = marker == "NamedResource"
+		if !decl.Exported {
+			c.fail(EUnexportedResource, at, decl.Name, "every graph can have the resource, so its name has a capital letter; write it so, or remove the marker")
+		}
 	}
 	r := &reader{c: c, f: f, decl: decl}
 	for _, field := range st.Fields.List {
@@ -61,7 +65,9 @@ func (c *compiler) marked(f *folder, st *ast.StructType) string {
 }
 
 // isMarker reports whether a type is a marker itself.
-func (c *compiler) isMarker(t *types.Named) bool { return t.Obj().Pkg() == c.marker }
+func (c *compiler) isMarker(t *types.Named) bool {
+	return t.Obj().Pkg() == c.marker && strings.HasSuffix(t.Obj().Name(), "Resource")
+}
 
 // reader reads the fields of one struct.
 type reader struct {
@@ -124,7 +130,6 @@ func (r *reader) marker(field *ast.Field, at token.Pos, name string) {
 		return
 	}
 	r.base = name
-	r.decl.Named = name == "NamedResource"
 	r.abilities(field, at, name)
 }
 
@@ -169,7 +174,7 @@ func (r *reader) flatten(at token.Pos, object types.Object) {
 		return // Go has refused it, such as a struct that embeds itself
 	}
 	silent := &compiler{o: r.c.o, fset: r.c.fset, folders: r.c.folders, marker: r.c.marker, byObject: r.c.byObject, refused: r.c.refused}
-	inner := &reader{c: silent, f: f, decl: &Decl{Name: r.decl.Name}, inside: append(slices.Clip(r.inside), object)}
+	inner := &reader{c: silent, f: f, decl: &Decl{Name: r.decl.Name, Exported: object.Exported()}, inside: append(slices.Clip(r.inside), object)}
 	for _, field := range st.Fields.List {
 		if len(field.Names) == 0 {
 			inner.embedded(field)
@@ -209,13 +214,13 @@ func (r *reader) field(field *ast.Field, id *ast.Ident) {
 		return
 	}
 	out := &Field{
-		Key: tag.name, Name: name, Doc: docOf(field.Doc, field.Comment), Shape: shape, Optional: tag.optional, Out: tag.out, Replaces: tag.replaces,
+		Key: tag.name, Name: name, Doc: docOf(field.Doc, field.Comment), Shape: shape, Optional: tag.optional, Out: tag.out, In: tag.in, Replaces: tag.replaces,
 		Lend: tag.lend, Deprecated: tag.deprecated, Pos: r.c.pos(at),
 	}
 	if out.Key == "" {
 		out.Key = Property(name)
 	}
-	reference := isPointer && r.c.isResource(pointer.Elem())
+	reference := isPointer && (r.c.isResource(pointer.Elem()) || shape.Blob != "")
 	out.Pointer = isPointer && (!reference || out.Optional || out.Out)
 	if r.optional(at, out, isPointer, reference) && r.roles(at, out) && r.constrain(at, out, tag) {
 		r.add(at, out)
@@ -223,7 +228,7 @@ func (r *reader) field(field *ast.Field, id *ast.Ident) {
 }
 
 // optional checks that a property is a pointer if, and only if, it may be absent. So an author
-// can't mistake absence for an empty text. References are pointers in any case.
+// can't mistake absence for an empty text. References and assets are pointers in any case.
 func (r *reader) optional(at token.Pos, f *Field, pointer, reference bool) bool {
 	switch {
 	case f.Optional && !pointer:
@@ -246,6 +251,8 @@ func (r *reader) roles(at token.Pos, f *Field) bool {
 		r.fail(EReplacesNotResource, at, f.Name, "only properties of resources are marked with replaces; mark the property that holds the struct")
 	case f.Lend != schema.LendNone && (f.Out || !resource):
 		r.fail(ELend, at, f.Name, "another host gives inputs of resources alone; remove lend, and mark the property that holds a struct")
+	case f.In && (f.Out || !resource):
+		r.fail(EIn, at, f.Name, "only an input of a resource is kept from its outputs; remove in, or mark the property that holds the struct")
 	case f.Out && !resource:
 		r.fail(EOutNotResource, at, f.Name, "only properties of resources are outputs; make the property that holds the struct an output")
 	default:
@@ -260,7 +267,7 @@ var reserved = append([]string{"id", "urn", "constructor"}, schema.ReservedKeys.
 // add takes a property whose name is free.
 func (r *reader) add(at token.Pos, f *Field) {
 	resource := r.decl.Kind == DeclResource
-	taken := resource && r.decl.Named && f.Key == "name"
+	taken := resource && r.decl.Named && (f.Key == "name" || f.Name == "Name")
 	for _, other := range r.decl.Fields {
 		taken = taken || other.Key == f.Key || other.Name == f.Name
 	}
@@ -269,11 +276,25 @@ func (r *reader) add(at token.Pos, f *Field) {
 		r.fail(EDuplicateProperty, at, f.Name, "the property %q is there already; give this one another name with name=", f.Key)
 	case resource && slices.Contains(reserved, f.Key), f.Key == "__proto__":
 		r.fail(EReservedProperty, at, f.Name, "%q means something else in every resource; give the property another name with name=", f.Key)
+	case r.decl.Exported && f.Shape.unexported() != nil:
+		r.fail(EUnexportedType, at, f.Name, "the type %s has a small letter, so only its module can use it; write it with a capital letter, as its user %s", f.Shape.unexported().Name, r.decl.Name)
 	case !plainName(f.Key):
 		r.fail(ETagName, at, f.Name, "the name %q of the property has other characters than letters of English, digits and _; give it a name with name=", f.Key)
 	default:
 		r.decl.Fields = append(r.decl.Fields, f)
 	}
+}
+
+// unexported returns a type of the module alone that a shape speaks of, nil for none.
+func (s *Shape) unexported() *Decl {
+	for ; s != nil; s = s.Elem {
+		for _, d := range []*Decl{s.Decl, s.Keys} {
+			if d != nil && !d.Exported && s.Type.Kind != schema.KindRef { // a resource is refused where it is declared
+				return d
+			}
+		}
+	}
+	return nil
 }
 
 // plainName reports whether every target can write a name without quotes.

@@ -98,6 +98,9 @@ func (c *compiler) file(root fs.FS, name string) error {
 	}
 	f.files = append(f.files, &parsed{name: name, syntax: syntax})
 	c.constraints(syntax)
+	if word := systemOf(path.Base(name)); word != "" {
+		c.fail(EBuildConstraint, syntax.Package, "", "definitions are the same for all systems, and the go command takes a file with this name for %s alone; give the file another name", word)
+	}
 	if path.Base(name) == "index.go" {
 		c.fail(EFileConflict, syntax.Package, "", "index.ts is the list of what the module exports; give the file another name")
 	}
@@ -141,6 +144,22 @@ func (c *compiler) constraints(f *ast.File) {
 			}
 		}
 	}
+}
+
+// systems are the words at the end of the name of a file that have the go command take it for one system alone.
+var systems = strings.Fields(`aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos
+	386 amd64 amd64p32 arm armbe arm64 arm64be loong64 mips mipsle mips64 mips64le mips64p32 mips64p32le ppc ppc64 ppc64le riscv riscv64
+	s390 s390x sparc sparc64 wasm`)
+
+// systemOf returns the system that the name of a file stands for, empty for all: disk_windows.go gives windows. A name that is only
+// such a word stands for all.
+func systemOf(base string) string {
+	base, _, _ = strings.Cut(base, ".")
+	i := strings.LastIndex(base, "_")
+	if i < 0 || !slices.Contains(systems, base[i+1:]) {
+		return ""
+	}
+	return base[i+1:]
 }
 
 // mixed refuses folders with more than one package.
@@ -206,7 +225,9 @@ func importPath(spec *ast.ImportSpec) string {
 // markers is the package of the markers, as far as definitions see it.
 const markers = `package idl
 type Resource struct{}
-type NamedResource struct{ Name *string }`
+type NamedResource struct{ Name *string }
+type Asset struct{ Path, URI, Text *string }
+type Archive struct{ Path, URI *string }`
 
 // check gives the folders to go/types. A folder comes after all that it imports.
 func (c *compiler) check() {

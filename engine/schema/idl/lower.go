@@ -85,6 +85,8 @@ func (l *lowering) field(d *Decl, f *Field) *schema.Field {
 	switch {
 	case f.Out:
 		out.Role = schema.RoleReadOnly
+	case f.In:
+		out.Role = schema.RoleWriteOnly
 	case f.Key == "name" && d.Kind == DeclResource:
 		out.Role = schema.RoleIdentity
 	}
@@ -97,6 +99,8 @@ func (l *lowering) field(d *Decl, f *Field) *schema.Field {
 func (l *lowering) shape(s *Shape) *schema.Type {
 	t := *s.Type
 	switch {
+	case s.Blob != "":
+		return blobType(s.Blob)
 	case t.Kind == schema.KindStruct:
 		return l.structure(s.Decl)
 	case t.Kind == schema.KindRef && s.Decl != nil:

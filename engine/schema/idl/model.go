@@ -74,6 +74,7 @@ type Field struct {
 	Pointer    bool // it is a pointer in Go, so absence is told from the zero value
 	Optional   bool // the declaration of a resource may leave it out; of an output: it may be absent
 	Out        bool // the provider sets it
+	In         bool // the provider takes it, and does not give it back
 	Replaces   bool // another value makes another resource
 	Lend       schema.Lend
 	Deprecated string
@@ -88,6 +89,7 @@ func (f *Field) Required() bool { return !f.Optional && !f.Out }
 type Shape struct {
 	Type *schema.Type // the kind and the constraints; without parts
 	Decl *Decl        // of a struct, an enum or a reference; nil for a reference to any resource
+	Blob string       // of an asset or an archive: its name in the package of the markers
 	Elem *Shape       // of a list and of a map
 	Keys *Decl        // of a map: the enum of its keys; nil for any text
 }

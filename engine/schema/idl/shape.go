@@ -73,6 +73,8 @@ func (c *compiler) namedShape(t *types.Named) (*Shape, *fault) {
 	switch {
 	case c.refused[t.Obj()]:
 		return nil, nil
+	case t.Obj().Pkg() == c.marker && !c.isMarker(t):
+		return nil, faultf(EResourceByValue, "it is referred to with a pointer: *%s", typeText(t))
 	case c.isMarker(t) || isStruct && c.hasMarker(st):
 		return nil, faultf(EResourceByValue, "a resource is not a part of another one; refer to it with the type *%s", t.Obj().Name())
 	case decl == nil:
@@ -102,10 +104,22 @@ func (c *compiler) pointerShape(t *types.Pointer, top bool) (*Shape, *fault) {
 	if c.isResource(elem) {
 		return &Shape{Type: &schema.Type{Kind: schema.KindRef}, Decl: c.byObject[elem.(*types.Named).Obj()]}, nil
 	}
+	if named, ok := elem.(*types.Named); ok && named.Obj().Pkg() == c.marker {
+		return &Shape{Type: blobType(named.Obj().Name()), Blob: named.Obj().Name()}, nil
+	}
 	if !top {
-		return nil, faultf(EPointerNotOptional, "only references to resources are pointers inside of a list or a map; remove the *")
+		return nil, faultf(EPointerNotOptional, "only references to resources, assets and archives are pointers inside of a list or a map; remove the *")
 	}
 	return c.shape(elem, false)
+}
+
+// blobType is the type of an asset or an archive: a map with one of a few keys.
+func blobType(name string) *schema.Type {
+	keys := []string{"path", "uri", "text"}
+	if name == "Archive" {
+		keys = keys[:2]
+	}
+	return &schema.Type{Kind: schema.KindMap, Enum: keys, Min: new(int64(1)), Max: new(int64(1)), Elem: &schema.Type{Kind: schema.KindString}}
 }
 
 // mapShape reads a map. JSON has keys of text only; those of an enum are texts too.

@@ -3,6 +3,7 @@ package idl
 import (
 	"errors"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"math"
 	"reflect"
@@ -17,15 +18,15 @@ import (
 
 // options is the tag of one field.
 type options struct {
-	name                            string
-	optional, out, replaces, secret bool
-	deprecated                      string
-	lend                            schema.Lend
-	given                           map[string]string // the constraints, by their words
+	name                                string
+	optional, out, in, replaces, secret bool
+	deprecated                          string
+	lend                                schema.Lend
+	given                               map[string]string // the constraints, by their words
 }
 
 // flags are the options without a value; lend may have one.
-var flags = []string{"optional", "out", "replaces", "replace", "secret", "lend"}
+var flags = []string{"optional", "out", "in", "replaces", "replace", "secret", "lend"}
 
 // valued are the options with a value. All but name and deprecated are constraints.
 var valued = []string{"name", "deprecated", "min", "max", "minLen", "maxLen", "minItems", "maxItems", "format", "default", "regex"}
@@ -34,10 +35,20 @@ var valued = []string{"name", "deprecated", "min", "max", "minLen", "maxLen", "m
 func (r *reader) tag(field *ast.Field, at token.Pos, name string) (*options, bool) {
 	o := &options{given: map[string]string{}}
 	text, good := r.text(field, at, name)
-	for _, item := range items(text) {
-		good = r.item(o, at, name, strings.TrimSpace(item)) && good
+	for i, item := range items(text) {
+		if item = strings.TrimSpace(item); i == 0 && isOwnName(item, name) {
+			item = "name=" + item
+		}
+		good = r.item(o, at, name, item) && good
 	}
 	return o, good
+}
+
+// isOwnName reports whether the first item of a tag is the name of the property, as older definitions have it: "vpcID,replaces". It is no
+// option, and resembles the name of the field more than one, so a misspelled option is still told as such.
+func isOwnName(item, field string) bool {
+	options := slices.Concat(flags, valued)
+	return !strings.Contains(item, "=") && !slices.Contains(options, item) && schema.Nearest(item, append(options, field)) == field
 }
 
 // text returns the options of a tag as they are written.
@@ -50,10 +61,24 @@ func (r *reader) text(field *ast.Field, at token.Pos, name string) (string, bool
 		return "", true // Go has said so
 	}
 	text, ok := reflect.StructTag(raw).Lookup(r.c.o.Tag)
-	if !ok {
-		r.fail(ETagSyntax, at, name, "the tag has no options that can be read; write it as `%s:\"optional\"`", r.c.o.Tag)
+	if ok || foreign(raw, r.c.o.Tag) {
+		return text, true
 	}
-	return text, ok
+	r.fail(ETagSyntax, at, name, "the tag has no options that can be read; write it as `%s:\"optional\"`", r.c.o.Tag)
+	return "", false
+}
+
+// foreign reports whether a tag is for other readers alone: all of it can be read, and no key is nearly that of the options.
+func foreign(tag, key string) bool {
+	for tag = strings.TrimLeft(tag, " "); tag != ""; tag = strings.TrimLeft(tag, " ") {
+		word, rest, _ := strings.Cut(tag, ":")
+		value, err := strconv.QuotedPrefix(rest)
+		if err != nil || value[0] != '"' || word == "" || strings.ContainsAny(word, " \"") || schema.Nearest(strings.ToLower(word), []string{key}) != "" {
+			return false
+		}
+		tag = rest[len(value):]
+	}
+	return true
 }
 
 // items parts a tag at its commas. A pattern takes the rest, since it may hold commas.
@@ -107,6 +132,8 @@ func (r *reader) item(o *options, at token.Pos, name, item string) bool {
 		o.optional = true
 	case "out":
 		o.out = true
+	case "in":
+		o.in = true
 	case "replaces":
 		o.replaces = true
 	case "secret":
@@ -187,6 +214,10 @@ func floatBound(text string, to **float64) *fault {
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		return faultf(EConstraintValue, "%q is no number; write one such as 1 or 0.5", text)
 	}
+	// What has no value as a literal of Go is no whole number in decimals, and is held.
+	if v := constant.MakeFromLiteral(strings.TrimLeft(text, "+-"), token.FLOAT, 0); v.Kind() != constant.Unknown && !held(v, math.Abs(n)) {
+		return faultf(EConstraintValue, "float64 does not hold the number %s, and the nearest one that it holds is %s; write that one", text, strconv.FormatFloat(n, 'g', -1, 64))
+	}
 	*to = &n
 	return nil
 }
@@ -244,8 +275,8 @@ func (f *Field) setDefault(text string) *fault {
 		f.Default = b
 	case t.Kind == schema.KindFloat:
 		var n *float64
-		if floatBound(text, &n) != nil {
-			return wrong
+		if fault := floatBound(text, &n); fault != nil {
+			return faultf(EDefault, "the default is no value of the property: %s", fault.text)
 		}
 		f.Default = *n
 	default:

@@ -17,6 +17,15 @@ export interface Output<T> {
 /** An argument: a value, or the output of another resource. */
 export type Input<T> = T | Output<T>;
 
+/** A text or a file that a provider works with: a file on the machine of the provider, an address, or the text itself. */
+export type Asset =
+  | { readonly path: string; readonly uri?: never; readonly text?: never }
+  | { readonly uri: string; readonly path?: never; readonly text?: never }
+  | { readonly text: string; readonly path?: never; readonly uri?: never };
+
+/** A set of files that a provider works with: an archive or a folder on the machine of the provider, or an address. */
+export type Archive = { readonly path: string; readonly uri?: never } | { readonly uri: string; readonly path?: never };
+
 /** A resource, or its id, such as "file[/etc/motd]". */
 export type Ref = Resource | string;
 

@@ -1,0 +1,147 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
+)
+
+// commits brings the records of many resources to the disk together. Records that come while others are being written wait, and are
+// the next group: so a group is the larger the slower the disk is, and nobody waits for a time. The zero value is ready. It has no
+// goroutine: the first one of a group writes all of it.
+type commits struct {
+	flush func(dir string) error // for tests; flushFS when nil
+
+	mu      sync.Mutex
+	writing bool
+	waiting []*commit
+}
+
+// commit is one record that waits.
+type commit struct {
+	dir  string
+	text []byte
+	err  error
+	turn chan bool // of capacity 1: true to write the next group, false when it is written
+}
+
+// save writes a record into a folder, and returns when it is on the disk. A crash leaves the earlier record or this one, and no part of
+// either.
+func (c *commits) save(dir string, rec *record) error {
+	text, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	own := &commit{dir: dir, text: text, turn: make(chan bool, 1)}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, own)
+	wait := c.writing
+	c.writing = true
+	c.mu.Unlock()
+	if wait && !<-own.turn {
+		return own.err
+	}
+	c.mu.Lock()
+	group := c.waiting
+	c.waiting = nil
+	c.mu.Unlock()
+
+	c.write(group)
+
+	c.mu.Lock()
+	if c.writing = len(c.waiting) > 0; c.writing {
+		c.waiting[0].turn <- true
+	}
+	c.mu.Unlock()
+	for _, other := range group {
+		if other != own {
+			other.turn <- false
+		}
+	}
+	return own.err
+}
+
+// write writes a group. The text of each record is on the disk before it takes the place of the earlier one, and all places are before
+// anybody goes on. For several records, two flushes of the file system with the state folder do that; for one, and where the
+// file system cannot be flushed, each file and each folder is synced.
+func (c *commits) write(group []*commit) {
+	for _, x := range group {
+		x.in(x.begin)
+	}
+	together := len(group) > 1 && c.flushAll(group)
+	for _, x := range group {
+		x.in(func(root *os.Root) error {
+			if !together {
+				if err := syncFile(root, partFile); err != nil {
+					return err
+				}
+			}
+			return root.Rename(partFile, recordFile)
+		})
+	}
+	if together && c.flushAll(group) {
+		return
+	}
+	for _, x := range group {
+		x.in(func(root *os.Root) error { return syncFile(root, ".") })
+	}
+}
+
+// partFile is a record that is not in its place yet.
+const partFile = recordFile + ".new"
+
+// in does a step in the folder of a record, unless an earlier one has failed. No folder stays open, since a group may be large.
+func (x *commit) in(do func(*os.Root) error) {
+	if x.err != nil {
+		return
+	}
+	root, err := os.OpenRoot(x.dir)
+	if err != nil {
+		x.err = err
+		return
+	}
+	x.err = errors.Join(do(root), root.Close())
+}
+
+// begin writes the text next to its place.
+func (x *commit) begin(root *os.Root) error {
+	f, err := root.OpenFile(partFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(x.text)
+	return errors.Join(err, f.Close())
+}
+
+// syncFile brings a file of a folder, or the folder itself, to the disk.
+func syncFile(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// flushAll flushes the file system of a group, and reports whether that is enough. All folders are below one state folder, so they are
+// on one file system. After an error, which may be that of a file of others, each file is synced by itself.
+func (c *commits) flushAll(group []*commit) bool {
+	flush := c.flush
+	if flush == nil {
+		flush = flushFS
+	}
+	i := slices.IndexFunc(group, func(x *commit) bool { return x.err == nil })
+	return i >= 0 && flush(group[i].dir) == nil
+}
+
+// flushFS flushes the file system of a folder.
+func flushFS(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
+}

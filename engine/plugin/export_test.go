@@ -1,0 +1,39 @@
+package plugin
+
+// Records is a queue of records, as if one were being written.
+type Records struct{ c commits }
+
+// HoldRecords makes a queue whose two flushes of a group go by flush.
+func HoldRecords(flush func(dir string) error) *Records {
+	return &Records{commits{flush: flush, writing: true}}
+}
+
+// Save saves a record with an ID into a folder.
+func (r *Records) Save(dir, id string) error {
+	return r.c.save(dir, &record{Version: recordVersion, ID: id})
+}
+
+// Waiting returns how many records wait.
+func (r *Records) Waiting() int {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	return len(r.c.waiting)
+}
+
+// Release ends the writing of the one.
+func (r *Records) Release() {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if r.c.writing = len(r.c.waiting) > 0; r.c.writing {
+		r.c.waiting[0].turn <- true
+	}
+}
+
+// RecordID reads the ID of the record of a folder.
+func RecordID(dir string) (string, error) {
+	rec, err := loadRecord(dir)
+	if err != nil {
+		return "", err
+	}
+	return rec.ID, nil
+}
