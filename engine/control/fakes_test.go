@@ -24,6 +24,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/openapitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -208,6 +209,7 @@ func graphOf(t testing.TB, names ...string) *engine.Graph {
 // rig is a server with a fake engine behind it. The recorder runs.
 type rig struct {
 	*Server
+	spec   *openapitest.Spec // compares the answers of request
 	engine *fakeEngine
 	rec    *Recorder
 	log    *lockedBuffer
@@ -240,6 +242,15 @@ func standing() []reactor.Status {
 	}
 }
 
+// described is the description of every rig.
+var described = sync.OnceValue(func() []byte {
+	doc, err := Document()
+	if err != nil {
+		panic(err)
+	}
+	return doc
+})
+
 func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	t.Helper()
 	out := &lockedBuffer{}
@@ -256,7 +267,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	}
 	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
 	rec.Loaded(func() *engine.Graph { return graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]") })
-	return &rig{s, e, rec, out}
+	return &rig{s, openapitest.New(t, described()), e, rec, out}
 }
 
 // newHistory returns a history in memory.
@@ -290,6 +301,7 @@ func (r *rig) request(t testing.TB, method, target, body string) *httptest.Respo
 	t.Helper()
 	w := httptest.NewRecorder()
 	r.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body)))
+	r.spec.Recorded(method, target, w)
 	return w
 }
 

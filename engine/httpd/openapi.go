@@ -96,29 +96,16 @@ func (d *describer) operation(r *Route) (object, error) {
 }
 
 func (d *describer) answers(r *Route) (object, error) {
-	good := object{"description": "The answer."}
-	switch {
-	case r.Answer != nil:
-		s, err := d.schema(r.Answer)
-		if err != nil {
-			return nil, err
-		}
-		all := object{}
-		for _, kind := range orJSON(r.Types) {
-			maps.Copy(all, content(kind, s))
-		}
-		good["content"] = all
-	case len(r.Types) > 0:
-		all := object{}
-		for _, kind := range r.Types {
-			all[kind] = object{}
-		}
-		good["content"] = all
-	}
-	if r.Versions {
-		good["headers"] = object{"ETag": object{"description": "The version of the object.", "schema": object{"type": "string"}}}
+	good, err := d.good(r, r.Answer, r.Types)
+	if err != nil {
+		return nil, err
 	}
 	answers := object{strconv.Itoa(cmp.Or(r.Status, http.StatusOK)): good, "default": object{"$ref": "#/components/responses/Problem"}}
+	for status, answer := range r.Also {
+		if answers[strconv.Itoa(status)], err = d.good(r, answer, nil); err != nil {
+			return nil, err
+		}
+	}
 	errors := slices.Clone(r.Errors)
 	if r.Versions {
 		errors = append(errors, http.StatusPreconditionFailed)
@@ -130,6 +117,33 @@ func (d *describer) answers(r *Route) (object, error) {
 		answers[strconv.Itoa(status)] = object{"$ref": "#/components/responses/Problem"}
 	}
 	return answers, nil
+}
+
+// good describes an answer that is no error.
+func (d *describer) good(r *Route, answer any, types []string) (object, error) {
+	good := object{"description": "The answer."}
+	switch {
+	case answer != nil:
+		s, err := d.schema(answer)
+		if err != nil {
+			return nil, err
+		}
+		all := object{}
+		for _, kind := range orJSON(types) {
+			maps.Copy(all, content(kind, s))
+		}
+		good["content"] = all
+	case len(types) > 0:
+		all := object{}
+		for _, kind := range types {
+			all[kind] = object{}
+		}
+		good["content"] = all
+	}
+	if r.Versions {
+		good["headers"] = object{"ETag": object{"description": "The version of the object.", "schema": object{"type": "string"}}}
+	}
+	return good, nil
 }
 
 // params returns the parameters, with those of the versions.

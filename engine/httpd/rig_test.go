@@ -19,6 +19,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/openapitest"
 )
 
 // thing is an object of the store of the tests.
@@ -213,6 +214,7 @@ func (s *rig) ask(t testing.TB, method, target, body string, header ...string) *
 		r.Header.Add(header[i], header[i+1])
 	}
 	s.ServeHTTP(w, r)
+	openapitest.New(t, s.Table.Document()).Recorded(method, target, w)
 	return w
 }
 

@@ -24,8 +24,9 @@ type Route struct {
 	Accepts  []string
 	MaxBody  int64 // bytes; 0 for Limits.Body
 
-	Answer   any // a value of the Go type of the answer, or a *schema.Type; nil for none in JSON
-	Status   int // of a good answer; 0 for 200
+	Answer   any         // a value of the Go type of the answer, or a *schema.Type; nil for none in JSON
+	Status   int         // of a good answer; 0 for 200
+	Also     map[int]any // other good answers: their statuses, with a value of the type of the JSON; nil for none
 	Types    []string
 	Versions bool  // answers have an ETag, and requests may have conditions
 	Errors   []int // statuses of errors besides those that every route has

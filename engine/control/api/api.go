@@ -72,6 +72,9 @@ var (
 	preferHead   = httpd.Param{Name: "Prefer", Doc: "return=representation answers 200 with the object, in the place of 204.", Head: true}
 )
 
+// represent is the answer that has the object in the place of nothing, or of a new one: that of a dry run, and the one that Prefer asks for.
+var represent = map[int]any{http.StatusOK: Object{}}
+
 // Routes are the endpoints, for the table of a frame.
 // The caller hands them to httpd.NewTable once. A request may block as the store does, and ends with its context.
 // A request that changes objects is refused with 403 where MayWrite says so; all callers of the frame may read.
@@ -111,27 +114,29 @@ func (a *API) writing() []httpd.Route {
 	routes := []httpd.Route{
 		{
 			Method: "POST", Pattern: "/v1/api/{table}", Summary: "Create an object.", Params: []httpd.Param{tableParam, dryParam},
-			Body: Object{}, Answer: Object{}, Status: http.StatusCreated, Versions: true,
+			Body: Object{}, Answer: Object{}, Status: http.StatusCreated, Also: represent, Versions: true,
 			Errors: []int{http.StatusConflict}, Serve: a.postObject,
 		},
 		{
 			Method: "PUT", Pattern: "/v1/api/{table}", Summary: "Alter the object that the body names by its id.",
 			Doc:    "Fields that the body lacks stay as they are, and null clears a field. Lists and nested objects are replaced whole.",
-			Params: []httpd.Param{tableParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Versions: true, Serve: a.putTable,
+			Params: []httpd.Param{tableParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Also: represent, Versions: true, Serve: a.putTable,
 		},
 		{
 			Method: "PUT", Pattern: "/v1/api/{table}/{id}", Summary: "Replace an object: fields that the body lacks are cleared.",
-			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Versions: true, Serve: a.putObject,
+			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Status: http.StatusNoContent, Also: represent, Versions: true, Serve: a.putObject,
 		},
 		{
 			Method: "PATCH", Pattern: "/v1/api/{table}/{id}", Summary: "Alter an object, as RFC 7396 says.",
-			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Accepts: []string{patchType},
-			Status: http.StatusNoContent, Versions: true, Serve: a.patchObject,
+			Doc:    "A body of the type application/json is a merge patch, too.",
+			Params: []httpd.Param{tableParam, idParam, dryParam, preferHead}, Body: Object{}, Accepts: []string{patchType, jsonType},
+			Status: http.StatusNoContent, Also: represent, Versions: true, Serve: a.patchObject,
 		},
 		{
 			Method: "DELETE", Pattern: "/v1/api/{table}/{id}", Summary: "Delete an object.",
 			Doc:    "With remove, the thing goes first: the object is set absent, and deleted when each host that has it says ok. The answer is 202 until then, with the hosts that are missing: send the request again.",
-			Params: []httpd.Param{tableParam, idParam, dryParam, removeParam}, Status: http.StatusNoContent, Versions: true, Errors: []int{http.StatusConflict}, Serve: a.deleteObject,
+			Params: []httpd.Param{tableParam, idParam, dryParam, removeParam}, Status: http.StatusNoContent,
+			Also: map[int]any{http.StatusAccepted: Removal{}}, Versions: true, Errors: []int{http.StatusConflict}, Serve: a.deleteObject,
 		},
 		{
 			Method: "POST", Pattern: "/v1/api/{table}/{id}:{operation}", Summary: "Call an operation of an object.",

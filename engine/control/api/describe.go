@@ -43,8 +43,12 @@ func describe(doc map[string]any, m *model.Model) error {
 	textOnly(schema)
 	part := maps.Clone(schema) // of an update: nothing is required
 	delete(part, "required")
+	deep := maps.Clone(schema) // of an answer, which has the references where they are asked for
+	properties := maps.Clone(dig(schema, "properties"))
+	properties["references"] = map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "object"}}
+	deep["properties"] = properties
 	schemas := doc["components"].(map[string]any)["schemas"].(map[string]any)
-	schemas[schemaName(m)], schemas[schemaName(m)+".part"] = schema, part
+	schemas[schemaName(m)], schemas[schemaName(m)+".part"], schemas[schemaName(m)+".deep"] = schema, part, deep
 	paths := doc["paths"].(map[string]any)
 	for _, suffix := range []string{"", "/{id}"} {
 		item, err := copied(paths["/v1/api/{table}"+suffix])
@@ -113,24 +117,19 @@ func own(op map[string]any, method, suffix string, m *model.Model) {
 	}
 	op["parameters"] = params
 	whole, part := refTo(schemaName(m)), refTo(schemaName(m)+".part")
-	for kind, c := range dig(op, "requestBody", "content") {
-		if s := c.(map[string]any); method == "post" || method == "put" && suffix != "" && kind == jsonType {
-			s["schema"] = whole
-		} else {
-			s["schema"] = part
+	for _, c := range dig(op, "requestBody", "content") {
+		if c.(map[string]any)["schema"] = part; method == "post" {
+			c.(map[string]any)["schema"] = whole
 		}
 	}
-	if suffix != "" && method == "put" {
-		for _, c := range dig(op, "requestBody", "content") {
-			c.(map[string]any)["schema"] = part // the id is that of the path
+	if method == "get" {
+		if whole = refTo(schemaName(m) + ".deep"); suffix == "" {
+			whole = map[string]any{"type": "array", "items": whole}
 		}
 	}
 	for status := range dig(op, "responses") {
 		for _, c := range dig(op, "responses", status, "content") {
-			s := c.(map[string]any)
-			if method == "get" && suffix == "" {
-				s["schema"] = map[string]any{"type": "array", "items": whole}
-			} else {
+			if s := c.(map[string]any); dig(s, "schema")["$ref"] == nil { // that is no object of a table
 				s["schema"] = whole
 			}
 		}

@@ -35,6 +35,7 @@ func (r *rig) send(method, path, query string, body []byte, header ...string) *h
 	}
 	w := httptest.NewRecorder()
 	r.frame.ServeHTTP(w, req)
+	r.spec.Recorded(method, u.EscapedPath(), w)
 	return w
 }
 

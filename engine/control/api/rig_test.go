@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/internal/openapitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,6 +70,7 @@ type rig struct {
 	world  engine.World
 	frame  *httpd.Server
 	client *http.Client
+	spec   *openapitest.Spec // compares each answer; nil in benchmarks and fuzz tests
 	path   string
 }
 
@@ -101,6 +104,12 @@ func newRigOn(t testing.TB, world engine.World, o api.Options, models ...*model.
 	go func() { done <- frame.Serve(ctx, l) }()
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return httpd.Dial(ctx, r.path) }}
 	r.client = &http.Client{Transport: tr}
+	if _, ok := t.(*testing.T); ok {
+		w := httptest.NewRecorder()
+		frame.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", httpd.DescriptionPath, nil))
+		r.spec = openapitest.New(t, w.Body.Bytes())
+		r.client.Transport = r.spec.Transport(tr)
+	}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
 		cancel()

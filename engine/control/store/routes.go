@@ -135,6 +135,9 @@ func (o *Options) list(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	out := Page{Revision: p.Revision, More: p.More, KVs: make([]KV, len(p.KVs))}
 	for i, kv := range p.KVs {
+		if kv.Value == nil {
+			kv.Value = []byte{} // null is no text
+		}
 		out.KVs[i] = KV{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Created: kv.Created}
 	}
 	return out, nil

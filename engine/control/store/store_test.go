@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/internal/openapitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,9 +41,9 @@ func serve(t *testing.T, w engine.World, may bool) *store.Client {
 			t.Error(err)
 		}
 	})
-	return &store.Client{HTTP: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return &store.Client{HTTP: openapitest.New(t, frame.Table.Document()).Transport(&http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return httpd.Dial(ctx, path)
-	}}}
+	}})}
 }
 
 // status returns that of an answer of the daemon.
