@@ -130,9 +130,26 @@ type LintedRes interface {
 // the graph, and runs its members through Init.Child.
 type GroupableRes interface {
 	Res
-	GroupKey() string // resources of different keys are never grouped; empty for none
+	// GroupKey keeps apart what is never grouped: resources of different keys are not compared. It is empty for alone, and GroupByCmp
+	// where GroupCmp alone decides.
+	GroupKey() string
+	// GroupCmp is called on the owner of a group: nil lets the other one become a member. It is as good as an equality, so a resource that
+	// refuses itself stays alone.
 	GroupCmp(GroupableRes) error
 	SetGroup([]Res)
+}
+
+// GroupByCmp is the GroupKey of a resource that has none of its own. Then each is compared with the owners of the groups there are, so a key
+// makes large graphs faster.
+const GroupByCmp = "GroupCmp"
+
+// CheckMembers returns an error for the owner of a group that has not even asked for its members: they would count as right, and nobody would
+// have looked. It is called after CheckApply. What traits.Groupable cannot know is no error.
+func CheckMembers(r Res) error {
+	if g, ok := r.(interface{ MembersAsked() bool }); ok && !g.MembersAsked() {
+		return fmt.Errorf("it is the owner of a group, and its CheckApply has not run the members: the kind %s has to call InitGroup, CheckGroup and CleanupGroup; until it does, set meta.autogroup to false", r.Kind())
+	}
+	return nil
 }
 
 // Outcome is what CheckApply would have returned for one member of a batch.

@@ -145,6 +145,19 @@ func (r *Registry) New(name string) (made Res, err error) {
 	return k.new(name), nil
 }
 
+// NewNamedResource makes a resource of the default registry that another one holds and drives itself: a kind with its defaults, and a name.
+func NewNamedResource(kind, name string) (Res, error) {
+	if name == "" {
+		return nil, fmt.Errorf("a resource of kind %q needs a name", kind)
+	}
+	res, err := defaultRegistry.New(kind)
+	if err != nil {
+		return nil, err
+	}
+	res.SetName(name)
+	return res, nil
+}
+
 func (k *kind) new(name string) Res {
 	model := k.model()
 	res := model.Default()

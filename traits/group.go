@@ -10,7 +10,7 @@ import (
 )
 
 // Groupable lets a resource run others of its kind as its members; by itself it
-// refuses. A resource that groups has its own GroupKey, perhaps its own GroupCmp,
+// refuses. A resource that groups has its own GroupCmp, or its own GroupKey, or both,
 // and calls in its own method of that name
 //
 //   - InitGroup at the end of Init, CleanupGroup in Cleanup,
@@ -19,19 +19,35 @@ import (
 //
 // Watch is the owner's alone: a kind whose members have something to watch watches
 // it for them. All of it does nothing where there are no members.
-type Groupable struct{ group []engine.Res }
+type Groupable struct {
+	group []engine.Res
+	asked bool // somebody has asked for them
+}
 
-// GroupKey returns the empty key: not grouped.
-func (*Groupable) GroupKey() string { return "" }
+// GroupKey leaves it to GroupCmp.
+func (*Groupable) GroupKey() string { return engine.GroupByCmp }
 
-// GroupCmp returns nil: what has the same key may be grouped.
-func (*Groupable) GroupCmp(engine.GroupableRes) error { return nil }
+// GroupCmp returns nil where the kind has a GroupKey: what has the same key may be grouped.
+func (*Groupable) GroupCmp(r engine.GroupableRes) error {
+	if r.GroupKey() == engine.GroupByCmp {
+		return errors.New("its kind has neither a GroupCmp nor a GroupKey")
+	}
+	return nil
+}
 
 // SetGroup is called by the engine with the members, before Init.
 func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
 
 // Group returns the members.
-func (g *Groupable) Group() []engine.Res { return g.group }
+func (g *Groupable) Group() []engine.Res {
+	g.asked = true
+	return g.group
+}
+
+// MembersAsked reports whether there are no members, or the resource has asked for them; see engine.CheckMembers.
+func (g *Groupable) MembersAsked() bool { return len(g.group) == 0 || g.asked }
+
+func (g *Groupable) members() []engine.Res { return g.group }
 
 // InitGroup initialises the members, each with a handle of its own, made from the
 // owner's. On an error the initialised ones are cleaned up again.
@@ -63,6 +79,7 @@ func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (
 	if len(g.group) == 0 {
 		return ok && err == nil, err
 	}
+	g.asked = true
 	errs := []error{err}
 	for _, m := range g.group {
 		if ctx.Err() != nil {
@@ -84,12 +101,12 @@ func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (
 // CmpGroup compares the members with those of another owner: the same ones, in the
 // same order, that want the same.
 func (g *Groupable) CmpGroup(r engine.Res) error {
-	o, ok := r.(interface{ Group() []engine.Res })
-	if !ok || len(o.Group()) != len(g.group) {
+	o, ok := r.(interface{ members() []engine.Res })
+	if !ok || len(o.members()) != len(g.group) {
 		return errors.New("the members of the group differ")
 	}
 	for i, m := range g.group {
-		b := o.Group()[i]
+		b := o.members()[i]
 		if m.String() != b.String() || reflect.TypeOf(m) != reflect.TypeOf(b) {
 			return fmt.Errorf("the members of the group differ: %s in place of %s", b, m)
 		}

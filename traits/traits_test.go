@@ -80,7 +80,7 @@ func TestDefaultsOfTheOthers(t *testing.T) {
 		t.Error("Refresh")
 	case a.Recv()["k"] != recv["k"]:
 		t.Error("Recv")
-	case len(a.Group()) != 1 || a.GroupKey() != "" || a.GroupCmp(nil) != nil:
+	case len(a.Group()) != 1 || a.GroupKey() != engine.GroupByCmp || a.GroupCmp(a) == nil:
 		t.Error("Group")
 	case edges != nil || err != nil || a.UIDs() != nil:
 		t.Error("Edges")

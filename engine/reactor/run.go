@@ -392,7 +392,9 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	case 0:
 	case 1:
 		outs[0].Err = lifecycle.Call("CheckApply", func() (err error) {
-			outs[0].OK, err = vs[0].Res.CheckApply(ctx, apply)
+			if outs[0].OK, err = vs[0].Res.CheckApply(ctx, apply); err == nil {
+				err = engine.CheckMembers(vs[0].Res)
+			}
 			return err
 		})
 	default:

@@ -127,18 +127,36 @@ func (s *grouping) alone(i int, v *engine.Vertex) fmt.Stringer {
 }
 
 // groupKey asks for the key; a panic is none.
-func (s *grouping) groupKey(r engine.GroupableRes) (key string) {
-	err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil })
+func (s *grouping) groupKey(r engine.GroupableRes) string {
+	key, err := groupKeyOf(r)
 	if err != nil {
 		s.n.Tell(Skipped, err.Error(), r.String())
-		return ""
 	}
 	return key
 }
 
+// groupKeyOf asks a resource for its key, empty for none. One without a key of its own that refuses itself has none: it is compared with no other.
+func groupKeyOf(r engine.GroupableRes) (key string, err error) {
+	if err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil }); err != nil || key != engine.GroupByCmp {
+		return key, err
+	}
+	err = engine.Guard("GroupCmp", func() error { return r.GroupCmp(r) })
+	if err == nil {
+		return key, nil
+	}
+	if _, panicked := err.(*engine.PanicError); !panicked { // as guarded has made it
+		err = nil
+	}
+	return "", err
+}
+
 // maxTried bounds how many groups of one bucket a vertex is compared with, the
 // latest ones, so that a kind whose GroupCmp refuses all does not cost a square.
-const maxTried = 16
+// Where GroupCmp alone decides, one bucket has what keys would keep apart.
+const (
+	maxTried      = 16
+	maxTriedByCmp = 1024
+)
 
 // place puts a vertex into a group that takes it, or makes it one of its own.
 func (s *grouping) place(c candidate, level int32) {
@@ -146,7 +164,11 @@ func (s *grouping) place(c candidate, level int32) {
 	groups := s.buckets[b]
 	var by engine.Res // the owner that refused it last
 	var why error
-	for _, gr := range groups[max(0, len(groups)-maxTried):] {
+	tried := maxTried
+	if c.key == engine.GroupByCmp {
+		tried = maxTriedByCmp
+	}
+	for _, gr := range groups[max(0, len(groups)-tried):] {
 		owner := s.g.Value(int(gr.owner)).Res.(engine.GroupableRes)
 		if why = s.refusal(owner, c.res); why == nil {
 			s.join(gr, c.v)

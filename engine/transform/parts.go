@@ -240,8 +240,7 @@ func groupable(v *engine.Vertex) int {
 	if !ok || keepsAlone(engine.MetaOf(v.Res)) != nil {
 		return 0
 	}
-	key := ""
-	if err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil }); err != nil || key == "" {
+	if key, err := groupKeyOf(r); err != nil || key == "" {
 		return 0
 	}
 	return 1
