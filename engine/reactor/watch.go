@@ -3,6 +3,8 @@ package reactor
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -14,9 +16,10 @@ import (
 
 // watches start the Watches, and take their ends.
 type watches struct {
-	l         *loop
-	starting  []*vertex // whose Watch is about to get its goroutine
-	expecting bool      // an alarm looks for Watches that are late
+	l        *loop
+	starting []*vertex // whose Watch is about to get its goroutine
+	next     int64     // when an alarm looks for Watches that are slow or late; 0 for never
+	looked   int64     // when it has looked last
 }
 
 // open lets v take part: at its start, and after values were assigned while its
@@ -52,8 +55,9 @@ func (w *watches) startWatch(v *vertex) {
 	w.l.active++
 	w.l.m.Unready(v.slot)
 	w.l.setDue(v, true) // a vertex that was never heard of is not clean
-	v.watch.Start(w.l.r.ctx, w.l.r.now(), w.l.r.opt.StartTimeout)
-	w.expectStart(w.l.r.opt.StartTimeout)
+	now := w.l.r.now()
+	v.watch.Start(w.l.r.ctx, now, w.l.r.opt.StartTimeout)
+	w.expectStart(now + int64(min(slowStart, w.l.r.opt.StartTimeout)))
 	w.starting = append(w.starting, v)
 }
 
@@ -147,13 +151,16 @@ func (w *watches) watchFailed(v *vertex, err error) {
 	w.l.fail(v, err, again, wait)
 }
 
-// expectStart looks after d whether a Watch is late.
-func (w *watches) expectStart(d time.Duration) {
-	if w.expecting {
+// slowStart is how long a Watch may say nothing before a warning names its kind: long for a Watch, and short for its author, who waits.
+const slowStart = 5 * time.Second
+
+// expectStart looks at this time whether a Watch is slow or late.
+func (w *watches) expectStart(at int64) {
+	if w.next != 0 && w.next <= at {
 		return
 	}
-	w.expecting = true
-	w.l.after(d, nil, w.checkStarts)
+	w.next = at
+	w.l.after(time.Duration(at-w.l.r.now()), nil, w.checkStarts)
 }
 
 // late is the error of a Watch that has not started in time. It is tried again, and so recovers with what it waits for.
@@ -162,21 +169,53 @@ func (w *watches) late() error {
 }
 
 func (w *watches) checkStarts() {
-	w.expecting = false
-	now, first := w.l.r.now(), int64(0)
+	now, before, first := w.l.r.now(), w.looked, int64(math.MaxInt64)
+	w.next, w.looked = 0, now
+	var slow silent
 	for _, v := range w.l.byIndex {
 		due := v.watch.Due()
+		told := due - int64(w.l.r.opt.StartTimeout) + int64(slowStart)
 		switch {
 		case due == 0 || v.membership.suspended:
 		case due <= now:
 			w.endWatch(v, watch.Late)
 			w.l.fail(v, w.late(), false, 0)
-		case first == 0 || due < first:
-			first = due
+		case told > now:
+			first = min(first, told, due)
+		default:
+			if first = min(first, due); told > before {
+				slow.add(v)
+			}
 		}
 	}
-	if first != 0 {
-		w.expectStart(time.Duration(first - now))
+	slow.tell(w.l.r.log)
+	if first != math.MaxInt64 {
+		w.expectStart(first)
+	}
+}
+
+// silent are the vertices whose Watch says nothing, by kind in the order of the graph.
+type silent struct {
+	kinds []string
+	first map[string]string // kind: id
+	n     map[string]int
+}
+
+func (s *silent) add(v *vertex) {
+	kind := v.Res.Kind()
+	if s.n == nil {
+		s.first, s.n = map[string]string{}, map[string]int{}
+	}
+	if s.n[kind]++; s.n[kind] == 1 {
+		s.kinds, s.first[kind] = append(s.kinds, kind), v.ID
+	}
+}
+
+// tell warns once of each kind. Without a word its resources would only be called starting.
+func (s *silent) tell(log *slog.Logger) {
+	for _, kind := range s.kinds {
+		log.Warn("the Watch has not called Init.Running: it has to do so as soon as it would hear of a change; or what it opens does not answer; nothing is checked before that",
+			slog.String("kind", kind), slog.String("method", "Watch"), slog.String("resource", s.first[kind]), slog.Int("resources", s.n[kind]), slog.Duration("for", slowStart))
 	}
 }
 
