@@ -26,6 +26,8 @@ type Event struct {
 	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
 	Warnings  schema.Diagnostics   // EventWarned
 	Missed    int                  // EventMissed: how many events were left out
+
+	line func() // eventLine: writes it
 }
 
 // EventKind says what has happened.
@@ -46,6 +48,8 @@ const (
 	EventReleased                       // a safety limit no longer holds a resource
 	EventStopping                       // Run has been told to end for a second, and waits for methods of Resources
 	EventMissed                         // the reader was too slow: the events that are missing here were left out
+
+	eventLine // a line of the log, for the Observer's goroutine alone
 )
 
 var eventWords = [...]string{
@@ -75,7 +79,7 @@ const maxUnread = 4096
 // EventMissed stands in their place. So the newest events always come, and a reader that has
 // missed some asks Statuses. Each call makes another reader, for one loop by one goroutine.
 func (e *Engine) Events(ctx context.Context) iter.Seq[Event] {
-	r := e.stream.Join(stream.All, maxUnread, 0)
+	r := e.stream.Join(stream.All&^stream.Of(eventLine), maxUnread, 0)
 	stop := context.AfterFunc(ctx, r.Leave)
 	return func(yield func(Event) bool) {
 		defer stop()
@@ -147,7 +151,7 @@ func (o *Observer) wants() (s stream.Kinds) {
 		kinds stream.Kinds
 	}{
 		{o.Swapped != nil, stream.Of(EventSwapped)},
-		{o.Ran != nil, stream.Of(EventRan)},
+		{o.Ran != nil, stream.Of(EventRan, eventLine)},
 		{o.Converged != nil, stream.Of(EventConverged, EventStirred)},
 		{o.Stopping != nil, stream.Of(EventStopping)},
 		{o.Paused != nil, stream.Of(EventPaused, EventResumed)},
@@ -170,6 +174,8 @@ func (o *Observer) tell(e *Event) {
 		o.Swapped(e.Swap)
 	case EventRan:
 		o.Ran(e.Run)
+	case eventLine:
+		e.line()
 	case EventConverged, EventStirred:
 		o.Converged(e.Kind == EventConverged, e.Counts)
 	case EventStopping:
@@ -194,6 +200,7 @@ func (s *session) observe() (wait func()) {
 	if r.Wants() == 0 {
 		return func() {}
 	}
+	s.lines.set(true)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for more := true; more; {

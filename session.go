@@ -40,6 +40,7 @@ type session struct {
 	ended   chan struct{}   // closed when the reactor has ended
 	life    context.Context // ends after the reactor, by finish: of Apply
 	finish  context.CancelFunc
+	lines   lines
 
 	hostname string          // of this host in the graph and in the store
 	sharing  sharing.Sharing // Whole and Part of its Publisher, and its Exports, are the installer's
@@ -56,7 +57,7 @@ var (
 const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context, o options) (*session, error) {
-	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{})}
+	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{}), lines: lines{to: e}}
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
 	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
@@ -152,7 +153,7 @@ func (s *session) reactorOptions() reactor.Options {
 		Program: o.Program, Version: o.Version, Hostname: s.hostname,
 		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
-		Logger: o.Logger, Debug: o.Debug,
+		Logger: s.lines.logger(&o.Observer, o.Logger), Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: was.All, Asking: was.Asking, Declared: s.declared(),
 		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
@@ -309,6 +310,7 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	err := g.Wait()
 	s.finish()
 	s.graphs.Close() // no Apply goes on, and none begins
+	s.lines.set(false)
 	s.e.stream.End()
 	told()
 	final, cut := s.reactor.Final()
