@@ -97,7 +97,7 @@ func TestCheckAndNested(t *testing.T) {
 		{map[string]any{"id": "p", "topic": "t"}, "", ""},
 		{map[string]any{"topic": "t"}, "id", ""},
 		{map[string]any{"id": "", "topic": "t"}, "id", ""},
-		{map[string]any{"id": "p", "topic": nil}, "topic", ""},
+		{map[string]any{"id": "p"}, "topic", ""},
 		{map[string]any{"id": "p", "topic": "t", "macs": []any{map[string]any{"id": "a"}}}, "macs.mac", ""},
 		{map[string]any{"id": "p", "topic": "t", "macs": []any{map[string]any{"mac": "02:00:00:00:00:01"}}}, "macs.id", "macs"},
 		{map[string]any{"macs": []any{map[string]any{}, map[string]any{"id": "a"}}}, "id macs.id macs.mac macs.mac topic", "macs"},

@@ -16,8 +16,8 @@ import (
 const MaxObject = 1 << 20
 
 // New makes an object with just these fields set. nil sets a field to null, which Update takes for "clear it". A nested
-// object may be a map or an *Object; a reference may be the id or the *Object. All errors come at once. Required fields
-// are not asked for: see Object.Check.
+// object may be a map or an *Object; a reference may be the id or the *Object. All errors come at once; null in a required
+// field is one. Required fields that are not given are not asked for: see Object.Check.
 func (m *Model) New(fields map[string]any) (*Object, error) {
 	d := decoder{model: m}
 	o := d.values(m, fields)
@@ -127,6 +127,13 @@ func (d *decoder) object(m *Model, n *schema.Node) *Object {
 		case f == nil:
 			d.fail(UnknownField, p.Pos, schema.Nearest(p.Key, m.keys()), d.name()+" is no field of "+m.Label())
 		case p.Value == nil || p.Value.Kind == schema.NodeNull:
+			if f.Required && f.Default == nil && !d.keep {
+				pos := p.Pos
+				if p.Value != nil {
+					pos = p.Value.Pos
+				}
+				d.fail(Validation, pos, "", d.name()+" is required, and cannot be null: "+f.Type.String())
+			}
 			o.fields[p.Key] = nil
 		default:
 			if v, ok := d.value(f, f.Type, p.Value); ok {

@@ -41,7 +41,8 @@ func (r *Replica) update(ctx context.Context, o *Object) error {
 	switch {
 	case was == nil:
 	case o.model.Has(Version) && o.fields["version"] != nil:
-		if valid && o.Version() <= was.Version() && o.revision <= was.revision {
+		older := o.Version() < was.Version() || valid && o.Version() == was.Version()
+		if older && o.revision <= was.revision {
 			return nil
 		}
 	case valid && o.Equal(was):

@@ -87,6 +87,7 @@ type Index struct {
 type Hooks struct {
 	CreatePre func(ctx context.Context, tx *Tx, o *Object) (*Object, error)
 	UpdatePre func(ctx context.Context, tx *Tx, o, was *Object) (*Object, error)
+	// DeletePre is also called with an object that the database lacks, which has its id alone; the deletion is a NotFound then.
 	DeletePre func(ctx context.Context, tx *Tx, was *Object) error
 	// ListPost may leave out objects of a list, or put others in their place. Get does not call it.
 	ListPost func(ctx context.Context, list []*Object) ([]*Object, error)

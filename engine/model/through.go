@@ -11,6 +11,8 @@ import (
 // Through answers from a Store, and asks the NB for an object that the Store does not have. Only a question by id goes
 // on to the NB: no other index can tell a miss from an answer. An object that was read is kept in the Store, unless the
 // Store has learned something newer meanwhile, such as that the object is gone. A miss in both is not kept.
+//
+// It is a Source whose lists are those of the Store. So the references that a View, Refs and Deep follow go on to the NB, too.
 type Through struct {
 	Store Store
 	NB    *NB
@@ -94,3 +96,14 @@ func (t *Through) One(ctx context.Context, q Query) (*Object, error) {
 	}
 	return t.Get(ctx, q.Model, id)
 }
+
+// First returns the object of the smallest id that a query finds in the Store.
+func (t *Through) First(ctx context.Context, q Query) (*Object, error) { return t.Store.First(ctx, q) }
+
+// List returns the objects that a query finds in the Store.
+func (t *Through) List(ctx context.Context, q Query) ([]*Object, error) { return t.Store.List(ctx, q) }
+
+// Stale reports whether the Store now has something else than o, so that a View reads it again.
+func (t *Through) Stale(o *Object) bool { return t.Store.Stale(o) }
+
+var _ Source = (*Through)(nil)

@@ -347,6 +347,10 @@ func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
 	if errors.As(err, &bad) && bad.unreadable() {
 		was, err = tx.unread(m, id) // an unreadable record can be deleted
 	}
+	if CodeOf(err) == NotFound { // the hooks hear of it all the same
+		absent := &Object{model: m, id: id, fields: map[string]any{"id": id}}
+		return nil, cmp.Or(tx.beforeDelete(absent), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -356,12 +360,8 @@ func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
 	if err := was.asExpected(w); err != nil {
 		return nil, err
 	}
-	for _, h := range m.hooks {
-		if h.DeletePre != nil {
-			if err := h.DeletePre(tx.ctx, tx, was); err != nil {
-				return nil, hookFailed(m, id, err)
-			}
-		}
+	if err := tx.beforeDelete(was); err != nil {
+		return nil, err
 	}
 	tx.note(was, nil)
 	record := tx.nb.keys.record(was.Topic(), m, id)
@@ -373,6 +373,19 @@ func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
 		tx.marks = append(tx.marks, mark)
 	}
 	return was, nil
+}
+
+// beforeDelete calls the hooks of a deletion.
+func (tx *Tx) beforeDelete(was *Object) error {
+	for _, h := range was.model.hooks {
+		if h.DeletePre == nil {
+			continue
+		}
+		if err := h.DeletePre(tx.ctx, tx, was); err != nil {
+			return hookFailed(was.model, was.id, err)
+		}
+	}
+	return nil
 }
 
 // unread stands for an object whose record cannot be read: it has an id and a topic.

@@ -20,7 +20,7 @@ type View struct {
 // ref names a target of a reference.
 type ref struct{ target, id string }
 
-// NewView returns a View. It fetches the targets of the fields that are Eager; Get tells of absent ones.
+// NewView returns a View. Where src is a Store, only the targets that it keeps are there; a Through goes on to the database. It fetches the targets of the fields that are Eager; Get tells of absent ones.
 func NewView(ctx context.Context, o *Object, reg *Registry, src Source) *View {
 	v := &View{o: o, reg: reg, src: src, fetched: map[ref]*Object{}}
 	for _, f := range o.model.fields {

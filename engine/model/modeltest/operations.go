@@ -179,7 +179,7 @@ func (r *runner) formed(name string, v any) any {
 // keep keeps an object in a variable, with a new View.
 func (r *runner) keep(name string, o *model.Object) {
 	r.vars[name] = o
-	r.views[name] = model.NewView(r.ctx, o, r.reg, r.store)
+	r.views[name] = model.NewView(r.ctx, o, r.reg, nearest{r.store, r.nb})
 }
 
 // found turns NotFound into nothing: in the format, an absent object is null.

@@ -150,7 +150,7 @@ func (s *Indexed) Fill(o *model.Object, revision int64) bool {
 	defer s.mu.Unlock()
 	n := nested{o.Model(), o.ID()}
 	e := s.table(n.m).ids.get(n.id)
-	if s.gone.at[n] >= revision && revision > 0 || e != nil && !e.invalid && e.o.Revision() >= revision {
+	if s.gone.at[n] >= revision && revision > 0 || e != nil && (e.o.Revision() > revision || !e.invalid && e.o.Revision() == revision) {
 		return false
 	}
 	return s.putOwn(o) == nil

@@ -103,7 +103,7 @@ func (s *Linear) Fill(o *model.Object, revision int64) bool {
 	defer s.mu.Unlock()
 	i := s.at(o.Model(), o.ID())
 	if s.gone.at[nested{o.Model(), o.ID()}] >= revision && revision > 0 ||
-		i >= 0 && !s.rows[i].invalid && s.rows[i].o.Revision() >= revision {
+		i >= 0 && (s.rows[i].o.Revision() > revision || !s.rows[i].invalid && s.rows[i].o.Revision() == revision) {
 		return false
 	}
 	return s.put(o) == nil
