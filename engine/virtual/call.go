@@ -36,7 +36,7 @@ type Result struct {
 
 // Warning is one.
 type Warning struct {
-	Event string // deprecated, swallowed, or, with Lax, return_shape
+	Event string // deprecated, swallowed, undeclared, or, with Lax, return_shape
 	Text  string
 }
 
@@ -45,44 +45,57 @@ type Warning struct {
 // anything was done, *ReturnShapeError, or *CallError with the message of the
 // backend.
 func (m *Module) Call(ctx context.Context, function string, args Args) (*Result, error) {
+	r, about, err := m.call(ctx, function, args)
+	if err == nil && about != "" && r.Found && r.Status != NotApplicable {
+		m.plan.byName[function].want.alone(r, about)
+	}
+	return r, err
+}
+
+// call is Call with the result as it is declared, also of a function that is Alone. about is the one thing that such a call is about.
+func (m *Module) call(ctx context.Context, function string, args Args) (_ *Result, about string, _ error) {
 	v := m.plan.byName[function]
 	if err := refusal(m.Interface, m.Backend, v, function); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	r := &Result{Backend: m.Backend.Name, Status: v.Status, Extra: map[string]any{}, Found: true}
 	at := FunctionError{m.Interface.Module, function, m.Backend.Name}
 	b, err := v.bind(at, args)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if v.Status == NotApplicable {
 		m.logger().Debug("the function is not applicable here; the default is the answer", "event", "not_applicable", "function", function)
 		r.Common = v.want.answer()
-		return r, nil
+		return r, "", nil
 	}
 	h := v.hand(b, args.Extra)
 	switch {
 	case len(h.unknown) > 0:
-		return nil, &UnsupportedArgumentError{at, h.unknown}
+		return nil, "", &UnsupportedArgumentError{at, h.unknown}
 	case len(h.problems) > 0:
-		return nil, &BadArgumentsError{at, h.problems}
+		return nil, "", &BadArgumentsError{at, h.problems}
 	}
 	if v.Status == Deprecated {
 		m.deprecated(at, v, r)
 	}
 	if len(h.swallowed) > 0 {
-		m.swallowed(at, h.swallowed, r)
+		m.warn(at, Swallowed.String(), h.swallowed, r, "the backend takes an argument without knowing it, which may have no effect", "the backend %s takes %s without knowing it: it may have no effect")
+	}
+	if len(h.undeclared) > 0 {
+		m.warn(at, undeclared, h.undeclared, r, "the argument is of this backend alone", "only the backend %s knows %s: the interface does not have it, and another backend may refuse it")
 	}
 	var hidden secrets.Texts
 	hidden.Learn(h.passed, false)
-	about := v.want.about(h.passed)
+	about = v.want.about(h.passed)
 	value, err := m.ask(ctx, function, h.passed)
 	if v.want != nil && err == nil {
 		var all map[string]any
-		value, all = v.fit(value, about)
+		value, all = v.fit(v.want.whole(value, about), about)
 		maps.Copy(r.Extra, all)
 	}
-	return m.result(at, v, r, value, err, &hidden)
+	r, err = m.result(at, v, r, value, err, &hidden)
+	return r, about, err
 }
 
 // deprecated warns about a function, the log only if it was not told before.
@@ -97,12 +110,15 @@ func (m *Module) deprecated(at FunctionError, v *Verdict, r *Result) {
 	}
 }
 
-// swallowed warns about arguments that the backend takes without knowing them, the log only if it was not told before.
-func (m *Module) swallowed(at FunctionError, params []string, r *Result) {
+// undeclared is the event of arguments that the backend has a parameter for, and the interface has none.
+const undeclared = "undeclared"
+
+// warn warns about arguments, the log only if it was not told before.
+func (m *Module) warn(at FunctionError, event string, params []string, r *Result, told, text string) {
 	names := strings.Join(params, ", ")
-	r.Warnings = append(r.Warnings, Warning{Swallowed.String(), fmt.Sprintf("%s: the backend %s takes %s without knowing it: it may have no effect", at.name(), at.Backend, names)})
+	r.Warnings = append(r.Warnings, Warning{event, at.name() + ": " + fmt.Sprintf(text, at.Backend, names)})
 	if m.told.first(m.Backend.Name + " " + at.name() + " " + names) {
-		m.logger().Warn("the backend takes an argument without knowing it, which may have no effect; this is told once", "event", Swallowed.String(), "function", at.Function, "params", names)
+		m.logger().Warn(told+"; this is told once", "event", event, "function", at.Function, "params", names)
 	}
 }
 
@@ -162,7 +178,7 @@ func misshapen(t *schema.Type, value any, hidden *secrets.Texts) error {
 
 // bind gives the arguments of a caller to the parameters that are declared.
 func (v *Verdict) bind(at FunctionError, args Args) (*binder, error) {
-	b := &binder{f: cmp.Or(v.want, v.have), given: map[string]any{}}
+	b := &binder{f: cmp.Or(v.want, v.have), backend: v.have, given: map[string]any{}}
 	b.bind(args)
 	if len(b.problems) > 0 {
 		return nil, &BadArgumentsError{at, b.problems}
@@ -172,10 +188,11 @@ func (v *Verdict) bind(at FunctionError, args Args) (*binder, error) {
 
 // handed is what becomes of arguments: they reach the backend by name. The names are sorted.
 type handed struct {
-	passed    map[string]any
-	unknown   []string // what the backend would have to know and does not
-	swallowed []string // what reaches it only because it takes any by name
-	problems  []string // what can't be adapted to it
+	passed     map[string]any
+	unknown    []string // what the backend would have to know and does not
+	swallowed  []string // what reaches it only because it takes any by name
+	undeclared []string // what it knows and the interface does not
+	problems   []string // what can't be adapted to it
 }
 
 // hand turns the arguments of a caller into those of the backend.
@@ -183,6 +200,9 @@ func (v *Verdict) hand(b *binder, extra map[string]any) handed {
 	h := handed{passed: map[string]any{}}
 	for _, name := range slices.Sorted(maps.Keys(b.given)) {
 		v.give(&h, name, b.given[name], v.want.said(name, b.given[name]))
+		if v.want != nil && v.want.param(name) == nil && v.have.param(name) != nil && v.want.rest(KwArgs) == nil {
+			h.undeclared = append(h.undeclared, name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		v.give(&h, name, extra[name], true)
@@ -216,10 +236,9 @@ func (v *Verdict) give(h *handed, name string, value any, says bool) {
 	}
 }
 
-// declaresRest reports whether the declaration itself takes an argument as one of any names.
+// declaresRest reports whether the interface itself takes an argument as one of any names.
 func (v *Verdict) declaresRest(name string) bool {
-	f := cmp.Or(v.want, v.have)
-	return f.param(name) == nil && f.rest(KwArgs) != nil
+	return v.want != nil && v.want.param(name) == nil && v.want.rest(KwArgs) != nil
 }
 
 // said reports whether an argument says more than its default, which is what happens without it.
@@ -234,6 +253,7 @@ func (f *Function) said(name string, value any) bool {
 // binder gives arguments to parameters.
 type binder struct {
 	f        *Function
+	backend  *Function      // what the backend has, nil for nothing
 	given    map[string]any // by name: of parameters, and those for KwArgs
 	further  []any          // those for VarArgs
 	problems []string
@@ -296,6 +316,8 @@ func (b *binder) named(name string, value any) {
 		b.all(rest, value)
 	case b.f.rest(KwArgs) != nil:
 		b.given[name] = value
+	case b.backend != nil && b.backend.param(name) != nil:
+		b.set(b.backend.param(name), value)
 	default:
 		b.unknown(name)
 	}

@@ -19,6 +19,7 @@ type declaredFunction struct {
 	NotFound      any              `yaml:"not_found"`
 	NotApplicable map[string][]any `yaml:"not_applicable"`
 	Supported     map[string][]any `yaml:"supported"`
+	Alone         bool             `yaml:"alone"`
 	Extra         bool             `yaml:"extra"`
 	Deprecated    string           `yaml:"deprecated"`
 }
@@ -35,7 +36,7 @@ func Declared(n *schema.Node) (*Interface, schema.Diagnostics) {
 	for k := range d.Functions {
 		g := &d.Functions[k]
 		f := g.function(n.At(fmt.Sprintf("functions[%d]", k)), &ds)
-		f.Default, f.NotFound, f.Extra, f.Deprecated = g.Default, g.NotFound, g.Extra, g.Deprecated
+		f.Default, f.NotFound, f.Alone, f.Extra, f.Deprecated = g.Default, g.NotFound, g.Alone, g.Extra, g.Deprecated
 		f.NotApplicable, f.Supported = g.NotApplicable, g.Supported
 		i.Functions = append(i.Functions, f)
 	}
@@ -70,8 +71,10 @@ func (f *Function) describe() map[string]any {
 	if len(params) > 0 {
 		all["params"] = params
 	}
-	if f.Extra {
-		all["extra"] = true
+	for key, is := range map[string]bool{"extra": f.Extra, "alone": f.Alone} {
+		if is {
+			all[key] = true
+		}
 	}
 	for key, rule := range map[string]Match{"not_applicable": f.NotApplicable, "supported": f.Supported} {
 		if rule != nil {

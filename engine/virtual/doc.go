@@ -107,8 +107,8 @@
 //     knows. Absent arguments have the interface's default, so that no default of a
 //     backend leaks.
 //   - An argument that a backend does not know is refused if the caller gave it, and left out otherwise, or if it is the default.
-//     If each call must give it each is refused, and who Needs the function. An argument that the interface does not know reaches
-//     a backend only through Args.Extra.
+//     If each call must give it each is refused, and who Needs the function. An argument that the backend knows and the interface
+//     does not reaches it with a warning in each result, and in the log; through Args.Extra without one.
 //   - An argument that reaches a backend only because it takes any name is in the warnings of each
 //     result, and in the log. A Told has it there only once.
 //   - The arguments of a function that is not applicable are checked as those of any other.
@@ -119,6 +119,8 @@
 //     quotes it. Text that the interface declares as a secret is one, whatever a program gives.
 //   - The stated results of a backend are compared when it is bound. A function whose results could
 //     never pass can be called, but a resource that Needs it is not loaded.
+//   - A function that is Alone gives the value of the one thing that a call is about, and a map for several; whatever of the two its
+//     backend gives.
 //   - A value that the module makes up (a default, an answer for not found) is a
 //     fresh one at each call.
 //   - A mismatch disables one function and no other. Binding twice is binding once.

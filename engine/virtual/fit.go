@@ -59,6 +59,31 @@ func (v *Verdict) fit(value any, about string) (fitted any, extra map[string]any
 	return value, nil
 }
 
+// whole returns the result of a function that is Alone as a map, where a backend has given the value of the one thing that the call is about.
+// Empty text stands for nothing.
+func (f *Function) whole(value any, about string) any {
+	if _, isMap := value.(map[string]any); f == nil || !f.Alone || isMap || value == nil || about == "" {
+		return value
+	}
+	if value == "" {
+		return map[string]any{}
+	}
+	return map[string]any{about: value}
+}
+
+// alone puts the value of the one thing that a call is about in the place of the map, where f says so.
+func (f *Function) alone(r *Result, about string) {
+	all, isMap := r.Common.(map[string]any)
+	if f == nil || !f.Alone || !isMap {
+		return
+	}
+	one, there := all[about]
+	if !there {
+		one = zero(f.Returns.Elem)
+	}
+	r.Common = one
+}
+
 // suit adapts what is handed over, where the backend states one value for a map of them, or a map for one. One value
 // becomes a map of the thing that the call is about. A map of that thing alone, or of one thing if the call is about
 // several or none, becomes its value. Another map is a problem. An empty one says nothing, and is left out.

@@ -37,6 +37,9 @@ type Function struct {
 	// Supported says where a backend should have the function; nil for everywhere.
 	// Elsewhere it may have it.
 	Supported Match
+	// Alone says that a call about one thing gives the value of that, in the place of a map with it: the zero value where the map
+	// would not have it. A backend may do so, too. Fn.Call gives the map.
+	Alone bool
 	// Extra says that few backends have the function, and none must.
 	Extra bool
 	// Deprecated says that the function will go, and names its replacement; empty
@@ -205,6 +208,9 @@ func (f *Function) faults() (all []fault) {
 		if wrong := p.wrong(f.Params[:n]); wrong != "" {
 			all = append(all, fault{fmt.Sprintf("params[%d]", n), fmt.Errorf("function %s: parameter %q %s", f.Name, p.Name, wrong)})
 		}
+	}
+	if f.Alone && (f.Returns == nil || f.Returns.Kind != schema.KindMap) {
+		all = append(all, fault{"alone", fmt.Errorf("function %s: alone is for a map: it takes one value out of it", f.Name)})
 	}
 	if f.Default != nil {
 		if _, _, err := split(f.Returns, f.Default); err != nil {

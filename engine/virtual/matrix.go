@@ -56,6 +56,9 @@ func usesTable(uses []Use) string {
 // notes says what is special about the function.
 func (f *Function) notes() string {
 	notes := ""
+	if f.Alone {
+		notes += " A call about one gives its value alone."
+	}
 	if f.Extra {
 		notes += " Few backends have it."
 	}

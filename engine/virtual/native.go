@@ -250,6 +250,9 @@ func OrNotFound(value any) func(*Function) {
 // AsExtra declares that few backends have the function, and none must.
 func AsExtra(f *Function) { f.Extra = true }
 
+// OneAlone declares that a call about one thing gives its value in the place of a map; see Function.Alone.
+func OneAlone(f *Function) { f.Alone = true }
+
 // Name returns the name of the function.
 func (f *Fn[A, R]) Name() string { return f.is.name }
 
@@ -274,7 +277,7 @@ func call(ctx context.Context, m *Module, f *Function, args, to any) (*Result, e
 		return nil, err
 	}
 	named, _ := given.(map[string]any)
-	r, err := m.Call(ctx, f.Name, f.given(named))
+	r, _, err := m.call(ctx, f.Name, f.given(named))
 	if err != nil || !r.Found || r.Common == nil {
 		return r, err
 	}

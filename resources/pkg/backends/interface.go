@@ -130,7 +130,7 @@ var (
 	ListInstalled = virtual.Declare[NamesArgs, map[string]string]("list_installed",
 		"The installed packages and their versions; of several the newest. Packages in the question that are not installed are left out.")
 	LatestVersion = virtual.Declare[NamesArgs, map[string]string]("latest_version",
-		"The newest version that can be installed, of packages installed or not. Packages that no repository has are left out.")
+		"The newest version that can be installed, of packages installed or not. Packages that no repository has are left out.", virtual.OneAlone)
 	ListUpgrades = virtual.Declare[RefreshArgs, map[string]string]("list_upgrades",
 		"The installed packages of which a newer version can be installed, and that version.")
 	RefreshDB = virtual.Declare[virtual.Nothing, Refreshed]("refresh_db", "Fetch the lists of packages.")
