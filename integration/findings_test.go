@@ -14,10 +14,10 @@ import (
 const findingsPage = "../docs/development/findings.md"
 
 var (
-	findingTest   = regexp.MustCompile(`(?m)^func (TestFinding((?:[A-R][0-9]+)+)\w*)\(`)
-	findingScript = regexp.MustCompile(`^finding((?:_[a-r][0-9]+)+)\w*\.txtar$`)
-	findingID     = regexp.MustCompile(`[A-Ra-r][0-9]+`)
-	findingRow    = regexp.MustCompile(`(?m)^\| ([A-R][0-9]+) \| (.*) \| (.*) \|$`)
+	findingTest   = regexp.MustCompile(`(?m)^func (TestFinding((?:[A-S][0-9]+)+)\w*)\(`)
+	findingScript = regexp.MustCompile(`^finding((?:_[a-s][0-9]+)+)\w*\.txtar$`)
+	findingID     = regexp.MustCompile(`[A-Sa-s][0-9]+`)
+	findingRow    = regexp.MustCompile(`(?m)^\| ([A-S][0-9]+) \| (.*) \| (.*) \|$`)
 )
 
 // TestFindingsPage: each row of the page of findings names all its tests, and has one.
