@@ -66,13 +66,13 @@ func (c *commits) save(dir string, rec *record) error {
 }
 
 // write writes a group. The text of each record is on the disk before it takes the place of the earlier one, and all places are before
-// anybody goes on. For several records, two flushes of the file system with the state folder do that; for one, and where the
+// anybody goes on. For many records, two flushes of the file system with the state folder do that; for a few, and where the
 // file system cannot be flushed, each file and each folder is synced.
 func (c *commits) write(group []*commit) {
 	for _, x := range group {
 		x.in(x.begin)
 	}
-	together := len(group) > 1 && c.flushAll(group)
+	together := len(group) >= manyRecords && c.flushAll(group)
 	for _, x := range group {
 		x.in(func(root *os.Root) error {
 			if !together {
@@ -90,6 +90,9 @@ func (c *commits) write(group []*commit) {
 		x.in(func(root *os.Root) error { return syncFile(root, ".") })
 	}
 }
+
+// manyRecords are so many that a flush costs less than their syncs, though it writes what other programs have left in memory, too.
+const manyRecords = 4
 
 // partFile is a record that is not in its place yet.
 const partFile = recordFile + ".new"
