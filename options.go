@@ -101,7 +101,7 @@ type Options struct {
 	// user alone, where it is not there. When nil, a temporary folder, which is removed at the end of Run.
 	State StateFolder
 
-	Logger *slog.Logger // discards when nil
+	Logger *slog.Logger // discards when nil; where Observer.Ran is set, lines of resources come on the Observer's goroutine, in order with it
 	Debug  bool
 	Stdin  io.Reader // a frontend reads it as "-"
 
