@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -16,33 +17,35 @@ import (
 // MetaParams are the parameters that every resource has: how the engine runs
 // it. The zero value is what DefaultMetaParams says: absent metaparameters.
 type MetaParams struct {
-	Noop       *bool         `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
-	Retry      int           `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, mgmt tries for ever: at once when a resource above has changed, else after a time that grows from a second to ten minutes. The command of an exec that has ended with a wrong code is tried again only when a resource above has changed."`
-	RetryReset bool          `yaml:"retryreset" doc:"Count retries anew after a success; without retry it is always so."`
-	Delay      time.Duration `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; without retry, before the first one. A bare integer is milliseconds."`
-	DelayMax   time.Duration `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`
-	Timeout    time.Duration `yaml:"timeout" mgmt:"unit=ms" doc:"How long it may take to look and put right once, 0 for no limit; a bare integer is milliseconds."`
-	Poll       time.Duration `yaml:"poll" mgmt:"unit=s" doc:"Look again this long after the last look (a tenth is left to chance) instead of watching; 0 to watch. A bare integer is seconds."`
-	Settle     time.Duration `yaml:"settle" mgmt:"unit=s" doc:"How long the thing must have been quiet before its events are acted on, 0 to act at once; after ten times as long they are, quiet or not. A bare integer is seconds."`
-	Limit      float64       `yaml:"limit" mgmt:"min=0" doc:"How many runs a second are allowed on average, whatever causes them; 0 for no limit. Needs burst."`
-	Burst      int           `yaml:"burst" mgmt:"min=0" doc:"How many runs may come at once under limit, after a time without any."`
-	Reset      bool          `yaml:"reset" doc:"When the graph declares the resource anew and differently, begin anew too: retries and limit do not carry over."`
-	Sema       []string      `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once. Those that begin with all/ or group:ROLE/ are shared by the hosts of that topic."`
-	Rewatch    bool          `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even a graph that declares it just the same."`
-	Realize    bool          `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
-	Reverse    bool          `yaml:"reverse" doc:"The same as leaving: undo."`
-	Leaving    Leaving       `yaml:"leaving" mgmt:"enum=keep|undo|ask" doc:"What becomes of its work when the resource leaves the graph. With keep, as when absent, it stays; with undo, the state before its first change is brought back; with ask, the graph without it is held until mgmt resume, and then it stays."`
-	AutoEdge   *bool         `yaml:"autoedge" doc:"Take part in automatic edges."`
-	AutoGroup  *bool         `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
-	Drift      Drift         `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
-	Backend    string        `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
-	Export     []string      `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
-	ExportFor  time.Duration `yaml:"exportfor" mgmt:"unit=s" doc:"How long an exported resource stays exported after the daemon of this host has ended or died; 10 minutes if absent. A bare integer is seconds."`
-	Unread     string        `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
-	Proofs     []Proof       `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
-	Secret     []string      `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
-	Hidden     bool          `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
-	Dollar     bool          `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
+	Noop       *bool             `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
+	Retry      int               `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, mgmt tries for ever: at once when a resource above has changed, else after a time that grows from a second to ten minutes. The command of an exec that has ended with a wrong code is tried again only when a resource above has changed."`
+	RetryReset bool              `yaml:"retryreset" doc:"Count retries anew after a success; without retry it is always so."`
+	Delay      time.Duration     `yaml:"delay" mgmt:"unit=ms" doc:"How long to wait before a retry; without retry, before the first one. A bare integer is milliseconds."`
+	DelayMax   time.Duration     `yaml:"delaymax" mgmt:"unit=ms" doc:"With it the wait before a retry doubles with each one, from delay up to this, shortened at random by up to half; 0 for the same wait each time. A bare integer is milliseconds."`
+	Timeout    time.Duration     `yaml:"timeout" mgmt:"unit=ms" doc:"How long it may take to look and put right once, 0 for no limit; a bare integer is milliseconds."`
+	Poll       time.Duration     `yaml:"poll" mgmt:"unit=s" doc:"Look again this long after the last look (a tenth is left to chance) instead of watching; 0 to watch. A bare integer is seconds."`
+	Settle     time.Duration     `yaml:"settle" mgmt:"unit=s" doc:"How long the thing must have been quiet before its events are acted on, 0 to act at once; after ten times as long they are, quiet or not. A bare integer is seconds."`
+	Limit      float64           `yaml:"limit" mgmt:"min=0" doc:"How many runs a second are allowed on average, whatever causes them; 0 for no limit. Needs burst."`
+	Burst      int               `yaml:"burst" mgmt:"min=0" doc:"How many runs may come at once under limit, after a time without any."`
+	Reset      bool              `yaml:"reset" doc:"When the graph declares the resource anew and differently, begin anew too: retries and limit do not carry over."`
+	Sema       []string          `yaml:"sema" doc:"Semaphores to hold while running, each name or name:count; at most count (1 by default) resources hold one of that name and count at once. Those that begin with all/ or group:ROLE/ are shared by the hosts of that topic."`
+	Rewatch    bool              `yaml:"rewatch" doc:"When it has failed for good, every new graph makes it try again, even a graph that declares it just the same."`
+	Realize    bool              `yaml:"realize" doc:"A graph without this resource takes effect only after it has been brought about once, or has failed for good."`
+	Reverse    bool              `yaml:"reverse" doc:"The same as leaving: undo."`
+	Leaving    Leaving           `yaml:"leaving" mgmt:"enum=keep|undo|ask" doc:"What becomes of its work when the resource leaves the graph. With keep, as when absent, it stays; with undo, the state before its first change is brought back; with ask, the graph without it is held until mgmt resume, and then it stays."`
+	AutoEdge   *bool             `yaml:"autoedge" doc:"Take part in automatic edges."`
+	AutoGroup  *bool             `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
+	Drift      Drift             `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
+	Backend    string            `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
+	Export     []string          `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
+	ExportFor  time.Duration     `yaml:"exportfor" mgmt:"unit=s" doc:"How long an exported resource stays exported after the daemon of this host has ended or died; 10 minutes if absent. A bare integer is seconds."`
+	Labels     map[string]string `yaml:"labels" doc:"Words of your own, such as {tier: db}, by which verbs select resources: label:tier=db."`
+	Unread     string            `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
+	Proofs     []Proof           `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
+	Module     string            `yaml:"-"` // the instance of the module that declares it, behind those around that: web.tls; empty for the graph itself
+	Secret     []string          `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
+	Hidden     bool              `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
+	Dollar     bool              `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
 }
 
 // Proof is a lease of this host, and what it proves. The engine begins no run of a resource while the lease does not surely hold.
@@ -148,6 +151,9 @@ func (m *MetaParams) Validate() error {
 	case "", LeavingKeep, LeavingUndo, LeavingAsk:
 	default:
 		bad("leaving", "leaving is %q, it must be keep, undo or ask", m.Leaving)
+	}
+	if _, nameless := m.Labels[""]; nameless {
+		bad("labels", "labels has a label without a name, write labels: {tier: db}")
 	}
 	for i, host := range m.Export {
 		if host == "" {
@@ -287,7 +293,8 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 			m.Reset == o.Reset && m.Rewatch == o.Rewatch && m.Realize == o.Realize && m.Reverse == o.Reverse && m.Leaving == o.Leaving &&
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
-			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && m.ExportFor == o.ExportFor && slices.Equal(m.Proofs, o.Proofs)
+			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && m.ExportFor == o.ExportFor && slices.Equal(m.Proofs, o.Proofs) &&
+			m.Module == o.Module && maps.Equal(m.Labels, o.Labels)
 }
 
 func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -49,6 +49,7 @@ func TestMetaParamsRefused(t *testing.T) {
 		{engine.MetaParams{Sema: []string{"a", "a:1"}}, "sema[1]", "is named twice"},
 		{engine.MetaParams{Drift: "mend"}, "drift", "must be fix or report"},
 		{engine.MetaParams{Leaving: "go"}, "leaving", "must be keep, undo or ask"},
+		{engine.MetaParams{Labels: map[string]string{"": "db"}}, "labels", "a label without a name"},
 		{engine.MetaParams{Export: []string{"*", ""}}, "export[1]", "a host without a name"},
 	} {
 		err := c.meta.Validate()
@@ -110,6 +111,8 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 			} else {
 				f.Set(reflect.ValueOf([]string{"a"}))
 			}
+		case reflect.Map:
+			f.Set(reflect.ValueOf(map[string]string{"a": "b"}))
 		case reflect.Pointer:
 			f.Set(reflect.ValueOf(new(false)))
 		default:

@@ -190,6 +190,8 @@ type Declaration struct {
 	// Hidden are the secrets of which parts of Value were made. They are shown nowhere, also where another resource prints one.
 	Hidden []schema.Secret
 
+	Module string // the instance of a module that declares it, behind those around that: web.tls; empty for the graph itself
+
 	// Proofs are those without which no run of the resource begins; see engine.MetaParams.
 	Proofs []engine.Proof
 

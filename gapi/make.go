@@ -185,7 +185,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
-	meta.Unread, meta.Proofs = it.Unread, it.Proofs
+	meta.Unread, meta.Proofs, meta.Module = it.Unread, it.Proofs, it.Module
 	if err := meta.Validate(); err != nil && !unread[""] {
 		b.judgeMeta(it, err, unread)
 	}

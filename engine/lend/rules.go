@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
 // Default are the kinds that a host takes over where nothing else is said. They hold values, and no thing of the machine but a name of
@@ -137,20 +138,7 @@ func Fits(pattern, text string) bool {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "*"
 	}
-	parts := strings.Split(pattern, "*")
-	last := len(parts) - 1
-	rest, ok := strings.CutPrefix(text, parts[0])
-	if !ok || last == 0 {
-		return ok && rest == ""
-	}
-	for _, part := range parts[1:last] {
-		_, after, found := strings.Cut(rest, part)
-		if !found {
-			return false
-		}
-		rest = after
-	}
-	return strings.HasSuffix(rest, parts[last])
+	return selection.Like(strings.Split(pattern, "*"), text)
 }
 
 // Metas are the metaparameters that another host may give: how often this host looks and tries, that it only looks, and what it shows to nobody.

@@ -99,6 +99,7 @@ var metaRules = [...]MetaRule{
 		alone: func(m *engine.MetaParams) bool { return len(m.Export) > 0 }},
 	{Key: "exportfor", Rule: RuleAlone, Why: "it is published as one resource",
 		alone: func(m *engine.MetaParams) bool { return m.ExportFor != 0 }},
+	{Key: "labels", Rule: RuleOwner, Why: "each member keeps its own, and selects the group by them"},
 	{Key: "-", Rule: RuleAlone, Why: "a part of its parameters could not be read, so that it never runs",
 		alone: func(m *engine.MetaParams) bool { return m.Unread != "" }},
 	{Key: "-", Rule: RuleEqual, Why: "a run of the group is one of each member, and needs the leases of all",
@@ -108,6 +109,7 @@ var metaRules = [...]MetaRule{
 			}
 			return fmt.Sprint(m.Proofs)
 		}},
+	{Key: "-", Rule: RuleOwner, Why: "each member keeps its own module, and selects the group by it"},
 	{Key: "secret", Rule: RuleAlone, Why: "it is about the parameters of one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Secret) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",

@@ -59,6 +59,14 @@ func (g *Graph) Instances() (all []*Instance) {
 	return all
 }
 
+// Path returns the name of an instance behind those of the instances around it, such as web.tls; empty for a graph that is none.
+func (g *Graph) Path() string {
+	if g.parent == nil || g.parent.instance == "" {
+		return g.instance
+	}
+	return g.parent.Path() + "." + g.instance
+}
+
 // Instance returns an instance by its name: the graph's own, or else one of the graph around it. If there is none, near is the name that was
 // probably meant.
 func (g *Graph) Instance(name string) (i *Instance, near string) {

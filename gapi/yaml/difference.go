@@ -84,7 +84,7 @@ func sameNames(a, b []gapi.Declaration) bool {
 // sameDeclaration reports whether a resource was made of the same nodes. One with a secret is never the same: its value is not looked at here.
 // Positions count too, so that findings name the right lines after an edit.
 func sameDeclaration(a, b *gapi.Declaration) bool {
-	if a.Kind != b.Kind || a.Name != b.Name || a.Pos != b.Pos || a.NamePos != b.NamePos || a.Unread != b.Unread || len(a.Hidden)+len(b.Hidden) > 0 {
+	if a.Kind != b.Kind || a.Name != b.Name || a.Pos != b.Pos || a.NamePos != b.NamePos || a.Unread != b.Unread || a.Module != b.Module || len(a.Hidden)+len(b.Hidden) > 0 {
 		return false
 	}
 	return a.Meta == b.Meta && slices.Equal(a.Proofs, b.Proofs) && sameNodes(a.Value, b.Value) && slices.Equal(a.Recv, b.Recv) &&

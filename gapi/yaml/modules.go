@@ -26,7 +26,9 @@ func (g *loading) modules(x *expand.Graph) map[*expand.Graph][]schema.Ref {
 		out.name, out.comment = "", "" // those of the graph count
 		g.parts = append(g.parts, out)
 		g.partial = g.partial || i.Graph.Lacking
-		for _, d := range out.resources {
+		for j := range out.resources {
+			d := &out.resources[j]
+			d.Module = i.Graph.Path()
 			own[i.Graph] = append(own[i.Graph], schema.Ref{Kind: d.Kind, Name: d.Name})
 		}
 	}
