@@ -259,15 +259,26 @@ func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
 	return r.AbsentPauses(ctx)
 }
 
-// Pause leaves a resource, or with an empty name everything, alone for a while;
+// Pause leaves resources, or with an empty name everything, alone for a while; all of them at one moment, or with an error none;
 // see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which. Callable
 // while Run is going on.
-func (e *Engine) Pause(ctx context.Context, p Pause) error {
-	_, err := owned(ctx, e, p.Resource, func(r *reactor.Reactor, id string) (struct{}, error) {
-		p.Resource = id
-		return struct{}{}, r.Pause(ctx, p)
-	})
-	return err
+func (e *Engine) Pause(ctx context.Context, pauses ...Pause) error {
+	r, err := e.running(ctx)
+	if err != nil {
+		return err
+	}
+	err = r.Pause(ctx, pauses...)
+	if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
+		return err
+	}
+	owned := slices.Clone(pauses)
+	for i := range owned {
+		owned[i].Resource = e.owner(owned[i].Resource)
+	}
+	if slices.Equal(owned, pauses) {
+		return err
+	}
+	return r.Pause(ctx, owned...)
 }
 
 // Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
@@ -285,6 +296,26 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 	}
 	v, err := e.Reload(ctx)
 	return cmp.Or(err, v.Refused)
+}
+
+// ResumeHeld is Resume for those of some resources that are paused or held, and returns which; see
+// reactor.Reactor.ResumeHeld. Callable while Run is going on.
+func (e *Engine) ResumeHeld(ctx context.Context, resources []string) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.ResumeHeld(ctx, resources)
+}
+
+// RetryFailed is Retry for those of some resources that can be tried again, and returns which; see
+// reactor.Reactor.RetryFailed. Callable while Run is going on.
+func (e *Engine) RetryFailed(ctx context.Context, resources []string) ([]string, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.RetryFailed(ctx, resources)
 }
 
 // Retry tries failed resources again at once, without names all failed ones,

@@ -3,9 +3,11 @@ package mgmt
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -21,6 +23,8 @@ type Plan struct {
 	Leaving []string
 	// Asking are those of Leaving for which a Run that does not end by itself holds the graph until somebody agrees (leaving: ask).
 	Asking []string
+
+	graph *engine.Graph // with groups
 }
 
 // ExitCode is that of Report, and 2 for a pending change where a resource leaves.
@@ -64,7 +68,60 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 	}
 	g := e.session.graphs.Parts().Grouped()
 	left := e.session.leaving(g)
-	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking}, nil
+	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking, graph: g}, nil
+}
+
+// Select parts a plan into the resources that a selection has, by the states of the plan, and all others. Of what leaves, the kind and
+// the name alone are known. The error is a *selection.Error for a text that can't be read, or a *selection.NoneError.
+func (p *Plan) Select(text string) (selected, others *Plan, err error) {
+	sel, err := selection.Of(text, func(id string) bool {
+		_, ok := engine.FindVertex(p.graph, id)
+		return ok || slices.Contains(p.Leaving, id)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	selected, others = &Plan{Graph: p.Graph, graph: p.graph}, &Plan{Graph: p.Graph, graph: p.graph}
+	for _, part := range []*Plan{selected, others} {
+		part.Report.Converged = p.Report.Converged
+	}
+	var all []selection.Item
+	for _, s := range p.Steps {
+		part, items := others, p.items(&s)
+		if slices.ContainsFunc(items, sel.Match) {
+			part = selected
+		}
+		part.Steps = append(part.Steps, s)
+		part.Report.Counts[s.State]++
+		all = append(all, items...)
+	}
+	for _, id := range p.Leaving {
+		part, item := others, selection.Named(id)
+		if sel.Match(item) {
+			part = selected
+		}
+		part.Leaving = append(part.Leaving, id)
+		if slices.Contains(p.Asking, id) {
+			part.Asking = append(part.Asking, id)
+		}
+		all = append(all, item)
+	}
+	if len(selected.Steps)+len(selected.Leaving) == 0 {
+		return nil, nil, sel.None(text, all)
+	}
+	return selected, others, nil
+}
+
+// items returns what a selection may know of the resource of a step.
+func (p *Plan) items(s *Step) []selection.Item {
+	items := []selection.Item{selection.Named(s.Resource)}
+	if i, ok := p.graph.Index(s.Resource); ok {
+		items = selection.Items(s.Resource, p.graph.Value(i))
+	}
+	for i := range items {
+		items[i].State = s.State.String()
+	}
+	return items
 }
 
 // collector keeps the last run of each resource.

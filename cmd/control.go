@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
@@ -282,6 +283,8 @@ func (d *remote) client() *control.Client {
 type answerer interface {
 	Log(context.Context, control.Query) (*control.Log, error)
 	Why(ctx context.Context, resource string, n int) (*control.Why, error)
+	// Choose returns the resources of a selection, at most limit.
+	Choose(ctx context.Context, selection string, limit int) (*control.Names, error)
 }
 
 // ask asks the daemon, and where there is none, the history in the state folder. It says on
@@ -320,7 +323,7 @@ func explained(err error) error {
 	return err
 }
 
-// completeResource completes the name of a resource by asking the daemon.
+// completeResource completes a selection by asking the daemon: names, kinds, modules and labels, in each term.
 // Without a daemon, or when it takes more than 300 ms, the shell gets no names and no
 // error.
 func (d *remote) completeResource(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -333,5 +336,22 @@ func (d *remote) completeResource(cmd *cobra.Command, args []string, word string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	list := append(names.Resources, names.Terms...)
+	before, last := selection.Last(word)
+	if len(list) == 0 && before != "" {
+		if names, err = d.client().Names(ctx, last); err == nil {
+			for _, id := range names.Resources {
+				list = append(list, before+selection.Exact(id).String())
+			}
+			for _, term := range names.Terms {
+				list = append(list, before+term)
+			}
+		}
+	}
+	for _, state := range selection.States() {
+		if term := "state:" + state; strings.HasPrefix(term, last) && last != "" {
+			list = append(list, before+term)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }

@@ -30,7 +30,10 @@ func newEvents(a *app) *cobra.Command {
 		Long: `Events shows changes, failures, graphs that take effect, and other events of the
 running daemon, as they happen, until the daemon ends. Each event has a number
 (with -o json it is the id); with --since it begins after that event, with
-everything since then, also before a restart of the daemon.`,
+everything since then, also before a restart of the daemon.
+
+` + selectionHelp + `
+Modules, labels and states are those of the moment at which events begins.`,
 		Example: `  mgmt events
   mgmt events --outcome changed,failed
   mgmt events -o json --since 4711`,
@@ -46,7 +49,7 @@ everything since then, also before a restart of the daemon.`,
 	f.flags(cmd)
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.since, "since", 0, "begin after the event with this `id`; 0 for the oldest that is kept")
-	fl.StringVar(&f.resource, "resource", "", "only events of this `resource`")
+	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
 	outcomeFlag(cmd, &f.outcomes)
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("resource", f.completeResource)

@@ -34,6 +34,8 @@ func encodeJSON(w io.Writer, v any, indent string) error {
 type planDoc struct {
 	Graph   string  `json:"graph"`
 	Summary summary `json:"summary"`
+	// These are not shown, since --select has not chosen them.
+	Others *summary `json:"others,omitempty"`
 	// In the order of the plan; never null, so that a program can count them.
 	Resources []stepJSON `json:"resources"`
 	// These are in effect and not in the graph; their work stays as it is.
@@ -55,8 +57,12 @@ type stepJSON struct {
 }
 
 // planJSON is a plan as JSON. Its keys are a promise: scripts read them.
-func planJSON(p *mgmt.Plan) planDoc {
+// others may be nil.
+func planJSON(p, others *mgmt.Plan) planDoc {
 	doc := planDoc{Graph: p.Graph, Summary: summaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving, Asking: p.Asking}
+	if others != nil {
+		doc.Others = new(summaryOf(others))
+	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Left: s.Left}

@@ -50,16 +50,19 @@ last start. A run with nothing to do is not in it. Where no daemon answers, log
 reads the history that the last one has left in the state folder, and says so.
 
 A time is a duration before now (2h), a date (2026-01-02), or a moment
-(2026-01-02T15:04:05).`,
+(2026-01-02T15:04:05).
+
+` + selectionHelp,
 		Example: `  mgmt log --since 2h
   mgmt log --resource 'file[/etc/motd]' -n 5
+  mgmt log --resource 'file[/etc/nginx/*],svc[nginx]' --outcome failed
   mgmt log --outcome failed -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.flags(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.resource, "resource", "", "only events of this `resource`")
+	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
 	outcomeFlag(cmd, &f.outcomes)
 	fl.StringVar(&f.since, "since", "", "only events from this `time` on")
 	fl.StringVar(&f.until, "until", "", "only events before this `time`")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,14 +27,17 @@ type pauseFlags struct {
 func newPause(a *app) *cobra.Command {
 	f := &pauseFlags{}
 	cmd := &cobra.Command{
-		Use:   "pause [RESOURCE] --for TIME",
-		Short: "Leave a resource, or everything, alone for a while",
-		Long: `Pause tells the running daemon to leave a resource alone, or without one
-everything. It is watched, but neither checked nor repaired. Once it has
-drifted, the resources that depend on it wait. A pause ends by itself, lasts
+		Use:   "pause [SELECTION] --for TIME",
+		Short: "Leave resources, or everything, alone for a while",
+		Long: `Pause tells the running daemon to leave a resource alone, all of a selection, or
+without one everything. It is watched, but neither checked nor repaired. Once it
+has drifted, the resources that depend on it wait. A pause ends by itself, lasts
 over restarts of the daemon, and stands in status. A later one takes the place
-of an earlier one.`,
+of an earlier one. What a later graph adds is not paused.
+
+` + selectionHelp,
 		Example: `  mgmt pause 'file[/etc/motd]' --for 2h --reason "moving the disks"
+  mgmt pause 'file[/etc/nginx/*]' --for 10m
   mgmt pause --for 30m`,
 		Args:              resourceArg(0),
 		ValidArgsFunction: f.completeResource,
@@ -46,7 +51,7 @@ of an earlier one.`,
 
 // run asks for a pause. Its length must be said, since a forgotten pause would leave a
 // machine unmanaged.
-// A resource that is not in the graph is an error. A member of an automatic group pauses its
+// A selection of nothing is an error. A member of an automatic group pauses its
 // whole group, and the answer names the resource that runs it. Where no daemon answers, the code
 // is 1.
 func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
@@ -68,7 +73,24 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)
 	}
-	_, err = fmt.Fprintf(a.out, "%s until %s\n", doneText(done, "paused"), styleOf(choice{}, a).moment(done.Until))
+	until := " until " + styleOf(choice{}, a).moment(done.Until)
+	if done.Resources != nil {
+		return writeEach(a.out, done.Resources, "is paused"+until)
+	}
+	_, err = fmt.Fprintln(a.out, doneText(done, "paused")+until)
+	return err
+}
+
+// writeEach says of each selected resource what became of it. Many more than a person reads are counted.
+func writeEach(w io.Writer, resources []string, what string) error {
+	var b strings.Builder
+	for _, r := range resources[:min(len(resources), maxShown)] {
+		b.WriteString(visible(r) + " " + what + "\n")
+	}
+	if more := len(resources) - maxShown; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

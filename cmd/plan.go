@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type planFlags struct {
 	color  choice
 	debug  bool
 	all    bool
+	// selects is empty for everything.
+	selects string
 }
 
 // newPlan makes the verb plan.
@@ -44,12 +47,22 @@ What is there of hosts that the operator has removed does not count.
 A resource that was in effect from the same file,
 and is not in it any more, is listed with what becomes of its work.
 
+With --select, everything is looked at, and the selected resources are shown. Of
+the others it counts what would change. The exit code is about those that are shown.
+` + selectionHelp + `
+
 It ends with code 0 when nothing would change, 2 when something would or a
 resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 		Example: `  mgmt plan graph.yaml
+  mgmt plan graph.yaml --select 'file[/etc/nginx/*],svc[nginx]'
   mgmt plan graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
 		Args: graphArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("select") && f.selects == "" { // of a script's unset variable: not everything is meant
+				return errors.New("--select is empty: write a selection, such as --select 'file[/etc/nginx/*]'")
+			}
+			return f.run(cmd.Context(), a)
+		},
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
@@ -61,6 +74,7 @@ resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 	fl := cmd.Flags()
 	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
+	fl.StringVar(&f.selects, "select", "", "show the resources of this `selection`")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	colorFlag(cmd, &f.color)
 	return cmd
@@ -114,10 +128,16 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return log.diagnose(a, err)
 	}
+	var others *mgmt.Plan
+	if f.selects != "" {
+		if plan, others, err = plan.Select(f.selects); err != nil {
+			return err
+		}
+	}
 	if f.output.word == "json" {
-		err = writeJSON(a.out, planJSON(plan))
+		err = writeJSON(a.out, planJSON(plan, others))
 	} else {
-		err = f.write(a, plan)
+		err = f.write(a, plan, others)
 	}
 	if err != nil {
 		return err
@@ -128,7 +148,8 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 // write shows the steps that matter, and the summary last.
 // Steps are in the order in which a run would do them, and without --all those with
 // nothing to do are left out.
-func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
+// others are not shown; nil where nothing was selected.
+func (f *planFlags) write(a *app, plan, others *mgmt.Plan) error {
 	w := &planWriter{style: style{color: colored(f.color, a.out)}}
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; f.all || s.State != engine.StateOK {
@@ -145,7 +166,11 @@ func (f *planFlags) write(a *app, plan *mgmt.Plan) error {
 	if w.Len() > 0 {
 		w.WriteString("\n")
 	}
-	w.WriteString("plan: " + summaryOf(plan).text() + "\n")
+	if others == nil {
+		w.WriteString("plan: " + summaryOf(plan).text() + "\n")
+	} else {
+		w.WriteString("plan of the selection: " + summaryOf(plan).text() + "\nnot shown: " + summaryOf(others).text() + "\n")
+	}
 	_, err := a.out.Write([]byte(w.String()))
 	return err
 }

@@ -19,13 +19,16 @@ type resumeFlags struct{ remote }
 func newResume(a *app) *cobra.Command {
 	f := &resumeFlags{}
 	cmd := &cobra.Command{
-		Use:   "resume [RESOURCE]",
+		Use:   "resume [SELECTION]",
 		Short: "End a pause, and let held changes through",
-		Long: `Resume ends the pause of a resource, and lets it go on if a limit holds it.
-Without a resource it ends every pause and lets everything go on, and a change
-budget begins anew. A resource that is neither paused nor held is left as it is,
-and its state is shown.`,
+		Long: `Resume ends the pause of a resource, or of all of a selection, and lets them go on
+if a limit holds them. Without a selection it ends every pause and lets everything
+go on, and a change budget begins anew. A resource that is neither paused nor held
+is left as it is, and its state is shown.
+
+` + selectionHelp,
 		Example: `  mgmt resume 'file[/etc/motd]'
+  mgmt resume module:web
   mgmt resume`,
 		Args:              resourceArg(0),
 		ValidArgsFunction: f.completeResource,
@@ -48,6 +51,13 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	}
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)
+	}
+	if done.Resources != nil {
+		if len(done.Resources) == 0 {
+			_, err = fmt.Fprintln(a.out, "of the selection nothing was paused or held")
+			return err
+		}
+		return writeEach(a.out, done.Resources, "is resumed")
 	}
 	// The daemon answers so where the resource was neither paused nor held. That ends with code
 	// 0.

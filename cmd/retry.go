@@ -18,13 +18,17 @@ type retryFlags struct{ remote }
 func newRetry(a *app) *cobra.Command {
 	f := &retryFlags{}
 	cmd := &cobra.Command{
-		Use:   "retry [RESOURCE...]",
+		Use:   "retry [SELECTION...]",
 		Short: "Try failed resources again",
 		Long: `Retry tells the running daemon to try failed resources again at once, without
-names all that have failed. Their retries are counted anew. The resources that
-depend on them go on when they are well. With a name that has not failed nothing
-is tried, and the error says how it is.`,
+a selection all that have failed. Their retries are counted anew. The resources
+that depend on them go on when they are well. With the name of a resource that has
+not failed nothing is tried, and the error says how it is; of a pattern, those are
+tried that have failed.
+
+` + selectionHelp,
 		Example: `  mgmt retry 'exec[deploy]'
+  mgmt retry pkg,svc
   mgmt retry`,
 		Args:              resourceArgs,
 		ValidArgsFunction: f.completeResources,
@@ -34,9 +38,8 @@ is tried, and the error says how it is.`,
 	return cmd
 }
 
-// resourceArgs takes names of resources, or none.
-// Each name must have the form kind[name]. The daemon decides whether there is such a resource.
-// An empty name is refused, as it may be a variable of a script that is not set.
+// resourceArgs takes selections, or none. The daemon reads them.
+// An empty one is refused, as it may be a variable of a script that is not set.
 func resourceArgs(cmd *cobra.Command, args []string) error {
 	for _, arg := range args {
 		if err := resourceArg(0)(cmd, []string{arg}); err != nil {
@@ -51,7 +54,7 @@ func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word stri
 	return f.completeResource(cmd, nil, word)
 }
 
-// run asks for a new try of the named resources, or of all failed ones.
+// run asks for a new try of the selected resources, or of all failed ones.
 // With several names the daemon's error names the wrong one. If nothing has failed, the code is 0.
 // All names are judged before one is tried: with a wrong name nothing is tried.
 func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
@@ -65,14 +68,13 @@ func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.output.word == "json" {
 		return writeJSON(a.out, done)
 	}
-	if len(done.Resources) == 0 {
+	switch {
+	case len(done.Resources) > 0:
+		return writeEach(a.out, done.Resources, "is tried again")
+	case done.Selected > 0:
+		_, err = fmt.Fprintln(a.out, "of the selection nothing has failed")
+	default:
 		_, err = fmt.Fprintln(a.out, "nothing has failed")
-		return err
 	}
-	for _, r := range done.Resources {
-		if _, err := fmt.Fprintln(a.out, visible(r)+" is tried again"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
 // A key press in the shell waits for completionWait. The waits of requests are cut into oneWait,
@@ -38,7 +39,9 @@ type statusFlags struct {
 	color  choice
 	all    bool
 	states []string
-	watch  bool
+	// selects is empty for the resources that are not ok.
+	selects string
+	watch   bool
 	// wait is empty or converged. timeout bounds it, one minute by default, and has no meaning
 	// without it.
 	wait    string
@@ -54,11 +57,12 @@ type statusFlags struct {
 func newStatus(a *app) *cobra.Command {
 	f := &statusFlags{timeout: seconds(time.Minute)}
 	cmd := &cobra.Command{
-		Use:   "status",
+		Use:   "status [SELECTION]",
 		Short: "Say how the running daemon and its resources stand",
 		Long: `Status asks the running daemon how many resources are in which state, and names
 each one that is not ok. It shows the error and the time of the next try, the
-resource that blocks it, or the pause and its end.
+resource that blocks it, or the pause and its end. With a selection it names all
+resources of that, and counts them apart; with --state those of them.
 
 A resource that is tried again, or looked at, is told as it rested last. A
 resource that is being altered at this moment though it was well does not rest.
@@ -67,16 +71,24 @@ With --wait=converged it waits until the graph has come to rest, also for a daem
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
 something failed or is blocked, 6 both. It ends with 1 where the newest graph was
-refused, and with 5 while something has not come to rest yet.
+refused, and with 5 while something has not come to rest yet. With a selection the
+selected resources alone decide.
+
+` + selectionHelp + `
 
 With --dump it writes for each resource that is not settled its activity, or the
 thing that it waits for. Use it where nothing seems to happen.`,
 		Example: `  mgmt status
+  mgmt status 'file[/etc/nginx/*]' --state failed
   mgmt status --watch
   mgmt status --wait converged --timeout 5m --exit-code
   mgmt status -o json --all | jq '.resources[] | select(.changes > 0)'`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+		Args:              resourceArg(0),
+		ValidArgsFunction: f.completeResource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.selects = strings.Join(args, "") // there is one at most
+			return f.run(cmd.Context(), a)
+		},
 	}
 	f.flags(cmd)
 	fl := cmd.Flags()
@@ -89,7 +101,7 @@ thing that it waits for. Use it where nothing seems to happen.`,
 	fl.BoolVar(&f.dump, "dump", false, "write the activity of each resource that is not settled, or the thing that it waits for")
 	colorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(selection.States(), cobra.ShellCompDirectiveNoFileComp))
 	exclude(cmd, "watch", "wait")
 	exclude(cmd, "watch", "exit-code")
 	exclude(cmd, "all", "state")
@@ -97,16 +109,6 @@ thing that it waits for. Use it where nothing seems to happen.`,
 		exclude(cmd, "dump", other)
 	}
 	return cmd
-}
-
-// stateWords are the words for the states, for checks and completion.
-// The order is that of the states in package engine.
-func stateWords() []string {
-	var list []string
-	for s := range engine.State(engine.NumStates) {
-		list = append(list, s.String())
-	}
-	return list
 }
 
 // run asks for the state, and waits for convergence where it is told to. With --exit-code
@@ -118,9 +120,12 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
 	}
 	for _, word := range f.states {
-		if !slices.Contains(stateWords(), word) {
-			return fmt.Errorf("--state=%s: write %s%s", word, orList(stateWords()), meant(word, stateWords()))
+		if !slices.Contains(selection.States(), word) {
+			return fmt.Errorf("--state=%s: write %s%s", word, orList(selection.States()), meant(word, selection.States()))
 		}
+	}
+	if f.dump && f.selects != "" {
+		return errors.New("--dump is about everything: leave the selection out")
 	}
 	if f.dump {
 		return explained(f.writeDump(ctx, a))
@@ -135,7 +140,7 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 		if f.wait != "" && isStarting(err) {
 			return withCode(exitTime, fmt.Errorf("after %s: %w", time.Duration(f.timeout), explained(err)))
 		}
-		return explained(err)
+		return unknown(err, f.selects)
 	}
 	if err := f.write(a, st); err != nil {
 		return err
@@ -143,6 +148,8 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 	switch {
 	case f.wait != "" && !st.Converged:
 		return withCode(exitTime, fmt.Errorf("not converged after %s", time.Duration(f.timeout)))
+	case f.exitCode && st.Selected != nil:
+		return withCode(st.Selected.ExitCode, nil)
 	case f.exitCode:
 		return withCode(st.Code(), nil)
 	default:
@@ -171,7 +178,7 @@ func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
 // query is the request of the flags.
 // Without words of states the daemon chooses: each resource that is not ok.
 func (f *statusFlags) query() control.StatusQuery {
-	return control.StatusQuery{States: f.states, All: f.all}
+	return control.StatusQuery{States: f.states, All: f.all, Select: f.selects}
 }
 
 // ask asks once, or until the graph has converged or the time is over.
@@ -310,7 +317,11 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "%s, generation %d: %s\n", s.name(name), st.Generation, countWords(st.Counts))
 	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", restText(st, s, now), visible(st.Version.Version), st.PID, roundTime(now.Sub(st.Started)))
-	b.WriteString(watchesText(st.Watches, s))
+	if st.Selected != nil {
+		fmt.Fprintf(&b, "selected: %s\n", countWords(st.Selected.Counts))
+	} else {
+		b.WriteString(watchesText(st.Watches, s))
+	}
 	if st.Refused != "" {
 		fmt.Fprintf(&b, "%s: %s\n", s.paint(red, "the newest graph was refused, the last good one goes on"), visible(st.Refused))
 	}
@@ -420,7 +431,7 @@ func restText(st *control.Status, s style, now time.Time) string {
 // States without a resource are left out.
 func countWords(counts map[string]int) string {
 	var parts []string
-	for _, word := range stateWords() {
+	for _, word := range selection.States() {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, word))
 		}

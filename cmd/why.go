@@ -28,10 +28,10 @@ type whyFlags struct {
 func newWhy(a *app) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
-		Use:   "why RESOURCE",
+		Use:   "why SELECTION",
 		Short: "Show the causes of the last runs of a resource, and their changes",
-		Long: `Why asks the running daemon for the last runs of a resource, the newest first:
-the changes of each one, and its cause. A cause is an event (of which file or
+		Long: `Why asks the running daemon for the last runs of a resource, the newest first, or
+of each resource of a selection: the changes of each one, and its cause. A cause is an event (of which file or
 bus, and how many of them came together), a new graph, time, or the end of a
 pause. It may also be another resource that notifies it or has sent it a value,
 with the cause of that in turn.
@@ -40,8 +40,12 @@ Where no daemon answers, why reads the history that the last one has left in the
 state folder, and says so.
 
 A change is intended where the graph asks for something new, corrective where the
-world has changed, and cascade where another resource has caused it.`,
+world has changed, and cascade where another resource has caused it.
+
+` + selectionHelp + `
+With -o json, each resource is a document of its own.`,
 		Example: `  mgmt why 'file[/etc/motd]'
+  mgmt why state:failed
   mgmt why 'exec[restart]' -n 10
   mgmt why 'file[/etc/motd]' -o json`,
 		Args:              resourceArg(1),
@@ -62,7 +66,7 @@ func resourceArg(least int) cobra.PositionalArgs {
 		case len(args) < least:
 			return fmt.Errorf("no resource is given, write: %s kind[name]", cmd.CommandPath())
 		case len(args) > 1:
-			return fmt.Errorf("unexpected argument %q, one resource is all", args[1])
+			return fmt.Errorf("unexpected argument %q: write one selection, with commas for several resources, and in quotes where it has * or &", args[1])
 		case len(args) == 1 && args[0] == "":
 			return fmt.Errorf("the name of the resource is empty, write: %s kind[name]", cmd.CommandPath()) // of a script's unset variable: not everything is meant
 		default:
@@ -83,26 +87,51 @@ func unknown(err error, word string) error {
 }
 
 // run asks the daemon, or the history that the last daemon has left.
-// The answer is written at once, in one piece.
+// Of many selected resources, the first ones are shown.
 func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	if err := checkCount(f.n, mostRuns); err != nil {
 		return err
 	}
-	var why *control.Why
-	past, err := f.ask(a, func(who answerer) (err error) {
-		why, err = who.Why(ctx, resource, f.n)
-		return err
+	var list []*control.Why
+	more := 0
+	past, err := f.ask(a, func(who answerer) error {
+		names, left, err := picked(ctx, who, resource)
+		if err != nil {
+			return err
+		}
+		list, more = nil, left
+		for _, name := range names {
+			why, err := who.Why(ctx, name, f.n)
+			if err != nil {
+				return err
+			}
+			list = append(list, why)
+		}
+		return nil
 	})
 	if err != nil {
 		return unknown(err, resource)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, why)
-	}
 	w := &whyWriter{style: styleOf(f.color, a), past: past}
-	w.all(why)
-	_, err = a.out.Write([]byte(w.String()))
-	return err
+	for i, why := range list {
+		if f.output.word == "json" {
+			if err := writeJSON(a.out, why); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			w.line(0, "")
+		}
+		w.all(why)
+	}
+	if _, err := a.out.Write([]byte(w.String())); err != nil {
+		return err
+	}
+	if more > 0 {
+		fmt.Fprintf(a.err, "and %d more: select fewer to see them\n", more)
+	}
+	return nil
 }
 
 // whyWriter writes runs and their causes for people.

@@ -317,7 +317,7 @@ func (f *fleet) deadHost(t *testing.T) {
 	id := "file[" + h.next().received() + "]"
 	has := func() bool {
 		names, err := h.next().client.Names(context.Background(), id)
-		return err == nil && slices.Contains(names, id)
+		return err == nil && slices.Contains(names.Resources, id)
 	}
 	h.lasts = "2s"
 	h.export(h.version + 1)

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -29,15 +30,6 @@ func (s *Server) version() Version {
 
 func (s *Server) getVersion(http.ResponseWriter, *http.Request) (any, error) { return s.version(), nil }
 
-// stateWords are the states that a status can be asked for.
-func stateWords() []string {
-	var list []string
-	for st := range engine.State(engine.NumStates) {
-		list = append(list, st.String())
-	}
-	return list
-}
-
 // maxWait bounds how long one request may wait.
 const maxWait = time.Hour
 
@@ -45,8 +37,9 @@ const maxWait = time.Hour
 // resources in some states, or all. It can wait before.
 func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
-	states := p.words("state", stateWords())
+	states := p.words("state", selection.States())
 	all := p.yes("all")
+	selects := p.Get("select")
 	waits := p.words("wait", []string{"converged"})
 	limit := p.seconds("for_seconds", 30*time.Second, maxWait)
 	if p.err != nil {
@@ -70,18 +63,54 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	var among map[string]bool // of the selected ones; nil without a selection
+	if selects != "" {
+		c := &chooser{g: s.opt.Recorder.Graph()}
+		c.know(list)
+		c.away(absent)
+		chosen, err := c.choose(selects)
+		if err != nil {
+			return nil, err
+		}
+		among = make(map[string]bool, len(chosen.ids))
+		for _, id := range chosen.ids {
+			among[id] = true
+		}
+	}
 	out := s.status(list, rest, func(st *reactor.Status) bool {
-		if len(states) > 0 {
+		switch {
+		case among != nil && !among[st.Resource]:
+			return false
+		case len(states) > 0:
 			return slices.Contains(states, st.Rest.String()) || slices.Contains(states, st.State.String())
 		}
-		return all || st.Rest != engine.StateOK
+		return all || among != nil || st.Rest != engine.StateOK
 	})
+	if among != nil {
+		out.Selected = selectedOf(out, list, among)
+	}
 	out.Awaits = awaits
 	out.Watches = s.watches(ctx, all)
 	for i := range absent {
+		if among != nil && !among[absent[i].Resource] {
+			continue
+		}
 		out.Absent = append(out.Absent, AbsentPause{absent[i].Resource, pauseOf(&absent[i])})
 	}
 	return out, nil
+}
+
+// selectedOf says how the selected resources of a status stand.
+func selectedOf(all *Status, list []reactor.Status, among map[string]bool) *Selected {
+	var counts reactor.Counts
+	for i := range list {
+		if among[list[i].Resource] {
+			counts[list[i].Rest]++
+		}
+	}
+	alone := *all
+	alone.Counts, alone.Early = countsOf(counts), false
+	return &Selected{Counts: alone.Counts, ExitCode: alone.Code()}
 }
 
 // foldersTimeout bounds the question for the folders: the states are told even while a file system holds the watches up.
@@ -184,7 +213,7 @@ func (s *Server) getGraph(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	g := s.opt.Recorder.Graph()
 	if g == nil {
-		return nil, &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}
+		return nil, errNoGraph
 	}
 	list, err := s.opt.Engine.Statuses(r.Context())
 	if err != nil {

@@ -213,6 +213,7 @@ func (c *Client) Version(ctx context.Context) (*Version, error) {
 type StatusQuery struct {
 	States []string      // those in these states
 	All    bool          // all resources; else only those with another state than ok
+	Select string        // those of a selection
 	Wait   time.Duration // wait so long for the graph to converge
 }
 
@@ -225,6 +226,9 @@ func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	if q.All {
 		v.Set("all", "true")
 	}
+	if q.Select != "" {
+		v.Set("select", q.Select)
+	}
 	if q.Wait > 0 {
 		v.Set("wait", "converged")
 		v.Set("for_seconds", strconv.FormatFloat(q.Wait.Seconds(), 'f', -1, 64))
@@ -232,14 +236,15 @@ func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	return askWaiting[Status](ctx, c, q.Wait, http.MethodGet, "/v1/status", v, nil)
 }
 
-// Names asks for resources whose id begins with a prefix.
-// The daemon sends at most 1,000, in order.
-func (c *Client) Names(ctx context.Context, prefix string) ([]string, error) {
-	n, err := ask[Names](ctx, c, http.MethodGet, "/v1/resources", url.Values{"prefix": {prefix}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return n.Resources, nil
+// Names asks for resources whose id begins with a prefix, and for the kinds, modules and labels that begin so.
+// The daemon sends at most 1,000 resources, in order.
+func (c *Client) Names(ctx context.Context, prefix string) (*Names, error) {
+	return ask[Names](ctx, c, http.MethodGet, "/v1/resources", url.Values{"prefix": {prefix}, "terms": {"true"}}, nil)
+}
+
+// Choose asks for the resources of a selection, at most so many.
+func (c *Client) Choose(ctx context.Context, text string, limit int) (*Names, error) {
+	return ask[Names](ctx, c, http.MethodGet, "/v1/resources", url.Values{"select": {text}, "limit": {strconv.Itoa(limit)}}, nil)
 }
 
 // Why asks for the last n runs of a resource, and what led to them.

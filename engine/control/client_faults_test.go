@@ -125,9 +125,9 @@ func TestClientSends(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.FixedZone("", 3600))
 	after := uint64(0)
 	for want, call := range map[string]func() error{
-		"GET /v1/version":                    func() error { _, err := c.Version(ctx); return err },
-		"GET /v1/status":                     func() error { _, err := c.Status(ctx, StatusQuery{}); return err },
-		"GET /v1/resources prefix=file[/a b": func() error { _, err := c.Names(ctx, "file[/a b"); return err },
+		"GET /v1/version": func() error { _, err := c.Version(ctx); return err },
+		"GET /v1/status":  func() error { _, err := c.Status(ctx, StatusQuery{}); return err },
+		"GET /v1/resources prefix=file[/a b&terms=true": func() error { _, err := c.Names(ctx, "file[/a b"); return err },
 		"GET /v1/status all=true&for_seconds=1.5&state=ok,failed&wait=converged": func() error {
 			_, err := c.Status(ctx, StatusQuery{States: []string{"ok", "failed"}, All: true, Wait: 1500 * time.Millisecond})
 			return err

@@ -50,10 +50,10 @@ func TestClientAsks(t *testing.T) {
 	_, c := asking(t, nil)
 	ctx := t.Context()
 	names, err := c.Names(ctx, "file[")
-	if err != nil || !slices.Equal(names, []string{"file[/a]"}) {
+	if err != nil || !slices.Equal(names.Resources, []string{"file[/a]"}) {
 		t.Errorf("names: %v, %v", names, err)
 	}
-	if names, err = c.Names(ctx, "nothing"); err != nil || len(names) != 0 {
+	if names, err = c.Names(ctx, "nothing"); err != nil || len(names.Resources)+len(names.Terms) != 0 {
 		t.Errorf("names of nothing: %v, %v", names, err)
 	}
 	why, err := c.Why(ctx, "print[one]", 3)

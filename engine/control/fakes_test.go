@@ -32,14 +32,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // canary is what no answer may hold: it stands for a field of a resource.
 const canary = "canary-7f3a-do-not-show"
 
-// fakeRes is a resource of which only its name may be looked at.
+// fakeRes is a resource of which only its name and its metaparameters may be looked at.
 type fakeRes struct {
 	engine.Res
 	id     string
 	secret string
+	meta   engine.MetaParams
 }
 
 func (r *fakeRes) String() string { return r.id }
+
+func (r *fakeRes) MetaParams() *engine.MetaParams { return &r.meta }
 
 // fakeEngine answers at once, unless it is told not to.
 type fakeEngine struct {
@@ -127,15 +130,47 @@ func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {
 	return c, err
 }
 
-func (f *fakeEngine) Pause(ctx context.Context, p reactor.Pause) error {
+func (f *fakeEngine) Pause(ctx context.Context, ps ...reactor.Pause) error {
 	if err := f.ready(ctx); err != nil {
 		return err
 	}
 	f.mu.Lock()
-	f.paused = append(f.paused, p)
+	f.paused = append(f.paused, ps...)
 	f.mu.Unlock()
-	f.rec.Paused(p, true)
+	for _, p := range ps {
+		f.rec.Paused(p, true)
+	}
 	return nil
+}
+
+func (f *fakeEngine) ResumeHeld(ctx context.Context, ids []string) (resumed []string, err error) {
+	for _, id := range ids {
+		f.mu.Lock()
+		paused := slices.ContainsFunc(f.paused, func(p reactor.Pause) bool { return p.Resource == id })
+		f.mu.Unlock()
+		if paused {
+			if err := f.Resume(ctx, id); err != nil {
+				return nil, err
+			}
+			resumed = append(resumed, id)
+		}
+	}
+	return resumed, f.ready(ctx)
+}
+
+func (f *fakeEngine) RetryFailed(ctx context.Context, ids []string) ([]string, error) {
+	f.mu.Lock()
+	var failed []string
+	for _, s := range f.list {
+		if s.State == engine.StateFailed && slices.Contains(ids, s.Resource) {
+			failed = append(failed, s.Resource)
+		}
+	}
+	f.mu.Unlock()
+	if len(failed) == 0 {
+		return nil, nil
+	}
+	return f.Retry(ctx, failed...)
 }
 
 func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error) {

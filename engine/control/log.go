@@ -25,11 +25,13 @@ const (
 
 // Query says which events are wanted; the zero value all.
 type Query struct {
-	Resource      string
+	Resource      string    // kind[name], or a selection
 	Outcomes      []Outcome // any of these
 	Since, Until  time.Time // Since inclusive, Until exclusive; zero for no bound
 	After, Before uint64    // IDs, both exclusive; 0 for no bound
 	Limit         int       // at most so many, the newest; 100 when 0
+
+	among func(resource string) bool // in the place of Resource, where that is a selection
 }
 
 // It asks the history for one event more than is wanted, which tells whether there are
@@ -46,13 +48,16 @@ func (s *Server) getLog(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, p.err
 	}
 	q.Limit = limit + 1
-	inGraph := s.own(&q.Resource)
+	missing, err := s.narrow(r.Context(), &q)
+	if err != nil {
+		return nil, err
+	}
 	events, err := s.newest(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
-	if len(events) == 0 && inGraph != nil {
-		return nil, inGraph
+	if len(events) == 0 && missing != nil {
+		return nil, missing
 	}
 	return logOf(events, limit), nil
 }
@@ -118,7 +123,7 @@ func newestIn(ctx context.Context, h reader, q Query) ([]*Event, error) {
 
 // wants looks at the outcome, since the history itself takes only one.
 func (q *Query) wants(e *journal.Entry) bool {
-	return len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, Outcome(e.Outcome))
+	return (len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, Outcome(e.Outcome))) && (q.among == nil || e.Resource != "" && q.among(e.Resource))
 }
 
 // eventIn decodes an entry. What another version of the program has written, and

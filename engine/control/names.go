@@ -2,15 +2,20 @@ package control
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
-var errUnnamed = bad("name one as kind[name]", "no resource is given")
+var (
+	errUnnamed = bad("name one as kind[name]", "no resource is given")
+	errNoGraph = &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}
+)
 
 // find returns the vertex that a name means: that of a member of a group is its
 // owner.
@@ -18,7 +23,7 @@ var errUnnamed = bad("name one as kind[name]", "no resource is given")
 func (s *Server) find(name string) (id string, err error) {
 	g := s.opt.Recorder.Graph()
 	if g == nil {
-		return "", &Error{http.StatusNotFound, "there is no graph yet", "look at GET /v1/status"}
+		return "", errNoGraph
 	}
 	if i, ok := engine.FindVertex(g, name); ok {
 		return g.ID(i), nil
@@ -44,7 +49,10 @@ func unknown(g *engine.Graph, name string) *Error {
 
 // Names are the resources of the graph in effect.
 type Names struct {
-	Resources []string `json:"resources"` // sorted
+	Resources []string `json:"resources"`       // sorted; those of a selection in the order of the graph
+	One       bool     `json:"one,omitempty"`   // with a selection: it names one resource, and is no pattern
+	Terms     []string `json:"terms,omitempty"` // kinds, modules and labels of the graph, as a selection has them; sorted
+	All       int      `json:"all,omitempty"`   // with a selection: how many there are without a limit
 }
 
 const manyNames = 1000
@@ -52,12 +60,26 @@ const manyNames = 1000
 // It is for completion in a shell: names only, in order, at most 1,000 without a limit.
 func (s *Server) getResources(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := params{Values: r.URL.Query()}
-	prefix := p.Get("prefix")
+	prefix, terms := p.Get("prefix"), p.yes("terms")
 	limit := p.number("limit", manyNames, 1, 1<<20)
 	if p.err != nil {
 		return nil, p.err
 	}
 	out := Names{Resources: []string{}}
+	if text := p.Get("select"); text != "" {
+		c, err := s.chooseNow(r.Context(), text)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range c.ids {
+			if strings.HasPrefix(id, prefix) {
+				out.Resources = append(out.Resources, id)
+			}
+		}
+		out.One, out.All = c.one, len(out.Resources)
+		out.Resources = out.Resources[:min(len(out.Resources), int(limit))]
+		return out, nil
+	}
 	if g := s.opt.Recorder.Graph(); g != nil {
 		for _, id := range g.IDs() {
 			if strings.HasPrefix(id, prefix) {
@@ -65,7 +87,26 @@ func (s *Server) getResources(_ http.ResponseWriter, r *http.Request) (any, erro
 			}
 		}
 	}
+	if terms {
+		out.Terms = s.terms(prefix)
+	}
 	slices.Sort(out.Resources)
 	out.Resources = out.Resources[:min(len(out.Resources), int(limit))]
 	return out, nil
+}
+
+// terms returns the kinds, modules and labels of the graph that begin so, as a selection has them.
+func (s *Server) terms(prefix string) []string {
+	all := map[string]bool{}
+	if g := s.opt.Recorder.Graph(); g != nil {
+		for i, v := range g.All() {
+			for _, item := range selection.Items(g.ID(i), v) {
+				for _, term := range item.Terms() {
+					all[term] = true
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(all, func(term string, _ bool) bool { return !strings.HasPrefix(term, prefix) })
+	return slices.Sorted(maps.Keys(all))
 }

@@ -287,16 +287,20 @@ func (r *Recorder) Held(resource string, h *reactor.Held) {
 	})
 }
 
-// speaks notes until done is called that a user pauses or resumes a resource,
+// speaks notes until done is called that a user pauses or resumes resources,
 // or with an empty name everything.
-func (r *Recorder) speaks(resource, who string) (done func()) {
+func (r *Recorder) speaks(who string, resources ...string) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.speakers[resource] = who
+	for _, id := range resources {
+		r.speakers[id] = who
+	}
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.speakers, resource)
+		for _, id := range resources {
+			delete(r.speakers, id)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
 // info is about the API as a whole.
@@ -25,7 +26,7 @@ func waiting(query url.Values) bool { return query.Has("wait") }
 
 // Parameters that several routes have.
 var (
-	oneResource = httpd.Param{Name: "resource", Doc: "Only of this resource: kind[name]. A member of a group means its owner."}
+	oneResource = httpd.Param{Name: "resource", Doc: "Only of this resource, kind[name], or of a selection. A member of a group means its owner."}
 	someEvent   = httpd.Param{Name: "outcome", Doc: "Only these.", Of: words(Outcomes()), List: true}
 )
 
@@ -68,17 +69,18 @@ func (s *Server) graphRoutes() []httpd.Route {
 		{
 			Method: "GET", Pattern: "/v1/status", Summary: "How the graph stands, with the resources that are not ok.",
 			Params: []httpd.Param{
-				{Name: "state", Doc: "The resources in these states instead.", Of: stateWords(), List: true},
+				{Name: "state", Doc: "The resources in these states instead.", Of: selection.States(), List: true},
 				{Name: "all", Doc: "All resources.", Type: "boolean"},
+				{Name: "select", Doc: "The resources of this selection instead, whatever their states; with state, those of them."},
 				{Name: "wait", Doc: "Answer as soon as the graph has come to rest,", Of: []string{"converged"}, List: true},
 				{Name: "for_seconds", Doc: "or after this time, 30 if absent.", Type: "number"},
 			},
-			Answer: Status{}, Lasting: waiting, Serve: s.getStatus,
+			Answer: Status{}, Errors: []int{http.StatusNotFound}, Lasting: waiting, Serve: s.getStatus,
 		},
 		{
 			Method: "GET", Pattern: "/v1/resources", Summary: "The names of the resources of the graph in effect.",
-			Params: []httpd.Param{{Name: "prefix", Doc: "Those that begin so."}, {Name: "limit", Doc: "At most so many, 1000 if absent.", Type: "integer"}},
-			Answer: Names{}, Serve: s.getResources,
+			Params: []httpd.Param{{Name: "prefix", Doc: "Those that begin so."}, {Name: "select", Doc: "Those of this selection."}, {Name: "terms", Doc: "Also the kinds, modules and labels that begin so.", Type: "boolean"}, {Name: "limit", Doc: "At most so many, 1000 if absent.", Type: "integer"}},
+			Answer: Names{}, Errors: []int{http.StatusNotFound}, Serve: s.getResources,
 		},
 		{
 			Method: "GET", Pattern: "/v1/why", Summary: "What has led to the last runs of a resource, and what they changed.",

@@ -33,8 +33,15 @@ type Status struct {
 	StoreLost *StoreLost     `json:"store_lost,omitempty"` // while the store of several hosts does not answer
 	Counts    map[string]int `json:"counts"`               // vertices by state at rest
 	Watches   *Watches       `json:"watches,omitempty"`    // what tells of changes in folders
+	Selected  *Selected      `json:"selected,omitempty"`   // with a selection
 	Resources []Resource     `json:"resources"`            // those asked for
 	Absent    []AbsentPause  `json:"absent,omitempty"`     // paused, and not in the graph
+}
+
+// Selected says how the selected resources stand.
+type Selected struct {
+	Counts   map[string]int `json:"counts"`
+	ExitCode int            `json:"exit_code"` // what Code would return if there were no others
 }
 
 // Watches says what tells of changes in the folders that are watched.

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -34,8 +35,8 @@ func (s *Server) getEvents(w http.ResponseWriter, r *http.Request) (any, error) 
 	if after > last {
 		return nil, bad("begin without one", "there is no event %d yet, the last one is %d", after, last)
 	}
-	if err := s.own(&q.Resource); err != nil {
-		return nil, err
+	if missing, err := s.narrow(r.Context(), &q); err != nil || missing != nil {
+		return nil, cmp.Or(err, missing)
 	}
 	st := httpd.Stream{Changed: s.opt.Recorder.Changes, Page: func(ctx context.Context) ([]httpd.Message, bool, error) { return s.page(ctx, &q) }}
 	if after+1 < oldest && p.Has("since") {

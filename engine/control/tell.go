@@ -19,33 +19,37 @@ import (
 // PauseRequest is the body of POST /v1/pause.
 // The time is in seconds, at most ten years.
 type PauseRequest struct {
-	Resource string  `json:"resource,omitempty"`    // kind[name]; absent for everything
+	Resource string  `json:"resource,omitempty"`    // kind[name], or a selection; absent for everything
 	For      float64 `json:"for_seconds,omitempty"` // absent for until it is resumed
 	Reason   string  `json:"reason,omitempty"`
 }
 
 // ResumeRequest is the body of POST /v1/resume.
 type ResumeRequest struct {
-	Resource string `json:"resource,omitempty"` // absent for everything, also what limits hold
+	Resource string `json:"resource,omitempty"` // kind[name], or a selection; absent for everything, also what limits hold
 }
 
 // Done is the answer to both.
 // The answer comes when the recorder knows the change, so a status asked afterwards shows
 // it.
 type Done struct {
-	Resource string    `json:"resource,omitempty"` // the owner, where a member of a group was named
-	Until    time.Time `json:"until,omitzero"`     // of a pause
-	State    string    `json:"state,omitempty"`    // of a resource that was to be resumed and was neither paused nor held
+	Resource string `json:"resource,omitempty"` // the owner, where a member of a group was named
+	// Resources are those to which it was done, where the request has a selection and not one name.
+	Resources []string  `json:"resources,omitzero"`
+	Selected  int       `json:"selected,omitempty"` // how many the selection has
+	Until     time.Time `json:"until,omitzero"`     // of a pause
+	State     string    `json:"state,omitempty"`    // of a resource that was to be resumed and was neither paused nor held
 }
 
 // RetryRequest is the body of POST /v1/retry.
 type RetryRequest struct {
-	Resources []string `json:"resources,omitempty"` // each kind[name]; absent for all that have failed
+	Resources []string `json:"resources,omitempty"` // each kind[name], or a selection; absent for all that have failed
 }
 
 // Retried is the answer to it.
 type Retried struct {
-	Resources []string `json:"resources"` // that are tried again; the owner, where a member of a group was named
+	Resources []string `json:"resources"`          // that are tried again; the owner, where a member of a group was named
+	Selected  int      `json:"selected,omitempty"` // how many a selection in the request has
 }
 
 // Bounds of a pause.
@@ -66,19 +70,47 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if len(req.Reason) > maxReason {
 		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)
 	}
-	id, err := s.target(req.Resource)
-	if err != nil {
-		return nil, err
-	}
-	p := reactor.Pause{Resource: id, Reason: req.Reason}
+	p := reactor.Pause{Reason: req.Reason}
 	if req.For > 0 {
 		p.Until = s.opt.Recorder.opt.Now().Add(time.Duration(req.For * float64(time.Second)))
 	}
-	defer s.opt.Recorder.speaks(id, speaker(r))()
-	if err := s.opt.Engine.Pause(r.Context(), p); err != nil {
-		return nil, s.explained(err)
+	if req.Resource == "" {
+		return Done{Until: p.Until}, s.pause(r, p, []string{""})
 	}
-	return Done{Resource: id, Until: p.Until}, s.opt.Engine.Told(r.Context()) // the speaker is noted until then
+	for try := 0; ; try++ {
+		c, err := s.chooseNow(r.Context(), req.Resource)
+		if err != nil {
+			return nil, err
+		}
+		err = s.pause(r, p, c.ids)
+		if _, left := errors.AsType[*reactor.UnknownResourceError](err); left && !c.one && try < graphsBetween {
+			continue // a new graph has taken effect since
+		}
+		if err != nil {
+			return nil, s.explained(err)
+		}
+		if c.one {
+			return Done{Resource: c.ids[0], Until: p.Until}, nil
+		}
+		return Done{Resources: c.ids, Selected: len(c.ids), Until: p.Until}, nil
+	}
+}
+
+// graphsBetween is how many new graphs may come between a choice and its pause.
+const graphsBetween = 3
+
+// pause pauses vertices. Until it returns, the history notes the caller as the speaker.
+func (s *Server) pause(r *http.Request, p reactor.Pause, ids []string) error {
+	pauses := make([]reactor.Pause, len(ids))
+	for i, id := range ids {
+		pauses[i] = p
+		pauses[i].Resource = id
+	}
+	defer s.opt.Recorder.speaks(speaker(r), ids...)()
+	if err := s.opt.Engine.Pause(r.Context(), pauses...); err != nil {
+		return err
+	}
+	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
 
 // A resource that was neither paused nor held gives an answer with its state.
@@ -90,7 +122,11 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 	id := req.Resource
 	err := s.resume(r, id) // the name goes first: the paused resource may have left the graph
 	if _, ok := errors.AsType[*reactor.UnknownResourceError](err); ok {
-		if id, err = s.find(id); err == nil {
+		var c chosen
+		if c, err = s.chooseAbsent(r.Context(), id); err == nil && !c.one {
+			return s.resumeHeld(r, c.ids)
+		} else if err == nil {
+			id = c.ids[0]
 			err = s.resume(r, id)
 		}
 	}
@@ -103,34 +139,61 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 	return Done{Resource: id}, nil
 }
 
-// All names are looked up first: with one unknown name none is tried again.
+// resumeHeld resumes what is paused or held among some.
+func (s *Server) resumeHeld(r *http.Request, ids []string) (any, error) {
+	defer s.opt.Recorder.speaks(speaker(r), ids...)()
+	resumed, err := s.opt.Engine.ResumeHeld(r.Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	return Done{Resources: append([]string{}, resumed...), Selected: len(ids)}, s.opt.Engine.Told(r.Context())
+}
+
+// All names are looked up first: with one unknown name none is tried again. Of a selection, those are tried that have failed.
 func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req RetryRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(req.Resources))
-	for i, name := range req.Resources {
-		id, err := s.find(name)
+	var named, some []string
+	for _, text := range req.Resources {
+		c, err := s.chooseNow(r.Context(), text)
+		switch {
+		case err != nil:
+			return nil, err
+		case c.one:
+			named = append(named, c.ids...)
+		default:
+			some = append(some, c.ids...)
+		}
+	}
+	slices.Sort(named)
+	slices.Sort(some)
+	named, some = slices.Compact(named), slices.Compact(some)
+	out := Retried{Resources: []string{}, Selected: len(some)}
+	if len(named) > 0 || len(req.Resources) == 0 {
+		tried, err := s.opt.Engine.Retry(r.Context(), named...)
+		if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
+			return nil, &Error{http.StatusConflict, err.Error(), ""}
+		}
+		if err != nil {
+			return nil, s.explained(err)
+		}
+		out.Resources = append(out.Resources, tried...)
+	}
+	if len(some) > 0 {
+		tried, err := s.opt.Engine.RetryFailed(r.Context(), some)
 		if err != nil {
 			return nil, err
 		}
-		ids[i] = id
+		out.Resources = append(out.Resources, tried...)
 	}
-	slices.Sort(ids)
-	tried, err := s.opt.Engine.Retry(r.Context(), slices.Compact(ids)...)
-	if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
-		return nil, &Error{http.StatusConflict, err.Error(), ""}
-	}
-	if err != nil {
-		return nil, s.explained(err)
-	}
-	return Retried{append([]string{}, tried...)}, nil
+	return out, nil
 }
 
 // Until it returns, the history notes the caller as the speaker.
 func (s *Server) resume(r *http.Request, id string) error {
-	defer s.opt.Recorder.speaks(id, speaker(r))()
+	defer s.opt.Recorder.speaks(speaker(r), id)()
 	if id == "" { // a graph that is held takes effect because of this caller
 		_, done := s.opt.Engine.AskedBy(speaker(r))
 		defer done()
@@ -139,14 +202,6 @@ func (s *Server) resume(r *http.Request, id string) error {
 		return err
 	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
-}
-
-// target returns the vertex that is meant, or nothing for all.
-func (s *Server) target(name string) (string, error) {
-	if name == "" {
-		return "", nil
-	}
-	return s.find(name)
 }
 
 // explained turns the engine's answer about a name into an error that a client can

@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,26 +28,32 @@ type holds struct {
 
 func (b *holds) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
 
-// Pause leaves a resource, or with an empty name everything, alone until a time:
-// it is watched, but not run. A run that goes on ends first. The pause survives a restart of the
-// process if the Store does, and takes the place of an earlier one of the same
-// resource. It returns when it is in effect; callable from any goroutine.
-func (r *Reactor) Pause(ctx context.Context, p Pause) error {
-	left := p.Until.Sub(r.opt.Wall())
-	if !p.Until.IsZero() && left <= 0 {
-		return fmt.Errorf("the pause would have ended %s ago", -left)
+// Pause leaves resources, or with an empty name everything, alone until a time: they are watched, but not
+// run. A run that goes on ends first. A pause survives a restart of the process if the Store does, and takes the
+// place of an earlier one of the same resource. All take effect at one moment, or with an error none. It returns when they are in
+// effect; callable from any goroutine.
+func (r *Reactor) Pause(ctx context.Context, pauses ...Pause) error {
+	wall := r.opt.Wall()
+	for _, p := range pauses {
+		if left := p.Until.Sub(wall); !p.Until.IsZero() && left <= 0 {
+			return fmt.Errorf("the pause would have ended %s ago", -left)
+		}
 	}
 	if err := r.lockHolds(ctx); err != nil {
 		return err
 	}
 	defer func() { <-r.holding }()
-	if err := r.known(ctx, p.Resource); err != nil {
+	if err := r.known(ctx, pauses); err != nil {
 		return err
 	}
-	if err := r.keepPause(ctx, p, max(left, 0)); err != nil {
+	if err := r.keepPauses(ctx, pauses, wall); err != nil {
 		return err
 	}
-	return r.do(ctx, func() { r.loop.holds.pause(&p, max(left, 0)) })
+	return r.do(ctx, func() {
+		for _, p := range pauses {
+			r.loop.holds.pause(&p, max(p.Until.Sub(wall), 0))
+		}
+	})
 }
 
 func (r *Reactor) lockHolds(ctx context.Context) error {
@@ -64,18 +71,17 @@ type UnknownResourceError struct{ Resource string }
 
 func (e *UnknownResourceError) Error() string { return e.Resource + " is not in the graph" }
 
-func (r *Reactor) known(ctx context.Context, id string) error {
-	if id == "" {
-		return nil
-	}
-	found := false
-	if err := r.do(ctx, func() { found = r.loop.named(id) != nil }); err != nil {
-		return err
-	}
-	if !found {
-		return &UnknownResourceError{id}
-	}
-	return nil
+// known refuses pauses of which a resource is not in the graph.
+func (r *Reactor) known(ctx context.Context, pauses []Pause) (err error) {
+	e := r.do(ctx, func() {
+		for _, p := range pauses {
+			if p.Resource != "" && r.loop.named(p.Resource) == nil {
+				err = &UnknownResourceError{p.Resource}
+				return
+			}
+		}
+	})
+	return cmp.Or(e, err)
 }
 
 // AbsentPauses returns the pauses of resources that are not in the graph, by name: they hold again
@@ -91,12 +97,17 @@ func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
 	return list, err
 }
 
-func (r *Reactor) keepPause(ctx context.Context, p Pause, left time.Duration) error {
-	text, err := p.Record(left)
-	if err == nil {
-		err = r.memory.recorder.Commit(ctx, []engine.Write{{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text}})
+// keepPauses records pauses in one step.
+func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time) error {
+	writes := make([]engine.Write, 0, len(pauses))
+	for _, p := range pauses {
+		text, err := p.Record(max(p.Until.Sub(wall), 0))
+		if err != nil {
+			return fmt.Errorf("the pause cannot be recorded: %w", err)
+		}
+		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text})
 	}
-	if err != nil {
+	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
 	}
 	return nil
@@ -235,13 +246,36 @@ func (e *NotHeldError) Error() string {
 // returns when that is in effect; callable from any goroutine. The error is a
 // *NotHeldError if the resource is neither paused nor held.
 func (r *Reactor) Resume(ctx context.Context, resource string) error {
+	return r.resume(ctx, func() (ended []string, err error) {
+		if resource == "" {
+			return r.loop.holds.resumeAll(), nil
+		}
+		ended, err = r.loop.holds.resumeNow(resource)
+		if err == nil {
+			r.loop.holds.unlatchIdle()
+		}
+		return ended, err
+	})
+}
+
+// ResumeHeld is Resume for those of some resources that are paused or held, at one moment. It returns which they are.
+func (r *Reactor) ResumeHeld(ctx context.Context, resources []string) (resumed []string, err error) {
+	err = r.resume(ctx, func() (ended []string, err error) {
+		ended, resumed, err = r.loop.holds.resumeSome(resources)
+		return ended, err
+	})
+	return resumed, err
+}
+
+// resume has pauses ended on the loop, and records which.
+func (r *Reactor) resume(ctx context.Context, now func() (ended []string, err error)) error {
 	if err := r.lockHolds(ctx); err != nil {
 		return err
 	}
 	defer func() { <-r.holding }()
 	var err error
 	var ended []string
-	if e := r.do(ctx, func() { ended, err = r.loop.holds.resumeNow(resource) }); e != nil || err != nil {
+	if e := r.do(ctx, func() { ended, err = now() }); e != nil || err != nil {
 		return errors.Join(e, err)
 	}
 	var writes []engine.Write
@@ -257,17 +291,16 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	return nil
 }
 
+var errAllPaused = errors.New("everything is paused: resume everything, and then pause what has to be left alone")
+
 // resumeNow returns which pauses it has ended.
 func (b *holds) resumeNow(resource string) (ended []string, err error) {
-	if resource == "" {
-		return b.resumeAll(), nil
-	}
 	v, p := b.l.named(resource), b.pauses.Own(resource)
 	switch {
 	case v == nil && p == nil:
 		return nil, &UnknownResourceError{resource}
 	case p == nil && b.pauses.Own("") != nil:
-		return nil, errors.New("everything is paused: resume everything, and then pause what has to be left alone")
+		return nil, errAllPaused
 	}
 	if p == nil && !v.hold.IsHeld() {
 		return nil, &NotHeldError{resource, b.l.m.State(v.slot)}
@@ -280,10 +313,32 @@ func (b *holds) resumeNow(resource string) (ended []string, err error) {
 		v.hold.Allow()
 		b.resumeOne(v)
 	}
+	return ended, nil
+}
+
+// resumeSome resumes those that are paused or held. It returns whose pauses it has ended, and who goes on. The error is errAllPaused where
+// that keeps all of them.
+func (b *holds) resumeSome(resources []string) (ended, resumed []string, err error) {
+	for _, id := range resources {
+		pauses, e := b.resumeNow(id)
+		if e == nil {
+			ended, resumed = append(ended, pauses...), append(resumed, id)
+		} else if errors.Is(e, errAllPaused) {
+			err = e
+		}
+	}
+	if len(resumed) == 0 {
+		return nil, nil, err
+	}
+	b.unlatchIdle()
+	return ended, resumed, nil
+}
+
+// unlatchIdle lets the budget begin anew where it holds nothing any more.
+func (b *holds) unlatchIdle() {
 	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
 		b.unlatch()
 	}
-	return ended, nil
 }
 
 // resumeAll ends all pauses, and returns which. Everything goes on, and again as much may change.

@@ -20,18 +20,37 @@ func (e *NotFailedError) Error() string { return e.Resource + " " + e.Why }
 func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []string, err error) {
 	e := r.do(ctx, func() {
 		var vs []*vertex
-		if vs, err = r.loop.failures.failedOnes(resources); err != nil {
-			return
-		}
-		for _, v := range vs {
-			r.loop.failures.tryAgain(v, Trigger{Cause: CauseAsked})
-			r.memory.setRetries(v, 0)
-			v.watch.SetTries(0)
-			delete(r.loop.failures.list, v)
-			tried = append(tried, v.ID)
+		if vs, err = r.loop.failures.failedOnes(resources); err == nil {
+			tried = r.tryAgain(vs)
 		}
 	})
 	return tried, errors.Join(e, err)
+}
+
+// RetryFailed is Retry for those of some resources that can be tried again, at one moment. It returns which they are.
+func (r *Reactor) RetryFailed(ctx context.Context, resources []string) (tried []string, err error) {
+	err = r.do(ctx, func() {
+		var vs []*vertex
+		for _, id := range resources {
+			if v := r.loop.named(id); v != nil && r.loop.failures.triable(v) {
+				vs = append(vs, v)
+			}
+		}
+		tried = r.tryAgain(vs)
+	})
+	return tried, err
+}
+
+// tryAgain has failed vertices tried again, and returns their names.
+func (r *Reactor) tryAgain(vs []*vertex) (tried []string) {
+	for _, v := range vs {
+		r.loop.failures.tryAgain(v, Trigger{Cause: CauseAsked})
+		r.memory.setRetries(v, 0)
+		v.watch.SetTries(0)
+		delete(r.loop.failures.list, v)
+		tried = append(tried, v.ID)
+	}
+	return tried
 }
 
 // failedOnes returns the failed vertices, of the named ones if any is named.
