@@ -1,7 +1,6 @@
 package reactor_test
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -15,7 +14,7 @@ import (
 // of the kind starts later. A Watch that is ready in time is not.
 func TestFindingR7SilentWatch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log safeBuffer
 		w := newWorld()
 		rg := newRig(t, reactor.Options{Logger: textLogger(&log), StartTimeout: time.Minute})
 		defer rg.close()
