@@ -31,11 +31,10 @@ func (v Verdict) Held() *reactor.RemovalsError {
 //
 // The error is Verdict.Refused where that is not nil: schema.Diagnostics with all that is wrong,
 // a *reactor.RemovalsError where the graph is held (call Resume with an empty name, and Apply it again),
-// or the error of a resource's Init. Otherwise the error is that of ctx, or reactor.ErrStopped
-// after the end of Run. With any error the graph before goes on.
+// or the error of a resource's Init. Otherwise the error is that of ctx, ErrNotRunning before Run, or reactor.ErrStopped
+// after its end. With any error the graph before goes on.
 //
-// Callable from any goroutine, and from the reader of Events; it waits for Run to begin, and calls wait for
-// each other. It takes the place of a frontend (Run with nil), or adds to one: the graph that came last is in effect.
+// Callable from any goroutine, and from the reader of Events; calls wait for each other. It takes the place of a frontend (Run with nil), or adds to one: the graph that came last is in effect.
 func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 	if _, err := e.running(ctx); err != nil {
 		return Verdict{}, err
@@ -60,10 +59,7 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 // Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
 // engine's from then on.
 func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
-	if _, err := e.running(ctx); err != nil {
-		return err
-	}
-	return e.session.graphs.Upsert(ctx, part)
+	return e.Patch(ctx, part)
 }
 
 // Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
@@ -72,10 +68,17 @@ func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
 // resource with the metaparameter reverse is undone, as by a whole graph without it, and at the cost of that. The law of Upsert
 // holds. Callable as Upsert.
 func (e *Engine) Delete(ctx context.Context, ids ...string) error {
+	return e.Patch(ctx, nil, append([]string{}, ids...)...) // of none, too, no part is asked for
+}
+
+// Patch is Upsert and Delete in one: what the part brings comes, and the resources with these ids go, both or neither, and in one change, which
+// one Swap tells of. So nothing runs with the half of it: a resource of the part may take over what a removed one has managed, such as a path. The part is
+// nil for none, and names no resource that goes. The errors are those of Upsert and of Delete. Callable as Upsert.
+func (e *Engine) Patch(ctx context.Context, part *gapi.Declared, remove ...string) error {
 	if _, err := e.running(ctx); err != nil {
 		return err
 	}
-	return e.session.graphs.Delete(ctx, ids...)
+	return e.session.graphs.Patch(ctx, part, remove...)
 }
 
 // Running is the graph that runs, as Engine.Look shows it.
@@ -88,9 +91,9 @@ type Running interface {
 // ErrNoGraph says that no graph is in effect yet.
 var ErrNoGraph = errors.New("no graph is in effect yet")
 
-// Look calls f with the graph in effect. It costs what f asks for, and waits for nothing but the begin of Run: a graph that is being
+// Look calls f with the graph in effect. It costs what f asks for, and waits for nothing: a graph that is being
 // built is seen when it is in effect, and the next part may take effect while f looks. f keeps nothing that it was shown. The
-// error is that of f, ErrNoGraph before the first graph, that of ctx, or reactor.ErrStopped. Callable from any goroutine.
+// error is that of f, ErrNoGraph before the first graph, ErrNotRunning before Run, that of ctx, or reactor.ErrStopped. Callable from any goroutine.
 func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
 	if _, err := e.running(ctx); err != nil {
 		return err

@@ -158,7 +158,7 @@ func TestFindingG1ApplyEnds(t *testing.T) {
 	e := engineOf(t, mgmt.Options{})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.Apply(gone, noops(1)); !errors.Is(err, context.Canceled) {
+	if _, err := e.Apply(gone, noops(1)); !errors.Is(err, mgmt.ErrNotRunning) {
 		t.Error(err)
 	}
 	ctx, end := context.WithCancel(t.Context())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,10 +21,13 @@ import (
 )
 
 // Engine runs the graphs of one Config. Config.Start returns a running one, and Config.Engine one to call Run, Start, Plan
-// or Set on, once. All methods may be called from any goroutine, the reader of Events and the Observer among them.
+// or Set on, once. All methods may be called from any goroutine, the reader of Events and the Observer among them. Those that ask the
+// engine, or alter something, return ErrNotRunning before that call, and reactor.ErrStopped after its end.
 type Engine struct {
 	config *Config
-	once   sync.Once
+
+	begun     atomic.Bool // Run, Start, Plan or Set was called
+	abandoned atomic.Bool // see Abandon
 
 	ready   chan struct{} // closed when the next ones are set
 	reactor *reactor.Reactor
@@ -81,6 +83,10 @@ func (e *MaxRuntimeError) Error() string {
 // ErrUsed is the error of a second Run, Plan or Set.
 var ErrUsed = errors.New("mgmt: an Engine runs once")
 
+// ErrNotRunning is the error of every method that needs a running Engine, before Run, Start, Plan or Set was called. After the end
+// it is reactor.ErrStopped. Start, or Ready, tells when the methods answer.
+var ErrNotRunning = errors.New("mgmt: the Engine does not run yet: call Run or Start first")
+
 // Run runs the graphs of the frontend until ctx ends, the graph has converged
 // (with ConvergedExit), or MaxRuntime is over, and leaves nothing behind. It
 // returns nil, a *MaxRuntimeError, an *engine.AbandonedError after Abandon, or
@@ -120,16 +126,27 @@ func (e *Engine) runWith(ctx context.Context, f gapi.Frontend, o options) error 
 
 // begin opens all that a Run needs.
 func (e *Engine) begin(ctx context.Context, o options) (*session, error) {
-	if !e.first() {
+	if e.begun.Swap(true) {
 		return nil, ErrUsed
 	}
-	s, err := e.open(ctx, o)
+	s, err := e.openUnlessAbandoned(ctx, o)
 	if err != nil {
 		e.stream.End()
 		close(e.ready)
 		e.over(err)
+		return nil, err
 	}
-	return s, err
+	if e.abandoned.Load() { // while it was opened
+		e.Abandon()
+	}
+	return s, nil
+}
+
+func (e *Engine) openUnlessAbandoned(ctx context.Context, o options) (*session, error) {
+	if e.abandoned.Load() {
+		return nil, &engine.AbandonedError{}
+	}
+	return e.open(ctx, o)
 }
 
 // over lets Wait return. It is called once.
@@ -147,19 +164,19 @@ func (s *session) whole(ctx context.Context, f gapi.Frontend) (err error) {
 	return s.run(ctx, f)
 }
 
-func (e *Engine) first() (yes bool) {
-	e.once.Do(func() { yes = true })
-	return yes
-}
-
 // Report returns how the graph stood at the end. It is valid after Run.
 func (e *Engine) Report() Report { return e.report }
 
-// Abandon makes Run return without waiting for methods that ignore the end of
-// the context; the commands that still run are killed. Callable from any
-// goroutine while Run is going on.
+// Abandon makes Run, at the end of its context, return without waiting for methods that ignore that end; the commands that still run
+// are killed. The error of Run is an *engine.AbandonedError where something was left behind. A Run that begins after the call returns
+// one at once, and alters nothing. Abandon does not wait, and may be called from any goroutine, at any time, and more than once.
 func (e *Engine) Abandon() {
-	<-e.ready
+	e.abandoned.Store(true)
+	select {
+	case <-e.ready:
+	default:
+		return // begin looks at the flag
+	}
 	if e.reactor != nil {
 		e.reactor.Abandon()
 		if h, ok := e.host.(interface{ KillAll() }); ok {
@@ -168,8 +185,15 @@ func (e *Engine) Abandon() {
 	}
 }
 
-// running waits until Run has begun, and returns the reactor.
+// Ready returns a channel that is closed when Run, Start, Plan or Set has begun, or has failed to: from then on no method returns
+// ErrNotRunning. It is for what a program starts before Run.
+func (e *Engine) Ready() <-chan struct{} { return e.ready }
+
+// running returns the reactor, as soon as a Run that was called has opened it.
 func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
+	if !e.begun.Load() {
+		return nil, ErrNotRunning
+	}
 	select {
 	case <-e.ready:
 	case <-ctx.Done():
@@ -434,10 +458,13 @@ func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) err
 }
 
 // History returns the events of this run and, with Options.State, of
-// earlier runs; nil if Run has failed at its start. It waits for Run, and may be
+// earlier runs; nil before Run, and if that has failed at its start. It waits while Run opens it, and may be
 // used until that returns. Its users decide its content: the engine itself
 // writes nothing there.
 func (e *Engine) History() *journal.History {
+	if !e.begun.Load() {
+		return nil
+	}
 	<-e.ready
 	return e.history
 }

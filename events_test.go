@@ -43,11 +43,12 @@ func engineOf(t *testing.T, o mgmt.Options) *mgmt.Engine {
 func inBackground(t *testing.T, e *mgmt.Engine, f gapi.Frontend) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, f) }()
+	if err := e.Start(ctx, f); err != nil {
+		t.Fatal(err)
+	}
 	end = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := e.Wait(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -87,8 +87,9 @@ func TestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx, graphOf(t, one)) }()
+	if err := e.Start(ctx, graphOf(t, one)); err != nil {
+		t.Fatal(err)
+	}
 	for i, s := range steps {
 		at, taken = i, 0
 		v, err := e.Reload(ctx)
@@ -105,7 +106,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	end()
-	if err := <-ended; err != nil {
+	if err := e.Wait(); err != nil {
 		t.Error(err)
 	}
 }

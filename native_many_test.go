@@ -134,7 +134,10 @@ func runMany(tb testing.TB, n int) *manyObjects {
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 2)
 	begin := time.Now()
-	go func() { ended <- e.Run(ctx, countedWholes{front, &m.wholes}) }()
+	if err := e.Start(ctx, countedWholes{front, &m.wholes}); err != nil {
+		tb.Fatal(err)
+	}
+	go func() { ended <- e.Wait() }()
 	for s := range m.swap {
 		if s.Kept+s.Added == n {
 			break

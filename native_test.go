@@ -65,8 +65,10 @@ func (h *objectHost) start(host string, others ...gapi.Frontend) {
 	ctx, cancel := context.WithCancel(t.Context())
 	events := e.Events(ctx)
 	writer := native.NewWriter(front, host, &teller{e}, nil, nil)
-	ended := make(chan error, 3)
-	go func() { ended <- e.Run(ctx, merge.New(append(others, front)...)) }()
+	ended := make(chan error, 2)
+	if err := e.Start(ctx, merge.New(append(others, front)...)); err != nil {
+		t.Fatal(err)
+	}
 	go func() { writer.Run(ctx); ended <- nil }()
 	go func() {
 		for ev := range events {
@@ -76,10 +78,13 @@ func (h *objectHost) start(host string, others ...gapi.Frontend) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		for range 3 {
+		for range 2 {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
+		}
+		if err := e.Wait(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -203,6 +203,8 @@ func (s *session) observe() (wait func()) {
 	s.lines.set(true)
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer r.Done()
+		defer r.Leave() // also where a function ends the goroutine: nobody waits for it any more
 		for more := true; more; {
 			var batch []Event
 			var missed int
@@ -214,7 +216,6 @@ func (s *session) observe() (wait func()) {
 				o.tell(&batch[i])
 			}
 		}
-		r.Done()
 	})
 	return wg.Wait
 }

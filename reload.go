@@ -56,11 +56,12 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 		}
 		if err == nil {
 			g, ds := gapi.Build(kinds, d)
-			machine := host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles, Hostname: e.config.opt.Hostname}).Facts())
-			if e.config.opt.Host != nil {
-				machine = host.MachineAt(e.config.opt.Host)
-			}
-			_, ds = gapi.CheckMachine(g, ds, machine, nil)
+			_, ds = gapi.CheckMachine(g, ds, func() engine.Machine {
+				if e.config.opt.Host != nil {
+					return host.MachineAt(e.config.opt.Host)
+				}
+				return host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles, Hostname: e.config.opt.Hostname}).Facts())
+			}, nil)
 			return ds
 		}
 		return schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}

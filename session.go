@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
+	"github.com/reactivegraph/mgmt/internal/apart"
 	"github.com/reactivegraph/mgmt/internal/feed"
 	"github.com/reactivegraph/mgmt/internal/install"
 	"golang.org/x/sync/errgroup"
@@ -278,12 +279,13 @@ func (s *session) run(ctx context.Context, f gapi.Frontend) error {
 	defer cancel(nil)
 	told := s.observe()
 	g, ctx := errgroup.WithContext(ctx)
+	// A method or a frontend that ends one of these goroutines ends Run.
 	g.Go(func() error {
 		defer close(s.ended)
-		return s.reactor.Run(ctx)
+		return apart.Call("the loop of the engine", func() error { return s.reactor.Run(ctx) })
 	})
 	g.Go(func() error {
-		return s.feed.Run(ctx, f)
+		return apart.Call("the frontend", func() error { return s.feed.Run(ctx, f) })
 	})
 	g.Go(func() error {
 		s.feed.Answer(ctx)

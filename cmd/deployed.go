@@ -160,7 +160,13 @@ func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 	d.reporter.Stand = func(ctx context.Context) (deployed.Stand, error) { return standOf(ctx, e) }
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { d.reporter.Run(ctx) })
+	wg.Go(func() {
+		select {
+		case <-e.Ready():
+			d.reporter.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
 	wg.Go(func() {
 		for ev := range e.Events(ctx) {
 			switch ev.Kind {

@@ -73,7 +73,7 @@ func (a *app) system() virtual.SystemFunc {
 // The graph is nil where there is an error among the findings. They then are the whole answer.
 func (a *app) build(d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.kinds(), d)
-	return gapi.CheckMachine(g, ds, a.system()(nil), nil)
+	return gapi.CheckMachine(g, ds, func() engine.Machine { return a.system()(nil) }, nil)
 }
 
 // transform makes the graph that would run. This machine is asked what resources are beyond their

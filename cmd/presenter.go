@@ -235,7 +235,7 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	since := time.Since(p.began)
 	word := mgmt.Rest{Converged: true, Counts: c}.Word()
 	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(wellColor(c), word), c.String(), roundTime(since))
-	p.say(restLevel(c), one(text), word, slog.Any("counts", countsJSON(c)), slog.Float64("seconds", since.Seconds()))
+	p.say(restLevel(c), one(text), word, slog.Any("counts", c.Named()), slog.Float64("seconds", since.Seconds()))
 }
 
 // restLevel is how loudly to tell of counts: a warning where something has failed or is blocked, which is no error of mgmt.
@@ -319,7 +319,13 @@ func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 		cancel()
 		wg.Wait()
 	}
-	wg.Go(func() { p.live(ctx, e) })
+	wg.Go(func() {
+		select {
+		case <-e.Ready():
+			p.live(ctx, e)
+		case <-ctx.Done():
+		}
+	})
 }
 
 // live shows the number of unsettled resources on a terminal while the graph is not at
@@ -412,7 +418,7 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	// A resource whose change was cut off counts as failed in the report.
 	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
-		slog.Any("counts", countsJSON(r.Counts)), slog.Float64("seconds", time.Since(p.began).Seconds())}
+		slog.Any("counts", r.Counts.Named()), slog.Float64("seconds", time.Since(p.began).Seconds())}
 	if len(r.Cut) > 0 {
 		text += "; cut off in the middle of a change: " + named(r.Cut)
 		attrs = append(attrs, slog.Any("cut_off", r.Cut))

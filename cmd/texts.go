@@ -37,18 +37,6 @@ func texts(c engine.Change) (from, to string, ok bool) {
 // not count.
 func manyLines(s string) bool { return strings.Contains(strings.TrimSuffix(s, "\n"), "\n") }
 
-// countsJSON counts resources by the word of their state, without zeros.
-// The words are those of engine.State, as every output has them.
-func countsJSON(c mgmt.Counts) map[string]int {
-	out := map[string]int{}
-	for s, n := range c {
-		if n > 0 {
-			out[engine.State(s).String()] = n
-		}
-	}
-	return out
-}
-
 // printDiagnostics writes each finding on a line.
 func printDiagnostics(w io.Writer, program string, ds schema.Diagnostics) {
 	for _, line := range diagnosticLines(program, ds) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -22,14 +23,20 @@ func (e *UnknownKindError) Error() string {
 }
 
 // PanicError is a panic in a method of a resource, turned into that resource's
-// failure.
+// failure; or the end of the goroutine that has called the method.
 type PanicError struct {
 	Method string // Watch, CheckApply, ...
 	Value  any    // as it was if it is a string, an int or a bool, else its text
 	Stack  []byte
+	Exited bool // the method has called runtime.Goexit; Value says where
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Method, e.Value) }
+func (e *PanicError) Error() string {
+	if e.Exited {
+		return fmt.Sprintf("%s has not returned: %v", e.Method, e.Value)
+	}
+	return fmt.Sprintf("%s panicked: %v", e.Method, e.Value)
+}
 
 // Traced returns an error that also shows the stack of the panic, for the report of a test.
 func (e *PanicError) Traced() error { return fmt.Errorf("%w\n%s", e, e.Stack) }
@@ -66,7 +73,7 @@ func IsWait(err error) bool {
 }
 
 // AbandonedError says that the engine stopped waiting for methods that ignored
-// the end of their context, and that they still run.
+// the end of their context, and that they still run. It is empty where the engine was abandoned before it ran.
 type AbandonedError struct {
 	Resources []string // kind[name], sorted
 	// Methods has, by resource, the method that does not return, where that is Init or Cleanup.
@@ -75,8 +82,11 @@ type AbandonedError struct {
 }
 
 func (e *AbandonedError) Error() string {
+	if len(e.Resources)+len(e.Cut) == 0 {
+		return "abandoned"
+	}
 	var parts []string
-	if len(e.Resources) > 0 || len(e.Cut) == 0 {
+	if len(e.Resources) > 0 {
 		var names []string
 		for _, id := range e.Resources {
 			if m := e.Methods[id]; m != "" {
@@ -159,10 +169,33 @@ func Guard(method string, f func() error) (err error) {
 	return f()
 }
 
+// Exited returns the error of a method that ends the goroutine that called it, by runtime.Goexit: t.FailNow of a test does that. It is
+// called by a deferred function of that goroutine, while the goroutine ends.
+func Exited(method string) *PanicError {
+	where := "code that it has called"
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for exits := false; ; {
+		f, more := frames.Next()
+		exits = exits || f.Function == "runtime.Goexit"
+		if exits && !strings.HasPrefix(f.Function, "runtime.") && !strings.HasPrefix(f.Function, "testing.") {
+			where = f.Function
+			break
+		}
+		if !more {
+			break
+		}
+	}
+	return &PanicError{Method: method, Value: "runtime.Goexit was called, in " + where + "; return an error instead", Stack: debug.Stack(), Exited: true}
+}
+
 // Caught is deferred in a function that runs code of another module. It stores a panic of that
 // code in *err, as a *PanicError. Guard is the same for a function value.
 func Caught(method string, err *error) {
-	if p := recover(); p != nil {
+	p := recover()
+	if e, ok := p.(*PanicError); ok && e.Exited {
+		*err = e // of a goroutine that the function has waited for
+	} else if p != nil {
 		*err = &PanicError{Method: method, Value: sayable(p), Stack: debug.Stack()}
 	}
 }

@@ -14,10 +14,10 @@ import (
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		`unknown resource kind "fiel" (did you mean "file"?)`: &engine.UnknownKindError{Kind: "fiel", Near: "file"},
-		"no such service":                                                   &engine.BusError{Name: "org.example.Unknown", Message: "no such service"},
-		"org.example.Unknown":                                               &engine.BusError{Name: "org.example.Unknown"},
-		"apt-get, which holds the lock":                                     &engine.WaitError{For: "apt-get, which holds the lock"},
-		"abandoned while still running: ":                                   &engine.AbandonedError{},
+		"no such service":               &engine.BusError{Name: "org.example.Unknown", Message: "no such service"},
+		"org.example.Unknown":           &engine.BusError{Name: "org.example.Unknown"},
+		"apt-get, which holds the lock": &engine.WaitError{For: "apt-get, which holds the lock"},
+		"abandoned":                     &engine.AbandonedError{},
 		"cut off: apt-get (dpkg --configure -a mends it)":                   &engine.AbandonedError{Cut: []string{"apt-get (dpkg --configure -a mends it)"}},
 		"abandoned while still running: a[b]; cut off: x; y":                &engine.AbandonedError{Resources: []string{"a[b]"}, Cut: []string{"x", "y"}},
 		"what has to be kept takes 13MiB, and not more than 12MiB are kept": &engine.ImageSizeError{Size: 13 << 20},

@@ -177,7 +177,10 @@ func (r *Registry) Kind(name string) (Kind, error) {
 	if err != nil {
 		return Kind{}, err
 	}
-	k.once.Do(func() { k.info, k.err = k.describe(name) })
+	k.once.Do(func() {
+		k.err = fmt.Errorf("kind %q: its Default has not returned", name) // unless it does
+		k.info, k.err = k.describe(name)
+	})
 	return k.info, k.err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // Build checks a declared graph and makes it. Every finding is returned, sorted
@@ -244,16 +245,18 @@ func (b *builder) each(do func(*builder, *item)) {
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
 		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices, part.same, part.uids, part.ready = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices, b.same, b.uids, b.ready
-		work := func() {
+		if len(parts) == 1 {
 			for _, it := range chunk {
 				do(part, it)
 			}
+			continue
 		}
-		if len(parts) == 1 {
-			work()
-		} else {
-			wg.Go(work)
-		}
+		wg.Go(func() {
+			_ = apart.Each("a method", 0, len(chunk), func(i int) error {
+				do(part, chunk[i])
+				return nil
+			}, func(i int, err error) { part.errorf(chunk[i], chunk[i].Pos, "%s: %v", chunk[i].id, err) })
+		})
 	}
 	wg.Wait()
 	claims := make([][]claim, len(parts))

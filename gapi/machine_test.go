@@ -68,7 +68,7 @@ func TestCheckMachine(t *testing.T) {
 		{"one that nothing is known of", engine.Machine{Unknown: true}, nil},
 		{"one that it can't stand", on("Broken"), []string{"g:2:1: CheckMachine panicked: oh"}},
 	} {
-		got, found := gapi.CheckMachine(g, ds, c.m, same)
+		got, found := gapi.CheckMachine(g, ds, func() engine.Machine { return c.m }, same)
 		var said []string
 		for _, d := range found {
 			if !strings.HasPrefix(d.String(), warning) {
@@ -84,7 +84,7 @@ func TestCheckMachine(t *testing.T) {
 			t.Errorf("%s was asked", id)
 		}
 	}
-	if got, found := gapi.CheckMachine(nil, ds, on("Alpine"), nil); got != nil || len(found) != len(ds) {
+	if got, found := gapi.CheckMachine(nil, ds, func() engine.Machine { return on("Alpine") }, nil); got != nil || len(found) != len(ds) {
 		t.Error("a graph that is none has findings of its own")
 	}
 }

@@ -135,6 +135,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/host/mounts.go readMounts",
 		"engine/host/process.go processes",
 		"engine/host/process.go readProc",
+		"engine/internal/boltfile/file.go openHere",
 		"engine/metrics/process.go bootTime",
 		"engine/metrics/process.go processFamilies",
 		"engine/metrics/process.go readStat",

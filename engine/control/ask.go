@@ -109,7 +109,7 @@ func selectedOf(all *Status, list []reactor.Status, among map[string]bool) *Sele
 		}
 	}
 	alone := *all
-	alone.Counts, alone.Early = countsOf(counts), false
+	alone.Counts, alone.Early = counts.Named(), false
 	return &Selected{Counts: alone.Counts, ExitCode: alone.Code()}
 }
 
@@ -155,7 +155,7 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	st := s.opt.Recorder.Standing()
 	out := &Status{
 		Version: s.version(), Graph: st.Graph, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
-		Refused: st.Refused, Counts: countsOf(rest.Counts), Resources: []Resource{},
+		Refused: st.Refused, Counts: rest.Counts.Named(), Resources: []Resource{},
 	}
 	if st.Held {
 		out.Held, out.Refused = st.Refused, ""

@@ -235,25 +235,5 @@ func eventOf(o Outcome, r *reactor.Run) *Event {
 
 // Rest returns how the graph of an event with counts stood.
 func (e *Event) Rest() reactor.Rest {
-	return reactor.Rest{Generation: e.Generation, Counts: countsIn(e.Counts), Converged: e.Outcome == Converged}
-}
-
-// countsIn is the inverse of countsOf. A state that a newer daemon has is left out.
-func countsIn(m map[string]int) (c reactor.Counts) {
-	for s := range c {
-		c[s] = m[engine.State(s).String()]
-	}
-	return c
-}
-
-// countsOf returns the states that some vertices are in.
-// States without a vertex are left out.
-func countsOf(c reactor.Counts) map[string]int {
-	out := map[string]int{}
-	for s, n := range c {
-		if n > 0 {
-			out[engine.State(s).String()] = n
-		}
-	}
-	return out
+	return reactor.Rest{Generation: e.Generation, Counts: reactor.CountsOf(e.Counts), Converged: e.Outcome == Converged}
 }

@@ -226,7 +226,7 @@ func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 		if !yes {
 			return nil
 		}
-		return &Event{Outcome: Converged, Generation: r.state.Generation, Counts: countsOf(c)}
+		return &Event{Outcome: Converged, Generation: r.state.Generation, Counts: c.Named()}
 	})
 }
 

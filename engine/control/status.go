@@ -177,5 +177,5 @@ func (s *Status) Code() int {
 
 // Rest returns how the graph in effect stands.
 func (s *Status) Rest() reactor.Rest {
-	return reactor.Rest{Generation: s.Generation, Counts: countsIn(s.Counts), Converged: s.Converged, Early: s.Early}
+	return reactor.Rest{Generation: s.Generation, Counts: reactor.CountsOf(s.Counts), Converged: s.Converged, Early: s.Early}
 }

@@ -176,6 +176,19 @@ func TestFindingG10Broken(t *testing.T) {
 	}
 }
 
+// TestFindingM4Suite: the suite finds each method that alters a parameter.
+func TestFindingM4Suite(t *testing.T) {
+	for b, want := range map[bug]string{
+		"init alters a parameter":    "Init alters the parameter path",
+		"check alters a parameter":   "CheckApply(true) alters the parameter tags",
+		"cleanup alters a parameter": "Cleanup alters the parameter content",
+	} {
+		if err := lawNamed(t, "parameters").run(t, toySuite(b)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", b, err)
+		}
+	}
+}
+
 // seen fails if a law does not see what is broken in a suite, or not with these words. What
 // hangs is not waited for long; where that is too short for all else, on a machine that is
 // busy, it is tried again with more time.

@@ -44,13 +44,17 @@ func (l *Life) Init(ctx context.Context, with func(*engine.Init)) (err error) {
 	if l.share, err = l.env.shares.open(ctx, l.Res); err != nil {
 		return err
 	}
+	defer func() { // also where Init ends the goroutine
+		if !l.begun {
+			_ = l.leave()
+			l.share = nil
+		}
+	}()
 	handle := l.handle()
 	if with != nil {
 		with(handle)
 	}
 	if err := Call("Init", func() error { return l.Res.Init(handle) }); err != nil {
-		_ = l.leave()
-		l.share = nil
 		return fmt.Errorf("cannot be initialised: %w", err)
 	}
 	l.begun = true

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"cmp"
+
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
@@ -44,14 +46,12 @@ func (l *Life) Hide(x any, all bool) {
 	secrets.Each(x, all, l.hide)
 }
 
+// hide has a secret of the Life hidden. The search for all of them has its forms: those of a certificate are many.
 func (l *Life) hide(secret string) {
-	own := l.own.Load()
-	if own == nil {
-		l.own.CompareAndSwap(nil, &secrets.Texts{Most: maxOwn})
-		own = l.own.Load()
+	if l.own.Load() == nil {
+		l.own.CompareAndSwap(nil, &secrets.Texts{Most: maxOwn, Also: &l.env.hidden.texts})
 	}
-	own.Add(secret)
-	l.env.hidden.texts.Add(secret)
+	l.own.Load().Add(secret)
 }
 
 // HideDeclared hides the secrets in the parameters of the resource.
@@ -82,22 +82,15 @@ func MayHoldSecret(t *schema.Type) bool {
 // Clear reports whether there is no secret that the resource could say.
 func (l *Life) Clear() bool { return l.own.Load() == nil && l.env.hidden.texts.Len() == 0 }
 
+// texts returns what the Life must not say.
+func (l *Life) texts() *secrets.Texts { return cmp.Or(l.own.Load(), &l.env.hidden.texts) }
+
 // Text returns a text without secrets.
-func (l *Life) Text(s string) string {
-	if own := l.own.Load(); own != nil {
-		s = own.Clean(s)
-	}
-	return l.env.hidden.texts.Clean(s)
-}
+func (l *Life) Text(s string) string { return l.texts().Clean(s) }
 
 // Error returns an error without secrets: the same one where it had none. Else only its text is
 // left of it.
-func (l *Life) Error(err error) error {
-	if own := l.own.Load(); own != nil {
-		err = own.Error(err)
-	}
-	return l.env.hidden.texts.Error(err)
-}
+func (l *Life) Error(err error) error { return l.texts().Error(err) }
 
 // Changes returns changes without secrets. The function tainted, which may be nil, names the
 // fields whose values are secret as a whole.
@@ -124,9 +117,4 @@ func conceal(x any) any {
 	return schema.NewSecret(schema.Redacted)
 }
 
-func (l *Life) value(x any) any {
-	if own := l.own.Load(); own != nil {
-		x = own.Value(x)
-	}
-	return l.env.hidden.texts.Value(x)
-}
+func (l *Life) value(x any) any { return l.texts().Value(x) }

@@ -46,7 +46,7 @@
 //	stall.go watch.go notified.go settle.go leave.go run.go proof.go batch.go place.go refresh.go
 //	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
 //	shared.go why.go slow.go long.go vertex.go redact.go clock.go worker.go quick.go rest.go
-//	absent.go declared.go listener.go mailbox.go ask.go calls.go context.go places.go metas.go names.go
+//	absent.go altered.go declared.go listener.go json.go mailbox.go ask.go calls.go context.go places.go metas.go names.go
 //
 // # Laws
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // match keeps the running vertex for each vertex of the new graph, or makes a new one.
@@ -98,12 +99,13 @@ func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *
 	for from := 0; from < g.Len() && len(r.loop.byIndex) > 0; from += chunk {
 		wg.Go(func() {
 			old := from // where the next one stands in the old graph, as a rule
-			for i := from; i < min(from+chunk, g.Len()); i++ {
+			_ = apart.Each("Cmp", from, min(from+chunk, g.Len()), func(i int) error {
 				if v := r.likely(g.ID(i), old); v != nil {
 					old = int(v.index) + 1
 					do(i, g.Value(i), v)
 				}
-			}
+				return nil
+			}, func(int, error) {}) // as after a panic of Cmp: see same
 		})
 	}
 	wg.Wait()

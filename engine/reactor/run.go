@@ -242,15 +242,21 @@ func (l *loop) mayRefresh(v *vertex) string {
 	return ""
 }
 
-// run runs one vertex, or several of one key in one call, and posts the end of each.
+// run runs one vertex, or several of one key in one call, and posts the end of each. A method that ends the goroutine has failed.
 func (x *runner) run(t task) {
 	t.began = x.r.now()
-	outs := x.attend(&t)
-	for i, v := range t.vs {
-		if !t.early[v] {
-			x.endOne(&t, v, outs[i])
+	var outs []engine.Outcome
+	defer func() {
+		if outs == nil {
+			outs = failAll(len(t.vs), engine.Exited("CheckApply"))
 		}
-	}
+		for i, v := range t.vs {
+			if !t.early[v] {
+				x.endOne(&t, v, outs[i])
+			}
+		}
+	}()
+	outs = x.attend(&t)
 }
 
 // endOne posts the end of the run of v. From then on the run must not touch v any more.
@@ -387,6 +393,9 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	}
 	for _, v := range vs {
 		v.run.anew(apply)
+		if x.r.opt.Debug {
+			defer v.unaltered("CheckApply")()
+		}
 	}
 	switch len(vs) {
 	case 0:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // ErrStageOver is the error of a second end of a Stage.
@@ -135,12 +136,11 @@ func (st *Stage) end(ctx context.Context, change func() error) error {
 		<-r.staging
 		return err
 	}
-	done := make(chan error, 1)
-	go func() {
+	done := apart.Start("a method", func() error {
 		defer func() { <-r.staging }()
 		defer func() { <-r.swapping }()
-		done <- change()
-	}()
+		return change()
+	})
 	select {
 	case err := <-done:
 		return err

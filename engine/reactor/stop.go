@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // ending is the end of Run.
@@ -44,11 +45,13 @@ func (e *ending) stop() error {
 	clean := make(chan struct{})
 	go func() {
 		defer close(clean)
-		for _, v := range slices.Backward(order) {
-			if !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
+		slices.Reverse(order)
+		_ = apart.Each("Cleanup", 0, len(order), func(i int) error {
+			if v := order[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
 				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
 			}
-		}
+			return nil
+		}, func(i int, err error) { e.l.r.uncleaned(order[i], err) })
 		e.l.r.enders.Wait()
 	}()
 	if e.waitOrQuit(clean, late.C) && ended && locked && len(e.l.r.costly.losses()) == 0 {
@@ -170,6 +173,10 @@ func (e *ending) unfinished() []string {
 // act on them.
 func (r *Reactor) cleanup(v *vertex) {
 	if err := r.call(v, "Cleanup", v.Cleanup); err != nil {
-		r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
+		r.uncleaned(v, err)
 	}
+}
+
+func (r *Reactor) uncleaned(v *vertex, err error) {
+	r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // swap is one change of the graph: law 10. All of it but commit runs in a goroutine of its own, while the
@@ -80,7 +81,18 @@ func (s *swap) effect(ctx context.Context, has func(id string) bool) error {
 // goes on instead; in the first graph the vertex fails alone, and then in each later one until it can be initialised.
 func (s *swap) initAll(ctx context.Context) error {
 	var faults InitErrors
-	for _, v := range s.fresh {
+	failed := func(i int, err error) {
+		v := s.fresh[i]
+		old := s.r.loop.named(v.ID)
+		_, panicked := errors.AsType[*engine.PanicError](err)
+		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
+			faults = append(faults, v.initError(err))
+			return
+		}
+		v.membership.own().broken = v.Error(err)
+	}
+	if err := apart.Each("Init", 0, len(s.fresh), func(i int) error {
+		v := s.fresh[i]
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -91,18 +103,14 @@ func (s *swap) initAll(ctx context.Context) error {
 			}
 		} else if old.membership.broken == nil && (!v.abil.Overlapping || !old.abil.Overlapping) {
 			s.exclusive = append(s.exclusive, exchange{old, v})
-			continue
+			return nil
 		}
-		err := s.r.initOne(ctx, v)
-		if err == nil {
-			continue
+		if err := s.r.initOne(ctx, v); err != nil {
+			failed(i, err)
 		}
-		_, panicked := errors.AsType[*engine.PanicError](err)
-		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
-			faults = append(faults, v.initError(err))
-			continue
-		}
-		v.membership.own().broken = v.Error(err)
+		return nil
+	}, failed); err != nil {
+		return err
 	}
 	return faults.err()
 }
@@ -131,6 +139,7 @@ func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
 }
 
 func (r *Reactor) initNow(ctx context.Context, v *vertex) error {
+	defer v.unaltered("Init")()
 	return r.call(v, "Init", func() error {
 		return v.Init(ctx, func(h *engine.Init) {
 			if v.wired().HasReceived() {
@@ -221,7 +230,7 @@ func (s *swap) initExclusive(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
-		if err := s.r.initOne(ctx, x.new); err != nil {
+		if err := apart.Call("Init", func() error { return s.r.initOne(ctx, x.new) }); err != nil {
 			faults = append(faults, x.new.initError(err))
 		}
 	}
@@ -247,7 +256,7 @@ func (s *swap) restart() {
 		v := x.old
 		var err error
 		if !v.Begun() {
-			err = s.r.initOne(context.WithoutCancel(s.r.ctx), v)
+			err = apart.Call("Init", func() error { return s.r.initOne(context.WithoutCancel(s.r.ctx), v) })
 		}
 		_ = s.r.do(s.r.ctx, func() {
 			if err != nil { // it stays suspended; the next Swap replaces it

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // watches start the Watches, and take their ends.
@@ -74,11 +75,16 @@ func (w *watches) startWatches() {
 	w.starting = nil
 	for chunk := range slices.Chunk(list, startAtOnce) {
 		go func() {
-			for _, v := range chunk {
+			_ = apart.Each("Watches", 0, len(chunk), func(i int) error {
+				v := chunk[i]
 				if c := v.watch.Context(); !w.notified(c, v) {
 					go w.watch(c, v)
 				}
-			}
+				return nil
+			}, func(i int, err error) {
+				chunk[i].watch.Context().Result = err
+				w.l.r.mail.post(chunk[i], mailWatched)
+			})
 		}()
 	}
 }
@@ -87,10 +93,17 @@ func (w *watches) startWatches() {
 // vertex.
 func (w *watches) watch(ctx *watch.Context, v *vertex) {
 	defer w.l.r.mail.post(v, mailWatched)
+	returned := false
+	defer func() {
+		if !returned && ctx.Result == nil {
+			ctx.Result = engine.Exited("Watch")
+		}
+	}()
 	defer engine.Caught("Watch", &ctx.Result)
 	if ctx.Result = v.Res.Watch(ctx); ctx.Result != nil {
 		ctx.Result = engine.Freeze("Watch", ctx.Result)
 	}
+	returned = true
 }
 
 // endWatch tells the Watch to end; watched decides on the next step by the state.

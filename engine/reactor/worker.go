@@ -77,8 +77,14 @@ func (p *pool) wakeOne() {
 }
 
 // work is the goroutine of a worker. A run posts its end to the loop, which may
-// give the next task before the worker has come back here.
+// give the next task before the worker has come back here. A run that ends the goroutine leaves its tasks to another worker.
 func (p *pool) work() {
+	returned := false
+	defer func() {
+		if !returned {
+			p.workers.Go(p.work)
+		}
+	}()
 	look := make(chan bool, 1)
 	for {
 		p.mu.Lock()
@@ -90,6 +96,7 @@ func (p *pool) work() {
 		}
 		p.mu.Unlock()
 		if !idle || !<-look {
+			returned = true
 			return
 		}
 	}

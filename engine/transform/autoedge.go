@@ -1,14 +1,15 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // AutoEdge is the step that adds the edges that resources ask for: UIDs says the names of a
@@ -31,15 +32,24 @@ const askAtOnce = 4096
 // are many. Each call has an asking of its own, whose notes are added in order.
 func (a *edgeQueries) inParts(vs []int32, do func(part *edgeQueries, mine []int32)) []edgeQueries {
 	parts := make([]edgeQueries, (len(vs)+askAtOnce-1)/askAtOnce)
-	var wg sync.WaitGroup
+	ended := make([]<-chan error, len(parts))
 	for i := range parts {
 		parts[i] = edgeQueries{
 			g: a.g, n: &Notes{All: a.n.All, step: a.n.step}, index: a.index, answers: a.answers, recall: a.recall, surveyed: a.surveyed, knows: a.knows,
 			budget: maxCompared / len(parts),
 		}
-		wg.Go(func() { do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))]) })
+		ended[i] = apart.Start("UIDs or AutoEdges", func() error {
+			do(&parts[i], vs[i*askAtOnce:min((i+1)*askAtOnce, len(vs))])
+			return nil
+		})
 	}
-	wg.Wait()
+	var exited error
+	for _, c := range ended {
+		exited = cmp.Or(<-c, exited)
+	}
+	if exited != nil {
+		panic(exited) // Step.run returns it
+	}
 	for i := range parts {
 		a.n.List = append(a.n.List, parts[i].n.List...)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
@@ -32,11 +33,16 @@ func (in *Installer) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Decl
 		st.Compare(g)
 	}
 	part, diags := draft.Check(st.SameAt)
-	if part, diags = gapi.CheckMachine(part, diags, host.MachineAt(in.Host), st.SameAt); part == nil {
+	if part, diags = gapi.CheckMachine(part, diags, func() engine.Machine { return host.MachineAt(in.Host) }, st.SameAt); part == nil {
 		return diags
 	}
 	if len(diags) > 0 {
 		in.Warned(diags)
+	}
+	for _, id := range remove {
+		if i, ok := part.Index(id); ok && part.Value(i) != nil {
+			return schema.Diagnostics{{Resource: id, Pos: part.Value(i).Pos, Message: id + " is in the part, and is to be removed by it: it can't be both"}}
+		}
 	}
 	in.hide(part)
 	if err := in.mayRemove(st, part, remove); err != nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/collect"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // Options are the surroundings of an Installer. All fields are needed but Effect, Input, Secret and the switches.
@@ -55,7 +56,7 @@ type Options struct {
 	// These functions are told, in order, while the graph or part is being put into effect. They must not block.
 	Warned  func(schema.Diagnostics)   // the findings about a graph that takes effect
 	Loaded  func(func() *engine.Graph) // a graph or a part is in effect; the function returns the whole graph
-	Refused func(error)                // Apply has refused a graph, or Upsert or Delete a part
+	Refused func(error)                // Apply has refused a graph, or Patch a part
 
 	Life context.Context // the life of the Run; after its end nothing is put into effect
 }
@@ -157,14 +158,14 @@ func (in *Installer) Take(ctx context.Context, d *gapi.Declared, wrong error, fr
 	return v, wrong
 }
 
-// Upsert changes resources of the graph that runs, or adds them, at the cost of the part.
-func (in *Installer) Upsert(ctx context.Context, part *gapi.Declared) error {
-	return in.change(ctx, func(st *reactor.Stage) error { return in.upsert(ctx, st, part) })
-}
-
-// Delete removes resources from the graph that runs, by their ids, at the cost of the part.
-func (in *Installer) Delete(ctx context.Context, ids ...string) error {
-	return in.change(ctx, func(st *reactor.Stage) error { return in.remove(ctx, st, ids) })
+// Patch changes resources of the graph that runs, or adds them, and removes others by their ids, at the cost of both. The part is nil for none.
+func (in *Installer) Patch(ctx context.Context, part *gapi.Declared, remove ...string) error {
+	return in.change(ctx, func(st *reactor.Stage) error {
+		if part == nil && remove != nil {
+			return in.remove(ctx, st, remove)
+		}
+		return in.upsert(ctx, st, part, remove...)
+	})
 }
 
 // change does something with the graph that runs, while no other graph is put into effect. The frontend does not know of it.
@@ -173,9 +174,11 @@ func (in *Installer) change(ctx context.Context, do func(*reactor.Stage) error) 
 		return err
 	}
 	defer in.leave()
-	err := in.staged(ctx, func(st *reactor.Stage) error {
-		in.follows = false
-		return do(st)
+	err := apart.Call("a method", func() error {
+		return in.staged(ctx, func(st *reactor.Stage) error {
+			in.follows = false
+			return do(st)
+		})
 	})
 	if errors.Is(err, reactor.ErrStopped) || err != nil && ctx.Err() != nil {
 		return err // it was not judged
@@ -228,7 +231,7 @@ func (in *Installer) verdict(warnings schema.Diagnostics, err error) Verdict {
 type heldGraph struct {
 	why     *reactor.RemovalsError
 	applied bool // by Apply: no frontend can read it again
-	part    bool // it is the graph that Delete asks for
+	part    bool // it is the graph that Patch asks for
 }
 
 // heldBy returns nil where nothing holds a graph.

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // put is an optional resource that was put aside. It is tried again with each part.
@@ -22,11 +23,13 @@ type put struct {
 func (in *Installer) use(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
 	before := in.origin.Load()
 	in.comesFrom(d)
-	defer func() {
-		if err != nil {
-			in.origin.Store(before)
-		}
-	}()
+	if err = apart.Call("a method", func() (err error) { warnings, err = in.useNow(ctx, d, input); return err }); err != nil {
+		in.origin.Store(before)
+	}
+	return warnings, err
+}
+
+func (in *Installer) useNow(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
 	whole := d == nil || d.Part == nil || d.Part.All || !in.follows || input != in.input || in.kinds != in.Registry() || d.Noop != in.noop
 	if !whole {
 		err = in.usePart(ctx, d)

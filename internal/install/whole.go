@@ -29,7 +29,7 @@ func (in *Installer) useAs(ctx context.Context, d *gapi.Declared, input string) 
 		st.Compare(g)
 	}
 	g, diags := draft.Check(st.SameAt)
-	if g, diags = gapi.CheckMachine(g, diags, host.MachineAt(in.Host), st.SameAt); g == nil {
+	if g, diags = gapi.CheckMachine(g, diags, func() engine.Machine { return host.MachineAt(in.Host) }, st.SameAt); g == nil {
 		return nil, diags
 	}
 	if len(diags) > 0 {

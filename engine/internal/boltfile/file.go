@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -239,7 +241,7 @@ func lock(f *os.File, path string) (current bool, err error) {
 	}
 	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, syscall.EWOULDBLOCK):
-		return false, fmt.Errorf("%w: %s", ErrLocked, path)
+		return false, &lockedError{path, openHere(f)}
 	case err != nil:
 		return false, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -250,6 +252,38 @@ func lock(f *os.File, path string) (current bool, err error) {
 	}
 	theirs, err := os.Stat(path)
 	return err == nil && os.SameFile(mine, theirs), nil
+}
+
+// lockedError is ErrLocked with the path.
+type lockedError struct {
+	path string
+	here bool // by this process
+}
+
+// Error implements error.
+func (e *lockedError) Error() string {
+	if e.here {
+		return "this process has it open already: " + e.path + "; close that use of it first, or take another file or folder"
+	}
+	return ErrLocked.Error() + ": " + e.path
+}
+
+// Is makes it an ErrLocked.
+func (e *lockedError) Is(target error) bool { return target == ErrLocked }
+
+// openHere reports whether this process has the file of f open a second time. Where there is no /proc it does not know.
+func openHere(f *os.File) bool {
+	const dir = "/proc/self/fd"
+	own := strconv.Itoa(int(f.Fd()))
+	name, err := os.Readlink(filepath.Join(dir, own))
+	if err != nil {
+		return false
+	}
+	list, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(list, func(fd os.DirEntry) bool {
+		link, err := os.Readlink(filepath.Join(dir, fd.Name()))
+		return err == nil && link == name && fd.Name() != own
+	})
 }
 
 var fullErrors = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -16,21 +17,21 @@ import (
 )
 
 const (
-	maxForms = 64 << 10 // bytes of a text from which on it is known as it is only
-	minCoded = 4        // bytes of a text whose hex and base64 are known
+	maxQuoted = 1 << 10 // bytes of a secret from which on most of its forms are looked for bare only
+	minQuoted = 16      // bytes of a line of it that is looked for in all forms: bare it may be too short
+	minCoded  = 4       // bytes of a text whose hex and base64 are known
 )
 
-// forms calls add with a text as programs write it.
-func forms(s string, add func(string)) {
-	add(s)
-	if len(s) > maxForms {
-		return
-	}
-	digits(s, add)
+// quotations calls add with a text as programs quote it.
+func quotations(s string, add func(string)) {
 	if !strings.ContainsFunc(s, isSpecial) {
 		return
 	}
-	for _, text := range []string{s, strings.ToValidUTF8(s, "\uFFFD"), jsonText(s, true), jsonText(s, false), asciiJSON(jsonText(s, false))} {
+	texts := []string{s, strings.ToValidUTF8(s, "\uFFFD"), jsonText(s, true), jsonText(s, false), asciiJSON(jsonText(s, false))}
+	for i, text := range texts {
+		if slices.Contains(texts[:i], text) {
+			continue
+		}
 		add(text)
 		for _, form := range quotings(text) {
 			add(form)
@@ -43,8 +44,14 @@ func isSpecial(r rune) bool {
 	return r <= ' ' || r > '~' || !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
 }
 
+// isQuoted reports whether a language, a shell or a page writes the character otherwise in quotes. An address has other rules.
+func isQuoted(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"'\#<>&`, r) }
+
 // quotings are a text as languages, shells and pages quote it, without the quotes around it.
 func quotings(s string) []string {
+	if !strings.ContainsFunc(s, isQuoted) {
+		return []string{url.QueryEscape(s), url.PathEscape(s)}
+	}
 	quoted := inner(strconv.Quote(s))
 	bare := strings.ReplaceAll(quoted, `\"`, `"`)
 	var asXML bytes.Buffer
@@ -110,11 +117,11 @@ func digits(s string, add func(string)) {
 	x := hex.EncodeToString([]byte(s))
 	add(x)
 	add(strings.ToUpper(x))
-	var pairs []string
+	pairs := make([]byte, 0, len(s)*3)
 	for i := 0; i < len(x); i += 2 {
-		pairs = append(pairs, x[i:i+2])
+		pairs = append(pairs, x[i], x[i+1], ':')
 	}
-	add(strings.Join(pairs, ":"))
+	add(string(pairs[:len(pairs)-1]))
 	wrapped(s, add)
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {

@@ -2,10 +2,12 @@ package secrets
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/sorted"
@@ -22,7 +24,7 @@ const (
 
 // Texts are texts that must not be said. The zero value has none, and no bounds. It may be
 // used from any goroutine, and must not be copied. It keeps the secrets: it should live no longer
-// than their use. Least and Most are set before it is used.
+// than their use. Least, Most and Also are set before it is used.
 type Texts struct {
 	// Least is the length of the shortest text that is kept out; shorter ones, and
 	// shorter lines, are not.
@@ -30,6 +32,9 @@ type Texts struct {
 	// Most is how many secrets are kept at most; of more the oldest are forgotten, half of
 	// Most are always known. 0 means unbounded.
 	Most int
+	// Also keeps out what it has, and all that is added here from its Least on, so that many have such texts once. What it
+	// has forgotten it is told again. nil for none; it has no Also.
+	Also *Texts
 
 	n          atomic.Int64 // secrets
 	mu         sync.RWMutex
@@ -50,6 +55,11 @@ func (t *Texts) Add(secret string) {
 	if secret == "" || len(secret) < t.Least || secret == schema.Redacted {
 		return
 	}
+	under := math.MaxInt
+	if t.Also != nil {
+		t.Also.Add(secret)
+		under = t.Also.Least
+	}
 	t.mu.RLock()
 	_, known := t.young.secrets[secret]
 	t.mu.RUnlock()
@@ -61,7 +71,7 @@ func (t *Texts) Add(secret string) {
 	if t.Most > 0 && len(t.young.secrets) >= max(1, t.Most/2) {
 		t.old, t.young = t.young, generation{}
 	}
-	t.young.add(secret, t.Least)
+	t.young.add(secret, max(t.Least, 1), under)
 	t.n.Store(int64(len(t.young.secrets) + len(t.old.secrets)))
 }
 
@@ -79,7 +89,7 @@ func (t *Texts) AddAll(o *Texts) {
 // Len returns how many secrets are kept out.
 func (t *Texts) Len() int { return int(t.n.Load()) }
 
-func (g *generation) add(secret string, least int) {
+func (g *generation) add(secret string, least, under int) {
 	if g.secrets == nil {
 		g.secrets = map[string]struct{}{}
 	}
@@ -95,26 +105,45 @@ func (g *generation) add(secret string, least int) {
 		}
 	}
 	for i, s := range list {
-		if len(s) >= max(least, 1) && !slices.Contains(list[:i], s) {
-			g.addText(s)
+		if len(s) >= least && len(s) < under && !slices.Contains(list[:i], s) {
+			g.addText(s, len(secret) <= maxQuoted || len(s) < minQuoted)
 		}
 	}
 }
 
-func (g *generation) addText(s string) {
-	forms(s, func(form string) {
-		g.plain.add(form)
-	})
-	if b := bareOf(s, false); len(b.text) >= minBare {
-		g.bare.add(string(b.text))
+// addText has a text looked for. All of its forms are looked for as they are, or most only bare: a text is found bare in them as well, unless
+// one stands behind something that looks like an escape. All forms of a long secret would be 60 copies of it.
+func (g *generation) addText(s string, all bool) {
+	g.plain.add(s)
+	if all {
+		quotations(s, g.plain.add)
 	}
 	digits(s, func(form string) {
-		if b := bareOf(form, false); len(b.text) >= minBare {
-			g.bare.add(string(b.text))
+		if all {
+			g.plain.add(form)
 		}
+		g.addIfLong(strings.ReplaceAll(form, "+", "")) // all that could be left out
 	})
+	g.addBare(s)
+	if !all && !utf8.ValidString(s) {
+		g.addBare(string([]rune(s))) // as JSON has it
+	}
 	if len(s) > minCut {
 		g.ends.add(backwards(s[len(s)-min(len(s), long):]))
+	}
+}
+
+// addBare has a text looked for bare.
+func (g *generation) addBare(s string) {
+	if !isBare(s) {
+		s = string(bareOf(s, false).text)
+	}
+	g.addIfLong(s)
+}
+
+func (g *generation) addIfLong(bare string) {
+	if len(bare) >= minBare {
+		g.bare.add(bare)
 	}
 }
 
@@ -136,12 +165,14 @@ func (t *Texts) Clean(s string) string { return t.clean(s, false) }
 func (t *Texts) CleanPart(s string) string { return t.clean(s, true) }
 
 func (t *Texts) clean(s string, cut bool) string {
-	if t.n.Load() == 0 || s == "" {
+	if s == "" {
 		return s
 	}
-	t.mu.RLock()
 	spans := t.find(s, cut)
-	t.mu.RUnlock()
+	if t.Also != nil {
+		t.Also.AddAll(t)
+		spans = append(spans, t.Also.find(s, cut)...)
+	}
 	if len(spans) == 0 {
 		return s
 	}
@@ -163,17 +194,25 @@ func (t *Texts) clean(s string, cut bool) string {
 
 // find returns where secrets are.
 func (t *Texts) find(s string, cut bool) []span {
+	if t.n.Load() == 0 {
+		return nil
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	var spans []span
 	asItIs := &mapped{}
 	for _, g := range []*generation{&t.young, &t.old} {
 		spans = g.plain.spans(spans, s, s, asItIs, cut)
 		spans = g.ends.cutBefore(spans, s, cut)
 	}
-	if len(s) < minBare || isBare(s) || t.young.bare.empty() && t.old.bare.empty() {
+	if len(s) < minBare || t.young.bare.empty() && t.old.bare.empty() {
 		return spans
 	}
-	bare := bareOf(s, true)
-	text := string(bare.text)
+	bare, text := asItIs, s
+	if !isBare(s) {
+		bare = bareOf(s, true)
+		text = string(bare.text)
+	}
 	for _, g := range []*generation{&t.young, &t.old} {
 		spans = g.bare.spans(spans, s, text, bare, cut)
 	}

@@ -1,0 +1,211 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/traits"
+)
+
+// quitter is a resource of which one method ends the goroutine that calls it.
+type quitter struct {
+	traits.Base
+	In string `lang:"in" yaml:"in"`
+
+	init *engine.Init
+}
+
+// quitInDefault has Default do it: that has no parameters yet.
+var quitInDefault atomic.Bool
+
+func (q *quitter) quit(method string) {
+	if q.In == method {
+		runtime.Goexit()
+	}
+}
+
+func (q *quitter) Default() engine.Res {
+	if quitInDefault.Load() {
+		runtime.Goexit()
+	}
+	return &quitter{}
+}
+
+func (q *quitter) Init(i *engine.Init) error {
+	q.init = i
+	q.quit("Init")
+	return nil
+}
+
+func (q *quitter) Watch(ctx context.Context) error {
+	q.quit("Watch")
+	q.init.Running()
+	<-ctx.Done()
+	return nil
+}
+
+func (q *quitter) Watches() ([]string, engine.WatchOptions, bool) {
+	q.quit("Watches")
+	return nil, engine.WatchOptions{}, false
+}
+
+func (q *quitter) CheckApply(context.Context, bool) (bool, error) {
+	q.quit("CheckApply")
+	return true, nil
+}
+
+func (q *quitter) Validate() error                     { q.quit("Validate"); return nil }
+func (q *quitter) Cleanup() error                      { q.quit("Cleanup"); return nil }
+func (q *quitter) Cmp(r engine.Res) error              { q.quit("Cmp"); return engine.CmpFields(q, r) }
+func (q *quitter) UIDs() []engine.ResUID               { q.quit("UIDs"); return nil }
+func (q *quitter) AutoEdges() (engine.AutoEdge, error) { q.quit("AutoEdges"); return nil, nil }
+
+// quitters declares resources: the first one quits in a method, and the others in none.
+func quitters(in string, n int) *gapi.Declared {
+	g := static.NewGraph("quitters")
+	for i := range n {
+		g.AddValues("quitter", fmt.Sprint(i), map[string]any{"in": in})
+		in = ""
+	}
+	return g.Declared()
+}
+
+// quitting starts an engine that knows the kind.
+func quitting(t *testing.T) (*mgmt.Engine, context.Context) {
+	t.Helper()
+	reg, err := engine.DefaultRegistry().With("quitter", func() engine.Res { return &quitter{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return applied(t, mgmt.Options{Registry: reg})
+}
+
+// TestFindingM2GoexitFails: a resource whose method ends its goroutine fails with the reason, the others go on, and Run ends.
+func TestFindingM2GoexitFails(t *testing.T) {
+	for _, method := range []string{"CheckApply", "Watch", "Watches", "Init"} {
+		t.Run(method, func(t *testing.T) {
+			e, ctx := quitting(t)
+			if _, err := e.Apply(ctx, quitters(method, 3)); err != nil {
+				t.Fatal(err)
+			}
+			atRest(t, ctx, e)
+			st, err := e.Status(ctx, "quitter[0]")
+			text := fmt.Sprint(st.Err)
+			if err != nil || st.Rest != engine.StateFailed || !strings.Contains(text, method+" has not returned: runtime.Goexit was called, in ") || !strings.Contains(text, "mgmt_test.(*quitter).quit") {
+				t.Errorf("%+v, %v", st, err)
+			}
+			if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 2 {
+				t.Errorf("%v, %v", c, err)
+			}
+			if _, err := e.Apply(ctx, quitters("", 3)); err != nil {
+				t.Fatal(err)
+			}
+			atRest(t, ctx, e)
+			if c, err := e.Counts(ctx); err != nil || !c.Well() {
+				t.Errorf("mended: %v, %v", c, err)
+			}
+		})
+	}
+}
+
+// TestFindingM2GoexitRefuses: a method that ends its goroutine while a graph is built refuses that graph, with the reason, and the graph
+// before goes on: of a few resources, and of many, which are looked at on several goroutines.
+func TestFindingM2GoexitRefuses(t *testing.T) {
+	for _, method := range []string{"Validate", "Init", "UIDs", "AutoEdges", "Default"} {
+		for _, n := range []int{3, 1500} {
+			t.Run(fmt.Sprint(method, n), func(t *testing.T) {
+				e, ctx := quitting(t)
+				if _, err := e.Apply(ctx, quitters("", 2)); err != nil {
+					t.Fatal(err)
+				}
+				quitInDefault.Store(method == "Default")
+				defer quitInDefault.Store(false)
+				v, err := e.Apply(ctx, quitters(method, n))
+				if err == nil || !strings.Contains(err.Error(), "runtime.Goexit was called, in ") || v.Refused == nil || v.Generation != 1 {
+					t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
+				}
+				if method != "Default" {
+					if err := e.Upsert(ctx, quitters(method, 1)); err == nil || !strings.Contains(err.Error(), "runtime.Goexit was called, in ") {
+						t.Errorf("of a part: %v", err)
+					}
+				}
+				quitInDefault.Store(false)
+				atRest(t, ctx, e)
+				if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 2 {
+					t.Errorf("%v, %v", c, err)
+				}
+				if v, err := e.Apply(ctx, quitters("", 4)); err != nil || v.Generation != 2 {
+					t.Errorf("the next graph: generation %d, %v", v.Generation, err)
+				}
+			})
+		}
+	}
+}
+
+// TestFindingM2GoexitOfTheRest: Cmp that ends its goroutine counts as a difference, and one of Cleanup is logged; the others are kept,
+// and cleaned up.
+func TestFindingM2GoexitOfTheRest(t *testing.T) {
+	e, ctx := quitting(t)
+	if _, err := e.Apply(ctx, quitters("Cmp", 3)); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := e.Apply(ctx, quitters("Cmp", 3)); err != nil || v.Swap.Changed != 1 || v.Swap.Kept != 2 {
+		t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
+	}
+	if v, err := e.Apply(ctx, quitters("Cleanup", 3)); err != nil || v.Swap.Kept < 2 {
+		t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
+	}
+	if err := e.Delete(ctx, "quitter[0]"); err != nil {
+		t.Error(err)
+	}
+	if err := e.Upsert(ctx, quitters("Cleanup", 1)); err != nil {
+		t.Error(err)
+	}
+	atRest(t, ctx, e)
+	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3 {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// TestFindingM2GoexitOfAFrontend: a frontend that ends its goroutine ends Run, with the reason.
+func TestFindingM2GoexitOfAFrontend(t *testing.T) {
+	e := engineOf(t, mgmt.Options{})
+	err := e.Run(t.Context(), static.From(func(func(*gapi.Declared) bool) { runtime.Goexit() }))
+	p, ok := errors.AsType[*engine.PanicError](err)
+	if !ok || !p.Exited || !strings.Contains(err.Error(), "the frontend has not returned") {
+		t.Errorf("Run returns %v", err)
+	}
+	if _, err := e.Counts(t.Context()); !errors.Is(err, reactor.ErrStopped) {
+		t.Error(err)
+	}
+}
+
+// TestFindingM2GoexitOfAnObserver: an Observer that ends its goroutine, as t.Fatal does, is told nothing more, and the engine goes on.
+func TestFindingM2GoexitOfAnObserver(t *testing.T) {
+	told := make(chan bool, 1)
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Ran: func(mgmt.Run) {
+		told <- true // a second time it would hang
+		runtime.Goexit()
+	}}})
+	if _, err := e.Apply(ctx, noops(3000)); err != nil {
+		t.Fatal(err)
+	}
+	atRest(t, ctx, e)
+	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3000 {
+		t.Errorf("%v, %v", c, err)
+	}
+	if err := e.Told(ctx); err != nil {
+		t.Error(err)
+	}
+	<-told
+}

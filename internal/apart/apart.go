@@ -1,0 +1,60 @@
+// Package apart calls code of other modules on goroutines of their own, which that code may end: by runtime.Goexit, as t.FailNow does.
+//
+// # Laws
+//
+//   - The caller gets an error, also where the goroutine was ended: an *engine.PanicError that says so, and in which function.
+//   - A panic goes through: it is not this package's to judge.
+//
+// # Ownership
+//
+// Each call has one goroutine, which ends with the function that it was given.
+package apart
+
+import "github.com/reactivegraph/mgmt/engine"
+
+// Call calls a function on a goroutine of its own, waits for its end, and returns its error. The argument method names, in the error of a
+// goroutine that was ended, what was called.
+func Call(method string, f func() error) error { return <-Start(method, f) }
+
+// Start is Call that does not wait. The error comes in the channel, which has room for it.
+func Start(method string, f func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		returned := false
+		defer func() {
+			if !returned {
+				err = engine.Exited(method)
+			}
+			ended <- err
+		}()
+		err = f()
+		returned = true
+	}()
+	return ended
+}
+
+// Each calls a function for the numbers from one up to another, all on one goroutine, and waits for their end. Where a call ends the
+// goroutine, exited gets its number and the error, and another goroutine goes on with the next number. The first error of f ends Each.
+func Each(method string, from, to int, f func(i int) error, exited func(i int, err error)) error {
+	at := from
+	for at < to {
+		returned := false
+		err := Call(method, func() error {
+			defer func() { at++ }()
+			for ; at < to; at++ {
+				if err := f(at); err != nil {
+					returned = true
+					return err
+				}
+			}
+			returned = true
+			return nil
+		})
+		if returned {
+			return err
+		}
+		exited(at-1, err)
+	}
+	return nil
+}
