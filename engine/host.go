@@ -261,6 +261,9 @@ type PlanningHost interface {
 	// Untold says, in CheckApply, that its outcome rests on something that they may alter, and that nothing can tell before they
 	// have run: what a command answers.
 	Untold()
+	// Frees says, in CheckApply, that the resource will speak for a path no more when its work is done, so that a folder above is free
+	// to clear it. It reports whether the work counts as done.
+	Frees(path string) bool
 }
 
 // Plans reports whether a thing that is not there would be, once the resources above have run: h is the Host of a plan. A run
@@ -268,6 +271,12 @@ type PlanningHost interface {
 func Plans(h Host, kind, name string) bool {
 	p, ok := h.(PlanningHost)
 	return ok && p.Plans(kind, name)
+}
+
+// Frees calls PlanningHost.Frees where there is one. In a run no work counts as done before it is.
+func Frees(h Host, path string) bool {
+	p, ok := h.(PlanningHost)
+	return ok && p.Frees(path)
 }
 
 // Untold calls PlanningHost.Untold where there is one.

@@ -87,6 +87,17 @@ func (h *vertexHost) Plans(kind, name string) bool {
 	return h.r.opt.Layer != nil && h.r.opt.Layer.Plans(kind, name)
 }
 
+// Frees implements engine.PlanningHost.
+func (h *vertexHost) Frees(path string) bool {
+	if h.r.opt.Layer == nil || (*vertex)(h).onlyLooks() {
+		return false
+	}
+	h.run.mu.Lock()
+	defer h.run.mu.Unlock()
+	h.run.says().frees = path
+	return true
+}
+
 // Untold implements engine.PlanningHost.
 func (h *vertexHost) Untold() { h.Awaits("") }
 

@@ -35,6 +35,7 @@ type loop struct {
 	realizing  *realizing           // the Swap that waits; nil for none
 	wrote      map[int32]uint64     // the last run that has changed something, by slot, of what others may read: see attribute
 	outdated   []outdated           // of a plan; see lookAnew
+	freed      map[*vertex]bool     // of a plan: whose path is known to be free
 	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
 
 	holds    holds

@@ -106,8 +106,10 @@ type Layer interface {
 	// Lay adds the effect of a resource that has told of these changes. It is called on the loop, and does no I/O. shared is
 	// that of the resource. It reports whether those who look at paths see all of the effect, and who has looked at its paths before.
 	Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool, before []Looker)
-	// Doubt adds a resource of which it is unknown what it would do. It is called as Lay is.
-	Doubt(r engine.Res)
+	// Looked returns who has looked at a path, at what is below it, or at all of a folder above. It is called as Lay is.
+	Looked(path string) []Looker
+	// Doubt adds a resource of which it is unknown what it would do, and returns who has looked at its paths before. It is called as Lay is.
+	Doubt(r engine.Res) (before []Looker)
 	// Plans reports whether an effect makes a thing.
 	Plans(kind, name string) bool
 }

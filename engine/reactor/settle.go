@@ -121,7 +121,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	case run.State == engine.StateOK:
 		up = l.mayRefresh(v)
 	}
-	if decides := l.names.find(v.run.awaits()); up != "" && decides != nil && decides != v && undecided(decides.past.last) {
+	if decides := l.names.find(v.run.awaits()); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
 	}
 	switch {
@@ -145,39 +145,54 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 // lay adds the effect of a vertex that would change to the layer, through which the vertices below look.
 func (l *loop) lay(v *vertex, run Run) {
 	layer := l.r.opt.Layer
-	if layer == nil || !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() {
+	if layer == nil {
+		return
+	}
+	if path := v.run.frees(); path != "" && !l.freed[v] {
+		if l.freed == nil {
+			l.freed = map[*vertex]bool{}
+		}
+		l.freed[v] = true
+		l.outdate(layer.Looked(path), v)
+	}
+	if !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() {
 		return
 	}
 	v.run.laid = partLaid
 	_ = lifecycle.Call("Rooted", func() error {
 		if run.State == engine.StateUnknown || v.run.job.unread != "" {
-			layer.Doubt(v.Res)
+			l.outdate(layer.Doubt(v.Res), v)
 			return nil
 		}
 		seen, before := layer.Lay(v.Res, v.Share().Value(), run.Changes)
 		if seen {
 			v.run.laid = wholeLaid
 		}
-		for _, by := range before {
-			if t := (*vertex)(by.(*vertexHost)); t != v {
-				l.outdated = append(l.outdated, outdated{t, v})
-			}
-		}
+		l.outdate(before, v)
 		return nil
 	})
+}
+
+// outdate notes that a vertex alters what these have looked at.
+func (l *loop) outdate(lookers []Looker, by *vertex) {
+	for _, h := range lookers {
+		if t := (*vertex)(h.(*vertexHost)); t != by {
+			l.outdated = append(l.outdated, outdated{t, by})
+		}
+	}
 }
 
 // outdated is a vertex of a plan that has looked at something before it was known that another one would alter it.
 type outdated struct{ v, by *vertex }
 
 // lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
-// laid would change in any case.
+// laid would change in any case, and one that has undone all rests then.
 func (l *loop) lookAnew() {
 	if len(l.outdated) == 0 || !l.m.AtRest() {
 		return
 	}
 	for _, o := range l.outdated {
-		if o.v.run.laid == notLaid && !o.v.membership.gone {
+		if o.v.run.laid == notLaid && !o.v.membership.gone && !(o.v.past.last == engine.StateOK && o.v.once && o.v.undone()) {
 			l.from(o.v, CauseAbove, o.by)
 			l.event(o.v)
 		}
@@ -364,11 +379,6 @@ func (l *loop) openAbove(v *vertex, unseen bool) string {
 		}
 	}
 	return ""
-}
-
-// onlyLooks reports whether v says itself that it is to alter nothing.
-func (v *vertex) onlyLooks() bool {
-	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
 }
 
 // idleFor reports of a plan whether a run would bring v nothing of a vertex above it, since that one alters nothing then, and v may.

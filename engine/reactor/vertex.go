@@ -153,6 +153,7 @@ type said struct {
 	sent    values.Sent
 	untold  bool         // see engine.PlanningHost
 	awaits  string       // see Looker
+	frees   string       // a path; see engine.PlanningHost
 	led     engine.Cause // counts as a cause of this run: see catchUp
 	later   engine.Cause // the loop has heard it during the run, which may not have seen it
 }
@@ -181,6 +182,19 @@ func (x *running) awaits() string {
 		return ""
 	}
 	return x.said.awaits
+}
+
+// frees returns the path for which the resource will speak no more; empty for none.
+func (x *running) frees() string {
+	if x.said == nil {
+		return ""
+	}
+	return x.said.frees
+}
+
+// onlyLooks reports whether v says itself that it is to alter nothing.
+func (v *vertex) onlyLooks() bool {
+	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
 }
 
 // asks reports whether the outcome is up to what the vertex asks: the answer of its own command.

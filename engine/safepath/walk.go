@@ -112,7 +112,7 @@ func elements(path string) []string {
 
 // start goes back to the root, with the elements that lead on from there.
 func (k *walk) start(names, rest []string) error {
-	w, err := k.w.at("/"+strings.Join(slices.Concat(names, rest), "/"), false)
+	w, err := k.w.at("/"+strings.Join(slices.Concat(names, rest), "/"), Itself)
 	if err != nil {
 		return pathError("open", k.w.shown(k.path), err)
 	}

@@ -24,6 +24,7 @@ type Walker struct {
 	slow   bool   // goes element by element at once, for tests
 
 	over       Overlay // nil for none
+	all        bool    // of WithAll
 	base       int     // what root is where over has no other
 	basePrefix string
 }
@@ -58,9 +59,19 @@ func In(root int, prefix string, self User) Walker {
 // Overlay has a part of the paths of a machine, in another folder. It may be asked by many goroutines.
 type Overlay interface {
 	// Root returns the descriptor of the folder in which an absolute path is looked for, and whether it is that of the overlay.
-	// With whole, all that is in a folder is asked for, and not only the thing at the path. An error is that of the look.
-	Root(path string, whole bool) (root int, over bool, err error)
+	// An error is that of the look.
+	Root(path string, r Reach) (root int, over bool, err error)
 }
+
+// Reach is what a look at a path sees of a folder that is there.
+type Reach int
+
+// The reaches.
+const (
+	Itself  Reach = iota // that it is there
+	Content              // all that is in it, too
+	Mostly               // the same, and itself alone where that is too much
+)
 
 // Under returns the Walker that looks for the paths of an overlay there, and for all others where w looks. A link leads from
 // one to the other.
@@ -69,12 +80,21 @@ func (w Walker) Under(o Overlay) Walker {
 	return w
 }
 
+// WithAll returns a Walker for a look at a folder whose Place or Parent leads to all that is in it.
+func (w Walker) WithAll() Walker {
+	w.all = true
+	return w
+}
+
 // at returns the Walker for a look at a path.
-func (w Walker) at(p string, whole bool) (Walker, error) {
+func (w Walker) at(p string, r Reach) (Walker, error) {
 	if w.over == nil {
 		return w, nil
 	}
-	root, over, err := w.over.Root(path.Clean("/"+p), whole)
+	if r == Itself && w.all {
+		r = Mostly
+	}
+	root, over, err := w.over.Root(path.Clean("/"+p), r)
 	if w.root, w.prefix = w.base, w.basePrefix; over {
 		w.root, w.prefix = root, ""
 	}
@@ -111,7 +131,7 @@ func (w Walker) ForOwner(uid int) Walker {
 
 // Folder opens a folder. The last element may be a link as any other.
 func (w Walker) Folder(path string) (Folder, error) {
-	w, err := w.at(path, true)
+	w, err := w.at(path, Content)
 	if err != nil {
 		return Folder{}, pathError("open", w.shown(path), err)
 	}
@@ -135,7 +155,7 @@ func (w Walker) folder(path string) (Folder, error) {
 // Parent opens the folder of the last element of a path, which is not looked at: it may
 // be missing, or a link. The name of the root is ".".
 func (w Walker) Parent(path string) (Folder, string, error) {
-	w, err := w.at(path, false)
+	w, err := w.at(path, Itself)
 	if err != nil {
 		return Folder{}, "", pathError("open", w.shown(path), err)
 	}
@@ -152,7 +172,7 @@ func (w Walker) Parent(path string) (Folder, string, error) {
 // name may be missing. Found is of a moment: take the next steps by descriptor, and without
 // following links.
 func (w Walker) Place(path string) (Place, error) {
-	w, err := w.at(path, false)
+	w, err := w.at(path, Itself)
 	if err != nil {
 		return Place{}, pathError("open", w.shown(path), err)
 	}
@@ -204,7 +224,7 @@ func (w Walker) Open(path string) (*os.File, error) {
 // OpenFD is Open for a caller who wants the descriptor itself, and what fstat tells. The
 // descriptor is the caller's to close.
 func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
-	w, err := w.at(path, false)
+	w, err := w.at(path, Itself)
 	if err != nil {
 		return -1, unix.Stat_t{}, pathError("open", w.shown(path), err)
 	}
@@ -240,7 +260,7 @@ func (w Walker) OpenFD(path string) (int, unix.Stat_t, error) {
 // Stat looks at the target of a path. It opens nothing but a name, so it has no effect on a device
 // or a pipe.
 func (w Walker) Stat(path string) (unix.Stat_t, error) {
-	w, err := w.at(path, false)
+	w, err := w.at(path, Itself)
 	if err != nil {
 		return unix.Stat_t{}, pathError("stat", w.shown(path), err)
 	}
@@ -285,7 +305,7 @@ func regular(fd int, path string) (int, unix.Stat_t, error) {
 // Behind looks at the target of a path, by whatever links are in it. It is for a caller who asks whether a thing is there or
 // has changed. Links of a machine in a folder are followed by the rules of the package, so that none leads out of it.
 func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
-	if w, err = w.at(path, false); err != nil {
+	if w, err = w.at(path, Itself); err != nil {
 		return st, pathError("stat", w.shown(path), err)
 	}
 	if w.root != unix.AT_FDCWD {
@@ -299,7 +319,7 @@ func (w Walker) Behind(path string) (st unix.Stat_t, err error) {
 // with an earlier look, and for nothing else: another user may have made the path lead anywhere. As with Behind, no link of a
 // machine in a folder leads out of it.
 func (w Walker) RawLstat(path string) (st unix.Stat_t, err error) {
-	if w, err = w.at(path, false); err != nil {
+	if w, err = w.at(path, Itself); err != nil {
 		return st, pathError("lstat", w.shown(path), err)
 	}
 	if w.root != unix.AT_FDCWD {

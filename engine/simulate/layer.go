@@ -95,8 +95,8 @@ type looking struct {
 }
 
 // Root implements safepath.Overlay.
-func (o *looking) Root(p string, whole bool) (int, bool, error) {
-	fd, over, err := o.l.root(p, whole, o.by)
+func (o *looking) Root(p string, r safepath.Reach) (int, bool, error) {
+	fd, over, err := o.l.root(p, r, o.by)
 	if err != nil {
 		o.by.Awaits(awaited(err))
 	}
@@ -139,6 +139,13 @@ func (l *Layer) outdated(p string, list []Looker) []Looker {
 	return list
 }
 
+// Looked returns who has looked at a path, at what is below it, or at all of a folder above.
+func (l *Layer) Looked(p string) []Looker {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.outdated(path.Clean("/"+p), nil)
+}
+
 // Plans reports whether a resource that was laid makes a thing, such as a user.
 func (l *Layer) Plans(kind, name string) bool {
 	l.mu.Lock()
@@ -172,16 +179,21 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 	return seen && err == nil, before
 }
 
-// Doubt adds a resource of which it can't be told what it would do: nobody can see what is at its paths then.
-func (l *Layer) Doubt(r engine.Res) {
+// Doubt adds a resource of which it can't be told what it would do: nobody can see what is at its paths then. It returns who has looked at
+// them before.
+func (l *Layer) Doubt(r engine.Res) (before []Looker) {
 	able, ok := engine.As[engine.RootedRes](r)
 	if !ok {
-		return
+		return nil
 	}
 	writes, _ := able.Rooted()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(writes, effect{id: r.String(), untold: errors.New("what it does is unknown")})
+	for _, p := range writes {
+		before = l.outdated(path.Clean("/"+p), before)
+	}
+	return before
 }
 
 // add adds an effect on paths.
@@ -275,14 +287,15 @@ func (l *Layer) apply(h engine.Host, work engine.Res, shared engine.Shared) erro
 }
 
 // root returns where a path is looked for.
-func (l *Layer) root(p string, whole bool, by Looker) (int, bool, error) {
+func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.note(p, whole, by)
+	l.note(p, r != safepath.Itself, by)
 	if l.count == 0 {
 		return 0, false, nil
 	}
 	l.follow()
+	whole := r == safepath.Content || r == safepath.Mostly && l.below[p] <= maxEntries
 	if err := l.realize(p, l.count+1, whole); err != nil {
 		return 0, false, err
 	}
@@ -296,11 +309,20 @@ func (l *Layer) root(p string, whole bool, by Looker) (int, bool, error) {
 	if err := l.open(); err != nil {
 		return 0, false, err
 	}
-	var b bounds
-	if err := l.copyUp(p, true, &b); err != nil {
+	if r == safepath.Content {
+		if err := l.untoldBelow(p); err != nil {
+			return 0, false, err
+		}
+	}
+	b := bounds{untold: r == safepath.Mostly}
+	switch err := l.copyUp(p, true, &b); {
+	case err == nil:
+		return l.fd(), true, nil
+	case r == safepath.Mostly && errors.Is(err, errTooMuch):
+		return 0, false, nil
+	default:
 		return 0, false, fmt.Errorf("a part of it would change, and the rest can't be copied: %w", err)
 	}
-	return l.fd(), true, nil
 }
 
 func (l *Layer) fd() int {
@@ -386,6 +408,19 @@ func (l *Layer) covered(p string) (bool, error) {
 	}
 }
 
+// untoldBelow returns the error of a look at a path below a folder that can't be told, the first one by name.
+func (l *Layer) untoldBelow(p string) (first error) {
+	name := ""
+	for at := range l.laid {
+		if below(at, p) && (first == nil || at < name) {
+			if _, err := l.covered(at); err != nil {
+				name, first = at, err
+			}
+		}
+	}
+	return first
+}
+
 // untoldError is the error of a look at a thing that only a run of a resource can tell.
 type untoldError struct {
 	id  string
@@ -452,9 +487,10 @@ type placing struct {
 }
 
 // Root implements safepath.Overlay. All paths are in the folder, so that nothing else can be altered.
-func (p *placing) Root(at string, whole bool) (int, bool, error) {
+func (p *placing) Root(at string, r safepath.Reach) (int, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	whole := r == safepath.Content // what an effect alters in a folder was copied with it
 	err := p.l.realize(at, p.nth, whole)
 	if err == nil {
 		var b bounds
@@ -463,16 +499,23 @@ func (p *placing) Root(at string, whole bool) (int, bool, error) {
 	return p.l.fd(), true, err
 }
 
+// errTooMuch is in the error of a copy that is not made.
+var errTooMuch = errors.New("too much is concerned")
+
 // bounds count what is copied.
 type bounds struct {
 	bytes   int64
 	entries int
+	untold  bool // what can't be told is copied as it is
 }
 
 // copyUp copies what the machine has at a path to the folder, unless the layer has the path already; with whole, also what is in a
 // folder. Links are followed, and copied with their targets.
 func (l *Layer) copyUp(p string, whole bool, b *bounds) error {
 	over, err := l.covered(p)
+	if b.untold && awaited(err) != "" {
+		err = nil
+	}
 	if over || err != nil || p == "/" && !whole {
 		return err
 	}
@@ -497,7 +540,7 @@ func (l *Layer) copyUp(p string, whole bool, b *bounds) error {
 		return err
 	}
 	if b.entries++; b.entries > maxEntries {
-		return fmt.Errorf("more than %d files are concerned", maxEntries)
+		return fmt.Errorf("%w: more than %d files", errTooMuch, maxEntries)
 	}
 	to, toName, err := l.own().Parent(p)
 	if err != nil {
@@ -598,7 +641,7 @@ func (l *Layer) copyLink(p string, f safepath.Folder, name string, to safepath.F
 
 func (l *Layer) copyFile(p string, f safepath.Folder, name string, to safepath.Folder, toName string, st *unix.Stat_t, b *bounds) error {
 	if b.bytes += st.Size; b.bytes > maxCopied {
-		return fmt.Errorf("more than %d MiB are concerned", maxCopied>>20)
+		return fmt.Errorf("%w: more than %d MiB", errTooMuch, maxCopied>>20)
 	}
 	out, err := to.Openat(toName, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -125,17 +125,20 @@ func TestFindingL1Layer(t *testing.T) {
 	if text, err := os.ReadFile(at("is")); string(text) != "one\n" {
 		t.Errorf("the machine has %q, %v", text, err)
 	}
-	f, err := l.look.Folder(l.root) // all that is in a folder
+	if _, err := l.look.Folder(l.root); err == nil || l.untold != 2 || l.awaited != "exec[makes]" {
+		t.Errorf("a folder in which a command makes something is told: %v, %d, by %s", err, l.untold, l.awaited)
+	}
+	f, err := l.look.WithAll().Place(l.root) // all that can be told
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	for _, name := range []string{"new", "is", "link"} {
-		if _, err := f.Stat(name); err != nil {
+		if _, err := f.Folder.Stat(f.Name + "/" + name); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := f.Stat("old"); err == nil {
+	if _, err := f.Folder.Stat(f.Name + "/old"); err == nil {
 		t.Error("a removed file is in its folder")
 	}
 }

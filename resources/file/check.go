@@ -203,11 +203,19 @@ func (c *run) settled(at string, st atomicfile.Stat) bool {
 // where it has to go by a link of that user.
 func (c *run) paths() safepath.Walker { return safepath.Of(c.res.init.Host).ForOwner(c.uid) }
 
+// way returns the Walker for the path itself. Of a folder, whatever looks at it by the descriptor of the one above sees all that is in it.
+func (c *run) way() safepath.Walker {
+	if c.res.IsFolder() && (c.res.deep() || c.res.undo != nil || c.res.State == Absent) {
+		return c.paths().WithAll()
+	}
+	return c.paths()
+}
+
 // node opens the folder of the path, and keeps it open until close. A link in the last
 // place is not followed. Where the folder is missing each use looks for it anew.
 // The error names the first link or folder of the path that is refused, and the reason.
 func (c *run) node() (node, error) {
-	f, name, err := c.paths().Parent(c.path)
+	f, name, err := c.way().Parent(c.path)
 	if files.IsMissing(err) {
 		return c.fileAt(c.path), nil
 	}
@@ -294,7 +302,7 @@ func (c *run) follow() (node, error) {
 	if c.res.Force || c.res.ReplaceLink {
 		return c.node()
 	}
-	p, err := c.paths().Place(strings.TrimRight(c.path, "/"))
+	p, err := c.way().Place(strings.TrimRight(c.path, "/"))
 	if files.IsMissing(err) {
 		return c.lostAt(err)
 	}

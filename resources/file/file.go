@@ -92,8 +92,9 @@ type Entry struct {
 	Mode    schema.Mode `yaml:"mode" doc:"Permissions."`
 }
 
-// Default returns a file without any wish; an absent state is undefined.
-func (r *Res) Default() engine.Res { return &Res{} }
+// Default returns a file without any wish; an absent state is undefined. That of one that takes back what another one has made
+// takes back the same.
+func (r *Res) Default() engine.Res { return &Res{undo: r.undo.again(), sums: r.sums, attr: r.attr} }
 
 // filePath returns the path as declared; that of a folder ends in a slash.
 // It is computed at each call, because name and path may be received.

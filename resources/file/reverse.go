@@ -112,17 +112,25 @@ type undoing struct {
 	waits atomic.Bool // of a folder: something in it is in the graph, so it stays for now
 }
 
+// again returns the same for another run of it.
+func (u *undoing) again() *undoing {
+	if u == nil {
+		return nil
+	}
+	return &undoing{link: u.link, itself: u.itself, body: u.body, all: u.all, source: u.source}
+}
+
 // Undone reports whether nothing is left to take back: a folder stays as long as there is something in it that
 // the graph has.
 func (r *Res) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 
 // unmake takes back everything that the resource has made. When nothing is left of that the path is
-// managed no more, so that a folder above it that is to go does not wait for it.
+// managed no more, so that a folder above it that is to go does not wait for it. In a plan that is so as soon as it is known.
 // It returns nil where everything was taken back or had to be left. An error means that the engine
 // tries again.
 func (c *run) unmake(n node) error {
 	err := c.takeBack(n)
-	if err == nil && c.apply && c.res.Undone() {
+	if err == nil && c.res.Undone() && (c.apply || engine.Frees(c.res.init.Host, c.path)) {
 		c.res.tell("")
 	}
 	return err
