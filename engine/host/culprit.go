@@ -18,10 +18,14 @@ import (
 // one.
 type actor struct {
 	pid  int
-	fd   int             // -1 where it had ended before it could be had
-	bare bool            // the kernel gives no fd: nothing is known but the number
-	refs atomic.Int32    // the last one closes fd
-	read *engine.Culprit // the hub's; nil before it was read
+	fd   int          // -1 where it had ended before it could be had
+	bare bool         // the kernel gives no fd: nothing is known but the number
+	refs atomic.Int32 // the last one closes fd
+
+	// The hub's, who reads it.
+	proc int             // its folder in /proc, which is of no other process; 0 before it was read, and where it had ended
+	read *engine.Culprit // nil before it was read
+	uid  uint32          // of read
 }
 
 func newActor(pid, fd int) *actor {
@@ -37,8 +41,14 @@ func (p *actor) retain() *actor {
 
 // release lets go of a process; nil is none.
 func (p *actor) release() {
-	if p != nil && p.refs.Add(-1) == 0 && p.fd >= 0 {
+	if p == nil || p.refs.Add(-1) > 0 {
+		return
+	}
+	if p.fd >= 0 {
 		_ = unix.Close(p.fd)
+	}
+	if p.proc > 0 {
+		_ = unix.Close(p.proc)
 	}
 }
 
@@ -98,12 +108,12 @@ func (p *actor) buried() bool {
 type culprits struct {
 	names map[uint32]string // of users, as long as the table is as it was
 	table sig
+	buf   [unix.PathMax]byte
 }
 
-// of returns what is known of a process: nil where the kernel proves nothing. What was read counts
-// where the process was not buried after that: then no other one can have its number. It is read anew
-// where the process runs another program since, or for another user. Arguments are not read, since
-// they hold secrets. One that is ending has no program any more, but the name of it, which it can alter itself.
+// of returns what is known of a process: nil where the kernel proves nothing. It is read anew where the process runs another
+// program since, or for another user. Arguments are not read, since they hold secrets. One that is ending has no program any
+// more, but the name of it, which it can alter itself.
 func (c *culprits) of(a *actor) *engine.Culprit {
 	if a.bare {
 		return nil
@@ -113,32 +123,50 @@ func (c *culprits) of(a *actor) *engine.Culprit {
 }
 
 func (c *culprits) look(a *actor) *engine.Culprit {
-	at := "/proc/" + strconv.Itoa(a.pid)
+	gone := &engine.Culprit{PID: a.pid, Gone: true}
+	if !a.opened() {
+		return gone
+	}
 	before := a.read
-	program, err := readLink(at + "/exe")
+	program, err := c.link(a.proc, "exe")
 	if err != nil && before != nil && !before.Gone {
 		return before
 	}
 	if err != nil {
-		program = strings.TrimSuffix(readSmall(at+"/comm"), "\n")
+		program = strings.TrimSuffix(readSmall(a.proc, "comm"), "\n")
 	}
+	program = strings.TrimSuffix(program, " (deleted)")
 	var st unix.Stat_t
-	if program == "" || unix.Stat(at, &st) != nil || a.buried() {
-		return &engine.Culprit{PID: a.pid, Gone: true}
+	if program == "" || unix.Fstat(a.proc, &st) != nil || a.buried() { // the folder of one that is buried is root's
+		return gone
 	}
-	by := &engine.Culprit{PID: a.pid, Program: strings.TrimSuffix(program, " (deleted)"), User: c.user(st.Uid)}
-	if before != nil && before.Program == by.Program && before.User == by.User {
+	if before != nil && before.Program == program && a.uid == st.Uid {
 		return before
 	}
-	login, unit := readSmall(at+"/loginuid"), unitOf(readSmall(at+"/cgroup"))
-	if a.buried() {
-		return by
-	}
-	by.Unit = unit
-	if uid, err := strconv.ParseUint(login, 10, 32); err == nil && uint32(uid) != st.Uid && uint32(uid) != noLogin {
+	a.uid = st.Uid
+	by := &engine.Culprit{PID: a.pid, Program: program, User: c.user(st.Uid), Unit: unitOf(readSmall(a.proc, "cgroup"))}
+	if uid, err := strconv.ParseUint(readSmall(a.proc, "loginuid"), 10, 32); err == nil && uint32(uid) != st.Uid && uint32(uid) != noLogin {
 		by.Login = c.user(uint32(uid))
 	}
 	return by
+}
+
+// opened opens the folder of a process in /proc. That was its own where it was not buried after that: then no other one could have
+// its number.
+func (p *actor) opened() bool {
+	if p.proc > 0 || p.fd < 0 {
+		return p.proc > 0
+	}
+	fd, err := unix.Open("/proc/"+strconv.Itoa(p.pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	if p.buried() {
+		_ = unix.Close(fd)
+		return false
+	}
+	p.proc = fd
+	return true
 }
 
 // noLogin is the login of what nobody has logged in for.
@@ -184,6 +212,12 @@ func unitOf(groups string) string {
 	return ""
 }
 
+// link returns the target of a link in a folder of /proc.
+func (c *culprits) link(dir int, name string) (string, error) {
+	n, err := unix.Readlinkat(dir, name, c.buf[:])
+	return string(c.buf[:max(n, 0)]), err
+}
+
 // readLink returns the target of a link in /proc.
 func readLink(path string) (string, error) {
 	buf := make([]byte, unix.PathMax)
@@ -191,9 +225,9 @@ func readLink(path string) (string, error) {
 	return string(buf[:max(n, 0)]), err
 }
 
-// readSmall returns the first page of a file in /proc, nothing where it can not be read.
-func readSmall(path string) string {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+// readSmall returns the first page of a file in a folder of /proc, nothing where it can not be read.
+func readSmall(dir int, name string) string {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
 	}
@@ -218,7 +252,7 @@ func holdsOpen(pid int, path string) bool {
 		if to, err := readLink(at + "/fd/" + fd.Name()); err != nil || to != path {
 			continue
 		}
-		for line := range strings.Lines(readSmall(at + "/fdinfo/" + fd.Name())) {
+		for line := range strings.Lines(readSmall(unix.AT_FDCWD, at+"/fdinfo/"+fd.Name())) {
 			if octal, ok := strings.CutPrefix(line, "flags:"); ok {
 				flags, err := strconv.ParseUint(strings.TrimSpace(octal), 8, 32)
 				if err == nil && flags&accessMode != unix.O_RDONLY {

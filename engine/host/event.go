@@ -12,6 +12,7 @@ type change struct {
 	source, path string
 	name         string // in the folder path; empty where path is all
 	from         string // the resource whose run has made it; empty for a stranger
+	foreign      bool   // those who ask for the name were asked: none has left it so
 	by           *engine.Culprit
 	lost         bool
 	merged       int // how many more changes it stands for
@@ -83,17 +84,24 @@ func (h *hub) modifications() {
 // inside handles an event of a name in d. What it makes uncertain is looked at again at once;
 // those who ask for the name are told when it is complete.
 func (h *hub) inside(d *dir, ev event, c change) {
-	asked, known, passing := false, false, d.passing[ev.name] != nil
+	t := d.passing[ev.name]
+	if t.goesOn(ev) {
+		t.c.merged++
+		return
+	}
+	asked, known, passing := false, false, t != nil
+	c.foreign = true
 	if ev.by != nil && ev.by.pid != h.self && d.wants(ev.name) {
-		c.by = h.culprit(d.passing[ev.name], ev) // before all else: he may end at any moment
+		c.by = h.culprit(t, ev) // before all else: he may end at any moment
 	}
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
 		known = known || e != nil
-		own, from := e == nil, ""
+		own, none, from := e == nil, !passing, ""
 		if !own && !passing {
-			own, from = isOwn(e)
+			own, none, from = isOwn(e)
 		}
+		c.foreign = c.foreign && none
 		c.from = cmp.Or(c.from, from)
 		asked = asked || !own || n.any != nil || n.recursive()
 		if k := n.kids[ev.name]; k != nil {
@@ -109,7 +117,7 @@ func (h *hub) inside(d *dir, ev event, c change) {
 		h.w.listen() // who alters it next is to be known before he has ended
 	}
 	switch {
-	case !asked || ev.file != "" && !h.w.current(ev): // nobody waits for it
+	case !asked || ev.file != "" && !t.has(ev.file) && !h.w.current(ev): // nobody waits for it
 	case c.source == sourcePoll, c.source == sourceMount:
 		h.tell(d, ev.name, c)
 	case ev.op == opModified:
@@ -128,8 +136,11 @@ const (
 
 // tell tells all who ask for a name in d.
 func (h *hub) tell(d *dir, name string, c change) {
+	foreign := c.foreign
 	for _, n := range d.nodes {
+		c.foreign = foreign
 		fire(n.names[name], c)
+		c.foreign = false
 		fire(n.any, c)
 		h.fireTree(n, c)
 		if k := n.kids[name]; k != nil {
@@ -211,16 +222,16 @@ func fire(e *entry, c change) {
 	}
 }
 
-// isOwn reports whether all of a list of subscriptions say that the change is their own, and whose
-// it is if one says so.
-func isOwn(e *entry) (all bool, from string) {
-	all = true
+// isOwn reports whether all of a list of subscriptions say that the change is their own, whether none does, and whose
+// it is if one does.
+func isOwn(e *entry) (all, none bool, from string) {
+	all, none = true, true
 	for ; e != nil; e = e.next {
 		if e.sub.leaves() {
-			from = e.sub.resource
+			none, from = false, e.sub.resource
 		} else {
 			all = false
 		}
 	}
-	return all, from
+	return all, none, from
 }

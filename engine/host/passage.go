@@ -17,9 +17,11 @@ const (
 
 // A step is one event of a name, as a passage sees it.
 type step struct {
-	op   op
-	pid  int  // who did it; 0 where that is not known
-	gone bool // that process has ended
+	op  op
+	pid int // who did it; 0 where that is not known
+
+	// ended reports whether that process has ended; nil for no.
+	ended func() bool
 
 	// holds reports whether a process has the file open for writing; nil for no. A file that is
 	// inherited is modified by many processes, and closed by the last one alone.
@@ -81,7 +83,7 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 // rest waits for the end of the process of a step, or for a quiet time.
 func (p *passage) rest(s step, now time.Time) (complete bool) {
 	switch {
-	case s.gone:
+	case s.ended != nil && s.ended():
 		return len(p.open) == 0
 	case s.pid == 0:
 		p.pid, p.until = 0, now.Add(quietTime)

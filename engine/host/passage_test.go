@@ -73,7 +73,7 @@ func stepOf(t *testing.T, words []string) (s step) {
 		_, err := fmt.Sscanf(strings.TrimSuffix(words[2], ","), "%d", &s.pid)
 		must(t, err)
 	}
-	s.gone = len(words) == 4
+	s.ended = func() bool { return len(words) == 4 }
 	if len(words) == 6 {
 		s.holds = func(pid int) bool { return fmt.Sprint(pid) == words[3] }
 	}

@@ -280,6 +280,7 @@ func (s *feed) follow(f *os.File, parse parser) {
 			}
 		}
 		s.order.Unlock()
+		runtime.Gosched() // who was woken goes on here at once; else another thread would take him over
 		if lost {
 			s.fail(fsnotify.ErrEventOverflow)
 		}

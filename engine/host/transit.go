@@ -19,6 +19,7 @@ type transit struct {
 	c    change
 	by   *actor    // whose end is awaited; nil for nobody's
 	file string    // the handle of the one that was modified last; empty where it is not known
+	same bool      // nothing has altered the name since file was seen to have it
 	when time.Time // it is looked at
 	at   int       // in the heap
 }
@@ -44,7 +45,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		if c.from != "" {
 			c.by = nil // he has left it as a run of ours did
 		}
-		s.pid, s.gone = ev.by.pid, ev.by.ended()
+		s.pid, s.ended = ev.by.pid, ev.by.ended
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
 	whole := s.pid == h.self && ev.op != opModified // a file of ours has no name before it is complete
@@ -75,11 +76,23 @@ func (h *hub) pass(d *dir, ev event, c change) {
 			queue.Fix(&h.transits.order, t.at)
 		}
 	}
-	if ev.op == opModified {
-		t.file = ev.file
+	switch {
+	case ev.op == opModified:
+		t.file, t.same = ev.file, true
+	case ev.op&opAltered != 0:
+		t.same = false
 	}
 	h.await(t, ev.by)
 	h.wind()
+}
+
+// has reports whether a file is known to have the name: the source need not be asked.
+func (t *transit) has(file string) bool { return t != nil && t.same && t.file == file }
+
+// goesOn reports whether an event tells nothing that the one before did not: the same process modifies the same file.
+func (t *transit) goesOn(ev event) bool {
+	return ev.op == opModified && ev.by != nil && ev.file != "" && t.has(ev.file) && slices.Contains(t.open, ev.by.pid) &&
+		t.c.by != nil && !t.c.by.Gone && t.c.by.PID == ev.by.pid
 }
 
 // culprit returns what is known of the process of an event. That of the modification before is not read again, and may
@@ -108,9 +121,10 @@ func (h *hub) cancel(t *transit) {
 // arrive tells those who ask for a name that it is complete.
 func (h *hub) arrive(t *transit) {
 	h.cancel(t)
-	t.c.from = ""
+	t.c.from, t.c.foreign = "", true
 	for _, n := range t.dir.nodes {
-		_, from := isOwn(n.names[t.name])
+		_, none, from := isOwn(n.names[t.name])
+		t.c.foreign = t.c.foreign && none
 		t.c.from = cmp.Or(t.c.from, from)
 	}
 	if t.c.from != "" {

@@ -61,7 +61,7 @@ func (s *sub) leaves() bool { return s.own != nil && !s.isWoken() && s.isOwn() }
 // wake leaves a wake-up, unless the change is the subscriber's own. It never blocks. A closed
 // subscription gets none.
 func (s *sub) wake(c change) {
-	if s.leaves() {
+	if !c.foreign && s.leaves() {
 		return
 	}
 	s.mu.Lock()

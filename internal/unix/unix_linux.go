@@ -255,6 +255,9 @@ func PrctlRetInt(option int, arg2 uintptr, arg3 uintptr, arg4 uintptr, arg5 uint
 // Zero bytes without an error are the end of the file.
 func Read(fd int, p []byte) (n int, err error) { return unix.Read(fd, p) }
 
+// Pread is Read at an offset, which stays.
+func Pread(fd int, p []byte, offset int64) (n int, err error) { return unix.Pread(fd, p, offset) }
+
 func ReadDirent(fd int, buf []byte) (n int, err error) { return unix.ReadDirent(fd, buf) }
 
 // It cuts a longer target without an error: an answer as long as buf needs a larger one.

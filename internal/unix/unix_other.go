@@ -147,6 +147,9 @@ func PrctlRetInt(int, uintptr, uintptr, uintptr, uintptr) (int, error) { return 
 
 func Read(int, []byte) (int, error) { return 0, ErrNeedsLinux }
 
+// Pread is Read at an offset, which stays.
+func Pread(int, []byte, int64) (int, error) { return 0, ErrNeedsLinux }
+
 func ReadDirent(int, []byte) (int, error) { return 0, ErrNeedsLinux }
 
 func Readlink(string, []byte) (int, error) { return 0, ErrNeedsLinux }

@@ -253,9 +253,7 @@ func (c *run) reportContent(n node, f *atomicfile.File, st atomicfile.Stat, w wa
 		c.changed = true
 		return nil
 	}
-	if err := f.Rewind(); err != nil {
-		return err
-	}
+	f.Rewind()
 	want, err := c.wantPerm(n, st, w.mode, true)
 	if err != nil {
 		return err

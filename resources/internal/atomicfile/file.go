@@ -10,9 +10,9 @@ import (
 
 // File is a file open for reading. It is not for concurrent use.
 type File struct {
-	fd    int
-	path  string
-	begun bool // something was read
+	fd   int
+	path string
+	at   int64 // what Read goes on from
 }
 
 // Open opens a plain file for reading and looks at it. Links, folders and special files are errors;
@@ -79,28 +79,19 @@ func (f *File) Stat() (Stat, error) {
 }
 
 // Rewind goes back to the start.
-func (f *File) Rewind() error {
-	if !f.begun {
-		return nil
-	}
-	_, err := unix.Seek(f.fd, 0, io.SeekStart)
-	return pathError("seek", f.path, err)
-}
+func (f *File) Rewind() { f.at = 0 }
 
 // Settle waits for a cut or a write that is under way, after which the kernel tells of it. A file that is cut is empty before that: on ext4 for
 // as long as its blocks take to be freed. Who cuts holds the lock of the file that a search for data takes, too.
-func (f *File) Settle() {
-	f.begun = true
-	_, _ = unix.Seek(f.fd, 0, unix.SEEK_DATA)
-}
+func (f *File) Settle() { _, _ = unix.Seek(f.fd, 0, unix.SEEK_DATA) }
 
 // Read reads as io.Reader does.
 func (f *File) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	f.begun = true
-	err = retry(func() (err error) { n, err = unix.Read(f.fd, p); return err })
+	err = retry(func() (err error) { n, err = unix.Pread(f.fd, p, f.at); return err })
+	f.at += int64(max(n, 0))
 	switch {
 	case err != nil:
 		return 0, pathError("read", f.path, err)
