@@ -258,7 +258,7 @@ func (f *verdictFlags) await(ctx context.Context, a *app, v *control.Verdict) er
 		return withCode(exitTime, fmt.Errorf("the daemon has ended while the graph was coming to rest: %w", explained(err)))
 	case st.Session != v.Session:
 		return errors.New("the daemon was restarted while the graph was coming to rest; mgmt status says how it stands")
-	case st.Generation != v.Generation:
+	case st.Generation != v.Generation && (st.SameSince == 0 || st.SameSince > v.Generation):
 		return fmt.Errorf("another graph took effect before this one had come to rest: generation %d, not %d; mgmt status says how it stands", st.Generation, v.Generation)
 	}
 	if err := s.write(a, st); err != nil {

@@ -154,7 +154,7 @@ func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*reactor.Status) bool) *Status {
 	st := s.opt.Recorder.Standing()
 	out := &Status{
-		Version: s.version(), Graph: st.Graph, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
+		Version: s.version(), Graph: st.Graph, SameSince: st.SameSince, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
 		Refused: st.Refused, Counts: rest.Counts.Named(), Resources: []Resource{},
 	}
 	if st.Held {

@@ -78,6 +78,7 @@ type Standing struct {
 	Session    string
 	Graph      string // name of the one in effect
 	Generation int    // 0 before the first
+	SameSince  int    // the first generation with the resources in effect
 	Converged  bool
 	Since      time.Time // when Converged became that
 	Refused    string    // why a newer graph is not in effect; empty where there is none
@@ -209,6 +210,9 @@ func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
 		r.state.Held = false
+		if s.Added+s.Changed+s.Removed > 0 || s.Policy || s.Generation == 1 {
+			r.state.SameSince = s.Generation
+		}
 		swap := &Swap{
 			Name: s.Name, Added: s.Added, Changed: s.Changed, Removed: s.Removed, Kept: s.Kept,
 			Path: s.Origin.Path, Digest: s.Origin.Digest, Signer: s.Origin.Signer,

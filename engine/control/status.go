@@ -23,6 +23,7 @@ type Version struct {
 type Status struct {
 	Version
 	Graph     string         `json:"graph"`
+	SameSince int            `json:"same_since"` // the generation that brought these resources; each later one altered none
 	Converged bool           `json:"converged"`
 	Early     bool           `json:"early,omitempty"`      // it has not been converged since the start
 	ExitCode  int            `json:"exit_code"`            // what Code returns
