@@ -134,6 +134,9 @@ func output(t *testing.T, name string, args ...string) string {
 }
 
 func TestPackages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check builds the packages")
+	}
 	dpkg := enginetest.Need(t, "dpkg-deb", "dpkg")
 	deb, rpm := buildPackages(t, t.TempDir(), "v1.2.3-4-gabcdef")
 	deb2, rpm2 := buildPackages(t, t.TempDir(), "v1.2.3-4-gabcdef")
