@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -20,8 +21,12 @@ import (
 // Watch is the owner's alone: a kind whose members have something to watch watches
 // it for them. All of it does nothing where there are no members.
 type Groupable struct {
-	group []engine.Res
-	asked bool // somebody has asked for them
+	group *group // nil for no members
+}
+
+type group struct {
+	members []engine.Res
+	asked   atomic.Bool // somebody has asked for them
 }
 
 // GroupKey leaves it to GroupCmp.
@@ -36,32 +41,44 @@ func (*Groupable) GroupCmp(r engine.GroupableRes) error {
 }
 
 // SetGroup is called by the engine with the members, before Init.
-func (g *Groupable) SetGroup(members []engine.Res) { g.group = members }
+func (g *Groupable) SetGroup(members []engine.Res) {
+	g.group = nil
+	if len(members) > 0 {
+		g.group = &group{members: members}
+	}
+}
 
 // Group returns the members.
 func (g *Groupable) Group() []engine.Res {
-	g.asked = true
-	return g.group
+	if g.group != nil {
+		g.group.asked.Store(true)
+	}
+	return g.members()
 }
 
 // MembersAsked reports whether there are no members, or the resource has asked for them; see engine.CheckMembers.
-func (g *Groupable) MembersAsked() bool { return len(g.group) == 0 || g.asked }
+func (g *Groupable) MembersAsked() bool { return g.group == nil || g.group.asked.Load() }
 
-func (g *Groupable) members() []engine.Res { return g.group }
+func (g *Groupable) members() []engine.Res {
+	if g.group == nil {
+		return nil
+	}
+	return g.group.members
+}
 
 // InitGroup initialises the members, each with a handle of its own, made from the
 // owner's. On an error the initialised ones are cleaned up again.
 func (g *Groupable) InitGroup(init *engine.Init) error {
-	for i, m := range g.group {
+	for i, m := range g.members() {
 		if err := member(m, "Init", func() error { return m.Init(memberInit(init, m)) }); err != nil {
-			return errors.Join(err, cleanup(g.group[:i]))
+			return errors.Join(err, cleanup(g.members()[:i]))
 		}
 	}
 	return nil
 }
 
 // CleanupGroup cleans up the members, in reverse, whatever one of them says.
-func (g *Groupable) CleanupGroup() error { return cleanup(g.group) }
+func (g *Groupable) CleanupGroup() error { return cleanup(g.members()) }
 
 func cleanup(members []engine.Res) error {
 	var errs []error
@@ -76,12 +93,12 @@ func cleanup(members []engine.Res) error {
 // that fails, or panics, does not keep the others from running; the end of the
 // context does.
 func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (bool, error) {
-	if len(g.group) == 0 {
+	if g.group == nil {
 		return ok && err == nil, err
 	}
-	g.asked = true
+	g.group.asked.Store(true)
 	errs := []error{err}
-	for _, m := range g.group {
+	for _, m := range g.members() {
 		if ctx.Err() != nil {
 			errs = append(errs, context.Cause(ctx))
 			break
@@ -102,10 +119,10 @@ func (g *Groupable) CheckGroup(ctx context.Context, apply, ok bool, err error) (
 // same order, that want the same.
 func (g *Groupable) CmpGroup(r engine.Res) error {
 	o, ok := r.(interface{ members() []engine.Res })
-	if !ok || len(o.members()) != len(g.group) {
+	if !ok || len(o.members()) != len(g.members()) {
 		return errors.New("the members of the group differ")
 	}
-	for i, m := range g.group {
+	for i, m := range g.members() {
 		b := o.members()[i]
 		if m.String() != b.String() || reflect.TypeOf(m) != reflect.TypeOf(b) {
 			return fmt.Errorf("the members of the group differ: %s in place of %s", b, m)
