@@ -115,9 +115,8 @@ var pathsElsewhere = map[string][]string{
 	"/proc, /sys, /run and /dev: only root can alter the path": {
 		"engine/control/tell.go loginOf",
 		"engine/host/culprit.go holdsOpen",
-		"engine/host/culprit.go look",
+		"engine/host/culprit.go opened",
 		"engine/host/culprit.go readLink",
-		"engine/host/culprit.go readSmall",
 		"gapi/fetch/source.go terminate",
 		"engine/host/command.go pipes",
 		"engine/host/costly.go inService",

@@ -339,7 +339,7 @@ func (c *Change) judge() {
 			c.Whole = cmp.Or(c.Whole, c.id(n)+" is undone when it leaves")
 		}
 	}
-	c.grouping = may > 1 || len(c.p.owners) > 0
+	c.grouping = !c.p.ungrouped && (may > 1 || len(c.p.owners) > 0)
 	if c.grouping && alters != "" {
 		c.Whole = cmp.Or(c.Whole, alters+" may run in a group")
 	}

@@ -14,6 +14,8 @@ type Compiled struct {
 	Base    *engine.Graph // before AutoGroup
 	Grouped *engine.Graph
 	Notes   Notes // the important ones
+
+	ungrouped bool // AutoGroup is off
 }
 
 // Compile turns a declared graph into the running one. The error is that of the step that could not be done.
@@ -23,7 +25,7 @@ func Compile(ctx context.Context, g *engine.Graph, o Options) (c Compiled, err e
 	if c.Base, err = Run(ctx, g, Steps(o), &c.Notes); err != nil {
 		return c, err
 	}
-	c.Grouped = c.Base
+	c.Grouped, c.ungrouped = c.Base, !grouped
 	if grouped {
 		c.Grouped, err = Run(ctx, c.Base, []Step{AutoGroup()}, &c.Notes)
 	}
@@ -33,7 +35,9 @@ func Compile(ctx context.Context, g *engine.Graph, o Options) (c Compiled, err e
 // Parts opens the graph to changes of its parts; see NewParts. The Memory is that of the Options of Compile.
 func (c *Compiled) Parts(m *Memory) *Parts {
 	leftOut := slices.ContainsFunc(c.Notes.List, func(n Note) bool { return n.Kind == EdgeLeftOut })
-	return NewParts(c.Base, c.Grouped, m, leftOut)
+	p := NewParts(c.Base, c.Grouped, m, leftOut)
+	p.ungrouped = c.ungrouped
+	return p
 }
 
 // Log logs the notes, and why there are fewer vertices than the graph declares.

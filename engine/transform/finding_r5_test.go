@@ -85,3 +85,20 @@ func TestFindingR5Alone(t *testing.T) {
 		t.Errorf("%d vertices, %q", out.Len(), notes)
 	}
 }
+
+// TestFindingM1Ungrouped: with NoAutoGroup, a change of what could run in a group goes without the whole graph.
+func TestFindingM1Ungrouped(t *testing.T) {
+	var memory transform.Memory
+	for _, off := range []bool{true, false} {
+		names := many("v%d", 3)
+		c, err := transform.Compile(t.Context(), build(t, keyed(names), names), transform.Options{NoAutoGroup: off, Memory: &memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory.Keep()
+		change, err := c.Parts(&memory).Change(t.Context(), nil, build(t, keyed("v1"), "v1"))
+		if err != nil || (change.Whole == "") != off {
+			t.Errorf("without groups %t: %q, %v", off, change.Whole, err)
+		}
+	}
+}

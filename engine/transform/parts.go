@@ -26,6 +26,8 @@ type Parts struct {
 	known   *answers      // of base; nil without automatic edges
 	odd     string        // why every change needs the whole graph; empty where none does
 
+	ungrouped bool // AutoGroup is off
+
 	once      sync.Once // of the index: the rest of this group
 	prepared  atomic.Bool
 	seed      maphash.Seed
