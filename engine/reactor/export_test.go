@@ -60,3 +60,6 @@ func (l *loop) tied(from, to *vertex) bool {
 	}
 	return slices.ContainsFunc(from.ties, is(from)) || slices.ContainsFunc(to.ties, is(to))
 }
+
+// Joined adds a trigger to those of a run.
+func Joined(list []Trigger, t Trigger) []Trigger { return joined(list, t) }

@@ -30,7 +30,10 @@ func joined(list []Trigger, t Trigger) []Trigger {
 		if o := &list[i]; o.Cause == t.Cause && o.From == t.From && o.Field == t.Field {
 			o.Merged += t.Merged
 			o.Run, o.Resync = t.Run, o.Resync || t.Resync
-			if t.By != nil && o.Path == t.Path {
+			switch {
+			case o.Source == "" && o.Path == "": // an event of which nothing was known
+				o.Source, o.Path, o.By = t.Source, t.Path, t.By
+			case t.By != nil && o.Path == t.Path:
 				o.By = t.By
 			}
 			return list

@@ -556,3 +556,16 @@ func laterWriter(t *testing.T, pause time.Duration) {
 		t.Errorf("%d runs have changed it", changed)
 	}
 }
+
+// TestFindingQ5PathIsLearnt: a Watch may say Event before what its subscriptions know reaches the run. The run then tells of that.
+func TestFindingQ5PathIsLearnt(t *testing.T) {
+	known := reactor.Trigger{Cause: reactor.CauseEvent, Source: "inotify", Path: "/f", By: &engine.Culprit{PID: 7}}
+	list := reactor.Joined(reactor.Joined(nil, reactor.Trigger{Cause: reactor.CauseEvent}), known)
+	later := known
+	later.Path, later.By = "/g", nil
+	list = reactor.Joined(list, later)
+	known.Merged = 3
+	if len(list) != 1 || list[0].Path != known.Path || list[0].By != known.By || list[0].Source != known.Source || list[0].Merged != 3 {
+		t.Errorf("%+v", list)
+	}
+}
