@@ -177,6 +177,26 @@ func TestFindingM2GoexitOfTheRest(t *testing.T) {
 	}
 }
 
+// TestFindingM2GoexitOfACleanup: where the Cleanup of a resource that is exchanged ends its goroutine, it and the others are exchanged
+// all the same.
+func TestFindingM2GoexitOfACleanup(t *testing.T) {
+	e, ctx := quitting(t)
+	if _, err := e.Apply(ctx, quitters("Cleanup", 3)); err != nil {
+		t.Fatal(err)
+	}
+	g := static.NewGraph("quitters")
+	for i, in := range []string{"", "another", ""} {
+		g.AddValues("quitter", fmt.Sprint(i), map[string]any{"in": in})
+	}
+	if v, err := e.Apply(ctx, g.Declared()); err != nil || v.Swap.Changed != 2 {
+		t.Errorf("%d changed, refused %v, %v", v.Swap.Changed, v.Refused, err)
+	}
+	atRest(t, ctx, e)
+	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3 {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
 // TestFindingM2GoexitOfAFrontend: a frontend that ends its goroutine ends Run, with the reason.
 func TestFindingM2GoexitOfAFrontend(t *testing.T) {
 	e := engineOf(t, mgmt.Options{})

@@ -205,6 +205,7 @@ func (s *session) observe() (wait func()) {
 	wg.Go(func() {
 		defer r.Done()
 		defer r.Leave() // also where a function ends the goroutine: nobody waits for it any more
+		defer s.lines.set(false)
 		for more := true; more; {
 			var batch []Event
 			var missed int

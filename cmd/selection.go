@@ -17,20 +17,17 @@ const mostSelected = 20
 // picked returns the resources that a verb shows one by one: the word itself where it is no pattern, else those that fit.
 // more is how many are left out.
 func picked(ctx context.Context, who answerer, word string) (names []string, more int, err error) {
-	sel, _ := selection.Parse(word)
-	if id, one := sel.ID(); one {
-		return []string{id}, 0, nil
-	}
 	list, err := who.Choose(ctx, word, mostSelected)
-	switch {
-	case err == nil && list.One:
-		return []string{word}, 0, nil
-	case err == nil:
+	if err == nil && !list.One {
 		return list.Resources, list.All - len(list.Resources), nil
 	}
-	// The history may know a resource of that very name.
-	if _, e := who.Why(ctx, word, 1); e == nil {
-		return []string{word}, 0, nil
+	// The history may know a resource of that very name, or of the one that it is written for.
+	sel, _ := selection.Parse(word)
+	id, _ := sel.ID()
+	for _, name := range []string{word, id} {
+		if _, e := who.Why(ctx, name, 1); name != "" && e == nil {
+			return []string{name}, 0, nil
+		}
 	}
-	return nil, 0, err
+	return []string{word}, 0, err
 }

@@ -71,8 +71,8 @@ With --wait=converged it waits until the graph has come to rest, also for a daem
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
 something failed or is blocked, 6 both. It ends with 1 where the newest graph was
-refused, and with 5 while something has not come to rest yet. With a selection the
-selected resources alone decide.
+refused, and with 5 while something has not come to rest yet. Of the resources
+those of a selection alone decide, where there is one.
 
 ` + selectionHelp + `
 

@@ -175,7 +175,7 @@ func (s *Server) narrow(ctx context.Context, q *Query) (missing, err error) {
 	for _, id := range chosen.ids {
 		among[id] = true
 	}
-	q.Resource, q.among = "", func(id string) bool { return among[id] || !c.has(id) && sel.Match(selection.Named(id)) }
+	q.Resource, q.among = "", func(id string) bool { return among[id] || sel.Match(selection.Named(id)) }
 	return missing, nil
 }
 

@@ -63,16 +63,17 @@ func (l *Life) Init(ctx context.Context, with func(*engine.Init)) (err error) {
 
 // Cleanup calls Cleanup of the resource, once after an Init without an error, and gives up what
 // it shares. Else it does nothing.
-func (l *Life) Cleanup() error {
+func (l *Life) Cleanup() (err error) {
 	if !l.begun {
 		return nil
 	}
 	l.begun = false
-	err := Call("Cleanup", l.Res.Cleanup)
-	if end := l.leave(); end != nil {
-		err = errors.Join(err, fmt.Errorf("closing what it shares: %w", end))
-	}
-	return err
+	defer func() { // also where it ends its goroutine
+		if end := l.leave(); end != nil {
+			err = errors.Join(err, fmt.Errorf("closing what it shares: %w", end))
+		}
+	}()
+	return Call("Cleanup", l.Res.Cleanup)
 }
 
 // leave gives up the use of the Share.

@@ -49,7 +49,7 @@ func (r *Reactor) Pause(ctx context.Context, pauses ...Pause) error {
 	if err := r.keepPauses(ctx, pauses, wall); err != nil {
 		return err
 	}
-	return r.do(ctx, func() {
+	return r.do(context.WithoutCancel(ctx), func() { // they are kept, so they hold
 		for _, p := range pauses {
 			r.loop.holds.pause(&p, max(p.Until.Sub(wall), 0))
 		}

@@ -401,15 +401,16 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	case 0:
 	case 1:
 		outs[0].Err = lifecycle.Call("CheckApply", func() (err error) {
-			if outs[0].OK, err = vs[0].Res.CheckApply(ctx, apply); err == nil {
-				err = engine.CheckMembers(vs[0].Res)
-			}
+			outs[0].OK, err = vs[0].Res.CheckApply(ctx, apply)
 			return err
 		})
 	default:
 		copy(outs, checkBatch(ctx, apply, vs))
 	}
 	for i := range outs {
+		if outs[i].Err == nil && i < len(vs) {
+			outs[i].Err = engine.CheckMembers(vs[i].Res)
+		}
 		outs[i].Err = explain(ctx, engine.Freeze("CheckApply", outs[i].Err))
 		outs[i].OK = outs[i].OK && outs[i].Err == nil
 	}

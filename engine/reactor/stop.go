@@ -45,13 +45,11 @@ func (e *ending) stop() error {
 	clean := make(chan struct{})
 	go func() {
 		defer close(clean)
-		slices.Reverse(order)
-		_ = apart.Each("Cleanup", 0, len(order), func(i int) error {
-			if v := order[i]; !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
+		for _, v := range slices.Backward(order) {
+			if !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
 				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
 			}
-			return nil
-		}, func(i int, err error) { e.l.r.uncleaned(order[i], err) })
+		}
 		e.l.r.enders.Wait()
 	}()
 	if e.waitOrQuit(clean, late.C) && ended && locked && len(e.l.r.costly.losses()) == 0 {
@@ -172,11 +170,7 @@ func (e *ending) unfinished() []string {
 // cleanup calls Cleanup and gives up what v shares. Errors are only logged: no caller is left to
 // act on them.
 func (r *Reactor) cleanup(v *vertex) {
-	if err := r.call(v, "Cleanup", v.Cleanup); err != nil {
-		r.uncleaned(v, err)
+	if err := apart.Call("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }); err != nil {
+		r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 	}
-}
-
-func (r *Reactor) uncleaned(v *vertex, err error) {
-	r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 }

@@ -46,8 +46,11 @@ func (s Selection) None(text string, items []Item) *NoneError {
 		if !slices.Contains(hints, hint) {
 			hints = append(hints, hint)
 		}
+		if len(hints) == manyNear {
+			break
+		}
 	}
-	return &NoneError{text, strings.Join(hints[:min(len(hints), manyNear)], "; ")}
+	return &NoneError{text, strings.Join(hints, "; ")}
 }
 
 // none says what is near a term that fits no resource.

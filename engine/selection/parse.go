@@ -34,11 +34,17 @@ func Of(text string, exists func(id string) bool) (Selection, error) {
 	return Parse(text)
 }
 
-// Parse reads a selection. The error is an *Error.
+// mostTerms bounds the work for a selection of a stranger.
+const mostTerms = 256
+
+// Parse reads a selection of at most 256 terms. The error is an *Error.
 func Parse(text string) (Selection, error) {
 	p := parser{text: text}
 	s := Selection{any: []all{nil}}
-	for {
+	for count := 0; ; count++ {
+		if count == mostTerms {
+			return Selection{}, p.fail(p.at, "use a pattern", "more than %d terms", mostTerms)
+		}
 		t, err := p.term()
 		if err != nil {
 			return Selection{}, err

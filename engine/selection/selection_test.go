@@ -113,6 +113,8 @@ func TestFindingQ9Errors(t *testing.T) {
 		"state:zzz":        `"zzz" is no state: write one of starting,`,
 		`file\`:            `character 5: the backslash stands before nothing`,
 		`file[a\`:          `character 7: the backslash stands before nothing`,
+
+		strings.Repeat("x,", 256) + "x": "character 513: more than 256 terms: use a pattern",
 	} {
 		if _, err := selection.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

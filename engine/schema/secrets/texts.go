@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"cmp"
+	"encoding/hex"
 	"math"
 	"slices"
 	"strings"
@@ -124,6 +125,11 @@ func (g *generation) addText(s string, all bool) {
 		}
 		g.addIfLong(strings.ReplaceAll(form, "+", "")) // all that could be left out
 	})
+	if !all { // the first byte of bytea in \x.. of PostgreSQL looks like an escape
+		x := hex.EncodeToString([]byte(s))
+		g.plain.add(x)
+		g.plain.add(strings.ToUpper(x))
+	}
 	g.addBare(s)
 	if !all && !utf8.ValidString(s) {
 		g.addBare(string([]rune(s))) // as JSON has it
