@@ -160,7 +160,9 @@ func (f *File) begin(writable bool) (tx *bbolt.Tx, err error) {
 		return nil, d
 	}
 	if _, err := ReadMeta(f.f); err != nil {
-		return nil, err
+		if _, stat := f.f.Stat(); !errors.Is(stat, os.ErrClosed) { // that is no damage, and bbolt says it
+			return nil, err
+		}
 	}
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -25,6 +26,27 @@ func ends(t *testing.T, what string, do func() error) error {
 	case <-time.After(await.Left()):
 		t.Fatal(what, "does not end")
 		return nil
+	}
+}
+
+// TestClosedIsNoDamage: who reads or writes while the file is closed is told that, and not that the file is spoilt.
+func TestClosedIsNoDamage(t *testing.T) {
+	path, _ := sealed(t)
+	f, err := boltfile.OpenLocked(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := boltfile.Open(f, maxSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	read := file.View(func(*bbolt.Tx) error { return nil })
+	write := file.Update(func(*bbolt.Tx) (bool, error) { return true, nil })
+	if !errors.Is(read, berrors.ErrDatabaseNotOpen) || !errors.Is(write, berrors.ErrDatabaseNotOpen) {
+		t.Errorf("%v, %v", read, write)
 	}
 }
 
