@@ -140,11 +140,24 @@ func (c *commits) flushAll(group []*commit) bool {
 	return i >= 0 && flush(group[i].dir) == nil
 }
 
-// flushFS flushes the file system of a folder.
+// flushFS flushes the file system of a folder. Before Linux 5.8 a flush tells of no file that could not be written, and file systems of
+// programs and of layers may have nothing flushed by it.
 func flushFS(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(unix.Syncfs(int(f.Fd())), f.Close())
+	defer f.Close()
+	fd := int(f.Fd())
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err != nil {
+		return err
+	}
+	switch int64(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		if unix.KernelSince(5, 8) {
+			return unix.Syncfs(fd)
+		}
+	}
+	return errors.ErrUnsupported
 }

@@ -1,8 +1,6 @@
 package atomicfile
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -62,15 +60,4 @@ func ClockOf(path string) Clock {
 
 // multigrain reports whether the kernel gives a file that has been looked at a
 // timestamp of its own at the next change: since 6.13.
-func multigrain() bool {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return false
-	}
-	major, rest, _ := strings.Cut(unix.ByteSliceToString(u.Release[:]), ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	minor = strings.TrimRight(minor, "+-abcdefghijklmnopqrstuvwxyz")
-	a, errA := strconv.Atoi(major)
-	b, errB := strconv.Atoi(minor)
-	return errA == nil && errB == nil && (a > 6 || a == 6 && b >= 13)
-}
+func multigrain() bool { return unix.KernelSince(6, 13) }
