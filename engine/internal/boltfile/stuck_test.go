@@ -29,17 +29,23 @@ func ends(t *testing.T, what string, do func() error) error {
 	}
 }
 
-// TestClosedIsNoDamage: who reads or writes while the file is closed is told that, and not that the file is spoilt.
-func TestClosedIsNoDamage(t *testing.T) {
-	path, _ := sealed(t)
+// openSealed opens a file that is whole.
+func openSealed(t *testing.T) (path string, file *boltfile.File) {
+	t.Helper()
+	path, _ = sealed(t)
 	f, err := boltfile.OpenLocked(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := boltfile.Open(f, maxSize)
-	if err != nil {
+	if file, err = boltfile.Open(f, maxSize); err != nil {
 		t.Fatal(err)
 	}
+	return path, file
+}
+
+// TestClosedIsNoDamage: who reads or writes while the file is closed is told that, and not that the file is spoilt.
+func TestClosedIsNoDamage(t *testing.T) {
+	_, file := openSealed(t)
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,15 +70,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 		"all but the first": func(f *os.File) error { _, err := f.WriteAt(make([]byte, 40*pageSize), 2*pageSize); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path, _ := sealed(t)
-			f, err := boltfile.OpenLocked(path, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file, err := boltfile.Open(f, maxSize)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path, file := openSealed(t)
 			other, err := os.OpenFile(path, os.O_RDWR, 0)
 			if err != nil {
 				t.Fatal(err)
