@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
@@ -29,7 +30,11 @@ func TestFindingJ3Silent(t *testing.T) {
 	asker := &gapi.Asker{Limit: 20 * time.Millisecond}
 	source := gapi.Source{Asker: asker}
 	for _, path := range []string{lost, own, dir} {
-		_, err := yaml.Load(path, yaml.Options{Source: source}, nil)
+		var err error
+		await.Until(t, "an error of "+dir, func() bool {
+			_, err = yaml.Load(path, yaml.Options{Source: source}, nil)
+			return err == nil || !strings.Contains(err.Error(), "system at "+own) // a loaded machine takes its time
+		})
 		if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -50,6 +55,7 @@ func TestFindingJ3Silent(t *testing.T) {
 	}
 	wake()
 	asker.Wait()
+	asker.Limit = 0
 	if _, err := asker.Stat(t.Context(), lost); err == nil || errors.Is(err, gapi.ErrSilent) {
 		t.Errorf("an unmounted folder: %v", err)
 	}
