@@ -62,23 +62,24 @@ func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	docs, found := documents(name, text)
+	docs, said := documents(name, text, maxObjects)
 	var objects []*declaredObject
 	places := map[string]schema.Pos{}
 	for _, n := range docs {
 		o, ds := objectOf(n)
-		found = append(found, ds...)
+		said.Add(ds...)
 		if o == nil {
 			continue
 		}
 		// Two declarations of one object contradict each other, even where they are equal today.
 		if at, twice := places[o.String()]; twice {
-			found = append(found, schema.Diagnostic{Severity: schema.Error, Pos: o.at.Pos, Message: o.String() + " is there twice, the first time at " + at.String()})
+			said.Errorf(o.at.Pos, "%v is there twice, the first time at %v", o, at)
 			continue
 		}
 		places[o.String()] = o.at.Pos
 		objects = append(objects, o)
 	}
+	found := said.All()
 	switch {
 	// A file without objects is likely the wrong file, so it is an error and no success.
 	case len(objects) == 0 && found.Err() == nil:

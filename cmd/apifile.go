@@ -21,6 +21,9 @@ import (
 // The daemon refuses a larger body with 413, after it was sent in vain.
 const maxObjectFile = 16 << 20
 
+// maxObjects bounds the documents of a file with objects, since each has a cost of its own, however short it is. So many resources a graph may have by default.
+const maxObjects = 250_000
+
 // readObjects reads the text of a file with objects; - is standard input.
 // The whole text is in memory, since all objects are checked together.
 // It closes the file, and leaves standard input open. As root it refuses a file that other users can
@@ -43,13 +46,14 @@ func readObjects(a *app, path string) (name string, text []byte, err error) {
 // documents reads the documents of a file with objects: those of YAML, with --- between them, or values of JSON one after the other.
 // The items of a list count as documents. All findings come at once, with their places in the file. The name stands in the places; a
 // name that ends with .json is never read as YAML.
-// A fault in JSON is told in the words of JSON, although YAML could read most of it.
-func documents(name string, text []byte) ([]*schema.Node, schema.Diagnostics) {
+// A fault in JSON is told in the words of JSON, although YAML could read most of it. A file with too many documents is not read beyond them.
+func documents(name string, text []byte, most int) ([]*schema.Node, *schema.Findings) {
 	read := yamlDocuments
 	if trimmed := bytes.TrimLeft(text, " \t\r\n"); filepath.Ext(name) == ".json" || len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0])) && startsJSON(trimmed) {
 		read = jsonDocuments
 	}
-	docs, found := read(name, text)
+	var found schema.Findings
+	docs := read(name, text, most, &found)
 	var all []*schema.Node
 	for _, n := range docs {
 		if n.Kind == schema.NodeList {
@@ -58,7 +62,12 @@ func documents(name string, text []byte) ([]*schema.Node, schema.Diagnostics) {
 			all = append(all, n)
 		}
 	}
-	return all, found
+	return all, &found
+}
+
+// tooMany is the finding about a document that is one too many, and begins behind so many lines.
+func tooMany(name string, lines, most int) schema.Diagnostic {
+	return schema.Diagnostic{Pos: schema.Pos{File: name, Line: int32(lines) + 1, Col: 1}, Message: fmt.Sprintf("the file has more than %d documents, and this one is beyond: divide it", most)}
 }
 
 // startsJSON reports whether the first value of a text is JSON.
@@ -72,13 +81,17 @@ func startsJSON(text []byte) bool {
 // jsonDocuments reads values of JSON, which may stand on one line or on many.
 // The lines of the values before count for the places.
 // It reads until one is broken: the next one has no known beginning then.
-func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.Diagnostics) {
+func jsonDocuments(name string, text []byte, most int, found *schema.Findings) (docs []*schema.Node) {
 	dec := json.NewDecoder(bytes.NewReader(text))
-	for from, line := int64(0), 0; ; {
+	for count, from, line := 0, int64(0), 0; ; count++ {
 		var value json.RawMessage
 		err := dec.Decode(&value)
 		if errors.Is(err, io.EOF) {
-			return docs, found
+			return docs
+		}
+		if count == most {
+			found.Add(tooMany(name, line, most))
+			return docs
 		}
 		// The decoder finds the end of a value, and jsonnode then reads that part again with places.
 		part := text[from:dec.InputOffset()]
@@ -86,12 +99,12 @@ func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 			part = text[from:]
 		}
 		n, ds := jsonnode.Parse(part, jsonnode.Options{File: name, Strict: true, What: "the object cannot be read"})
-		found = append(found, moved(ds, line)...)
+		found.Add(moved(ds, line)...)
 		if n != nil && ds.Err() == nil {
 			docs = append(docs, placed(n, line))
 		}
 		if err != nil {
-			return docs, found
+			return docs
 		}
 		// The part begins at the end of the value before, so its line ends include those between the
 		// values.
@@ -103,16 +116,20 @@ func jsonDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 // yamlDocuments reads each document of a stream of YAML by itself, so that a fault in one leaves the others to be looked at.
 // A line that begins with --- or ... is never part of a value there.
 // Columns stay right, since only the marks at the beginning of a line are replaced by blanks.
-func yamlDocuments(name string, text []byte) (docs []*schema.Node, found schema.Diagnostics) {
+func yamlDocuments(name string, text []byte, most int, found *schema.Findings) (docs []*schema.Node) {
 	var doc []byte
-	first, line := 0, 0
+	first, line, count := 0, 0, 0
+	said := false // the document has more than blanks and comments
 	end := func() {
-		n, ds := yaml.Document(name, doc)
-		found = append(found, moved(ds, first)...)
-		if n != nil && ds.Err() == nil {
-			docs = append(docs, placed(n, first))
+		if said {
+			count++
+			n, ds := yaml.Document(name, doc)
+			found.Add(moved(ds, first)...)
+			if n != nil && ds.Err() == nil {
+				docs = append(docs, placed(n, first))
+			}
 		}
-		doc, first = nil, line
+		doc, first, said = nil, line, false
 	}
 	for part := range bytes.Lines(text) {
 		switch word := strings.TrimRight(string(part[:min(len(part), 4)]), " \t\r\n"); word {
@@ -124,12 +141,18 @@ func yamlDocuments(name string, text []byte) (docs []*schema.Node, found schema.
 			end()
 			part = []byte("\n")
 		}
+		if rest := bytes.TrimLeft(part, " \r\n"); !said && len(rest) > 0 && rest[0] != '#' {
+			if said = true; count == most {
+				found.Add(tooMany(name, line, most))
+				return docs
+			}
+		}
 		// The line of a mark belongs to the document after it, so each line counts once.
 		doc = append(doc, part...)
 		line++
 	}
 	end()
-	return docs, found
+	return docs
 }
 
 // moved adds lines to the places of findings, and returns the same slice.
