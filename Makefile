@@ -42,7 +42,9 @@ docker:
 typescript:
 	CGO_ENABLED=0 $(GO) -C typescript build -trimpath -ldflags '-s -w' -o ../bin/mgmt-ts ./mgmt-ts
 
-run: build
+# Without the flags of a release, so that the tests use again what was compiled.
+run:
+	CGO_ENABLED=0 $(GO) build -ldflags '-X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)' -o bin/mgmt ./cmd/mgmt
 	@.ci/demo bin/mgmt
 
 test: tools
@@ -64,7 +66,7 @@ lint:
 	@$(GO) vet -tags small ./...
 	@out=$$($(GO) fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
 	@$(GO) tool staticcheck ./...
-	@.ci/portable
+	@$(GO) run ./integration/portable
 	@$(GO) -C docker vet ./...
 	@out=$$($(GO) -C docker fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd docker && "$$staticcheck" ./...

@@ -6,68 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// TestFindingD11Portable: the lint compiles the program, and not a part of it, for the systems of those who write graphs.
-func TestFindingD11Portable(t *testing.T) {
-	script, err := os.ReadFile("../.ci/portable")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"linux/arm64", "darwin/arm64", "windows/amd64", "freebsd/amd64", "go build -o /dev/null ./cmd/mgmt", "go vet"} {
-		if !strings.Contains(string(script), want) {
-			t.Errorf("the script lacks %s", want)
-		}
-	}
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil || !strings.Contains(string(makefile), "\n\t@.ci/portable\n") {
-		t.Errorf("make lint does not run .ci/portable: %v", err)
-	}
-}
-
-// TestFindingD11Compiles: the script fails where the program uses a system call of Linux, and only there.
-func TestFindingD11Compiles(t *testing.T) {
-	dir := t.TempDir()
-	script, err := os.ReadFile("../.ci/portable")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := regexp.MustCompile(`(?ms)^(kernel|beside)='[^']*'$`)
-	if len(lists.FindAll(script, -1)) != 2 {
-		t.Fatal("the script has not the lists that this test empties")
-	}
-	files := map[string]string{
-		".ci/portable":     lists.ReplaceAllString(string(script), "$1="),
-		"go.mod":           "module example.com/sample\n\ngo 1.26.0\n",
-		"cmd/mgmt/main.go": "// Command mgmt is for a test.\npackage main\n\nimport _ \"example.com/sample/one\"\n\nfunc main() {}\n",
-		"one/one.go":       "// Package one is for a test.\npackage one\n",
-	}
-	run := func() (string, error) {
-		for name, text := range files {
-			path := filepath.Join(dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, ".ci/portable"), "windows/amd64").CombinedOutput()
-		return string(out), err
-	}
-	if out, err := run(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
-	files["one/one.go"] = "// Package one is for a test.\npackage one\n\nimport \"syscall\"\n\n// Lock is of Linux.\nconst Lock = syscall.LOCK_EX\n"
-	if out, err := run(); err == nil || !strings.Contains(out, "windows/amd64: the program has to compile there") {
-		t.Errorf("%v: %s", err, out)
-	}
-}
 
 // portable builds, once, the program that other systems get, for this one.
 var portable = sync.OnceValues(func() (string, error) {
