@@ -169,7 +169,10 @@ func (f *planFlags) write(a *app, plan, others *mgmt.Plan) error {
 	if others == nil {
 		w.WriteString("plan: " + summaryOf(plan).text() + "\n")
 	} else {
-		w.WriteString("plan of the selection: " + summaryOf(plan).text() + "\nnot shown: " + summaryOf(others).text() + "\n")
+		w.WriteString("plan of the selection: " + summaryOf(plan).text() + "\n")
+		if len(others.Steps)+len(others.Leaving) > 0 {
+			w.WriteString("not shown: " + summaryOf(others).text() + "\n")
+		}
 	}
 	_, err := a.out.Write([]byte(w.String()))
 	return err
