@@ -332,14 +332,14 @@ func (e *Engine) ResumeHeld(ctx context.Context, resources []string) ([]string, 
 	return r.ResumeHeld(ctx, resources)
 }
 
-// RetryFailed is Retry for those of some resources that can be tried again, and returns which; see
+// RetryFailed is Retry for those of some resources that can be tried again, and for named ones; see
 // reactor.Reactor.RetryFailed. Callable while Run is going on.
-func (e *Engine) RetryFailed(ctx context.Context, resources []string) ([]string, error) {
+func (e *Engine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
 	r, err := e.running(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.RetryFailed(ctx, resources)
+	return r.RetryFailed(ctx, among, e.owners(named)...)
 }
 
 // Retry tries failed resources again at once, without names all failed ones,
@@ -350,12 +350,17 @@ func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
+	return r.Retry(ctx, e.owners(resources)...)
+}
+
+// owners returns the resources that run others, each once.
+func (e *Engine) owners(resources []string) []string {
 	ids := make([]string, len(resources))
 	for i, name := range resources {
 		ids[i] = e.owner(name)
 	}
 	slices.Sort(ids)
-	return r.Retry(ctx, slices.Compact(ids)...)
+	return slices.Compact(ids)
 }
 
 // SetLimits makes other bounds count than those of the Options; see

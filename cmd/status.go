@@ -72,7 +72,8 @@ that is only starting, and ends with code 5 if that takes too long. With --exit-
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
 something failed or is blocked, 6 both. It ends with 1 where the newest graph was
 refused, and with 5 while something has not come to rest yet. Of the resources
-those of a selection alone decide, where there is one.
+those of a selection alone decide, where there is one. What a selection selects is
+decided anew at each look: with --watch it may be nothing for a while.
 
 ` + selectionHelp + `
 
@@ -142,6 +143,9 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 		}
 		return unknown(err, f.selects)
 	}
+	if st.Converged && st.Selected != nil && st.Selected.None != "" {
+		return unknown(&control.Error{Status: http.StatusNotFound, Text: st.Selected.None}, f.selects)
+	}
 	if err := f.write(a, st); err != nil {
 		return err
 	}
@@ -176,9 +180,9 @@ func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
 }
 
 // query is the request of the flags.
-// Without words of states the daemon chooses: each resource that is not ok.
+// Without words of states the daemon chooses: each resource that is not ok. What a selection has may come later, and go.
 func (f *statusFlags) query() control.StatusQuery {
-	return control.StatusQuery{States: f.states, All: f.all, Select: f.selects}
+	return control.StatusQuery{States: f.states, All: f.all, Select: f.selects, Empty: f.watch || f.wait != ""}
 }
 
 // ask asks once, or until the graph has converged or the time is over.
@@ -266,6 +270,9 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 func unhurried(st *control.Status) string {
 	var b strings.Builder
 	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil)
+	if st.Selected != nil {
+		fmt.Fprint(&b, st.Selected.None)
+	}
 	for _, r := range st.Resources {
 		fmt.Fprint(&b, r.Resource, r.State, r.Doing, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
 	}
@@ -317,10 +324,13 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	}
 	fmt.Fprintf(&b, "%s, generation %d: %s\n", s.name(name), st.Generation, countWords(st.Counts))
 	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", restText(st, s, now), visible(st.Version.Version), st.PID, roundTime(now.Sub(st.Started)))
-	if st.Selected != nil {
-		fmt.Fprintf(&b, "selected: %s\n", countWords(st.Selected.Counts))
-	} else {
+	switch {
+	case st.Selected == nil:
 		b.WriteString(watchesText(st.Watches, s))
+	case st.Selected.None != "":
+		b.WriteString(visible(st.Selected.None) + "\n")
+	default:
+		fmt.Fprintf(&b, "selected: %s\n", countWords(st.Selected.Counts))
 	}
 	if st.Refused != "" {
 		fmt.Fprintf(&b, "%s: %s\n", s.paint(red, "the newest graph was refused, the last good one goes on"), visible(st.Refused))

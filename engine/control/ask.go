@@ -39,7 +39,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	p := params{Values: r.URL.Query()}
 	states := p.words("state", selection.States())
 	all := p.yes("all")
-	selects := p.Get("select")
+	selects, empty := p.Get("select"), p.yes("empty")
 	waits := p.words("wait", []string{"converged"})
 	limit := p.seconds("for_seconds", 30*time.Second, maxWait)
 	if p.err != nil {
@@ -51,6 +51,13 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	ctx, cancel := engine.WithTimeout(r.Context(), s.opt.Clock, askTimeout, nil)
 	defer cancel()
+	var g *engine.Graph
+	if selects != "" { // before the states, so that each of them is of it or of a later one
+		var err error
+		if g, err = s.inEffect(ctx); err != nil {
+			return nil, err
+		}
+	}
 	list, rest, err := s.opt.Engine.Stand(ctx)
 	if err != nil {
 		return nil, err
@@ -64,12 +71,18 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, err
 	}
 	var among map[string]bool // of the selected ones; nil without a selection
+	none := ""
 	if selects != "" {
-		c := &chooser{g: s.opt.Recorder.Graph()}
+		c := &chooser{g: g}
 		c.know(list)
 		c.away(absent)
 		chosen, err := c.choose(selects)
-		if err != nil {
+		switch e, ok := errors.AsType[*Error](err); {
+		case ok && empty && e == errNoGraph:
+			none = e.Text // the hint is this very question
+		case ok && empty && e.Status == http.StatusNotFound:
+			none = e.Error()
+		case err != nil:
 			return nil, err
 		}
 		among = make(map[string]bool, len(chosen.ids))
@@ -88,6 +101,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	})
 	if among != nil {
 		out.Selected = selectedOf(out, list, among)
+		out.Selected.None = none
 	}
 	out.Awaits = awaits
 	out.Watches = s.watches(ctx, all)
@@ -109,7 +123,7 @@ func selectedOf(all *Status, list []reactor.Status, among map[string]bool) *Sele
 		}
 	}
 	alone := *all
-	alone.Counts, alone.Early = counts.Named(), false
+	alone.Counts, alone.Early = counts.Named(), all.Generation == 0
 	return &Selected{Counts: alone.Counts, ExitCode: alone.Code()}
 }
 

@@ -20,9 +20,22 @@ type chooser struct {
 	absent []selection.Item // with a pause, and not in the graph
 }
 
+// inEffect returns the graph in effect, nil before the first. The Recorder is told of a graph some time after it has taken effect.
+func (s *Server) inEffect(ctx context.Context) (*engine.Graph, error) {
+	err := s.opt.Engine.Told(ctx)
+	if err == nil {
+		err = s.opt.Recorder.awaitLoaded(ctx)
+	}
+	return s.opt.Recorder.Graph(), err
+}
+
 // chooser returns one with the states of the graph, if it is to have them.
 func (s *Server) chooser(ctx context.Context, states bool) (*chooser, error) {
-	c := &chooser{g: s.opt.Recorder.Graph()}
+	g, err := s.inEffect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &chooser{g: g}
 	if !states {
 		return c, nil
 	}
@@ -117,14 +130,23 @@ func (c *chooser) choose(text string) (chosen, error) {
 	return chosen{}, &Error{http.StatusNotFound, none.Short(), none.Hint}
 }
 
-// chooseNow returns what a text selects at this moment.
-func (s *Server) chooseNow(ctx context.Context, text string) (chosen, error) {
-	sel, _ := selection.Parse(text) // without the states, names decide
-	c, err := s.chooser(ctx, sel.Asks("state"))
+// chooseNow returns what each of some texts selects at this moment.
+func (s *Server) chooseNow(ctx context.Context, texts ...string) ([]chosen, error) {
+	asks := slices.ContainsFunc(texts, func(text string) bool {
+		sel, _ := selection.Parse(text) // without the states, names decide
+		return sel.Asks("state")
+	})
+	c, err := s.chooser(ctx, asks)
 	if err != nil {
-		return chosen{}, err
+		return nil, err
 	}
-	return c.choose(text)
+	list := make([]chosen, len(texts))
+	for i, text := range texts {
+		if list[i], err = c.choose(text); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // chooseAbsent is chooseNow with what is paused and not in the graph.

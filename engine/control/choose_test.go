@@ -50,8 +50,8 @@ func TestFindingQ9Choose(t *testing.T) {
 		"*":                        "file[/a] file[/b] svc[web] file[/c],svc[web]] print[all]",
 	} {
 		c, err := r.chooseNow(t.Context(), text)
-		if err != nil || strings.Join(c.ids, " ") != want {
-			t.Errorf("%q: %q, %v, want %s", text, c.ids, err, want)
+		if err != nil || strings.Join(c[0].ids, " ") != want {
+			t.Errorf("%q: %v, %v, want %s", text, c, err, want)
 		}
 	}
 	for text, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestFindingQ9Orders(t *testing.T) {
 		{"resume", `{"resource":"file"}`, `{"resources":[],"selected":3}`, 200},
 		{"pause", `{"resource":"file[/a]"}`, `{"resource":"file[/a]"}`, 200},
 		{"retry", `{"resources":["file"]}`, `{"resources":["file[/a]"],"selected":3}`, 200},
-		{"retry", `{"resources":["svc[web]","file"]}`, `{"resources":["svc[web]","file[/a]"],"selected":3}`, 200},
+		{"retry", `{"resources":["svc[web]","file"]}`, `{"resources":["file[/a]","svc[web]"],"selected":3}`, 200},
 		{"retry", `{"resources":["print"]}`, `{"resources":[],"selected":1}`, 200},
 		{"retry", `{"resources":["file[/b]","file"]}`, `file[/b] has not failed`, 409},
 		{"retry", `{"resources":["file","pkg"]}`, `there is no kind`, 404},
@@ -125,6 +125,67 @@ func TestFindingQ9Questions(t *testing.T) {
 		if w := r.request(t, "GET", "/v1/"+c.path+"?"+q.Encode(), ""); w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s %s: %d %s", c.path, c.query, w.Code, w.Body)
 		}
+	}
+}
+
+// TestFindingQ9Watching: who watches or waits is told that a selection has nothing, and that there is no graph yet; it is no error.
+func TestFindingQ9Watching(t *testing.T) {
+	r := selectable(t)
+	for _, c := range []struct {
+		query, want string
+		code        int
+	}{
+		{"select=state:paused&empty=true", `"selected":{"counts":{},"exit_code":0,"none":"the selection \"state:paused\" selects nothing, no resource is paused"}`, 200},
+		{"select=svc[gone]&empty=true", `"none":"svc[gone] is not in the graph`, 200},
+		{"select=file,&empty=true", `character 6`, 400},
+		{"select=state:paused", `no resource is paused`, 404},
+	} {
+		q, err := url.ParseQuery(c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.request(t, "GET", "/v1/status?"+q.Encode(), "")
+		if w.Code != c.code || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s: %d %s", c.query, w.Code, w.Body)
+		}
+		if c.code == 200 && !strings.Contains(w.Body.String(), `"resources":[]`) {
+			t.Errorf("%s: %s", c.query, w.Body)
+		}
+	}
+	r.rec.Loaded(nil)
+	r.engine.list = nil
+	if w := r.get(t, "/v1/status?select=file&empty=true"); w.Code != 200 || !strings.Contains(w.Body.String(), `"none":"there is no graph yet"`) {
+		t.Errorf("without a graph: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestFindingQ9Moment: a request is about the graph that was in effect when it came, also where the Recorder was not told of it yet.
+func TestFindingQ9Moment(t *testing.T) {
+	for _, c := range []struct{ path, body, want string }{
+		{"pause", `{"resource":"pkg"}`, `{"resources":["pkg[new]"],"selected":1}`},
+		{"pause", `{"resource":"pkg[new]"}`, `{"resource":"pkg[new]"}`},
+		{"retry", `{"resources":["pkg"]}`, `{"resources":["pkg[new]"],"selected":1}`},
+	} {
+		r := selectable(t)
+		g := graphOf(t, "pkg[new]")
+		r.rec.Swapped(reactor.Swap{Generation: 2, Name: "web"})
+		r.engine.list = []reactor.Status{{Resource: "pkg[new]", State: engine.StateFailed}}
+		r.engine.told = func() { go r.rec.Loaded(func() *engine.Graph { return g }) } // comes after what Told has waited for
+		if w := r.request(t, "POST", "/v1/"+c.path, c.body); w.Code != 200 || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestFindingQ9OneStep: whatever several arguments of retry name, one step of the engine does it.
+func TestFindingQ9OneStep(t *testing.T) {
+	r := selectable(t)
+	w := r.request(t, "POST", "/v1/retry", `{"resources":["svc[web]","state:failed & file","file"]}`)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), `{"resources":["file[/a]","svc[web]"],"selected":3}`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if r.engine.steps != 1 || len(r.engine.asked) != 1 {
+		t.Errorf("%d steps, and the states of %d moments", r.engine.steps, len(r.engine.asked))
 	}
 }
 

@@ -214,6 +214,7 @@ type StatusQuery struct {
 	States []string      // those in these states
 	All    bool          // all resources; else only those with another state than ok
 	Select string        // those of a selection
+	Empty  bool          // a selection of nothing is no error
 	Wait   time.Duration // wait so long for the graph to converge
 }
 
@@ -228,6 +229,9 @@ func (c *Client) Status(ctx context.Context, q StatusQuery) (*Status, error) {
 	}
 	if q.Select != "" {
 		v.Set("select", q.Select)
+	}
+	if q.Empty {
+		v.Set("empty", "true")
 	}
 	if q.Wait > 0 {
 		v.Set("wait", "converged")

@@ -36,8 +36,8 @@ type Engine interface {
 	// Retry tries failed vertices again, without names all that have failed, and
 	// returns which. With an error it tries none.
 	Retry(ctx context.Context, resources ...string) ([]string, error)
-	// RetryFailed tries those of some vertices that have failed again, and returns which.
-	RetryFailed(ctx context.Context, resources []string) ([]string, error)
+	// RetryFailed tries those of some vertices that have failed again, and named ones as Retry does, at one moment. It returns which.
+	RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error)
 	// Told waits until the Recorder has been told of everything that happened before the call.
 	Told(context.Context) error
 	// Dump names in words the cause for which each unsettled vertex waits.

@@ -56,6 +56,8 @@ type fakeEngine struct {
 	retried []string
 	asked   []string  // whose Status was asked for; "*" for all
 	rec     *Recorder // told of pauses, as by the reactor
+	told    func()    // called by Told; may be nil
+	steps   int       // how often Retry or RetryFailed was called
 }
 
 func (f *fakeEngine) ready(ctx context.Context) error {
@@ -158,19 +160,18 @@ func (f *fakeEngine) ResumeHeld(ctx context.Context, ids []string) (resumed []st
 	return resumed, f.ready(ctx)
 }
 
-func (f *fakeEngine) RetryFailed(ctx context.Context, ids []string) ([]string, error) {
+func (f *fakeEngine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
 	f.mu.Lock()
-	var failed []string
 	for _, s := range f.list {
-		if s.State == engine.StateFailed && slices.Contains(ids, s.Resource) {
-			failed = append(failed, s.Resource)
+		if s.State == engine.StateFailed && slices.Contains(among, s.Resource) {
+			named = append(named, s.Resource)
 		}
 	}
 	f.mu.Unlock()
-	if len(failed) == 0 {
+	if len(named) == 0 {
 		return nil, nil
 	}
-	return f.Retry(ctx, failed...)
+	return f.Retry(ctx, named...)
 }
 
 func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error) {
@@ -179,6 +180,7 @@ func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.steps++
 	var tried []string
 	for _, s := range f.list {
 		named := slices.Contains(ids, s.Resource)
@@ -212,7 +214,12 @@ func (f *fakeEngine) Resume(ctx context.Context, id string) error {
 	return nil
 }
 
-func (f *fakeEngine) Told(context.Context) error { return nil }
+func (f *fakeEngine) Told(context.Context) error {
+	if f.told != nil {
+		f.told()
+	}
+	return nil
+}
 
 func (f *fakeEngine) Dump(ctx context.Context) (string, error) {
 	return "file[/a]: waits for nothing\n", f.ready(ctx)

@@ -67,10 +67,11 @@ func (s *Server) getResources(_ http.ResponseWriter, r *http.Request) (any, erro
 	}
 	out := Names{Resources: []string{}}
 	if text := p.Get("select"); text != "" {
-		c, err := s.chooseNow(r.Context(), text)
+		list, err := s.chooseNow(r.Context(), text)
 		if err != nil {
 			return nil, err
 		}
+		c := list[0]
 		for _, id := range c.ids {
 			if strings.HasPrefix(id, prefix) {
 				out.Resources = append(out.Resources, id)

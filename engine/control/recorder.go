@@ -58,6 +58,7 @@ type Recorder struct {
 	// The graph is drawn when a request asks for it, so a change of a part does not pay for a
 	// drawing.
 	graph   func() *engine.Graph // that in effect; nil before the first
+	loading bool                 // another one has taken effect, and its drawing has yet to come
 	changed chan struct{}        // closed and replaced when there is news
 }
 
@@ -209,7 +210,7 @@ func (r *Recorder) signal() {
 func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
-		r.state.Held = false
+		r.state.Held, r.loading = false, true
 		if s.Added+s.Changed+s.Removed > 0 || s.Policy || s.Generation == 1 {
 			r.state.SameSince = s.Generation
 		}
@@ -239,7 +240,8 @@ func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 func (r *Recorder) Loaded(graph func() *engine.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.graph = graph
+	r.graph, r.loading = graph, false
+	r.news()
 	if len(r.odd) == 0 {
 		return // the graph need not be drawn
 	}
@@ -349,6 +351,28 @@ func (r *Recorder) Standing() Standing {
 	return r.state
 }
 
+// awaitLoaded waits until Graph returns the graph of the last swap.
+func (r *Recorder) awaitLoaded(ctx context.Context) error {
+	return r.await(ctx, func() bool { return !r.loading })
+}
+
+// await waits until f, which is called with the lock held, reports true.
+func (r *Recorder) await(ctx context.Context, f func() bool) error {
+	for {
+		r.mu.Lock()
+		done, changed := f(), r.changed
+		r.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // Graph returns the graph in effect, nil before the first.
 func (r *Recorder) Graph() *engine.Graph {
 	r.mu.Lock()
@@ -433,17 +457,5 @@ func (r *Recorder) Sync(ctx context.Context) error {
 	r.mu.Lock()
 	upTo := r.pushed
 	r.mu.Unlock()
-	for {
-		r.mu.Lock()
-		done, changed := r.flushed >= upTo, r.changed
-		r.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return r.await(ctx, func() bool { return r.flushed >= upTo })
 }

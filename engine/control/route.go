@@ -72,6 +72,7 @@ func (s *Server) graphRoutes() []httpd.Route {
 				{Name: "state", Doc: "The resources in these states instead.", Of: selection.States(), List: true},
 				{Name: "all", Doc: "All resources.", Type: "boolean"},
 				{Name: "select", Doc: "The resources of this selection instead, whatever their states; with state, those of them."},
+				{Name: "empty", Doc: "A selection of nothing is an answer too, and no error: for who watches or waits.", Type: "boolean"},
 				{Name: "wait", Doc: "Answer as soon as the graph has come to rest,", Of: []string{"converged"}, List: true},
 				{Name: "for_seconds", Doc: "or after this time, 30 if absent.", Type: "number"},
 			},

@@ -42,7 +42,8 @@ type Status struct {
 // Selected says how the selected resources stand.
 type Selected struct {
 	Counts   map[string]int `json:"counts"`
-	ExitCode int            `json:"exit_code"` // what Code would return if there were no others
+	ExitCode int            `json:"exit_code"`      // what Code would return if there were no others
+	None     string         `json:"none,omitempty"` // why there are none
 }
 
 // Watches says what tells of changes in the folders that are watched.

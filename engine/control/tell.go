@@ -78,10 +78,11 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 		return Done{Until: p.Until}, s.pause(r, p, []string{""})
 	}
 	for try := 0; ; try++ {
-		c, err := s.chooseNow(r.Context(), req.Resource)
+		list, err := s.chooseNow(r.Context(), req.Resource)
 		if err != nil {
 			return nil, err
 		}
+		c := list[0]
 		err = s.pause(r, p, c.ids)
 		if _, left := errors.AsType[*reactor.UnknownResourceError](err); left && !c.one && try < graphsBetween {
 			continue // a new graph has taken effect since
@@ -149,46 +150,41 @@ func (s *Server) resumeHeld(r *http.Request, ids []string) (any, error) {
 	return Done{Resources: append([]string{}, resumed...), Selected: len(ids)}, s.opt.Engine.Told(r.Context())
 }
 
-// All names are looked up first: with one unknown name none is tried again. Of a selection, those are tried that have failed.
+// All names are looked up first: with one unknown name none is tried again. Of a selection, those are tried that have failed. All of it
+// is of one moment.
 func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req RetryRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
 	var named, some []string
-	for _, text := range req.Resources {
-		c, err := s.chooseNow(r.Context(), text)
-		switch {
-		case err != nil:
-			return nil, err
-		case c.one:
+	list, err := s.chooseNow(r.Context(), req.Resources...)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		if c.one {
 			named = append(named, c.ids...)
-		default:
+		} else {
 			some = append(some, c.ids...)
 		}
 	}
 	slices.Sort(named)
 	slices.Sort(some)
 	named, some = slices.Compact(named), slices.Compact(some)
-	out := Retried{Resources: []string{}, Selected: len(some)}
-	if len(named) > 0 || len(req.Resources) == 0 {
-		tried, err := s.opt.Engine.Retry(r.Context(), named...)
-		if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
-			return nil, &Error{http.StatusConflict, err.Error(), ""}
-		}
-		if err != nil {
-			return nil, s.explained(err)
-		}
-		out.Resources = append(out.Resources, tried...)
+	var tried []string
+	if len(req.Resources) == 0 {
+		tried, err = s.opt.Engine.Retry(r.Context())
+	} else {
+		tried, err = s.opt.Engine.RetryFailed(r.Context(), some, named...)
 	}
-	if len(some) > 0 {
-		tried, err := s.opt.Engine.RetryFailed(r.Context(), some)
-		if err != nil {
-			return nil, err
-		}
-		out.Resources = append(out.Resources, tried...)
+	if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
+		return nil, &Error{http.StatusConflict, err.Error(), ""}
 	}
-	return out, nil
+	if err != nil {
+		return nil, s.explained(err)
+	}
+	return Retried{Resources: append([]string{}, tried...), Selected: len(some)}, nil
 }
 
 // Until it returns, the history notes the caller as the speaker.

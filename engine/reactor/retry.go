@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -27,18 +28,24 @@ func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []strin
 	return tried, errors.Join(e, err)
 }
 
-// RetryFailed is Retry for those of some resources that can be tried again, at one moment. It returns which they are.
-func (r *Reactor) RetryFailed(ctx context.Context, resources []string) (tried []string, err error) {
-	err = r.do(ctx, func() {
+// RetryFailed is Retry for those of some resources that can be tried again, and for named ones, which all must be: all at one moment.
+// It returns which they are, each once.
+func (r *Reactor) RetryFailed(ctx context.Context, among []string, named ...string) (tried []string, err error) {
+	e := r.do(ctx, func() {
 		var vs []*vertex
-		for _, id := range resources {
-			if v := r.loop.named(id); v != nil && r.loop.failures.triable(v) {
+		if len(named) > 0 {
+			if vs, err = r.loop.failures.failedOnes(named); err != nil {
+				return
+			}
+		}
+		for _, id := range among {
+			if v := r.loop.named(id); v != nil && r.loop.failures.triable(v) && !slices.Contains(named, id) {
 				vs = append(vs, v)
 			}
 		}
 		tried = r.tryAgain(vs)
 	})
-	return tried, err
+	return tried, errors.Join(e, err)
 }
 
 // tryAgain has failed vertices tried again, and returns their names.

@@ -47,6 +47,14 @@ func TestFindingQ9AllOrNone(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 		rg.rest()
+		// Several are tried again at one moment: with a named one that can't be, none is.
+		if got, err := rg.r.RetryFailed(t.Context(), id("c"), id("a")...); err == nil || len(got) != 0 {
+			t.Errorf("a named one has not failed: %v, %v", got, err)
+		}
+		if got, err := rg.r.RetryFailed(t.Context(), id("a", "c"), id("c")...); err != nil || !slices.Equal(got, id("c")) {
+			t.Errorf("a named one is selected, too: %v, %v", got, err)
+		}
+		rg.rest()
 		if err := rg.r.Pause(t.Context(), reactor.Pause{}); err != nil {
 			t.Fatal(err)
 		}
