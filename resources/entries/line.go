@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
@@ -35,6 +36,7 @@ var (
 	_ engine.SharedRes      = (*Line)(nil)
 	_ engine.OverlappingRes = (*Line)(nil)
 	_ engine.DescribedRes   = (*Line)(nil)
+	_ engine.LintedRes      = (*Line)(nil)
 )
 
 // The states of a line.
@@ -57,7 +59,7 @@ type Line struct {
 
 	File    string `yaml:"file" lang:"file" mgmt:"identity,required" doc:"Absolute path of the file."`
 	State   string `yaml:"state" lang:"state" mgmt:"enum=exists|absent,lend" doc:"Whether the content must be in the file; exists if nothing is said."`
-	Content string `yaml:"content" lang:"content" mgmt:"lend" doc:"The line, or several lines, which then stand one after the other; with a marker all that stands in the block."`
+	Content string `yaml:"content" lang:"content" mgmt:"lend" doc:"The line, or several lines, which then stand one after the other; with a marker all that stands in the block. With match, $1 or ${name} stands for a group of it, and $$ for a dollar."`
 
 	Match      string `yaml:"match" lang:"match" mgmt:"param" doc:"Regular expression (RE2) of the line that the content replaces: the last match. With state absent, all lines that match are removed."`
 	AllMatches bool   `yaml:"all_matches" lang:"all_matches" mgmt:"param" doc:"Replace each line that matches, and not only the last one."`
@@ -105,7 +107,7 @@ func (r *Line) Validate() error {
 	if !slices.Contains([]string{"", Exists, Absent}, r.State) {
 		errs = append(errs, fmt.Errorf("state is %q, it must be exists or absent", r.State))
 	}
-	_, err := r.edit()
+	e, err := r.edit()
 	errs = append(errs, err, command.ValidatorOf(r.ValidateCmd).Check())
 	content := r.Content != "" || r.Recv()["content"] != nil
 	errs = append(errs, rules.Broken([]rules.Rule{
@@ -113,6 +115,7 @@ func (r *Line) Validate() error {
 		{If: r.Match != "" && r.Marker != "", Text: "match and marker exclude each other"},
 		{If: r.AllMatches && r.Match == "", Text: "all_matches needs a match"},
 		{If: (r.IfMissing || r.Keep || r.NoAdd) && (r.Match == "" || r.absent()), Text: "if_missing, keep and no_add need a match, and make no sense where state is absent"},
+		{If: (r.IfMissing || r.Keep) && e.Fills(), Text: "content has groups of match in it, which only a line that is replaced has; if_missing and keep make no sense"},
 		{If: r.OneMatch && r.AllMatches, Text: "one_match and all_matches exclude each other"},
 		{If: r.Match != "" && len(r.list()) > 1, Text: "content has several lines, and match finds one; a marker is for several"},
 		{If: r.Match != "" && r.absent() && content, Text: "state is absent: what matches is removed, content makes no sense"},
@@ -166,7 +169,29 @@ func (r *Line) edit() (*textlines.Edit, error) {
 		}
 		*p.to = re
 	}
+	if r.fills() && e.Match != nil {
+		e.Groups()
+	}
 	return e, errors.Join(errs...)
+}
+
+// fills reports whether the content may have groups of match in it. What is received is taken as it is.
+func (r *Line) fills() bool {
+	return r.Match != "" && !r.absent() && len(r.list()) == 1 && r.Recv()["content"] == nil
+}
+
+// Lint warns of a group that match has not.
+func (r *Line) Lint() (found schema.Diagnostics) {
+	e, err := r.edit()
+	if err != nil || !r.fills() {
+		return nil
+	}
+	e.Lines = r.list()
+	for _, group := range e.Groups() {
+		found = append(found, schema.Diagnostic{Path: "content", Message: fmt.Sprintf(
+			"content has %s in it, and match has %d groups, so it is written as it is; put in brackets what match finds, or write $%s", group, e.Match.NumSubexp(), group)})
+	}
+	return found
 }
 
 // Init keeps the handle, and tells the files of the graph that this one is managed.
@@ -264,7 +289,10 @@ func (r *Line) report(e *textlines.Edit, st *atomicfile.Stat, got textlines.Resu
 	if len(got.Removed) > 0 {
 		c.From = strings.Join(got.Removed, "\n")
 	}
-	if !e.Absent {
+	switch {
+	case e.Fills():
+		c.To = strings.Join(got.Put, "\n")
+	case !e.Absent:
 		c.To = strings.Join(e.Lines, "\n")
 	}
 	switch {

@@ -51,7 +51,10 @@ func (r *Line) Read(ctx context.Context) (engine.Res, error) {
 	case ok:
 		got.State, got.Content = Exists, strings.Join(found, "\n")
 	}
-	if r.Match == "" && r.Marker == "" {
+	switch {
+	case r.Match != "":
+		got.Content = strings.ReplaceAll(got.Content, "$", "$$") // it has no groups
+	case r.Marker == "":
 		got.Content = r.Content // as it is written, whether it is there or not
 	}
 	return got, nil
@@ -70,6 +73,21 @@ func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
 	there := was != nil && was.State == Exists
+	e, err := r.edit()
+	if err != nil {
+		return nil, err
+	}
+	var old, line string // with a match: the one that is replaced, and what replaces it
+	switch {
+	case r.Match == "" || r.absent():
+	case there:
+		old = strings.ReplaceAll(was.Content, "$$", "$")
+		line = e.Filled(old)
+	case e.Fills():
+		return nil, errors.New("no line matched, so nothing was replaced")
+	default:
+		undo.Content = e.Lines[0]
+	}
 	switch {
 	case r.absent() && !there:
 		undo.State, undo.Match = Absent, r.Match // as it is
@@ -82,8 +100,8 @@ func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, errors.New("the lines that all become the same one are not kept")
 	case !there:
 		undo.State = Absent
-	case r.Match != "" && r.Content != was.Content:
-		undo.State, undo.Content, undo.Match = Exists, was.Content, r.own()
+	case line != old:
+		undo.State, undo.Content, undo.Match = Exists, was.Content, own(e.Match, line)
 	default:
 		undo.State, undo.Content = Exists, was.Content
 	}
@@ -93,10 +111,9 @@ func (r *Line) Reversed(before engine.Res) (engine.Res, error) {
 // own returns the pattern for the line that it has put in the place of another one. It is
 // the match, if the new line matches too. So an edit of the graph that was not made yet does
 // no harm. Otherwise it is the line itself.
-func (r *Line) own() string {
-	line := strings.Join(r.list(), "")
-	if re, err := regexp.Compile(r.Match); err == nil && re.MatchString(line) {
-		return r.Match
+func own(match *regexp.Regexp, line string) string {
+	if match.MatchString(line) {
+		return match.String()
 	}
 	return "^" + regexp.QuoteMeta(line) + "$"
 }
@@ -197,7 +214,20 @@ wherever they stand.
 With ` + "`match`" + ` the last line that matches is replaced by the content, which is one line then; if none matches, the content is added. If the
 content does not match itself, it is enough that it is there; with ` + "`if_missing: true`" + ` that is always enough. ` + "`keep: true`" + ` leaves a line that
 matches as it is, ` + "`no_add: true`" + ` adds nothing where none matches, and with ` + "`one_match: true`" + ` several lines that match are an error. With ` + "`all_matches: true`" + ` each line that matches is replaced.
-With ` + "`state: absent`" + ` all lines that match are removed. The notation is that of RE2, for one line without its end; a match may be a part of
+With ` + "`state: absent`" + ` all lines that match are removed.
+
+In the content ` + "`$1`, `${1}` and `${name}`" + ` stand for the groups of the match, and ` + "`$$`" + ` for a dollar:
+
+    line:
+    - name: audit from the start
+      file: /etc/default/grub
+      match: ^GRUB_CMDLINE_LINUX="(.*?)( audit=1)?"$
+      content: GRUB_CMDLINE_LINUX="$1 audit=1"
+
+Where no line matches then, nothing is added. The match has to find the new line too, or not at all: a line that would grow with each run is an
+error. A number that is no group of the match stays as it is, and is warned of; a received content is taken as it is.
+
+The notation of patterns is that of RE2, for one line without its end; a match may be a part of
 the line, unless ` + "`^` and `$`" + ` are given.
 
 ## A block

@@ -84,6 +84,9 @@ func TestLineParameters(t *testing.T) {
 		"replaced":          {"a=1\r\nb", Line{Content: "a=2", Match: "^a="}, `content: "a=1" -> "a=2"`, "f 0644 a=2\r\nb"},
 		"removed":           {"a\nb\na\n", Line{Content: "a", State: Absent}, `content: "a\na" -> (none)`, "f 0644 b\n"},
 		"removed by match":  {"#1\nb\n", Line{Match: "^#", State: Absent}, `content: "#1" -> (none)`, "f 0644 b\n"},
+		"with a group":      {"a  = 1\n", Line{Content: "$1 = 2", Match: `^(\w+)\s*=`}, `content: "a  = 1" -> "a = 2"`, "f 0644 a = 2\n"},
+		"no group":          {"b\n", Line{Content: "$1 = 2", Match: `^(a)\s*=`}, "", "f 0644 b\n"},
+		"a growing line":    {"a=1\n", Line{Content: "${1}0", Match: `^(a=.*)`}, `error: DIR/f: match finds the new line too, and would make another one of it, "a=100" of "a=10": let it match what the line adds, outside of the group`, "f 0644 a=1\n"},
 		"a block":           {"a\n", Line{Content: "x", Marker: "<{mark}>"}, `content: (none) -> "x"`, "f 0644 a\n<BEGIN>\nx\n<END>\n"},
 		"an empty block":    {"a\n", Line{Marker: "<{mark}>"}, `marker created`, "f 0644 a\n<BEGIN>\n<END>\n"},
 		"a block gone":      {"a\n<BEGIN>\nx\n<END>", Line{Marker: "<{mark}>", State: Absent}, `marker deleted`, "f 0644 a"},
@@ -123,6 +126,7 @@ func TestLineRefuses(t *testing.T) {
 		`above and below exclude`:                    {File: "/a", Content: "x", Above: "a", Below: "b"},
 		`match and marker exclude`:                   {File: "/a", Content: "x", Match: "a", Marker: "{mark}"},
 		`all_matches needs a match`:                  {File: "/a", Content: "x", AllMatches: true},
+		`if_missing and keep make no sense`:          {File: "/a", Content: "$1", Match: "(a)", Keep: true},
 		`content has several lines, and match`:       {File: "/a", Content: "x\ny", Match: "a"},
 		`what matches is removed, content`:           {File: "/a", Content: "x", Match: "a", State: Absent},
 		`content has a return`:                       {File: "/a", Content: "x\ry"},
@@ -138,6 +142,28 @@ func TestLineRefuses(t *testing.T) {
 	err := (&Line{File: "f", State: "on", Above: "(", Below: ")", AllMatches: true}).Validate()
 	if got := strings.Count(kindtest.ErrText(err), "\n"); got != 6 {
 		t.Errorf("not all errors at once: %v", err)
+	}
+}
+
+// TestFindingQ18Lint: a number that is no group of the match is warned of, unless it was received.
+func TestFindingQ18Lint(t *testing.T) {
+	for content, want := range map[string]string{
+		"$1 ${2} $$3 $HOME": "content has ${2} in it, and match has 1 groups, so it is written as it is; put in brackets what match finds, or write $${2}",
+		"$1":                "",
+		"root:$6$salt":      "content has $6 in it, and match has 1 groups, so it is written as it is; put in brackets what match finds, or write $$6",
+	} {
+		r := &Line{File: "/f", Content: content, Match: "(a)"}
+		kindtest.Must(t, r.Validate())
+		got := ""
+		for _, d := range r.Lint() {
+			got += d.Message
+		}
+		if got != want {
+			t.Errorf("%s: %s", content, got)
+		}
+	}
+	if found := (&Line{File: "/f", Content: "$1"}).Lint(); found != nil {
+		t.Error(found)
 	}
 }
 
@@ -288,6 +314,9 @@ func TestLineReversed(t *testing.T) {
 		"added":          {"a", Line{Content: "b"}, "a"},
 		"there before":   {"a\nb\n", Line{Content: "b"}, "a\nb\n"},
 		"replaced":       {"x\na=1\ny", Line{Content: "a=2", Match: "^a"}, "x\na=1\ny"},
+		"a group":        {"a = 1$\ny", Line{Content: "$1=2", Match: `^(\w+) =`}, "a = 1$\ny"},
+		"no group":       {"y\n", Line{Content: "$1=2", Match: "^(a)"}, "error: no line matched, so nothing was replaced"},
+		"a dollar":       {"y\n", Line{Content: "a$$", Match: "^a"}, "y\n"},
 		"added by match": {"x\n", Line{Content: "a=2", Match: "^a"}, "x\n"},
 		"a block":        {"x\n", Line{Content: "1", Marker: "{mark}"}, "x\n"},
 		"another block":  {"BEGIN\n2\n3\nEND\n", Line{Content: "1", Marker: "{mark}"}, "BEGIN\n2\n3\nEND\n"},

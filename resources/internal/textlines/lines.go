@@ -30,12 +30,15 @@ type Edit struct {
 	One     bool // several lines that Match, Above or Below finds are an error
 	Keep    bool // a line that matches is left, and stands for Lines
 	NoAdd   bool // where no line matches nothing is added
+
+	pieces []piece // of the line, where Groups has found groups in it
 }
 
 // Result is what an Edit makes of a text.
 type Result struct {
 	Text    string
 	Removed []string // lines that are replaced or removed, without their ends
+	Put     []string // lines that are new, without their ends
 	Changed bool
 }
 
@@ -59,7 +62,7 @@ func (e *Edit) Apply(text string) (Result, error) {
 	case !t.has(e.Lines):
 		err = e.add(t, e.Lines)
 	}
-	return Result{Text: t.String(), Removed: t.removed, Changed: t.changed}, err
+	return Result{Text: t.String(), Removed: t.removed, Put: t.put, Changed: t.changed}, err
 }
 
 // Find returns the lines of the text that the edit is about, as they are now: those of
@@ -117,6 +120,9 @@ func (e *Edit) several(at []int) error {
 // match, even if it does not match itself.
 func (e *Edit) replace(t *text) error {
 	at := t.matches(e.Match)
+	if e.Fills() {
+		return e.fill(t, at)
+	}
 	there := t.has(e.Lines)
 	switch {
 	case e.Missing && there, e.Keep && len(at) > 0, e.NoAdd && len(at) == 0:
@@ -134,6 +140,30 @@ func (e *Edit) replace(t *text) error {
 	for _, i := range at {
 		if t.lines[i].body != e.Lines[0] {
 			t.splice(i, i+1, e.Lines)
+		}
+	}
+	return nil
+}
+
+// fill is replace for a line with groups in it. Where nothing matches, it is not known what they are. A line that would be replaced again
+// is an error: it would grow with each run.
+func (e *Edit) fill(t *text, at []int) error {
+	if err := e.several(at); err != nil {
+		return err
+	}
+	if n := len(at); !e.All && n > 0 {
+		if n > 1 && !e.Match.MatchString(e.Filled(t.lines[at[n-1]].body)) {
+			return fmt.Errorf("%d lines match, and not the new one, so that the next run would replace the line before; all_matches replaces all", n)
+		}
+		at = at[n-1:]
+	}
+	for _, i := range at {
+		line := e.Filled(t.lines[i].body)
+		if e.Match.MatchString(line) && e.Filled(line) != line {
+			return fmt.Errorf("match finds the new line too, and would make another one of it, %q of %q: let it match what the line adds, outside of the group", e.Filled(line), line)
+		}
+		if t.lines[i].body != line {
+			t.splice(i, i+1, []string{line})
 		}
 	}
 	return nil
@@ -183,6 +213,7 @@ type text struct {
 	eol     string // of new lines
 	open    bool   // the last line has no end in the text
 	removed []string
+	put     []string
 	changed bool
 }
 
@@ -228,7 +259,7 @@ func (t *text) splice(from, to int, lines []string) {
 	if from < to {
 		end = t.lines[from].end
 	}
-	t.removed = append(t.removed, t.bodies(from, to)...)
+	t.removed, t.put = append(t.removed, t.bodies(from, to)...), append(t.put, lines...)
 	rest := make([]line, 0, len(lines)+len(t.lines)-to)
 	for _, l := range lines {
 		rest = append(rest, line{l, end})

@@ -105,6 +105,33 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindingQ18Groups: groups of the match are put into the line, and a line that would grow with each edit is refused.
+func TestFindingQ18Groups(t *testing.T) {
+	for _, c := range []struct{ match, line, text, want string }{
+		{`^opts="(.*?)( audit=1)?"$`, `opts="$1 audit=1"`, "opts=\"quiet\"\n", "opts=\"quiet audit=1\"\n"},
+		{`^opts="(.*?)( audit=1)?"$`, `opts="$1 audit=1"`, "opts=\"quiet audit=1\"\n", "opts=\"quiet audit=1\"\n"},
+		{`^opts="(.*)"$`, `opts="$1 audit=1"`, "opts=\"quiet\"\n", `error: match finds the new line too, and would make another one of it, "opts=\"quiet audit=1 audit=1\"" of "opts=\"quiet audit=1\""`},
+		{`^(?P<key>\w+)\s*=\s*(\w*)`, `${key}=${2}0`, "x\na = 1\n", `error: match finds`},
+		{`^(?P<key>\w+)\s*:\s*(\w*)`, `${key}=${2}0 $$1`, "x\na : 1\n", "x\na=10 $1\n"},
+		{`^(a)`, `$1`, "b\n", "b\n"},
+		{`^(a)|b`, `<$1>`, "b\n", "<>\n"},
+		{`^(a)b`, `b$1`, "ab1\nab2\n", "error: 2 lines match, and not the new one"},
+		{`^(a) *b(.)`, `${1}b$2`, "a b1\na b2\n", "a b1\nab2\n"},
+		{`^a`, `$1 ${x} $HOME $$`, "a\n", "$1 ${x} $HOME $\n"},
+		{`^(a)`, `$10`, "a\n", "$10\n"},
+	} {
+		e := Edit{Match: re(c.match), Lines: []string{c.line}}
+		e.Groups()
+		got, err := e.Apply(c.text)
+		if err != nil {
+			got.Text = "error: " + err.Error()
+		}
+		if got.Text != c.want && (err == nil || !strings.HasPrefix(got.Text, c.want)) {
+			t.Errorf("%s, %s: %q, want %q", c.match, c.line, got.Text, c.want)
+		}
+	}
+}
+
 // The laws of the package hold for every text and edit.
 func TestLaws(t *testing.T) {
 	word := rapid.SampledFrom([]string{"a", "b", "ab", "#a", "", "<", ">"})
@@ -119,6 +146,11 @@ func TestLaws(t *testing.T) {
 		e := Edit{
 			Absent: rapid.Bool().Draw(t, "absent"), Match: some.Draw(t, "match"), All: rapid.Bool().Draw(t, "all"),
 			Above: some.Draw(t, "above"), Lines: []string{rapid.SampledFrom([]string{"a", "b", "new"}).Draw(t, "line")},
+		}
+		if e.Match != nil && !e.Absent && rapid.Bool().Draw(t, "groups") {
+			e.Match = rapid.SampledFrom([]*regexp.Regexp{re("^(a)(b?)$"), re("(b)|#(?P<n>.)"), re("^(.*?)b*$"), re("()")}).Draw(t, "of")
+			e.Lines = []string{rapid.SampledFrom([]string{"$1", "$1b", "#${n}", "b$2", "$$", "a$3", "$1$1"}).Draw(t, "with")}
+			e.Groups()
 		}
 		if e.Match == nil && rapid.Bool().Draw(t, "block") {
 			e.Begin, e.End = "<", ">"
@@ -141,7 +173,7 @@ func TestLaws(t *testing.T) {
 			t.Fatalf("a new text has no end: %q", got.Text)
 		}
 		// Lines unlike those that were removed or added are there in its order, byte for byte.
-		about := slices.Concat(got.Removed, e.Lines, []string{e.Begin, e.End})
+		about := slices.Concat(got.Removed, got.Put, e.Lines, []string{e.Begin, e.End})
 		if rest, was := without(got.Text, about), without(before, about); !slices.Equal(rest, was) {
 			t.Fatalf("from %q to %q: %q is not %q", before, got.Text, rest, was)
 		}
