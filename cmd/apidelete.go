@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 const (
@@ -70,7 +71,7 @@ func (f *apiFlags) remove(ctx context.Context, cmd *cobra.Command, q api.Request
 		// is gone.
 		var left api.Removal
 		if resp.StatusCode == http.StatusAccepted {
-			err = json.NewDecoder(resp.Body).Decode(&left)
+			err = json.NewDecoder(httpd.NewBound(resp.Body, httpd.MaxAnswer)).Decode(&left)
 		}
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusAccepted {

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
 // write writes a document in JSON or YAML.
@@ -85,7 +86,11 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 		return f.listJSON(objects)
 	case "yaml":
 		all := []api.Object{}
+		size := 0
 		for o, err := range objects {
+			if err == nil {
+				err = held(&size, o)
+			}
 			if err != nil {
 				return err
 			}
@@ -95,13 +100,26 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 		return f.write(all)
 	}
 	rows := [][]string{{"ID", "TOPIC", "VERSION", "FIELDS"}}
+	size := 0
 	for o, err := range objects {
+		if err == nil {
+			err = held(&size, o)
+		}
 		if err != nil {
 			return err
 		}
 		rows = append(rows, []string{shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o)})
 	}
 	return f.rows(rows)
+}
+
+// held counts an object of a list that is written as a whole, and says when that is too long.
+func held(size *int, o api.Object) error {
+	text, err := json.Marshal(o)
+	if *size += len(text); err == nil && *size > httpd.MaxAnswer {
+		err = fmt.Errorf("the list has more than %d MiB, which only -o json writes as they come; or ask for less by --limit or FIELD=VALUE", httpd.MaxAnswer>>20)
+	}
+	return err
 }
 
 // listJSON writes one object on each line, inside of one JSON list.

@@ -43,6 +43,9 @@ var ErrSilent = errors.New("the daemon does not answer: it is stopped, or hangs"
 // longer than the daemon gives itself.
 const clientPatience = 2 * askTimeout
 
+// maxAnswer bounds an answer of the daemon of this machine. One that tells of a million resources has some hundred MiB.
+const maxAnswer = 1 << 30
+
 // NoDaemonError says that no daemon answers.
 type NoDaemonError struct {
 	Paths []string // where one was looked for
@@ -198,7 +201,7 @@ func askWaiting[T any](ctx context.Context, c *Client, wait time.Duration, metho
 	}
 	defer resp.Body.Close()
 	out := new(T)
-	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+	if err := json.NewDecoder(httpd.NewBound(resp.Body, maxAnswer)).Decode(out); err != nil {
 		return nil, fmt.Errorf("the answer of the daemon to %s cannot be read: %w", path, err)
 	}
 	return out, nil
@@ -326,8 +329,10 @@ func (c *Client) Events(ctx context.Context, q Query, after *uint64) iter.Seq2[*
 			return
 		}
 		defer resp.Body.Close()
-		in := bufio.NewReader(resp.Body)
+		bound := httpd.NewBound(resp.Body, httpd.MaxRecord)
+		in := bufio.NewReader(bound)
 		for {
+			bound.Next()
 			e, err := nextEvent(in)
 			switch {
 			case ctx.Err() != nil:
@@ -387,7 +392,7 @@ func (c *Client) text(ctx context.Context, path string, v url.Values) ([]byte, e
 		return nil, err
 	}
 	defer resp.Body.Close()
-	return io.ReadAll(resp.Body)
+	return io.ReadAll(httpd.NewBound(resp.Body, maxAnswer))
 }
 
 // Pause tells the daemon to leave something alone.

@@ -369,3 +369,26 @@ func TestFindingR9TurnedAway(t *testing.T) {
 		<-done
 	}
 }
+
+// TestFindingJ12Event: an event without an end is given up, and a stream may have any length.
+func TestFindingJ12Event(t *testing.T) {
+	line := strings.Repeat("x", 1<<20)
+	_, client := daemonOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		for range httpd.MaxRecord>>20 + 2 {
+			fmt.Fprintf(w, "{\"error\": %q}\n", line)
+		}
+		for err := error(nil); err == nil; {
+			_, err = io.WriteString(w, line)
+		}
+	})
+	n := 0
+	for e, err := range client.Events(t.Context(), Query{}, nil) {
+		if err == nil && e != nil {
+			n++
+			continue
+		}
+		if _, long := errors.AsType[*httpd.LongError](err); !long || n != httpd.MaxRecord>>20+2 {
+			t.Errorf("after %d events: %v", n, err)
+		}
+	}
+}

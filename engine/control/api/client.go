@@ -81,7 +81,7 @@ func (c *Client) Do(ctx context.Context, q Request) (*http.Response, error) {
 }
 
 // Ask sends a request and decodes the answer into out, which may be nil. A number in an any is a json.Number, so that no
-// digit is lost.
+// digit is lost. An answer of more than httpd.MaxAnswer is an error.
 func (c *Client) Ask(ctx context.Context, q Request, out any) (http.Header, error) {
 	resp, err := c.Do(ctx, q)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *Client) Ask(ctx context.Context, q Request, out any) (http.Header, erro
 	if out == nil {
 		return resp.Header, nil
 	}
-	dec := json.NewDecoder(resp.Body)
+	dec := json.NewDecoder(httpd.NewBound(resp.Body, httpd.MaxAnswer))
 	dec.UseNumber()
 	if err := dec.Decode(out); err != nil {
 		return nil, fmt.Errorf("the answer to %s %s cannot be read: %w", q.Method, q.Path, err)
@@ -111,7 +111,8 @@ func (c *Client) Tables(ctx context.Context, table string) (list []Table, err er
 }
 
 // List yields the objects of a table as they come. An error is the last.
-// Numbers are json.Number, so that no digit is lost. A list that was cut is an error and no short list.
+// Numbers are json.Number, so that no digit is lost. A list that was cut is an error and no short list. It may have any length, and an object
+// of it httpd.MaxRecord.
 func (c *Client) List(ctx context.Context, table string, query url.Values) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		resp, err := c.Do(ctx, Request{Method: http.MethodGet, Path: PathOf(table), Query: query})
@@ -120,7 +121,8 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 			return
 		}
 		defer resp.Body.Close()
-		dec := json.NewDecoder(resp.Body)
+		in := httpd.NewBound(resp.Body, httpd.MaxRecord)
+		dec := json.NewDecoder(in)
 		dec.UseNumber()
 		if err = begin(dec); err == nil {
 			for dec.More() {
@@ -128,7 +130,7 @@ func (c *Client) List(ctx context.Context, table string, query url.Values) iter.
 				if err = dec.Decode(&o); err != nil {
 					break
 				}
-				if !yield(o, nil) {
+				if in.Next(); !yield(o, nil) {
 					return
 				}
 			}
@@ -151,7 +153,8 @@ func begin(dec *json.Decoder) error {
 	return err
 }
 
-// Lines yields the values of an answer that has one in each line, as those of a dump or a watch. An error is the last.
+// Lines yields the values of an answer that has one in each line, as those of a dump or a watch. An error is the last. There
+// may be any number of them, and each may have httpd.MaxRecord.
 func Lines[T any](ctx context.Context, c *Client, q Request) iter.Seq2[T, error] {
 	q.Header = append(q.Header, "Accept", httpd.LinesType)
 	return func(yield func(T, error) bool) {
@@ -162,7 +165,8 @@ func Lines[T any](ctx context.Context, c *Client, q Request) iter.Seq2[T, error]
 			return
 		}
 		defer resp.Body.Close()
-		for dec := json.NewDecoder(resp.Body); ; {
+		in := httpd.NewBound(resp.Body, httpd.MaxRecord)
+		for dec := json.NewDecoder(in); ; {
 			var v T
 			if err := dec.Decode(&v); err != nil {
 				if !errors.Is(err, io.EOF) {
@@ -170,7 +174,7 @@ func Lines[T any](ctx context.Context, c *Client, q Request) iter.Seq2[T, error]
 				}
 				return
 			}
-			if !yield(v, nil) {
+			if in.Next(); !yield(v, nil) {
 				return
 			}
 		}

@@ -60,6 +60,9 @@ func (c *Client) Watch(ctx context.Context, query url.Values, clock engine.Clock
 
 // refusal reports whether another try would end with the same error.
 func refusal(err error) bool {
+	if _, long := errors.AsType[*httpd.LongError](err); long {
+		return true
+	}
 	p, ok := errors.AsType[*httpd.Problem](err)
 	return ok && p.Status < http.StatusInternalServerError
 }
@@ -72,6 +75,7 @@ type watcher struct {
 	query  url.Values
 	last   string   // the id of the last message after which a reader may go on; "" for the beginning
 	part   []Change // of a revision that has not come whole
+	held   int      // the bytes of part
 	shown  bool     // objects were yielded that no synced has followed
 	met    bool     // a server has answered
 	lost   bool     // a loss was told
@@ -93,14 +97,21 @@ func (w *watcher) once(ctx context.Context) (met bool, err error) {
 		w.lost = false
 		w.tell(nil)
 	}
-	w.part = nil
+	w.part, w.held = nil, 0
 	if w.last == "" && w.shown {
 		w.emit(Change{Action: relist})
 	}
-	for in := bufio.NewReader(resp.Body); !w.done; {
+	bound := httpd.NewBound(resp.Body, httpd.MaxRecord)
+	for in := bufio.NewReader(bound); !w.done; {
 		id, text, err := nextMessage(in)
 		if err != nil {
 			return true, err
+		}
+		if bound.Next(); id == "" {
+			w.held += len(text) + 64 // and what a Change takes
+		}
+		if w.held > httpd.MaxAnswer {
+			return true, &httpd.LongError{Most: httpd.MaxAnswer}
 		}
 		var c Change
 		if err := json.Unmarshal(text, &c); err != nil {
@@ -126,7 +137,7 @@ func (w *watcher) take(id string, c Change) {
 		for _, one := range w.part {
 			w.emit(one)
 		}
-		w.part, w.last, w.shown = nil, id, false
+		w.part, w.held, w.last, w.shown = nil, 0, id, false
 		w.emit(c)
 	}
 }

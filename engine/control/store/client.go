@@ -98,7 +98,10 @@ func (c *Client) ask(ctx context.Context, path string, q, out any) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
-		return json.NewDecoder(resp.Body).Decode(out)
+		if err := json.NewDecoder(httpd.NewBound(resp.Body, httpd.MaxAnswer)).Decode(out); err != nil {
+			return fmt.Errorf("the answer of the daemon to %s cannot be read: %w", path, err)
+		}
+		return nil
 	}
 	p := &httpd.Problem{}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
