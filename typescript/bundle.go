@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/evanw/esbuild/pkg/api"
 )
@@ -127,16 +129,7 @@ func (b *bundler) read(path string) (string, error) {
 	if n >= maxFiles {
 		return "", fmt.Errorf("the program has more than %d files", maxFiles)
 	}
-	info, err := os.Stat(real)
-	switch {
-	case err != nil:
-		return "", withoutPath(err)
-	case !info.Mode().IsRegular():
-		return "", errors.New("it is no file")
-	case info.Size() > maxFile:
-		return "", fmt.Errorf("it is too big: a file of a program may have %d bytes", maxFile)
-	}
-	text, err := os.ReadFile(real)
+	text, err := b.contents(real)
 	if err != nil {
 		return "", withoutPath(err)
 	}
@@ -145,6 +138,36 @@ func (b *bundler) read(path string) (string, error) {
 	b.files[path] = hex.EncodeToString(sum[:])
 	b.mu.Unlock()
 	return string(text), nil
+}
+
+// contents reads a file below the folder of the project. All is asked of the open file: the path may lead to another one at any moment, though never out of the folder.
+func (b *bundler) contents(path string) ([]byte, error) {
+	root, err := os.OpenRoot(b.r.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name, err := filepath.Rel(b.r.Root, path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no writer
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("it is too big: a file of a program may have %d bytes", maxFile)
+	}
+	return text, err
 }
 
 // within reports whether a path is the folder or below it. Both are absolute and without links.

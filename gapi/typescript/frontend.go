@@ -155,7 +155,11 @@ func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 	inputs, bad := r.inputs()
 	var wait sync.WaitGroup
 	var t types
-	wait.Go(func() { t = r.checkTypes(ctx, main, kinds) }) // it takes as long as the run itself
+	if unfit := r.unfit(ctx, main); unfit != nil {
+		bad = append(bad, unfit...)
+	} else {
+		wait.Go(func() { t = r.checkTypes(ctx, main, kinds) }) // it takes as long as the run itself
+	}
 	var text []byte
 	var err error
 	if bad == nil {
@@ -186,6 +190,30 @@ func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 	sum := sha256.Sum256(text)
 	r.kept.state = "made " + string(sum[:]) + fmt.Sprint(t.found)
 	r.kept.make = func() (*gapi.Declared, error) { return a.declared(r.path, main, r.opts.MaxResources, t.found) }
+}
+
+// settingsFiles are the files around a program that tsc and the helper read by themselves. maxSettings bounds their bytes.
+var settingsFiles = []string{"package.json", "tsconfig.json"}
+
+const maxSettings = 4 << 20
+
+// unfit returns the settings of the project that no program should read, such as a link to a device, which has no end.
+func (r *reader) unfit(ctx context.Context, main string) (bad schema.Diagnostics) {
+	root := RootOf(main)
+	for dir := filepath.Dir(main); ; dir = filepath.Dir(dir) {
+		for _, name := range settingsFiles {
+			path := filepath.Join(dir, name)
+			_, err := gapi.Source{Asker: r.asker}.ReadRegular(ctx, path, maxSettings, "too big: the settings of a project")
+			if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, gapi.ErrFolder) {
+				continue
+			}
+			bad = append(bad, schema.Diagnostic{Pos: schema.Pos{File: asNamed(r.path, main, path)}, Message: safepath.WithoutPath(err).Error()})
+			r.kept.files = union(r.kept.files, []string{path})
+		}
+		if dir == root || dir == filepath.Dir(dir) {
+			return bad
+		}
+	}
 }
 
 // inputs returns the inputs of the program: those of files, and then those of the options. The files are watched as
@@ -326,7 +354,7 @@ func (r *reader) guarded(a *answer) error {
 // tsconfig.json. A program without such a folder has its own folder as its project.
 func RootOf(main string) string {
 	for dir := filepath.Dir(main); ; dir = filepath.Dir(dir) {
-		for _, name := range []string{"package.json", "tsconfig.json"} {
+		for _, name := range settingsFiles {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 				return dir
 			}

@@ -1,11 +1,13 @@
 package typescript_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,8 +56,8 @@ func answerOf(resources, problems string) string {
 
 // run stands for both programs.
 func (s *stage) run(_ context.Context, c engine.Command) (*engine.Result, error) {
-	if filepath.Base(c.Argv[0]) == "tsc" {
-		text, err := os.ReadFile(c.Argv[2])
+	if len(c.Argv) > 5 { // tsc, below a shell
+		text, err := os.ReadFile(c.Argv[5])
 		if err != nil {
 			return nil, err
 		}
@@ -262,6 +264,57 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestFindingJ13Settings: settings of a project that have no end, or are too large, are refused before a program reads them. Once they are right, the graph comes.
+func TestFindingJ13Settings(t *testing.T) {
+	s := newStage(t)
+	s.opts.Check, s.opts.Compiler = typescript.CheckAuto, filepath.Join(s.dir, "tsc")
+	path := filepath.Join(s.dir, "package.json")
+	tsctest.Write(t, s.dir, map[string]string{"tsconfig.json": strings.Repeat(" ", 4<<20+1)})
+	if err := os.Symlink("/dev/zero", path); err != nil {
+		t.Fatal(err)
+	}
+	got := s.findings(s.read())
+	if want := "package.json: it is neither a file nor a folder\ntsconfig.json: too big: the settings of a project may have 4194304 bytes"; got != want {
+		t.Errorf("found %s\nwant %s", got, want)
+	}
+	if s.asked != nil || s.config != nil {
+		t.Error("a program was run")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	tsctest.Write(t, s.dir, map[string]string{"package.json": "{}", "tsconfig.json": "{}"})
+	if got := s.findings(s.read()); got != "" || s.asked == nil || s.config == nil {
+		t.Errorf("found %s", got)
+	}
+}
+
+// TestFindingJ13Memory: a tsc that takes memory without a bound is ended, and the error says so.
+func TestFindingJ13Memory(t *testing.T) {
+	s := newStage(t)
+	script := "#!/bin/sh\ntest `ulimit -d` = 2097152 || exit 0\necho 'FATAL ERROR: JavaScript heap out of memory' >&2\nexit 134\n"
+	tsctest.Write(t, s.dir, map[string]string{"tsc": script})
+	stands := s.opts.Run
+	s.opts.Run = func(ctx context.Context, c engine.Command) (*engine.Result, error) {
+		if len(c.Argv) < 6 {
+			return stands(ctx, c)
+		}
+		cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+		said, err := cmd.CombinedOutput()
+		for line := range bytes.Lines(said) {
+			c.Stderr(line)
+		}
+		if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+			return &engine.Result{ExitCode: ended.ExitCode(), Stderr: said}, nil
+		}
+		return &engine.Result{}, err
+	}
+	s.opts.Check, s.opts.Compiler = typescript.CheckAuto, filepath.Join(s.dir, "tsc")
+	if got := s.findings(s.read()); !strings.Contains(got, "tsc uses more than 2 GiB of memory") || !strings.HasSuffix(got, "--check=off leaves the check out") {
+		t.Errorf("found %s", got)
+	}
+}
+
 // TestCheckWords: each word of the check does as it says, whether tsc is there or not.
 func TestCheckWords(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -310,8 +363,8 @@ func TestFindsCompiler(t *testing.T) {
 	run := s.opts.Run
 	var used []string
 	s.opts.Run = func(ctx context.Context, c engine.Command) (*engine.Result, error) {
-		if filepath.Base(c.Argv[0]) == "tsc" {
-			used = append(used, c.Argv[0])
+		if len(c.Argv) > 3 && filepath.Base(c.Argv[3]) == "tsc" {
+			used = append(used, c.Argv[3])
 		}
 		return run(ctx, c)
 	}

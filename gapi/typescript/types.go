@@ -1,6 +1,7 @@
 package typescript
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -185,11 +186,23 @@ func (r *reader) compile(ctx context.Context, path, main string, kinds *engine.R
 	if err != nil {
 		return nil, err
 	}
+	full := false
 	c := program.Call{Name: compiler, Timeout: maxTime, Command: engine.Command{
-		Argv: []string{path, "--project", at, "--pretty", "false", "--listFiles"}, Dir: filepath.Dir(main), MaxOutput: maxAnswer, Alone: true,
+		Argv: []string{"/bin/sh", "-c", bounded, path, "--project", at, "--pretty", "false", "--listFiles"}, Dir: filepath.Dir(main), MaxOutput: maxAnswer, Alone: true,
+		Stderr: func(line []byte) { full = full || bytes.Contains(bytes.ToLower(line), []byte("out of memory")) },
 	}}
-	return c.Do(ctx, run)
+	out, err := c.Do(ctx, run)
+	if _, ended := errors.AsType[*program.Failure](err); ended && full {
+		err = errCompilerMemory
+	}
+	return out, err
 }
+
+// bounded runs a program with 2 GiB for its data, in KiB. Its address space is no measure, since node reserves much more than it uses.
+const bounded = `ulimit -d 2097152; exec "$0" "$@"`
+
+// errCompilerMemory is the end of a tsc that needs too much.
+var errCompilerMemory = errors.New(compiler + " uses more than 2 GiB of memory: the program may import a file without an end, such as a link to a device")
 
 // settingsFor returns the settings of a check. Those of the project count, but for the ones without which a program for
 // mgmt can't be checked. A program without a project has those of mgmt ts init.
