@@ -26,7 +26,8 @@
 //     Writers without one never lose an update: their transactions run again.
 //   - Where nothing changes, no hook is called, nothing is written, and no event follows.
 //   - Hooks of mixins and bases run first, in the order of the Spec, then the model's own. The check for required
-//     fields comes after all hooks. An error of a hook stops the whole transaction.
+//     fields comes after all hooks. An error of a hook is that of the change. What a failed change and its hooks have
+//     asked for is taken back: a transaction that goes on does without it.
 //   - A transaction is one revision: objects that change together are seen together.
 //   - A record that cannot be read hides no other. Records of an older schema are migrated as they are read. A record
 //     of a newer schema is refused alone, unless it says that this program may read it. Update keeps unknown fields.

@@ -83,11 +83,12 @@ type Index struct {
 
 // Hooks are called before a change is checked and written, and may alter it. They get the transaction that the change
 // is part of, so that they read and write with it. A transaction that lost against another writer runs again, and so
-// do its hooks: they keep no state. An error stops the whole transaction. A nil hook does nothing.
+// do its hooks: they keep no state. An error fails the change. A nil hook does nothing.
 type Hooks struct {
 	CreatePre func(ctx context.Context, tx *Tx, o *Object) (*Object, error)
 	UpdatePre func(ctx context.Context, tx *Tx, o, was *Object) (*Object, error)
-	// DeletePre is also called with an object that the database lacks, which has its id alone; the deletion is a NotFound then.
+	// DeletePre is also called with an object that the database lacks, which has its id alone; the deletion is a NotFound then,
+	// and what the hook has asked for is taken back.
 	DeletePre func(ctx context.Context, tx *Tx, was *Object) error
 	// ListPost may leave out objects of a list, or put others in their place. Get does not call it.
 	ListPost func(ctx context.Context, list []*Object) ([]*Object, error)

@@ -26,6 +26,7 @@ type Tx struct {
 	marks []string       // of quiet deletions
 	did   []Altered      // in the order of the first change of each object
 	didAt map[didKey]int // the places in did
+	undo  []func()       // take back what did and ops got, the last one first; see whole
 }
 
 // newTx returns a transaction that has read nothing yet.
@@ -60,10 +61,30 @@ func (tx *Tx) read(key string) (engine.KV, error) {
 
 // do adds an operation, or puts it in the place of an earlier one on the same key.
 func (tx *Tx) do(op engine.Op) {
-	if _, ok := tx.ops[op.Key]; !ok {
+	before, again := tx.ops[op.Key]
+	if again {
+		tx.undo = append(tx.undo, func() { tx.ops[op.Key] = before })
+	} else {
 		tx.order = append(tx.order, op.Key)
+		tx.undo = append(tx.undo, func() {
+			delete(tx.ops, op.Key)
+			tx.order = tx.order[:len(tx.order)-1]
+		})
 	}
 	tx.ops[op.Key] = op
+}
+
+// whole makes a change, and takes back all that it and its hooks have asked for where it fails: the transaction may go on without it.
+func (tx *Tx) whole(change func() (*Object, error)) (*Object, error) {
+	undo, now, marks := len(tx.undo), len(tx.now), len(tx.marks)
+	o, err := change()
+	if err != nil {
+		for _, back := range slices.Backward(tx.undo[undo:]) {
+			back()
+		}
+		tx.undo, tx.now, tx.marks = tx.undo[:undo], tx.now[:now], tx.marks[:marks]
+	}
+	return o, err
 }
 
 // operations returns the operations in the order in which they were asked for.
@@ -149,9 +170,15 @@ func (tx *Tx) note(was, now *Object) {
 	o := cmp.Or(was, now)
 	key := didKey{o.model, o.id}
 	if i, ok := tx.didAt[key]; ok {
+		before := tx.did[i].Now
+		tx.undo = append(tx.undo, func() { tx.did[i].Now = before })
 		tx.did[i].Now = now
 		return
 	}
+	tx.undo = append(tx.undo, func() {
+		delete(tx.didAt, key)
+		tx.did = tx.did[:len(tx.did)-1]
+	})
 	if tx.didAt == nil {
 		tx.didAt = map[didKey]int{}
 	}
@@ -178,6 +205,10 @@ func cmpErr(err error, other *Error) error {
 
 // Create is NB.Create as a part of the transaction.
 func (tx *Tx) Create(o *Object, w Write) (*Object, error) {
+	return tx.whole(func() (*Object, error) { return tx.create(o, w) })
+}
+
+func (tx *Tx) create(o *Object, w Write) (*Object, error) {
 	m := o.model
 	if !m.FirstClass() {
 		return nil, m.fault(UnknownModel, o.id, "", "the model has no table")
@@ -229,7 +260,7 @@ func (tx *Tx) Update(part *Object, w Write) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tx.change(was, part, w)
+	return tx.whole(func() (*Object, error) { return tx.change(was, part, w) })
 }
 
 // Replace is NB.Replace as a part of the transaction.
@@ -244,7 +275,7 @@ func (tx *Tx) Replace(o *Object, w Write) (*Object, error) {
 			part.fields[key] = nil
 		}
 	}
-	return tx.change(was, part, w)
+	return tx.whole(func() (*Object, error) { return tx.change(was, part, w) })
 }
 
 // expected reads the object of a part, and compares it with the version that the writer expects. The answer has no version.
@@ -339,6 +370,10 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 
 // Delete is NB.Delete as a part of the transaction.
 func (tx *Tx) Delete(m *Model, id string, w Write) (*Object, error) {
+	return tx.whole(func() (*Object, error) { return tx.delete(m, id, w) })
+}
+
+func (tx *Tx) delete(m *Model, id string, w Write) (*Object, error) {
 	if err := m.changeable(id); err != nil {
 		return nil, err
 	}

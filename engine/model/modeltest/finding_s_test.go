@@ -164,6 +164,83 @@ func TestFindingS3DeleteHookOfAbsent(t *testing.T) {
 	}
 }
 
+// TestFindingS3FailedCallIsTakenBack: a transaction may go on without a call that has failed, and nothing is left of what its hooks have
+// asked for.
+func TestFindingS3FailedCallIsTakenBack(t *testing.T) {
+	refused := errors.New("refused")
+	trace := func(tx *model.Tx, m *model.Model, id string) error {
+		made, err := m.New(map[string]any{"id": "trace of " + id, "topic": "t"})
+		if err == nil {
+			_, err = tx.Create(made, model.Write{})
+		}
+		if earlier, e := tx.Get(m, "earlier"); e == nil && err == nil {
+			earlier, err = earlier.With("label", "by the hook")
+			if err == nil {
+				_, err = tx.Update(earlier, model.Write{})
+			}
+		}
+		return err
+	}
+	s := item(1)
+	s.Hooks = model.Hooks{
+		CreatePre: func(_ context.Context, tx *model.Tx, o *model.Object) (*model.Object, error) {
+			if o.ID() != "refused" {
+				return o, nil
+			}
+			return o, errors.Join(refused, trace(tx, o.Model(), o.ID()))
+		},
+		UpdatePre: func(_ context.Context, tx *model.Tx, o, _ *model.Object) (*model.Object, error) {
+			if o.ID() != "a" {
+				return o, nil
+			}
+			return o, errors.Join(refused, trace(tx, o.Model(), o.ID()))
+		},
+		DeletePre: func(_ context.Context, tx *model.Tx, was *model.Object) error {
+			return trace(tx, was.Model(), was.ID())
+		},
+	}
+	w := memory.New()
+	defer w.Close()
+	r := newRig(t, w, s)
+	r.create("a", "t")
+	object := func(id, label string) *model.Object {
+		o, err := r.m.New(map[string]any{"id": id, "topic": "t", "label": label})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	if _, err := r.nb.Txn(t.Context(), func(tx *model.Tx) error {
+		if _, err := tx.Create(object("earlier", "own"), model.Write{}); err != nil {
+			return err
+		}
+		if _, err := tx.Delete(r.m, "none", model.Write{}); model.CodeOf(err) != model.NotFound {
+			t.Errorf("an absent object: %v", err)
+		}
+		if _, err := tx.Create(object("refused", ""), model.Write{}); !errors.Is(err, refused) {
+			t.Error(err)
+		}
+		if _, err := tx.Update(object("a", "new"), model.Write{}); !errors.Is(err, refused) {
+			t.Error(err)
+		}
+		_, err := tx.Create(object("later", ""), model.Write{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.nb.List(t.Context(), model.Query{Model: r.m})
+	var ids []string
+	for _, o := range list {
+		ids = append(ids, o.ID())
+	}
+	if got := fmt.Sprint(ids); err != nil || got != "[a earlier later]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	if o, err := r.nb.Get(t.Context(), r.m, "earlier"); err != nil || o.Get("label") != "own" {
+		t.Errorf("%v, %v", o, err)
+	}
+}
+
 // TestFindingS4NullInRequired: null in a required field is refused where the object is made, in all ways to make one, with its place; a
 // default takes its place, and a field that is not given is still asked for at the write.
 func TestFindingS4NullInRequired(t *testing.T) {
