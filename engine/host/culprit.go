@@ -19,7 +19,7 @@ import (
 type actor struct {
 	pid  int
 	fd   int          // -1 where it had ended before it could be had
-	bare bool         // the kernel gives no fd: nothing is known but the number
+	bare bool         // the kernel gives no fd, or could not: nothing is known but the number
 	refs atomic.Int32 // the last one closes fd
 
 	// The hub's, who reads it.
@@ -65,6 +65,9 @@ type actors struct {
 // maxActors is how many are kept.
 const maxActors = 16
 
+// noPidfd stands for the descriptor of a process that had ended. A lower number is an error of the kernel, as where descriptors are short.
+const noPidfd = -1
+
 // of returns the process of an event, which is retained. It takes over the pidfd. A known process that has not ended
 // has the number still.
 func (c *actors) of(pid, pidfd int) *actor {
@@ -78,11 +81,14 @@ func (c *actors) of(pid, pidfd int) *actor {
 		at, c.known = len(c.known), append(c.known, nil)
 	}
 	a := c.known[at]
-	if a != nil && a.pid == pid && pidfd >= 0 && !a.ended() {
-		_ = unix.Close(pidfd)
+	if a != nil && a.pid == pid && pidfd != noPidfd && !a.bare && !a.ended() {
+		if pidfd >= 0 {
+			_ = unix.Close(pidfd)
+		}
 	} else {
 		a.release()
 		a = newActor(pid, pidfd)
+		a.bare = pidfd < noPidfd
 	}
 	copy(c.known[1:], c.known[:at])
 	c.known[0] = a
@@ -111,7 +117,7 @@ type culprits struct {
 	buf   [unix.PathMax]byte
 }
 
-// of returns what is known of a process: nil where the kernel proves nothing. It is read anew where the process runs another
+// of returns what is known of a process: nil where the kernel proves nothing, or descriptors are short. It is read anew where the process runs another
 // program since, or for another user. Arguments are not read, since they hold secrets. One that is ending has no program any
 // more, but the name of it, which it can alter itself.
 func (c *culprits) of(a *actor) *engine.Culprit {
@@ -124,7 +130,10 @@ func (c *culprits) of(a *actor) *engine.Culprit {
 
 func (c *culprits) look(a *actor) *engine.Culprit {
 	gone := &engine.Culprit{PID: a.pid, Gone: true}
-	if !a.opened() {
+	switch ok, err := a.opened(); {
+	case err != nil:
+		return nil
+	case !ok:
 		return gone
 	}
 	before := a.read
@@ -137,8 +146,11 @@ func (c *culprits) look(a *actor) *engine.Culprit {
 	}
 	program = strings.TrimSuffix(program, " (deleted)")
 	var st unix.Stat_t
-	if program == "" || unix.Fstat(a.proc, &st) != nil || a.buried() { // the folder of one that is buried is root's
+	if unix.Fstat(a.proc, &st) != nil || a.buried() { // the folder of one that is buried is root's
 		return gone
+	}
+	if program == "" {
+		return nil
 	}
 	if before != nil && before.Program == program && a.uid == st.Uid {
 		return before
@@ -151,22 +163,24 @@ func (c *culprits) look(a *actor) *engine.Culprit {
 	return by
 }
 
-// opened opens the folder of a process in /proc. That was its own where it was not buried after that: then no other one could have
-// its number.
-func (p *actor) opened() bool {
+// opened opens the folder of a process in /proc, and reports false where it has ended. That was its own where it was not buried after
+// that: then no other one could have its number. The error says that it can't be told.
+func (p *actor) opened() (bool, error) {
 	if p.proc > 0 || p.fd < 0 {
-		return p.proc > 0
+		return p.proc > 0, nil
 	}
 	fd, err := unix.Open("/proc/"+strconv.Itoa(p.pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
-	}
-	if p.buried() {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH):
+		return false, nil
+	case err != nil:
+		return false, err
+	case p.buried():
 		_ = unix.Close(fd)
-		return false
+		return false, nil
 	}
 	p.proc = fd
-	return true
+	return true, nil
 }
 
 // noLogin is the login of what nobody has logged in for.

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,19 @@ func TestOwnPanics(t *testing.T) {
 	write(t, file, "text")
 	woken(t, bad)
 	woken(t, another)
+}
+
+// TestFindingM2GoexitOfOwn: a subscriber that ends the goroutine when it is asked is woken, and so are the others, now and later.
+func TestFindingM2GoexitOfOwn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	h := newHost(t, Options{})
+	bad := watch(t, h, engine.WatchOptions{Own: func() bool { runtime.Goexit(); return true }}, file)
+	another := watch(t, h, plain, file)
+	for _, text := range []string{"one", "two"} {
+		write(t, file, text)
+		woken(t, bad)
+		woken(t, another)
+	}
 }
 
 // TestCanceledWhileItSubscribes: nothing is left of a subscription whose context ends at any

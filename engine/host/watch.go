@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // ErrClosed is returned by a Host after Close.
@@ -100,12 +101,14 @@ func (s *sub) isWoken() bool {
 	return s.cause.Merged > 0
 }
 
-// isOwn asks the subscriber. A panic of it counts as no answer: it must not end the hub's
-// goroutine, which serves the others too.
+// isOwn asks the subscriber. Where it panics or ends its goroutine, that counts as no answer: the hub serves the others too.
 func (s *sub) isOwn() (own bool) {
-	var err error
-	defer engine.Caught("Own", &err)
-	return s.own()
+	_ = apart.Call("Own", func() (err error) {
+		defer engine.Caught("Own", &err)
+		own = s.own()
+		return nil
+	})
+	return own
 }
 
 // isClosed reports whether Close was called.
