@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -22,7 +26,8 @@ type quitter struct {
 	traits.Base
 	In string `lang:"in" yaml:"in"`
 
-	init *engine.Init
+	init    *engine.Init
+	cleaned func(id string) // is told of Cleanup; nil for none
 }
 
 // quitInDefault has Default do it: that has no parameters yet.
@@ -38,7 +43,7 @@ func (q *quitter) Default() engine.Res {
 	if quitInDefault.Load() {
 		runtime.Goexit()
 	}
-	return &quitter{}
+	return &quitter{cleaned: q.cleaned}
 }
 
 func (q *quitter) Init(i *engine.Init) error {
@@ -64,8 +69,15 @@ func (q *quitter) CheckApply(context.Context, bool) (bool, error) {
 	return true, nil
 }
 
+func (q *quitter) Cleanup() error {
+	if q.cleaned != nil {
+		q.cleaned(q.String())
+	}
+	q.quit("Cleanup")
+	return nil
+}
+
 func (q *quitter) Validate() error                     { q.quit("Validate"); return nil }
-func (q *quitter) Cleanup() error                      { q.quit("Cleanup"); return nil }
 func (q *quitter) Cmp(r engine.Res) error              { q.quit("Cmp"); return engine.CmpFields(q, r) }
 func (q *quitter) UIDs() []engine.ResUID               { q.quit("UIDs"); return nil }
 func (q *quitter) AutoEdges() (engine.AutoEdge, error) { q.quit("AutoEdges"); return nil, nil }
@@ -83,11 +95,18 @@ func quitters(in string, n int) *gapi.Declared {
 // quitting starts an engine that knows the kind.
 func quitting(t *testing.T) (*mgmt.Engine, context.Context) {
 	t.Helper()
-	reg, err := engine.DefaultRegistry().With("quitter", func() engine.Res { return &quitter{} })
+	return quittingWith(t, mgmt.Options{}, nil)
+}
+
+// quittingWith is quitting with options. Each Cleanup is told of.
+func quittingWith(t *testing.T, o mgmt.Options, cleaned func(id string)) (*mgmt.Engine, context.Context) {
+	t.Helper()
+	var err error
+	o.Registry, err = engine.DefaultRegistry().With("quitter", func() engine.Res { return &quitter{cleaned: cleaned} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return applied(t, mgmt.Options{Registry: reg})
+	return applied(t, o)
 }
 
 // TestFindingM2GoexitFails: a resource whose method ends its goroutine fails with the reason, the others go on, and Run ends.
@@ -152,27 +171,58 @@ func TestFindingM2GoexitRefuses(t *testing.T) {
 	}
 }
 
-// TestFindingM2GoexitOfTheRest: Cmp that ends its goroutine counts as a difference, and one of Cleanup is logged; the others are kept,
-// and cleaned up.
+// TestFindingM2GoexitOfTheRest: Cmp that ends its goroutine counts as a difference of its resource alone, and Cleanup that does is logged,
+// with the resource and the reason. Each resource that leaves is cleaned up once.
 func TestFindingM2GoexitOfTheRest(t *testing.T) {
-	e, ctx := quitting(t)
+	var mu sync.Mutex
+	var log syncBuffer
+	cleaned := map[string]int{}
+	to := slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})
+	e, ctx := quittingWith(t, mgmt.Options{Logger: slog.New(to)}, func(id string) {
+		mu.Lock()
+		defer mu.Unlock()
+		cleaned[id]++
+	})
+	awaitCleaned := func(want map[string]int, failed int) {
+		t.Helper()
+		var got map[string]int
+		var text string
+		if !await.Eventually(func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			got, text = maps.Clone(cleaned), log.String()
+			return maps.Equal(got, want) && strings.Count(text, "cleanup failed") == failed
+		}) {
+			t.Errorf("cleaned up were %v, want %v, and %d of them failed; the log has:\n%s", got, want, failed, text)
+		}
+		if failed > 0 && (strings.Count(text, "resource=quitter[0]") != failed || strings.Count(text, "Cleanup has not returned: runtime.Goexit was called, in ") != failed) {
+			t.Errorf("the log has:\n%s", text)
+		}
+	}
 	if _, err := e.Apply(ctx, quitters("Cmp", 3)); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := e.Apply(ctx, quitters("Cmp", 3)); err != nil || v.Swap.Changed != 1 || v.Swap.Kept != 2 {
-		t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
+		t.Errorf("%d changed, %d kept, refused %v, %v", v.Swap.Changed, v.Swap.Kept, v.Refused, err)
 	}
-	if v, err := e.Apply(ctx, quitters("Cleanup", 3)); err != nil || v.Swap.Kept < 2 {
-		t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
+	awaitCleaned(map[string]int{"quitter[0]": 1}, 0)
+	if v, err := e.Apply(ctx, quitters("Cleanup", 3)); err != nil || v.Swap.Changed != 1 || v.Swap.Kept != 2 {
+		t.Errorf("%d changed, %d kept, refused %v, %v", v.Swap.Changed, v.Swap.Kept, v.Refused, err)
+	}
+	awaitCleaned(map[string]int{"quitter[0]": 2}, 0)
+	if err := e.Delete(ctx, "quitter[0]", "quitter[1]"); err != nil {
+		t.Error(err)
+	}
+	awaitCleaned(map[string]int{"quitter[0]": 3, "quitter[1]": 1}, 1)
+	if err := e.Upsert(ctx, quitters("Cleanup", 1)); err != nil {
+		t.Error(err)
 	}
 	if err := e.Delete(ctx, "quitter[0]"); err != nil {
 		t.Error(err)
 	}
-	if err := e.Upsert(ctx, quitters("Cleanup", 1)); err != nil {
-		t.Error(err)
-	}
+	awaitCleaned(map[string]int{"quitter[0]": 4, "quitter[1]": 1}, 2)
 	atRest(t, ctx, e)
-	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3 {
+	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 1 {
 		t.Errorf("%v, %v", c, err)
 	}
 }
