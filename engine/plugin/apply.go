@@ -65,14 +65,17 @@ type work struct {
 }
 
 // keep puts the record on the disk. The resource goes by the new record only then: after a failure the next run reads the
-// same as the next process would.
-func (w *work) keep() error {
+// same as the next process would. What has happened already is kept whatever becomes of the run.
+func (w *work) keep() error { return w.keepWithin(context.WithoutCancel(w.ctx)) }
+
+// keepWithin is keep of what has not happened yet.
+func (w *work) keepWithin(ctx context.Context) error {
 	dir, err := w.init.VarDir("")
 	if err != nil {
 		return err
 	}
 	rec := w.rec
-	if err := w.ses.records.save(dir, &rec); err != nil {
+	if err := w.ses.records.save(ctx, dir, &rec); err != nil {
 		return fmt.Errorf("the record of the resource cannot be written, so nothing is done: %w", err)
 	}
 	w.mu.Lock()
@@ -298,7 +301,7 @@ func (w *work) tellMade() {
 func (w *work) make() error {
 	if !w.rec.Creating {
 		w.rec.ID, w.rec.Private, w.rec.Key, w.rec.Creating = "", "", rand.Text(), true
-		if err := w.keep(); err != nil {
+		if err := w.keepWithin(w.ctx); err != nil {
 			return err
 		}
 	}

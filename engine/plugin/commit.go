@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -30,8 +31,8 @@ type commit struct {
 }
 
 // save writes a record into a folder, and returns when it is on the disk. A crash leaves the earlier record or this one, and no part of
-// either.
-func (c *commits) save(dir string, rec *record) error {
+// either. At the end of ctx it does not wait for others any more: the record may come to the disk then, or not.
+func (c *commits) save(ctx context.Context, dir string, rec *record) error {
 	text, err := json.Marshal(rec)
 	if err != nil {
 		return err
@@ -42,8 +43,16 @@ func (c *commits) save(dir string, rec *record) error {
 	wait := c.writing
 	c.writing = true
 	c.mu.Unlock()
-	if wait && !<-own.turn {
-		return own.err
+	if wait {
+		select {
+		case first := <-own.turn:
+			if !first {
+				return own.err
+			}
+		case <-ctx.Done():
+			c.leave(own)
+			return context.Cause(ctx)
+		}
 	}
 	c.mu.Lock()
 	group := c.waiting
@@ -53,9 +62,7 @@ func (c *commits) save(dir string, rec *record) error {
 	c.write(group)
 
 	c.mu.Lock()
-	if c.writing = len(c.waiting) > 0; c.writing {
-		c.waiting[0].turn <- true
-	}
+	c.next()
 	c.mu.Unlock()
 	for _, other := range group {
 		if other != own {
@@ -63,6 +70,27 @@ func (c *commits) save(dir string, rec *record) error {
 		}
 	}
 	return own.err
+}
+
+// next has the first one that waits write the next group, with the lock held.
+func (c *commits) next() {
+	if c.writing = len(c.waiting) > 0; c.writing {
+		c.waiting[0].turn <- true
+	}
+}
+
+// leave takes out a record for which nobody waits any more, unless it is being written.
+func (c *commits) leave(own *commit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = slices.DeleteFunc(c.waiting, func(x *commit) bool { return x == own })
+	select {
+	case first := <-own.turn:
+		if first { // it was its turn
+			c.next()
+		}
+	default:
+	}
 }
 
 // write writes a group. The text of each record is on the disk before it takes the place of the earlier one, and all places are before

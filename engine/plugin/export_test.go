@@ -1,5 +1,7 @@
 package plugin
 
+import "context"
+
 // Records is a queue of records, as if one were being written.
 type Records struct{ c commits }
 
@@ -9,8 +11,8 @@ func HoldRecords(flush func(dir string) error) *Records {
 }
 
 // Save saves a record with an ID into a folder.
-func (r *Records) Save(dir, id string) error {
-	return r.c.save(dir, &record{Version: recordVersion, ID: id})
+func (r *Records) Save(ctx context.Context, dir, id string) error {
+	return r.c.save(ctx, dir, &record{Version: recordVersion, ID: id})
 }
 
 // Waiting returns how many records wait.
@@ -24,9 +26,7 @@ func (r *Records) Waiting() int {
 func (r *Records) Release() {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	if r.c.writing = len(r.c.waiting) > 0; r.c.writing {
-		r.c.waiting[0].turn <- true
-	}
+	r.c.next()
 }
 
 // RecordID reads the ID of the record of a folder.

@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +88,7 @@ func TestFindingN5Groups(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := r.Save(folder(0), "old"); err != nil || len(seen) > 0 || named("old") != 1 {
+			if err := r.Save(t.Context(), folder(0), "old"); err != nil || len(seen) > 0 || named("old") != 1 {
 				t.Fatalf("%v: a record that comes alone has flushed the file system %d times", err, len(seen))
 			}
 
@@ -98,13 +99,13 @@ func TestFindingN5Groups(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range many {
 				all.Go(func() {
-					if err := r.Save(folder(i), "new"); err != nil {
+					if err := r.Save(t.Context(), folder(i), "new"); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 			all.Go(func() {
-				if err := r.Save(folder(many), "new"); !errors.Is(err, fs.ErrNotExist) {
+				if err := r.Save(t.Context(), folder(many), "new"); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("a folder that is gone: %v", err)
 				}
 			})
@@ -119,5 +120,43 @@ func TestFindingN5Groups(t *testing.T) {
 				t.Errorf("at the flushes %v records were in their places, want %v; %d are there", seen, want, named("new"))
 			}
 		})
+	}
+}
+
+// TestFindingN5Leaves: who waits for the disk of others waits no longer than its context, and the others go on, also where it leaves at the
+// moment at which its turn comes.
+func TestFindingN5Leaves(t *testing.T) {
+	dir, another := t.TempDir(), t.TempDir()
+	for round := range 20 {
+		r := plugin.HoldRecords(func(string) error { return nil })
+		ctx, cancel := context.WithCancelCause(t.Context())
+		leaves, stays := make(chan error, 1), make(chan error, 1)
+		go func() { leaves <- r.Save(ctx, another, "leaves") }()
+		await.Until(t, "the first one waits", func() bool { return r.Waiting() == 1 })
+		go func() { stays <- r.Save(t.Context(), dir, fmt.Sprint(round)) }()
+		await.Until(t, "both wait", func() bool { return r.Waiting() == 2 })
+		over := errors.New("over")
+		if round == 0 {
+			cancel(over)
+			if err := <-leaves; err != over {
+				t.Errorf("it returns %v", err)
+			}
+			if n := r.Waiting(); n != 1 {
+				t.Errorf("%d wait", n)
+			}
+			r.Release()
+		} else {
+			go cancel(over)
+			r.Release()
+			if err := <-leaves; err != nil && err != over {
+				t.Errorf("it returns %v", err)
+			}
+		}
+		if err := <-stays; err != nil {
+			t.Error(err)
+		}
+		if id, err := plugin.RecordID(dir); err != nil || id != fmt.Sprint(round) {
+			t.Errorf("round %d: the record is that of %s, %v", round, id, err)
+		}
 	}
 }
