@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,22 +54,31 @@ var versions = []version{
 	{"debian", debian, "--experimental-watch-progress-notify-interval=100ms", nil},
 }
 
-// current builds the server of the module in testdata, at the first call on a machine. That takes minutes.
+// current is the server of the module in testdata. It is built at the first call on a machine, which takes minutes.
 func current(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("make check builds the current etcd")
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "tool", "-C", "testdata/server", "-n", "server")
+	path, err := buildCurrent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// buildCurrent builds it once for all tests: each go command of those that run at once would compile all of it.
+var buildCurrent = sync.OnceValues(func() (string, error) {
+	cmd := exec.Command("go", "tool", "-C", "testdata/server", "-n", "server")
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
 	var failed bytes.Buffer
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("the current etcd cannot be built: %v\n%s", err, failed.String())
+		return "", fmt.Errorf("the current etcd cannot be built: %w\n%s", err, failed.String())
 	}
-	return strings.TrimSpace(string(out))
-}
+	return strings.TrimSpace(string(out)), nil
+})
 
 // debian is the etcd of the machine.
 func debian(t *testing.T) string {
