@@ -118,6 +118,14 @@ type ExposingRes interface {
 	Exposes(params []string) (path string, mode schema.Mode)
 }
 
+// StatedRes has parameters that make no sense for some state. It is asked when a graph is loaded, before Validate, where the
+// value of the parameter state comes from an expression: then the same declaration is for all states. Where the state is written, Validate
+// refuses such parameters.
+type StatedRes interface {
+	// DropForState takes out the parameters that make no sense for the state.
+	DropForState()
+}
+
 // LintedRes warns of parameters that are valid and seldom meant so. It is asked when a graph is loaded, after Validate
 // has found nothing, and before Init.
 type LintedRes interface {

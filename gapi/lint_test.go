@@ -1,6 +1,7 @@
 package gapi_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -40,6 +41,55 @@ func TestBuildLint(t *testing.T) {
 		g, ds := gapi.Build(reg, &gapi.Declared{Resources: []gapi.Declaration{r}})
 		if ds.Error() != want || (g == nil) != (text == "panic") {
 			t.Errorf("%s: %v, %q", text, g, ds.Error())
+		}
+	}
+}
+
+// stated refuses a text where its state is absent.
+type stated struct {
+	plain
+	State string `yaml:"state"`
+	Text  string `yaml:"text" mgmt:"param"`
+}
+
+func (*stated) Default() engine.Res { return &stated{} }
+func (s *stated) DropForState() {
+	if s.Text == "panic" {
+		panic("oh")
+	}
+	if s.State == "absent" {
+		s.Text = ""
+	}
+}
+func (s *stated) Validate() error {
+	if s.State == "absent" && s.Text != "" {
+		return errors.New("text makes no sense")
+	}
+	return nil
+}
+
+// TestFindingQ19ComputedState: what makes no sense for a computed state is left out, and refused for a written one.
+func TestFindingQ19ComputedState(t *testing.T) {
+	reg := registry(t, nil)
+	if err := reg.Register("stated", func() engine.Res { return &stated{} }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		state, text, want string
+		computed          bool
+	}{
+		{"absent", "x", "", true},
+		{"absent", "x", "g:5:30: text makes no sense", false},
+		{"exists", "x", "", true},
+		{"exists", "panic", "g:5:1: DropForState panicked: oh", true},
+		{"exists", "panic", "", false},
+	} {
+		r := declare(5, "stated", "a")
+		r.Value = object(5,
+			pair("state", &schema.Node{Kind: schema.NodeString, Pos: at(5, 20), Text: c.state, Computed: c.computed}),
+			pair("text", &schema.Node{Kind: schema.NodeString, Pos: at(5, 30), Text: c.text}))
+		if _, ds := gapi.Build(reg, &gapi.Declared{Resources: []gapi.Declaration{r}}); ds.Error() != c.want {
+			t.Errorf("%+v: %q", c, ds.Error())
 		}
 	}
 }

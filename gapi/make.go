@@ -96,6 +96,11 @@ func (b *builder) decode(it *item, res engine.Res) {
 			b.add(guessKey(d))
 		}
 	}
+	if r, ok := engine.As[engine.StatedRes](res); ok && it.computesState() {
+		if err := engine.Guard("DropForState", func() error { r.DropForState(); return nil }); err != nil {
+			b.errorf(it, it.Pos, "%v", err)
+		}
+	}
 	if c := it.Value.Get("comment"); !it.info.commented && c != nil && (c.Kind == schema.NodeList || c.Kind == schema.NodeMap) {
 		b.add(schema.Diagnostic{Pos: c.Pos, Resource: it.id, Path: "comment", Message: "a comment must be text"})
 	}
@@ -104,6 +109,12 @@ func (b *builder) decode(it *item, res engine.Res) {
 			b.add(schema.Diagnostic{Pos: n.Pos, Resource: it.id, Path: key, Message: key + " can only be read, not set"})
 		}
 	}
+}
+
+// computesState reports whether an expression gives the state.
+func (it *item) computesState() bool {
+	state := it.Value.Get("state")
+	return state != nil && state.Computed
 }
 
 // guessKey suggests the keys that every resource has for an unknown one.

@@ -57,14 +57,16 @@ const (
 type Node struct {
 	Kind   NodeKind
 	Quoted bool // of a scalar, in the source: it is text, whatever it says
-	typed  bool // made from a value, by NodeOf only: of is the kind that the value had
-	of     Kind // see typed
-	covert bool // of a number or true, by Conceal only: no message shows it
-	Pos    Pos
-	Text   string  // of a scalar, as written, without quotes
-	Items  []*Node // of a list
-	Pairs  []Pair  // of a map, in the order of the source, keys unique
-	hidden *string // the text of a secret, by NodeOf only; Text is Redacted then
+	// Computed says that a scalar is the value of an expression, and is not written where it stands.
+	Computed bool
+	typed    bool // made from a value, by NodeOf only: of is the kind that the value had
+	of       Kind // see typed
+	covert   bool // of a number or true, by Conceal only: no message shows it
+	Pos      Pos
+	Text     string  // of a scalar, as written, without quotes
+	Items    []*Node // of a list
+	Pairs    []Pair  // of a map, in the order of the source, keys unique
+	hidden   *string // the text of a secret, by NodeOf only; Text is Redacted then
 }
 
 // nullNode stands for an absent node, so that the decoder meets no nil.

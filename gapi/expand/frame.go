@@ -284,7 +284,9 @@ func (f *frame) scalar(n *schema.Node, t *text) (*schema.Node, bool) {
 		return nil, false
 	}
 	if !f.g.touched {
-		return nodeOf(v, t.at), true
+		n := nodeOf(v, t.at)
+		n.Computed = true
+		return n, true
 	}
 	hidden, err := tainted(v, t.at)
 	if err != nil {

@@ -30,6 +30,7 @@ func init() {
 
 var (
 	_ engine.RecvableRes    = (*Line)(nil)
+	_ engine.StatedRes      = (*Line)(nil)
 	_ engine.ClashingRes    = (*Line)(nil)
 	_ engine.ReversibleRes  = (*Line)(nil)
 	_ engine.Readable       = (*Line)(nil)
@@ -125,6 +126,17 @@ func (r *Line) Validate() error {
 		{If: strings.ContainsRune(r.Content, 0), Text: "content has a NUL byte in it"},
 	})...)
 	return errors.Join(append(errs, r.validateMarker()...)...)
+}
+
+// DropForState takes out what only a line that is to be there has. Without a match the content says which lines go.
+func (r *Line) DropForState() {
+	if !r.absent() {
+		return
+	}
+	r.IfMissing, r.Keep, r.NoAdd = false, false, false
+	if r.Match != "" {
+		r.Content = ""
+	}
 }
 
 // validateMarker keeps a block recognisable: with a mark inside of the content, the next edit

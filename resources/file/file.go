@@ -202,6 +202,15 @@ func (r *Res) Validate() error {
 	return errors.Join(errs...)
 }
 
+// DropForState takes out what only a file or a folder that is there has.
+func (r *Res) DropForState() {
+	if r.State != Absent {
+		return
+	}
+	r.Content, r.Source, r.Fragments = nil, "", nil
+	r.Purge, r.Keep, r.ValidateCmd = false, false, ""
+}
+
 // validator is what checks a new content.
 // It ends the command after two minutes.
 func (r *Res) validator() command.Validator {
@@ -323,6 +332,7 @@ func (r *Res) shared() *files.Shared {
 
 var (
 	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.StatedRes      = (*Res)(nil)
 	_ engine.EdgeableRes    = (*Res)(nil)
 	_ engine.ReversibleRes  = (*Res)(nil)
 	_ engine.Readable       = (*Res)(nil)

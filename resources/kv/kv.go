@@ -18,6 +18,7 @@ func init() { engine.RegisterResource("kv", func() engine.Res { return &Res{} })
 var (
 	_ engine.Res            = (*Res)(nil)
 	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.StatedRes      = (*Res)(nil)
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.OverlappingRes = (*Res)(nil)
 	_ engine.CollectableRes = (*Res)(nil)
@@ -72,6 +73,13 @@ func (x *Res) Validate() error {
 		errs = append(errs, errors.New("value is set, though state is absent: leave one of them out"))
 	}
 	return errors.Join(errs...)
+}
+
+// DropForState takes out the value of a key that is to be absent.
+func (x *Res) DropForState() {
+	if x.State == absent {
+		x.Value = nil
+	}
 }
 
 // Init keeps the handle.

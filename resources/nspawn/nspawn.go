@@ -28,6 +28,7 @@ func init() {
 var (
 	_ engine.ClashingRes    = (*Res)(nil)
 	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.StatedRes      = (*Res)(nil)
 	_ engine.RefreshableRes = (*Res)(nil)
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.ReversibleRes  = (*Res)(nil)
@@ -92,6 +93,13 @@ func (r *Res) absent() bool { return r.State == Absent }
 
 // unit is the name of its unit. Machines have no letters that would be escaped.
 func (r *Res) unit() string { return "systemd-nspawn@" + r.Name() + ".service" }
+
+// DropForState takes out what only a machine that is there has.
+func (r *Res) DropForState() {
+	if r.absent() {
+		r.Settings, r.Startup = nil, ""
+	}
+}
 
 // settingsGiven reports whether it is said what its settings are.
 func (r *Res) settingsGiven() bool { return r.Settings != nil || r.Recv()["settings"] != nil }

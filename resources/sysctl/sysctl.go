@@ -29,6 +29,7 @@ func init() {
 
 var (
 	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.StatedRes      = (*Res)(nil)
 	_ engine.ClashingRes    = (*Res)(nil)
 	_ engine.ReversibleRes  = (*Res)(nil)
 	_ engine.Readable       = (*Res)(nil)
@@ -174,6 +175,13 @@ func (r *Res) Validate() error {
 		{If: r.absent() && !r.Persist, Text: "state is absent and persist false: nothing is left to be done"},
 		{If: r.Path != "" && !strings.HasSuffix(r.Path, ".conf"), Text: "path has to end in .conf: other files are not read at the boot"},
 	})...)...)
+}
+
+// DropForState takes out the value of a key that is to be absent.
+func (r *Res) DropForState() {
+	if r.absent() {
+		r.Value = ""
+	}
 }
 
 // checkKey refuses a name that can't be the path of a parameter, or that sysctl(8) would read otherwise
