@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // deb builds the program's package, once.
 var deb = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("../../packaging/build", packageDir, "v1.2.3")
-	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000")
+	cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", "PACKAGE_FORMATS=deb")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("packaging/build: %w\n%s", err, out)
 	}

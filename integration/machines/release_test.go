@@ -10,17 +10,17 @@ import (
 	"github.com/reactivegraph/mgmt/integration/hosts"
 )
 
-// publishVersion builds the packages of a version and adds them to a folder, as a release does.
-func publishVersion(t *testing.T, dir, version string) {
+// publishVersion builds the packages of a version, of these formats, and adds them to a folder, as a release does.
+func publishVersion(t *testing.T, dir, version, formats string) {
 	t.Helper()
 	made := t.TempDir()
 	for _, argv := range [][]string{
 		{"../../packaging/build", made, version},
-		{"sh", "-c", `mv "$0"/*.deb "$0"/*.rpm "$1"`, made, dir},
+		{"sh", "-c", `mv "$0"/mgmt[-_]* "$1"`, made, dir},
 		{"go", "run", "../../packaging/repository", dir},
 	} {
 		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000")
+		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1700000000", "PACKAGE_FORMATS="+formats)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v\n%s", argv, err, out)
 		}
@@ -46,7 +46,7 @@ func copyRepository(t *testing.T, h *hosts.Host, dir string) {
 func TestFindingD9Machine(t *testing.T) {
 	t.Parallel()
 	tree, dir := hosts.Base(t), t.TempDir()
-	publishVersion(t, dir, "0.9.0")
+	publishVersion(t, dir, "0.9.0", "deb")
 	h := tree.Boot(t, "release")
 	h.Put("/etc/apt/sources.list.d/mgmt.list", "deb [trusted=yes] file:/srv/mgmt ./\n")
 	h.Sh("chmod a+r /etc/apt/sources.list.d/mgmt.list")
@@ -58,7 +58,7 @@ func TestFindingD9Machine(t *testing.T) {
 	s.keeps("one")
 	pid := s.show("MainPID")
 
-	publishVersion(t, dir, "0.10.0~git12.abcdef0")
+	publishVersion(t, dir, "0.10.0~git12.abcdef0", "deb")
 	copyRepository(t, h, dir)
 	h.Sh("apt-get -qq upgrade -y")
 	if got := h.Run("mgmt", "version"); !strings.Contains(got, "0.10.0~git12.abcdef0 ") {
@@ -147,21 +147,21 @@ func TestFindingD9NewestOfItself(t *testing.T) {
 		h.Sh(f.prepare)
 		machines[name] = h
 	}
-	publishVersion(t, dir, "0.9.0")
+	publishVersion(t, dir, "0.9.0", "deb rpm")
 	each(func(h *hosts.Host, f feed) {
 		f.publish(t, h, dir)
 		h.Sh(f.install)
 		expect(h, f, "0.9.0")
 	})
-	publishVersion(t, dir, "0.9.0~git7.abcdef0") // older, though it comes later
-	publishVersion(t, dir, "0.10.0~git9.abcdef0")
-	publishVersion(t, dir, "0.10.0~git12.abcdef0")
+	publishVersion(t, dir, "0.9.0~git7.abcdef0", "deb rpm") // older, though it comes later
+	publishVersion(t, dir, "0.10.0~git9.abcdef0", "deb rpm")
+	publishVersion(t, dir, "0.10.0~git12.abcdef0", "deb rpm")
 	each(func(h *hosts.Host, f feed) {
 		f.publish(t, h, dir)
 		h.Sh(f.upgrade)
 		expect(h, f, "0.10.0~git12.abcdef0")
 	})
-	publishVersion(t, dir, "0.10.0")
+	publishVersion(t, dir, "0.10.0", "deb rpm")
 	each(func(h *hosts.Host, f feed) {
 		f.publish(t, h, dir)
 		s := service{h, t}
