@@ -157,7 +157,7 @@ type ListOptions struct {
 	// At is the revision to list at: 0 for now, or that of an earlier page. A revision
 	// that is forgotten, or never was, is ErrCompacted; the list begins again then.
 	At int64
-	// Limit is the greatest number of keys in the page; 0 is all of them.
+	// Limit is the greatest number of keys in the page, which may have fewer: see Page.More; 0 is all of them.
 	Limit int
 	// After leaves out every key up to this one, which is the last of the page before.
 	After string

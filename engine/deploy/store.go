@@ -194,12 +194,21 @@ func (s Store) list(ctx context.Context, prefix string) (all []engine.KV, err er
 	return all, err
 }
 
+// maxList bounds the bytes of one list: a store that another one has filled, or a daemon that never ends a list, takes no memory without a bound.
+const maxList = 256 << 20
+
 func (s Store) listOnce(ctx context.Context, prefix string) (all []engine.KV, err error) {
 	o := engine.ListOptions{Limit: pageSize}
-	for {
+	for size := 0; ; {
 		p, err := s.World.List(ctx, prefix, o)
 		if err != nil {
 			return nil, err
+		}
+		for _, kv := range p.KVs {
+			size += len(kv.Key) + len(kv.Value)
+		}
+		if size > maxList {
+			return nil, fmt.Errorf("the store has more than %d MiB below %s: this is no store of mgmt, or somebody has filled it; remove what does not belong there", maxList>>20, prefix)
 		}
 		all = append(all, p.KVs...)
 		if !p.More || len(p.KVs) == 0 {

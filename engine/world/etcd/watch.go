@@ -84,6 +84,7 @@ type follower struct {
 	met    bool  // the last stream has begun
 	again  bool  // a new token was got for the next stream
 	token  string
+	part   engine.Batch // the begin of a revision whose rest comes in the next answer
 	yield  func(engine.Batch) bool
 }
 
@@ -114,6 +115,7 @@ func (f *follower) stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.part = engine.Batch{}
 	for {
 		resp, err := s.Recv()
 		if err != nil {
@@ -147,7 +149,7 @@ func (f *follower) open(ctx context.Context) (pb.Watch_WatchClient, error) {
 	}
 	return s, s.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
 		Key: []byte(f.prefix), RangeEnd: []byte(clientv3.GetPrefixRangeEnd(f.prefix)),
-		StartRevision: f.told + 1, ProgressNotify: true,
+		StartRevision: f.told + 1, ProgressNotify: true, Fragment: true, // else up to 1,000 revisions come in one answer, whatever their size
 	}}})
 }
 
@@ -165,9 +167,6 @@ func (f *follower) begin(ctx context.Context) error {
 	return err
 }
 
-// maxMessage is the greatest answer in bytes. The server sends whole revisions, up to 1,000 at once.
-const maxMessage = 1<<31 - 1
-
 // cancelled is the error of a server that has ended a watch.
 func cancelled(reason string) error {
 	if _, text, ok := strings.Cut(reason, "desc = "); ok {
@@ -176,12 +175,13 @@ func cancelled(reason string) error {
 	return status.Error(codes.FailedPrecondition, reason)
 }
 
-// take yields the revisions of one answer. One without changes is a bookmark.
+// take yields the revisions of one answer, but for one that goes on in the next answer. One without changes is a bookmark.
 func (f *follower) take(resp *pb.WatchResponse) error {
 	if len(resp.Events) == 0 {
 		return f.tell(engine.Batch{Revision: resp.Header.Revision})
 	}
-	var b engine.Batch
+	b := f.part
+	f.part = engine.Batch{}
 	for _, e := range resp.Events {
 		if e.Kv.ModRevision != b.Revision && len(b.Updates) > 0 {
 			if err := f.tell(b); err != nil {
@@ -191,6 +191,10 @@ func (f *follower) take(resp *pb.WatchResponse) error {
 		}
 		b.Revision = e.Kv.ModRevision
 		b.Updates = append(b.Updates, f.update(e))
+	}
+	if resp.Fragment {
+		f.part = b
+		return nil
 	}
 	return f.tell(b)
 }

@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
@@ -63,7 +65,7 @@ func Open(_ context.Context, o Options) (*World, error) {
 		scheme = "https://"
 	}
 	w.config = clientv3.Config{
-		TLS: secure, Logger: zap.NewNop(), Context: w.ctx, MaxUnaryRetries: 3,
+		TLS: secure, Logger: zap.NewNop(), Context: w.ctx, MaxUnaryRetries: 3, MaxCallRecvMsgSize: maxMessage,
 		DialTimeout: o.Timeout, DialKeepAliveTime: 2 * o.Timeout, DialKeepAliveTimeout: o.Timeout,
 	}
 	w.config.DialOptions = []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
@@ -137,7 +139,13 @@ func (w *World) Get(ctx context.Context, key string) (kv engine.KV, err error) {
 // chunk is how many keys one request lists. More would take a server long, and hold back others.
 const chunk = 1000
 
-// List implements engine.World. A page without a limit is read in parts, at one revision.
+// pageBytes is how many bytes of keys and values a page with a limit has, but for the part that goes beyond: a host may write keys of more than a MiB each.
+const pageBytes = 8 << 20
+
+// maxMessage is the greatest answer in bytes. The next part of a list is smaller where one is longer.
+const maxMessage = 16 << 20
+
+// List implements engine.World. A page without a limit is read in parts, at one revision. One with a limit ends early where its keys are large.
 func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (p engine.Page, err error) {
 	for {
 		p, err = w.list(ctx, prefix, o)
@@ -151,29 +159,37 @@ func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (
 // list reads one page in parts.
 func (w *World) list(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
 	p := engine.Page{Revision: o.At}
-	for {
-		n := chunk
+	size := 0
+	for most := chunk; ; {
+		n := most
 		if o.Limit > 0 {
-			n = min(chunk, o.Limit-len(p.KVs))
+			n = min(most, o.Limit-len(p.KVs))
 		}
 		resp, err := w.part(ctx, prefix, o.After, p.Revision, n)
 		if err != nil {
 			return engine.Page{}, err
 		}
+		if resp == nil {
+			most = max(1, n/8)
+			continue
+		}
+		part := 0
 		for _, kv := range resp.Kvs {
 			p.KVs = append(p.KVs, w.kv(kv))
+			part += len(kv.Key) + len(kv.Value)
 		}
+		most, size = min(chunk, max(1, pageBytes*len(resp.Kvs)/max(1, part))), size+part
 		if p.Revision == 0 {
 			p.Revision = resp.Header.Revision
 		}
-		if p.More = resp.More; !p.More || len(p.KVs) == o.Limit {
+		if p.More = resp.More; !p.More || len(p.KVs) == o.Limit || o.Limit > 0 && size >= pageBytes {
 			return p, nil
 		}
 		o.After = p.KVs[len(p.KVs)-1].Key
 	}
 }
 
-// part reads at most n keys behind one of them.
+// part reads at most n keys behind one of them. It returns nil where so many are more than one answer may have.
 func (w *World) part(ctx context.Context, prefix, after string, at int64, n int) (resp *clientv3.GetResponse, err error) {
 	from, to := w.o.Prefix+prefix, clientv3.GetPrefixRangeEnd(w.o.Prefix+prefix)
 	opts := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithRev(at), clientv3.WithLimit(int64(n))}
@@ -184,10 +200,17 @@ func (w *World) part(ctx context.Context, prefix, after string, at int64, n int)
 		from, opts = w.o.Prefix+prefix, append(opts, clientv3.WithRange(""), clientv3.WithCountOnly())
 	}
 	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) (err error) {
-		resp, err = c.Get(ctx, from, opts...)
+		if resp, err = c.Get(ctx, from, opts...); n > 1 && tooLong(err) {
+			resp, err = nil, nil
+		}
 		return err
 	})
 	return resp, err
+}
+
+// tooLong reports whether an answer was not taken, as it has more than maxMessage. A server tells of other exhausted resources by the same code.
+func tooLong(err error) bool {
+	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "received message larger than max")
 }
 
 // Txn implements engine.World.
