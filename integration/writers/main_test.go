@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
@@ -30,7 +31,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
 }
 
 // act is what a writer does that the machine has no program for.
@@ -61,19 +66,34 @@ func act(role, path, text string) error {
 	return fmt.Errorf("there is no role %s", role)
 }
 
+// built is the folder of the program of this tree, "" before a test asks for it.
+var built string
+
+// build builds the program of this tree, once.
+var build = sync.OnceValues(func() (path string, err error) {
+	if built, err = os.MkdirTemp("", "writers"); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(built, 0o755); err != nil { // another user runs it, too
+		return "", err
+	}
+	path = filepath.Join(built, "mgmt")
+	cmd := exec.Command("go", "build", "-o", path, "../../cmd/mgmt")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 // program is mgmt.
 func program(t *testing.T) string {
 	t.Helper()
 	if *other != "" {
 		return *other
 	}
-	path := filepath.Join(t.TempDir(), "mgmt")
-	cmd := exec.Command("go", "build", "-o", path, "../../cmd/mgmt")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
+	path, err := build()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path
