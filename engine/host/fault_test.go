@@ -267,10 +267,7 @@ func TestWatchesRunOut(t *testing.T) {
 	f.set(nil, false) // there are some again
 	recover := func() { h.hub.limits.next = time.Time{} }
 	h.hub.calls <- recover
-	settleUntil(t, func() bool { return h.Stats().Polled == 0 })
-	if !strings.Contains(log.String(), "to be had again") {
-		t.Errorf("the log does not say so:\n%s", log)
-	}
+	settleUntil(t, func() bool { return h.Stats().Polled == 0 && strings.Contains(log.String(), "to be had again") })
 	settle(t, h, polled, tree, names, watched)
 	write(t, filepath.Join(full, "d/f"), "x")
 	if c := woken(t, polled); c.Source != chosen() {

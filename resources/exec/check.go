@@ -31,7 +31,8 @@ var runKeys = []string{"cmd", "args", "shell", "cwd", "env", "stdin", "user", "g
 // noop too; they are the user's own checks. A run blocks until the command and
 // donecmd have ended, for at most timeout each. The results are kept before they are
 // sent, so a crash in between runs nothing twice. A condition is a command too, so a
-// look can take as long.
+// look can take as long. A command that only reads is a look, too: its run is no change,
+// and without apply nothing is kept of it.
 func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if err := x.refuseSecrets(); err != nil {
 		return false, err
@@ -49,18 +50,25 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if !due {
 		return true, x.send(last)
 	}
-	x.init.Change(engine.Change{Verb: verb})
-	if !apply {
-		return false, nil
+	looks := x.Changes == never
+	if looks {
+		engine.Untold(x.init.Host)
+	} else {
+		x.init.Change(engine.Change{Verb: verb})
+		if !apply {
+			return false, nil
+		}
 	}
 	now, err := x.apply(ctx)
 	if err != nil {
 		return false, err
 	}
-	now.Mtimes = mtimes
-	x.keepLast(now)
-	x.run.done, x.run.taken, x.run.stamp = true, seen, stamp
-	return false, x.send(now)
+	if apply {
+		now.Mtimes = mtimes
+		x.keepLast(now)
+		x.run.done, x.run.taken, x.run.stamp = true, seen, stamp
+	}
+	return looks, x.send(now)
 }
 
 // due says whether to run, and under which words a run is reported. The order of the

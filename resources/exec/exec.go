@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,12 @@ var (
 // defaultGrace is how long a command has between SIGTERM and SIGKILL when it has
 // to end: short, so that the program ends within a second.
 const defaultGrace = 500 * time.Millisecond
+
+// Whether a run is a change.
+const (
+	always = "always"
+	never  = "never"
+)
 
 // Res runs a command when its conditions say so. The reactor owns an instance, and
 // calls Watch and CheckApply at the same time. They share run alone. A new value
@@ -62,7 +69,8 @@ type Res struct {
 	Sig     string            `yaml:"sig" lang:"sig" doc:"The signal that asks a command to end; SIGTERM when absent." mgmt:"param,enum=SIGTERM|SIGINT|SIGHUP|SIGQUIT|SIGUSR1|SIGUSR2|SIGKILL"`
 	Grace   time.Duration     `yaml:"grace" lang:"grace" doc:"How long a command that has to end may go on after that signal before it and all its descendants are killed." mgmt:"param,unit=s"`
 
-	RefreshOnly bool `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
+	Changes     string `yaml:"changes" lang:"changes" doc:"Whether a run is a change; never for a command that only reads. It is run to look then, also under noop and in a plan, and a run is not told." mgmt:"param,enum=always|never,nowatch"`
+	RefreshOnly bool   `yaml:"refreshonly" lang:"refreshonly" doc:"Run only when notified." mgmt:"param,nowatch"`
 
 	// The conditions, and the commands that ask them. Only these are run under noop.
 	Creates        string   `yaml:"creates" lang:"creates" doc:"Do not run if this path exists. It is watched, and must exist after a run." mgmt:"param"`
@@ -180,6 +188,12 @@ func (x *Res) validateRest() []error {
 		case strings.Contains(v, "\x00"):
 			errs = append(errs, fmt.Errorf("env.%s holds a zero byte", k))
 		}
+	}
+	if !slices.Contains([]string{"", always, never}, x.Changes) {
+		errs = append(errs, fmt.Errorf("changes is %q, it must be always or never", x.Changes))
+	}
+	if x.Changes == never && x.Creates != "" {
+		errs = append(errs, errors.New("changes is never, and creates says what a run makes"))
 	}
 	if x.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("timeout is %s, it must not be negative", x.Timeout))

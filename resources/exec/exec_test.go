@@ -150,6 +150,35 @@ func TestExecCreates(t *testing.T) {
 	expect(t, s, "touch "+path)
 }
 
+// TestFindingQ17Reads: the run of a command that only reads is no change. It is run to look, too, and nothing is kept then.
+func TestFindingQ17Reads(t *testing.T) {
+	r := &Res{Cmd: "one", Changes: never}
+	s, f := newExec(t, r)
+	for range 2 {
+		if got := kindtest.Verbs(t, f, r, false); got != "" {
+			t.Errorf("a look: %s", got)
+		}
+		if ran := s.took(); !strings.Contains(ran, "one") {
+			t.Error("a look did not run it")
+		}
+	}
+	kindtest.Want(t, f, r, "")
+	if ran := s.took(); !strings.Contains(ran, "one") {
+		t.Error("it did not run")
+	}
+	kindtest.Want(t, f, r, "")
+	expect(t, s, "")
+	if sent := f.Sent(); sent == nil || sent.(*Sends).Stdout != "out of one\n" {
+		t.Errorf("sent %v", sent)
+	}
+	r = &Res{Cmd: "one", Changes: never}
+	s, f = newExec(t, r)
+	s.status["one"] = 3
+	if got := kindtest.Verbs(t, f, r, false); got != "error: cmd ended with exit status 3: out of one" {
+		t.Error(got)
+	}
+}
+
 func TestExecCreatesMustExistAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "it")
 	r := &Res{Cmd: "one", Creates: path}
@@ -834,6 +863,8 @@ func TestExecValidate(t *testing.T) {
 	empty := ""
 	for want, r := range map[string]*Res{
 		"":                              {Cmd: "ls", Cwd: "/", Creates: "/a"},
+		`changes is "no", it must be`:   {Cmd: "a", Changes: "no"},
+		"changes is never, and creates": {Cmd: "a", Changes: never, Creates: "/a"},
 		"cmd: there is no command":      {Cmd: " "},
 		"cmd: a quote is not closed":    {Cmd: "it's"},
 		"ifcmd: it ends in":             {Cmd: "a", IfCmd: `b\`},

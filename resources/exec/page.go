@@ -53,6 +53,15 @@ notification has asked for is reported as refreshed.
 ` + "`donecmd`" + ` is run after a successful run, so that it can leave a mark that a condition looks for. If it fails, the whole run has
 failed. A run that failed is due again.
 
+` + "`changes: never`" + ` says that a command only reads, such as a query. Its run is no change then: it is neither logged nor counted, and it takes
+place under noop and in a plan too, which so know what it sends.
+
+    exec:
+    - name: release
+      cmd: /usr/bin/app --version
+      changes: never
+      trim: true
+
 ## What is sent
 
 The output of the last successful run: ` + "`output`, `stdout` and `stderr`" + `, up to 1 MiB each. Where a command prints more and another resource receives from it, the exec fails; a cut text is never sent. The output is kept in a file that only the

@@ -1,13 +1,14 @@
 package textlines
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // reference is what stands in a line for a group of a match, or for a dollar.
-var reference = regexp.MustCompile(`\$(?:\$|([1-9][0-9]?)|\{(\w+)\})`)
+var reference = lazyregexp.New(`\$(?:\$|[1-9][0-9]?|\{\w+\})`)
 
 // piece is a text, and the group of a match behind it; 0 for none.
 type piece struct {
@@ -22,7 +23,7 @@ func (e *Edit) Groups() (lacking []string) {
 	line, at := e.Lines[0], 0
 	var pieces []piece
 	var text strings.Builder
-	for _, m := range reference.FindAllStringSubmatchIndex(line, -1) {
+	for _, m := range reference.FindAllStringIndex(line, -1) {
 		text.WriteString(line[at:m[0]])
 		at = m[1]
 		whole := line[m[0]:m[1]]
