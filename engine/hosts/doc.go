@@ -23,6 +23,8 @@
 //   - A Keeper writes changes and no more: an equal set writes nothing.
 //   - The reader of Follow sees each revision whole and in order, and after a gap a whole list. Of the exports of one host to one topic it sees no more
 //     than MaxExports and MaxExportBytes, and no host keeps it from those of another one.
+//   - The schedules of a topic, and the requests for a semaphore, have MaxShared and MaxSharedBytes for all hosts together, since their keys prove no host.
+//     Beyond them nothing is chosen anew and no place is given, until there is room.
 //   - The choice of a Table is a pure function of the candidates. All hosts that see one revision of the
 //     store choose the same.
 //   - A place of a semaphore belongs to one lease. Requests are served in the order of the store.

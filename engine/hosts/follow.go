@@ -106,7 +106,9 @@ type backoff struct{ next time.Duration }
 
 // wait waits before another try. It answers false when ctx has ended.
 func (b *backoff) wait(ctx context.Context, c engine.Clock) bool {
-	b.next = min(max(2*b.next, firstWait), mostWait)
+	if b.next != roomAfter {
+		b.next = min(max(2*b.next, firstWait), mostWait)
+	}
 	return engine.Sleep(ctx, c, b.next) == nil
 }
 
@@ -129,6 +131,9 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 			}
 			if !errors.Is(err, engine.ErrCompacted) {
 				told.tell(err)
+			}
+			if _, full := errors.AsType[*FullError](err); full {
+				wait.next = roomAfter // a list of so much is not asked for often
 			}
 			if !wait.wait(ctx, s.Clock) {
 				return
@@ -175,6 +180,9 @@ func (s *Store) followOnce(ctx context.Context, prefix string, most *quota, yiel
 			for i, u := range updates {
 				updates[i] = most.take(u)
 			}
+			if err := most.full(); err != nil {
+				return true, err
+			}
 			if most.room && again == nil {
 				again = s.Clock.AfterFunc(roomAfter, end)
 				defer again()
@@ -195,7 +203,7 @@ const pageSize = 1000
 
 // list returns all keys below a prefix, at one revision.
 func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev int64, err error) {
-	return s.listWithin(ctx, prefix, nil)
+	return s.listWithin(ctx, prefix, newQuota(prefix, nil))
 }
 
 // listWithin is list without what hosts have beyond a quota.
@@ -215,6 +223,9 @@ func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all
 			if most.put(kv) {
 				all = append(all, kv)
 			}
+		}
+		if err := most.full(); err != nil {
+			return nil, 0, err
 		}
 		if !p.More {
 			most.listed()

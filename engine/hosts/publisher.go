@@ -215,7 +215,7 @@ func (p *Publisher) weigh() {
 			if by[topic] == nil {
 				by[topic] = &used{sizes: map[string]int{}}
 			}
-			by[topic].put(key, value)
+			by[topic].put(key, value, MaxExports, MaxExportBytes)
 		}
 	}
 	was := p.over

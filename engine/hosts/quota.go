@@ -15,6 +15,21 @@ const (
 	MaxExportBytes = 4 << 20 // of the keys and the records
 )
 
+// The most that the schedules of a topic may have, or the requests for one semaphore. Each host of the topic may write all of them, in the name of any host, so
+// these bounds are for all hosts together. Beyond them none is chosen and no place is given: what counts must be the same for all hosts.
+const (
+	MaxShared      = 100_000
+	MaxSharedBytes = 32 << 20 // of the keys and the records
+)
+
+// FullError tells that schedules or requests for a semaphore are more than hosts read.
+type FullError struct{ Prefix string }
+
+// Error implements error.
+func (e *FullError) Error() string {
+	return fmt.Sprintf("below %.200q are more than %d keys or %d MiB, so none of them counts: find who writes them, and delete them by a client of the store", e.Prefix, MaxShared, MaxSharedBytes>>20)
+}
+
 // roomAfter is how long a host that has exported too much waits until what has room by now counts. Without that wait it could have each reader list the
 // topic all the time.
 const roomAfter = time.Minute
@@ -35,6 +50,7 @@ type quota struct {
 	say    func(error)
 	hosts  map[string]*used // by the part of the key
 	told   map[string]bool  // the hosts that were told
+	shared bool             // the bounds are those of all hosts together, behind which nothing counts
 	room   bool             // something that counted has gone of a host that has too much
 }
 
@@ -45,12 +61,25 @@ type used struct {
 	over  bool // there is more
 }
 
-// newQuota returns the quota of a prefix, nil for one that is of no exports.
+// newQuota returns the quota of a prefix, nil for one without bounds.
 func newQuota(prefix string, say func(error)) *quota {
-	if !strings.HasPrefix(prefix, tableExports) {
+	q := &quota{prefix: prefix, say: say, told: map[string]bool{}}
+	switch {
+	case strings.HasPrefix(prefix, tableExports):
+		return q
+	case strings.HasPrefix(prefix, tableSchedules), strings.HasPrefix(prefix, tableSemaphores):
+		q.shared = true
+		return q
+	}
+	return nil
+}
+
+// full returns the error of a quota of all hosts together that is used up.
+func (q *quota) full() error {
+	if q == nil || !q.shared || !q.over(q.prefix) {
 		return nil
 	}
-	return &quota{prefix: prefix, say: say, told: map[string]bool{}}
+	return &FullError{q.prefix}
 }
 
 // begin forgets all keys: a list comes.
@@ -74,6 +103,9 @@ func (q *quota) listed() {
 
 // host returns the part of a key that is about the host.
 func (q *quota) host(key string) string {
+	if q.shared {
+		return ""
+	}
 	host, _, _ := strings.Cut(strings.TrimPrefix(key, q.prefix), "/")
 	return host
 }
@@ -99,8 +131,15 @@ func (q *quota) put(kv engine.KV) bool {
 		q.hosts[host] = u
 	}
 	_, known := u.sizes[kv.Key]
-	if u.put(kv.Key, kv.Value) {
+	keys, bytes := MaxExports, MaxExportBytes
+	if q.shared {
+		keys, bytes = MaxShared, MaxSharedBytes
+	}
+	if u.put(kv.Key, kv.Value, keys, bytes) {
 		return true
+	}
+	if q.shared {
+		return false
 	}
 	q.room = q.room || known
 	if !q.told[host] {
@@ -115,10 +154,10 @@ func (q *quota) put(kv engine.KV) bool {
 
 // put reports whether a key counts. One that has grown too large does not any more, and of a host with too much no new one does: so what counts follows
 // from the list, and not from the order of the changes.
-func (u *used) put(key string, value []byte) bool {
+func (u *used) put(key string, value []byte, most, mostBytes int) bool {
 	was, known := u.sizes[key]
 	size := len(key) + len(value)
-	if (known || !u.over && len(u.sizes) < MaxExports) && u.bytes-was+size <= MaxExportBytes {
+	if (known || !u.over && len(u.sizes) < most) && u.bytes-was+size <= mostBytes {
 		u.sizes[key], u.bytes = size, u.bytes-was+size
 		return true
 	}

@@ -193,3 +193,89 @@ func TestFindingH2QuotaOfOwn(t *testing.T) {
 	part("e", 1, false)
 	part("e", 1<<20, true)
 }
+
+// TestFindingH11Schedules: a topic with more candidates than hosts read has no choice, at first and later, and the log says so. A minute after there is room
+// the choice comes.
+func TestFindingH11Schedules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New(memory.WithHistory(1 << 20))
+		defer w.Close()
+		value, large := []byte(`{"strategy":"alpha","count":1}`), make([]byte, 1<<20)
+		key := func(i int) string { return hosts.ScheduleKey("all", "t", fmt.Sprintf("foe%02d", i)) }
+		var flood []string
+		for i := range hosts.MaxSharedBytes>>20 + 1 {
+			flood = append(flood, key(i))
+		}
+		write(t, w, large, flood...)
+		write(t, w, value, hosts.ScheduleKey("all", "s", "good"))
+		var mu sync.Mutex
+		var told []error
+		var chosen []string
+		tell := func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, err)
+		}
+		place := hosts.NewScheduler(hosts.Store{World: w, Clock: engine.SystemClock{}}, "me", time.Minute).Place("all", "s")
+		go func() {
+			for c := range place.Follow(t.Context(), tell) {
+				mu.Lock()
+				chosen = append(chosen, strings.Join(c.Hosts, ","))
+				mu.Unlock()
+			}
+		}()
+		wants := func(when, want string, losses int) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if got := strings.Join(chosen, " "); got != want || len(told) != losses {
+				t.Errorf("%s: chosen are %q, want %q; told is %v", when, got, want, told)
+			}
+		}
+		wants("too much at first", "", 1)
+		var full *hosts.FullError
+		if _, err := place.Ask(t.Context()); !errors.As(err, &full) || !errors.As(told[0], &full) {
+			t.Error(err)
+		}
+		write(t, w, nil, flood...)
+		time.Sleep(time.Minute)
+		wants("room", "good", 2)
+		write(t, w, large, flood...)
+		wants("too much later", "good", 3)
+		write(t, w, nil, append(flood, hosts.ScheduleKey("all", "s", "good"))...)
+		time.Sleep(time.Minute)
+		wants("room again", "good ", 4)
+	})
+}
+
+// TestFindingH11Semaphore: a semaphore with more requests than hosts read gives no place, and the log says so. A place comes once there is room.
+func TestFindingH11Semaphore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New(memory.WithHistory(1 << 20))
+		defer w.Close()
+		var flood []string
+		for i := range hosts.MaxSharedBytes>>20 + 1 {
+			flood = append(flood, fmt.Sprintf("semaphores/all/reboot:2/foe%02d", i))
+		}
+		write(t, w, make([]byte, 1<<20), flood...)
+		told := make(chan error, 10)
+		got := make(chan error, 1)
+		s := hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: func(err error) { told <- err }}
+		go func() {
+			_, err := s.Acquire(t.Context(), 10*time.Minute, reboot, "me")
+			got <- err
+		}()
+		synctest.Wait()
+		var full *hosts.FullError
+		if len(got) != 0 || len(told) != 1 || !errors.As(<-told, &full) {
+			t.Fatalf("%d got, %d told", len(got), len(told))
+		}
+		write(t, w, nil, flood...)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(got) != 1 || len(told) != 1 || <-got != nil || <-told != nil {
+			t.Errorf("%d got, %d told", len(got), len(told))
+		}
+	})
+}

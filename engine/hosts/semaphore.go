@@ -135,7 +135,13 @@ func (s Store) request(ctx context.Context, ttl time.Duration, x Semaphore, hold
 // turn waits until a request is among the first.
 func (s Store) turn(ctx context.Context, x Semaphore, key string) error {
 	quiet := s
-	quiet.Tell = nil
+	full := false
+	quiet.Tell = func(err error) { // of what else is lost the caller tells
+		if _, now := errors.AsType[*FullError](err); (now || full) && s.Tell != nil {
+			full = now
+			s.Tell(err)
+		}
+	}
 	queue := map[string]int64{} // when each request came, by key
 	for c := range quiet.Follow(ctx, x.prefix()) {
 		if c.Whole {
