@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -54,13 +55,30 @@ func act(role string) error {
 	return fmt.Errorf("there is no role %s", role)
 }
 
-// build builds the program into a folder.
+// built is the program, which is linked once for all worlds.
+var built = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "attack-program")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "mgmt")
+	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/mgmt").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return os.ReadFile(path)
+})
+
+// build puts the program into a folder.
 func build(t *testing.T, dir string) string {
 	t.Helper()
+	text, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
 	program := filepath.Join(dir, "mgmt")
-	cmd := exec.Command("go", "build", "-o", program, "../../cmd/mgmt")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := os.WriteFile(program, text, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	return program
 }
