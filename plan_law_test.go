@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -144,7 +145,7 @@ func (d *drawn) draw(t *testing.T) string {
 			d.add("file", f, ", recurse: true, purge: true")
 			d.write(t, f+"junk", "junk")
 		case 3:
-			d.add("file", f, `, mode: "0700"`)
+			d.add("file", f, `, mode: "`+pick(d, "0700", "0750", "0755")+`"`)
 		default:
 			d.add("file", f, "")
 		}
@@ -153,7 +154,34 @@ func (d *drawn) draw(t *testing.T) string {
 	for range 3 + d.IntN(10) {
 		d.resource(t)
 	}
+	if d.chance(2) {
+		d.deep(t)
+	}
 	return d.text(t)
+}
+
+// deep draws folders with modes in each other, and one who looks at all that is in them.
+func (d *drawn) deep(t *testing.T) {
+	var made []string
+	for _, f := range []string{"deep/", "deep/er/", "deep/er/est/"} {
+		d.taken[f] = true
+		d.write(t, f+"x", pick(d, "x\n", "y\n"))
+		if d.chance(3) {
+			continue // nobody declares it
+		}
+		x := d.add("file", f, `, mode: "`+pick(d, "0700", "0750", "0755")+`"`+pick(d, "", "", "", ", recurse: true, purge: true"))
+		made = append(made, x.ids...)
+	}
+	after := ""
+	if len(made) > 0 {
+		after = fmt.Sprintf(", depend: [%s]", strings.Join(made, ", "))
+	}
+	from := d.root + "/deep" + pick(d, "", "/er")
+	if d.chance(2) {
+		d.add("tar", "archive", fmt.Sprintf(", inputs: [%q]%s", from, after))
+	} else {
+		d.add("file", "copy/", fmt.Sprintf(", source: %q, recurse: true%s%s", from+"/", pick(d, "", ", purge: true"), after))
+	}
 }
 
 // pass waits until a new file has a later second than all that is there: archives tell no more of times.
@@ -185,6 +213,10 @@ func (d *drawn) again(t *testing.T) string {
 	for range d.IntN(4) {
 		p := pick(d, slices.Sorted(maps.Keys(d.taken))...)
 		switch {
+		case strings.HasSuffix(p, "/") && d.chance(2):
+			if err := os.Chmod(filepath.Join(d.root, p), pick[os.FileMode](d, 0o700, 0o750, 0o755)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
 		case strings.HasSuffix(p, "/"):
 			if err := os.RemoveAll(filepath.Join(d.root, p)); err != nil {
 				t.Fatal(err)

@@ -225,6 +225,56 @@ resources:
 	}
 }
 
+// TestFindingL1ModeOfAFolder: a folder whose mode alone would change has all that is in it for those who look at its content.
+func TestFindingL1ModeOfAFolder(t *testing.T) {
+	root, state := t.TempDir(), mgmt.StateIn(t.TempDir())
+	graph := strings.ReplaceAll(`
+graph: modes
+resources:
+  file:
+  - {name: ROOT/d/, mode: "0700"}
+  - {name: ROOT/d/e/, mode: "0700"}
+  - {name: ROOT/copy/, source: ROOT/d/, recurse: true, purge: true, depend: ["file[ROOT/d/]", "file[ROOT/d/e/]"]}
+  tar:
+  - {name: ROOT/t, inputs: ["ROOT/d"], depend: ["file[ROOT/d/]", "file[ROOT/d/e/]"]}
+`, "ROOT", root)
+	for _, err := range []error{os.MkdirAll(root+"/d/e", 0o700), os.WriteFile(root+"/d/x", []byte("x"), 0o600), os.WriteFile(root+"/d/e/y", []byte("y"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, f := from(t, graph, mgmt.Options{State: state, ConvergedExit: true})
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	for _, drifted := range [][]string{{"/d"}, {"/d/e"}, {"/d", "/d/e"}} {
+		for _, dir := range []string{"/d", "/d/e"} {
+			mode := os.FileMode(0o700)
+			if slices.Contains(drifted, dir) {
+				mode = 0o755
+			}
+			if err := os.Chmod(root+dir, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, f := from(t, graph, mgmt.Options{State: state})
+		plan, err := e.Plan(t.Context(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range plan.Steps {
+			if s.State != engine.StateOK {
+				got = append(got, strings.TrimSuffix(strings.TrimPrefix(s.Resource, "file["+root), "/]"))
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, drifted) {
+			t.Errorf("%v drifted, and %v would change", drifted, got)
+		}
+	}
+}
+
 func TestPlanOfBadGraph(t *testing.T) {
 	e, f := from(t, mixed, mgmt.Options{})
 	_, err := e.Plan(t.Context(), f)

@@ -35,6 +35,7 @@ type Layer struct {
 	dir    string     // its path
 	laid   map[string][]*effect
 	below  map[string]int  // by folder, how many paths of laid are below it
+	whole  map[string]bool // the folders that were copied with all that is in them
 	things map[string]bool // by kind and name: will be there
 	news   []*effect       // whose paths may lead elsewhere by links; see follow
 	count  int
@@ -70,7 +71,7 @@ const (
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.
 func NewLayer(ctx context.Context, base safepath.Walker) *Layer {
-	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, things: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
+	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
 }
 
 // Close removes the folder of the layer.
@@ -299,11 +300,11 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	if err := l.realize(p, l.count+1, whole); err != nil {
 		return 0, false, err
 	}
-	over, err := l.covered(p)
-	if over || err != nil {
+	over, all, err := l.covered(p)
+	if all || over && !whole || err != nil {
 		return l.fd(), over, err
 	}
-	if !whole || l.below[p] == 0 {
+	if !over && (!whole || l.below[p] == 0) {
 		return 0, false, nil
 	}
 	if err := l.open(); err != nil {
@@ -319,7 +320,7 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	case err == nil:
 		return l.fd(), true, nil
 	case r == safepath.Mostly && errors.Is(err, errTooMuch):
-		return 0, false, nil
+		return l.fd(), over, nil
 	default:
 		return 0, false, fmt.Errorf("a part of it would change, and the rest can't be copied: %w", err)
 	}
@@ -390,20 +391,27 @@ func (l *Layer) begin(e *effect) error {
 	return nil
 }
 
-// covered reports whether the layer has a path.
-func (l *Layer) covered(p string) (bool, error) {
+// covered reports whether the layer has a path, and whether it has all that is below it. Of a folder of which the mode alone would change,
+// what is in it is the machine's until it is copied.
+func (l *Layer) covered(p string) (over, all bool, err error) {
+	copied := false
 	for at := p; ; at = path.Dir(at) {
 		for _, e := range slices.Backward(l.laid[at]) {
 			switch {
-			case e.untold == nil && !e.placed:
+			case e.untold != nil && over:
+				return true, copied, nil
 			case e.untold != nil:
-				return false, &untoldError{e.id, e.untold}
-			case at == p || e.covers:
-				return true, nil
+				return false, false, &untoldError{e.id, e.untold}
+			case !e.placed:
+			case e.covers:
+				return true, true, nil
+			case at == p:
+				over = true
 			}
 		}
+		copied = copied || l.whole[at]
 		if at == "/" {
-			return false, nil
+			return over || copied, copied, nil
 		}
 	}
 }
@@ -413,7 +421,7 @@ func (l *Layer) untoldBelow(p string) (first error) {
 	name := ""
 	for at := range l.laid {
 		if below(at, p) && (first == nil || at < name) {
-			if _, err := l.covered(at); err != nil {
+			if _, _, err := l.covered(at); err != nil {
 				name, first = at, err
 			}
 		}
@@ -512,11 +520,11 @@ type bounds struct {
 // copyUp copies what the machine has at a path to the folder, unless the layer has the path already; with whole, also what is in a
 // folder. Links are followed, and copied with their targets.
 func (l *Layer) copyUp(p string, whole bool, b *bounds) error {
-	over, err := l.covered(p)
+	over, all, err := l.covered(p)
 	if b.untold && awaited(err) != "" {
 		err = nil
 	}
-	if over || err != nil || p == "/" && !whole {
+	if all || over && !whole || err != nil || p == "/" && !whole {
 		return err
 	}
 	if p != "/" {
@@ -613,6 +621,9 @@ func (l *Layer) copyDir(p string, f safepath.Folder, name string, to safepath.Fo
 			return err
 		}
 	}
+	if !b.untold {
+		l.whole[p] = true
+	}
 	return nil
 }
 
@@ -658,5 +669,5 @@ func (l *Layer) copyFile(p string, f safepath.Folder, name string, to safepath.F
 	if _, err := io.Copy(w, io.LimitReader(r, maxCopied)); err != nil {
 		return err
 	}
-	return errors.Join(l.takeOver(out, st), w.Chmod(os.FileMode(st.Mode&0o777)))
+	return errors.Join(l.takeOver(out, st), unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", out), st.Mode&0o7777))
 }
