@@ -195,9 +195,10 @@ var pathsElsewhere = map[string][]string{
 	},
 	"a new private folder of its own": {
 		"engine/simulate/layer.go Close",
-		"engine/simulate/layer.go takeOverDir",
+		"engine/simulate/copyup.go takeOverDir",
 		"engine/simulate/layer.go open",
-		"engine/simulate/layer.go takeOver",
+		"engine/simulate/copyup.go takeOver",
+		"engine/simulate/copyup.go copyFile",
 		"cmd/secretedit.go edited",
 		"cmd/secretedit.go lockFolder",
 		"cmd/secretedit.go memoryFolder",
@@ -235,7 +236,7 @@ var pathsElsewhere = map[string][]string{
 	"only asks whether something is there, or has changed, and what acts is judged where it is opened": {
 		"engine/host/source_fanotify.go findFrom",
 		"engine/host/source_fanotify.go mark",
-		"engine/simulate/layer.go copyLink",
+		"engine/simulate/copyup.go copyLink",
 		"cmd/tstrust.go projectRoot",
 		"cmd/tstrust.go trustedProject",
 		"cmd/tstrust.go trustTS",
