@@ -154,12 +154,12 @@ func TestFindingQ18Lint(t *testing.T) {
 	} {
 		r := &Line{File: "/f", Content: content, Match: "(a)"}
 		kindtest.Must(t, r.Validate())
-		got := ""
+		var got strings.Builder
 		for _, d := range r.Lint() {
-			got += d.Message
+			got.WriteString(d.Message)
 		}
-		if got != want {
-			t.Errorf("%s: %s", content, got)
+		if got.String() != want {
+			t.Errorf("%s: %s", content, got.String())
 		}
 	}
 	if found := (&Line{File: "/f", Content: "$1"}).Lint(); found != nil {
