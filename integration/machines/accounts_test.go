@@ -11,7 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/integration/hosts"
 )
 
-// TestAccountsAndMounts: a hundred drifts of a user, of a group and of a mount are each
+// TestAccountsAndMounts: drifts of a user, of a group and of a mount are each
 // repaired; and what is in use says by whom, and goes when it is free.
 func TestAccountsAndMounts(t *testing.T) {
 	t.Parallel()
@@ -29,21 +29,21 @@ func TestAccountsAndMounts(t *testing.T) {
 	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n")
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
-	t.Run("drifts", func(t *testing.T) { testHundreds(t, h.For(t), cases) })
+	t.Run("drifts", func(t *testing.T) { testAtOnce(t, h.For(t), cases) })
 	t.Run("user in use", func(t *testing.T) { testUserInUse(t, h.For(t)) })
 	t.Run("mount in use", func(t *testing.T) { testMountInUse(t, h.For(t)) })
 	t.Run("table not read", func(t *testing.T) { testTableNotRead(t, h.For(t)) })
 }
 
-// testHundreds makes a hundred drifts of each, at the same time, and waits after most of them
+// testAtOnce draws drifts of each, at the same time, and waits after most of them
 // until all is right again: how long that took is what the machine prints.
-func testHundreds(t *testing.T, h *hosts.Host, cases []kindCase) {
+func testAtOnce(t *testing.T, h *hosts.Host, cases []kindCase) {
 	var script strings.Builder
 	r := draws(t)
 	for _, c := range cases {
 		explain(t, h, c.right, c.id())
 		fmt.Fprintf(&script, "(\nright() { (%s) >/dev/null 2>&1; }\n", c.right)
-		for range driftRuns {
+		for range driftRuns(t) {
 			drift := c.drifts[r.IntN(len(c.drifts))]
 			fmt.Fprintf(&script, "(%s) >/dev/null 2>&1 || true\n", drift)
 			if r.IntN(4) == 0 {
@@ -99,7 +99,7 @@ func fails(h *hosts.Host, id string, says ...string) {
 
 // testUserInUse: one who has processes is not removed until they have ended.
 func testUserInUse(t *testing.T, h *hosts.Host) {
-	// usermod hands the folder over when it has let go of the lock, so after a hundred drifts it may
+	// usermod hands the folder over when it has let go of the lock, so after many drifts it may
 	// belong to the number that one of them has given carol; and what is another one's stays.
 	h.Sh("chown -R carol: /home/carol; systemd-run --quiet --property=Type=exec --unit=held --uid=carol sleep 1000")
 	pid := strings.TrimSpace(h.Run("systemctl", "show", "-P", "MainPID", "held"))

@@ -17,8 +17,7 @@ import (
 
 const (
 	graphPath = "/etc/mgmt/graph.yaml"
-	driftRuns = 100 // of each kind, in TestKinds/random
-	driftFew  = 5   // of one that has a hundred in a test of its own
+	driftFew  = 5 // of a kind of which a test of its own draws more
 )
 
 // id is how the program names the resource.
@@ -99,7 +98,7 @@ func TestKinds(t *testing.T) {
 		return
 	}
 	all.put(t, h)
-	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n") // nobody drifts a hundred times in a minute
+	h.Put("/etc/default/mgmt", "MGMT_OPTIONS=--flapping off\n") // nobody drifts so often
 	h.Run("systemctl", "start", "mgmt")
 	settle(h)
 	for _, c := range kindCases {
@@ -236,16 +235,16 @@ func (c kindCase) refreshes(h *hosts.Host) int {
 	return strings.Count(h.Sh("cat "+c.told()+" 2>/dev/null || true"), "\n")
 }
 
-// driftedElsewhere are the kinds of which a test of their own makes a hundred drifts:
+// driftedElsewhere are the kinds of which a test of their own draws the drifts:
 // TestPackageManagers, TestServices, TestAccountsAndMounts.
 var driftedElsewhere = []string{"pkg", "svc", "user", "group", "mount"}
 
 // testRandomDrifts: whatever order drifts come in, and however fast, all is right in the end.
 func testRandomDrifts(t *testing.T, h *hosts.Host) {
-	r := draws(t)
+	r, most := draws(t), driftRuns(t)
 	var turns []kindCase
 	for _, c := range kindCases {
-		n := driftRuns
+		n := most
 		if slices.Contains(driftedElsewhere, c.kind) {
 			n = driftFew
 		}

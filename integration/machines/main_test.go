@@ -81,6 +81,21 @@ func draws(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+// driftRuns is how many drifts a test draws, of each kind: enough that each drift of the kind comes several times, and after
+// most of the others. MGMT_DRIFTS asks for another number.
+func driftRuns(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("MGMT_DRIFTS")
+	if text == "" {
+		return 30
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal("MGMT_DRIFTS: ", err)
+	}
+	return n
+}
+
 // settle waits until the daemon has converged, and all is as wanted.
 func settle(h *hosts.Host) {
 	h.Run("mgmt", "status", "--wait", "converged", "--timeout", "3m", "--exit-code")

@@ -58,9 +58,6 @@ var nspawnCase = kindCase{
 	},
 }
 
-// nspawnRuns is how many drifts there are in a row.
-const nspawnRuns = 100
-
 // bootContainers boots a machine that can have containers.
 func bootContainers(t *testing.T) *hosts.Host {
 	t.Helper()
@@ -186,15 +183,15 @@ func nspawnNotified(t *testing.T, h *hosts.Host) {
 func nspawnRandom(t *testing.T, h *hosts.Host) {
 	explain(t, h, nspawnCase.right, nspawnCase.id())
 	var script strings.Builder
-	r := draws(t)
-	for range nspawnRuns {
+	r, n := draws(t), driftRuns(t)
+	for range n {
 		drift := nspawnCase.drifts[r.IntN(len(nspawnCase.drifts))]
 		fmt.Fprintf(&script, "(%s) || true\nsleep 0.0%d\n", drift, r.IntN(10))
 	}
 	start := time.Now()
 	h.Sh(script.String())
 	h.Eventually("it is right after\n"+script.String(), patience, func() bool { return h.Holds(nspawnCase.right) })
-	t.Logf("%d drifts in a row: %.1f s until it is right", nspawnRuns, time.Since(start).Seconds())
+	t.Logf("%d drifts in a row: %.1f s until it is right", n, time.Since(start).Seconds())
 	settle(h)
 }
 

@@ -303,12 +303,12 @@ func randomServices(s services) {
 		"systemctl --no-reload unmask off", "systemctl --no-reload unmask off; systemctl enable --now off", "systemctl unmask off; systemctl start off",
 	}
 	var script strings.Builder
-	r := draws(s.t)
-	for range driftRuns {
+	r, n := draws(s.t), driftRuns(s.t)
+	for range n {
 		fmt.Fprintf(&script, "{ %s; } 2>&1 || true\nsleep 0.0%d\n", drifts[r.IntN(len(drifts))], r.IntN(6))
 	}
 	s.Sh(script.String())
-	s.t.Logf("right %v after the last of %d drifts", s.keeps("web", "active", "enabled")+s.keeps("off", "inactive", "masked"), driftRuns)
+	s.t.Logf("right %v after the last of %d drifts", s.keeps("web", "active", "enabled")+s.keeps("off", "inactive", "masked"), n)
 	s.Eventually("no try is left", patience, func() bool { // web fails where a drift ends it right after its start
 		return s.Holds("mgmt status --wait converged --timeout 3m --exit-code")
 	})
