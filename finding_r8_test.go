@@ -59,6 +59,12 @@ func (n *noted) add(line string) {
 	n.list = append(n.list, line)
 }
 
+func (n *noted) has(line string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Contains(n.list, line)
+}
+
 func (n *noted) Enabled(context.Context, slog.Level) bool { return true }
 func (n *noted) WithAttrs([]slog.Attr) slog.Handler       { return n }
 func (n *noted) WithGroup(string) slog.Handler            { return n }
@@ -105,5 +111,63 @@ func TestFindingR8LinesInOrder(t *testing.T) {
 		if ev.Kind == 0 || ev.Kind > mgmt.EventMissed {
 			t.Errorf("an event of the kind %s", ev.Kind)
 		}
+	}
+}
+
+// chatty logs many lines in its run.
+type chatty struct {
+	speaks
+	lines int
+}
+
+func (x *chatty) Default() engine.Res { return &chatty{speaks: speaks{said: x.said}, lines: x.lines} }
+func (x *chatty) CheckApply(context.Context, bool) (bool, error) {
+	for range x.lines {
+		x.init.Logf("line")
+	}
+	x.init.Logf("last line")
+	close(x.said)
+	return true, nil
+}
+
+// TestFindingR8ManyLines: where an Observer hangs, the lines of a chatty resource are written without it from a bound on, and push out no
+// event.
+func TestFindingR8ManyLines(t *testing.T) {
+	said := make(chan struct{})
+	log := &noted{}
+	reg := engine.NewRegistry()
+	for kind, make := range map[string]func() engine.Res{
+		"speaks": func() engine.Res { return &speaks{said: said} },
+		"chatty": func() engine.Res { return &chatty{speaks: speaks{said: said}, lines: 1 << 18} },
+	} {
+		if err := reg.Register(kind, make); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := mgmt.Options{Registry: reg, Logger: slog.New(log), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
+	var early bool
+	var missed int
+	o.Observer.Ran = func(r mgmt.Run) {
+		if r.Resource == "speaks[above]" && r.Changed {
+			<-said
+			early = log.has("last line")
+		}
+	}
+	o.Observer.Missed = func(n int) { missed += n }
+	e, err := mgmt.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := static.NewGraph("g")
+	above := g.Add("speaks", "above", &speaks{Line: "flag", said: said})
+	g.Add("chatty", "below", &chatty{speaks: speaks{said: said}, lines: 1 << 18}).Depend(above)
+	if err := e.Run(t.Context(), static.New(g.Declared())); err != nil {
+		t.Fatal(err)
+	}
+	if !early || missed > 0 {
+		t.Errorf("the last line was written before the Observer went on: %t; it missed %d events", early, missed)
+	}
+	if n := len(log.list); n < 1<<18 {
+		t.Errorf("%d lines", n)
 	}
 }

@@ -4,7 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 )
+
+// maxLines is how many lines wait for an Observer. The next ones are written at once, by who logs: no flood of lines pushes out an event.
+const maxLines = maxUntold / 4
 
 // lines takes the lines that the reactor and the resources log to the Observer's goroutine, which writes them. So each stands after the
 // lines of an Observer about what had happened before it. The Observer is told of a run after the next one may have begun.
@@ -12,6 +16,8 @@ type lines struct {
 	mu   sync.RWMutex
 	open bool // the goroutine takes them; else they are written at once
 	to   *Engine
+
+	told, done atomic.Uint64 // numbers of lines: the last one, and the last one that was written
 }
 
 // logger returns a logger whose lines go that way. Where no Observer is told of runs, there is nothing to stand in order with.
@@ -33,10 +39,15 @@ func (l *lines) set(open bool) {
 func (l *lines) put(write func()) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if l.open {
-		l.to.tell(Event{Kind: eventLine, line: write})
+	if !l.open || l.told.Load()-l.done.Load() >= maxLines {
+		return false
 	}
-	return l.open
+	n := l.told.Add(1)
+	l.to.tell(Event{Kind: eventLine, line: func() {
+		l.done.Store(n)
+		write()
+	}})
+	return true
 }
 
 type lineHandler struct {
