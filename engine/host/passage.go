@@ -9,6 +9,9 @@ import (
 const (
 	// quietTime stands for the end of a process that is not known.
 	quietTime = 3 * time.Millisecond
+	// createdTime does so where it has created the name: it may set rights by it, or give the file another name, and on a busy
+	// machine it waits for a processor in between.
+	createdTime = 30 * time.Millisecond
 	// processTime is how long the end of a process is awaited after its last step.
 	processTime = 100 * time.Millisecond
 	// longestPassage is the bound for all of it, so that a writer who never closes gains nothing.
@@ -41,6 +44,7 @@ type passage struct {
 	began time.Time // the first step; the zero value before it
 	until time.Time // when it counts as complete if nothing more comes
 	made  bool      // made or removed since it began
+	fresh bool      // made since it began
 	pid   int       // whose end completes it; 0 for nobody's
 	open  []int     // who has modified it and has not closed it yet; 0 is a process that is not known
 }
@@ -55,6 +59,7 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 		return true
 	case made:
 		p.made, p.open = true, nil
+		p.fresh = p.fresh || s.op&opCreated != 0
 		return p.rest(s, now)
 	case s.op&opModified != 0 && s.op&opUnsure != 0:
 		return p.rest(s, now)
@@ -85,6 +90,8 @@ func (p *passage) rest(s step, now time.Time) (complete bool) {
 	switch {
 	case s.ended != nil && s.ended():
 		return len(p.open) == 0
+	case s.pid == 0 && p.fresh:
+		p.pid, p.until = 0, now.Add(createdTime)
 	case s.pid == 0:
 		p.pid, p.until = 0, now.Add(quietTime)
 	default:
