@@ -203,7 +203,7 @@ func TestLawSecretsAreCleaned(t *testing.T) {
 			}
 		}
 		got := b.events[len(b.events)-1].Message
-		for _, piece := range strings.Split(got, schema.Redacted) {
+		for piece := range strings.SplitSeq(got, schema.Redacted) {
 			for _, s := range secrets {
 				if strings.Contains(piece, s) {
 					t.Fatalf("%q still has %q", got, s)
