@@ -276,8 +276,11 @@ func TestRenameRefused(t *testing.T) {
 	if f := c.ask("textDocument/rename", p, nil); f == nil || !strings.Contains(f.Message, "made by an expression") {
 		t.Errorf("%v", f)
 	}
-	// The graph is older than the text.
-	c.edit("g.yaml", c.typed["g.yaml"]+"# more\n")
+	// The graph is older than the text, which can't be read.
+	c.edit("g.yaml", c.typed["g.yaml"]+"]\n")
+	if got := c.findings("g.yaml"); len(got) == 0 {
+		t.Fatal("it can be read")
+	}
 	p = c.cursor("g.yaml", aimed(t, c, "- name: /", "a\n"))
 	p["newName"] = "z"
 	if f := c.ask("textDocument/rename", p, nil); f == nil || !strings.Contains(f.Message, "since the last edit") {
