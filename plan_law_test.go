@@ -523,7 +523,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 		steps[plan.Steps[i].Resource] = &plan.Steps[i]
 	}
 	// What is undone may fail those that came after it, once they have done their work. Whether what comes after them was run before that
-	// is chance.
+	// is chance. And what is unknown until a command has run may fail then, so that nothing behind it is run.
 	cut := func(id string) bool {
 		if len(causes[id]) > 0 {
 			return false
@@ -533,7 +533,9 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 		queue := []int{at}
 		for n := 0; ok && n < len(queue); n++ {
 			for edge := range g.InEdges(queue[n]) {
-				if up := g.ID(edge.From); well[up] && failed[up] != nil {
+				up := g.ID(edge.From)
+				untold := steps[up] != nil && steps[up].State == engine.StateUnknown
+				if failed[up] != nil && (well[up] || untold) {
 					return true
 				}
 				if !slices.Contains(queue, edge.From) {
