@@ -58,7 +58,7 @@ func (e *Edit) Groups() (lacking []string) {
 // Fills reports whether Groups has found groups of Match.
 func (e *Edit) Fills() bool { return e.pieces != nil }
 
-// Filled returns the line that takes the place of one that matches.
+// Filled returns the line that takes the place of one, which has to match where Fills.
 func (e *Edit) Filled(body string) string {
 	if !e.Fills() {
 		return e.Lines[0]

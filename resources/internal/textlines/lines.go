@@ -66,8 +66,8 @@ func (e *Edit) Apply(text string) (Result, error) {
 }
 
 // Find returns the lines of the text that the edit is about, as they are now: those of
-// the block, the last line that matches, or Lines. It returns false if they are not
-// there.
+// the block, the last line that matches, or Lines, where these are no line with groups in it. It
+// returns false if they are not there.
 func (e *Edit) Find(text string) ([]string, bool, error) {
 	t := parse(text)
 	if e.Begin != "" {
@@ -82,7 +82,7 @@ func (e *Edit) Find(text string) ([]string, bool, error) {
 			return []string{t.lines[at[len(at)-1]].body}, true, nil
 		}
 	}
-	if len(e.Lines) == 0 || !t.has(e.Lines) {
+	if len(e.Lines) == 0 || e.Fills() || !t.has(e.Lines) {
 		return nil, false, nil
 	}
 	return e.Lines, true, nil
@@ -146,7 +146,7 @@ func (e *Edit) replace(t *text) error {
 }
 
 // fill is replace for a line with groups in it. Where nothing matches, it is not known what they are. A line that would be replaced again
-// is an error: it would grow with each run.
+// is an error: it would grow with each run. The error shows no text, which may be one that others must not read.
 func (e *Edit) fill(t *text, at []int) error {
 	if err := e.several(at); err != nil {
 		return err
@@ -160,7 +160,7 @@ func (e *Edit) fill(t *text, at []int) error {
 	for _, i := range at {
 		line := e.Filled(t.lines[i].body)
 		if e.Match.MatchString(line) && e.Filled(line) != line {
-			return fmt.Errorf("match finds the new line too, and would make another one of it, %q of %q: let it match what the line adds, outside of the group", e.Filled(line), line)
+			return fmt.Errorf("line %d: match finds the new line too, and would make another one of it: let it match what the line adds, outside of the group", i+1)
 		}
 		if t.lines[i].body != line {
 			t.splice(i, i+1, []string{line})

@@ -110,8 +110,8 @@ func TestFindingQ18Groups(t *testing.T) {
 	for _, c := range []struct{ match, line, text, want string }{
 		{`^opts="(.*?)( audit=1)?"$`, `opts="$1 audit=1"`, "opts=\"quiet\"\n", "opts=\"quiet audit=1\"\n"},
 		{`^opts="(.*?)( audit=1)?"$`, `opts="$1 audit=1"`, "opts=\"quiet audit=1\"\n", "opts=\"quiet audit=1\"\n"},
-		{`^opts="(.*)"$`, `opts="$1 audit=1"`, "opts=\"quiet\"\n", `error: match finds the new line too, and would make another one of it, "opts=\"quiet audit=1 audit=1\"" of "opts=\"quiet audit=1\""`},
-		{`^(?P<key>\w+)\s*=\s*(\w*)`, `${key}=${2}0`, "x\na = 1\n", `error: match finds`},
+		{`^opts="(.*)"$`, `opts="$1 audit=1"`, "opts=\"quiet\"\n", "error: line 1: match finds the new line too, and would make another one of it"},
+		{`^(?P<key>\w+)\s*=\s*(\w*)`, `${key}=${2}0`, "x\na = 1\n", "error: line 2: match finds the new line too"},
 		{`^(?P<key>\w+)\s*:\s*(\w*)`, `${key}=${2}0 $$1`, "x\na : 1\n", "x\na=10 $1\n"},
 		{`^(a)`, `$1`, "b\n", "b\n"},
 		{`^(a)|b`, `<$1>`, "b\n", "<>\n"},
