@@ -79,7 +79,7 @@ func newApt(_ context.Context, env virtual.Env) (*apt, error) {
 // It goes by the words that apt prints in the locale C, which baseEnv sets. It returns nil where the
 // words are unknown.
 func judgeApt(r *engine.Result) error {
-	if has(r, "Could not get lock", "Unable to lock", "Unable to acquire the dpkg frontend lock", "is locked by another process") {
+	if has(r, "Could not get lock", "Unable to lock", "Unable to acquire the dpkg frontend lock", " locked by another process") {
 		e := &LockedError{Tool: "apt"}
 		for _, words := range [][2]string{{"held by process ", ""}, {"lock was locked by another process with pid ", ""}} {
 			if who := between(r, words[0], words[1]); len(who) > 0 {

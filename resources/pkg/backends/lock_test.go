@@ -73,6 +73,30 @@ func TestLockOfRpm(t *testing.T) {
 	}
 }
 
+// TestFindingB1DpkgIsLocked: a repair that meets a dpkg which is just ending waits for it. dpkg says so itself, and not apt-get.
+func TestFindingB1DpkgIsLocked(t *testing.T) {
+	for _, text := range []string{
+		"dpkg: error: dpkg frontend lock was locked by another process with pid 4711\nNote: removing the lock file is always wrong, can damage the locked area\nand the entire system. See <https://wiki.debian.org/Teams/Dpkg/FAQ#db-lock>.\n",
+		"dpkg: error: dpkg database lock was locked by another process with pid 4711\n", // 1.21
+		"dpkg: error: dpkg frontend lock was locked by another process\n",               // where the holder can't be seen
+		"dpkg: error: dpkg frontend is locked by another process\n",                     // 1.19
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			free := time.Now().Add(5 * time.Second)
+			h := enginetest.NewHost()
+			h.SetCommand(func(_ context.Context, c engine.Command) (*engine.Result, error) {
+				if c.Argv[0] == "dpkg" && time.Now().Before(free) {
+					return &engine.Result{ExitCode: 2, Stderr: []byte(text)}, nil
+				}
+				return &engine.Result{}, nil
+			})
+			if _, _, err := Repair.Call(t.Context(), bind(t, Apt(), nil, h), virtual.Nothing{}); err != nil || time.Now().Before(free) {
+				t.Errorf("%q: %v", text, err)
+			}
+		})
+	}
+}
+
 // To wait for a lock can be cancelled.
 func TestLockCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
