@@ -166,7 +166,7 @@ type ListOptions struct {
 // Page is a part of a list.
 type Page struct {
 	KVs      []KV
-	Revision int64 // of the store that the page is of
+	Revision int64 // of the store that the page is of; never 0, also where the store is empty
 	More     bool  // there are further keys behind the last one
 }
 

@@ -37,11 +37,12 @@ func TestReplaceRegistry(t *testing.T) {
 	nb := model.Open(w, reg, model.Options{})
 	o, err := was.New(map[string]any{"id": "1", "a": "x"})
 	if err == nil {
-		_, err = nb.Create(t.Context(), o, model.Write{})
+		o, err = nb.Create(t.Context(), o, model.Write{})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	created := o.Revision()
 	changed := reg.Changed()
 	reg.Replace(next)
 	select {
@@ -65,7 +66,7 @@ func TestReplaceRegistry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for b, err := range nb.Watch(t.Context(), model.Interest{Models: []*model.Model{was}}, 1) {
+	for b, err := range nb.Watch(t.Context(), model.Interest{Models: []*model.Model{was}}, created) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -311,7 +311,7 @@ func TestTogether(t *testing.T) {
 	}
 	wg.Wait()
 	p, err := w.List(t.Context(), "", engine.ListOptions{})
-	if err != nil || len(p.KVs) != writers || p.Revision != writers*each {
+	if err != nil || len(p.KVs) != writers || p.Revision != 1+writers*each {
 		t.Errorf("%d keys at revision %d, %v", len(p.KVs), p.Revision, err)
 	}
 }

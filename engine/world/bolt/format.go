@@ -39,7 +39,7 @@ func create(f *boltfile.File) error {
 				return false, err
 			}
 		}
-		if err := putMeta(tx, keyState, encodeState(mvcc.State{})); err != nil {
+		if err := putMeta(tx, keyState, encodeState(mvcc.State{Rev: mvcc.FirstRev})); err != nil {
 			return false, err
 		}
 		return true, putMeta(tx, keyFormat, []byte(format))
@@ -62,7 +62,8 @@ func decodeState(b []byte) (s mvcc.State, ok bool) {
 		return s, false
 	}
 	n := binary.BigEndian
-	return mvcc.State{Rev: int64(n.Uint64(b)), Floor: int64(n.Uint64(b[8:])), Log: int(n.Uint64(b[16:]))}, true
+	rev := max(int64(n.Uint64(b)), mvcc.FirstRev) // a file of before, without a change, has 0
+	return mvcc.State{Rev: rev, Floor: int64(n.Uint64(b[8:])), Log: int(n.Uint64(b[16:]))}, true
 }
 
 // head says what the newest changes belong to.

@@ -86,7 +86,7 @@ func TestNewestChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		meta(t, path, func(b *bbolt.Bucket) error {
-			if rev, floor, log := state(t, b); b.Get([]byte("recent")) != nil || rev != int64(n) || floor != 0 || log != int64(2*n) {
+			if rev, floor, log := state(t, b); b.Get([]byte("recent")) != nil || rev != int64(1+n) || floor != 0 || log != int64(2*n) {
 				t.Errorf("after Close revision %d, floor %d, %d changes, and %q apart", rev, floor, log, b.Get([]byte("recent")))
 			}
 			return nil
@@ -100,7 +100,7 @@ func TestOlderProgram(t *testing.T) {
 	path, from := copied(t, 3)
 	meta(t, path, func(b *bbolt.Bucket) error {
 		rev, floor, log := state(t, b)
-		if rev != 3 || floor != rev || log != 0 {
+		if rev != 1+3 || floor != rev || log != 0 {
 			t.Errorf("revision %d, floor %d, %d changes", rev, floor, log)
 		}
 		v := binary.BigEndian.AppendUint64(nil, uint64(rev)+1) // of the older program's own write

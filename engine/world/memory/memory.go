@@ -65,7 +65,7 @@ type table struct {
 }
 
 func newTable() *table {
-	return &table{versions: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
+	return &table{state: mvcc.State{Rev: mvcc.FirstRev}, versions: btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})}
 }
 
 func before(a, b *mvcc.Version) bool {

@@ -40,10 +40,14 @@ func testGet(b *bench) {
 // prefix is text and not a path. A prefix that ends with no slash therefore finds the
 // key itself, and longer names too.
 func testList(b *bench) {
-	if got, _ := b.list(""); len(got) != 0 {
-		b.t.Errorf("an empty world lists %v", got)
+	got, empty := b.list("")
+	if len(got) != 0 || empty == 0 {
+		b.t.Errorf("an empty world lists %v at %d", got, empty)
 	}
 	rev := b.must(put("x/b", "2"), put("x/a", "1"), put("x", "0"), put("y/a", "3"), put("x0", "4"))
+	if p, err := b.World.List(b.ctx, "", engine.ListOptions{At: empty}); err != nil || len(p.KVs) != 0 {
+		b.t.Errorf("the page of the empty world, later: %d keys, %v", len(p.KVs), err)
+	}
 	for _, c := range []struct{ prefix, want string }{
 		{"x/", "x/a=1 x/b=2"}, {"x", "x=0 x/a=1 x/b=2 x0=4"}, {"y/a", "y/a=3"}, {"z", ""},
 		{"", "x=0 x/a=1 x/b=2 x0=4 y/a=3"},

@@ -10,9 +10,13 @@ type Version struct {
 	Value   []byte
 }
 
+// FirstRev is the revision of an empty Backend. It is not 0: a page of an empty store could not be told from one as it is
+// now, and a list of several pages would lose what is written between them.
+const FirstRev = 1
+
 // State is what a Backend knows of itself.
 type State struct {
-	Rev   int64 // the newest revision
+	Rev   int64 // the newest revision; FirstRev before the first Put
 	Floor int64 // changes up to this revision are forgotten
 	Log   int   // changes in the history
 }
