@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -30,7 +31,7 @@ type deployFlags struct {
 	remote
 	signing
 	store direct
-	// The verb adds no flags of an input: the bounds are the defaults, and no variable is set.
+	// Its flags are those of a program. The bounds are the defaults, and each host computes the variables of a graph in YAML.
 	input input
 
 	topic string
@@ -59,7 +60,8 @@ it over, batch by batch: the next batch goes when the last one has converged. Wh
 
 A topic is all, host:NAME, or group:ROLE; mgmt hosts allow says which roles a host has.
 A host takes deploys that a key of its setting trusted_keys has signed for its store.
-All that the graph includes goes with it. A host that has not taken a deploy when it
+All that the graph includes goes with it. A program (docs/typescript.md) runs here and
+not on the hosts, which get the graph that it makes. A host that has not taken a deploy when it
 expires does not take it any more; the hosts that have it go on with it.
 
 When deploy is interrupted, no further batch goes. The same command goes on with it, also on
@@ -68,11 +70,13 @@ another machine. While one deploy to a topic is under way, another one is refuse
 		Example: `  mgmt deploy keygen
   mgmt deploy site.yaml --to all --dry-run
   mgmt deploy web.yaml --to group:web --batch 10% --max-failed 2
+  mgmt deploy main.ts --to all --var sites=3
   mgmt deploy --to group:web --back-to 3`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.closing(f.run(cmd.Context(), args)) },
 	}
 	f.reach(cmd)
 	f.store.flags(cmd)
+	f.input.programFlags(cmd)
 	a.typesFlag(cmd)
 	a.guardFlag(cmd) // a writer of root's graph gets root's key, and with it all hosts
 	fl := cmd.Flags()
@@ -192,6 +196,9 @@ func (f *deployFlags) check(args []string) error {
 	if _, err := lifetime(f.expires); err != nil {
 		errs = append(errs, err)
 	}
+	if !slices.ContainsFunc(args, isProgram) {
+		errs = append(errs, f.input.programOnly(f.app)...)
+	}
 	return errors.Join(errs...)
 }
 
@@ -240,7 +247,7 @@ func operator() string {
 // bundle reads the graphs with all that they include, and checks what the hosts will get.
 // The check reads the bundle as a host decodes it, and no file, so a lack of a host is found here.
 func (f *deployFlags) bundle(ctx context.Context, w engine.World, o *deploy.Order, args []string) error {
-	b, err := f.collect(args)
+	b, err := f.collect(ctx, args)
 	if err != nil {
 		return f.diagnose(err)
 	}
@@ -286,7 +293,7 @@ func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bu
 // collect reads files by absolute paths, and names them below the folder that all of them share.
 // A file outside of it would have no name on a host: an absolute path in an include is found by validate.
 // The files of a folder are graphs, as they are for mgmt run.
-func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
+func (f *deployFlags) collect(ctx context.Context, args []string) (*deploy.Bundle, error) {
 	read := map[string][]byte{}
 	var graphs []string
 	o := f.input.limits(f.app)
@@ -295,6 +302,15 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 		path, err := filepath.Abs(arg)
 		if err != nil {
 			return nil, err
+		}
+		if isProgram(path) {
+			name, text, err := f.made(ctx, arg, read)
+			if err != nil {
+				return nil, err
+			}
+			read[name] = text
+			graphs = append(graphs, name)
+			continue
 		}
 		first := true
 		folder := false
@@ -326,6 +342,40 @@ func (f *deployFlags) collect(args []string) (*deploy.Bundle, error) {
 		}
 	}
 	return b, nil
+}
+
+// made runs a program, and returns its graph in YAML with a name next to the program. Its faults are told here, where the
+// program is. A comment of each resource has its place in the program, relative to that, so that equal programs make equal
+// deploys from any folder.
+func (f *deployFlags) made(ctx context.Context, path string, taken map[string][]byte) (name string, text []byte, err error) {
+	in := f.input
+	in.ts = path
+	d, err := in.declared(ctx, f.app)
+	if err != nil {
+		return "", nil, err
+	}
+	_, ds := gapi.Build(f.app.kinds(), d)
+	if ds.Err() != nil {
+		return "", nil, ds
+	}
+	printDiagnostics(f.app.err, f.app.program(), ds)
+	if name, err = filepath.Abs(path); err != nil {
+		return "", nil, err
+	}
+	here := *d
+	here.Resources = slices.Clone(d.Resources)
+	for i := range here.Resources {
+		at := &here.Resources[i].Pos
+		if rel, err := filepath.Rel(filepath.Dir(path), at.File); err == nil {
+			at.File = filepath.ToSlash(rel)
+		}
+	}
+	for name += ".yaml"; taken[name] != nil; {
+		name += "_.yaml"
+	}
+	var b bytes.Buffer
+	err = yaml.Render(&b, &here, yaml.Rendering{Positions: true, Whole: true})
+	return name, b.Bytes(), err
 }
 
 // under returns the name of a file in a bundle: its path below the base, with slashes on every

@@ -102,25 +102,45 @@ func (i *input) flags(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
 	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
 	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
-	// A value of --var may have a comma, which a slice flag of pflag would split at.
-	varList := pflag.NewFlagSet("", pflag.ContinueOnError)
-	varList.StringArrayVar(&i.vars, "var", nil, "")
-	bind(cmd, "var", varList.Lookup("var").Value)
-	bind(cmd, "vars", &i.varFiles)
-	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
+	i.programFlags(cmd)
 	bind(cmd, "identity", place{&i.identity})
 	_ = cmd.MarkFlagFilename("identity")
 	bind(cmd, "ts", source{place{&i.ts}, "a graph is made by one program; that can import the other"})
 	_ = cmd.MarkFlagFilename("ts", "ts")
-	bind(cmd, "ts_check", &i.check)
-	bind(cmd, "tsc", place{&i.tsc})
-	_ = cmd.MarkFlagFilename("tsc")
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "puppet_modules", &i.puppet.Modules)
 	bind(cmd, "ordering", &i.ordering)
 	bind(cmd, "max_resources", &i.most)
 	bind(cmd, "max_graph_size", &i.size)
+}
+
+// programFlags adds the flags for the inputs of a program and for its types.
+func (i *input) programFlags(cmd *cobra.Command) {
+	// A value of --var may have a comma, which a slice flag of pflag would split at.
+	varList := pflag.NewFlagSet("", pflag.ContinueOnError)
+	varList.StringArrayVar(&i.vars, "var", nil, "")
+	bind(cmd, "var", varList.Lookup("var").Value)
+	bind(cmd, "vars", &i.varFiles)
+	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
+	bind(cmd, "ts_check", &i.check)
+	bind(cmd, "tsc", place{&i.tsc})
+	_ = cmd.MarkFlagFilename("tsc")
+}
+
+// programOnly refuses the flags of a program where no graph is one. Settings from elsewhere are written for many verbs.
+func (i *input) programOnly(a *app) (errs []error) {
+	for _, f := range []struct{ key, text string }{
+		{"var", "--var is for a program: each host computes the variables of a graph in YAML"},
+		{"vars", "--vars is for a program: each host computes the variables of a graph in YAML"},
+		{"ts_check", "--check is for a program, and no graph here is one"},
+		{"tsc", "--tsc is for a program, and no graph here is one"},
+	} {
+		if _, given := a.flags[f.key]; given {
+			errs = append(errs, errors.New(f.text))
+		}
+	}
+	return errs
 }
 
 // graphArgs takes the argument of a verb that takes a graph as the value of --yaml, or of --ts. One behind
@@ -153,8 +173,7 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 	case name == "":
 		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
 	}
-	// No graph in YAML has a name such as main.ts.
-	if filepath.Ext(name) == ".ts" && cmd.Flags().Lookup("ts") != nil {
+	if isProgram(name) && cmd.Flags().Lookup("ts") != nil {
 		return cmd.Flags().Set("ts", name)
 	}
 	return cmd.Flags().Set("yaml", name)

@@ -132,7 +132,7 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 		return nil, err
 	}
 	n, ds := yaml.Document(path, src)
-	if ds.Err() == nil && (yaml.IsGraph(n) || yaml.IsModule(n)) {
+	if isProgram(path) || ds.Err() == nil && (yaml.IsGraph(n) || yaml.IsModule(n)) {
 		return nil, untested(path, n)
 	}
 	if n == nil && ds.Err() == nil {
@@ -148,7 +148,7 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 	}
 	// The kinds are those of the program and of --types. The machine is simulated for each test
 	// anew.
-	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}}, cover), nil
+	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}, Program: a.tested}, cover), nil
 }
 
 // untested is the error of a graph or a module in the place of its tests. It names the file with the tests.

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -29,10 +30,8 @@ import (
 // The variables of --var and --vars, and those of the environment, are the inputs of the program. The program sees no other
 // variable of the environment.
 func (i *input) program(a *app) (gapi.Frontend, error) {
-	o := typescript.Options{
-		Source: a.source(), Programs: a.programs(), MaxResources: int(i.most), Inputs: map[string]json.RawMessage{}, VarFiles: i.varFiles, Parse: yaml.Document,
-		Check: typescript.Check(i.check.word), Compiler: i.tsc, Trusted: trustedProject,
-	}
+	o := a.programOptions(i.once)
+	o.MaxResources, o.VarFiles, o.Check, o.Compiler = int(i.most), i.varFiles, typescript.Check(i.check.word), i.tsc
 	set, err := i.options(a)
 	if err != nil {
 		return nil, err
@@ -40,11 +39,36 @@ func (i *input) program(a *app) (gapi.Frontend, error) {
 	for _, v := range set.Vars {
 		o.Inputs[v.Name] = inputValue(v.Text)
 	}
-	// A daemon has the host of its engine for this: then Run and Said stay nil.
-	if i.once {
+	return typescript.New(i.ts, o), nil
+}
+
+// programOptions are those of every program. once says that the verb has no engine, whose host would run it.
+func (a *app) programOptions(once bool) typescript.Options {
+	o := typescript.Options{Source: a.source(), Programs: a.programs(), Inputs: map[string]json.RawMessage{}, Parse: yaml.Document, Trusted: trustedProject}
+	if once {
 		o.Run, o.Said = runOnce, func(line string) { fmt.Fprintln(a.err, visible(line)) }
 	}
-	return typescript.New(i.ts, o), nil
+	return o
+}
+
+// isProgram reports whether a graph of that name is made by a program. No graph in YAML has a name such as main.ts.
+func isProgram(name string) bool { return filepath.Ext(name) == ".ts" }
+
+// tested returns the frontend of a program that mgmt test runs; nil for a graph of another sort. mgmt validate checks its types.
+func (a *app) tested(path string, inputs map[string]any) gapi.Frontend {
+	if !isProgram(path) {
+		return nil
+	}
+	o := a.programOptions(true)
+	o.Check = typescript.CheckOff
+	for name, v := range inputs {
+		text, err := json.Marshal(v)
+		if err != nil { // JSON has no infinity
+			text = inputValue(fmt.Sprint(v))
+		}
+		o.Inputs[name] = text
+	}
+	return typescript.New(path, o)
 }
 
 // inputValue reads a variable as JSON, so that a program gets numbers and lists. Any other text is itself.

@@ -17,7 +17,7 @@
 //
 // # Laws
 //
-//   - Nothing of this machine is altered, and no program is run. The engine keeps its state in a temporary folder.
+//   - Nothing of this machine is altered, and no command is run. A program that makes the graph runs without access to the machine. The engine keeps its state in a temporary folder.
 //   - Every fault has its place in the test file: file, line and column.
 //   - A command that the test does not script is a failure that says so.
 //   - A test does not wait for real time. The clock of the machine moves where a step says after. It moves, too, where the graph

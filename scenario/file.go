@@ -15,7 +15,7 @@ import (
 // File is a file of tests, as it is written.
 type File struct {
 	Comment string `yaml:"comment"`
-	Graph   string `yaml:"graph" mgmt:"required" doc:"The graph, relative to this file."`
+	Graph   string `yaml:"graph" mgmt:"required" doc:"The graph, relative to this file: a file or a folder in YAML, or a program."`
 	Tests   []Test `yaml:"tests" mgmt:"required"`
 }
 
@@ -23,7 +23,7 @@ type File struct {
 type Test struct {
 	Name      string              `yaml:"name" mgmt:"required"`
 	Facts     map[string]any      `yaml:"facts" doc:"Facts that differ from those of a plain machine."`
-	Vars      map[string]any      `yaml:"vars"`
+	Vars      map[string]any      `yaml:"vars" doc:"The variables of the graph, or the inputs of the program."`
 	Inputs    map[string]any      `yaml:"inputs" doc:"The inputs of the module that the graph names."`
 	Resources map[string]any      `yaml:"resources" doc:"The resources of the graph around the module, to which its references lead."`
 	Secrets   map[string]string   `yaml:"secrets"`

@@ -39,6 +39,22 @@ func (r *run) wrongInputs() bool {
 	return true
 }
 
+// unseen reports the values of a test that the program of its graph can't see.
+func (r *run) unseen() (bad bool) {
+	if r.program() == nil {
+		return false
+	}
+	for _, v := range []struct{ key, text string }{
+		{"secrets", "a program reads no secrets"}, {"hosts", "a program does not see other hosts"}, {"scheduled", "a program does not see the schedules of a store"},
+	} {
+		if n := r.test.node.Get(v.key); n != nil {
+			r.failf(n.Pos, "%s: vars gives it values", v.text)
+			bad = true
+		}
+	}
+	return bad
+}
+
 // useModule has the test read the graph that uses the module, and returns its text.
 func (r *run) useModule() ([]byte, error) {
 	r.graph = filepath.Join(filepath.Dir(r.graph), moduleGraph)

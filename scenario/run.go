@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -25,6 +27,10 @@ import (
 type Options struct {
 	Kinds *engine.Registry // all kinds that graphs may have
 	YAML  yaml.Options     // how a graph is read; its facts and variables are those of the test
+
+	// Program returns how the graph at a path is read if a program makes it, else nil. The variables of the test are
+	// the inputs of the program. A nil Program knows no programs.
+	Program func(path string, inputs map[string]any) gapi.Frontend
 }
 
 // Result is the outcome of one test.
@@ -196,6 +202,7 @@ func (r *run) prepare(ctx context.Context, root string) (ok bool) {
 	facts, ds := r.test.facts()
 	bad := r.found(ds)
 	bad = r.wrongInputs() || bad
+	bad = r.unseen() || bad
 	host, err := simulate.NewFolder(simulate.NewHost(), root)
 	if err != nil {
 		r.failf(r.test.node.Pos, "the machine can't have files: %v", err)
@@ -266,7 +273,27 @@ func (r *run) start(ctx context.Context) error {
 		o.Overlay = func(path string) ([]byte, bool) { return text, path == r.graph }
 	}
 	r.engine = e
+	if front := r.program(); front != nil {
+		return e.Start(ctx, beside{front})
+	}
 	return e.Start(ctx, yaml.New(r.graph, o))
+}
+
+// program returns the frontend of a graph that a program makes, nil for another graph.
+func (r *run) program() gapi.Frontend {
+	if r.opts.Program == nil {
+		return nil
+	}
+	return r.opts.Program(r.graph, r.test.Vars)
+}
+
+// beside reads a graph without the simulated machine, on which no program runs.
+type beside struct{ front gapi.Frontend }
+
+// Graphs implements gapi.Frontend.
+func (b beside) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declared, error] {
+	env.Host = nil
+	return b.front.Graphs(ctx, env)
 }
 
 // refused waits for the graph, and reports whether the engine did not take it. The reason is the error of Engine.Wait.

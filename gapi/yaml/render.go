@@ -20,6 +20,7 @@ type Rendering struct {
 	IsSecret func(d *gapi.Declaration, key string) bool
 
 	Positions bool // each resource has a comment with its place
+	Whole     bool // nothing is hidden: the document stands for the graph elsewhere
 }
 
 // Render writes a graph as a document without expressions that New reads as the same graph. The kinds come in the order in which they first
@@ -113,7 +114,7 @@ func (o Rendering) item(r *gapi.Declaration) (item *yaml.Node, hidden []string) 
 	if r.Value != nil {
 		marks := markedKeys(r.Meta)
 		for _, p := range r.Value.Pairs {
-			if slices.Contains(marks, paramOf(p.Key)) || isHidden(p.Value) || o.IsSecret != nil && o.IsSecret(r, p.Key) {
+			if !o.Whole && (slices.Contains(marks, paramOf(p.Key)) || isHidden(p.Value) || o.IsSecret != nil && o.IsSecret(r, p.Key)) {
 				hidden = append(hidden, p.Key)
 				continue
 			}
