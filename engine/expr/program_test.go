@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 		"":                      `0: the expression between ${{ and }} is empty; for the characters ${{ write $${{`,
 		" facts.hostnam":        `7: facts has no "hostnam" (hostname)`,
 		"fact.hostname":         `0: there is no "fact" here (facts)`,
-		"'ä' + siz(vars.sites)": `6: there is no "siz" here (size)`,
+		"'ä' + siz(vars.sites)": `6: there is no function "siz" (size)`,
 		"1 + 'x'":               `2: + can't be applied to (int, text)`,
 		"vars.n.x":              `6: int has no fields`,
 		"vars.n +":              `8: this is no expression: a value is missing between + and the end; for the characters ${{ write $${{`,

@@ -48,7 +48,7 @@ func TestSent(t *testing.T) {
 		"sent('a.float') + 1":                       "16: + can't be applied to (float, int)",
 		"list.map(l, sent('a.' + l))":               "17: the argument of sent must be known when the graph is loaded: it may have neither variables of map and filter nor sent values in it",
 		"sent(sent('a.text'))":                      "5: the argument of sent must be known when the graph is loaded: it may have neither variables of map and filter nor sent values in it",
-		"sen('a')":                                  `0: there is no "sen" here (sent)`,
+		"sen('a')":                                  `0: there is no function "sen" (sent)`,
 	} {
 		p, faults := s.Compile(src)
 		if faults != nil {

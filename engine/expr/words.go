@@ -63,8 +63,11 @@ func (s *Scope) syntax(src string, issues *cel.Issues) []Fault {
 
 // faults returns the faults of an expression that could be parsed.
 func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault) {
-	grouped := s.groupCalls(a)
+	grouped, called, misread := s.groupCalls(a), calls(a), s.misread(a, issues)
 	for _, e := range issues.Errors() {
+		if misread[e.ExprID] {
+			continue
+		}
 		f := Fault{At: offset(src, e.Location.Line(), e.Location.Column())}
 		name, inGroup := grouped[e.ExprID]
 		switch inGroup = inGroup && undeclared.MatchString(e.Message); {
@@ -74,6 +77,10 @@ func (s *Scope) faults(src string, a *ast.AST, issues *cel.Issues) (all []Fault)
 			group, _, _ := strings.Cut(name, ".")
 			f.Message, f.Suggestion = fmt.Sprintf("there is no %q here", name), schema.Nearest(name, s.group(group))
 		default:
+			if m := undeclared.FindStringSubmatch(e.Message); m != nil && called[e.ExprID] != nil {
+				f.Message, f.Suggestion = s.unknown(m[1])
+				break
+			}
 			f.Message, f.Suggestion = s.say(e, a)
 		}
 		if undefined.MatchString(e.Message) { // the place of a selection is its dot

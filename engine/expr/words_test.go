@@ -76,11 +76,11 @@ func TestFaultsOfTypes(t *testing.T) {
 		"lists.rang(1)":               `6: there is no "lists.rang" here (lists.range)`,
 		"regex.replaceAll('a', 'b')":  `6: there is no "regex.replaceAll" here (regex.replace)`,
 		"lines.map(x, x + y)":         `17: there is no "y" here; for the characters ${{ write $${{`,
-		"nope(1) + nope2":             `0: there is no "nope" here; for the characters ${{ write $${{; 10: there is no "nope2" here; for the characters ${{ write $${{`,
+		"nope(1) + nope2":             `0: there is no function "nope"; docs/expressions.md says which there are; 10: there is no "nope2" here; for the characters ${{ write $${{`,
 		"each.key":                    "0: each is there in a resource with for_each only",
 		"module.x":                    "0: there is no module here: the key use names those of a graph",
 		"has(facts.nope)":             `0: facts has no "nope"`,
-		"'abc' + sent('exec[a].out')": `8: there is no "sent" here; for the characters ${{ write $${{`,
+		"'abc' + sent('exec[a].out')": `8: there is no function "sent"; docs/expressions.md says which there are`,
 		// words in a wrong place
 		"size":               "0: size is a function: write size(...)",
 		"1 + twice":          "4: twice is a function: write twice(...)",
@@ -128,6 +128,34 @@ func TestFaultsOfConstants(t *testing.T) {
 		"string(duration('x'))":               "7: type conversion error from 'string' to 'google.protobuf.Duration'",
 		"'%s %s'.format(['a'])":               "8: index 1 out of range",
 		"'%q'.format([1])":                    `5: could not parse formatting clause: unrecognized formatting clause "q"`,
+	} {
+		p, faults := s.Compile(src)
+		if got := said(faults); p != nil || got != want {
+			t.Errorf("%s:\n got %s\nwant %s", src, got, want)
+		}
+	}
+}
+
+// TestFindingP8Functions: a function that is not there has the one that was meant, at the place of its name.
+func TestFindingP8Functions(t *testing.T) {
+	s := deep(t)
+	for src, want := range map[string]string{
+		"lenght(vars.sites)":                `0: there is no function "lenght" (size)`,
+		"1 + len('a')":                      `4: there is no function "len" (size)`,
+		"'a'.toLowerCase()":                 `4: there is no function "toLowerCase" (lowerAscii)`,
+		"'a'.to_upper() + 'b'":              `4: there is no function "to_upper" (upperAscii)`,
+		"'a'.uperAscii()":                   `4: there is no function "uperAscii" (upperAscii)`,
+		"'a'.repalce('a', 'b')":             `4: there is no function "repalce" (replace)`,
+		"tostring(1)":                       `0: there is no function "tostring" (string)`,
+		"floor(1.5)":                        `0: there is no function "floor" (math.floor)`,
+		"max(1, 2)":                         `0: there is no function "max" (math.greatest)`,
+		"'ä' +\n  jion(lines)":              `8: there is no function "jion" (join)`,
+		"lines.exsits(x, x == 'a')":         `6: there is no function "exsits" (exists)`,
+		"lines.fliter(x, x.size() > 1) + y": `6: there is no function "fliter" (filter); 32: there is no "y" here; for the characters ${{ write $${{`,
+		"lines.some(x, x == y)":             `6: there is no function "some" (exists); 19: there is no "y" here; for the characters ${{ write $${{`,
+		"facts('os')":                       "0: facts is no function",
+		"frobnicate(1)":                     `0: there is no function "frobnicate"; docs/expressions.md says which there are`,
+		"github.ref(1)":                     `0: there is no "github" here; for the characters ${{ write $${{; 7: there is no function "ref"; docs/expressions.md says which there are`,
 	} {
 		p, faults := s.Compile(src)
 		if got := said(faults); p != nil || got != want {

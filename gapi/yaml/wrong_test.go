@@ -78,7 +78,7 @@ var wrongCases = []computedCase{
 	},
 	{
 		name: "an unknown function", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ lenght(facts.roles) }}\"\n",
-		want: "g.yaml:4:19: there is no \"lenght\" here; for the characters ${{ write $${{",
+		want: "g.yaml:4:19: there is no function \"lenght\" (did you mean \"size\"?)",
 	},
 	{
 		name: "wrong types", graph: "resources:\n  file:\n  - name: /a\n    content: \"${{ facts.cpus + facts.hostname }}\"\n",
