@@ -50,7 +50,7 @@ It ends with code 0 if all tests pass, and with 4 if one fails.`,
 	choose(cmd, &f.output, "output", "o", "how to write the outcome", "text", "json")
 	fl := cmd.Flags()
 	fl.StringVar(&f.junit, "junit", "", "write the outcome to this file as JUnit XML, too")
-	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached")
+	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached, and of which resources no test expects anything")
 	_ = cmd.MarkFlagFilename("junit", "xml")
 	return cmd
 }
@@ -223,10 +223,12 @@ type failureOut struct {
 	Message string `json:"message"`
 }
 
-// coverageOut counts resources and branches, and those of them that a test has reached.
+// coverageOut counts resources and branches, and those of them that a test has reached. An asserted resource is one that an
+// expectation names.
 type coverageOut struct {
 	Resources int `json:"resources"`
 	Run       int `json:"run"`
+	Asserted  int `json:"asserted"`
 	Branches  int `json:"branches"`
 	Taken     int `json:"taken"`
 }
@@ -243,8 +245,8 @@ func testsJSON(results []scenario.Result, cover *scenario.Coverage) testsOut {
 		}
 		out.Tests = append(out.Tests, t)
 	}
-	c := &out.Coverage
-	c.Resources, c.Run, c.Branches, c.Taken = cover.Counts()
+	n := cover.Counts()
+	out.Coverage = coverageOut{n.Resources, n.Ran, n.Asserted, n.Branches, n.Taken}
 	return out
 }
 

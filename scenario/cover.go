@@ -12,13 +12,17 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Coverage counts the resources that have run in tests, and the outcomes of each condition. The zero value is empty; a nil
-// Coverage counts nothing. It is safe for concurrent use.
+// Coverage counts the resources that have run in tests, those that an expectation names, and the outcomes of each condition. The zero
+// value is empty; a nil Coverage counts nothing. It is safe for concurrent use.
 type Coverage struct {
 	mu        sync.Mutex
-	resources map[string]bool              // by id: it has run
+	resources map[string]*reached          // by id
+	paths     map[string]string            // the ids of resources, by kind and path where the path is not their name
 	branches  map[schema.Pos]map[bool]bool // by the place of a condition: the outcomes that it had
 }
+
+// reached says how far tests have come with a resource.
+type reached struct{ ran, asserted bool }
 
 // graph takes the resources of a graph. A later test with other variables may add to them.
 func (c *Coverage) graph(g *engine.Graph) {
@@ -28,22 +32,51 @@ func (c *Coverage) graph(g *engine.Graph) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.resources == nil {
-		c.resources = map[string]bool{}
+		c.resources, c.paths = map[string]*reached{}, map[string]string{}
 	}
 	for i := range g.Len() {
-		c.resources[g.ID(i)] = c.resources[g.ID(i)] || false
+		id := g.ID(i)
+		if c.resources[id] == nil {
+			c.resources[id] = &reached{}
+		}
+		if path := pathOf(g.Value(i).Res); path != "" {
+			kind, _, _ := strings.Cut(id, "[")
+			c.paths[schema.Ref{Kind: kind, Name: path}.ID()] = id
+		}
 	}
+}
+
+// pathOf returns the parameter path of a resource, empty for none.
+func pathOf(r engine.Res) string {
+	all, err := schema.EncodeAll(r)
+	params, ok := all.(map[string]any)
+	if err != nil || !ok {
+		return ""
+	}
+	path, _ := params["path"].(string)
+	return path
 }
 
 // ran notes that a resource has run. A resource of no graph is not counted.
 func (c *Coverage) ran(id string) {
+	c.note(id, func(r *reached) { r.ran = true })
+}
+
+// asserted notes that an expectation names a resource, or the thing at its path.
+func (c *Coverage) asserted(id string) {
+	c.note(id, func(r *reached) { r.asserted = true })
+}
+
+func (c *Coverage) note(id string, set func(*reached)) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.resources[id]; known {
-		c.resources[id] = true
+	for _, id := range []string{id, c.paths[id]} {
+		if r := c.resources[id]; r != nil {
+			set(r)
+		}
 	}
 }
 
@@ -63,31 +96,46 @@ func (c *Coverage) branch(at schema.Pos, taken bool) {
 	c.branches[at][taken] = true
 }
 
-// Counts returns how many resources and branches there are, and how many of them were reached. A condition has two branches.
-func (c *Coverage) Counts() (resources, reached, branches, taken int) {
+// Counts are the figures of a Coverage. A condition has two branches.
+type Counts struct {
+	Resources int // in the graphs of the tests
+	Ran       int // of them
+	Asserted  int // of them: an expectation names them
+	Branches  int
+	Taken     int // of them
+}
+
+// Counts returns the figures.
+func (c *Coverage) Counts() (n Counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, ran := range c.resources {
-		resources++
-		if ran {
-			reached++
+	for _, r := range c.resources {
+		n.Resources++
+		if r.ran {
+			n.Ran++
+		}
+		if r.asserted {
+			n.Asserted++
 		}
 	}
 	for _, outcomes := range c.branches {
-		branches += 2
-		taken += len(outcomes)
+		n.Branches += 2
+		n.Taken += len(outcomes)
 	}
-	return resources, reached, branches, taken
+	return n
 }
 
-// Write writes the counts, and below them a line for each part that no test has reached.
+// Write writes the figures, and below them a line for each part that no test has reached, or says nothing about.
 func (c *Coverage) Write(w io.Writer) error {
-	resources, reached, branches, taken := c.Counts()
+	n := c.Counts()
 	var b strings.Builder
-	fmt.Fprintf(&b, "coverage: %d of %d resources, %d of %d branches\n", reached, resources, taken, branches)
+	fmt.Fprintf(&b, "coverage: of %d resources %d have run and %d are asserted; %d of %d branches\n", n.Resources, n.Ran, n.Asserted, n.Taken, n.Branches)
 	for _, id := range slices.Sorted(maps.Keys(c.resources)) {
-		if !c.resources[id] {
+		switch r := c.resources[id]; {
+		case !r.ran:
 			fmt.Fprintf(&b, "  %s has not run\n", id)
+		case !r.asserted:
+			fmt.Fprintf(&b, "  %s has run, and no test expects anything of it\n", id)
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(c.branches), func(a, b schema.Pos) int { return strings.Compare(a.String(), b.String()) }) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ func (r *run) expect(ctx context.Context, n *schema.Node) {
 	wanted, ds := things(r.kinds, n)
 	r.found(ds)
 	for _, th := range wanted {
+		r.cover.asserted(th.id)
 		r.expectThing(ctx, th)
 	}
 	have := outcomeOf(runs, statuses)
@@ -100,23 +102,74 @@ func outcomeOf(runs []mgmt.Run, statuses []mgmt.Status) map[string][]string {
 }
 
 // expectSet compares a list of resources with the outcome. The order does not matter. The lists under ok and blocked need not be
-// complete, but for an empty one.
+// complete, but for an empty one. A name that no resource has is the only fault that is told of the others: they may follow from it.
 func (r *run) expectSet(word string, n *schema.Node, have []string) {
-	var want []string
-	for _, item := range n.Items {
-		want = append(want, item.Text)
-		if !slices.Contains(have, item.Text) {
+	want, known := r.named(n)
+	for i, item := range n.Items {
+		if known[i] && !slices.Contains(have, item.Text) {
 			r.failf(item.Pos, "%s is not %s; %s", item.Text, word, listed(word, have))
 		}
 	}
-	if len(want) > 0 && (word == "ok" || word == "blocked") {
+	if len(want) > 0 && (word == "ok" || word == "blocked") || slices.Contains(known, false) {
 		return
 	}
+	var more []string
 	for _, id := range slices.Sorted(slices.Values(have)) { // resources run at the same time
 		if !slices.Contains(want, id) {
-			r.failf(n.Pos, "%s is %s, which the test does not expect", id, word)
+			more = append(more, id)
 		}
 	}
+	if len(more) > few {
+		r.failf(n.Pos, "%d resources are %s, which the test does not expect: %s", len(more), word, some(more))
+		return
+	}
+	for _, id := range more {
+		r.failf(n.Pos, "%s is %s, which the test does not expect", id, word)
+	}
+}
+
+// named returns the resources of a list, and for each whether the graph has it. One that it lacks is a failure.
+func (r *run) named(n *schema.Node) (want []string, known []bool) {
+	if n.Kind != schema.NodeList {
+		r.failf(n.Pos, "write a list of resources, such as [\"svc[nginx]\"]")
+		return nil, []bool{false}
+	}
+	for _, item := range n.Items {
+		want = append(want, item.Text)
+		known = append(known, r.inGraph(item.Pos, item.Text))
+		r.cover.asserted(item.Text)
+	}
+	return want, known
+}
+
+// inGraph reports whether the graph has a resource. If not, that is a failure.
+func (r *run) inGraph(pos schema.Pos, id string) bool {
+	ids := make([]string, len(r.statuses))
+	near := ""
+	for i, st := range r.statuses {
+		if ids[i] = st.Resource; st.Resource == id {
+			return true
+		}
+		if ref, err := schema.ParseRef(st.Resource); err == nil && ref.Name == id { // without its kind
+			near = st.Resource
+		}
+	}
+	if near = cmp.Or(near, schema.Nearest(id, ids)); near != "" {
+		near = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	r.failf(pos, "%s is not in the graph%s", id, near)
+	return false
+}
+
+// few bounds the resources that one failure names.
+const few = 5
+
+// some names the first resources of a list, and counts the others.
+func some(ids []string) string {
+	if len(ids) <= few {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:few], ", "), len(ids)-few)
 }
 
 // listed says which resources there are.
@@ -124,7 +177,7 @@ func listed(word string, have []string) string {
 	if len(have) == 0 {
 		return "nothing is " + word
 	}
-	return word + ": " + strings.Join(have, ", ")
+	return word + ": " + some(have)
 }
 
 // orderOf returns the resources that have changed or acted on a notification, in the order of their first runs.
@@ -140,9 +193,11 @@ func orderOf(runs []mgmt.Run) (ids []string) {
 // expectOrder compares the order in which resources have changed. Others may have changed in between.
 func (r *run) expectOrder(n *schema.Node, have []string) {
 	at := -1
-	for _, item := range n.Items {
+	_, known := r.named(n)
+	for k, item := range n.Items {
 		i := slices.Index(have, item.Text)
 		switch {
+		case !known[k]:
 		case i < 0:
 			r.failf(item.Pos, "%s has not changed; %s", item.Text, listed("changed", have))
 		case i < at:

@@ -103,9 +103,14 @@ func Read(n *schema.Node) (*File, schema.Diagnostics) {
 	return f, ds
 }
 
-// settings returns the variables of a test. The graph reads the text of each as YAML, by the type of the variable.
+// settings returns the variables of a test, in their order. The graph reads the text of each as YAML, by the type of the variable.
 func (t *Test) settings() (list []expand.Setting) {
-	for name, v := range t.Vars {
+	n := t.node.Get("vars")
+	if n == nil {
+		return nil
+	}
+	for _, p := range n.Pairs {
+		v := t.Vars[p.Key]
 		text, ok := v.(string)
 		if !ok {
 			b, err := json.Marshal(v) // which is YAML, too
@@ -114,7 +119,7 @@ func (t *Test) settings() (list []expand.Setting) {
 			}
 			text = string(b)
 		}
-		list = append(list, expand.Setting{Name: name, Text: text, From: "vars of the test"})
+		list = append(list, expand.Setting{Name: p.Key, Text: text, From: "vars of the test", Pos: p.Pos})
 	}
 	return list
 }

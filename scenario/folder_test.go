@@ -68,8 +68,8 @@ tests:
 	if got != "" {
 		t.Error(got)
 	}
-	if resources, run, _, _ := cover.Counts(); resources != 9 || run != 9 {
-		t.Errorf("%d of %d resources have run", run, resources)
+	if n := cover.Counts(); n.Resources != 9 || n.Ran != 9 {
+		t.Errorf("coverage: %+v", n)
 	}
 }
 

@@ -88,8 +88,11 @@ func (r *run) useModule() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// hinted adds the key of the test to a finding about a reference that leads out of a module.
+// hinted adds the key of the test to a finding about a reference that leads out of a module, and to one about a variable without a value.
 func (r *run) hinted(message string) string {
+	if lacks, _, flag := strings.Cut(message, ", so write --var "); flag {
+		return lacks + ", so write it under vars of the test"
+	}
 	if filepath.Base(r.graph) == moduleGraph && strings.HasSuffix(message, " is not in the graph") {
 		return message + ": the key resources of the test gives what is around the module"
 	}

@@ -34,8 +34,8 @@ tests:
 	if got != "" {
 		t.Error(got)
 	}
-	if resources, run, branches, taken := cover.Counts(); resources != 3 || run != 3 || branches != 2 || taken != 2 {
-		t.Errorf("%d of %d resources, %d of %d branches", run, resources, taken, branches)
+	if n := cover.Counts(); n.Resources != 3 || n.Ran != 3 || n.Branches != 2 || n.Taken != 2 {
+		t.Errorf("coverage: %+v", n)
 	}
 }
 

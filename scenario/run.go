@@ -417,6 +417,11 @@ func (r *run) step(ctx context.Context, s *Step) error {
 			return err
 		}
 	}
+	if fail := s.node.Get("fail"); fail != nil {
+		for _, p := range fail.Pairs {
+			r.inGraph(p.Pos, p.Key)
+		}
+	}
 	r.expect(ctx, s.node.Get("expect"))
 	return nil
 }

@@ -110,9 +110,8 @@ tests:
 	if got != "" {
 		t.Error(got)
 	}
-	resources, reached, branches, taken := cover.Counts()
-	if resources != 5 || reached != 5 || branches != 2 || taken != 2 {
-		t.Errorf("coverage: %d/%d resources, %d/%d branches", reached, resources, taken, branches)
+	if n, want := cover.Counts(), (scenario.Counts{Resources: 5, Ran: 5, Asserted: 5, Branches: 2, Taken: 2}); n != want {
+		t.Errorf("coverage: %+v", n)
 	}
 }
 

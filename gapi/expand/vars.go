@@ -16,6 +16,8 @@ type Setting struct {
 	Text string // as it was written: the type of the variable says how it is read
 	From string // where it is from, for findings: --var, or the name of an environment variable
 
+	Pos schema.Pos // of a setting in a file; zero for any other
+
 	// Shared says that other graphs have it, too, as the environment: a graph without variables goes without it.
 	Shared bool
 }
@@ -27,7 +29,10 @@ type variable struct {
 	word  string // the type as it is written, empty where the value says it
 	doc   string
 	value any
-	known bool   // it has a value
+	known bool // it has a value
+
+	refused bool // its last setting was, which was reported
+
 	taint *taint // of an input: it was made from a secret; else nil
 }
 
@@ -129,16 +134,17 @@ func (vs variables) apply(o *Options, in *inputs, found *findings) (ok bool) {
 		if s.Shared && len(vs) == 0 {
 			continue
 		}
-		v := vs.named(s.Name, schema.Pos{}, s.From, found)
+		v := vs.named(s.Name, s.Pos, s.unplaced(), found)
 		if v == nil {
 			continue
 		}
-		if value, is := s.parsed(v, in, found); is {
-			v.set(s.Name, value, schema.Pos{}, s.From, found)
+		value, is := s.parsed(v, in, found)
+		if v.refused = !is; is {
+			v.set(s.Name, value, s.Pos, s.unplaced(), found)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(vs)) {
-		if v := vs[name]; !v.known {
+		if v := vs[name]; !v.known && !v.refused {
 			found.errorf(v.pos, "the variable %s has no value: it has no default, so write --var %s=VALUE", name, name)
 		}
 	}
@@ -155,7 +161,7 @@ func (s Setting) parsed(v *variable, in *inputs, found *findings) (any, bool) {
 	n, ds := in.parse(s.From, []byte(s.Text))
 	if n == nil || ds.Err() != nil || schema.Decode(n, &value).Err() != nil {
 		// The text may be a secret, so no finding repeats it.
-		found.errorf(schema.Pos{}, "%sthe value is no YAML of the type %s", prefix(s.From), v.word)
+		found.errorf(s.Pos, "%sthe value is no YAML of the type %s", prefix(s.unplaced()), v.word)
 		return nil, false
 	}
 	return value, true
@@ -189,6 +195,14 @@ func (vs variables) lacking(p *expr.Program) (told schema.Pos, lacks bool) {
 	return schema.Pos{}, false
 }
 
+// unplaced is From where the setting has no place that says the same.
+func (s Setting) unplaced() string {
+	if s.Pos.IsZero() {
+		return s.From
+	}
+	return ""
+}
+
 // prefix begins a finding about a setting, which has no place in a file.
 func prefix(from string) string {
 	if from == "" {
@@ -200,7 +214,7 @@ func prefix(from string) string {
 // set gives a variable a value from outside, if it fits.
 func (v *variable) set(name string, value any, pos schema.Pos, from string, found *findings) {
 	fitting, ok := fit(v.word, value)
-	if !ok {
+	if v.refused = !ok; v.refused {
 		found.Add(schema.Diagnostic{
 			Pos: pos, Message: fmt.Sprintf("%sthe variable %s is %s, not %s", prefix(from), name, v.word, wordOf(value)),
 			Related: []schema.Related{{Pos: v.pos, Message: "declared here"}},
