@@ -232,7 +232,8 @@ func either(first bool, a, b EventKind) EventKind {
 func (s *session) swapped(w Swap) {
 	w = s.e.asked(s.graphs.Swapped(w))
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
-	s.sharing.Publisher.Swapped(w.Name)
+	// A graph that keeps all that the one before had comes to no other rest.
+	s.sharing.Publisher.Swapped(w.Name, w.Generation == 1 || w.Added+w.Changed+w.Removed > 0)
 }
 
 func (s *session) converged(yes bool, c Counts) {

@@ -415,6 +415,10 @@ func TestMembers(t *testing.T) {
 		return out
 	}
 	a.until("both hosts", func() bool { return slices.Equal(list(), []string{"a true 1 true", "b false 0 true"}) })
+	a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}) })
+	if got := list(); got[0] != "a true 1 true" {
+		t.Errorf("a graph that keeps all leaves the host at %s", got[0])
+	}
 	b.stop()
 	a.until("one host", func() bool { return slices.Equal(list(), []string{"a true 1 true"}) })
 }

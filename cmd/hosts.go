@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,7 +17,9 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // hostsFlags are those of the verb hosts.
@@ -32,14 +35,17 @@ func newHosts(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hosts [NAME...]",
 		Short: "Show the hosts that share a store, with the state of each",
-		Long: `Hosts shows the hosts that share the store of the running daemon, the store that --world names, or that of the
-daemon of another machine that --server names, and that are there:
-a host that dies goes from the list at the end of its lease. With names it shows these hosts alone, and ends with 1 if
-one of them is not there. JSON and YAML have the facts of each host, too.
-The table hosts has the same: see mgmt api list hosts.
+		Long: `Hosts shows the hosts that share the store of the running daemon, or the store that --world names: those that are
+there, and those that mgmt hosts allow has given a record and that are not. A host that dies is gone at the end of its
+lease, and stays in the list until mgmt hosts remove takes it off. With names it shows these hosts alone. It ends with 4
+if one of the hosts is gone, and with 1 if a named one is neither there nor has a record. JSON and YAML have the facts
+of each host, too.
+With --server, it asks the daemon of another machine for the table hosts, which has the hosts that are there: see
+mgmt api list hosts.
 
 The state is converged where all resources are right, failing where some have failed or are blocked, and working
-where a graph has not come to rest yet.`,
+where a graph has not come to rest yet. A host that is gone has the time since it last said that it is there, by its own
+clock, which it does every minute and when its daemon stops.`,
 		Example: `  mgmt hosts
   mgmt hosts web1 -o yaml
   mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json
@@ -86,11 +92,42 @@ func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := hosts.Members(ctx, w)
+	all, err := readHosts(ctx, w)
 	if err := errors.Join(err, f.store.close()); err != nil {
 		return nil, fmt.Errorf("--world=%s: %w", f.store.place, err)
 	}
-	return control.HostsOf(members), nil
+	return all, nil
+}
+
+// readHosts reads the hosts that are there, and those that the operator has admitted and that are gone.
+func readHosts(ctx context.Context, w engine.World) (*control.Hosts, error) {
+	// The records come first: a host that comes meanwhile is there.
+	admitted, err := deploy.Store{World: w}.Admitted(ctx)
+	var seen map[string]time.Time
+	if err == nil {
+		seen, err = hosts.LastSeen(ctx, w)
+	}
+	if err != nil && !errors.Is(err, engine.ErrRefused) {
+		return nil, err
+	}
+	unread := err
+	members, err := hosts.Members(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	all := control.HostsOf(members)
+	if unread != nil { // the rights that an older mgmt has given
+		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: mgmt hosts allow, or once mgmt api migrate, gives this host the right to know them (%v)", unread)
+		return all, nil
+	}
+	for _, name := range admitted {
+		there := slices.ContainsFunc(members, func(m hosts.Member) bool { return m.Name == name })
+		if !there && hosts.Counts(w, name) {
+			all.Hosts = append(all.Hosts, control.Host{Name: name, State: control.Gone, Since: seen[name]})
+		}
+	}
+	sorted.Func(all.Hosts, func(a, b control.Host) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 // askServer reads the hosts from the daemon of another machine, which serves the objects alone.
@@ -136,6 +173,11 @@ func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	var absent []error
 	if len(names) > 0 {
 		all, absent = pick(all, names)
+	} else if len(all.Hosts) == 0 {
+		fmt.Fprintln(a.err, "No host is there: the daemon has not used its store yet, or no daemon runs with this one.")
+	}
+	if all.Incomplete != "" {
+		fmt.Fprintln(a.err, visible(all.Incomplete))
 	}
 	switch f.output.word {
 	case "json":
@@ -143,9 +185,38 @@ func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	case "yaml":
 		err = writeJSONAsYAML(a.out, all)
 	default:
-		err = writeHosts(a, all)
+		err = writeHosts(a, all, engine.SystemClock{}.Now())
 	}
-	return errors.Join(append(absent, err)...)
+	if err := errors.Join(append(absent, err)...); err != nil {
+		return err
+	}
+	return goneError(all)
+}
+
+// goneError tells of the hosts that are gone; nil for none.
+func goneError(all *control.Hosts) error {
+	var gone []string
+	for _, h := range all.Hosts {
+		if h.State == control.Gone {
+			gone = append(gone, h.Name)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return withCode(exitFailed, fmt.Errorf("not there: %s; start mgmt on a host that is to come back, and take another one off the list by mgmt hosts remove", cells(gone)))
+}
+
+// goneText says for how long a host is gone. The clocks of two machines differ, so the time may lie ahead.
+func goneText(seen, now time.Time) string {
+	d := now.Sub(seen)
+	switch {
+	case seen.IsZero():
+		return "gone, and was never there"
+	case d < time.Second:
+		return "gone"
+	}
+	return "gone for " + d.Round(time.Second).String()
 }
 
 // pick returns the hosts of these names, and an error for each that is not there.
@@ -155,27 +226,30 @@ func pick(all *control.Hosts, names []string) (some *control.Hosts, absent []err
 	for _, h := range all.Hosts {
 		there[h.Name] = h
 	}
-	some = &control.Hosts{Hosts: []control.Host{}}
+	some = &control.Hosts{Hosts: []control.Host{}, Incomplete: all.Incomplete}
 	for _, name := range names {
 		if h, ok := there[name]; ok {
 			some.Hosts = append(some.Hosts, h)
 		} else {
-			absent = append(absent, fmt.Errorf("the host %s is not there: it was never in this store, or its lease has ended", name))
+			absent = append(absent, fmt.Errorf("the host %s is not there, and no mgmt hosts allow has given it a record here", cell(name)))
 		}
 	}
 	return some, absent
 }
 
 // writeHosts writes a table. Values come from the store, so their control characters are shown and not obeyed.
-// Without hosts a note goes to standard error, and the output is empty.
-func writeHosts(a *app, all *control.Hosts) error {
+// Without hosts the output is empty.
+func writeHosts(a *app, all *control.Hosts, now time.Time) error {
 	if len(all.Hosts) == 0 {
-		_, err := fmt.Fprintln(a.err, "No host is there: the daemon has not used its store yet, or no daemon runs with this one.")
-		return err
+		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	rows := [][]string{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
 	for _, h := range all.Hosts {
+		if h.State == control.Gone { // what it had is not known
+			rows = append(rows, []string{h.Name, goneText(h.Since, now), timeText(h.Since), "-", "-", "-", "-", "-", "-"})
+			continue
+		}
 		rows = append(rows, []string{
 			// A host of a newer version may have a record that this program cannot read.
 			h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since),
@@ -205,17 +279,17 @@ func timeText(at time.Time) string {
 // hostsOf returns how a daemon reads the hosts of its store. A store that opens itself at its first use is not opened
 // for that: it has no hosts yet.
 // Any goroutine of the daemon may call the function.
-func hostsOf(w engine.World) func(context.Context) ([]hosts.Member, error) {
-	return func(ctx context.Context) ([]hosts.Member, error) {
+func hostsOf(w engine.World) func(context.Context) (*control.Hosts, error) {
+	return func(ctx context.Context) (*control.Hosts, error) {
 		// Used is closed at the first use. A list of hosts would else make the file of a store that
 		// no resource needs.
 		if l, ok := w.(interface{ Used() <-chan struct{} }); ok {
 			select {
 			case <-l.Used():
 			default:
-				return nil, nil
+				return control.HostsOf(nil), nil
 			}
 		}
-		return hosts.Members(ctx, w)
+		return readHosts(ctx, w)
 	}
 }

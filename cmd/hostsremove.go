@@ -117,7 +117,7 @@ func (f *removeFlags) knows(ctx context.Context, w engine.World, trusted []deplo
 	if _, listed := fleet.Revocation(name); listed || fleet.Hosts[name].Host != "" || fleet.Faulty[name] != nil {
 		return true, nil
 	}
-	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name)} {
+	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name), hosts.SeenKey(name)} {
 		if _, err := w.Get(ctx, key); err == nil {
 			return true, nil
 		} else if !errors.Is(err, engine.ErrNotFound) {
@@ -239,7 +239,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 // A key that comes back meanwhile is the work of a daemon that still runs.
 func forget(ctx context.Context, w engine.World, name string) (was bool, err error) {
 	var ops []engine.Op
-	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name)} {
+	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name), hosts.SeenKey(name)} {
 		_, err := w.Get(ctx, key)
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return false, err

@@ -58,6 +58,7 @@ var clockExceptions = map[string]string{
 	"engine/control/client.go NewClient":    "a client talks to a daemon, and has no Host",
 	"engine/world/etcd/options.go uptimeBy": "only the clock of the machine stops in a suspend",
 	"engine/hosts/member.go Members":        "a verb asks a store, and has no Host",
+	"engine/hosts/seen.go LastSeen":         "a verb asks a store, and has no Host",
 }
 
 // defaultClocks are the functions that take the clock of the machine where an option gives none.

@@ -10,15 +10,20 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 )
 
-// Hosts are the hosts that share a store and are there, sorted by name.
+// Hosts are the hosts that share a store: those that are there, and those that the operator has admitted. They are sorted by name.
 type Hosts struct {
-	Hosts []Host `json:"hosts"`
+	Hosts      []Host `json:"hosts"`
+	Incomplete string `json:"incomplete,omitempty"` // why hosts that are gone are missing
 }
+
+// Gone is the state of a host that the operator has admitted and that is not there. Since is when it last said that it is there, by its
+// own clock; the zero time for never.
+const Gone = "gone"
 
 // Host is one of them.
 type Host struct {
 	Name    string         `json:"name"`
-	State   string         `json:"state"` // converged, working or failing; empty where its record can't be read
+	State   string         `json:"state"` // converged, working, failing or gone; empty where its record can't be read
 	Since   time.Time      `json:"since"` // when it has come to the state
 	Graph   string         `json:"graph"`
 	OK      int            `json:"ok"` // its resources, by state
@@ -54,14 +59,14 @@ func (s *Server) getHosts(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if s.opt.Hosts == nil {
 		return nil, errNoHosts
 	}
-	members, err := s.opt.Hosts(r.Context())
+	all, err := s.opt.Hosts(r.Context())
 	if errors.Is(err, engine.ErrUnavailable) {
 		return nil, &Error{http.StatusServiceUnavailable, err.Error(), "the daemon goes on without its store; ask again when it is back"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return HostsOf(members), nil
+	return all, nil
 }
 
 // Hosts asks for the hosts that share the daemon's store.

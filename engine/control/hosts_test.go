@@ -24,7 +24,7 @@ func TestHosts(t *testing.T) {
 	}
 	var fault error
 	r := newRig(t, func(o *Options) {
-		o.Hosts = func(context.Context) ([]hosts.Member, error) { return members, fault }
+		o.Hosts = func(context.Context) (*Hosts, error) { return HostsOf(members), fault }
 	})
 	path, _ := r.listen(t)
 	all, err := NewClient(path).Hosts(t.Context())

@@ -51,7 +51,7 @@ func (s *Server) routes() []httpd.Route {
 			may = httpd.Peer.Owner
 		}
 		routes = append(routes, store.Routes(store.Options{
-			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: append([]string{deploy.Reports(), hosts.Prefix, seal.Prefix}, hosts.Shared()...), Large: deploy.Large(),
+			World: s.opt.Shared, MayWrite: may, Write: deploy.Written(), Read: append([]string{deploy.Reports(), hosts.Prefix, hosts.SeenPrefix, seal.Prefix}, hosts.Shared()...), Large: deploy.Large(),
 		})...)
 	}
 	if s.opt.Objects == nil {
@@ -101,7 +101,7 @@ func (s *Server) graphRoutes() []httpd.Route {
 			Types: []string{"text/vnd.graphviz", text, "application/json"}, Serve: s.getGraph,
 		},
 		{
-			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store, and are there.",
+			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store: those that are there, and those that the operator has admitted and that are gone.",
 			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
 		},
 		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
-	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 )
@@ -47,7 +46,7 @@ type Options struct {
 	Shared   engine.World          // the store that hosts share, of the routes below /v1/store; without it there are none
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
 	// Hosts reads the hosts that share the store, for GET /v1/hosts; without it the answer is 404.
-	Hosts func(context.Context) ([]hosts.Member, error)
+	Hosts func(context.Context) (*Hosts, error)
 	// Providers answers GET /v1/providers; without it there are none.
 	Providers Providers
 	// Folders tells what is watched, in the order of the paths, for GET /v1/status; nil where that is not known.

@@ -114,6 +114,17 @@ func (s Store) Fleet(ctx context.Context, trusted []Public) (*Fleet, error) {
 	return f, nil
 }
 
+// Admitted returns the hosts that have a record of the operator. No signature is checked: the list is shown, and gives no right.
+func (s Store) Admitted(ctx context.Context) (names []string, err error) {
+	kvs, err := s.list(ctx, hostPrefix)
+	for _, kv := range kvs {
+		if name, err := url.PathUnescape(strings.TrimPrefix(kv.Key, hostPrefix)); err == nil && HostKey(name) == kv.Key {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
 // readStore reads the value of StoreKey, if one of the keys has signed it.
 func readStore(value []byte, trusted []Public) (r Record, s StoreRecord, err error) {
 	if err = json.Unmarshal(value, &r); err != nil {

@@ -7,12 +7,13 @@
 // A TOPIC says for whom a key is: all, host:NAME, or group:ROLE.
 //
 //	hosts/NAME                           a live host, as JSON (Member)              lease
+//	seen/NAME                            when a host has last said that it is there (LastSeen)
 //	exports/TOPIC/FROM/KIND/NAME         a resource that FROM publishes (Export)    lease of its own time
 //	kv/TOPIC/KEY                         a value of the kind kv, as it is
 //	schedules/TOPIC/NAME/HOST            a candidate of a schedule, as JSON (Rule)  lease
 //	semaphores/TOPIC/NAME:COUNT/LEASE    a request for a semaphore (Acquire)        lease
 //
-// A host reads the keys of its own topics, and hosts/. It writes hosts/ITSELF, exports/*/ITSELF/,
+// A host reads the keys of its own topics, hosts/ and seen/. It writes hosts/ITSELF, seen/ITSELF, exports/*/ITSELF/,
 // and below kv/, schedules/ and semaphores/ of its topics. So every right is a prefix, as the roles
 // of etcd need it. Keys with a lease go when their host dies; an export goes some time after that, which it says itself.
 //

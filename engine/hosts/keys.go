@@ -9,6 +9,7 @@ import (
 // The tables of the store; see the package's documentation.
 const (
 	tableHosts      = "hosts/"
+	tableSeen       = "seen/"
 	tableExports    = "exports/"
 	tableKV         = "kv/"
 	tableSchedules  = "schedules/"
@@ -17,6 +18,9 @@ const (
 
 // Prefix is that of the keys of live hosts.
 const Prefix = tableHosts
+
+// SeenPrefix is that of the keys that say when a host was last there.
+const SeenPrefix = tableSeen
 
 // Shared returns the prefixes of what hosts share besides: values, and the candidates of schedules.
 func Shared() []string { return []string{tableKV, tableSchedules} }

@@ -70,7 +70,7 @@ func (p *Publisher) refused(key string, why error) {
 
 // Run publishes until ctx ends, and blocks until then. The host is a member from the moment on when the store is used, or
 // something is exported: a host that shares nothing opens no store. The record goes with the end of Run; the exports stay for as long as
-// each of them says (engine.MetaParams.ExportFor).
+// each of them says (engine.MetaParams.ExportFor), and so does the time when the host was last there.
 func (p *Publisher) Run(ctx context.Context) {
 	if p.o.Quiet {
 		return
@@ -86,6 +86,9 @@ func (p *Publisher) Run(ctx context.Context) {
 	p.mu.Unlock()
 	p.state(func(*MemberState) {})
 	defer p.outlive.run(ctx)()
+	var telling sync.WaitGroup
+	defer telling.Wait()
+	telling.Go(func() { p.tellSeen(ctx) })
 	p.keeper.Run(ctx)
 }
 
@@ -125,9 +128,13 @@ func (p *Publisher) Rested(counts [engine.NumStates]int) {
 	})
 }
 
-// Swapped publishes that a graph has taken effect, and has not converged yet.
-func (p *Publisher) Swapped(graph string) {
-	p.state(func(st *MemberState) { p.busy, st.Graph, st.Converged = true, graph, false })
+// Swapped publishes that a graph has taken effect. If it differs from the one before, it has not converged yet.
+func (p *Publisher) Swapped(graph string, differs bool) {
+	p.state(func(st *MemberState) {
+		if st.Graph = graph; differs {
+			p.busy, st.Converged = true, false
+		}
+	})
 }
 
 // stirWait is for how long a graph may work before its host is no longer published as converged. A correction is

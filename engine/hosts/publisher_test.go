@@ -191,7 +191,7 @@ type shown struct {
 func (s *shown) do(word string, args ...string) string {
 	switch word {
 	case "swap":
-		s.p.Swapped(args[0])
+		s.p.Swapped(args[0], len(args) == 1)
 	case "rest":
 		var counts [engine.NumStates]int
 		for _, a := range args {
@@ -293,6 +293,7 @@ func TestPublisher(t *testing.T) {
 			{"part -b", `me failing "g" ok 1 failed 1 blocked 1 other 0 for 0s`},
 			{"swap h", `me failing "h" ok 1 failed 1 blocked 1 other 0 for 0s`},
 			{"rest ok=9", `me converged "h" ok 9 failed 0 blocked 0 other 0 for 0s`},
+			{"swap same kept", `me converged "same" ok 9 failed 0 blocked 0 other 0 for 0s`},
 			{"swap i", `me working "i" ok 9 failed 0 blocked 0 other 0 for 0s`},
 		} {
 			words := strings.Fields(step.words)

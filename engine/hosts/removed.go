@@ -56,6 +56,9 @@ func ownerOf(kv engine.KV) string {
 	if parts := split(kv.Key, tableHosts, 1); parts != nil {
 		return parts[0]
 	}
+	if parts := split(kv.Key, tableSeen, 1); parts != nil {
+		return parts[0]
+	}
 	if parts := split(kv.Key, tableExports, 4); parts != nil {
 		return parts[1]
 	}

@@ -17,7 +17,7 @@ var errNone = fmt.Errorf("%w: this program has no store; its author has to set t
 type nobody struct{}
 
 func (nobody) Run(context.Context)                      {}
-func (nobody) Swapped(string)                           {}
+func (nobody) Swapped(string, bool)                     {}
 func (nobody) Stirred()                                 {}
 func (nobody) Rested([engine.NumStates]int)             {}
 func (nobody) Whole(*engine.Graph)                      {}

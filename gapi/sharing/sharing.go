@@ -58,7 +58,7 @@ type Sharing struct {
 // Publisher shows other hosts how the graph stands, and its exports; see hosts.Publisher.
 type Publisher interface {
 	Run(context.Context)
-	Swapped(graph string)
+	Swapped(graph string, differs bool)
 	Stirred()
 	Rested(counts [engine.NumStates]int)
 	Whole(*engine.Graph)

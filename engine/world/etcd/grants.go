@@ -13,10 +13,13 @@ type Grant struct {
 	Write bool
 }
 
-// SignedGrants are the rights of a host to read what the operator has signed about the store and about the host. The rights that an older mgmt has given
-// lack them.
+// SignedGrants are the rights of a host to read what the operator has signed about the store and its hosts, and to say when it was last there. The
+// rights that an older mgmt has given lack them.
 func SignedGrants(host string) []Grant {
-	return []Grant{{Key: "fleet/store", Below: true}, {Key: "fleet/hosts/" + url.PathEscape(host)}}
+	return []Grant{
+		{Key: "fleet/store", Below: true}, {Key: "fleet/hosts/", Below: true},
+		{Key: "seen/", Below: true}, {Key: "seen/" + url.PathEscape(host), Write: true},
+	}
 }
 
 // RolesOf returns the roles that the rights of a host are those of.
@@ -32,7 +35,7 @@ func RolesOf(grants []Grant) (roles []string) {
 }
 
 // HostGrants are the rights of a host with these roles, by the keys of the packages model, hosts and deploy. It reads the
-// keys for its topics, the live hosts, and the topics of all ids. It writes its own status, its own exports, its report of deploys, and its
+// keys for its topics, the hosts with their roles, and the topics of all ids. It writes its own status, its own exports, its report of deploys, and its
 // own place among the hosts. Between the hosts of a topic, values, schedules and semaphores are shared, so it writes those
 // of its topics. exportTo are further topics that it may export to.
 func HostGrants(host string, roles []string, exportTo ...string) []Grant {
