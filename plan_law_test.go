@@ -337,7 +337,7 @@ func (d *drawn) resource(t *testing.T) {
 		d.makers[p] = append(slices.Clone(d.makers[p]), x.ids...)
 	}
 	reads := true
-	draw := d.IntN(24)
+	draw := d.IntN(25)
 	switch draw {
 	case 0, 1, 2:
 		reads = false
@@ -384,9 +384,21 @@ func (d *drawn) resource(t *testing.T) {
 		add(`, recv: {content: "exec[%s says].output"}`, full)
 	case 15:
 		p = strings.ReplaceAll(p, "/", "_") // its folder is there
-		kind, name = "ini_setting", p+" [main] port"
-		add(", value: %q", pick(d, "1", "2"))
-		return // what such a kind writes is not seen by those below
+		reads, name = false, p
+		if d.chance(2) {
+			add(", keep: true, content: %q", pick(d, "", "[main]\nport = 1\n", "10.0.0.1\ta\n"))
+		}
+		for _, of := range pick(d, []string{"port"}, []string{"port", "host"}, []string{"host", "port", "user"}) {
+			kind, name = "ini_setting", p+" [main] "+of
+			add(", value: %q%s", pick(d, "1", "2"), pick(d, "", "", ", state: absent"))
+		}
+	case 24:
+		p = strings.ReplaceAll(p, "/", "_") // its folder is there
+		reads, full = false, d.root+"/"+p
+		for _, of := range pick(d, []string{"a"}, []string{"a", "b"}) {
+			kind, name = "host", p+" line of "+of
+			add(", hostname: %s, target: %q, ip: 10.0.0.%d%s", of, full, 1+d.IntN(2), pick(d, "", "", ", state: absent"))
+		}
 	case 16:
 		second := pick(d, append(d.inputs, "nothing")...)
 		d.byWorld[p], d.unsaid[p] = d.byWorld[second], d.unsaid[second]

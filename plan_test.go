@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -394,5 +395,71 @@ func TestPlanIsOfTheFirstGraph(t *testing.T) {
 	}
 	if plan.Graph != "a" || len(plan.Steps) != 1 || plan.Steps[0].Resource != "test[a]" {
 		t.Errorf("planned %+v", plan)
+	}
+}
+
+// TestFindingL1TextsOfOthers: what reads and writes a part of a text sees what the resources above would write, and is seen by those
+// below.
+func TestFindingL1TextsOfOthers(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"app.ini": "[main]\nport = 1\n", "copy.ini": "[main]\nport = 2\n",
+		"made copy": "[main]\nport = 1\n[other]\nhost = a\n", "hosts": "10.0.0.1 a\n", "hosts copy": "10.0.0.2\ta\n10.0.0.3\tb\n",
+	} {
+		if err := os.WriteFile(root+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	graph := strings.ReplaceAll(`
+graph: texts
+resources:
+  file:
+  - {name: ROOT/made.ini, content: "[main]\nport = 1\n", keep: true}
+  - {name: ROOT/copy.ini, source: ROOT/app.ini, depend: ["ini_setting[ROOT/app.ini [main] port]"]}
+  - {name: ROOT/made copy, source: ROOT/made.ini, depend: ["ini_setting[ROOT/made.ini [other] host]"]}
+  - {name: ROOT/hosts copy, source: ROOT/hosts, depend: ["host[a in ROOT/hosts]", "host[b in ROOT/hosts]"]}
+  ini_setting:
+  - {name: "ROOT/app.ini [main] port", value: "2"}
+  - {name: "ROOT/made.ini [main] port", value: "1"}
+  - {name: "ROOT/made.ini [other] host", value: a}
+  host:
+  - {name: a in ROOT/hosts, ip: 10.0.0.2}
+  - {name: b in ROOT/hosts, ip: 10.0.0.3}
+  line:
+  - {name: same, file: ROOT/app.ini, content: port = 2, depend: ["ini_setting[ROOT/app.ini [main] port]"]}
+`, "ROOT", root)
+	e, f := from(t, graph, mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var change []string
+	for _, s := range plan.Steps {
+		if s.State == engine.StateWouldChange {
+			change = append(change, strings.ReplaceAll(s.Resource, root+"/", ""))
+		} else if s.State != engine.StateOK {
+			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
+		}
+	}
+	slices.Sort(change)
+	if want := []string{"file[made.ini]", "host[a in hosts]", "host[b in hosts]", "ini_setting[app.ini [main] port]", "ini_setting[made.ini [other] host]"}; !slices.Equal(change, want) {
+		t.Errorf("to change: %q, want %q", change, want)
+	}
+	var mu sync.Mutex
+	changed := map[string]bool{}
+	o := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
+	o.Observer.Ran = func(r mgmt.Run) {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Changed {
+			changed[strings.ReplaceAll(r.Resource, root+"/", "")] = true
+		}
+	}
+	e, f = from(t, graph, o)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if did := slices.Sorted(maps.Keys(changed)); !slices.Equal(did, change) {
+		t.Errorf("the run changed %q, and the plan had %q", did, change)
 	}
 }

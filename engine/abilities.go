@@ -238,8 +238,8 @@ type SharedRes interface {
 	Shared() (key string, open func(context.Context, Host) (Shared, error))
 }
 
-// RootedRes opens every path by safepath.Of its Host, and touches nothing else but what its Init offers. So a simulated
-// machine runs it in a folder.
+// RootedRes opens every path by safepath.Of its Host, and touches nothing else but what its Init offers. So a plan knows
+// what it would write, and a simulated machine runs it in a folder, unless it is a Batcher.
 type RootedRes interface {
 	Res
 	// Rooted returns the paths that it writes, and the keys of parameters that need more of a machine than a folder, such as an
@@ -322,6 +322,7 @@ type Abilities struct {
 	Collectable bool         `json:"collectable"`
 	Virtual     bool         `json:"virtual"`
 	Targeted    bool         `json:"targeted"`
+	Rooted      bool         `json:"-"`
 	Sends       *schema.Type `json:"-"` // nil when it sends nothing
 }
 
@@ -349,6 +350,7 @@ func methodsOf(r Res) (a Abilities) {
 	_, a.Shared = r.(SharedRes)
 	_, a.Virtual = r.(VirtualRes)
 	_, a.Targeted = r.(TargetedRes)
+	_, a.Rooted = r.(RootedRes)
 	if _, ok := r.(SendableRes); ok {
 		a.Sends = &schema.Type{}
 	}

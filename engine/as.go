@@ -100,6 +100,8 @@ func stated(a Abilities, ability any) bool {
 		return a.Unwatched
 	case *CollectableRes:
 		return a.Collectable
+	case *RootedRes:
+		return a.Rooted
 	}
 	return true
 }
@@ -112,6 +114,9 @@ func checkStated(r Res, states Abilities) error {
 	missing := slices.DeleteFunc(states.Names(), func(name string) bool { return slices.Contains(has, name) })
 	if states.Targeted && !found.Targeted {
 		missing = append(missing, "targeted")
+	}
+	if states.Rooted && !found.Rooted {
+		missing = append(missing, "rooted")
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("a %s states that it is %s, and has not the methods of that", r.Kind(), strings.Join(missing, ", "))

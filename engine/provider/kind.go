@@ -29,6 +29,8 @@ type Kind struct {
 	chooser *dispatcher   // nil where the kind does not dispatch
 	limit   time.Duration // of a reading
 	targets *Targets      // that its resources may name; nil for none
+	rooted  bool          // see Rooted
+	apart   []string      // the attributes that need more than paths
 	id      string        // no other kind of the process has it, even of the same name
 }
 
@@ -49,6 +51,12 @@ type Option func(*Kind)
 
 // WithStrict sets how strict the runtime is about records; StrictError is the default.
 func WithStrict(s Strict) Option { return func(k *Kind) { k.strict = s } }
+
+// Rooted states that the provider opens every path by safepath.Of the Host of its Runtime, writes no files but those that it names
+// as a Locator, and touches nothing else but for the attributes in apart. So a plan knows what it would write (engine.RootedRes).
+func Rooted(apart ...string) Option {
+	return func(k *Kind) { k.rooted, k.apart = true, apart }
+}
 
 // New checks a definition and makes a kind of it. The constructor is called for each
 // transaction; it has no side effects. The error joins all that is wrong with the
@@ -201,6 +209,9 @@ func (k *Kind) fits(make func() Provider) (err error) {
 	if c, ok := As[Closer](p); ok {
 		errs = append(errs, c.Close())
 	}
+	if _, ok := As[Locator](p); k.rooted && !ok {
+		errs = append(errs, fmt.Errorf("the type %s is rooted, and its provider %T does not name its files", k.def.Name, p))
+	}
 	byCommands, ok := p.(commands)
 	if k.limit = readLimit; ok {
 		k.limit = byCommands.timeout() + time.Second // which says better what has not ended
@@ -260,7 +271,7 @@ func (k *Kind) New() engine.Res {
 func (k *Kind) abilities() engine.Abilities {
 	a := engine.Abilities{
 		Refreshable: k.has(Refreshable), Recvable: true, Edgeable: true, Clashing: true, Batcher: true, Reversible: true,
-		Readable: true, Listable: !k.has(Find), Shared: true, Overlapping: true, Targeted: k.has(RemoteResource), Collectable: k.has(Collectable), Sends: k.sends,
+		Readable: true, Listable: !k.has(Find), Shared: true, Overlapping: true, Targeted: k.has(RemoteResource), Collectable: k.has(Collectable), Rooted: k.rooted, Sends: k.sends,
 	}
 	if k.chooser != nil {
 		a.Refreshable, a.Listable = k.chooser.refreshable(), false

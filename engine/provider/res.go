@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -51,6 +52,7 @@ var (
 	_ engine.Listable       = (*res)(nil)
 	_ engine.RefreshableRes = (*res)(nil)
 	_ engine.IdentifiedRes  = (*res)(nil)
+	_ engine.RootedRes      = (*res)(nil)
 )
 
 // resOf returns the worker of a resource that a Kind has made, nil for another resource.
@@ -133,7 +135,7 @@ func (r *res) Init(init *engine.Init) error {
 	}
 	r.init = init
 	ctl, ok := init.Shared.(*controller)
-	if !ok {
+	if !ok || r.kind.rooted && safepath.Of(init.Host).Laid() { // what it sees through a layer is no other's
 		ctl, r.own = open(r.kind, init.Host, r.Target()), true
 	}
 	r.ctl = ctl
@@ -205,8 +207,15 @@ func (r *res) GroupKey() string {
 	return engine.NameOn(w.kind.id, w.Target())
 }
 
-// CheckApplyBatch checks and applies many in one call of the provider.
+// CheckApplyBatch checks and applies many in one call of the provider; those that have a controller of their own one by one.
 func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) []engine.Outcome {
+	if r.own {
+		outs := make([]engine.Outcome, len(members))
+		for i, m := range members {
+			outs[i].OK, outs[i].Err = m.(*res).CheckApply(ctx, apply)
+		}
+		return outs
+	}
 	rs := make([]*res, len(members))
 	for i, m := range members {
 		if err := m.(*res).renew(); err != nil {
@@ -243,6 +252,23 @@ func (r *res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 	return w.GroupKey(), func(_ context.Context, h engine.Host) (engine.Shared, error) {
 		return open(w.kind, h, target), nil
 	}
+}
+
+// Rooted returns the files of the thing, and the attributes that need more than paths.
+func (r *res) Rooted() (writes, apart []string) {
+	w := r.want()
+	if w == nil {
+		return nil, r.kind.apart
+	}
+	p, err := r.kind.provider()
+	if err != nil {
+		return nil, r.kind.apart
+	}
+	if c, ok := As[Closer](p); ok {
+		defer func() { _ = engine.Guard("Close", c.Close) }()
+	}
+	l, _ := As[Locator](p)
+	return l.Files(w.record.Clone()), r.kind.apart
 }
 
 // Sends returns the attributes that can be read.

@@ -104,6 +104,9 @@ func (w Walker) at(p string, r Reach) (Walker, error) {
 // System reports whether paths begin at "/" of this machine.
 func (w Walker) System() bool { return w.root == unix.AT_FDCWD }
 
+// Laid reports whether an Overlay has some of the paths.
+func (w Walker) Laid() bool { return w.over != nil }
+
 // Self returns the user that the daemon is.
 func (w Walker) Self() User { return w.self }
 

@@ -25,7 +25,9 @@ func (m *Machine) isRooted(kind string) (code, things bool) {
 		return true, false
 	}
 	_, code = engine.As[engine.RootedRes](r)
+	_, batch := engine.As[engine.Batcher](r)
 	_, read := engine.As[engine.Readable](r)
+	code = code && !batch // what is done for many at once, and polled, is simulated from its type
 	return code, code && read
 }
 

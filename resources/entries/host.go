@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/hostsfile"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
@@ -26,7 +27,7 @@ const hostsPath = "/etc/hosts"
 
 // hostKind is the kind host, whose lines are in this file if nothing else is said.
 func hostKind(file string) (*provider.Kind, error) {
-	return provider.New(hostDefinition(), func() provider.Provider { return &hosts{file: file} })
+	return provider.New(hostDefinition(), func() provider.Provider { return &hosts{file: file} }, provider.Rooted())
 }
 
 // The form of a line is that of hosts(5).
@@ -166,16 +167,16 @@ func familyOf(e hostsfile.Entry) string {
 }
 
 // Get reads each file once.
-func (h *hosts) Get(ctx context.Context, _ *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
+func (h *hosts) Get(ctx context.Context, rt *provider.Runtime, f provider.Filter) iter.Seq2[provider.Record, error] {
 	return func(yield func(provider.Record, error) bool) {
 		if f.All {
-			h.all(yield)
+			h.all(safepath.Of(rt.Host), yield)
 			return
 		}
 		files := map[string]*hostsfile.File{}
 		for _, name := range f.Names {
 			n := hostNameOf(name)
-			file, err := h.load(files, n.target)
+			file, err := h.load(safepath.Of(rt.Host), files, n.target)
 			if err == nil {
 				err = context.Cause(ctx)
 			}
@@ -193,8 +194,8 @@ func (h *hosts) Get(ctx context.Context, _ *provider.Runtime, f provider.Filter)
 }
 
 // all yields all lines of the usual file.
-func (h *hosts) all(yield func(provider.Record, error) bool) {
-	file, err := h.load(map[string]*hostsfile.File{}, "")
+func (h *hosts) all(by safepath.Walker, yield func(provider.Record, error) bool) {
+	file, err := h.load(by, map[string]*hostsfile.File{}, "")
 	if err != nil {
 		yield(nil, err)
 		return
@@ -215,11 +216,11 @@ func (h *hosts) all(yield func(provider.Record, error) bool) {
 // It keeps the file for the other names of the same call.
 // load reads the file of a target once for each call of Get. A missing file is an empty one, since
 // Put can make it.
-func (h *hosts) load(files map[string]*hostsfile.File, target string) (*hostsfile.File, error) {
+func (h *hosts) load(by safepath.Walker, files map[string]*hostsfile.File, target string) (*hostsfile.File, error) {
 	if f := files[target]; f != nil {
 		return f, nil
 	}
-	t, err := textfile.At(h.path(target), 0o644)
+	t, err := textfile.By(by, h.path(target), 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func (h *hosts) find(f *hostsfile.File, n hostName) (provider.Record, bool) {
 // keep the others of the file from being made.
 func (h *hosts) Set(_ context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for target, group := range provided.Groups(changes, func(c provider.Change) string { return hostNameOf(c.Name).target }) {
-		t, err := textfile.At(h.path(target), 0o644)
+		t, err := textfile.By(safepath.Of(rt.Host), h.path(target), 0o644)
 		provided.EditAll(rt.Log, t, err, group, hostsfile.Parse, h.put)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
@@ -20,7 +21,7 @@ import (
 func init() { provided.Register("ini_setting", iniKind) }
 
 func iniKind() (*provider.Kind, error) {
-	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} })
+	return provider.New(iniDefinition(), func() provider.Provider { return iniSettings{seen: map[iniFile]iniSeen{}} }, provider.Rooted("validate"))
 }
 
 // Settings can not be listed, since every file may have some.
@@ -116,9 +117,9 @@ func (iniSettings) Get(context.Context, *provider.Runtime, provider.Filter) iter
 
 // Find reads one setting. Where it is there several times with values that differ, it
 // has none.
-func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
+func (i iniSettings) Find(_ context.Context, rt *provider.Runtime, name provider.Name) (provider.Record, bool, error) {
 	n := iniNameOf(name)
-	file, err := i.load(iniFile{path: n.path, style: n.style()})
+	file, err := i.load(safepath.Of(rt.Host), iniFile{path: n.path, style: n.style()})
 	if err != nil {
 		return nil, false, err
 	}
@@ -139,8 +140,8 @@ func (i iniSettings) Find(_ context.Context, _ *provider.Runtime, name provider.
 // A file counts as unchanged when size, times and number of its inode are the same.
 // A missing file is not remembered. A parsed text is shared between calls of Find, which only read
 // it; Set parses its own.
-func (i iniSettings) load(of iniFile) (*inifile.File, error) {
-	t, err := textfile.At(of.path, 0)
+func (i iniSettings) load(by safepath.Walker, of iniFile) (*inifile.File, error) {
+	t, err := textfile.By(by, of.path, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (iniSettings) InSync(_ context.Context, rt *provider.Runtime, _ provider.Na
 	case is["value"] != provided.Reveal(should[attribute]):
 		return provider.OutOfSync, "", nil
 	}
-	t, err := textfile.At(provided.Str(should, "path"), 0)
+	t, err := textfile.By(safepath.Of(rt.Host), provided.Str(should, "path"), 0)
 	if err != nil {
 		return provider.OutOfSync, "", err
 	}
@@ -189,7 +190,7 @@ func (i iniSettings) Set(ctx context.Context, rt *provider.Runtime, changes []pr
 		s.Indent = provided.Str(c.Should, "indent")
 		return iniFile{n.path, s, provided.Str(c.Should, "validate")}
 	}) {
-		t, err := textfile.At(of.path, iniMode(group))
+		t, err := textfile.By(safepath.Of(rt.Host), of.path, iniMode(group))
 		t.Private = t.Mode == files.PrivateMode && !files.OfHost(rt.Host).HasMode(of.path)
 		t.Asked = command.Checking{Validator: command.ValidatorOf(of.check), Context: ctx, Host: rt.Host, Secret: t.Mode == files.PrivateMode}
 		parse := func(text string) *inifile.File { return inifile.Parse(text, of.style) }

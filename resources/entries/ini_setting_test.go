@@ -107,7 +107,7 @@ func TestIniSettingReadsOnce(t *testing.T) {
 	dir := t.TempDir()
 	i := iniSettings{seen: map[iniFile]iniSeen{}}
 	find := func() any {
-		r, _, err := i.Find(t.Context(), nil, provider.NameOf(dir+"/a.ini", "s", "k", "", "", ""))
+		r, _, err := i.Find(t.Context(), &provider.Runtime{}, provider.NameOf(dir+"/a.ini", "s", "k", "", "", ""))
 		kindtest.Must(t, err)
 		return r["value"]
 	}
