@@ -84,21 +84,25 @@ func (h *hub) modifications() {
 // inside handles an event of a name in d. What it makes uncertain is looked at again at once;
 // those who ask for the name are told when it is complete.
 func (h *hub) inside(d *dir, ev event, c change) {
+	stranger := ev.by != nil && ev.by.pid != h.self && d.wants(ev.name)
+	if stranger && ev.op != opModified {
+		h.modifications() // those that came before this event
+	}
 	t := d.passing[ev.name]
 	if t.goesOn(ev) {
 		t.c.merged++
 		return
 	}
-	asked, known, passing := false, false, t != nil
+	asked, known := false, false
 	c.foreign = true
-	if ev.by != nil && ev.by.pid != h.self && d.wants(ev.name) {
+	if stranger {
 		c.by = h.culprit(t, ev) // before all else: he may end at any moment
 	}
 	for _, n := range d.nodes {
 		e := n.names[ev.name]
 		known = known || e != nil
-		own, none, from := e == nil, !passing, ""
-		if !own && !passing {
+		own, none, from := e == nil, t == nil || stranger, ""
+		if !own && none && !stranger { // what another process has made is nobody's own
 			own, none, from = isOwn(e)
 		}
 		c.foreign = c.foreign && none
@@ -120,10 +124,10 @@ func (h *hub) inside(d *dir, ev event, c change) {
 	case !asked || ev.file != "" && !t.has(ev.file) && !h.w.current(ev): // nobody waits for it
 	case c.source == sourcePoll, c.source == sourceMount:
 		h.tell(d, ev.name, c)
-	case ev.op == opModified:
+	case stranger, ev.op == opModified:
 		h.pass(d, ev, c)
 	default:
-		h.modifications() // those that came before this event
+		h.modifications() // as above
 		h.pass(d, ev, c)
 	}
 }

@@ -67,7 +67,7 @@ func (h *hub) exited() {
 		for t := range all {
 			h.unawait(t)
 			if t.ended(by.pid) {
-				h.arrive(t)
+				h.arrive(t, false)
 			}
 		}
 	}

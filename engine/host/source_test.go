@@ -286,6 +286,26 @@ func TestUnitOf(t *testing.T) {
 	}
 }
 
+// TestStrangersWriteIsNobodysOwn: a subscriber is not asked whether what another process has written is his own.
+func TestStrangersWriteIsNobodysOwn(t *testing.T) {
+	if chosen() != "fanotify" {
+		return // nothing tells who writes
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	h := newHost(t, Options{})
+	var asked atomic.Int32
+	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: func() bool { asked.Add(1); return true }}, file)
+	write(t, file, "ours")
+	settle(t, h, mine)
+	asked.Store(0)
+	for range 2 {
+		must(t, exec.CommandContext(t.Context(), "/bin/sh", "-c", `echo x > "$1"`, "sh", file).Run())
+		if c := woken(t, mine); c.From != "" || asked.Load() != 0 {
+			t.Errorf("told of %+v after %d questions", c, asked.Load())
+		}
+	}
+}
+
 // TestOwnWriteIsToldToOthers: what a resource has left there wakes others with that resource as the
 // cause, and a stranger's write with none.
 func TestOwnWriteIsToldToOthers(t *testing.T) {

@@ -68,7 +68,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 	default:
 		t.c.merge(c)
 		if t.take(s, now) || whole && len(t.open) == 0 {
-			h.arrive(t)
+			h.arrive(t, c.foreign)
 			return
 		}
 		if due := t.due(); due.Before(t.when) {
@@ -118,14 +118,16 @@ func (h *hub) cancel(t *transit) {
 	h.unawait(t)
 }
 
-// arrive tells those who ask for a name that it is complete.
-func (h *hub) arrive(t *transit) {
+// arrive tells those who ask for a name that it is complete. foreign says that another process has made it so.
+func (h *hub) arrive(t *transit, foreign bool) {
 	h.cancel(t)
 	t.c.from, t.c.foreign = "", true
 	for _, n := range t.dir.nodes {
-		_, none, from := isOwn(n.names[t.name])
-		t.c.foreign = t.c.foreign && none
-		t.c.from = cmp.Or(t.c.from, from)
+		if !foreign {
+			_, none, from := isOwn(n.names[t.name])
+			t.c.foreign = t.c.foreign && none
+			t.c.from = cmp.Or(t.c.from, from)
+		}
 	}
 	if t.c.from != "" {
 		t.c.by = nil // that is us
@@ -148,7 +150,7 @@ func (h *hub) ripen() {
 			queue.Fix(&h.transits.order, 0)
 			continue
 		}
-		h.arrive(t)
+		h.arrive(t, false)
 	}
 	h.wind()
 }
