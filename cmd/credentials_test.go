@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // fakeSystemd puts programs of systemd into the path that give what is in a folder.
@@ -84,7 +85,7 @@ func TestFindingD8KeepsOld(t *testing.T) {
 		"below":    {busOfApp, "tar -c -C / etc/passwd", ""},
 		"no unit":  {"exit 1", "exit 1", ""},
 		"no words": {"echo nonsense", "exit 1", ""},
-		"hangs":    {busOfApp, "exec sleep 1000", "could not be read"},
+		"hangs":    {busOfApp, `echo > "$BEGUN"; exec sleep 1000`, "could not be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -92,11 +93,15 @@ func TestFindingD8KeepsOld(t *testing.T) {
 				t.Fatal(err)
 			}
 			fakeSystemd(t, c.bus, c.run)
-			ctx := t.Context()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			if name == "hangs" {
-				short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
-				defer cancel()
-				ctx = short
+				begun := filepath.Join(t.TempDir(), "begun")
+				t.Setenv("BEGUN", begun)
+				go func() {
+					await.Eventually(func() bool { _, err := os.Stat(begun); return err == nil || ctx.Err() != nil })
+					cancel()
+				}()
 			}
 			var log bytes.Buffer
 			(&credentials{dir: dir, unit: "mgmt-audit.service", log: slog.New(slog.NewTextHandler(&log, nil))}).renew(ctx)
