@@ -43,12 +43,13 @@ type deployFlags struct {
 	// The operator before gets ErrTaken at the next step, and lets no further batch go.
 	takeover bool            // a deploy that is under way is replaced
 	patience seconds         // how long one host may take
+	missing  choice          // what becomes of the hosts that have not taken it at the end; the empty word is ok
 	expires  string          // how long a host may accept it for the first time
 	trusted  []deploy.Public // whose signatures count; none in a dry run without a key
 }
 
 // newDeploy makes the verb deploy.
-// It ends with 0 when the rollout is done, with 4 when it has stopped, and with 1 for all else.
+// It ends with 0 when the rollout is done, with 4 when it has stopped or hosts are missing, and with 1 for all else.
 func newDeploy(a *app) *cobra.Command {
 	f := &deployFlags{signing: signing{app: a}, patience: seconds(10 * time.Minute)}
 	cmd := &cobra.Command{
@@ -66,7 +67,13 @@ expires does not take it any more; the hosts that have it go on with it.
 
 When deploy is interrupted, no further batch goes. The same command goes on with it, also on
 another machine. While one deploy to a topic is under way, another one is refused;
---take-over replaces it.`,
+--take-over replaces it.
+
+A host that is not there when the others have converged takes the deploy when it is
+back. With --missing fail, which is the default, deploy names these hosts, and those that
+have taken too long, and ends with 4; with wait it waits for them before that,
+--patience at most; with ok it names them, and ends with 0. mgmt hosts remove takes off
+a host that does not come back.`,
 		Example: `  mgmt deploy keygen
   mgmt deploy site.yaml --to all --dry-run
   mgmt deploy web.yaml --to group:web --batch 10% --max-failed 2
@@ -85,6 +92,7 @@ another machine. While one deploy to a topic is under way, another one is refuse
 	fl.StringVar(&f.batch, "batch", "", "how many hosts take it at once: a `number`, or a share as 10% (default all)")
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
+	choose(cmd, &f.missing, "missing", "", "hosts that have not taken it at the end: name them, wait for them, or fail", "fail", "wait", "ok")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
 	fl.StringVar(&f.expires, "expires", "30d", "how long hosts may take it for the first time, as 12h or 30d; never for always")
 	f.signFlags(cmd, "a")
@@ -502,6 +510,7 @@ func noHosts(topic string) string {
 type members struct {
 	live    []string // the hosts with a lease
 	topic   []string // the live hosts of the topic, by the operator's records
+	all     []string // the hosts of the topic, there or not
 	claims  []string // live hosts that say that they have the topic, against these records
 	reports []deploy.Report
 	fleet   *deploy.Fleet // without records in a dry run without a key
@@ -529,7 +538,7 @@ func (f *deployFlags) members(ctx context.Context, s deploy.Store) (m members, e
 		return m, err
 	}
 	m.fleet = fleet
-	m.topic = fleet.Members(f.topic, m.live, m.reports)
+	m.topic, m.all = fleet.Members(f.topic, m.live, m.reports), fleet.Expected(f.topic, m.reports)
 	for _, r := range m.reports {
 		if slices.Contains(m.live, r.Host) && slices.Contains(r.Topics, f.topic) && !slices.Contains(m.topic, r.Host) {
 			m.claims = append(m.claims, r.Host)

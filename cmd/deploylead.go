@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 )
 
 // The time between two looks at the hosts: short where something has moved, and longer in a quiet time.
@@ -32,7 +33,7 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 	}
 	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, cell(strings.Join(m.Graphs, ", ")), m.Size, cell(m.Digest))
 	// A second operator who goes on begins with empty maps, and is told all phases once more.
-	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
+	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}, begun: engine.SystemClock{}.Now()}
 	wait := shortLook
 	for {
 		moved, err := w.look(ctx, s)
@@ -43,7 +44,7 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 		case err != nil && ctx.Err() == nil:
 			return fmt.Errorf("%w; no further batch goes, and the same command goes on with it", explained(err))
 		case l.Rollout.State != deploy.Running:
-			return w.end()
+			return w.end(ctx)
 		}
 		wait = min(2*wait, longLook)
 		if moved {
@@ -66,6 +67,8 @@ type waiter struct {
 	away   map[string]bool // the hosts of the batches that were told to be away
 	seen   members
 	told   bool // which hosts claim the topic
+	begun  time.Time
+	waited bool // it was told which hosts that are in no batch are waited for
 }
 
 // look looks at the hosts once, says what has changed, and lets a batch go.
@@ -83,6 +86,7 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 	before := w.lead.Rollout.Hosts
 	// Step writes the rollout with a comparison of its revision, so a look that is old writes
 	// nothing.
+	w.lead.Open = w.awaits(w.missingHosts())
 	moved, err = w.lead.Step(ctx, w.seen.topic, w.seen.reports, late)
 	if err != nil {
 		return false, err
@@ -155,6 +159,73 @@ func (w *waiter) tellAway(late map[string]bool) (news bool) {
 	return news
 }
 
+// standing returns what a host says of the topic, the zero value for a host without a report.
+func (w *waiter) standing(host string) deploy.Standing {
+	for _, r := range w.seen.reports {
+		if r.Host == host {
+			return r.Deploys[w.topic]
+		}
+	}
+	return deploy.Standing{}
+}
+
+// missingHosts returns the hosts that should have the deploy and have neither converged with it, nor failed, nor refused it.
+func (w *waiter) missingHosts() (list []string) {
+	for _, host := range w.seen.all {
+		switch w.phases[host] {
+		case deploy.Converged, deploy.Failed, deploy.Refused: // also if it works on something else now
+			continue
+		}
+		switch w.lead.Rollout.PhaseOf(host, w.standing(host)) {
+		case deploy.Waits, deploy.Takes:
+			list = append(list, host)
+		}
+	}
+	return list
+}
+
+// awaits reports whether the hosts that are in no batch are waited for: with --missing wait, for the time that a host may take.
+// Those that come back meanwhile are the next batch.
+func (w *waiter) awaits(missing []string) bool {
+	away := slices.DeleteFunc(slices.Clone(missing), func(host string) bool {
+		return slices.Contains(w.lead.Rollout.Hosts, host) || slices.Contains(w.seen.live, host)
+	})
+	now := engine.SystemClock{}.Now()
+	if w.missing.word != "wait" || len(away) == 0 || now.Sub(w.begun) > time.Duration(w.patience) {
+		return false
+	}
+	if len(away) == len(missing) && !w.waited { // the batches are over
+		w.waited = true
+		fmt.Fprintf(w.app.out, "waiting for %s, %v at most\n", cells(away), time.Duration(w.patience))
+	}
+	return true
+}
+
+// why says why hosts do not have the deploy. The moment when one was last there is by its own clock.
+func (w *waiter) why(ctx context.Context, missing []string) string {
+	var seen map[string]time.Time
+	if world, err := w.world(ctx); err == nil {
+		seen, _ = hosts.LastSeen(ctx, world) // a store that does not tell it costs the times
+	}
+	var texts []string
+	for _, host := range missing {
+		text := cell(host) + " is there, and has not come to rest"
+		if !slices.Contains(w.seen.live, host) {
+			text = cell(host) + " " + unseenText(seen[host], engine.SystemClock{}.Now())
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// unseenText says for how long a host was not seen. The clocks of two machines differ, so the time may lie ahead.
+func unseenText(seen, now time.Time) string {
+	if d := now.Sub(seen); !seen.IsZero() && d >= time.Second {
+		return "not seen for " + d.Round(time.Second).String()
+	}
+	return "not there"
+}
+
 // withWord is the error of a host with the word for programs.
 func withWord(st deploy.Standing) string {
 	if st.Code == "" {
@@ -166,8 +237,8 @@ func withWord(st deploy.Standing) string {
 // end says what the rollout has led to.
 // A stopped rollout is the exit code of failed resources.
 // A done rollout is success also where hosts have failed, as long as there are fewer than
-// --max-failed.
-func (w *waiter) end() error {
+// --max-failed. Where hosts are missing, --missing decides.
+func (w *waiter) end(ctx context.Context) error {
 	n, count := w.lead.Manifest.Number, map[deploy.Phase]int{}
 	for _, p := range w.phases {
 		count[p]++
@@ -184,6 +255,16 @@ func (w *waiter) end() error {
 	if len(w.seen.topic) == 0 {
 		fmt.Fprintln(w.app.err, noHosts(w.topic))
 	}
-	fmt.Fprintf(w.app.out, "deploy %d to %s is done: %s converged\n", n, w.topic, plural(count[deploy.Converged], "host"))
-	return nil
+	missing := w.missingHosts()
+	if len(missing) == 0 {
+		fmt.Fprintf(w.app.out, "deploy %d to %s is done: %s converged\n", n, w.topic, plural(count[deploy.Converged], "host"))
+		return nil
+	}
+	why := w.why(ctx, missing)
+	fmt.Fprintf(w.app.out, "deploy %d to %s is done: %d of %s converged; %s\n", n, w.topic, count[deploy.Converged], plural(len(w.seen.all), "host"), why)
+	if w.missing.word == "" || w.missing.word == "ok" {
+		return nil
+	}
+	return withCode(exitFailed, fmt.Errorf("not all hosts of %s have deploy %d: %s. A host takes it when it is back; mgmt hosts remove takes one off that does not come back, "+
+		"and --missing ok ends with 0", w.topic, n, why))
 }

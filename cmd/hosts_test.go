@@ -21,3 +21,17 @@ func TestFindingQ13Clocks(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingQ14Clocks: the same of a host that is missing at the end of a deploy.
+func TestFindingQ14Clocks(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for seen, want := range map[time.Time]string{
+		now.Add(-5 * time.Minute): "not seen for 5m0s",
+		now.Add(time.Hour):        "not there",
+		{}:                        "not there",
+	} {
+		if got := unseenText(seen, now); got != want {
+			t.Errorf("seen at %v: %q, want %q", seen, got, want)
+		}
+	}
+}

@@ -246,7 +246,7 @@ func TestDeployInProtectedStore(t *testing.T) {
 	if err == nil || !strings.Contains(out, "web1 late: not done after 3s") || !strings.Contains(out, "1 host failed") {
 		t.Error(err, out)
 	}
-	p.good(deploy(graph("three"), "--patience=20s", "--max-failed=2")...)
+	p.good(deploy(graph("three"), "--patience=20s", "--max-failed=2", "--missing=ok")...)
 	logs["web1"], _ = p.start("web1", "web")
 	if !await.Eventually(func() bool {
 		return len(regexp.MustCompile(`group:web +3 +converged`).FindAllString(p.good(p.as("root", "deploys")...), -1)) == 2

@@ -65,3 +65,45 @@ func TestFindingQ13Gone(t *testing.T) {
 	p.start("web1", "web")
 	p.until(0, `(?s)web1 +converged .*\nweb2 +(converged|working) `, local...)
 }
+
+// TestFindingQ14Missing: a host that is stopped when a deploy ends is named, with the time since its last word, and the exit code is as the operator has
+// said. It takes the deploy when it is back, and a deploy that waits for it ends then.
+func TestFindingQ14Missing(t *testing.T) {
+	p := newProtectedStore(t, map[string]string{"web1": "web", "web2": "web", "web3": "web"})
+	var end func()
+	for _, host := range []string{"web1", "web2", "web3"} {
+		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
+		_, end = p.start(host, "web")
+	}
+	graph := func(name string) string {
+		p.write("site.yaml", "resources: {noop: [{name: "+name+"}]}\n")
+		return p.path("site.yaml")
+	}
+	deploy := func(args ...string) []string {
+		return p.signed(append([]string{"deploy", "--to=group:web", "--patience=60s"}, args...)...)
+	}
+	p.until(0, `batch 1: web1 web2 web3\n`, deploy(graph("one"), "--dry-run")...)
+	end() // web3
+	p.until(4, `web3 +gone for`, p.as("root", "hosts")...)
+
+	out, code := p.ends(deploy(p.path("site.yaml"))...)
+	if code != 4 || !regexp.MustCompile(`deploy 1 to group:web is done: 2 of 3 hosts converged; web3 not seen for \d+\S*s\n`).MatchString(out) ||
+		!strings.Contains(out, "not all hosts of group:web have deploy 1: web3 not seen for") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	if out, code := p.ends(deploy(graph("two"), "--missing=ok")...); code != 0 || !strings.Contains(out, "deploy 2 to group:web is done: 2 of 3 hosts converged; web3 not seen for") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	if out, code := p.ends(deploy(graph("three"), "--missing=wait", "--patience=1s")...); code != 4 || !strings.Contains(out, "waiting for web3, 1s at most") ||
+		!strings.Contains(out, "deploy 3 to group:web is done: 2 of 3 hosts converged; web3 not seen for") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	if out, code := p.ends(deploy(p.path("site.yaml"), "--missing=perhaps")...); code != 1 || !strings.Contains(out, "write fail, wait or ok") {
+		t.Errorf("%d\n%s", code, out)
+	}
+
+	operator := p.background(deploy(graph("four"), "--missing=wait")...)
+	operator.until("waiting for web3, 1m0s at most")
+	p.start("web3", "web")
+	operator.good("deploy 4 to group:web is done: 3 hosts converged")
+}

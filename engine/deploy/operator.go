@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,6 +33,7 @@ type Lead struct {
 	Manifest Manifest
 	Rollout  Rollout
 	Resumed  bool // it was under way, or stopped, and goes on
+	Open     bool // the rollout is not to be done yet: the operator waits for hosts that are in no batch
 
 	store    Store
 	revision int64 // of the rollout
@@ -215,7 +217,7 @@ func (l *Lead) Step(ctx context.Context, members []string, reports []Report, lat
 		standings[r.Host] = r.Deploys[l.Manifest.Topic]
 	}
 	next, moved, err := l.Rollout.Next(members, standings, late)
-	if err != nil || !moved {
+	if err != nil || !moved || l.Open && next.State == Done {
 		return false, err
 	}
 	return true, l.set(ctx, next)
@@ -230,6 +232,16 @@ func (f *Fleet) Members(topic string, live []string, reports []Report) (members 
 		}
 	}
 	return members
+}
+
+// Expected returns the hosts that should take the deploys of a topic, there or not: those with a record of the operator or a report, sorted.
+func (f *Fleet) Expected(topic string, reports []Report) []string {
+	names := slices.Collect(maps.Keys(f.Hosts))
+	for _, r := range reports {
+		names = append(names, r.Host)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(host string) bool { return !f.Has(host, topic) })
 }
 
 // leads asks the store whether this operator still leads the rollout. The error is ErrTaken where that is not so.
