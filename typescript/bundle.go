@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -38,15 +41,22 @@ type bundled struct {
 // bundle joins the program and all that it imports. All syntax errors and wrong imports are found at once.
 func bundle(r *Request) (bundled, map[string]string) {
 	b := &bundler{r: r, files: map[string]string{}}
-	result := api.Build(api.BuildOptions{
+	options := api.BuildOptions{
 		EntryPoints: []string{r.Main}, AbsWorkingDir: r.Root, Bundle: true, Outfile: "program.js", Write: false,
 		Format: api.FormatIIFE, Target: api.ES2020, Platform: api.PlatformNeutral, MainFields: []string{"module", "main"},
 		Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude, SourceRoot: "",
-		KeepNames: false, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent, LogLimit: 0,
+		Supported: map[string]bool{"top-level-await": true}, KeepNames: false, LegalComments: api.LegalCommentsNone, LogLevel: api.LogLevelSilent, LogLimit: 0,
 		Charset: api.CharsetUTF8, TreeShaking: api.TreeShakingTrue,
 		Define:  map[string]string{"process.env.NODE_ENV": `"production"`},
 		Plugins: []api.Plugin{{Name: "mgmt", Setup: b.setup}},
-	})
+	}
+	result := api.Build(options)
+	if slices.ContainsFunc(result.Errors, waits) {
+		// A program with await outside of a function is the body of one. It has no exports then, since an entry without any imports it.
+		options.EntryPoints, options.Format = []string{entry}, api.FormatESModule
+		options.Banner, options.Footer = map[string]string{"js": "(async () => {"}, map[string]string{"js": "})()"}
+		result = api.Build(options)
+	}
 	var out bundled
 	for _, m := range result.Errors {
 		out.problems = append(out.problems, b.problem(m, false))
@@ -60,6 +70,12 @@ func bundle(r *Request) (bundled, map[string]string) {
 	return out, b.files
 }
 
+// entry is the name of a source that imports the program.
+const entry = virtual + "/entry"
+
+// waits reports whether an error of the bundler is about an await outside of a function, which a script can't have.
+func waits(m api.Message) bool { return strings.HasPrefix(m.Text, "Top-level await is") }
+
 // virtual is the namespace of the sources of a request, which come without a file.
 const virtual = "mgmt"
 
@@ -68,8 +84,12 @@ func (b *bundler) setup(build api.PluginBuild) {
 	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, b.resolve)
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: virtual}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		text := b.r.Modules[a.Path]
-		return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS}, nil
+		if a.Path == entry {
+			text = "import " + strconv.Quote(b.r.Main)
+		}
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderTS, ResolveDir: b.r.Root}, nil
 	})
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: node}, loadNode)
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: "file"}, b.load)
 }
 
@@ -83,23 +103,69 @@ func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	if ok && (a.Namespace == virtual || filepath.Ext(name) == "") { // the parts of a module are its own
 		return api.OnResolveResult{Path: name, Namespace: virtual, SideEffects: api.SideEffectsFalse}, nil
 	}
-	if bare := strings.TrimPrefix(a.Path, "node:"); bare != a.Path || builtin[bare] {
-		return api.OnResolveResult{}, fmt.Errorf("a graph has no module %s of node: it can reach neither files nor the network; give what it needs with --var NAME=VALUE", bare)
+	if name == entry {
+		return api.OnResolveResult{Path: name, Namespace: virtual}, nil
 	}
-	return api.OnResolveResult{}, nil
+	if name == b.r.Main && a.Importer == entry { // whatever its package says of side effects
+		return api.OnResolveResult{Path: name, Namespace: "file", SideEffects: api.SideEffectsTrue}, nil
+	}
+	bare := strings.TrimSuffix(strings.TrimPrefix(a.Path, "node:"), "/posix")
+	if !builtin[bare] && !strings.HasPrefix(a.Path, "node:") {
+		return api.OnResolveResult{}, nil
+	}
+	if !given(bare) && a.Namespace != node && !packaged(a.Importer) {
+		return api.OnResolveResult{}, errors.New(refused(bare))
+	}
+	return api.OnResolveResult{Path: bare, Namespace: node, SideEffects: api.SideEffectsFalse}, nil
 }
 
-// builtin are the modules of node that programs try to import most often.
-var builtin = map[string]bool{
-	"fs": true, "fs/promises": true, "path": true, "os": true, "child_process": true, "process": true, "net": true, "http": true, "https": true,
-	"crypto": true, "util": true, "events": true, "stream": true, "buffer": true, "url": true, "worker_threads": true, "vm": true, "dns": true,
+// node is the namespace of the modules that node has.
+const node = "node"
+
+// given reports whether a program may have a module of node. They are those that reach nothing.
+func given(name string) bool {
+	_, err := library.ReadFile("library/node/" + name + ".js")
+	return err == nil && name != "refused"
 }
+
+// refused says why a program may not have a module of node.
+func refused(name string) string {
+	return fmt.Sprintf("a graph has no module %s of node: it can reach neither files nor the network; give what it needs with --var NAME=VALUE", name)
+}
+
+// loadNode loads a module of node. One that no graph can have is there for packages, which may do without it: it fails where it is used.
+func loadNode(a api.OnLoadArgs) (api.OnLoadResult, error) {
+	file := a.Path
+	if !given(file) {
+		file = "refused"
+	}
+	text, err := library.ReadFile("library/node/" + file + ".js")
+	if err != nil {
+		return api.OnLoadResult{}, err
+	}
+	contents := strings.ReplaceAll(string(text), "WHAT", strconv.Quote(refused(a.Path)))
+	return api.OnLoadResult{Contents: &contents, Loader: api.LoaderJS}, nil
+}
+
+// builtin are the modules of node.
+var builtin = func() map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(`assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs
+		fs/promises http http2 https inspector module net os path perf_hooks process punycode querystring readline repl stream stream/promises
+		string_decoder sys timers timers/promises tls tty url util util/types v8 vm wasi worker_threads zlib`) {
+		all[name] = true
+	}
+	return all
+}()
 
 // loaders say how the files of each ending are read. Any other ending is refused, so no secret file becomes a module.
 var loaders = map[string]api.Loader{
 	".ts": api.LoaderTS, ".mts": api.LoaderTS, ".cts": api.LoaderTS, ".tsx": api.LoaderTSX, ".js": api.LoaderJS, ".mjs": api.LoaderJS,
 	".cjs": api.LoaderJS, ".jsx": api.LoaderJSX, ".json": api.LoaderJSON, ".txt": api.LoaderText,
 }
+
+// sourceMap is what tools write behind a script that they have made.
+var sourceMap = regexp.MustCompile(`(?m)^//[#@] sourceMappingURL=.*$`)
 
 // load reads a file, and notes it.
 func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
@@ -111,6 +177,8 @@ func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
+	// A map to other sources would lead to files outside of the program. What is read is the source.
+	text = sourceMap.ReplaceAllString(text, "")
 	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: filepath.Dir(a.Path)}, nil
 }
 

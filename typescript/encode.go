@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/grafana/sobek"
 )
@@ -18,17 +20,41 @@ const maxExact = 1 << 53
 
 // encode writes a value as JSON. What JSON has no form for is reported, and left out.
 func (m *machine) encode(r *Resource, v sobek.Value, path string) json.RawMessage {
-	e := encoder{m: m, r: r}
+	e := encoder{m: m, r: r, known: r == nil || path != ""}
 	e.value(v, path, 0)
 	return bytes.Clone(e.b.Bytes())
 }
 
 // encoder writes one value.
 type encoder struct {
-	m *machine
-	r *Resource
-	b bytes.Buffer
+	m     *machine
+	r     *Resource
+	b     bytes.Buffer
+	known bool // the value is no parameter: no output may stand in it
 }
+
+// Signs around the place of an output in a text, as sdk/core.ts makes them.
+const markSigns = "\uE0F0\uE0F1"
+
+// marked is the place of an output in a text.
+var marked = regexp.MustCompile("\uE0F0(Sent|Whole) ([^" + markSigns + "]+)\uE0F1")
+
+// onlyParameters says where an output has no place.
+const onlyParameters = "the value of an output is not known while the graph is made: it stands in parameters only"
+
+// later reports whether a text has an output in it.
+func later(text string) bool { return strings.ContainsAny(text, markSigns) }
+
+// damaged says what is wrong with a text that has parts of the place of an output; empty for nothing.
+func damaged(text string) string {
+	if later(text) && later(marked.ReplaceAllString(text, "")) {
+		return "the program has altered a text with an output in it, whose value is not known while the graph is made: join such texts only"
+	}
+	return ""
+}
+
+// legible returns a text for people, with the references to its outputs.
+func legible(text string) string { return marked.ReplaceAllString(text, "<$2>") }
 
 // wrong reports a value, in whose place null is written: the document stays well-formed.
 func (e *encoder) wrong(path, format string, args ...any) {
@@ -56,7 +82,16 @@ func (e *encoder) scalar(v sobek.Value, path string) {
 	case sobek.IsUndefined(v), sobek.IsNull(v):
 		e.b.WriteString("null")
 	case sobek.IsString(v):
-		e.text(v.String())
+		text := v.String()
+		why := damaged(text)
+		if why == "" && e.known && later(text) {
+			why = onlyParameters
+		}
+		if why != "" { // a text stays one, so that nothing else is wrong with it
+			e.m.wrong(e.r, "V_TYPE", path, why)
+			text = legible(text)
+		}
+		e.text(text)
 	case sobek.IsBigInt(v):
 		e.b.WriteString(v.String())
 	case sobek.IsNumber(v):
@@ -163,6 +198,9 @@ func (e *encoder) fields(o *sobek.Object, path string, level int) {
 			e.b.WriteByte(',')
 		}
 		first = false
+		if later(key) {
+			e.m.wrong(e.r, "V_TYPE", path, "a key has an output in it: "+onlyParameters)
+		}
 		e.text(key)
 		e.b.WriteByte(':')
 		at := key

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-sourcemap/sourcemap"
 	"github.com/grafana/sobek"
@@ -52,6 +51,9 @@ type machine struct {
 	count  int                          // of all rejections
 	threw  thrown                       // by the last throw
 	step   Place                        // of the last statement of a traced script
+
+	exports map[string]*sobek.Object // what files of the library export, by their names
+	timers  timers
 }
 
 // thrown is a value and the calls that led to its throw, innermost first.
@@ -76,12 +78,6 @@ func (m *machine) run(ctx context.Context, script string) {
 	m.made = map[string]*Resource{}
 	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
-	m.vm.SetTimeSource(func() time.Time {
-		panic(m.vm.NewTypeError("a graph has no clock: the same files have to make the same graph; give the time with --var NAME=VALUE"))
-	})
-	m.vm.SetRandSource(func() float64 {
-		panic(m.vm.NewTypeError("a graph has no random numbers: the same files have to make the same graph; give a value with --var NAME=VALUE"))
-	})
 	m.vm.SetPromiseRejectionTracker(m.track)
 	if m.r.Traced {
 		m.tell(Trace{Files: m.a.Files})
@@ -96,15 +92,24 @@ func (m *machine) run(ctx context.Context, script string) {
 
 // interpret runs a script from beginning to end.
 func (m *machine) interpret(script string) error {
-	if err := errors.Join(m.offer(), m.offerMarks()); err != nil {
+	if err := errors.Join(m.offer(), m.offerMarks(), m.offerGlobals()); err != nil {
 		return err
 	}
 	p, err := m.compile(script)
 	if err != nil {
 		return err
 	}
-	_, err = m.vm.RunProgram(p)
-	return err
+	ended, err := m.vm.RunProgram(p)
+	if err != nil {
+		return err
+	}
+	if err := m.runTimers(); err != nil {
+		return err
+	}
+	if top, ok := ended.Export().(*sobek.Promise); ok && top.State() == sobek.PromiseStatePending {
+		m.a.Problems = append(m.a.Problems, Problem{Place: m.begin(), Message: "the program waits for a promise that nothing fulfils: what stands behind its await does not run"})
+	}
+	return nil
 }
 
 // track keeps each rejected promise until a handler takes it.
@@ -169,8 +174,13 @@ func (m *machine) offer() error {
 		}
 	}
 	console := m.vm.NewObject()
-	for _, name := range []string{"log", "info", "debug", "warn", "error"} {
+	for _, name := range []string{"log", "info", "debug", "warn", "error", "trace", "dir", "table", "group", "groupCollapsed"} {
 		if err := console.Set(name, m.say); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"groupEnd", "time", "timeEnd", "timeLog", "count", "countReset", "assert", "clear"} {
+		if err := console.Set(name, func(sobek.FunctionCall) sobek.Value { return sobek.Undefined() }); err != nil {
 			return err
 		}
 	}
@@ -183,7 +193,7 @@ func (m *machine) say(call sobek.FunctionCall) sobek.Value {
 	for _, v := range call.Arguments {
 		words = append(words, m.shown(v))
 	}
-	fmt.Fprintln(os.Stdout, strings.Join(words, " "))
+	fmt.Fprintln(os.Stdout, legible(strings.Join(words, " ")))
 	return sobek.Undefined()
 }
 
@@ -205,6 +215,10 @@ func (m *machine) add(call sobek.FunctionCall) sobek.Value {
 	m.twice(r)
 	if v := call.Argument(1); !sobek.IsString(v) {
 		m.wrong(r, "V_TYPE", "name", "a name is text, not "+v.String())
+	}
+	if later(r.Name) {
+		r.Name = legible(r.Name)
+		m.wrong(r, "V_TYPE", "name", onlyParameters)
 	}
 	r.Value = m.encode(r, call.Argument(3), "")
 	return m.vm.ToValue(r.number)
@@ -275,6 +289,10 @@ func (m *machine) receive(call sobek.FunctionCall) sobek.Value {
 // link puts a resource into an order: its number, a word such as before, and kind[name].
 func (m *machine) link(call sobek.FunctionCall) sobek.Value {
 	r, other := m.resource(call.Argument(0)), call.Argument(2).String()
+	if how := call.Argument(1).String(); later(other) {
+		m.wrong(r, "V_TYPE", how, onlyParameters)
+		return sobek.Undefined()
+	}
 	switch how := call.Argument(1).String(); how {
 	case "before":
 		r.Before = append(r.Before, other)

@@ -349,6 +349,42 @@ func TestCheckWords(t *testing.T) {
 	}
 }
 
+// TestFindingP1PackageWithoutTypes: a package that brings no types is a warning, and the program goes on. Where types are required, it is refused.
+func TestFindingP1PackageWithoutTypes(t *testing.T) {
+	for check, want := range map[typescript.Check]schema.Severity{typescript.CheckAuto: schema.Warning, typescript.CheckRequire: schema.Error} {
+		s := newStage(t)
+		s.opts.Check, s.opts.Compiler, s.code = check, filepath.Join(s.dir, "tsc"), 2
+		s.types = "main.ts(1,1): error TS7016: Could not find a declaration file for module 'a'. 'a.js' implicitly has an 'any' type.\n  Try `npm i --save-dev @types/a`.\n"
+		d, err := s.read()
+		if err != nil || len(d.Problems) != 1 || d.Problems[0].Severity != want || !strings.HasSuffix(d.Problems[0].Message, "Try `npm i --save-dev @types/a`. [TS7016]") {
+			t.Errorf("%s: %v %+v", check, err, d)
+		}
+	}
+}
+
+// TestFindingP1Types: tsc knows the names that a program has.
+func TestFindingP1Types(t *testing.T) {
+	tsctest.Need(t)
+	_, sources, err := typescript.Project(engine.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources["main.ts"] = `import path, { join } from "node:path";
+import util, { format } from "util";
+import { graph } from "mgmt";
+
+const timer: number = setTimeout((a: number) => console.log(a), 5, 1);
+clearTimeout(timer);
+queueMicrotask(() => console.log(atob(btoa("a"))));
+const made = await Promise.resolve(structuredClone({ a: 1 }));
+const query: string | null = new URL("b", "http://a/").searchParams.get("a");
+graph({ name: join("a", path.basename("b"), util.inspect(made.a), format("%s", query), new TextDecoder().decode(new TextEncoder().encode("a"))) });
+`
+	if got := tsctest.Check(t, t.TempDir(), sources); len(got) > 0 {
+		t.Error(got)
+	}
+}
+
 // TestFindsCompiler: the tsc of a trusted project counts before that in PATH.
 func TestFindsCompiler(t *testing.T) {
 	s := newStage(t)

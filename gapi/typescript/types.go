@@ -73,6 +73,9 @@ func (r *reader) checkTypes(ctx context.Context, main string, kinds *engine.Regi
 		if d.Pos.Line == 0 && r.opts.Check != CheckRequire {
 			d.Severity = schema.Warning // another version of tsc may not know an option
 		}
+		if strings.HasSuffix(d.Message, " ["+undeclared+"]") && r.opts.Check != CheckRequire {
+			d.Severity = schema.Warning // the package has no types, and works without
+		}
 		t.found[i] = d
 	}
 	return t
@@ -238,6 +241,9 @@ var (
 	placed   = lazyregexp.New(`^(.+)\((\d+),(\d+)\): error (TS\d+): (.*)$`)
 	unplaced = lazyregexp.New(`^error (TS\d+): (.*)$`)
 )
+
+// undeclared is the code of a package without types.
+const undeclared = "TS7016"
 
 // compiled reads the output of tsc, whose paths are relative to the folder of the program.
 func (r *reader) compiled(main, out string) types {

@@ -1,0 +1,134 @@
+package typescript_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// made returns the names of the resources of a program, and its problems.
+func made(t *testing.T, files map[string]string) (names []string, problems string) {
+	t.Helper()
+	a := build(t, files)
+	for _, r := range a.Resources {
+		names = append(names, r.Name)
+	}
+	return names, say(a)
+}
+
+// TestFindingP1Globals: a program has what packages expect of every place that runs them.
+func TestFindingP1Globals(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"clone": {`const a: any = { d: new Date(0), m: new Map([[1, new Set([2])]]), l: [1, , 3], r: /x/gi, u: new Uint8Array([1, 2]) }; a.self = a;
+			const b = structuredClone(a); b.l[0] = 9; out(b.d.getTime(), b.m.get(1).has(2), a.l[0], b.self === b, b !== a, b.r.flags, b.u.length)`, "0 true 1 true true gi 2"},
+		"clone of a function": {"try { structuredClone({ f() {} }); } catch (e) { out((e as any).name, e instanceof Error); }", "DataCloneError true"},
+		"text":                {`out(Array.from(new TextEncoder().encode("aß😀")).join(","), new TextDecoder().decode(new Uint8Array([239, 187, 191, 195, 159, 255])))`, "97,195,159,240,159,152,128 ß\uFFFD"},
+		"fatal text":          {`try { new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([255])); } catch (e) { out(String(e)); }`, "TypeError: the bytes are no text in UTF-8"},
+		"base64":              {`out(btoa("a\xff"), atob("YQ=="), atob(" YWJj\n"))`, "Yf8= a abc"},
+		"no base64":           {`for (const f of [() => btoa("€"), () => atob("?")]) try { f(); } catch (e) { out((e as any).name); }`, "InvalidCharacterError, InvalidCharacterError"},
+		"an address": {`const u = new URL("../b%20c?x=1&y=a+b#h", "https://us:pw@Example.COM:443/x/y/z"); u.searchParams.append("z", "ä &");
+			out(u.href, u.host, u.origin, u.pathname, u.searchParams.get("y"), URL.canParse("nope"), new URL("http://a:80/..//b/./c").href, new URL("mailto:a@b").pathname)`,
+			"https://us:pw@example.com/x/b%20c?x=1&y=a+b&z=%C3%A4+%26#h example.com https://example.com /x/b%20c a b false http://a//b/c a@b"},
+		"a query":         {`out(new URLSearchParams({ a: "1", b: "2 3" }).toString(), [...new URLSearchParams("?a=1&a=2")].join(";"), new URLSearchParams([["k", "v"]]).has("k"))`, "a=1&b=2+3 a,1;a,2 true"},
+		"a wrong address": {`try { new URL("nope"); } catch (e) { out(e instanceof TypeError, (e as any).code); }`, "true ERR_INVALID_URL"},
+		"timers": {`setTimeout((a: number, b: number) => out("third", a + b), 10, 1, 2); const gone = setTimeout(() => out("never")); setTimeout(() => out("second")); setImmediate(() => out("first"));
+			queueMicrotask(() => out("soon")); const every = setInterval(() => { out("again"); clearInterval(every); }, 7); setInterval(() => {}, 1); clearTimeout(gone); out("begin")`,
+			"begin, soon, first, second, again, third 3"},
+		"await":    {`const n = await new Promise<number>((done) => setTimeout(done, 1000, 7)); out(n); export const also = n`, "7"},
+		"abort":    {`const c = new AbortController(); c.signal.addEventListener("abort", (e: any) => out(e.type)); c.abort(); out(c.signal.aborted, c.signal.reason.name)`, "abort, true AbortError"},
+		"polyfill": {`(globalThis as any).URL = class { href = "mine" }; out(new URL("").href)`, "mine"},
+		"path": {`import path, { join } from "path"; import * as p from "node:path"; out(join("/a", "..", "b/"), path.resolve("a", "../b"), p.extname("x.tar.gz"), path.relative("/a/b", "/a/c/d"), path.basename("/a/b.ts", ".ts"), path.parse("/a/b.c").name)`,
+			"/b/ /b .gz ../c/d b b"},
+		"util":   {`import util, { inspect } from "util"; out(util.format("%s is %d: %j", "a", 1, { b: 2 }), inspect({ a: [1, { b: { c: {} } }], f() {} }), util.isDeepStrictEqual({ a: [1] }, { a: [1] }), await util.promisify((a: number, done: any) => done(null, a + 1))(1))`, "a is 1: {\"b\":2} { a: [ 1, { b: [Object] } ], f: [Function: f] } true 2"},
+		"events": {`import Emitter, { EventEmitter } from "events"; class E extends EventEmitter {} const e = new E(); e.once("a", (v: number) => out("once", v)); e.on("a", (v: number) => out("on", v)); e.emit("a", 1); e.emit("a", 2); out(Emitter === (EventEmitter as any))`, "once 1, on 1, on 2, true"},
+		"assert": {`import assert from "node:assert"; assert(true); assert.deepStrictEqual({ a: 1 }, { a: 1 }); try { assert.equal(1, 2); } catch (e) { out(String(e)); }`, "AssertionError: 1 == 2 does not hold"},
+		"bytes":  {`out(Array.from(Uint8Array.from("ab" as any, (c: any) => c.charCodeAt(0))).join())`, "97,98"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			imports, text := "", c.text
+			for strings.HasPrefix(text, "import ") {
+				line, rest, _ := strings.Cut(text, "; ")
+				imports, text = imports+line+";\n", rest
+			}
+			names, problems := made(t, map[string]string{"main.ts": imports + "import { make } from \"mgmt\";\nconst out = (...all: unknown[]): void => { make(all.join(\" \"), {}); };\n" + text + ";\n"})
+			if got := strings.Join(names, ", "); got != c.want || problems != "" {
+				t.Errorf("got %q %s\nwant %q", got, problems, c.want)
+			}
+		})
+	}
+}
+
+// packages are modules that ask for the same things as those of a registry do, in the same moments.
+var packages = map[string]string{
+	"clock":  "const native = Date.now;\nlet last = native();\nexports.cached = (f) => { const now = native(); last = now; return f; };\nexports.at = () => new Date().toISOString();\n",
+	"random": "const salt = Math.floor(Math.random() * 1e9);\nexports.salt = salt;\nexports.pick = (list) => list[Math.floor(Math.random() * list.length)];\n",
+	"root":   "const root = typeof globalThis == 'object' && globalThis || Function('return this')();\nexports.template = (text) => new Function('data', 'return `' + text.replace(/<%=(.*?)%>/g, '${data.$1}') + '`');\nexports.timers = root.setTimeout !== undefined;\n",
+	"files":  "var fs = require('fs');\nvar path = require('path');\nexports.loader = fs.readFileSync;\nexports.there = fs.existsSync || path.existsSync;\nexports.resolve = function (name) { return path.join(path.dirname('/views/a'), name); };\n",
+	"fibers": "import { AsyncLocalStorage } from 'node:async_hooks';\nimport { EventEmitter } from 'events';\nexport class Pool extends EventEmitter {\n  run(f) { return new Promise((done) => setTimeout(() => { this.emit('run'); done(f()); }, 0)); }\n}\nexport const local = () => new AsyncLocalStorage();\n",
+	"asap":   "var domain;\nvar hasSetImmediate = typeof setImmediate === 'function';\nmodule.exports = function asap(f) {\n  if (!domain) domain = require('domain');\n  if (hasSetImmediate) setImmediate(f);\n};\n",
+	"self":   "var scope = typeof self === 'undefined' ? window : self;\nmodule.exports = scope === globalThis;\n",
+	"mapped": "exports.now = () => Date.now();\n//# sourceMappingURL=../../outside.js.map\n",
+}
+
+// withPackages returns a program with the packages around it.
+func withPackages(text string) map[string]string {
+	files := map[string]string{"main.ts": text}
+	for name, source := range packages {
+		kind := "commonjs"
+		if strings.Contains(source, "import ") {
+			kind = "module"
+		}
+		files["node_modules/"+name+"/package.json"] = `{"name": "` + name + `", "version": "1.0.0", "type": "` + kind + `", "main": "lib/index.js"}`
+		files["node_modules/"+name+"/lib/index.js"] = source
+	}
+	return files
+}
+
+// TestFindingP1Packages: packages load that ask for the time, for random numbers and for modules of node. What they get is the same each time.
+func TestFindingP1Packages(t *testing.T) {
+	files := withPackages(`import { make } from "mgmt";
+import { at } from "clock";
+import { pick, salt } from "random";
+import { template, timers } from "root";
+import { resolve } from "files";
+import { Pool } from "fibers";
+import asap from "asap";
+import same from "self";
+import { now } from "mapped";
+
+const pool = new Pool();
+pool.on("run", () => make("run", {}));
+make([at(), template("a <%=b%>")({ b: 1 }), timers, resolve("b.ejs"), same, now() / 1000, salt > 0, "abc".includes(pick(["a", "b", "c"]))].join(" "), {});
+asap(() => make("asap", {}));
+make(await pool.run(() => "ran"), {});
+make(String(salt), {});
+`)
+	names, problems := made(t, files)
+	got := strings.Join(names[:max(0, len(names)-1)], ", ")
+	if want := "2000-01-01T00:00:00.000Z a 1 true /views/b.ejs true 946684800 true true, asap, run, ran"; got != want || problems != "" {
+		t.Fatalf("got %q %s\nwant %q", got, problems, want)
+	}
+	for range 3 {
+		if again, _ := made(t, files); strings.Join(again, ",") != strings.Join(names, ",") {
+			t.Errorf("got %v\nwant %v", again, names)
+		}
+	}
+}
+
+// TestFindingP1Refused: what would make another graph each time is refused at its place, and so is what reaches the machine.
+func TestFindingP1Refused(t *testing.T) {
+	for text, want := range map[string]string{
+		"import { pick } from \"random\";\npick([1]);\nconsole.log(Math.random());":           "main.ts:3:25: the program has thrown TypeError: a graph has no random numbers",
+		"import { cached } from \"clock\";\ncached(() => 1)();\ncached(() => Date.now())();":  "main.ts:3:23: the program has thrown TypeError: a graph has no clock",
+		"import { loader } from \"files\";\nloader(\"/etc/passwd\");":                         "main.ts:2:8: the program has thrown TypeError: a graph has no module fs of node: it can reach neither files nor the network",
+		"import { local } from \"fibers\";\nlocal();":                                         "index.js:6:28: the program has thrown TypeError: a graph has no module async_hooks of node",
+		"import { join } from \"path\";\nimport { cpus } from \"os\";\njoin(\"a\");\ncpus();": "main.ts:2:22: a graph has no module os of node",
+		"import * as x from \"node:nope\";\nconsole.log(x);":                                  "main.ts:1:20: a graph has no module nope of node",
+		"await new Promise(() => {});\nconsole.log(1);":                                       "main.ts:1:1: the program waits for a promise that nothing fulfils",
+		"await null;\nthrow new Error(\"late\");":                                             "main.ts:2:7: the program has thrown Error: late",
+		"setTimeout(\"code\" as any);":                                                        "main.ts:1:12: the program has thrown TypeError: a timer needs a function",
+	} {
+		if _, got := made(t, withPackages(text)); !strings.HasPrefix(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
