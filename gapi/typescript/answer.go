@@ -211,6 +211,7 @@ func (r *reading) resource(from *resource, wrong bool) {
 	pos := r.pos(from.At)
 	d := gapi.Declaration{Kind: from.Kind, Name: from.Name, Pos: pos, KindPos: pos, NamePos: pos, Wrong: wrong}
 	d.Value = r.value(pos, from.Value)
+	r.later(&d)
 	for _, m := range from.Meta {
 		d.Meta = merged(d.Meta, r.value(pos, m))
 	}

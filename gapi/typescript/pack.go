@@ -97,6 +97,13 @@ func (p *pack) class(k engine.Kind) error {
 			keys = append(keys, f.Key)
 		}
 		fmt.Fprintf(&p.b, "  static readonly sends: readonly string[] = %s;\n", quote(keys))
+		keys = []string{}
+		for _, f := range sends {
+			if f.Type.Kind == schema.KindString || f.Type.Opaque {
+				keys = append(keys, f.Key)
+			}
+		}
+		fmt.Fprintf(&p.b, "  static readonly texts: readonly string[] = %s;\n", quote(keys))
 	}
 	needed := false
 	for _, f := range k.Type.Fields {
@@ -152,9 +159,10 @@ func (p *pack) field(begin string, f *schema.Field, wrap string) {
 		}
 		p.doc("  ", text)
 	}
-	end := fmt.Sprintf("?: %s<%s> | undefined;\n", wrap, script(f.Type))
+	shape := script(f.Type, wrap == "Input")
+	end := fmt.Sprintf("?: %s<%s> | undefined;\n", wrap, shape)
 	if f.Required && wrap == "Input" || wrap == "Output" {
-		end = fmt.Sprintf(": %s<%s>;\n", wrap, script(f.Type))
+		end = fmt.Sprintf(": %s<%s>;\n", wrap, shape)
 	}
 	key := f.Key
 	if !plainKey.MatchString(key) {
@@ -187,8 +195,14 @@ func words(enum []string) string {
 	return strings.Join(list, " | ")
 }
 
-// script is a type in TypeScript. What code of the kind reads may be anything.
-func script(t *schema.Type) string {
+// script is a type in TypeScript. What code of the kind reads may be anything. The parts of an argument may be outputs.
+func script(t *schema.Type, input bool) string {
+	part := func(t *schema.Type) string {
+		if input {
+			return "Input<" + script(t, true) + ">"
+		}
+		return script(t, false)
+	}
 	switch {
 	case t.Opaque, t.Link != nil:
 		return "unknown"
@@ -209,20 +223,20 @@ func script(t *schema.Type) string {
 	case schema.KindRef:
 		return "Ref"
 	case schema.KindList:
-		return "readonly (" + script(t.Elem) + ")[]"
+		return "readonly (" + part(t.Elem) + ")[]"
 	case schema.KindMap:
 		if len(t.Enum) > 0 {
-			return "{ readonly [key in " + words(t.Enum) + "]?: " + script(t.Elem) + " }"
+			return "{ readonly [key in " + words(t.Enum) + "]?: " + part(t.Elem) + " }"
 		}
-		return "{ readonly [key: string]: " + script(t.Elem) + " }"
+		return "{ readonly [key: string]: " + part(t.Elem) + " }"
 	case schema.KindStruct:
-		return structure(t)
+		return structure(t, part)
 	}
 	return "unknown"
 }
 
-// structure is an object with the fields of a struct.
-func structure(t *schema.Type) string {
+// structure is an object with the fields of a struct, whose types part writes.
+func structure(t *schema.Type, part func(*schema.Type) string) string {
 	var b strings.Builder
 	b.WriteString("{")
 	for _, f := range t.Fields {
@@ -230,7 +244,7 @@ func structure(t *schema.Type) string {
 		if f.Required {
 			mark = ": "
 		}
-		fmt.Fprintf(&b, " readonly %s%s%s;", strconv.Quote(f.Key), mark, script(f.Type))
+		fmt.Fprintf(&b, " readonly %s%s%s;", strconv.Quote(f.Key), mark, part(f.Type))
 	}
 	return b.String() + " }"
 }

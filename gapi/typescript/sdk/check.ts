@@ -35,6 +35,8 @@ export interface Problem {
 /** Says of a value whether it is an output, whose value comes later, or a resource and of which kind. */
 export interface Known {
   output(v: unknown): boolean;
+  /** It is a text with an output in it. */
+  late(v: unknown): boolean;
   kind(v: unknown): string | undefined;
 }
 
@@ -93,6 +95,7 @@ class Checker {
       case "any":
         return;
       case "string":
+        if (this.known.late(v)) return;
         if (typeof v === "string") return this.text(type, v, path);
         break;
       case "bool":
@@ -142,6 +145,7 @@ class Checker {
   }
 
   reference(type: Type, v: unknown, path: string): boolean {
+    if (this.known.late(v)) return false;
     const kind = this.known.kind(v) ?? (typeof v === "string" ? /^([^\[\]]+)\[.+\]$/s.exec(v)?.[1] : undefined);
     if (kind === undefined) return false;
     if (type.target !== undefined && kind !== type.target) {

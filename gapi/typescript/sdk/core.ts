@@ -7,15 +7,15 @@ export type { Field, Problem, Type } from "./check.ts";
 declare const brand: unique symbol;
 
 /**
- * A value that a resource sends when it has run. Give it to an argument of another resource as it is: the argument
- * receives the value then. A program can't look at it, because the graph is made before anything runs.
+ * A value that a resource sends when it has run. Give it to an argument of another resource as it is, or in a text, as in
+ * `"pw=" + p.password`: the argument receives the value then. A program can't look at it, because the graph is made before anything runs.
  */
 export interface Output<T> {
   readonly [brand]: T;
 }
 
-/** An argument: a value, or the output of another resource. */
-export type Input<T> = T | Output<T>;
+/** An argument: a value, or the output of another resource. A text takes a number, too. */
+export type Input<T> = T | Output<T> | (string extends T ? Output<number> | Output<boolean> : never);
 
 /** A text or a file that a provider works with: a file on the machine of the provider, an address, or the text itself. */
 export type Asset =
@@ -73,7 +73,7 @@ export abstract class Resource {
     for (const key in given) {
       const v = given[key];
       if (v === undefined || v === null || common.includes(key)) continue;
-      value[key] = typeof v === "object" ? plain(v, key, received, needed, 0) : v;
+      value[key] = typeof v === "object" ? argument(v, key, type, received, needed) : v;
       if (!plan.outputs.has(key)) assign(this, key, v);
     }
     const known = name ?? plan.next();
@@ -139,25 +139,42 @@ function together(r: Resource, c: Common): void {
   }
 }
 
-/** A value at run time that comes later. It refuses to be looked at. */
+/** Signs around the place of an output in a text. mgmt-ts knows them, too. */
+const begin = "\uE0F0";
+const end = "\uE0F1";
+
+/** A value at run time that comes later. In a text it has a mark in its place; it refuses to be looked at. */
 class Reference {
   readonly id: string;
+  readonly text: boolean;
 
-  constructor(id: string) {
+  constructor(id: string, text: boolean) {
     this.id = id;
+    this.text = text;
   }
 
-  [Symbol.toPrimitive](): never {
-    throw new TypeError("the value of " + this.id + " is not known while the graph is made: give the output itself to an argument");
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === "number") return this.toJSON();
+    return begin + "Sent " + this.id + end;
+  }
+
+  toString(): string {
+    return this[Symbol.toPrimitive]("string");
   }
 
   toJSON(): never {
-    return this[Symbol.toPrimitive]();
+    throw new TypeError("the value of " + this.id + " is not known while the graph is made: give the output itself to an argument, or put it into a text");
   }
+}
+
+/** Reports whether a text has an output in it. */
+function late(v: unknown): boolean {
+  return typeof v === "string" && v.includes(begin);
 }
 
 const knowing: Known = {
   output: (v) => v instanceof Reference,
+  late,
   kind: (v) => (v instanceof Resource ? v[self].kind : undefined),
 };
 
@@ -165,6 +182,7 @@ const knowing: Known = {
 interface Class {
   readonly token: string;
   readonly sends?: readonly string[];
+  readonly texts?: readonly string[];
   readonly prototype: object;
 }
 
@@ -185,12 +203,17 @@ function planOf(c: Class, type: Type): Plan {
     if (/\bconstructor\s*\(/.test(String(at))) depth++; // a class without a constructor makes no call of its own
   }
   const outputs = new Set(c.sends ?? []);
-  for (const f of type.fields ?? []) if (f.role === "readonly") outputs.add(f.key);
+  const texts = new Set(c.texts ?? []);
+  for (const f of type.fields ?? []) {
+    if (f.role !== "readonly") continue;
+    outputs.add(f.key);
+    if (f.type.kind === "string") texts.add(f.key);
+  }
   for (const key of outputs) {
     Object.defineProperty(c.prototype, key, {
       configurable: true,
       get(this: Resource) {
-        return new Reference(idOf(this) + "." + key);
+        return new Reference(idOf(this) + "." + key, texts.has(key));
       },
     });
   }
@@ -200,9 +223,21 @@ function planOf(c: Class, type: Type): Plan {
   return plan;
 }
 
-/** Returns a value without outputs and resources, which are collected. */
-function plain(v: object, path: string, received: [string, Reference][], needed: Resource[], level: number): unknown {
+/** Returns the value of an argument. One with outputs in texts is made as a whole when they come; its other outputs are marks, too. */
+function argument(v: object, key: string, type: Type, received: [string, Reference][], needed: Resource[]): unknown {
+  if (v instanceof Reference && !v.text && type.fields?.find((f) => f.key === key)?.type.kind === "string") return String(v);
+  const before = received.length;
+  const marks = { late: false, all: false };
+  const out = plain(v, key, received, needed, marks, 0);
+  if (!marks.late || received.length === before) return out;
+  received.length = before;
+  return plain(v, key, received, [], { late: true, all: true }, 0);
+}
+
+/** Returns a value without outputs and resources, which are collected. With marks.all the outputs stay, as marks. */
+function plain(v: object, path: string, received: [string, Reference][], needed: Resource[], marks: { late: boolean; readonly all: boolean }, level: number): unknown {
   if (v instanceof Reference) {
+    if (marks.all) return begin + "Whole " + v.id + end;
     received.push([path, v]);
     return undefined;
   }
@@ -211,8 +246,11 @@ function plain(v: object, path: string, received: [string, Reference][], needed:
     return idOf(v);
   }
   if (level > 100) throw new TypeError(path.slice(0, 40) + "... contains itself, or has more than 100 levels");
-  const part = (item: unknown, at: string): unknown =>
-    typeof item === "object" && item !== null ? plain(item, at, received, needed, level + 1) : item;
+  const part = (item: unknown, at: string): unknown => {
+    if (typeof item === "object" && item !== null) return plain(item, at, received, needed, marks, level + 1);
+    marks.late ||= late(item);
+    return item;
+  };
   if (Array.isArray(v)) return v.map((item, i) => part(item, path + "[" + i + "]"));
   const proto = Object.getPrototypeOf(v);
   if (proto !== Object.prototype && proto !== null) return v; // the host says what it is
