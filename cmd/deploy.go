@@ -357,7 +357,7 @@ func (f *deployFlags) collect(ctx context.Context, args []string) (*deploy.Bundl
 // deploys from any folder.
 func (f *deployFlags) made(ctx context.Context, path string, taken map[string][]byte) (name string, text []byte, err error) {
 	in := f.input
-	in.ts = path
+	in.ts, in.typed = path, true
 	d, err := in.declared(ctx, f.app)
 	if err != nil {
 		return "", nil, err

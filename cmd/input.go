@@ -37,6 +37,7 @@ type input struct {
 	tsc     string
 	// A program in TypeScript then runs on a host of its own, without an engine.
 	once     bool // the verb ends when the graph was read
+	typed    bool // the verb judges the graph, so tsc checks its types without being asked
 	stored   bool // the daemon has its graph from its store where no other is given; see fromStore
 	ordering choice
 	// most and size bound a graph before it takes memory.

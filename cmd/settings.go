@@ -60,7 +60,7 @@ var settings = &config.Table{
 		{Key: "ts", Live: true, Type: textType, Path: true, Group: "graph", Example: "/etc/mgmt/main.ts",
 			Doc: "the graph: a `file` with a program in TypeScript that makes it"},
 		{Key: "ts_check", Flag: "check", Live: true, Type: words("auto", "require", "off"), Default: "auto", Example: "require",
-			Doc: "of a program: whether tsc checks its types; auto does where a tsc is present that may be run, require refuses the program elsewhere"},
+			Doc: "of a program: when tsc checks its types; auto does in validate and deploy, where a tsc is present that may be run, require always does, and refuses the program without a tsc"},
 		{Key: "tsc", Live: true, Type: textType, Path: true, Example: "/usr/local/bin/tsc", Doc: "of a program: the `file` with tsc (default that of a project that mgmt ts trust knows, that next to mgmt, or that in PATH)"},
 		{Key: "tags", Live: true, Type: listType, Example: "[base, web]", Doc: "of a catalog: run only resources with one of these `tags`, separated by commas"},
 		{Key: "lenient", Live: true, Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},

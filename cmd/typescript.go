@@ -32,6 +32,9 @@ import (
 func (i *input) program(a *app) (gapi.Frontend, error) {
 	o := a.programOptions(i.once)
 	o.MaxResources, o.VarFiles, o.Check, o.Compiler = int(i.most), i.varFiles, typescript.Check(i.check.word), i.tsc
+	if o.Check == typescript.CheckAuto && !i.typed && i.tsc == "" {
+		o.Check = typescript.CheckOff // tsc takes longer than the program
+	}
 	set, err := i.options(a)
 	if err != nil {
 		return nil, err

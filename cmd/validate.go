@@ -67,7 +67,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	if a.modelsAlone() {
 		return f.models(a, models)
 	}
-	f.input.blind = true // a graph is judged and shown without its secrets
+	f.input.blind, f.input.typed = true, true // a graph is judged and shown without its secrets
 	// The inputs of a module have no values yet, so it is judged by itself.
 	if dir := yaml.ModuleAt(f.input.yaml, yaml.Options{Source: a.source()}); dir != "" {
 		return f.module(a, dir, models)
