@@ -48,6 +48,7 @@ type batch struct {
 	m       *virtual.Module
 	members []*member
 
+	plan    bool  // nothing is applied
 	fetched bool  // the lists were fetched
 	offline error // why they could not be
 
@@ -112,6 +113,7 @@ func (b *batch) checkApply(ctx context.Context, apply bool) error {
 	if apply || !b.members[0].Handle().Noop {
 		b.renew(ctx)
 	}
+	b.plan = !apply
 	if err := b.see(ctx); err != nil {
 		return err
 	}
@@ -282,6 +284,7 @@ type facts struct {
 	provided  map[string][]string // the installed packages that provide a missing one
 	newest    map[string]string   // the versions of packages that should be the newest
 	left      map[string]string   // removed packages with configuration left, which should go
+	missing   map[string]bool     // not in the lists of the repositories; of a plan alone, since a transaction tells
 }
 
 // names returns the names of the members for which a function is true.
@@ -313,12 +316,34 @@ func (b *batch) read(ctx context.Context) (is facts, err error) {
 			return is, err
 		}
 	}
+	if err := b.readOffers(ctx, &is); err != nil {
+		return is, err
+	}
 	purged := b.names(func(p *member) bool { return p.Purge && is.installed[p.Name()] == "" })
 	if len(purged) > 0 && b.m.Needs(backends.ListRemoved.Name()) == nil {
 		is.left, _, err = backends.ListRemoved.Call(ctx, b.m, backends.NamesArgs{Names: purged})
 	}
 	return is, err
 }
+
+// readOffers finds out, for a plan, which of the packages to install no repository has.
+func (b *batch) readOffers(ctx context.Context, is *facts) error {
+	wanted := b.names(func(p *member) bool {
+		return p.state() != uninstalled && is.installed[p.Name()] == "" && len(is.provided[p.Name()]) == 0
+	})
+	if !b.plan || len(wanted) == 0 || b.m.Needs(backends.Offered.Name()) != nil {
+		return nil
+	}
+	offered, _, err := backends.Offered.Call(ctx, b.m, backends.ContentsArgs{Names: wanted})
+	is.missing = make(map[string]bool, len(wanted))
+	for _, name := range wanted {
+		is.missing[name] = !slices.Contains(offered, name)
+	}
+	return err
+}
+
+// errNotOffered is why a plan takes an installation for one that will fail.
+var errNotOffered = errors.New("no repository has it, as far as the lists of packages on this machine tell; a run fetches them once more")
 
 // judge finds the step for a package from the facts. The order of the cases matters:
 // a package that is provided by another one counts as installed, unless a version is
@@ -330,6 +355,8 @@ func (b *batch) judge(ctx context.Context, p *member, is facts) error {
 		p.step = purge
 	case p.state() == uninstalled:
 		p.step = remove
+	case is.missing[name]:
+		return errNotOffered
 	case p.was == "" && len(p.by) == 0:
 		p.step = install
 		if v := is.newest[name]; v != "" {

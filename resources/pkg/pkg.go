@@ -283,7 +283,8 @@ what to do; the repair is tried again after 15 seconds, later every ten minutes,
 If another program uses the package manager, it is waited for, for two minutes; then the packages that are not as wanted fail, and are
 tried again at once when the lock is free. Its unfinished work does not count as drift. The lists of packages are fetched
 if a package, a version or a file is not in the repositories as they were known, once for each transaction; for ` + "`newest`" + ` also
-once a day, and after a change of something that the package depends on. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known.
+once a day, and after a change of something that the package depends on. To look alters nothing and fetches nothing, so a plan tells the newest version as far as it is known,
+and of apt also which packages no repository has.
 
 The database of the package manager is watched, so a removed package comes back at once. New versions in
 the repositories are seen when something else changes, or with the metaparameter ` + "`poll`" + `.

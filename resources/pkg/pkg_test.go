@@ -164,6 +164,18 @@ func TestPkgOneFails(t *testing.T) {
 		`old [state: "uninstalled" -> "9"] false pkg.install: no repository has old`, "a [] true", "c [] true")
 }
 
+// TestFindingQ11Plan: a plan says of a package that no repository has that it can't be installed. Without lists nothing is known.
+func TestFindingQ11Plan(t *testing.T) {
+	b := newPkgBench(t, "git", "nope", "virtual", "gone=uninstalled")
+	change := " [state: \"uninstalled\" -> \"installed\"] false"
+	b.want(t, false, "git"+change, "nope"+change, "virtual"+change, "gone [] true")
+	b.tool.lists = b.tool.repo
+	b.put(t, "real", "1") // which provides the virtual one
+	b.want(t, false, "git"+change, "nope [] false "+errNotOffered.Error(), "virtual [] true", "gone [] true")
+	b.tool.repo["nope"] = []string{"1"} // a run fetches the lists
+	b.want(t, true, "git"+change, "nope"+change, "virtual [] true", "gone [] true")
+}
+
 // States that exclude each other need transactions of their own; what goes, goes
 // first.
 func TestPkgStates(t *testing.T) {
@@ -321,7 +333,7 @@ func TestPkgOrigins(t *testing.T) {
 	b.want(t, true, "fw-blob"+comes+" "+nonfree, "xtra"+comes+" "+unsupported, "git"+comes, "old-blob [] true",
 		`x-blob [state: "uninstalled" -> "newest"] false `+nonfree, unknown)
 	b.wantCalls(t, "refresh", "install git")
-	b.want(t, false, "fw-blob [] false "+nonfree, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, "nope"+comes)
+	b.want(t, false, "fw-blob [] false "+nonfree, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, "nope [] false "+errNotOffered.Error())
 	b.res[0].(*Res).AllowNonFree = new(true)
 	b.want(t, true, "fw-blob"+comes, "xtra [] false "+unsupported, "git [] true", "old-blob [] true", "x-blob [] false "+nonfree, unknown)
 }

@@ -240,6 +240,14 @@ func (t *toy) contents(ctx context.Context, args backends.ContentsArgs) (map[str
 	return all, err
 }
 
+func (t *toy) offered(ctx context.Context, args backends.ContentsArgs) ([]string, error) {
+	known, err := t.table(ctx, "latest", nil)
+	if len(known) == 0 {
+		return args.Names, err
+	}
+	return slices.DeleteFunc(slices.Clone(args.Names), func(name string) bool { return known[name] == "" }), err
+}
+
 func (t *toy) interrupted(ctx context.Context, _ virtual.Nothing) ([]string, error) {
 	out, err := t.run(ctx, "half")
 	return strings.Fields(out), err
@@ -270,7 +278,7 @@ func toyPkg(t testing.TB) (*engine.Registry, *virtual.Kind) {
 		virtual.Func("provided", (*toy).provided), virtual.Func("refresh_db", (*toy).refresh),
 		virtual.Func("install", (*toy).install), virtual.Func("upgrade", (*toy).upgrade),
 		virtual.Func("origins", (*toy).origins), virtual.Func("remove", (*toy).remove), virtual.Func("version_cmp", (*toy).cmp),
-		virtual.Func("contents", (*toy).contents),
+		virtual.Func("contents", (*toy).contents), virtual.Func("offered", (*toy).offered),
 		virtual.Func("interrupted", (*toy).interrupted), virtual.Func("repair", (*toy).repair))
 	poor := virtual.Native("poor", func(_ context.Context, env virtual.Env) (*toy, error) { return &toy{env.Host}, nil },
 		virtual.Func("list_installed", (*toy).listInstalled))

@@ -41,6 +41,7 @@ var Apt = sync.OnceValue(func() *virtual.Backend {
 		virtual.Func("unhold", (*apt).unhold),
 		virtual.Func("list_holds", (*apt).listHolds),
 		virtual.Func("list_removed", (*apt).listRemoved),
+		virtual.Func("offered", (*apt).offered),
 		virtual.Func("list_repos", (*apt).listRepos),
 		virtual.Func("get_repo", (*apt).getRepo),
 		virtual.Func("origins", (*apt).origins),
@@ -265,6 +266,36 @@ func (a *apt) latestVersion(ctx context.Context, args NamesArgs) (map[string]str
 	}
 	lines, err := a.lines(ctx, nil, append([]string{"apt-cache", "policy", "--"}, args.Names...)...)
 	return a.asked(candidates(lines), args.Names), err
+}
+
+// offered takes each name for offered that is on the page of apt-cache policy, also one without a candidate: it may be a virtual one.
+func (a *apt) offered(ctx context.Context, args ContentsArgs) ([]string, error) {
+	if err := checkApt(args.Names); err != nil {
+		return nil, err
+	}
+	lines, err := a.lines(ctx, nil, append([]string{"apt-cache", "policy", "--"}, args.Names...)...)
+	if err != nil {
+		return nil, err
+	}
+	page := map[string]string{}
+	for _, line := range lines {
+		if name, ok := strings.CutSuffix(line, ":"); ok && !strings.HasPrefix(line, " ") {
+			page[name] = name
+		}
+	}
+	found := a.asked(page, args.Names)
+	if len(found) < len(args.Names) {
+		if listed, err := a.listed(ctx); !listed {
+			return args.Names, err
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(args.Names), func(n string) bool { return found[n] == "" }), nil
+}
+
+// listed reports whether there is a list of any repository.
+func (a *apt) listed(ctx context.Context) (bool, error) {
+	lines, err := a.lines(ctx, nil, "apt-cache", "policy")
+	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasSuffix(line, " Packages") }), err
 }
 
 // asked returns the part of a table that is about the names. apt-cache takes a name that it does not know for a

@@ -65,7 +65,7 @@ func TestFindingF10RepoNames(t *testing.T) {
 func TestFindingF11Supported(t *testing.T) {
 	for function, backends := range map[string][]string{
 		"hold": {"apk"}, "unhold": {"apk"}, "list_holds": {"apk"}, "contents": {"apk"},
-		"purge": {"dnf", "zypper"}, "list_removed": {"apk", "dnf", "pacman", "zypper"}, "origins": {"apk", "dnf", "pacman", "zypper"},
+		"purge": {"dnf", "zypper"}, "list_removed": {"apk", "dnf", "pacman", "zypper"}, "origins": {"apk", "dnf", "pacman", "zypper"}, "offered": {"apk", "dnf", "pacman", "zypper"},
 	} {
 		expectStatus(t, function, virtual.NotSupported, backends...)
 	}

@@ -21,7 +21,7 @@ func argsOf(function, name string) (map[string]any, bool) {
 	switch function {
 	case "install":
 		return map[string]any{"pkgs": map[string]any{"fine": "", name: ""}}, true
-	case "list_installed", "latest_version", "info_installed", "file_list", "provided", "list_removed", "remove", "purge", "upgrade", "hold", "unhold":
+	case "list_installed", "latest_version", "info_installed", "file_list", "provided", "list_removed", "offered", "remove", "purge", "upgrade", "hold", "unhold":
 		return map[string]any{"names": []any{"fine", name}}, true
 	}
 	return nil, false

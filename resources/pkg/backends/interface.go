@@ -166,6 +166,8 @@ var (
 		"Where packages come from that can be installed. Packages that no repository has are left out.", onlyDebian)
 	Contents = virtual.Declare[ContentsArgs, map[string][]string]("contents",
 		"The absolute paths of the files that packages bring that are not installed, by name, as the lists of the repositories tell that this machine has: nothing is fetched. A package of which the lists tell nothing is not in it.", lists)
+	Offered = virtual.Declare[ContentsArgs, []string]("offered",
+		"Which of the names can be installed, as packages or as virtual ones, as the lists of the repositories tell that this machine has: nothing is fetched. Without any list it is all of them.", onlyDebian)
 	ListHolds   = virtual.Declare[virtual.Nothing, []string]("list_holds", "The packages that hold keeps.", holds)
 	Interrupted = virtual.Declare[virtual.Nothing, []string]("interrupted",
 		"The remains of a transaction that was cut off: packages, or the fault; none where all is well. While another transaction goes on its packages are among them.", virtual.AsExtra)
@@ -211,7 +213,7 @@ func Interface() *virtual.Interface {
 			Install.Function(), Remove.Function(), Purge.Function(), Upgrade.Function(),
 			VersionCmp.Function(), InfoInstalled.Function(), Owner.Function(), FileList.Function(), FileDict.Function(), UpgradeAvailable.Function(), Provided.Function(),
 			Hold.Function(), Unhold.Function(), ListRepos.Function(), GetRepo.Function(), ModRepo.Function(), DelRepo.Function(),
-			ListRemoved.Function(), Origins.Function(), Contents.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
+			ListRemoved.Function(), Origins.Function(), Contents.Function(), Offered.Function(), ListHolds.Function(), Autoremove.Function(), Interrupted.Function(), Repair.Function(),
 		},
 	}
 }

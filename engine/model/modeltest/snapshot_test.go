@@ -1,4 +1,4 @@
-package model_test
+package modeltest_test
 
 import (
 	"context"
@@ -30,14 +30,21 @@ func (w *busy) List(ctx context.Context, prefix string, o engine.ListOptions) (e
 func TestSnapshotOfAnEmptyStore(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
-	m := port(t)
-	reg := model.NewRegistry(engine.DefaultRegistry())
+	m, err := model.Define(model.Spec{Name: "Port", Table: "port", Mixins: []model.Mixin{model.Topic}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := m.New(map[string]any{"id": "p", "topic": "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := model.NewRegistry(nil)
 	if err := reg.Add(m); err != nil {
 		t.Fatal(err)
 	}
 	w := memory.New()
 	w2 := &busy{World: w, write: func() {
-		if _, err := model.Open(w.Join(), reg, model.Options{}).Create(ctx, object(t, m, map[string]any{"id": "p", "topic": "a"}), model.Write{}); err != nil {
+		if _, err := model.Open(w.Join(), reg, model.Options{}).Create(ctx, o, model.Write{}); err != nil {
 			t.Error(err)
 		}
 	}}
