@@ -212,7 +212,7 @@ func TestFindingA8Compiler(t *testing.T) {
 		t.Fatal(out)
 	}
 	for _, verb := range []string{"validate", "render", "graph", "plan", "run --converged-exit"} {
-		out, _ := shell(t, dir, trusting+"mgmt "+verb+" --ts project/graph.ts 2>&1")
+		out, _ := shell(t, dir, trusting+"mgmt "+verb+" --check=require --ts project/graph.ts 2>&1")
 		if !strings.Contains(out, "chown root "+compiler) || !strings.Contains(out, "--check=off") {
 			t.Errorf("%s does not name the compiler of another user:\n%s", verb, out)
 		}
@@ -221,7 +221,7 @@ func TestFindingA8Compiler(t *testing.T) {
 		}
 	}
 	for _, script := range []string{"MGMT_TRUST_OTHERS=true mgmt validate", "mgmt run --converged-exit --trust-others", "SUDO_UID=12345 mgmt validate"} {
-		out, _ := shell(t, dir, trusting+script+" --ts project/graph.ts")
+		out, _ := shell(t, dir, trusting+script+" --check=require --ts project/graph.ts")
 		if _, err := os.Stat(dir + "/ran"); err != nil {
 			t.Errorf("%s does not run the compiler:\n%s", script, out)
 		}

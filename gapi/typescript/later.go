@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,10 +11,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
 // marked is the place of an output in a text, as sdk/core.ts makes it. Whole is an output that is an argument by itself, beside texts with others.
-var marked = regexp.MustCompile("\uE0F0(Sent|Whole) ([^\uE0F0\uE0F1]+)\uE0F1")
+var marked = lazyregexp.New("\uE0F0(Sent|Whole) ([^\uE0F0\uE0F1]+)\uE0F1")
 
 // later takes the parameters that have outputs in their texts out of the value of a resource. The engine makes each as a whole, when the
 // outputs are there.

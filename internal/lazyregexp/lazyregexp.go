@@ -41,6 +41,11 @@ func (r Regexp) FindStringSubmatch(s string) []string { return r.get().FindStrin
 // ReplaceAllString is the method of the same name of package regexp.
 func (r Regexp) ReplaceAllString(s, with string) string { return r.get().ReplaceAllString(s, with) }
 
+// ReplaceAllStringFunc is the method of regexp.
+func (r Regexp) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return r.get().ReplaceAllStringFunc(s, with)
+}
+
 // FindAllString is the method of the same name of package regexp.
 func (r Regexp) FindAllString(s string, n int) []string { return r.get().FindAllString(s, n) }
 
