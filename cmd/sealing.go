@@ -3,8 +3,10 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/seal"
@@ -48,8 +51,33 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return seal.Identity{}, err
 		}
-		return seal.Open(filepath.Join(dir, identityFile))
+		path := filepath.Join(dir, identityFile)
+		return seal.Open(path, func() error { return lostKey(w, host, path) })
 	})}
+}
+
+// errLostKey says that this host has had an identity, and has it no more.
+var errLostKey = errors.New("the key of this host for secrets is lost")
+
+// lostKey says whether a host without an identity has lost the one that it has told the store. A new one would read none of the secrets that are there,
+// so that is the operator's decision.
+func lostKey(w engine.World, host, path string) error {
+	select {
+	case <-hosts.Used(w):
+	default:
+		return nil // the store is not there yet
+	}
+	kv, err := w.Get(context.Background(), seal.Key(host))
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("there is no %s, and while the store can't be asked it is not known whether this host has lost it: %w", path, err)
+	}
+	var had seal.Recipient
+	_ = json.Unmarshal(kv.Value, &had) // the record is a loss, whatever stands in it
+	return fmt.Errorf("%w: %s is gone, and the store has secrets for %.80q: restore it from a backup. If there is none, let the host make another key by: "+
+		"(umask 077; echo new >%s); then give the secrets again, or have mgmt hosts admit encrypt them to it", errLostKey, path, had.Recipient, path)
 }
 
 // keepGood returns a function that calls make until it has succeeded once, and then answers with that value.
@@ -179,7 +207,9 @@ func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
 		if err == nil || errors.Is(err, engine.ErrClosed) {
 			return
 		}
-		if !warned && ctx.Err() == nil {
+		if !warned && errors.Is(err, errLostKey) {
+			log.Error("this host reads no secret of objects, and none of a deploy that is encrypted to its key", "error", err)
+		} else if !warned && ctx.Err() == nil {
 			log.Warn("the key of this host is not in the store: no secret can be encrypted to it", "error", err)
 		}
 		_ = engine.Sleep(ctx, engine.SystemClock{}, publishWait)

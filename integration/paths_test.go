@@ -175,6 +175,7 @@ var pathsElsewhere = map[string][]string{
 		"engine/plugin/commit.go flushFS",
 		"engine/plugin/commit.go in",
 		"engine/plugin/record.go loadRecord",
+		"engine/seal/seal.go Open",
 		"engine/seal/seal.go read",
 		"engine/seal/seal.go write",
 		"engine/statedir/statedir.go openJournal",

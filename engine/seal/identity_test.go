@@ -27,7 +27,7 @@ func TestOneIdentityOfManyStarts(t *testing.T) {
 		for i := range got {
 			all.Go(func() {
 				<-begin
-				got[i], errs[i] = seal.Open(path)
+				got[i], errs[i] = seal.Open(path, nil)
 			})
 		}
 		close(begin)
@@ -46,12 +46,12 @@ func TestOneIdentityOfManyStarts(t *testing.T) {
 
 // TestFilesOfIdentities: contents of a file in, what Open and Load say out. No error shows the file.
 func TestFilesOfIdentities(t *testing.T) {
-	id, err := seal.Open(filepath.Join(t.TempDir(), "id"))
+	id, err := seal.Open(filepath.Join(t.TempDir(), "id"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "file")
-	if _, err := seal.Open(path); err != nil {
+	if _, err := seal.Open(path, nil); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)
@@ -68,7 +68,7 @@ func TestFilesOfIdentities(t *testing.T) {
 		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for i, read := range []func(string) (seal.Identity, error){seal.Open, seal.Load} {
+		for i, read := range []func(string) (seal.Identity, error){func(path string) (seal.Identity, error) { return seal.Open(path, nil) }, seal.Load} {
 			got, err := read(at)
 			if (err == nil) != want[i] || err != nil && (!strings.Contains(err.Error(), at) || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "SECRET-KEY-1Q")) {
 				t.Errorf("%.60q, reader %d: %v", text, i, err)
@@ -84,7 +84,7 @@ func TestFilesOfIdentities(t *testing.T) {
 	if _, err := seal.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("Load of no file:", err)
 	}
-	if _, err := seal.Open(filepath.Join(t.TempDir(), "none", "id")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := seal.Open(filepath.Join(t.TempDir(), "none", "id"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("Open in no folder:", err)
 	}
 	if runtime.GOOS == "windows" {
@@ -94,7 +94,7 @@ func TestFilesOfIdentities(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, read := range []func(string) (seal.Identity, error){seal.Open, seal.Load} {
+		for _, read := range []func(string) (seal.Identity, error){func(path string) (seal.Identity, error) { return seal.Open(path, nil) }, seal.Load} {
 			if _, err := read(path); !errors.Is(err, seal.ErrOpenIdentity) || !strings.Contains(err.Error(), fmt.Sprintf("%04o", mode)) {
 				t.Errorf("mode %04o: %v", mode, err)
 			}

@@ -111,12 +111,22 @@ func New() (Identity, error) {
 	return Identity{id}, err
 }
 
-// Open reads the identity of a file, and makes the file where there is none. Its owner alone can read it. Of several programs that make it at
-// the same time one does, and all have that identity.
-func Open(path string) (Identity, error) {
+// Open reads the identity of a file, and makes the file where there is none and lost is nil or returns nil: it says why a missing file is the loss of an
+// identity. A file with the word new alone is the operator's order to make another one. The owner alone can read the file. Of several programs that make it at the same
+// time one does, and all have that identity.
+func Open(path string, lost func() error) (Identity, error) {
 	i, err := parse(path)
-	if !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, errOrdered):
+		if err := os.Remove(path); err != nil {
+			return Identity{}, err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return i, err
+	case lost != nil:
+		if err := lost(); err != nil {
+			return Identity{}, err
+		}
 	}
 	if i, err = New(); err != nil {
 		return i, err
@@ -130,15 +140,22 @@ func Open(path string) (Identity, error) {
 	return i, nil
 }
 
+// errOrdered says that a file has the word new in the place of an identity. An empty file does not mean that: a damaged one is kept.
+var errOrdered = errors.New("another identity is to be made")
+
 // parse reads a file that has an identity and nothing else.
 func parse(path string) (Identity, error) {
 	text, err := read(path)
 	if err != nil {
 		return Identity{}, err
 	}
-	id, err := age.ParseX25519Identity(strings.TrimSpace(text))
+	text = strings.TrimSpace(text)
+	if text == "new" {
+		return Identity{}, fmt.Errorf("%s: %w", path, errOrdered)
+	}
+	id, err := age.ParseX25519Identity(text)
 	if err != nil {
-		return Identity{}, fmt.Errorf("%s has no identity of age: restore it, or remove it and write all secrets for this host again", path)
+		return Identity{}, fmt.Errorf("%s has no identity of age: restore it, or write the word new into it and give all secrets for this host again", path)
 	}
 	return Identity{id}, nil
 }
@@ -173,7 +190,7 @@ func read(path string) (string, error) {
 		return "", err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("%s: %w (mode %04o): chmod 600 it, or remove it and write all secrets for this host again", path, ErrOpenIdentity, mode)
+		return "", fmt.Errorf("%s: %w (mode %04o): chmod 600 it, or write the word new into it and give all secrets for this host again", path, ErrOpenIdentity, mode)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
 	return string(text), err

@@ -62,7 +62,7 @@ func TestSeal(t *testing.T) {
 // TestIdentityFile: the file is made once, for its owner alone, and the identity is never printed.
 func TestIdentityFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "age.key")
-	i, err := seal.Open(path)
+	i, err := seal.Open(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestIdentityFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v: %v", info, err)
 	}
-	again, err := seal.Open(path)
+	again, err := seal.Open(path, nil)
 	if err != nil || again.Recipient() != i.Recipient() {
 		t.Errorf("it comes back as %v: %v", again, err)
 	}
@@ -80,7 +80,7 @@ func TestIdentityFile(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.Open(path); !errors.Is(err, seal.ErrOpenIdentity) {
+	if _, err := seal.Open(path, nil); !errors.Is(err, seal.ErrOpenIdentity) {
 		t.Errorf("an open file is read: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("AGE-SECRET-KEY-1CANARY"), 0o600); err != nil {
@@ -89,7 +89,7 @@ func TestIdentityFile(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.Open(path); err == nil || strings.Contains(err.Error(), "CANARY") {
+	if _, err := seal.Open(path, nil); err == nil || strings.Contains(err.Error(), "CANARY") {
 		t.Errorf("a damaged file: %v", err)
 	}
 }
