@@ -59,6 +59,16 @@ type entry struct {
 	kind, name, rest string
 	ids              []string // quoted, as references have them
 	module, gone     bool
+	bare             bool // the name is no path
+	stays            bool // it never leaves
+}
+
+// at returns the name in the graph.
+func (x *entry) at(root string) string {
+	if x.bare {
+		return x.name
+	}
+	return root + "/" + x.name
 }
 
 // TestFindingL1PlanIsRun: a plan says of each resource whether a run will change it, in random graphs over random folders. What it can't
@@ -157,7 +167,46 @@ func (d *drawn) draw(t *testing.T) string {
 	if d.chance(2) {
 		d.deep(t)
 	}
+	if d.chance(3) {
+		d.accounts(t)
+	}
 	return d.text(t)
+}
+
+// accounts draws groups and users of another system, whose databases are below root.
+func (d *drawn) accounts(t *testing.T) {
+	d.taken["image/"], d.taken["image/etc/"] = true, true // a folder that nobody removes
+	for name, text := range map[string]string{
+		"passwd": "root:x:0:0:root:/root:/bin/sh\nbot:x:900:900::/:/bin/false\nweb:x:901:800::/:/bin/false\n",
+		"group":  "root:x:0:\nbot:x:900:\nold:x:800:bot\n", "shadow": "root:*:19000:0:99999:7:::\nbot:!:19000::::::\nweb:!:19000::::::\n",
+	} {
+		d.write(t, "image/etc/"+name, text)
+	}
+	groups, depend := []string{"root", "old"}, ""
+	account := func(kind, name, rest string) *entry {
+		x := &entry{kind: kind, name: name, bare: true, ids: []string{fmt.Sprintf("%q", kind+"["+name+"]")}, rest: fmt.Sprintf(", root: %q%s", d.root+"/image", rest)}
+		d.list = append(d.list, x)
+		return x
+	}
+	for _, g := range []string{"old", "team", "crew"} {
+		if d.chance(2) {
+			x := account("group", g, pick(d, "", fmt.Sprintf(", gid: %d", 810+len(d.list))))
+			groups, depend = append(groups, g), depend+x.ids[0]+", "
+		}
+	}
+	for _, u := range []string{"bot", "web", "new"} {
+		if d.chance(3) {
+			continue
+		}
+		rest := ""
+		if d.chance(2) {
+			rest += ", group: " + pick(d, groups...)
+		}
+		if d.chance(2) {
+			rest += ", groups: [" + pick(d, groups...) + "]"
+		}
+		account("user", u, rest+pick(d, "", "", "", ", shell: /bin/sh", ", state: absent")+", depend: ["+strings.TrimSuffix(depend, ", ")+"]")
+	}
 }
 
 // deep draws folders with modes in each other, and one who looks at all that is in them.
@@ -211,7 +260,7 @@ func (d *drawn) again(t *testing.T) string {
 		d.pass(t)
 	}
 	for range d.IntN(4) {
-		p := pick(d, slices.Sorted(maps.Keys(d.taken))...)
+		p := pick(d, slices.DeleteFunc(slices.Sorted(maps.Keys(d.taken)), func(p string) bool { return strings.HasPrefix(p, "image/") })...)
 		switch {
 		case strings.HasSuffix(p, "/") && d.chance(2):
 			if err := os.Chmod(filepath.Join(d.root, p), pick[os.FileMode](d, 0o700, 0o750, 0o755)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -233,7 +282,7 @@ func (d *drawn) again(t *testing.T) string {
 	}
 	leave := 2 + d.IntN(4)
 	for _, x := range d.list {
-		if x.kind == "value" || strings.HasSuffix(x.name, " says") || !d.chance(leave) {
+		if x.kind == "value" || x.stays || strings.HasSuffix(x.name, " says") || !d.chance(leave) {
 			continue
 		}
 		if x.gone = d.chance(2); !x.gone && !strings.Contains(x.rest, "when:") {
@@ -276,7 +325,7 @@ func (d *drawn) text(t *testing.T) string {
 	kinds := map[bool]map[string][]string{true: {}, false: {}}
 	for _, x := range d.list {
 		if !x.gone {
-			kinds[x.module][x.kind] = append(kinds[x.module][x.kind], fmt.Sprintf("  - {name: %q%s}\n", d.root+"/"+x.name, without.Replace(x.rest)))
+			kinds[x.module][x.kind] = append(kinds[x.module][x.kind], fmt.Sprintf("  - {name: %q%s}\n", x.at(d.root), without.Replace(x.rest)))
 		}
 	}
 	b := &strings.Builder{}
@@ -348,6 +397,22 @@ func (d *drawn) resource(t *testing.T) {
 		reads = false
 		add(", state: absent")
 	case 6:
+		if d.chance(4) { // to a folder, in which others write by that link
+			dir := strings.ReplaceAll(p, "/", "_") + ".dir/"
+			d.write(t, dir, "")
+			if d.chance(2) {
+				d.write(t, dir+"z", pick(d, texts...))
+			}
+			p = strings.ReplaceAll(p, "/", "_")
+			name = p
+			add(", symlink: true, source: %q", d.root+"/"+dir)
+			d.list[len(d.list)-1].stays = true
+			name = p + "/z"
+			add(", content: %q", pick(d, texts...))
+			d.taken[dir+"z"], d.makers[dir+"z"] = true, d.makers[p] // behind the link
+			d.inputs = append(d.inputs, dir+"z")
+			return
+		}
 		d.makers[p] = d.makers[input] // who reads the link needs what it leads to
 		add(", symlink: true, source: %q%s%s", from, pick(d, "", ", force: true"), after)
 	case 7:

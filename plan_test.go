@@ -463,3 +463,43 @@ resources:
 		t.Errorf("the run changed %q, and the plan had %q", did, change)
 	}
 }
+
+// TestFindingL1Accounts: a user finds the groups that the resources above would make, whether the user is there or not.
+func TestFindingL1Accounts(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(root+"/etc", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"passwd": "root:x:0:0:root:/root:/bin/sh\nbot:x:900:900::/:/bin/false\nweb:x:901:900::/:/bin/false\n", "group": "root:x:0:\nbot:x:900:\n",
+		"shadow": "root:*:19000:0:99999:7:::\nbot:!:19000::::::\nweb:!:19000::::::\n",
+	} {
+		if err := os.WriteFile(root+"/etc/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, f := from(t, strings.ReplaceAll(`
+graph: accounts
+resources:
+  group:
+  - {name: team, root: ROOT}
+  user:
+  - {name: bot, root: ROOT, groups: [team], depend: ["group[team]"]}
+  - {name: web, root: ROOT, group: team, depend: ["group[team]"]}
+  - {name: new, root: ROOT, group: team, depend: ["group[team]"]}
+  - {name: lost, root: ROOT, group: nowhere}
+`, "ROOT", root), mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		want := engine.StateWouldChange
+		if s.Resource == "user[lost]" {
+			want = engine.StateFailed
+		}
+		if s.State != want {
+			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
+		}
+	}
+}

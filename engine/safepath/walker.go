@@ -21,7 +21,7 @@ type Walker struct {
 	owner  *User  // whom the resource names as owner; nil for none
 	caller *User  // whom OpenGuarded trusts besides root and self; nil for none
 	lookup bool   // the groups of owner are not known yet
-	slow   bool   // goes element by element at once, for tests
+	slow   bool   // goes element by element at once
 
 	over       Overlay // nil for none
 	all        bool    // of WithAll
@@ -155,6 +155,15 @@ func (w Walker) folder(path string) (Folder, error) {
 	return f, err
 }
 
+// bent reports whether a path may lead over links.
+func (w Walker) bent(path string) bool {
+	fd, err := w.fast(path, unix.O_PATH|unix.O_DIRECTORY)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err != nil && toWalk(err)
+}
+
 // Parent opens the folder of the last element of a path, which is not looked at: it may
 // be missing, or a link. The name of the root is ".".
 func (w Walker) Parent(path string) (Folder, string, error) {
@@ -163,7 +172,7 @@ func (w Walker) Parent(path string) (Folder, string, error) {
 		return Folder{}, "", pathError("open", w.shown(path), err)
 	}
 	dir, name, plain := split(path)
-	if plain {
+	if plain && (w.over == nil || !w.bent(dir)) { // what is behind a link may be in the overlay, and its folder not
 		f, err := w.folder(dir)
 		return f, name, err
 	}
@@ -180,7 +189,7 @@ func (w Walker) Place(path string) (Place, error) {
 		return Place{}, pathError("open", w.shown(path), err)
 	}
 	dir, name, plain := split(path)
-	if plain && !w.slow {
+	if plain && !w.slow && (w.over == nil || !w.bent(dir)) {
 		f, err := w.folder(dir)
 		if err != nil {
 			return Place{}, err
@@ -211,6 +220,22 @@ func (w Walker) Place(path string) (Place, error) {
 		return Place{}, err
 	}
 	return p, nil
+}
+
+// Real returns where a path leads: without the links on its way and in its last place. The name may be missing.
+func (w Walker) Real(p string) (string, error) {
+	at, err := w.at(p, Itself)
+	if err != nil {
+		return "", pathError("open", at.shown(p), err)
+	}
+	dir, _, _ := split(p)
+	w.slow = at.bent(dir)
+	place, err := w.Place(p)
+	if err != nil {
+		return "", err
+	}
+	defer place.Close()
+	return path.Clean(place.Path(place.Name)), nil
 }
 
 // Open opens a plain file for reading, as os.Open does, and looks at it. Any other thing is

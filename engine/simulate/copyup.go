@@ -144,7 +144,11 @@ func (l *Layer) takeOverDir(p string, st *unix.Stat_t) error {
 		return err
 	}
 	defer d.Close()
-	return errors.Join(l.takeOver(d.FD(), st), unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", d.FD()), st.Mode&0o7777|0o700))
+	mode := st.Mode & 0o7777
+	if l.base.Self().UID != 0 {
+		mode |= 0o700 // else nothing could be copied into it
+	}
+	return errors.Join(l.takeOver(d.FD(), st), unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", d.FD()), mode))
 }
 
 func (l *Layer) copyLink(p string, f safepath.Folder, name string, to safepath.Folder, toName string, b *bounds) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // effect is what one resource would do to a path.
@@ -135,6 +136,9 @@ func (l *Layer) begin(e *effect) error {
 	}
 	if e.untold = e.make(&layerHost{Host: NewHost(), paths: l.own().Under(&placing{l: l, nth: e.nth})}); e.untold == nil {
 		e.covers = e.covers || !l.isDir(e.path)
+		if st, err := l.own().RawLstat(e.path); err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			l.links[e.path] = true
+		}
 	}
 	return nil
 }

@@ -32,8 +32,9 @@ type Layer struct {
 	laid   map[string][]*effect
 	below  map[string]int  // by folder, how many paths of laid are below it
 	whole  map[string]bool // the folders that were copied with all that is in them
-	things map[string]bool // by kind and name: will be there
+	things map[string]bool // by kind and name, or another key of that kind: will be there
 	news   []*effect       // whose paths may lead elsewhere by links; see follow
+	links  map[string]bool // the paths at which effects have made links
 	count  int
 
 	looked map[string]map[Looker]bool // by path, who has looked at it; true with all that is in the folder
@@ -48,7 +49,7 @@ type Looker = interface {
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.
 func NewLayer(ctx context.Context, base safepath.Walker) *Layer {
-	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
+	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, links: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
 }
 
 // Close removes the folder of the layer.
@@ -124,7 +125,7 @@ func (l *Layer) Looked(p string) []Looker {
 	return l.outdated(path.Clean("/"+p), nil)
 }
 
-// Plans reports whether a resource that was laid makes a thing, such as a user.
+// Plans reports whether a resource that was laid makes a thing, such as a user, by its name or by its number.
 func (l *Layer) Plans(kind, name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,6 +144,13 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.things[id] = !leaving
+	if able, ok := engine.As[engine.EdgeableRes](r); ok {
+		for _, uid := range able.UIDs() {
+			if u, ok := uid.(*engine.UID); ok && u.Space == r.Kind() { // a group by its number
+				l.things[schema.Ref{Kind: u.Space, Name: u.Key}.ID()] = !leaving
+			}
+		}
+	}
 	able, ok := engine.As[engine.RootedRes](r)
 	if !ok {
 		return false, nil
@@ -195,19 +203,33 @@ func (l *Layer) put(p string, e *effect) {
 	l.laid[p] = append(l.laid[p], e)
 }
 
-// follow adds effects also where links of the machine lead from their paths.
+// follow adds effects also where links lead from their paths: those of the machine, and those that effects have made. Who writes behind
+// such a link has looked there before it was laid, so that the link is made.
 func (l *Layer) follow() {
 	for _, e := range l.news {
-		p, err := l.base.Place(e.path)
+		w := l.base
+		if l.behindLink(e.path) {
+			w = l.own().Under(&placing{l: l, nth: e.nth})
+		}
+		at, err := w.Real(e.path)
 		if err != nil {
 			continue // it is looked for by its own path alone
 		}
-		if at := path.Clean(p.Path(p.Name)); at != e.path {
+		if at != e.path {
 			l.put(at, e)
 		}
-		p.Close()
 	}
 	l.news = nil
+}
+
+// behindLink reports whether an effect has made a link on the way to a path.
+func (l *Layer) behindLink(p string) bool {
+	for ; p != "/" && len(l.links) > 0; p = path.Dir(p) {
+		if l.links[path.Dir(p)] {
+			return true
+		}
+	}
+	return false
 }
 
 // root returns where a path is looked for.
@@ -279,7 +301,8 @@ func (l *Layer) open() error {
 // own returns the Walker of the folder.
 func (l *Layer) own() safepath.Walker { return safepath.In(l.fd(), "", l.base.Self()) }
 
+// isDir reports whether the folder of the layer has a folder at a path, and not a link to one.
 func (l *Layer) isDir(p string) bool {
-	st, err := l.own().Stat(p)
+	st, err := l.own().RawLstat(p)
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -299,11 +300,11 @@ func (u *users) canSet(ctx context.Context, r *UserRes, to *backends.Attributes,
 		return err
 	}
 	for _, name := range names {
-		if _, ok := u.groups[name]; !ok {
+		if _, ok := u.groups[name]; !ok && !files.PlansGroup(r.Handle().Host, name) {
 			return fmt.Errorf("there is no group %s", name)
 		}
 	}
-	if to.GID != nil && !slices.Contains(slices.Collect(maps.Values(u.groups)), *to.GID) {
+	if to.GID != nil && !slices.Contains(slices.Collect(maps.Values(u.groups)), *to.GID) && !engine.Plans(r.Handle().Host, "group", strconv.Itoa(*to.GID)) {
 		return fmt.Errorf("there is no group with the number %d", *to.GID)
 	}
 	return nil

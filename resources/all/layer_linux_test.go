@@ -229,6 +229,59 @@ func TestFindingL1LayerKnowsThings(t *testing.T) {
 			t.Errorf("%s is planned: %t", name, !want)
 		}
 	}
+	l.lay("group", "team", map[string]any{"gid": int64(950)})
+	l.lay("group", "image", map[string]any{"gid": int64(951), "root": "/image"})
+	if !l.layer.Plans("group", "950") || l.layer.Plans("group", "951") || l.layer.Plans("user", "950") {
+		t.Error("a group is not known by its number, or one of another system is")
+	}
+}
+
+// TestFindingL1LayerCopiesModes: a folder that is copied for a file in it keeps its rights.
+func TestFindingL1LayerCopiesModes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root writes into a folder that it may not write into")
+	}
+	l := newLayered(t)
+	if err := errors.Join(os.Mkdir(l.root+"/dir", 0o755), os.Mkdir(l.root+"/dir/sub", 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	l.write("dir/sub/b", "b\n")
+	if err := errors.Join(os.Chmod(l.root+"/dir/sub", 0o500), os.Chmod(l.root+"/dir", 0o555)); err != nil {
+		t.Fatal(err)
+	}
+	l.lay("file", l.root+"/dir/a", map[string]any{"content": "a\n"})
+	l.holds("dir/a", "a\n")
+	for name, mode := range map[string]uint32{"dir": 0o555, "dir/sub": 0o500} {
+		st, err := l.look.WithAll().Stat(l.root + "/" + name)
+		if err != nil || st.Mode&0o7777 != mode {
+			t.Errorf("%s has the mode %o, %v", name, st.Mode&0o7777, err)
+		}
+	}
+	l.holds("dir/sub/b", "b\n")
+}
+
+// TestFindingL1LayerLeadsThroughLinks: what is written behind a link that another resource makes is found where the link leads.
+func TestFindingL1LayerLeadsThroughLinks(t *testing.T) {
+	l := newLayered(t)
+	if err := os.Mkdir(l.root+"/dir", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l.write("dir/b", "old\n")
+	l.lay("file", l.root+"/link", map[string]any{"symlink": true, "source": "dir"})
+	for _, name := range []string{"a", "b"} {
+		if _, err := l.look.Stat(l.root + "/link/" + name); (err == nil) != (name == "b") { // as its check does
+			t.Error(name, err)
+		}
+		l.lay("file", l.root+"/link/"+name, map[string]any{"content": "new\n"})
+	}
+	l.holds("dir/a", "new\n")
+	l.holds("dir/b", "new\n")
+	l.holds("link/b", "new\n")
+	l.write("dir/c", "c\n") // nobody writes it, and a part of its folder is in the layer
+	l.holds("link/c", "c\n")
+	l.lay("file", l.root+"/second", map[string]any{"symlink": true, "source": "dir"})
+	l.holds("second/c", "c\n")
+	l.holds("second/b", "new\n")
 }
 
 // TestFindingL1LayerKeepsToItsFolder: a kind that writes beside its path, or through a link, alters the copy of it.

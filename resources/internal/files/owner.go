@@ -61,10 +61,15 @@ func (s *Shared) Owners(h engine.Host, owner, group string) (uid, gid int, err e
 		uid, err = Planned, nil
 	}
 	gid, gerr := s.GID(group)
-	if gerr != nil && (engine.Plans(h, "group", group) || engine.Plans(h, "user", group)) { // a user may bring the group of its name
+	if gerr != nil && PlansGroup(h, group) {
 		gid, gerr = Planned, nil
 	}
 	return uid, gid, errors.Join(err, gerr)
+}
+
+// PlansGroup reports whether another resource of a plan makes a group. A user may bring the group of its name.
+func PlansGroup(h engine.Host, group string) bool {
+	return engine.Plans(h, "group", group) || engine.Plans(h, "user", group)
 }
 
 func lookupUser(name string) (int, error) {
