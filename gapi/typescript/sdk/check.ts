@@ -56,6 +56,30 @@ const words: { readonly [kind: string]: string } = {
   size: "a size such as \"10MiB\"", mode: "a mode such as \"0644\"", ref: "a resource", list: "a list", map: "a map", struct: "an object",
 };
 
+/** What is asked of each value of a struct: the numbers of its fields by their keys, and those of the required ones. */
+interface Shape {
+  readonly at: ReadonlyMap<string, number>;
+  readonly required: readonly number[];
+}
+
+const shapes = new Map<Type, Shape>();
+
+function shapeOf(type: Type): Shape {
+  let shape = shapes.get(type);
+  if (shape === undefined) {
+    const at = new Map<string, number>();
+    const required: number[] = [];
+    (type.fields ?? []).forEach((f, i) => {
+      at.set(f.key, i);
+      if (f.alias !== undefined) at.set(f.alias, i);
+      if (f.required === true) required.push(i);
+    });
+    shape = { at, required };
+    shapes.set(type, shape);
+  }
+  return shape;
+}
+
 class Checker {
   readonly known: Known;
   readonly found: Problem[];
@@ -72,7 +96,14 @@ class Checker {
   struct(type: Type, v: Record<string, unknown>, path: string, around: readonly Type[], others: readonly string[]): void {
     const fields = type.fields ?? [];
     const prefix = path === "" ? "" : path + ".";
-    for (const f of fields) {
+    const { at, required } = shapeOf(type);
+    const asked = new Set(required);
+    for (const key in v) {
+      const i = at.get(key);
+      if (i !== undefined) asked.add(i);
+    }
+    for (const i of [...asked].sort((a, b) => a - b)) {
+      const f = fields[i]!;
       const given = v[f.key] ?? (f.alias === undefined ? undefined : v[f.alias]);
       if (given === undefined || given === null) {
         if (f.required === true) this.add("V_MISSING", prefix + f.key, "it is required: " + word(f.type));
@@ -83,7 +114,7 @@ class Checker {
       }
     }
     for (const key of Object.keys(v).sort()) {
-      if (!others.includes(key) && !fields.some((f) => f.key === key || f.alias === key)) {
+      if (!at.has(key) && !others.includes(key)) {
         this.add("V_UNKNOWN", prefix + key, "there is no such key" + meant(key, fields));
       }
     }
