@@ -276,6 +276,45 @@ resources:
 	}
 }
 
+// TestFindingL1OldStateThatIsPurged: what gets its old state back as its resource leaves, is nobody's then, and a purged folder above
+// takes it away.
+func TestFindingL1OldStateThatIsPurged(t *testing.T) {
+	root, state := t.TempDir(), mgmt.StateIn(t.TempDir())
+	if err := os.MkdirAll(root+"/d/e", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	options := mgmt.Options{State: state, ConvergedExit: true}
+	folder := strings.ReplaceAll(`
+graph: old
+resources:
+  file:
+  - {name: ROOT/d/, purge: true, recurse: true}
+`, "ROOT", root)
+	e, f := from(t, folder+"  - {name: "+root+`/d/e/, mode: "0700", meta: {reverse: true}}`, options)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	e, f = from(t, folder, options)
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		if s.State != engine.StateWouldChange {
+			t.Errorf("%s is %s", s.Resource, s.State)
+		}
+	}
+	for range 2 { // the first may be over before it has heard of its own last work
+		e, f = from(t, folder, options)
+		if err := e.Run(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := os.ReadDir(root + "/d"); err != nil || len(left) > 0 {
+		t.Errorf("the purged folder has %v, %v", left, err)
+	}
+}
+
 func TestPlanOfBadGraph(t *testing.T) {
 	e, f := from(t, mixed, mgmt.Options{})
 	_, err := e.Plan(t.Context(), f)

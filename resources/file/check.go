@@ -120,6 +120,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return false, err
 	}
 	if c.unchanged() {
+		c.retire()
 		return true, nil
 	}
 	// From here on the earlier findings count for nothing: a failed run must not look like a good one.
@@ -131,6 +132,9 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	err := c.run()
 	if s := &r.seen; s.ok && s.inputs == nil && !c.res.IsFolder() {
 		r.left.Store(new(s.stat))
+	}
+	if err == nil {
+		c.retire()
 	}
 	return !c.changed && err == nil, err
 }

@@ -72,6 +72,7 @@ type Res struct {
 
 	// It comes by Init and is nil before.
 	init  *engine.Init
+	back  bool          // brings back what another one has altered
 	undo  *undoing      // takes back what another one made; nil for a file as declared
 	limit time.Duration // of validate, for tests; else 0
 	sums  bool          // a change never shows a content, but its checksum
@@ -94,7 +95,9 @@ type Entry struct {
 
 // Default returns a file without any wish; an absent state is undefined. That of one that takes back what another one has made
 // takes back the same.
-func (r *Res) Default() engine.Res { return &Res{undo: r.undo.again(), sums: r.sums, attr: r.attr} }
+func (r *Res) Default() engine.Res {
+	return &Res{undo: r.undo.again(), back: r.back, sums: r.sums, attr: r.attr}
+}
 
 // filePath returns the path as declared; that of a folder ends in a slash.
 // It is computed at each call, because name and path may be received.

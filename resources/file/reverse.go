@@ -41,6 +41,7 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, err
 	}
 	r.goBack(undo, was, replaced)
+	undo.back = true
 	return undo, nil
 }
 
@@ -134,6 +135,13 @@ func (c *run) unmake(n node) error {
 		c.res.tell("")
 	}
 	return err
+}
+
+// retire ends the management of a path that has its old state back, in a plan as soon as that is known: in a run the resource goes.
+func (c *run) retire() {
+	if c.res.back && !c.apply && engine.Frees(c.res.init.Host, c.path) {
+		c.res.tell("")
+	}
 }
 
 // takeBack removes the things that the resource has made, and nothing else. Other things in its
