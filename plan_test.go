@@ -276,6 +276,30 @@ resources:
 	}
 }
 
+// TestFindingL1FolderMadeOnTheWay: a folder that no resource has, and that one makes for what is below it, is there for those behind it.
+func TestFindingL1FolderMadeOnTheWay(t *testing.T) {
+	root := t.TempDir()
+	e, f := from(t, strings.ReplaceAll(`
+resources:
+  file: [{name: ROOT/a/, mode: "0750"}, {name: ROOT/a/b/c/, mode: "0750", recurse: true}]
+  tar: [{name: ROOT/t, inputs: ["ROOT/a/b"], depend: ["file[ROOT/a/b/c/]"]}]
+  exec: [{name: asks, cmd: "true", creates: "ROOT/a/b", depend: ["file[ROOT/a/b/c/]"]}]
+`, "ROOT", root), mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		want := engine.StateWouldChange
+		if s.Resource == "exec[asks]" {
+			want = engine.StateOK
+		}
+		if s.State != want {
+			t.Errorf("%s is %s, want %s: %v", s.Resource, s.State, want, s.Err)
+		}
+	}
+}
+
 // TestFindingL1OldStateThatIsPurged: what gets its old state back as its resource leaves, is nobody's then, and a purged folder above
 // takes it away.
 func TestFindingL1OldStateThatIsPurged(t *testing.T) {

@@ -236,12 +236,14 @@ func (l *Layer) behindLink(p string) bool {
 func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.note(p, r != safepath.Itself, by)
+	bare := l.isBare(p)
+	l.note(p, r != safepath.Itself || bare, by)
 	if l.count == 0 {
 		return 0, false, nil
 	}
 	l.follow()
-	whole := r == safepath.Content || r == safepath.Mostly && l.below[p] <= maxEntries
+	bare = bare && l.below[p] > 0
+	whole := bare || r == safepath.Content || r == safepath.Mostly && l.below[p] <= maxEntries
 	if err := l.realize(p, l.count+1, whole); err != nil {
 		return 0, false, err
 	}
@@ -255,7 +257,7 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	if err := l.open(); err != nil {
 		return 0, false, err
 	}
-	if r == safepath.Content {
+	if r == safepath.Content || bare {
 		if err := l.untoldBelow(p); err != nil {
 			return 0, false, err
 		}
@@ -269,6 +271,12 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	default:
 		return 0, false, fmt.Errorf("a part of it would change, and the rest can't be copied: %w", err)
 	}
+}
+
+// isBare reports whether the machine has nothing at a path: who makes something below it makes the folder, too.
+func (l *Layer) isBare(p string) bool {
+	_, err := l.base.RawLstat(p)
+	return missing(err)
 }
 
 func (l *Layer) fd() int {
