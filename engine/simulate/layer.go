@@ -242,10 +242,15 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 		return 0, false, nil
 	}
 	l.follow()
-	bare = bare && l.below[p] > 0
-	whole := bare || r == safepath.Content || r == safepath.Mostly && l.below[p] <= maxEntries
+	made := bare && l.below[p] > 0 && len(l.laid[p]) == 0 // if at all, on the way to something below it
+	whole := made || r == safepath.Content || r == safepath.Mostly && l.below[p] <= maxEntries
 	if err := l.realize(p, l.count+1, whole); err != nil {
 		return 0, false, err
+	}
+	if made && !l.has(p) {
+		if err := l.untoldBelow(p); err != nil {
+			return 0, false, err
+		}
 	}
 	over, all, err := l.covered(p)
 	if all || over && !whole || err != nil {
@@ -257,7 +262,7 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	if err := l.open(); err != nil {
 		return 0, false, err
 	}
-	if r == safepath.Content || bare {
+	if r == safepath.Content {
 		if err := l.untoldBelow(p); err != nil {
 			return 0, false, err
 		}
@@ -273,10 +278,19 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 	}
 }
 
-// isBare reports whether the machine has nothing at a path: who makes something below it makes the folder, too.
+// isBare reports whether the machine has nothing at a path. Who makes something below it may make the folder on the way.
 func (l *Layer) isBare(p string) bool {
 	_, err := l.base.RawLstat(p)
 	return missing(err)
+}
+
+// has reports whether the folder of the layer has something at a path.
+func (l *Layer) has(p string) bool {
+	if l.shadow == nil {
+		return false
+	}
+	_, err := l.own().RawLstat(p)
+	return err == nil
 }
 
 func (l *Layer) fd() int {

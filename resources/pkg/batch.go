@@ -113,7 +113,7 @@ func (b *batch) checkApply(ctx context.Context, apply bool) error {
 	if apply || !b.members[0].Handle().Noop {
 		b.renew(ctx)
 	}
-	b.plan = !apply
+	b.plan = !apply && b.members[0].Handle().Noop // else it is the look before a run, which fetches the lists where it has to
 	if err := b.see(ctx); err != nil {
 		return err
 	}

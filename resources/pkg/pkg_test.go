@@ -172,6 +172,12 @@ func TestFindingQ11Plan(t *testing.T) {
 	b.tool.lists = b.tool.repo
 	b.put(t, "real", "1") // which provides the virtual one
 	b.want(t, false, "git"+change, "nope [] false "+errNotOffered.Error(), "virtual [] true", "gone [] true")
+	for _, r := range b.res { // the look before a run
+		r.(*Res).Handle().Noop = false
+	}
+	if out := b.res[0].(*Res).CheckApplyBatch(t.Context(), false, b.res); out[1].Err != nil || out[1].OK {
+		t.Errorf("before a run it is %+v", out[1])
+	}
 	b.tool.repo["nope"] = []string{"1"} // a run fetches the lists
 	b.want(t, true, "git"+change, "nope"+change, "virtual [] true", "gone [] true")
 }
