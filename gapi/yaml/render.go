@@ -127,7 +127,7 @@ func (o Rendering) item(r *gapi.Declaration) (item *yaml.Node, hidden []string) 
 	for i, w := range r.Recv { // the wires of a formula stand one after the other
 		switch {
 		case w.Formula == nil || i > 0 && r.Recv[i-1].Formula == w.Formula:
-		case !o.Whole && slices.Contains(markedKeys(r.Meta), w.Field):
+		case !o.Whole && (slices.Contains(markedKeys(r.Meta), paramOf(w.Field)) || o.IsSecret != nil && o.IsSecret(r, paramOf(w.Field))):
 			hidden = append(hidden, w.Field)
 		case w.Source == nil:
 			item.HeadComment = strings.TrimPrefix(item.HeadComment+"\n", "\n") + "# " + w.Field + " is computed when it is sent, and left out here: " + oneLine(w.Formula.Text)

@@ -126,3 +126,21 @@ resources:
 		t.Error(diff)
 	}
 }
+
+// TestFindingP2RenderHides: the known part of a secret that is made when a value is sent is no more shown than a whole one.
+func TestFindingP2RenderHides(t *testing.T) {
+	graph := `
+resources:
+  exec:
+  - {name: e, cmd: c}
+  password:
+  - {name: p, password: "typed${{ sent('exec[e].output') }}"}
+`
+	for _, secret := range []bool{false, true} {
+		isSecret := func(d *gapi.Declaration, key string) bool { return secret && d.Kind == "password" && key == "password" }
+		_, got := rendered(t, map[string]string{"g.yaml": graph}, yaml.Options{}, yaml.Rendering{IsSecret: isSecret})
+		if strings.Contains(got, "typed") == secret || strings.Contains(got, "left out of the next one: password") != secret {
+			t.Errorf("a secret is %t:\n%s", secret, got)
+		}
+	}
+}
