@@ -177,9 +177,36 @@ func (b *bundler) load(a api.OnLoadArgs) (api.OnLoadResult, error) {
 	if err != nil {
 		return api.OnLoadResult{}, err
 	}
-	// A map to other sources would lead to files outside of the program. What is read is the source.
-	text = sourceMap.ReplaceAllString(text, "")
+	switch loader {
+	case api.LoaderJSON, api.LoaderText:
+		if wrong := b.signs(a.Path, text); wrong != nil {
+			return api.OnLoadResult{Errors: []api.Message{*wrong}}, nil
+		}
+	default: // A map to other sources would lead to files outside of the program. What is read is the source.
+		text = sourceMap.ReplaceAllString(text, "")
+	}
 	return api.OnLoadResult{Contents: &text, Loader: loader, ResolveDir: filepath.Dir(a.Path)}, nil
+}
+
+// signed finds the signs of outputs in data, as they are or as JSON may write them.
+var signed = regexp.MustCompile(`[` + markSigns + `]|(?:^|[^\\])(?:\\\\)*\\u[eE]0[fF][01]`)
+
+// signs says where a file of data has a sign of outputs; nil for nowhere. No text of a program can have one.
+func (b *bundler) signs(path, text string) *api.Message {
+	at := signed.FindStringIndex(text)
+	if at == nil {
+		return nil
+	}
+	begin := strings.LastIndexByte(text[:at[0]], '\n') + 1
+	line, _, _ := strings.Cut(text[begin:], "\n")
+	file, err := filepath.Rel(b.r.Root, path)
+	if err != nil {
+		file = path
+	}
+	return &api.Message{
+		Text:     "the file has U+E0F0 or U+E0F1, which stand around an output in a text of a program: take the character out",
+		Location: &api.Location{File: file, Line: strings.Count(text[:begin], "\n") + 1, Column: at[0] - begin, LineText: line},
+	}
 }
 
 // read returns the text of a file of the project. A link counts as the file that it leads to.

@@ -2,6 +2,9 @@ package typescript
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -33,11 +36,36 @@ type encoder struct {
 	known bool // the value is no parameter: no output may stand in it
 }
 
-// Signs around the place of an output in a text, as sdk/core.ts makes them.
+// Signs around the place of an output in a text.
 const markSigns = "\uE0F0\uE0F1"
 
-// marked is the place of an output in a text.
-var marked = regexp.MustCompile("\uE0F0(Sent|Whole) ([^" + markSigns + "]+)\uE0F1")
+// marked is the place of an output in a text of a script: what it stands for, its seal, and kind[name].key.
+var marked = regexp.MustCompile("\uE0F0(Sent|Whole):([0-9a-f]{32}):([^" + markSigns + "]+)\uE0F1")
+
+// mark returns the place of an output in a text: what it stands for, and kind[name].key.
+func (m *machine) mark(call sobek.FunctionCall) sobek.Value {
+	how, id := call.Argument(0).String(), call.Argument(1).String()
+	return m.vm.ToValue("\uE0F0" + how + ":" + m.seal(how, id) + ":" + id + "\uE0F1")
+}
+
+// seal returns the seal of a mark. It depends on all files and inputs of the program, so no data can hold one that counts, and a mark that was
+// altered has another one. Equal programs have equal seals: a text that is counted or cut is the same each time.
+func (m *machine) seal(how, id string) string {
+	h := hmac.New(sha256.New, m.key)
+	fmt.Fprintf(h, "%s:%s", how, id)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// unsealed returns a text with its marks as mgmt reads them. It reports whether the text has nothing else of a mark.
+func (m *machine) unsealed(text string) (string, bool) {
+	whole := !later(marked.ReplaceAllString(text, ""))
+	out := marked.ReplaceAllStringFunc(text, func(mark string) string {
+		p := marked.FindStringSubmatch(mark)
+		whole = whole && hmac.Equal([]byte(p[2]), []byte(m.seal(p[1], p[3])))
+		return "\uE0F0" + p[1] + " " + p[3] + "\uE0F1"
+	})
+	return out, whole
+}
 
 // onlyParameters says where an output has no place.
 const onlyParameters = "the value of an output is not known while the graph is made: it stands in parameters only"
@@ -45,16 +73,11 @@ const onlyParameters = "the value of an output is not known while the graph is m
 // later reports whether a text has an output in it.
 func later(text string) bool { return strings.ContainsAny(text, markSigns) }
 
-// damaged says what is wrong with a text that has parts of the place of an output; empty for nothing.
-func damaged(text string) string {
-	if later(text) && later(marked.ReplaceAllString(text, "")) {
-		return "the program has altered a text with an output in it, whose value is not known while the graph is made: join such texts only"
-	}
-	return ""
-}
+// altered says what is wrong with a text that has parts of the place of an output.
+const altered = "the program has altered a text with an output in it, whose value is not known while the graph is made: join such texts only"
 
 // legible returns a text for people, with the references to its outputs.
-func legible(text string) string { return marked.ReplaceAllString(text, "<$2>") }
+func legible(text string) string { return marked.ReplaceAllString(text, "<$3>") }
 
 // wrong reports a value, in whose place null is written: the document stays well-formed.
 func (e *encoder) wrong(path, format string, args ...any) {
@@ -83,13 +106,8 @@ func (e *encoder) scalar(v sobek.Value, path string) {
 		e.b.WriteString("null")
 	case sobek.IsString(v):
 		text := v.String()
-		why := damaged(text)
-		if why == "" && e.known && later(text) {
-			why = onlyParameters
-		}
-		if why != "" { // a text stays one, so that nothing else is wrong with it
-			e.m.wrong(e.r, "V_TYPE", path, why)
-			text = legible(text)
+		if later(text) {
+			text = e.outputs(text, path)
 		}
 		e.text(text)
 	case sobek.IsBigInt(v):
@@ -99,6 +117,20 @@ func (e *encoder) scalar(v sobek.Value, path string) {
 	default:
 		e.b.WriteString(strconv.FormatBool(v.ToBoolean()))
 	}
+}
+
+// outputs returns a text with outputs in it, as mgmt reads it. A wrong one stays a text, so that nothing else is wrong with it.
+func (e *encoder) outputs(text, path string) string {
+	out, whole := e.m.unsealed(text)
+	switch {
+	case !whole:
+		e.m.wrong(e.r, "V_TYPE", path, altered)
+	case e.known:
+		e.m.wrong(e.r, "V_TYPE", path, onlyParameters)
+	default:
+		return out
+	}
+	return strings.NewReplacer("\uE0F0", "<", "\uE0F1", ">").Replace(legible(text))
 }
 
 // number writes a number in the shortest form that is the same number.

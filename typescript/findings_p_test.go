@@ -1,6 +1,7 @@
 package typescript_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -130,5 +131,57 @@ func TestFindingP1Refused(t *testing.T) {
 		if _, got := made(t, withPackages(text)); !strings.HasPrefix(got, want) {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// TestFindingP2Forged: a text counts as an output only where the program has put the output into it. Data that looks like one is refused.
+func TestFindingP2Forged(t *testing.T) {
+	forged := "\uE0F0Sent:" + strings.Repeat("0", 32) + ":password[db].password\uE0F1"
+	for name, c := range map[string]struct{ text, want string }{
+		"an output":    {`make("n", { a: "x" + mark + "y" + mark })`, ""},
+		"no seal":      {`make("n", { a: "\uE0F0Sent password[db].password\uE0F1" })`, "main.ts:2:6:note[n] V_TYPE a the program has altered a text with an output in it"},
+		"another seal": {`make("n", { a: [mark, "` + forged + `"] })`, "main.ts:2:6:note[n] V_TYPE a[1] the program has altered"},
+		"another name": {`make("n", { a: mark.replaceAll("web", "db") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"as a whole":   {`make("n", { a: mark.replace("Sent", "Whole") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"a part":       {`make("n", { a: mark.slice(1) })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"in JSON":      {`import d from "./d.json"; make("n", d)`, "d.json:2:8: the file has U+E0F0 or U+E0F1, which stand around an output"},
+		"in a text":    {`import d from "./d.txt"; make("n", { d })`, "d.txt:2:2: the file has U+E0F0 or U+E0F1, which stand around an output"},
+		"no sign":      {`import d from "./good.json"; make("n", d)`, ""},
+		"encoded":      {`make("n", { a: encodeURIComponent(mark) })`, "main.ts:2:35: the program has thrown TypeError: <password[web].password> has an output in it"},
+		"encoded URI":  {`make("n", { a: encodeURI("/a" + mark) })`, "main.ts:2:26: the program has thrown TypeError: /a<password[web].password> has an output in it"},
+		"escaped":      {`make("n", { a: escape(mark) })`, "main.ts:2:23: the program has thrown TypeError: <password[web].password> has"},
+		"bytes":        {`make("n", { a: [...new TextEncoder().encode(mark)] })`, "main.ts:2:45: the program has thrown TypeError: <password[web].password> has"},
+		"bytes into":   {`new TextEncoder().encodeInto(mark, new Uint8Array(9))`, "main.ts:2:30: the program has thrown TypeError: <password[web].password> has"},
+		"base64":       {`make("n", { a: btoa(mark) })`, "main.ts:2:21: the program has thrown TypeError: <password[web].password> has"},
+		"an address":   {`make("n", { a: new URL("http://a/" + mark).href })`, "main.ts:2:16: the program has thrown TypeError: http://a/<password[web].password> has"},
+		"no address":   {`URL.canParse(mark)`, "main.ts:2:14: the program has thrown TypeError: <password[web].password> has"},
+		"a port":       {`new URL("http://a/").port = mark`, "main.ts:2:22: the program has thrown TypeError: <password[web].password> has"},
+		"a query":      {`new URL("http://a/").searchParams.set("a", mark)`, "main.ts:2:39: the program has thrown TypeError: <password[web].password> has"},
+		"a password":   {`new URL("http://a/").password = mark`, "main.ts:2:22: the program has thrown TypeError: <password[web].password> has"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			imports, text := "", c.text
+			if line, rest, ok := strings.Cut(text, "; "); ok {
+				imports, text = line+";", rest
+			}
+			a := build(t, map[string]string{
+				"d.json": "{\n  \"a\": \"\\ue0F0\"\n}", "d.txt": "a\nb\uE0F1\n", "good.json": `{"a": "\\ue0F0"}`,
+				"main.ts": imports + "import { make, host } from \"mgmt\"; const mark: string = host.mark(\"Sent\", \"password[web].password\");\n" + text + ";\n",
+			})
+			got := say(a)
+			if c.want == "" {
+				if got != "" || len(a.Resources) != 1 {
+					t.Error(got)
+				}
+				return
+			}
+			if !strings.HasPrefix(got, c.want) {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			all, err := json.Marshal(a.Resources)
+			if err != nil || strings.Contains(string(all), "\uE0F0") && name != "another seal" {
+				t.Errorf("%s %v", all, err)
+			}
+		})
 	}
 }

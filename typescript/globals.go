@@ -93,6 +93,9 @@ func (m *machine) offerGlobals() error {
 		return random.Float64()
 	})
 	errs := []error{m.arraysOfText()}
+	for _, name := range []string{"encodeURI", "encodeURIComponent", "escape"} {
+		errs = append(errs, m.plainly(name))
+	}
 	for _, g := range globals {
 		for _, name := range g.names {
 			errs = append(errs, m.lazily(name, g.file))
@@ -135,6 +138,30 @@ func (m *machine) arraysOfText() error {
 		}
 		return v
 	})
+}
+
+// plainly has a global function refuse a text with an output in it, whose place it would alter.
+func (m *machine) plainly(name string) error {
+	f, ok := sobek.AssertFunction(m.vm.Get(name))
+	if !ok {
+		return errors.New("the interpreter has no " + name)
+	}
+	return m.vm.Set(name, func(c sobek.FunctionCall) sobek.Value {
+		v, err := f(sobek.Undefined(), m.vm.ToValue(m.plainText(c.Argument(0))))
+		if err != nil {
+			panic(err)
+		}
+		return v
+	})
+}
+
+// plainText returns the text of a value. One with an output in it is refused: what is made of its characters would not be made of the output.
+func (m *machine) plainText(v sobek.Value) string {
+	text := v.String()
+	if later(text) {
+		panic(m.vm.NewTypeError("%s has an output in it, whose value is not known while the graph is made: a program can't encode it, or make an address or a sum of it", legible(text)))
+	}
+	return text
 }
 
 // onlyPackages refuses what a program asks for by itself, and not by a package.
@@ -204,8 +231,9 @@ func (m *machine) natives() sobek.Value {
 	absent := sobek.Undefined()
 	for name, f := range map[string]func(sobek.FunctionCall) sobek.Value{
 		"encode": func(c sobek.FunctionCall) sobek.Value {
-			return m.vm.ToValue(m.vm.NewArrayBuffer([]byte(strings.ToValidUTF8(c.Argument(0).String(), "\uFFFD"))))
+			return m.vm.ToValue(m.vm.NewArrayBuffer([]byte(strings.ToValidUTF8(m.plainText(c.Argument(0)), "\uFFFD"))))
 		},
+		"plain": func(c sobek.FunctionCall) sobek.Value { return m.vm.ToValue(m.plainText(c.Argument(0))) },
 		"decode": func(c sobek.FunctionCall) sobek.Value {
 			b, _ := c.Argument(0).Export().(sobek.ArrayBuffer)
 			if c.Argument(1).ToBoolean() && !utf8.Valid(b.Bytes()) {
@@ -215,7 +243,7 @@ func (m *machine) natives() sobek.Value {
 		},
 		"btoa": func(c sobek.FunctionCall) sobek.Value {
 			var b []byte
-			for _, char := range c.Argument(0).String() {
+			for _, char := range m.plainText(c.Argument(0)) {
 				if char > 0xFF {
 					return absent
 				}

@@ -3,6 +3,7 @@ package typescript
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,9 @@ func Build(ctx context.Context, r *Request) *Answer {
 	if b.script == "" {
 		return a
 	}
-	m := &machine{r: r, a: a, vm: sobek.New()}
+	key := sha256.New()
+	fmt.Fprintf(key, "%d %s%s", len(b.script), b.script, r.Inputs)
+	m := &machine{r: r, a: a, vm: sobek.New(), key: key.Sum(nil)}
 	m.run(ctx, b.script)
 	return a
 }
@@ -45,6 +48,7 @@ type machine struct {
 	vm     *sobek.Runtime
 	frames []sobek.StackFrame
 	script string
+	key    []byte                       // of the seals of marks
 	made   map[string]*Resource         // the first of each kind and name
 	plain  *sobek.Object                // what plain objects inherit from
 	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
@@ -167,7 +171,7 @@ func (m *machine) offer() error {
 	}
 	host := m.vm.NewObject()
 	for name, v := range map[string]any{
-		"inputs": given, "add": m.add, "receive": m.receive, "link": m.link, "meta": m.meta, "graph": m.graph, "problem": m.problem,
+		"inputs": given, "add": m.add, "receive": m.receive, "link": m.link, "meta": m.meta, "graph": m.graph, "problem": m.problem, "mark": m.mark,
 	} {
 		if err := host.Set(name, v); err != nil {
 			return err
@@ -327,7 +331,7 @@ func (m *machine) problem(call sobek.FunctionCall) sobek.Value {
 
 // wrong reports a problem of a resource, at the place where that was made.
 func (m *machine) wrong(r *Resource, code, path, message string) {
-	p := Problem{Code: code, Path: path, Message: message}
+	p := Problem{Code: code, Path: path, Message: legible(message)}
 	if r != nil {
 		p.Place, p.Resource, p.Number = r.At, r.Kind+"["+r.Name+"]", &r.number
 	}
@@ -386,7 +390,7 @@ func (m *machine) begin() Place {
 // thrown reports a value that was thrown, and where.
 func (m *machine) thrown(v sobek.Value, stack []sobek.StackFrame) {
 	p := m.trace(stack)
-	p.Message = "the program has thrown " + m.describe(v)
+	p.Message = "the program has thrown " + legible(m.describe(v))
 	m.a.Problems = append(m.a.Problems, p)
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -242,6 +244,7 @@ func (r *reader) inputs() (map[string]json.RawMessage, schema.Diagnostics) {
 			continue
 		}
 		for _, p := range n.Pairs {
+			signs(&found, p.Key, &schema.Node{Kind: schema.NodeMap, Pos: p.Pos, Pairs: []schema.Pair{p}})
 			var v any
 			found.Add(schema.Decode(p.Value, &v)...)
 			if all[p.Key], err = json.Marshal(v); err != nil {
@@ -249,11 +252,32 @@ func (r *reader) inputs() (map[string]json.RawMessage, schema.Diagnostics) {
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.opts.Inputs)) {
+		n, _ := jsonnode.Parse([]byte(r.opts.Inputs[name]), jsonnode.Options{Nowhere: true})
+		if n != nil { // the helper reads it again
+			put(n, schema.Pos{File: r.path})
+			signs(&found, name, n)
+		}
+	}
 	maps.Copy(all, r.opts.Inputs)
 	if ds := found.All(); ds.Err() != nil {
 		return nil, ds
 	}
 	return all, nil
+}
+
+// signs reports the signs of outputs in the texts of an input. No text of a program can have one.
+func signs(found *schema.Findings, name string, n *schema.Node) {
+	has := func(text string) bool { return strings.ContainsAny(text, "\uE0F0\uE0F1") }
+	if has(n.Text) || slices.ContainsFunc(n.Pairs, func(p schema.Pair) bool { return has(p.Key) }) {
+		found.Errorf(n.Pos, "the input %q has U+E0F0 or U+E0F1, which stand around an output in a text of a program: take the character out", name)
+	}
+	for _, p := range n.Pairs {
+		signs(found, name, p.Value)
+	}
+	for _, item := range n.Items {
+		signs(found, name, item)
+	}
 }
 
 // readFile reads a file under the guard of the source.

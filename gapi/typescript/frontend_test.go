@@ -237,6 +237,23 @@ func TestInputs(t *testing.T) {
 	}
 }
 
+// TestFindingP2Inputs: an input with a sign of outputs is refused at its place, before the program runs.
+func TestFindingP2Inputs(t *testing.T) {
+	s := newStage(t)
+	tsctest.Write(t, s.dir, map[string]string{"vars.json": "{\n  \"a\": [{\"b\": \"\\ue0f0Sent x[y].z\\ue0f1\"}]\n}"})
+	s.opts.VarFiles = []string{filepath.Join(s.dir, "vars.json")}
+	s.opts.Inputs = map[string]json.RawMessage{"e": json.RawMessage(`{"\uE0F1": 1}`), "f": json.RawMessage(`"good"`)}
+	found := s.findings(s.read())
+	for _, want := range []string{`vars.json:2:15: the input "a" has U+E0F0 or U+E0F1`, `main.ts: the input "e" has U+E0F0 or U+E0F1`} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%s\nlacks %s", found, want)
+		}
+	}
+	if strings.Count(found, "the input") != 2 || len(s.asked) > 0 {
+		t.Errorf("asked %d times: %s", len(s.asked), found)
+	}
+}
+
 // TestTypes: the findings of tsc are those of the graph, in the order of their places and with columns in bytes.
 func TestTypes(t *testing.T) {
 	s := newStage(t)

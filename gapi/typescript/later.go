@@ -14,7 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
-// marked is the place of an output in a text, as sdk/core.ts makes it. Whole is an output that is an argument by itself, beside texts with others.
+// marked is the place of an output in a text, as the helper writes it: it has issued the mark in the same run. Whole is an output that is an argument by itself, beside texts with others.
 var marked = lazyregexp.New("\uE0F0(Sent|Whole) ([^\uE0F0\uE0F1]+)\uE0F1")
 
 // later takes the parameters that have outputs in their texts out of the value of a resource. The engine makes each as a whole, when the

@@ -1,7 +1,7 @@
 // URL and URLSearchParams.
 const ports = { "http:": "80", "https:": "443", "ws:": "80", "wss:": "443", "ftp:": "21", "file:": "" };
 const encode = (text, keep) =>
-  Array.from(String(text), (c) => (keep.test(c) ? c : Array.from(new TextEncoder().encode(c), (b) => "%" + b.toString(16).toUpperCase().padStart(2, "0")).join(""))).join("");
+  Array.from(native.plain(text), (c) => (keep.test(c) ? c : Array.from(new TextEncoder().encode(c), (b) => "%" + b.toString(16).toUpperCase().padStart(2, "0")).join(""))).join("");
 const inPath = /[A-Za-z0-9\-._~!$&'()*+,;=:@%/|[\]\\^]/;
 const inQuery = /[A-Za-z0-9\-._~!$&()*+,;=:@%/?|[\]\\^`{}]/;
 const inHash = /[A-Za-z0-9\-._~!$&'()*+,;=:@%/?|[\]\\^#{}]/;
@@ -118,7 +118,7 @@ class URL {
 
   constructor(address, base) {
     const from = base === undefined ? undefined : new URL(String(base)).#p;
-    const text = String(address).trim().replace(/[\t\n\r]/g, "");
+    const text = native.plain(address).trim().replace(/[\t\n\r]/g, "");
     this.#p = parse(text, from);
     if (this.#p === undefined) {
       const e = new TypeError("Invalid URL");
@@ -133,6 +133,7 @@ class URL {
   }
 
   static parse(address, base) {
+    native.plain(address);
     try {
       return new URL(address, base);
     } catch {
@@ -161,7 +162,7 @@ class URL {
   }
 
   set host(text) {
-    const [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?/.exec(String(text));
+    const [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?/.exec(native.plain(text));
     this.hostname = name;
     if (port !== undefined) this.port = port;
   }
@@ -171,7 +172,7 @@ class URL {
   }
 
   set hostname(text) {
-    const name = hostOf(String(text), this.#p.protocol);
+    const name = hostOf(native.plain(text), this.#p.protocol);
     if (name !== undefined && this.#p.hostname !== null) this.#p.hostname = name;
   }
 
@@ -180,7 +181,7 @@ class URL {
   }
 
   set port(text) {
-    const port = portOf(String(text), this.#p.protocol);
+    const port = portOf(native.plain(text), this.#p.protocol);
     if (port !== undefined) this.#p.port = port;
   }
 
@@ -189,7 +190,7 @@ class URL {
   }
 
   set protocol(text) {
-    const [, scheme] = /^([A-Za-z][A-Za-z0-9+\-.]*)/.exec(String(text)) || [];
+    const [, scheme] = /^([A-Za-z][A-Za-z0-9+\-.]*)/.exec(native.plain(text)) || [];
     if (scheme !== undefined && scheme.toLowerCase() + ":" in ports === this.#p.protocol in ports) this.#p.protocol = scheme.toLowerCase() + ":";
     if (this.#p.port === ports[this.#p.protocol]) this.#p.port = "";
   }

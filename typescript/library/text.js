@@ -11,7 +11,7 @@ exports.TextEncoder = class TextEncoder {
   encodeInto(text, into) {
     let read = 0;
     let written = 0;
-    for (const char of String(text)) {
+    for (const char of native.plain(text)) {
       const bytes = this.encode(char);
       if (written + bytes.length > into.length) break;
       into.set(bytes, written);

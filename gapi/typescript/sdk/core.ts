@@ -139,9 +139,8 @@ function together(r: Resource, c: Common): void {
   }
 }
 
-/** Signs around the place of an output in a text. mgmt-ts knows them, too. */
+/** The sign before the place of an output in a text. */
 const begin = "\uE0F0";
-const end = "\uE0F1";
 
 /** A value at run time that comes later. In a text it has a mark in its place; it refuses to be looked at. */
 class Reference {
@@ -155,7 +154,7 @@ class Reference {
 
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "number") return this.toJSON();
-    return begin + "Sent " + this.id + end;
+    return host.mark("Sent", this.id);
   }
 
   toString(): string {
@@ -237,7 +236,7 @@ function argument(v: object, key: string, type: Type, received: [string, Referen
 /** Returns a value without outputs and resources, which are collected. With marks.all the outputs stay, as marks. */
 function plain(v: object, path: string, received: [string, Reference][], needed: Resource[], marks: { late: boolean; readonly all: boolean }, level: number): unknown {
   if (v instanceof Reference) {
-    if (marks.all) return begin + "Whole " + v.id + end;
+    if (marks.all) return host.mark("Whole", v.id);
     received.push([path, v]);
     return undefined;
   }

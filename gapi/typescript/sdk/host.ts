@@ -12,6 +12,8 @@ export interface Host {
   meta(resource: number, value: object): void;
   /** Names the graph as a whole. */
   graph(value: object): void;
+  /** Returns the mark of an output, kind[name].key, which stands for its value in a text, or for the value itself. */
+  mark(how: "Sent" | "Whole", output: string): string;
   /** Reports what is wrong with a resource. */
   problem(resource: number, code: string, path: string, message: string): void;
 }
