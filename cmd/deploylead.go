@@ -33,7 +33,7 @@ func (f *deployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 	}
 	fmt.Fprintf(f.app.out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, cell(strings.Join(m.Graphs, ", ")), m.Size, cell(m.Digest))
 	// A second operator who goes on begins with empty maps, and is told all phases once more.
-	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}, begun: engine.SystemClock{}.Now()}
+	w := &waiter{deployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
 	wait := shortLook
 	for {
 		moved, err := w.look(ctx, s)
@@ -66,9 +66,8 @@ type waiter struct {
 	phases map[string]deploy.Phase
 	away   map[string]bool // the hosts of the batches that were told to be away
 	seen   members
-	told   bool // which hosts claim the topic
-	begun  time.Time
-	waited bool // it was told which hosts that are in no batch are waited for
+	told   bool      // which hosts claim the topic
+	begun  time.Time // of the wait for the hosts that are in no batch; zero before it
 }
 
 // look looks at the hosts once, says what has changed, and lets a batch go.
@@ -184,21 +183,28 @@ func (w *waiter) missingHosts() (list []string) {
 	return list
 }
 
-// awaits reports whether the hosts that are in no batch are waited for: with --missing wait, for the time that a host may take.
-// Those that come back meanwhile are the next batch.
+// awaits reports whether the hosts that can be in no batch are waited for: with --missing wait, for the time that a host may take, which begins
+// when the batches are over. A host that has just begun has a lease before it has a report, so it is one of them. Those that come meanwhile are the next batch.
 func (w *waiter) awaits(missing []string) bool {
-	away := slices.DeleteFunc(slices.Clone(missing), func(host string) bool {
-		return slices.Contains(w.lead.Rollout.Hosts, host) || slices.Contains(w.seen.live, host)
-	})
-	now := engine.SystemClock{}.Now()
-	if w.missing.word != "wait" || len(away) == 0 || now.Sub(w.begun) > time.Duration(w.patience) {
+	over := true
+	var rest []string
+	for _, host := range missing {
+		switch in := slices.Contains(w.lead.Rollout.Hosts, host); {
+		case !in && !slices.Contains(w.seen.topic, host):
+			rest = append(rest, host)
+		case !in || w.phases[host] != deploy.Late:
+			over = false
+		}
+	}
+	if w.missing.word != "wait" || len(rest) == 0 {
 		return false
 	}
-	if len(away) == len(missing) && !w.waited { // the batches are over
-		w.waited = true
-		fmt.Fprintf(w.app.out, "waiting for %s, %v at most\n", cells(away), time.Duration(w.patience))
+	now := engine.SystemClock{}.Now()
+	if over && w.begun.IsZero() {
+		w.begun = now
+		fmt.Fprintf(w.app.out, "waiting for %s, %v at most\n", cells(rest), time.Duration(w.patience))
 	}
-	return true
+	return w.begun.IsZero() || now.Sub(w.begun) <= time.Duration(w.patience)
 }
 
 // why says why hosts do not have the deploy. The moment when one was last there is by its own clock.
@@ -209,13 +215,20 @@ func (w *waiter) why(ctx context.Context, missing []string) string {
 	}
 	var texts []string
 	for _, host := range missing {
-		text := cell(host) + " is there, and has not come to rest"
-		if !slices.Contains(w.seen.live, host) {
-			text = cell(host) + " " + unseenText(seen[host], engine.SystemClock{}.Now())
-		}
-		texts = append(texts, text)
+		texts = append(texts, w.lacks(host, seen[host], engine.SystemClock{}.Now()))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// lacks says why a host does not have the deploy.
+func (w *waiter) lacks(host string, seen, now time.Time) string {
+	switch {
+	case !slices.Contains(w.seen.live, host):
+		return cell(host) + " " + unseenText(seen, now)
+	case !slices.Contains(w.seen.topic, host): // it has no report: it trusts no key, or has just begun
+		return cell(host) + " is there, and takes no deploys so far: it needs the public key in its setting trusted_keys"
+	}
+	return cell(host) + " is there, and has not come to rest"
 }
 
 // unseenText says for how long a host was not seen. The clocks of two machines differ, so the time may lie ahead.
