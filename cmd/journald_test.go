@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/service/servicetest"
 )
 
@@ -30,12 +31,22 @@ func journaled(t *testing.T, args ...string) (list []servicetest.Entry, stderr s
 	}
 	t.Setenv("JOURNAL_STREAM", fmt.Sprintf("%d:%d", st.Dev, st.Ino))
 	a := &app{in: strings.NewReader(""), out: io.Discard, err: f, exit: os.Exit, journal: m.Path}
-	a.main(t.Context(), args)
+	done := make(chan struct{})
+	go func() { defer close(done); a.main(t.Context(), args) }()
+	await.Eventually(func() bool { // the kernel keeps ten entries that nobody has read
+		list = append(list, m.Entries()...)
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
 	text, err := os.ReadFile(f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Entries(), string(text)
+	return append(list, m.Entries()...), string(text)
 }
 
 // graphFile writes a graph in which $DIR is a folder of its own.

@@ -58,6 +58,9 @@ var (
 	ErrRefused     = errors.New("the store refuses this")
 )
 
+// ErrLeaseEnded is the ErrRefused of a key whose lease has ended, which may be known before Lease.Done is closed.
+var ErrLeaseEnded = fmt.Errorf("%w: the lease of a key has ended", ErrRefused)
+
 // UnreadError tells a plan that something can't be read: what depends on it is unknown there, and has not failed.
 type UnreadError struct {
 	What string // "the store"

@@ -294,7 +294,7 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 			k.say(len(h.refused) == 0)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case over(ctx, err), errors.Is(err, engine.ErrRefused):
+		case over(ctx, err), errors.Is(err, engine.ErrRefused), errors.Is(err, errLease):
 			return err
 		default:
 			k.told.tell(err)
@@ -338,8 +338,14 @@ func (k *Keeper) write(ctx context.Context, h *held) error {
 	took := false
 	for part := range parts(h.missing(k.all()), k.store.World.Limits()) {
 		err := k.writePart(ctx, h, part)
+		if errors.Is(err, engine.ErrLeaseEnded) {
+			return errLease
+		}
 		for i := 0; i < len(part) && errors.Is(err, engine.ErrRefused); i++ {
 			one := k.writePart(ctx, h, part[i:i+1])
+			if errors.Is(one, engine.ErrLeaseEnded) {
+				return errLease
+			}
 			took = took || one == nil
 			switch {
 			case errors.Is(one, engine.ErrRefused):

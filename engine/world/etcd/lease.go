@@ -244,7 +244,7 @@ func (w *World) attached(given engine.Lease) (clientv3.LeaseID, error) {
 		return 0, fmt.Errorf("%w: the lease is of another store", engine.ErrRefused)
 	}
 	if l.ctx.Err() != nil {
-		return 0, fmt.Errorf("%w: its lease has ended", engine.ErrRefused)
+		return 0, engine.ErrLeaseEnded
 	}
 	return l.id, nil
 }

@@ -175,7 +175,7 @@ func (s *Store) attach(ops []engine.Op) error {
 			return fmt.Errorf("%w: key %q: the lease is of another store", engine.ErrRefused, op.Key)
 		}
 		if l.ended {
-			return fmt.Errorf("%w: key %q: its lease has ended", engine.ErrRefused, op.Key)
+			return fmt.Errorf("key %q: %w", op.Key, engine.ErrLeaseEnded)
 		}
 	}
 	for _, op := range ops {
