@@ -28,6 +28,7 @@ const (
 // bundler makes one script of a program. Its methods are called by many goroutines at once.
 type bundler struct {
 	r     *Request
+	find  func(path string, o api.ResolveOptions) api.ResolveResult // as the bundler itself does
 	mu    sync.Mutex
 	files map[string]string
 }
@@ -81,6 +82,7 @@ const virtual = "mgmt"
 
 // setup has the bundler ask for every import and every file, so that the limits hold for all of them.
 func (b *bundler) setup(build api.PluginBuild) {
+	b.find = build.Resolve
 	build.OnResolve(api.OnResolveOptions{Filter: ".*"}, b.resolve)
 	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: virtual}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		text := b.r.Modules[a.Path]
@@ -109,15 +111,27 @@ func (b *bundler) resolve(a api.OnResolveArgs) (api.OnResolveResult, error) {
 	if name == b.r.Main && a.Importer == entry { // whatever its package says of side effects
 		return api.OnResolveResult{Path: name, Namespace: "file", SideEffects: api.SideEffectsTrue}, nil
 	}
+	if a.PluginData == asked {
+		return api.OnResolveResult{}, nil
+	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(a.Path, "node:"), "/posix")
 	if !builtin[bare] && !strings.HasPrefix(a.Path, "node:") {
 		return api.OnResolveResult{}, nil
 	}
-	if !given(bare) && a.Namespace != node && !packaged(a.Importer) {
+	if a.Namespace == "file" && !strings.HasPrefix(a.Path, "node:") { // the project may have a package of that name
+		own := b.find(a.Path, api.ResolveOptions{Importer: a.Importer, Namespace: a.Namespace, ResolveDir: a.ResolveDir, Kind: a.Kind, PluginData: asked})
+		if len(own.Errors) == 0 && own.Namespace == "file" {
+			return api.OnResolveResult{Path: own.Path, Namespace: own.Namespace}, nil
+		}
+	}
+	if !given(bare) && a.Namespace != node && !packaged(b.r.Root, a.Importer) {
 		return api.OnResolveResult{}, errors.New(refused(bare))
 	}
 	return api.OnResolveResult{Path: bare, Namespace: node, SideEffects: api.SideEffectsFalse}, nil
 }
+
+// asked marks the search for a package that has the name of a module of node.
+const asked = "asked"
 
 // node is the namespace of the modules that node has.
 const node = "node"

@@ -1,7 +1,11 @@
 package typescript_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -183,5 +187,86 @@ func TestFindingP2Forged(t *testing.T) {
 				t.Errorf("%s %v", all, err)
 			}
 		})
+	}
+}
+
+// TestFindingP1Strict: what no graph can have fails where it is used, and never becomes a text.
+func TestFindingP1Strict(t *testing.T) {
+	const refused = "a graph has no module os of node"
+	for name, c := range map[string]struct{ text, want string }{
+		"an end of line": {`import { join } from "lines"; join(["a", "b"])`, refused},
+		"a name in text": {`import { greet } from "lines"; greet()`, refused},
+		"a value":        {`import { json } from "lines"; json()`, refused},
+		"a key":          {`crypto.getRandomValues(new Uint32Array(1))`, "main.ts:2:36: the program has thrown TypeError: a graph has no random numbers, and none for a key or a password: the kind password makes one"},
+		"a package":      {`import { key } from "keys"; key()`, "TypeError: a graph has no random numbers, and none for a key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			imports, text := "", c.text
+			if line, rest, ok := strings.Cut(text, "; "); ok {
+				imports, text = line+";", rest
+			}
+			files := withPackages(imports + "import { make } from \"mgmt\";\nmake(String(" + text + "), {});\n")
+			for name, source := range map[string]string{
+				"lines": "const os = require('os');\nexports.join = (list) => list.join(os.EOL);\nexports.greet = () => 'at ' + os.release;\nexports.json = () => JSON.stringify({ e: os.EOL });\n",
+				"keys":  "const c = globalThis.crypto;\nconst f = c && c.getRandomValues ? (a) => c.getRandomValues(a) : (a) => a.fill(Math.random());\nexports.key = () => f(new Uint8Array(1))[0];\n",
+			} {
+				files["node_modules/"+name+"/package.json"] = `{"name": "` + name + `", "version": "1.0.0", "main": "index.js"}`
+				files["node_modules/"+name+"/index.js"] = source
+			}
+			if names, got := made(t, files); !strings.Contains(got, c.want) || len(names) > 0 {
+				t.Errorf("got %v %s\nwant %s", names, got, c.want)
+			}
+		})
+	}
+}
+
+// TestFindingP1OwnPackage: a package of the project comes before the module of node with its name.
+func TestFindingP1OwnPackage(t *testing.T) {
+	files := withPackages("import { make } from \"mgmt\";\nimport { encode } from \"punycode\";\nimport { join } from \"path\";\nimport { join as real } from \"node:path\";\nmake([encode(), join(), real(\"a\", \"b\")].join(), {});\n")
+	for name, source := range map[string]string{"punycode": "exports.encode = () => 'own';\n", "path": "exports.join = () => 'mine';\n"} {
+		files["node_modules/"+name+"/package.json"] = `{"name": "` + name + `", "version": "1.0.0", "main": "index.js"}`
+		files["node_modules/"+name+"/index.js"] = source
+	}
+	if names, problems := made(t, files); strings.Join(names, ";") != "own,mine,a/b" || problems != "" {
+		t.Error(names, problems)
+	}
+}
+
+// TestFindingP1Intervals: intervals run while the program waits for one of them, and an endless wait has an end.
+func TestFindingP1Intervals(t *testing.T) {
+	for text, want := range map[string]string{
+		`let n = 0; make(String(await new Promise((r) => { const i = setInterval(() => { if (++n === 3) { clearInterval(i); r("third"); } }, 5); })), {})`: "third",
+		`make(String(await new Promise((r) => { setInterval(() => r("again"), 5); })), {})`:                                                                "again",
+		`await new Promise(() => { setInterval(() => {}, 5); })`:                                                                                           " main.ts:2:1: the program waits for a promise that nothing fulfils",
+	} {
+		names, problems := made(t, map[string]string{"main.ts": "import { make } from \"mgmt\";\n" + text + ";\n"})
+		if got := strings.TrimSuffix(strings.Join(names, ",")+" "+problems, " "); !strings.HasPrefix(got, want) {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestFindingP1NativeTimers: timers that no code of the program runs in are cut off, too.
+func TestFindingP1NativeTimers(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("the program has not ended in time"))
+	a := buildIn(ctx, t, t.TempDir(), map[string]string{"main.ts": "setInterval(Array.isArray, 1);\nsetTimeout(Array.isArray, 2e9);\n"})
+	if got := say(a); !strings.Contains(got, "has not ended in time") || !strings.HasPrefix(got, "main.ts:") {
+		t.Error(got)
+	}
+}
+
+// TestFindingP1Folder: the program of a project in a folder of packages is no package, and a text keeps all of its lines.
+func TestFindingP1Folder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "node_modules", "web")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a := buildIn(t.Context(), t, dir, map[string]string{
+		"main.ts": "import { make } from \"mgmt\";\nimport text from \"./a.txt\";\nmake(text, {});\nmake(String(Date.now()), {});\n",
+		"a.txt":   "a\n//# sourceMappingURL=b\nc",
+	})
+	if got := say(a); len(a.Resources) != 1 || a.Resources[0].Name != "a\n//# sourceMappingURL=b\nc" || !strings.HasPrefix(got, "main.ts:4:22: the program has thrown TypeError: a graph has no clock") {
+		t.Error(a.Resources, got)
 	}
 }

@@ -2,6 +2,7 @@ package typescript
 
 import (
 	"container/heap"
+	"context"
 	"embed"
 	"encoding/base64"
 	"errors"
@@ -101,8 +102,14 @@ func (m *machine) offerGlobals() error {
 			errs = append(errs, m.lazily(name, g.file))
 		}
 	}
+	crypto := m.vm.NewObject()
+	for _, name := range []string{"getRandomValues", "randomUUID"} { // a package that finds none may take Math.random for its keys
+		errs = append(errs, crypto.Set(name, func(sobek.FunctionCall) sobek.Value {
+			panic(m.vm.NewTypeError("a graph has no random numbers, and none for a key or a password: the kind password makes one, and --var NAME=VALUE gives another value"))
+		}))
+	}
 	clock := m.vm.NewObject()
-	errs = append(errs, clock.Set("now", func() float64 { return m.timers.passed }), clock.Set("timeOrigin", epoch.UnixMilli()), m.vm.Set("performance", clock), m.vm.Set("self", m.vm.GlobalObject()))
+	errs = append(errs, clock.Set("now", func() float64 { return m.timers.passed }), clock.Set("timeOrigin", epoch.UnixMilli()), m.vm.Set("performance", clock), m.vm.Set("crypto", crypto), m.vm.Set("self", m.vm.GlobalObject()))
 	for name, f := range map[string]func(sobek.FunctionCall) sobek.Value{
 		"setTimeout":     func(c sobek.FunctionCall) sobek.Value { return m.later(c, 2, c.Argument(1), false) },
 		"setInterval":    func(c sobek.FunctionCall) sobek.Value { return m.later(c, 2, c.Argument(1), true) },
@@ -168,7 +175,7 @@ func (m *machine) plainText(v sobek.Value) string {
 func (m *machine) onlyPackages(why string) {
 	for _, f := range m.vm.CaptureCallStack(0, nil) {
 		if at := m.at(f); at.Line > 0 {
-			if packaged(at.File) {
+			if packaged(m.r.Root, at.File) {
 				return
 			}
 			break
@@ -177,8 +184,10 @@ func (m *machine) onlyPackages(why string) {
 	panic(m.vm.NewTypeError(why))
 }
 
-// packaged reports whether a file belongs to a package that somebody else has written.
-func packaged(file string) bool { return strings.Contains(file, "/node_modules/") }
+// packaged reports whether a file of a project belongs to a package that somebody else has written. The project itself may lie in such a folder.
+func packaged(root, file string) bool {
+	return strings.Contains(strings.TrimPrefix(file, root), "/node_modules/")
+}
 
 // lazily defines a global name. Its file is run when the name is read first.
 func (m *machine) lazily(name, file string) error {
@@ -338,13 +347,23 @@ func (m *machine) never(c sobek.FunctionCall) sobek.Value {
 	return sobek.Undefined()
 }
 
-// runTimers runs what the script has put off, in the order of the times, until intervals alone are left.
-func (m *machine) runTimers() error {
+// maxTurns bounds the calls of intervals while nothing else is left.
+const maxTurns = 100_000
+
+// runTimers runs what the script has put off, in the order of the times, until intervals alone are left. These go on while the program
+// waits for one of them.
+func (m *machine) runTimers(ctx context.Context, waits func() bool) error {
 	all := &m.timers
-	for all.once > 0 {
+	for turns := 0; all.once > 0 || len(all.live) > 0 && turns < maxTurns && waits(); {
+		if ctx.Err() != nil { // a function of the interpreter itself meets no interrupt
+			return context.Cause(ctx)
+		}
 		t := heap.Pop(all).(*timer)
 		if all.live[t.number] != t {
 			continue
+		}
+		if all.once == 0 {
+			turns++
 		}
 		if all.passed = t.due; t.again {
 			t.due += t.wait

@@ -86,7 +86,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	if m.r.Traced {
 		m.tell(Trace{Files: m.a.Files})
 	}
-	if err := m.interpret(script); err != nil {
+	if err := m.interpret(ctx, script); err != nil {
 		m.failed(err)
 	}
 	for _, r := range slices.SortedFunc(maps.Values(m.lost), func(a, b rejection) int { return a.number - b.number }) {
@@ -95,7 +95,7 @@ func (m *machine) run(ctx context.Context, script string) {
 }
 
 // interpret runs a script from beginning to end.
-func (m *machine) interpret(script string) error {
+func (m *machine) interpret(ctx context.Context, script string) error {
 	if err := errors.Join(m.offer(), m.offerMarks(), m.offerGlobals()); err != nil {
 		return err
 	}
@@ -107,10 +107,12 @@ func (m *machine) interpret(script string) error {
 	if err != nil {
 		return err
 	}
-	if err := m.runTimers(); err != nil {
+	top, _ := ended.Export().(*sobek.Promise)
+	waits := func() bool { return top != nil && top.State() == sobek.PromiseStatePending }
+	if err := m.runTimers(ctx, waits); err != nil {
 		return err
 	}
-	if top, ok := ended.Export().(*sobek.Promise); ok && top.State() == sobek.PromiseStatePending {
+	if waits() {
 		m.a.Problems = append(m.a.Problems, Problem{Place: m.begin(), Message: "the program waits for a promise that nothing fulfils: what stands behind its await does not run"})
 	}
 	return nil
@@ -359,7 +361,7 @@ func (m *machine) failed(err error) {
 		m.thrown(e.Value(), e.Stack())
 		return
 	}
-	m.a.Problems = append(m.a.Problems, Problem{Message: err.Error()})
+	m.a.Problems = append(m.a.Problems, Problem{Place: m.begin(), Message: err.Error()})
 }
 
 // begin is the place of the first code of the author's own files. The interpreter keeps no place for a loop without a body, so a stack
