@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -367,6 +368,22 @@ func (f *deployFlags) made(ctx context.Context, path string, taken map[string][]
 		return "", nil, ds
 	}
 	printDiagnostics(f.app.err, f.app.program(), ds)
+	set, err := in.options(f.app)
+	if err != nil {
+		return "", nil, err
+	}
+	bare := &readable{a: f.app}
+	for _, v := range set.Vars {
+		if n, _ := jsonnode.Parse(inputValue(v.Text), jsonnode.Options{Nowhere: true}); n != nil {
+			bare.input(n)
+		}
+	}
+	for i := range d.Resources {
+		bare.resource(&d.Resources[i])
+	}
+	if ds := bare.found.All(); ds.Err() != nil {
+		return "", nil, ds
+	}
 	if name, err = filepath.Abs(path); err != nil {
 		return "", nil, err
 	}

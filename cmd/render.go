@@ -66,7 +66,7 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 	if f.explained != "" {
 		return f.explain(a, d)
 	}
-	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: f.isSecret(a), Positions: f.positions}); err != nil {
+	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: a.isSecret, Positions: f.positions}); err != nil {
 		return err
 	}
 	// The faults of the builder count, too: a graph that mgmt run would refuse is no success.
@@ -78,16 +78,22 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 	return nil
 }
 
-// isSecret returns a function that says whether the type of a parameter is a secret, or has one in it.
+// isSecret reports whether the type of a parameter is a secret, or has one in it.
 // A parameter of an unknown kind is none by its type, and the builder refuses the kind. A value
 // that was computed from a secret is hidden all the same, see yaml.Rendering.
-func (f *renderFlags) isSecret(a *app) func(d *gapi.Declaration, key string) bool {
-	return func(d *gapi.Declaration, key string) bool {
-		k, err := a.kinds().Kind(d.Kind)
-		if err != nil || k.Type == nil { // of an unknown kind nothing is known
-			return false
-		}
-		field := k.Type.Field(key)
-		return field != nil && field.Type.HoldsSecret()
+func (a *app) isSecret(d *gapi.Declaration, key string) bool {
+	t := a.typeOf(d, key)
+	return t != nil && t.HoldsSecret()
+}
+
+// typeOf returns the type of a parameter; nil where nothing is known of it.
+func (a *app) typeOf(d *gapi.Declaration, key string) *schema.Type {
+	k, err := a.kinds().Kind(d.Kind)
+	if err != nil || k.Type == nil {
+		return nil
 	}
+	if field := k.Type.Field(key); field != nil {
+		return field.Type
+	}
+	return nil
 }

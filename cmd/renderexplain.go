@@ -51,7 +51,7 @@ func (f *renderFlags) explain(a *app, d *gapi.Declared) error {
 	}
 	// The type and the mark are those of the whole parameter: a part of a secret is one.
 	param, _, _ := strings.Cut(ref.Key, ".")
-	if f.isSecret(a)(r, param) || marked(r, param) {
+	if a.isSecret(r, param) || marked(r, param) {
 		n = &schema.Node{Kind: schema.NodeString, Text: schema.Redacted, Pos: n.Pos}
 	}
 	var v any
