@@ -224,19 +224,14 @@ func (w *waiter) why(ctx context.Context, missing []string) string {
 func (w *waiter) lacks(host string, seen, now time.Time) string {
 	switch {
 	case !slices.Contains(w.seen.live, host):
-		return cell(host) + " " + unseenText(seen, now)
+		if d := unseen(seen, now); d != "" {
+			return cell(host) + " not seen" + d
+		}
+		return cell(host) + " not there"
 	case !slices.Contains(w.seen.topic, host): // it has no report: it trusts no key, or has just begun
 		return cell(host) + " is there, and takes no deploys so far: it needs the public key in its setting trusted_keys"
 	}
 	return cell(host) + " is there, and has not come to rest"
-}
-
-// unseenText says for how long a host was not seen. The clocks of two machines differ, so the time may lie ahead.
-func unseenText(seen, now time.Time) string {
-	if d := now.Sub(seen); !seen.IsZero() && d >= time.Second {
-		return "not seen for " + d.Round(time.Second).String()
-	}
-	return "not there"
 }
 
 // withWord is the error of a host with the word for programs.

@@ -73,7 +73,9 @@ func TestFindingQ14Why(t *testing.T) {
 			t.Errorf("%s: %q, want %q", host, got, want)
 		}
 	}
-	if got, want := w.lacks("never", time.Time{}, now), "never not there"; got != want {
-		t.Errorf("never seen: %q, want %q", got, want)
+	for _, seen := range []time.Time{{}, now.Add(time.Hour)} { // never, and by a clock that is ahead
+		if got, want := w.lacks("gone", seen, now), "gone not there"; got != want {
+			t.Errorf("seen at %v: %q, want %q", seen, got, want)
+		}
 	}
 }

@@ -207,16 +207,13 @@ func goneError(all *control.Hosts) error {
 	return withCode(exitFailed, fmt.Errorf("not there: %s; start mgmt on a host that is to come back, and take another one off the list by mgmt hosts remove", cells(gone)))
 }
 
-// goneText says for how long a host is gone. The clocks of two machines differ, so the time may lie ahead.
-func goneText(seen, now time.Time) string {
-	d := now.Sub(seen)
-	switch {
-	case seen.IsZero():
-		return "gone, and was never there"
-	case d < time.Second:
-		return "gone"
+// unseen says for how long a host was not seen, as " for 5m0s". It is empty where that is not known: for a host that was never there, and since
+// the clocks of two machines differ, so that the time may lie ahead.
+func unseen(seen, now time.Time) string {
+	if d := now.Sub(seen); !seen.IsZero() && d >= time.Second {
+		return " for " + d.Round(time.Second).String()
 	}
-	return "gone for " + d.Round(time.Second).String()
+	return ""
 }
 
 // pick returns the hosts of these names, and an error for each that is not there.
@@ -247,7 +244,11 @@ func writeHosts(a *app, all *control.Hosts, now time.Time) error {
 	rows := [][]string{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
 	for _, h := range all.Hosts {
 		if h.State == control.Gone { // what it had is not known
-			rows = append(rows, []string{h.Name, goneText(h.Since, now), timeText(h.Since), "-", "-", "-", "-", "-", "-"})
+			state := "gone" + unseen(h.Since, now)
+			if h.Since.IsZero() {
+				state = "gone, and was never there"
+			}
+			rows = append(rows, []string{h.Name, state, timeText(h.Since), "-", "-", "-", "-", "-", "-"})
 			continue
 		}
 		rows = append(rows, []string{
@@ -281,15 +282,11 @@ func timeText(at time.Time) string {
 // Any goroutine of the daemon may call the function.
 func hostsOf(w engine.World) func(context.Context) (*control.Hosts, error) {
 	return func(ctx context.Context) (*control.Hosts, error) {
-		// Used is closed at the first use. A list of hosts would else make the file of a store that
-		// no resource needs.
-		if l, ok := w.(interface{ Used() <-chan struct{} }); ok {
-			select {
-			case <-l.Used():
-			default:
-				return control.HostsOf(nil), nil
-			}
+		select {
+		case <-hosts.Used(w):
+			return readHosts(ctx, w)
+		default: // a list of hosts would else make the file of a store that no resource needs
+			return control.HostsOf(nil), nil
 		}
-		return readHosts(ctx, w)
 	}
 }
