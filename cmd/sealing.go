@@ -43,6 +43,8 @@ type sealing struct {
 // Without a state folder it is one of this process, whose secrets are lost at its end.
 func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 	host = cmp.Or(host, hostname())
+	path := filepath.Join(dir, identityFile)
+	lost := keepBad(publishWait, func() error { return lostKey(w, host, path) })
 	return &sealing{world: w, host: host, topics: topics(host, roles), identity: keepGood(func() (seal.Identity, error) {
 		if dir == "" {
 			return seal.New()
@@ -51,8 +53,7 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return seal.Identity{}, err
 		}
-		path := filepath.Join(dir, identityFile)
-		return seal.Open(path, func() error { return lostKey(w, host, path) })
+		return seal.Open(path, lost)
 	})}
 }
 
@@ -98,6 +99,20 @@ func keepGood[T any](make func() (T, error)) func() (T, error) {
 			kept, good = v, true
 		}
 		return v, err
+	}
+}
+
+// keepBad returns a function that calls f, and answers with a failure of f for some time more. A store that is away thus holds up one secret of
+// a graph, and not each. Its caller has a lock.
+func keepBad(more time.Duration, f func() error) func() error {
+	var err error
+	var until time.Time
+	return func() error {
+		if err == nil || !(engine.SystemClock{}).Now().Before(until) {
+			err = f()
+			until = engine.SystemClock{}.Now().Add(more)
+		}
+		return err
 	}
 }
 
@@ -196,10 +211,11 @@ func certificateOf(path string) []byte {
 const publishWait = 5 * time.Second
 
 // publish writes the recipient of this host to the store, until that has worked once.
-// It blocks until that, until ctx ends or the store is closed. The first failure is a warning,
-// and the later ones are not told again.
+// It blocks until that, until ctx ends or the store is closed. The first failure is a warning, and the later ones are not told again. A lost key
+// is told once as well, also after another failure: at boot the store is often not there yet.
 func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
-	for warned := false; ctx.Err() == nil; warned = true {
+	warned, lost := false, false
+	for ctx.Err() == nil {
 		own, err := s.identity()
 		if err == nil {
 			err = seal.Publish(ctx, s.world, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics, Certificate: certificateOf(s.cert)})
@@ -207,9 +223,14 @@ func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
 		if err == nil || errors.Is(err, engine.ErrClosed) {
 			return
 		}
-		if !warned && errors.Is(err, errLostKey) {
-			log.Error("this host reads no secret of objects, and none of a deploy that is encrypted to its key", "error", err)
-		} else if !warned && ctx.Err() == nil {
+		switch {
+		case errors.Is(err, errLostKey):
+			if !lost {
+				log.Error("this host reads no secret of objects, and none of a deploy that is encrypted to its key", "error", err)
+			}
+			lost = true
+		case !warned && ctx.Err() == nil:
+			warned = true
 			log.Warn("the key of this host is not in the store: no secret can be encrypted to it", "error", err)
 		}
 		_ = engine.Sleep(ctx, engine.SystemClock{}, publishWait)

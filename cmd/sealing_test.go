@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/seal"
@@ -72,6 +76,80 @@ func TestFindingQ10LostKey(t *testing.T) {
 	if again, err := newSealing(w, dir, "web1", nil).identity(); err != nil || again.Recipient() != id.Recipient() {
 		t.Error("the other key does not stay:", err)
 	}
+}
+
+// wayWorld is a store that can't be reached while it is away, and counts the questions.
+type wayWorld struct {
+	engine.World
+	away  atomic.Bool
+	asked atomic.Int64
+}
+
+func (w *wayWorld) Get(ctx context.Context, key string) (engine.KV, error) {
+	w.asked.Add(1)
+	if w.away.Load() {
+		return awayWorld{}.Get(ctx, key)
+	}
+	return w.World.Get(ctx, key)
+}
+
+// TestFindingQ10Publish: a store that is away at the start keeps no loss of the key from the log, which tells each once. The store is asked once in
+// a while, however many secrets there are. The order of the operator works at once, and the host publishes the other key.
+func TestFindingQ10Publish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wayWorld{World: memory.New()}
+		w.away.Store(true)
+		had, err := seal.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := seal.Publish(t.Context(), w, seal.Recipient{Host: "web1", Recipient: had.Recipient()}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := seal.Seal([]string{had.Recipient()}, "CANARY")
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		s := newSealing(w, dir, "web1", nil)
+		var log strings.Builder
+		over := make(chan struct{})
+		go func() { defer close(over); s.publish(t.Context(), slog.New(slog.NewTextHandler(&log, nil))) }()
+		told := func(what string, warned, lost int, asked int64) {
+			t.Helper()
+			synctest.Wait()
+			for range 10 { // as many secrets
+				if _, err := s.decrypts(func() func(string) (string, error) { return nil })(text); err == nil {
+					t.Errorf("%s: a secret is read without the key", what)
+				}
+			}
+			if strings.Count(log.String(), "level=WARN") != warned || strings.Count(log.String(), "level=ERROR") != lost || w.asked.Load() != asked {
+				t.Errorf("%s: the store was asked %d times, want %d, and the log is\n%s", what, w.asked.Load(), asked, &log)
+			}
+		}
+		told("while the store is away", 1, 0, 1)
+		time.Sleep(publishWait)
+		told("later", 1, 0, 2)
+		w.away.Store(false)
+		time.Sleep(publishWait)
+		told("when the store is back", 1, 1, 3)
+		time.Sleep(publishWait)
+		told("at the end", 1, 1, 4)
+		if err := os.WriteFile(filepath.Join(dir, identityFile), []byte("new\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.identity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-over
+		if list, err := seal.Hosts(t.Context(), w); err != nil || len(list) != 1 || list[0].Recipient != id.Recipient() {
+			t.Errorf("published is %v: %v", list, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestKeepGood: a failure is tried again, and a success is kept.

@@ -112,15 +112,14 @@ func New() (Identity, error) {
 }
 
 // Open reads the identity of a file, and makes the file where there is none and lost is nil or returns nil: it says why a missing file is the loss of an
-// identity. A file with the word new alone is the operator's order to make another one. The owner alone can read the file. Of several programs that make it at the same
-// time one does, and all have that identity.
+// identity. A file with the word new alone, which is no secret, is the operator's order to make another one: it goes when the other one is there. The owner alone can read
+// the file. Of several programs that make it at the same time one does, and all have that identity. An order is for one program: the daemon that has the state folder.
 func Open(path string, lost func() error) (Identity, error) {
 	i, err := parse(path)
+	put := os.Link // which keeps a file that came meanwhile
 	switch {
 	case errors.Is(err, errOrdered):
-		if err := os.Remove(path); err != nil {
-			return Identity{}, err
-		}
+		put = os.Rename
 	case !errors.Is(err, fs.ErrNotExist):
 		return i, err
 	case lost != nil:
@@ -131,7 +130,7 @@ func Open(path string, lost func() error) (Identity, error) {
 	if i, err = New(); err != nil {
 		return i, err
 	}
-	switch err := write(path, i.id.String()+"\n"); {
+	switch err := write(path, i.id.String()+"\n", put); {
 	case errors.Is(err, fs.ErrExist):
 		return parse(path)
 	case err != nil:
@@ -146,12 +145,14 @@ var errOrdered = errors.New("another identity is to be made")
 // parse reads a file that has an identity and nothing else.
 func parse(path string) (Identity, error) {
 	text, err := read(path)
-	if err != nil {
-		return Identity{}, err
-	}
 	text = strings.TrimSpace(text)
-	if text == "new" {
+	switch {
+	case text == "new": // in a file of any mode: a shell keeps that of the file before
 		return Identity{}, fmt.Errorf("%s: %w", path, errOrdered)
+	case errors.Is(err, ErrOpenIdentity):
+		return Identity{}, fmt.Errorf("%w, or write the word new into it and give all secrets for this host again", err)
+	case err != nil:
+		return Identity{}, err
 	}
 	id, err := age.ParseX25519Identity(text)
 	if err != nil {
@@ -179,6 +180,7 @@ func Load(path string) (Identity, error) {
 	return Identity{}, fmt.Errorf("%s has no identity of age, which begins with AGE-SECRET-KEY-1", path)
 }
 
+// read returns the text of a file, also with the error ErrOpenIdentity.
 func read(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -189,22 +191,25 @@ func read(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("%s: %w (mode %04o): chmod 600 it, or write the word new into it and give all secrets for this host again", path, ErrOpenIdentity, mode)
-	}
 	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
+	if mode := info.Mode().Perm(); err == nil && mode&0o077 != 0 && runtime.GOOS != "windows" {
+		err = fmt.Errorf("%s: %w (mode %04o): chmod 600 it", path, ErrOpenIdentity, mode)
+	}
 	return string(text), err
 }
 
-// write makes the file at one stroke. A file that came meanwhile is kept.
-func write(path, text string) error {
+// write makes the file at one stroke, by putting a finished one in its place.
+func write(path, text string, put func(from, to string) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.WriteString(text)
-	return errors.Join(err, tmp.Sync(), tmp.Close(), os.Link(tmp.Name(), path))
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err // a file that is not whole stays out
+	}
+	return put(tmp.Name(), path)
 }
 
 // Recipient is the record of a host: what it says of itself. It gives the host no right: nothing is sealed to a recipient that the operator has not
