@@ -39,21 +39,23 @@ func (c *Coverage) graph(g *engine.Graph) {
 		if c.resources[id] == nil {
 			c.resources[id] = &reached{}
 		}
-		if path := pathOf(g.Value(i).Res); path != "" {
+		if path := pathOf(g.Value(i)); path != "" {
 			kind, _, _ := strings.Cut(id, "[")
 			c.paths[schema.Ref{Kind: kind, Name: path}.ID()] = id
 		}
 	}
 }
 
-// pathOf returns the parameter path of a resource, empty for none.
-func pathOf(r engine.Res) string {
-	all, err := schema.EncodeAll(r)
-	params, ok := all.(map[string]any)
-	if err != nil || !ok {
+// pathOf returns the parameter path of a resource, empty for none and for one that is received: then it is set while the graph runs.
+func pathOf(v *engine.Vertex) string {
+	if slices.ContainsFunc(v.Recv, func(w engine.Wire) bool { return w.Field == "path" }) {
 		return ""
 	}
-	path, _ := params["path"].(string)
+	value, err := schema.Get(v.Res, "path")
+	if err != nil {
+		return ""
+	}
+	path, _ := value.(string)
 	return path
 }
 
