@@ -70,6 +70,7 @@ type WatchOptions struct {
 
 	// Own, if it is not nil, says whether the path still is as the subscriber has left it. Then
 	// no wake-up tells of it. Host may ask it before each wake-up, on any goroutine, or never.
+	// What another process is known to have done is nobody's own, and is not asked about.
 	// It must not wait for anything but a look at the path.
 	Own func() bool
 }

@@ -338,14 +338,8 @@ func (k *Keeper) write(ctx context.Context, h *held) error {
 	took := false
 	for part := range parts(h.missing(k.all()), k.store.World.Limits()) {
 		err := k.writePart(ctx, h, part)
-		if errors.Is(err, engine.ErrLeaseEnded) {
-			return errLease
-		}
 		for i := 0; i < len(part) && errors.Is(err, engine.ErrRefused); i++ {
 			one := k.writePart(ctx, h, part[i:i+1])
-			if errors.Is(one, engine.ErrLeaseEnded) {
-				return errLease
-			}
 			took = took || one == nil
 			switch {
 			case errors.Is(one, engine.ErrRefused):
@@ -389,6 +383,8 @@ func (k *Keeper) writePart(ctx context.Context, h *held, part []engine.Op) error
 		return err
 	})
 	switch {
+	case errors.Is(err, engine.ErrLeaseEnded):
+		return errLease
 	case err == nil:
 		h.any = true
 		for _, op := range part {

@@ -101,7 +101,7 @@ func testLeaseLet(b *bench) {
 		b.t.Error("a lease that was let go proves something")
 	}
 	b.keys("a=1 c=1")
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{leased("d", "2", l)}); !errors.Is(err, engine.ErrRefused) {
+	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{leased("d", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
 		b.t.Errorf("a put with a lease that was let go: %v", err)
 	}
 	b.World = b.Lose(b.t) // or the store of one process would wait for its end
@@ -130,12 +130,12 @@ func testLeaseRevoked(b *bench) {
 	}
 	// A put with an ended lease would never go. Therefore the whole Txn is refused, its
 	// put without a lease too.
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
+	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
 		b.t.Errorf("a put with an ended lease: %v", err)
 	}
 	// The lease is looked at first. A client knows of its end, and a server may not yet.
 	failing := []engine.Compare{{Key: "never", Revision: 1}}
-	if _, _, err := b.World.Txn(b.ctx, failing, []engine.Op{leased("a", "2", l)}); !errors.Is(err, engine.ErrRefused) {
+	if _, _, err := b.World.Txn(b.ctx, failing, []engine.Op{leased("a", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
 		b.t.Errorf("a put with an ended lease, where the comparison fails: %v", err)
 	}
 	b.keys("b=1")
