@@ -42,8 +42,9 @@ type deployFlags struct {
 	failed int    // how many failed hosts stop it
 	backTo int64  // the number of an earlier deploy; 0 for none
 	// The operator before gets ErrTaken at the next step, and lets no further batch go.
-	takeover bool            // a deploy that is under way is replaced
-	patience seconds         // how long one host may take
+	takeover bool    // a deploy that is under way is replaced
+	patience seconds // how long one host may take
+	leaving  leaving
 	missing  choice          // what becomes of the hosts that have not taken it at the end; the empty word is ok
 	expires  string          // how long a host may accept it for the first time
 	trusted  []deploy.Public // whose signatures count; none in a dry run without a key
@@ -94,6 +95,7 @@ a host that does not come back.`,
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
 	choose(cmd, &f.missing, "missing", "", "hosts that have not taken it at the end: name them, wait for them, or fail", "fail", "wait", "ok")
+	fl.Var(&f.leaving, "leaving", "what becomes of the work of its resources when they leave with a later deploy, where they do not say it (default keep)")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
 	fl.StringVar(&f.expires, "expires", "30d", "how long hosts may take it for the first time, as 12h or 30d; never for always")
 	f.signFlags(cmd, "a")
@@ -119,7 +121,7 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	}
 	s := deploy.Store{World: world}
 	now := engine.SystemClock{}.Now()
-	o := deploy.Order{Topic: f.topic, By: operator(), Time: now, Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo}
+	o := deploy.Order{Topic: f.topic, By: operator(), Time: now, Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo, Leaving: engine.Leaving(f.leaving)}
 	if after, _ := lifetime(f.expires); after > 0 {
 		o.Expires = now.Add(after)
 	}
@@ -427,11 +429,11 @@ func commonFolder(files map[string][]byte) (base string) {
 // old takes the content of an earlier deploy, and returns the key that signs it again.
 // The graph is validated again, since the program of the operator may be newer than that deploy.
 func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
-	key, b, err := f.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
+	key, m, b, err := f.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
 	if err != nil {
 		return key, err
 	}
-	o.Graphs = b.Graphs
+	o.Graphs, o.Leaving = b.Graphs, cmp.Or(o.Leaving, m.Leaving)
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return key, err
 	}
@@ -440,42 +442,42 @@ func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) 
 
 // earlier reads the files of an earlier deploy, and the key that signs them again. Anyone who can write to the store
 // can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
-func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string, number int64) (key deploy.Key, b *deploy.Bundle, err error) {
+func (f *deployFlags) earlier(ctx context.Context, s deploy.Store, topic string, number int64) (key deploy.Key, m deploy.Manifest, b *deploy.Bundle, err error) {
 	key, f.trusted, err = f.verifying()
 	if err != nil {
-		return key, nil, err
+		return key, m, nil, err
 	}
 	record, err := s.Get(ctx, topic, number)
 	if err != nil {
-		return key, nil, explained(err)
+		return key, m, nil, explained(err)
 	}
 	// Read checks no signature. Only a dry run without any key goes on with its result.
-	m, err := record.Read()
+	m, err = record.Read()
 	if len(f.trusted) > 0 {
 		m, err = record.Verify(f.trusted, topic, number)
 	}
 	// The key in the record is a claim of its writer, so it is shown in part and in quotes.
 	if errors.Is(err, deploy.ErrUntrusted) {
-		return key, nil, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
+		return key, m, nil, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
 			"if you know that key, name the file with its public half by --trust", number, topic, record.Key)
 	}
 	if err != nil {
-		return key, nil, fmt.Errorf("deploy %d to %s is not signed again: %w", number, topic, err)
+		return key, m, nil, fmt.Errorf("deploy %d to %s is not signed again: %w", number, topic, err)
 	}
 	fleet, err := f.records(ctx, s)
 	if err != nil {
-		return key, nil, err
+		return key, m, nil, err
 	}
 	// Somebody may have copied a deploy of another store here.
 	if fleet.Store != "" && m.Store != fleet.Store {
-		return key, nil, fmt.Errorf("deploy %d to %s is not signed again: %w: %.60q; mgmt api migrate takes over the deploys of an older mgmt", number, topic, deploy.ErrStore, m.Store)
+		return key, m, nil, fmt.Errorf("deploy %d to %s is not signed again: %w: %.60q; mgmt api migrate takes over the deploys of an older mgmt", number, topic, deploy.ErrStore, m.Store)
 	}
 	content, err := s.Content(ctx, m)
 	if err != nil {
-		return key, nil, explained(err)
+		return key, m, nil, explained(err)
 	}
 	b, err = deploy.Decode(content)
-	return key, b, err
+	return key, m, b, err
 }
 
 // verifying returns the key that signs, and the keys that may have signed records and an earlier deploy. A dry run signs nothing: without a key

@@ -234,6 +234,42 @@ func (w *waiter) lacks(host string, seen, now time.Time) string {
 	return cell(host) + " is there, and has not come to rest"
 }
 
+// tellLeft says what has left the graphs of the hosts with the deploy, and what becomes of that work: a line for each resource, whatever the number of hosts.
+func (w *waiter) tellLeft() {
+	var list []deploy.Left // in the order of the graph before
+	stays, more, on := false, 0, map[deploy.Left][]string{}
+	for _, r := range w.seen.reports {
+		st := r.Deploys[w.topic]
+		if st.Number != w.lead.Manifest.Number || w.phases[r.Host] == "" {
+			continue
+		}
+		for _, l := range st.Left {
+			if on[l] == nil {
+				list = append(list, l)
+			}
+			on[l] = append(on[l], r.Host)
+			stays = stays || !l.Undone
+		}
+		more = max(more, st.More)
+	}
+	for _, l := range list {
+		where := cells(on[l])
+		if n := len(on[l]); n > shownHosts {
+			where = plural(n, "host")
+		}
+		fmt.Fprintf(w.app.out, "%s %s (%s)\n", cell(l.Resource), leavingText(l.Undone), where)
+	}
+	if more > 0 {
+		fmt.Fprintln(w.app.out, moreLeaving(more))
+	}
+	if stays && w.leaving == leaving(engine.LeavingUndo) && w.backTo > 0 {
+		fmt.Fprintln(w.app.err, "--leaving counts for what this deploy makes. What an earlier one has made is undone where that was deployed with --leaving undo, or has leaving: undo in its graph")
+	}
+}
+
+// shownHosts is how many hosts are named behind a resource that has left.
+const shownHosts = 5
+
 // withWord is the error of a host with the word for programs.
 func withWord(st deploy.Standing) string {
 	if st.Code == "" {
@@ -251,6 +287,7 @@ func (w *waiter) end(ctx context.Context) error {
 	for _, p := range w.phases {
 		count[p]++
 	}
+	w.tellLeft()
 	if w.lead.Rollout.State == deploy.Stopped {
 		back := ""
 		if base := w.lead.Rollout.Base; base > 0 { // the first deploy of a topic has none before it

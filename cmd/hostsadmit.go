@@ -315,7 +315,7 @@ func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, mo
 	if err != nil || r.Number == 0 || !lacks(ctx, s, topic, r.Number, more) {
 		return err
 	}
-	key, b, err := f.earlier(ctx, s, topic, r.Number)
+	key, m, b, err := f.earlier(ctx, s, topic, r.Number)
 	if err != nil {
 		f.faults = append(f.faults, err)
 		return nil
@@ -340,7 +340,7 @@ func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, mo
 		return err
 	}
 	now := engine.SystemClock{}.Now()
-	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: f.failed}
+	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: f.failed, Leaving: m.Leaving}
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err
 	}

@@ -12,8 +12,15 @@ import (
 type Outcome struct {
 	// Aside has all optional resources that are put aside, by id, with the reasons. It is not altered any more.
 	Aside map[string]schema.Diagnostics
-	Err   error // nil where the graph is in effect
-	Held  bool  // the graph waits for an operator who lets it go, and is then judged again; Err says why
+	Err   error  // nil where the graph is in effect
+	Left  []Left // the resources that have left with it
+	Held  bool   // the graph waits for an operator who lets it go, and is then judged again; Err says why
+}
+
+// Left is a resource that has left the graph.
+type Left struct {
+	Resource string // its id
+	Undone   bool   // its state before the first change is brought back; else its work stays as it is
 }
 
 // PutAside returns a copy of a graph without the optional resources that findings of Build are about. Optional resources

@@ -20,6 +20,7 @@ type Order struct {
 	Digest    string
 	Graphs    []string
 	BackTo    int64 // the number of the old deploy, where the content is that of one
+	Leaving   engine.Leaving
 	By        string
 	Time      time.Time
 	Expires   time.Time // the zero time for never
@@ -74,7 +75,7 @@ func (s Store) Begin(ctx context.Context, key Key, o Order) (*Lead, error) {
 	if last >= maxNumber {
 		return nil, fmt.Errorf("%w: the topic %s has one with the number %d, and no number is left: take another topic, or delete that record", ErrRecord, o.Topic, last)
 	}
-	m := Manifest{Store: o.Store, Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC(), Expires: o.Expires.UTC()}
+	m := Manifest{Store: o.Store, Topic: o.Topic, Number: last + 1, Digest: o.Digest, Size: len(o.Content), BackTo: o.BackTo, Graphs: o.Graphs, By: o.By, Time: o.Time.UTC(), Expires: o.Expires.UTC(), Leaving: o.Leaving}
 	if m.Parts, err = s.PutContent(ctx, o.Topic, o.Digest, o.Content); err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revisi
 	if now.State == Stopped || o.Takeover {
 		m, err = record.Verify([]Public{key.Public()}, o.Topic, now.Number)
 	}
-	if err != nil || over || m.Store != o.Store || m.Digest != o.Digest || m.BackTo != o.BackTo {
+	if err != nil || over || m.Store != o.Store || m.Digest != o.Digest || m.BackTo != o.BackTo || m.Leaving != o.Leaving {
 		return nil, over, nil
 	}
 	if _, err := s.Content(ctx, m); errors.Is(err, ErrContent) {

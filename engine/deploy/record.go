@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // Errors of a deploy that a host refuses, for errors.Is. Each has a word in Code.
@@ -62,6 +64,8 @@ type Manifest struct {
 	Time   time.Time `json:"time"`
 	// Expires bars the first acceptance by a host, and never a graph that runs. The zero time bars nothing.
 	Expires time.Time `json:"expires,omitzero"`
+	// Leaving counts for resources of the deploy that do not say it themselves, when they leave with a later one. A host with an older mgmt keeps their work.
+	Leaving engine.Leaving `json:"leaving,omitempty"`
 }
 
 // Expired reports whether no further host accepts the deploy.

@@ -69,6 +69,17 @@ type Standing struct {
 	Refused int64  `json:"refused,omitempty"` // the deploy that it refuses; 0 for none
 	Code    string `json:"code,omitempty"`    // of the refusal
 	Error   string `json:"error,omitempty"`   // why it is refused, or which resource has failed
+	Left    []Left `json:"left,omitempty"`    // at most MaxLeft of the resources that have left the graph with it
+	More    int    `json:"more,omitempty"`    // how many others have
+}
+
+// MaxLeft is how many of the resources that leave with a deploy a report names.
+const MaxLeft = 100
+
+// Left is a resource that has left the graph of a host with a deploy.
+type Left struct {
+	Resource string `json:"resource"`
+	Undone   bool   `json:"undone,omitempty"` // its state before the first change is brought back; else its work stays as it is
 }
 
 // The states of a Standing.

@@ -218,6 +218,7 @@ func (h *host) judge(d *gapi.Declared) {
 		name = d.Resources[0].Name
 	}
 	var err error
+	var left []gapi.Left
 	switch {
 	case name == "bad":
 		err = errors.New("the engine refuses it")
@@ -225,11 +226,14 @@ func (h *host) judge(d *gapi.Declared) {
 		err = errors.New("it removes too much")
 	default:
 		h.mu.Lock()
+		if h.graph != name {
+			left = []gapi.Left{{Resource: "noop[" + cmp.Or(h.graph, "earlier") + "]", Undone: name == "undoes"}}
+		}
 		h.graph = name
 		h.mu.Unlock()
 	}
 	if d.Done != nil {
-		d.Done(gapi.Outcome{Err: err, Held: err != nil && name == "held"})
+		d.Done(gapi.Outcome{Err: err, Held: err != nil && name == "held", Left: left})
 	}
 }
 

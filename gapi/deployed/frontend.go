@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,6 +55,7 @@ type Frontend struct {
 	pending  *taken          // it was yielded, and not judged yet
 	judged   chan struct{}   // of capacity 1: a pending one was judged
 	verdict  error           // of the pending one
+	left     []gapi.Left     // with the pending one
 	held     bool            // the pending one waits for an operator of this host, as verdict says
 	inEffect *taken          // the last good one; nil for none
 }
@@ -358,11 +360,32 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
 	}
+	leave(d, m.Leaving)
 	t := &taken{manifest: m, record: record, content: content, graph: d, facts: reading.Facts, state: reading.State}
 	d.Origin = engine.Origin{By: m.By, Path: fmt.Sprintf("deploy %d to %s", m.Number, m.Topic), Digest: m.Digest, Signer: record.Key}
 	d.Again = true // a refusal leads to the deploy before, or to an empty graph
 	d.Done = func(o gapi.Outcome) { r.done(t, o) }
 	return t, nil
+}
+
+// leave gives the resources of a graph a policy for when they leave it, where they have none of their own.
+func leave(d *gapi.Declared, policy engine.Leaving) {
+	if policy == "" {
+		return
+	}
+	d.Resources = slices.Clone(d.Resources)
+	for i := range d.Resources {
+		r := &d.Resources[i]
+		meta := schema.Node{Kind: schema.NodeMap, Pos: r.Pos}
+		if r.Meta != nil {
+			meta = *r.Meta
+		}
+		if meta.Kind != schema.NodeMap || meta.Get("leaving") != nil || meta.Get("reverse") != nil {
+			continue
+		}
+		meta.Pairs = append(slices.Clip(meta.Pairs), schema.Pair{Key: "leaving", Value: &schema.Node{Kind: schema.NodeString, Pos: r.Pos, Text: string(policy)}})
+		r.Meta = &meta
+	}
 }
 
 // factsWake returns the channel of changed facts while the present deploy reads some, or the refused one, else nil.
@@ -480,7 +503,7 @@ func (f *Frontend) done(t *taken, o gapi.Outcome) {
 	if f.pending != t {
 		return // it was in effect before, in another whole
 	}
-	f.verdict, f.held = o.Err, o.Held
+	f.verdict, f.held, f.left = o.Err, o.Held, o.Left
 	select {
 	case f.judged <- struct{}{}:
 	default:
@@ -491,11 +514,11 @@ func (f *Frontend) done(t *taken, o gapi.Outcome) {
 // effect all the time, so this costs a comparison and no run.
 func (r *reader) settle() bool {
 	r.mu.Lock()
-	t, err, held := r.pending, r.verdict, r.held
+	t, err, held, left := r.pending, r.verdict, r.held, r.left
 	if !held {
 		r.pending = nil
 	}
-	r.verdict, r.held = nil, false
+	r.verdict, r.held, r.left = nil, false, nil
 	r.mu.Unlock()
 	switch {
 	case t == nil:
@@ -516,12 +539,12 @@ func (r *reader) settle() bool {
 		}
 		return r.show(r.current(), nil)
 	}
-	r.accept(t)
+	r.accept(t, left)
 	return true
 }
 
-// accept notes that a deploy is in effect.
-func (r *reader) accept(t *taken) {
+// accept notes that a deploy is in effect, and what has left the graph with it.
+func (r *reader) accept(t *taken, left []gapi.Left) {
 	ids := map[string]bool{}
 	for i := range t.graph.Resources {
 		d := &t.graph.Resources[i]
@@ -536,6 +559,15 @@ func (r *reader) accept(t *taken) {
 	}
 	r.env.Log().Info("a deploy is in effect", slog.String("topic", r.o.Topic), slog.Int64("number", t.manifest.Number), slog.String("by", t.manifest.By))
 	r.note(func(s *deploy.Standing) {
+		if s.Number == 0 {
+			left = nil // compared with what an earlier process had: it need not be of a deploy
+		}
+		if s.Number != t.manifest.Number || len(left) > 0 { // else it was made anew, as with another fact
+			s.Left, s.More = nil, max(0, len(left)-deploy.MaxLeft)
+			for _, l := range left[:len(left)-s.More] {
+				s.Left = append(s.Left, deploy.Left(l))
+			}
+		}
 		s.Number, s.Digest, s.State = t.manifest.Number, t.manifest.Digest, deploy.StateTaken
 		if t.manifest.Number == r.due && !r.other { // else another one is due, which may be refused
 			s.Refused, s.Code, s.Error = 0, "", ""

@@ -30,6 +30,7 @@ func (in *Installer) use(ctx context.Context, d *gapi.Declared, input string) (w
 }
 
 func (in *Installer) useNow(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
+	before := in.last.Load()
 	whole := d == nil || d.Part == nil || d.Part.All || !in.follows || input != in.input || in.kinds != in.Registry() || d.Noop != in.noop
 	if !whole {
 		err = in.usePart(ctx, d)
@@ -40,12 +41,22 @@ func (in *Installer) useNow(ctx context.Context, d *gapi.Declared, input string)
 	}
 	if d != nil && d.Done != nil {
 		_, held := errors.AsType[*reactor.RemovalsError](err)
-		d.Done(gapi.Outcome{Aside: in.reasons(), Err: err, Held: held})
+		d.Done(gapi.Outcome{Aside: in.reasons(), Err: err, Held: held, Left: in.left(before)})
 	}
 	if whole && err == nil && d.Part != nil {
 		in.parts.Load().Prepare() // parts of it will come
 	}
 	return warnings, err
+}
+
+// left returns what has left the graph since a swap.
+func (in *Installer) left(since *reactor.Swap) (list []gapi.Left) {
+	if now := in.last.Load(); now != since {
+		for _, l := range now.Leaving {
+			list = append(list, gapi.Left(l))
+		}
+	}
+	return list
 }
 
 // reasons says why resources were put aside.
