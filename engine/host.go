@@ -48,6 +48,14 @@ type WritingHost interface {
 	Writing(ctx context.Context, path string) bool
 }
 
+// HearingHost is a Host that can make sure that its subscribers know all.
+type HearingHost interface {
+	Host
+	// Hear wakes the subscribers of all that has happened before the call, and returns when they are woken, or when ctx ends. What
+	// others are in the middle of writing is told when they are done, as always.
+	Hear(ctx context.Context)
+}
+
 // Notice is told of a subscription, on any goroutine. Its methods must not block, nor call
 // the host or the subscription.
 type Notice interface {

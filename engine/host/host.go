@@ -67,6 +67,7 @@ var (
 	_ engine.MachineHost   = (*Host)(nil)
 	_ engine.StartingHost  = (*Host)(nil)
 	_ engine.WritingHost   = (*Host)(nil)
+	_ engine.HearingHost   = (*Host)(nil)
 )
 
 // Clock implements engine.ClockHost.
@@ -112,6 +113,9 @@ func (h *Host) Notify(paths []string, o engine.WatchOptions, n engine.Notice) (e
 
 // Writing implements engine.WritingHost. Only watched names are known, by their real path.
 func (h *Host) Writing(ctx context.Context, path string) bool { return h.hub.writing(ctx, path) }
+
+// Hear implements engine.HearingHost.
+func (h *Host) Hear(ctx context.Context) { h.hub.hear(ctx) }
 
 // Close ends everything that the Host has started and waits for it. Subscriptions
 // get no more wake-ups, and whatever still runs is killed. Later calls of the

@@ -305,3 +305,24 @@ func TestFindingK1Editor(t *testing.T) {
 		}
 	}
 }
+
+// TestHear: subscribers are woken of all that has happened before the call.
+func TestHear(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // it tells nothing before its own goroutine has read
+	}
+	file := filepath.Join(t.TempDir(), "a")
+	h := newHost(t, Options{})
+	h.Hear(t.Context()) // nobody watches yet
+	s := watch(t, h, plain, file)
+	for range 100 {
+		write(t, file, "x")
+		h.Hear(t.Context())
+		select {
+		case <-s.C():
+		default:
+			t.Fatal("the subscriber knows nothing of the write")
+		}
+		s.Cause()
+	}
+}

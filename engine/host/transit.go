@@ -157,20 +157,51 @@ func (h *hub) ripen() {
 
 // writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
 func (h *hub) writing(ctx context.Context, path string) (yes bool) {
-	if h.mu.TryLock() {
-		nobody := h.w == nil || h.w.idle() && len(h.transits.order) == 0
-		if h.mu.Unlock(); nobody {
-			return false
-		}
+	if h.hasServed(func() bool { return len(h.transits.order) == 0 }) {
+		return false
 	}
 	answer := make(chan bool, 1)
+	h.caughtUp(ctx, func() { answer <- h.isPassing(path) })
 	select {
-	case h.calls <- func() { h.catchUp(); answer <- h.isPassing(path) }:
-		return <-answer
+	case yes = <-answer:
+	default: // the hub or ctx has ended
+	}
+	return yes
+}
+
+// hear implements Host.Hear.
+func (h *hub) hear(ctx context.Context) {
+	if h.hasServed(func() bool { return !h.busy() }) {
+		return
+	}
+	h.caughtUp(ctx, func() {
+		for h.busy() {
+			h.work(stepsPerEvent)
+		}
+	})
+}
+
+// hasServed reports whether all that has happened was served, as far as that can be told at once, and also holds.
+func (h *hub) hasServed(also func() bool) bool {
+	if !h.mu.TryLock() {
+		return false
+	}
+	defer h.mu.Unlock()
+	return h.w == nil || h.w.idle() && also()
+}
+
+// caughtUp has f called by the hub's goroutine, when all that has happened until then is served. It waits for that, but not beyond ctx.
+func (h *hub) caughtUp(ctx context.Context, f func()) {
+	done := make(chan struct{})
+	select {
+	case h.calls <- func() { defer close(done); h.catchUp(); f() }:
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
 	case <-h.done:
 	case <-ctx.Done():
 	}
-	return false
 }
 
 // isPassing reports whether the name, or something below it, is on its way.

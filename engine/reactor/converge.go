@@ -1,11 +1,49 @@
 package reactor
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// hearing is what the host was asked to tell before a graph counts as converged: the work of one resource may be news for another one, and
+// the kernel has it first.
+type hearing struct {
+	stirs uint64        // how often something has happened
+	asked uint64        // of stirs, when the host was asked last
+	heard atomic.Uint64 // of stirs, when that had ended which the host was asked for last
+}
+
+// hearFor is how long the host may take. It takes longer where a file system does not answer, and would converge no graph then.
+const hearFor = 2 * time.Second
+
+// hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
+// turns once more when it has.
+func (l *loop) hasHeard() bool {
+	host, ok := l.r.opt.Host.(engine.HearingHost)
+	h := &l.hearing
+	if !ok || h.heard.Load() == h.stirs {
+		return true
+	}
+	if stirs := h.stirs; h.asked != stirs {
+		h.asked = stirs
+		l.r.enders.Go(func() {
+			ctx, cancel := engine.WithTimeout(l.r.ctx, l.r.opt.Clock, hearFor, nil)
+			defer cancel()
+			host.Hear(ctx)
+			h.heard.Store(stirs)
+			l.r.wake()
+		})
+	}
+	return false
+}
 
 // stir says that something happened that a converged graph does not do: a run
 // changed something, or ended differently from the one before it.
 func (l *loop) stir() {
 	l.stirred = l.r.now()
+	l.hearing.stirs++
 	if l.converged {
 		l.converged = false
 		l.resting.Store(false)
@@ -16,14 +54,14 @@ func (l *loop) stir() {
 // settle looks whether the graph has converged: law 12. It is called after each
 // turn of the loop and costs a constant unless it has.
 func (l *loop) settle() {
-	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 {
+	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 || l.r.departing.Load() > 0 {
 		return
 	}
 	if left := l.stirred + int64(l.r.opt.Quiet) - l.r.now(); left > 0 {
 		l.lookAgain(time.Duration(left))
 		return
 	}
-	if l.r.shares.endAllShared() {
+	if l.r.shares.endAllShared() || !l.hasHeard() || l.r.mail.any() {
 		return
 	}
 	l.converged, l.rested = true, true

@@ -53,6 +53,7 @@ type loop struct {
 
 	moment    int64 // when the turn began: what a turn takes and starts has one time
 	stirred   int64 // when something happened last
+	hearing   hearing
 	converged bool
 	rested    bool        // it has been converged once
 	looking   bool        // an alarm looks again whether it is
