@@ -115,12 +115,13 @@ func (l *loop) classify(v *vertex, ts []Trigger) Class {
 	return c
 }
 
-// classOf returns the class of the run of a vertex that goes on, or of its last one. One that has left did so because the graph says so.
+// classOf returns the class of the run of a vertex that alters it at this moment, or of the last one that did. One that has left did so
+// because the graph says so.
 func (l *loop) classOf(id string) Class {
 	switch v := l.named(id); {
 	case v == nil:
 		return Intended
-	case v.run.inRun && v.run.job != nil:
+	case v.altering() && v.run.job != nil:
 		return v.run.job.class
 	default:
 		return v.past.class

@@ -569,3 +569,50 @@ func TestFindingQ5PathIsLearnt(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestFindingQ5LookOfTheWriter: what reads a part is of the class of the run that has written it, also where a run that only looks at the part
+// goes on when the event comes.
+func TestFindingQ5LookOfTheWriter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := simulate.NewHost()
+		rg := newRig(t, reactor.Options{Host: h})
+		defer rg.close()
+		w := newWorld()
+		wrong := true
+		part := &fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+			if !wrong {
+				time.Sleep(time.Second) // a look that finds all right
+				return true, nil
+			}
+			f.init.Change(engine.Change{Field: "content"})
+			wrong = !apply
+			return false, nil
+		}}
+		part.watch = watching(func() bool { return true }, "/part")
+		read := false
+		whole := &fake{w: w, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+			if read {
+				f.init.Change(engine.Change{Field: "content"})
+				read = !apply
+				return false, nil
+			}
+			return true, nil
+		}}
+		whole.watch = watching(nil, "/part")
+		rg.swap(newDecl(t).add("part", part).add("whole", whole))
+		rg.rest()
+		read = true
+		part.init.Event()
+		synctest.Wait()
+		h.Touch("/part")
+		rg.rest()
+		for _, run := range rg.runs("whole") {
+			if run.Changed && run.Class != reactor.Intended {
+				t.Errorf("%s: %s", run.Class, triggers(run))
+			}
+		}
+		if read {
+			t.Error("the whole was not made")
+		}
+	})
+}
