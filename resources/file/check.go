@@ -115,12 +115,14 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	if c.secret {
 		c.res.shared().KeepSecret(c.path)
 	}
+	if r.back && r.shared().IsPurged(c.path) {
+		return true, nil // what comes back would go at once
+	}
 	r.tell(c.path) // it may have been received
 	if err := c.owners(); err != nil {
 		return false, err
 	}
 	if c.unchanged() {
-		c.retire()
 		return true, nil
 	}
 	// From here on the earlier findings count for nothing: a failed run must not look like a good one.
@@ -132,9 +134,6 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	err := c.run()
 	if s := &r.seen; s.ok && s.inputs == nil && !c.res.IsFolder() {
 		r.left.Store(new(s.stat))
-	}
-	if err == nil {
-		c.retire()
 	}
 	return !c.changed && err == nil, err
 }

@@ -280,12 +280,15 @@ func outside(p, what, from string) error {
 	return nil
 }
 
-// Init keeps the handle, and tells the other files that this one is managed.
+// Init keeps the handle, and tells the other files that this one is managed. One that brings an old state back is so from its run on: where a
+// folder above is purged, it would bring back what goes.
 // It forgets the findings of an earlier life: the machine may have changed in between.
 func (r *Res) Init(init *engine.Init) error {
 	r.init, r.seen, r.told = init, seen{}, ""
 	r.left = new(atomic.Pointer[atomicfile.Stat])
-	r.tell(r.filePath())
+	if !r.back {
+		r.tell(r.filePath())
+	}
 	return nil
 }
 
@@ -318,6 +321,10 @@ func (r *Res) tell(path string) {
 	if r.Mode != "" {
 		s.SayMode(path, 1)
 		s.SayMode(r.told, -1)
+	}
+	if r.Purge {
+		s.SayPurge(path, 1)
+		s.SayPurge(r.told, -1)
 	}
 	r.told = path
 }

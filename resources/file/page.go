@@ -83,7 +83,7 @@ link is followed, and no mounted file system is emptied.
 ## Undone
 
 With the metaparameter ` + "`reverse: true`" + ` the state before the first change is kept, and comes back when the file leaves the graph. That is the content, owner, group and mode as far as they were managed, a file or link that was removed, and nothing where there was nothing. Contents of more than 8 MiB, and the content of a folder that is copied to, purged or removed, are not kept: a warning
-says so before the first change.
+says so before the first change. Below a folder that the graph purges nothing comes back: the file goes.
 
 Only things that were made are removed again. A folder goes when it is empty, and of a copied tree the part that is still in ` + "`source`" + `, of a purged folder
 everything. Additions by others, there or in a file whose content was not managed, are left, and the log says so. A folder in which

@@ -137,13 +137,6 @@ func (c *run) unmake(n node) error {
 	return err
 }
 
-// retire ends the management of a path that has its old state back, in a plan as soon as that is known: in a run the resource goes.
-func (c *run) retire() {
-	if c.res.back && !c.apply && engine.Frees(c.res.init.Host, c.path) {
-		c.res.tell("")
-	}
-}
-
 // takeBack removes the things that the resource has made, and nothing else. Other things in its
 // place, or in its folder, are left, and the log says so. That does not fail, for there is nothing
 // more to undo.

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"path"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -13,11 +14,17 @@ import (
 // subs is what a Watch listens to.
 // One goroutine owns it, from subscribe to close.
 type subs struct {
-	main      engine.Subscription
-	parts     engine.Subscription // of fragments; nil for none
-	unmanaged <-chan struct{}     // paths below a purged folder have left the graph
-	stop      func()              // ends unmanaged; nil for none
+	main  engine.Subscription
+	parts engine.Subscription // of fragments; nil for none
+	stop  func()              // ends the news of paths below a purged folder that have left the graph; nil for none
+	early atomic.Int32        // whether such news came before Running, when nobody may be told: isEarly, wasEarly or told
 }
+
+const (
+	isEarly int32 = iota
+	wasEarly
+	told
+)
 
 // Watch waits for changes of the path and of the sources of its content.
 // It blocks until ctx ends and then returns nil. Events carry no data, and several changes may
@@ -29,6 +36,9 @@ func (r *Res) Watch(ctx context.Context) error {
 		return err
 	}
 	r.init.Running()
+	if s.early.Swap(told) == wasEarly {
+		r.init.Event()
+	}
 	for s.next(ctx) {
 		r.init.Event()
 	}
@@ -61,7 +71,11 @@ func (r *Res) subscribe(ctx context.Context, s *subs) (err error) {
 		}
 	}
 	if r.waitsForUnmanaged() {
-		s.unmanaged, s.stop = r.shared().Purge(r.filePath())
+		s.stop = r.shared().Purge(r.filePath(), func() {
+			if !s.early.CompareAndSwap(isEarly, wasEarly) && s.early.Load() == told {
+				r.init.Event()
+			}
+		})
 	}
 	return nil
 }
@@ -75,7 +89,6 @@ func (s *subs) next(ctx context.Context) bool {
 	select {
 	case <-s.main.C():
 	case <-more:
-	case <-s.unmanaged:
 	case <-ctx.Done():
 		return false
 	}

@@ -28,7 +28,8 @@ type Shared struct {
 	managed map[string]int              // how many resources have this path
 	secret  map[string]bool             // paths whose content is not to be shown
 	modes   map[string]int              // how many resources say the mode of this path
-	purging map[chan struct{}]string    // wakes the folder that is purged
+	purges  map[string]int              // how many resources purge this folder
+	purging map[*string]func()          // by the folder that is purged: wakes its resource
 	dirty   map[uint64]dirtyPlace       // by device
 	clocks  map[uint64]atomicfile.Clock // by device
 	busy    bool                        // between Begin and End
@@ -52,7 +53,8 @@ func New(h engine.Host) *Shared {
 		managed: map[string]int{},
 		secret:  map[string]bool{},
 		modes:   map[string]int{},
-		purging: map[chan struct{}]string{},
+		purges:  map[string]int{},
+		purging: map[*string]func(){},
 		dirty:   map[uint64]dirtyPlace{},
 		clocks:  map[uint64]atomicfile.Clock{},
 	}
@@ -349,15 +351,36 @@ func (s *Shared) KeepSecret(path string) {
 }
 
 // SayMode remembers, or with -1 forgets, that a resource says which mode a path has.
-func (s *Shared) SayMode(path string, by int) {
-	if s == nil || path == "" {
+func (s *Shared) SayMode(path string, by int) { s.count(s.modes, path, by) }
+
+// SayPurge remembers, or with -1 forgets, that a resource purges a folder.
+func (s *Shared) SayPurge(folder string, by int) { s.count(s.purges, folder, by) }
+
+// count adds to what resources say of a path.
+func (s *Shared) count(of map[string]int, path string, by int) {
+	if path == "" {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.modes[path] += by; s.modes[path] <= 0 {
-		delete(s.modes, path)
+	if of[path] += by; of[path] <= 0 {
+		delete(of, path)
 	}
+}
+
+// IsPurged reports whether a resource purges a folder above a path.
+func (s *Shared) IsPurged(path string) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for root := range s.purges {
+		if strings.HasPrefix(path, root) && path != root {
+			return true
+		}
+	}
+	return s.above.IsPurged(path)
 }
 
 // HasMode reports whether a resource says the mode of one of the paths.
@@ -398,30 +421,25 @@ func (s *Shared) Unmanage(path string) {
 	}
 	delete(s.managed, path)
 	delete(s.secret, path)
-	for wake, root := range s.purging {
-		if strings.HasPrefix(path, root) {
-			select {
-			case wake <- struct{}{}:
-			default:
-			}
+	for root, wake := range s.purging {
+		if strings.HasPrefix(path, *root) {
+			wake()
 		}
 	}
 }
 
-// Purge returns a channel that receives when a path below root is no longer
-// managed, until stop is called.
-func (s *Shared) Purge(root string) (wake <-chan struct{}, stop func()) {
+// Purge has wake called when a path below root is no longer managed, until stop is called. wake must not block, nor call s.
+func (s *Shared) Purge(root string, wake func()) (stop func()) {
 	if s == nil {
-		return nil, func() {}
+		return func() {}
 	}
-	c := make(chan struct{}, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.purging[c] = root
-	return c, func() {
+	s.purging[&root] = wake
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.purging, c)
+		delete(s.purging, &root)
 	}
 }
 
