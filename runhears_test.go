@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/gapi/static"
 )
 
 // TestRunHearsOfItsOwnWork: a run ends when what its own work is news for has been run again, also where no edge says so.
@@ -27,6 +28,30 @@ resources:
 		}
 		if text, err := os.ReadFile(root + "/copy"); err != nil || string(text) != "new" {
 			t.Errorf("the copy is %q, %v", text, err)
+		}
+	}
+}
+
+// TestRestAfterLeaving: a graph is at rest when a purged folder has let go of what has left the graph.
+func TestRestAfterLeaving(t *testing.T) {
+	dir := t.TempDir() + "/"
+	rests := make(chan bool, 100)
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) { rests <- yes }}})
+	for range 20 {
+		for _, members := range [][]string{{"a"}, nil} {
+			g := static.NewGraph("purged")
+			g.AddValues("file", dir, map[string]any{"purge": true, "recurse": true})
+			for _, name := range members {
+				g.AddValues("file", dir+name, map[string]any{"content": "x"})
+			}
+			if _, err := e.Apply(ctx, g.Declared()); err != nil {
+				t.Fatal(err)
+			}
+			for !<-rests {
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != len(members) {
+				t.Errorf("the folder has %v, want %q: %v", left, members, err)
+			}
 		}
 	}
 }
