@@ -599,7 +599,7 @@ func TestFindingQ5LookOfTheWriter(t *testing.T) {
 			return true, nil
 		}}
 		whole.watch = watching(nil, "/part")
-		rg.swap(newDecl(t).add("part", part).add("whole", whole))
+		rg.swap(newDecl(t).add("part", part).add("whole", whole).edges("whole>part"))
 		rg.rest()
 		read = true
 		part.init.Event()
