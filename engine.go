@@ -462,6 +462,16 @@ func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) err
 	return nil
 }
 
+// StateLoss returns what the state folder has lost while it is in use; nil where it has lost nothing, and before Ready. It does not block.
+func (e *Engine) StateLoss() *statedir.Loss {
+	select {
+	case <-e.ready:
+		return e.session.state.Loss()
+	default:
+		return nil
+	}
+}
+
 // History returns the events of this run and, with Options.State, of
 // earlier runs; nil before Run, and if that has failed at its start. It waits while Run opens it, and may be
 // used until that returns. Its users decide its content: the engine itself

@@ -168,10 +168,30 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
 		Objects: nb, Shared: nb.World(), MayWrite: writers, Known: runs(running), Hosts: hostsOf(nb.World()),
 	}
+	d.opt.StateLost = stateLost(running)
 	if c, ok := nb.World().(*cluster); ok {
 		d.opt.Lost = c.Lost
 	}
 	return d, nil
+}
+
+// stateLost returns what tells of the state folder of an engine that runs.
+func stateLost(running *atomic.Pointer[mgmt.Engine]) func() *control.StateLost {
+	return func() *control.StateLost {
+		e := running.Load()
+		if e == nil {
+			return nil
+		}
+		l := e.StateLoss()
+		if l == nil {
+			return nil
+		}
+		out := &control.StateLost{Since: l.Since, Lost: l.Lost, Other: l.Other}
+		if l.Err != nil {
+			out.Error = l.Err.Error()
+		}
+		return out
+	}
 }
 
 // close ends the listening; it is callable on nil.

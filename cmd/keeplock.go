@@ -1,21 +1,16 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
-	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
-
-// lookEvery is how often a daemon looks whether the lock that it holds is still that of its state folder. Another daemon that
-// was started in a new folder of this path runs beside it for so long at most.
-const lookEvery = time.Second
 
 // lostError ends a daemon whose state folder another one has.
 type lostError struct{ why error }
@@ -26,72 +21,57 @@ func (e *lostError) Error() string {
 
 func (e *lostError) Unwrap() error { return e.why }
 
-// keep looks at the lock until stop is called. Where the folder is gone, or another one is in its place, it takes the folder anew; lost is
-// called once where another process has done so before.
-func (f *stateFolder) keep(log *slog.Logger, lost func(error)) (stop func()) {
-	if f.lock == nil {
-		return func() {}
-	}
-	ctx, end := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	done.Go(func() {
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
-		told := ""
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-			err := f.hold(log)
-			if taken, ok := errors.AsType[*lostError](err); ok {
-				log.Error("THE STATE FOLDER IS NOT OURS ANY MORE: "+taken.Error(), "path", f.dir)
-				lost(taken)
-				return
-			}
-			if err != nil && err.Error() != told {
-				told = err.Error()
-				log.Error("THE STATE FOLDER WAS REMOVED WHILE IT IS IN USE, and can't be made anew: nothing keeps a second daemon away, and what was kept there is lost when the program ends",
-					"path", f.dir, "error", err)
-			}
+// held returns the folder for a run, which asks again and again whether it is still this process's own. lost is called once where another process has taken it.
+// The store of this host in it, if that is where the objects are, is written again by itself.
+func (f *stateFolder) held(w engine.World, log *slog.Logger, lost func(error)) statedir.Folder {
+	told := false
+	return statedir.Held(f.dir, func() (again bool, err error) {
+		again, err = f.hold()
+		if taken, ok := errors.AsType[*lostError](err); ok && !told {
+			told = true
+			log.Error("THE STATE FOLDER IS NOT OURS ANY MORE: "+taken.Error(), "path", f.dir)
+			lost(taken)
 		}
-	})
-	return func() { // also more than once
-		end()
-		done.Wait()
-	}
+		if kept, ok := w.(interface{ Keep() error }); ok && err == nil {
+			err = kept.Keep()
+		}
+		return again, err
+	}, worldFile)
 }
 
-// hold returns nil while the lock is the one at its path, and takes the folder anew where it is not.
-func (f *stateFolder) hold(log *slog.Logger) error {
+// hold returns no error while the lock is the one at its path, and takes the folder anew where it is not.
+func (f *stateFolder) hold() (again bool, err error) {
+	if f.lock == nil {
+		return false, nil
+	}
 	mine, err := f.lock.Stat()
 	if err != nil {
-		return err
+		return false, err
 	}
 	now, err := os.Lstat(filepath.Join(f.dir, lockName))
 	if err == nil && os.SameFile(mine, now) {
-		return nil
+		return false, nil
 	}
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
-		return err
+		return false, err
 	}
 	anew := stateFolder{dir: f.dir, owner: -1}
 	if err := errors.Join(anew.inspect(), anew.inspectVars()); err != nil {
-		return err
+		return false, err
+	}
+	if anew.owner >= 0 && f.owner < 0 {
+		return false, fmt.Errorf("the folder that is there now belongs to the user %d, and not to this one", anew.owner)
 	}
 	lock, err := lockState(f.dir)
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return &lostError{err}
+		return false, &lostError{err}
 	case err != nil:
-		return err
+		return false, err
 	case lock == nil:
-		return errors.New("it can't be written")
+		return false, errors.New("it can't be written")
 	}
 	_ = f.lock.Close()
 	f.lock = lock
-	log.Error("THE STATE FOLDER WAS REMOVED OR REPLACED WHILE IT IS IN USE: it is taken anew, without passwords, pauses, refreshes that are pending and the history that it had; "+
-		"start mgmt again once the folder is as it should be", "path", f.dir)
-	return nil
+	return true, nil
 }

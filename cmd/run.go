@@ -260,7 +260,9 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	signed := openDeploys(a, o.trust, folder.dir, deployed, sealed, p.logger)
 	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
-	opts.Noop, opts.State, opts.Reload = o.noop, mgmt.StateIn(folder.dir), reload
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	opts.Noop, opts.State, opts.Reload = o.noop, folder.held(world, p.logger, end), reload
 	opts.World, opts.Lease, opts.Accept = mgmt.Share(hosts.Without(world, o.trust)), time.Duration(f.world.lease), f.world.accepts()
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
@@ -319,10 +321,6 @@ type aides struct {
 // engine is then given the time to finish its runs.
 func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi.Frontend, with *aides) error {
 	p := with.presenter
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	release := with.folder.keep(p.logger, end)
-	defer release()
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon, reload: func() {
 		p.reloading()
 		with.service.Reloading()
@@ -339,7 +337,6 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	defer with.deploys.start(ctx, e)()
 	p.follow(ctx, e)
 	err := e.Run(ctx, front)
-	release() // it has nothing to say after the end
 	// The line about the end comes after all others, and before the screen closes.
 	p.ended(context.Cause(ctx), e.Report())
 	p.close()

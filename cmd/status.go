@@ -71,7 +71,8 @@ With --wait=converged it waits until the graph has come to rest, also for a daem
 that is only starting, and ends with code 5 if that takes too long. With --exit-code
 it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
 something failed or is blocked, 6 both. It ends with 1 where the newest graph was
-refused, and with 5 while something has not come to rest yet. Of the resources
+refused, and with 5 while something has not come to rest yet. State that was
+lost with the state folder counts as failed. Of the resources
 those of a selection alone decide, where there is one. What a selection selects is
 decided anew at each look: with --watch it may be nothing for a while.
 
@@ -269,7 +270,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 // Times, spans and counts of runs are left out.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
-	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil)
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
 	if st.Selected != nil {
 		fmt.Fprint(&b, st.Selected.None)
 	}
@@ -348,6 +349,7 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 		}
 		fmt.Fprintf(&b, "%s %s for %s, and the last state goes on: %s\n", s.paint(yellow, "the store"), how, roundTime(now.Sub(lost.Since)), visible(lost.Error))
 	}
+	b.WriteString(stateLostText(st.StateLost, s, now))
 	shown, more := 0, 0
 	var all *control.Pause
 	for i := range st.Resources {
@@ -374,6 +376,42 @@ func (f *statusFlags) text(st *control.Status, s style, now time.Time) string {
 	}
 	return b.String()
 }
+
+// stateLostText says what became of a state folder that was removed, replaced or shut, and how to go on.
+func stateLostText(l *control.StateLost, s style, now time.Time) string {
+	if l == nil {
+		return ""
+	}
+	list := func(names []string) string {
+		if more := len(names) - maxLostShown; more > 0 {
+			return visible(strings.Join(names[:maxLostShown], ", ")) + fmt.Sprintf(" and %d more", more)
+		}
+		return visible(strings.Join(names, ", "))
+	}
+	folder := func(color string, what string) string {
+		return fmt.Sprintf("%s %s", s.paint(color, "the state folder"), what)
+	}
+	ago := roundTime(now.Sub(l.Since))
+	var b strings.Builder
+	switch {
+	case l.Error != "":
+		b.WriteString(folder(red, fmt.Sprintf("can't be used for %s, and what was kept there is lost when mgmt ends, unless that is mended before: %s\n", ago, visible(l.Error))))
+	case l.Bad():
+		b.WriteString(folder(red, fmt.Sprintf("was removed or replaced %s ago, and a part of it is lost\n", ago)))
+	default:
+		return folder(yellow, fmt.Sprintf("was removed or replaced %s ago, and was written anew with all that was in it\n", ago))
+	}
+	if len(l.Lost) > 0 {
+		b.WriteString("  lost, bring it back from a backup: " + list(l.Lost) + "\n")
+	}
+	if len(l.Other) > 0 {
+		b.WriteString("  other files are there now, which count from the next start on: " + list(l.Other) + "\n")
+	}
+	return b.String()
+}
+
+// maxLostShown is how many lost files are named.
+const maxLostShown = 10
 
 // watchesText counts the folders by what tells of their changes, and names those of which no event tells everything.
 // Nothing watched is no line.

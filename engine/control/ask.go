@@ -179,6 +179,9 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 			out.StoreLost = &StoreLost{Since: since, Error: why.Error(), Refused: errors.Is(why, engine.ErrRefused)}
 		}
 	}
+	if s.opt.StateLost != nil {
+		out.StateLost = s.opt.StateLost()
+	}
 	out.Generation, out.ExitCode = rest.Generation, out.Code()
 	for i := range list {
 		if wanted(&list[i]) {

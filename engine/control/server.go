@@ -52,11 +52,13 @@ type Options struct {
 	// Folders tells what is watched, in the order of the paths, for GET /v1/status; nil where that is not known.
 	Folders func(context.Context) ([]Folder, error)
 	// Lost tells since when the store has not answered, and why; zero and nil while it answers. It must not block; nil is never.
-	Lost     func() (since time.Time, why error)
-	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
-	Removed  func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
-	Version  string
-	StateDir string
+	Lost func() (since time.Time, why error)
+	// StateLost tells what the state folder has lost; nil where it has lost nothing. It must not block; a nil function is never.
+	StateLost func() *StateLost
+	Known     func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
+	Removed   func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
+	Version   string
+	StateDir  string
 }
 
 // Server answers the API. Make it with NewServer.

@@ -32,6 +32,7 @@ type Status struct {
 	Held      string         `json:"held,omitempty"`       // why a newer graph waits to be resumed
 	Awaits    []string       `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
 	StoreLost *StoreLost     `json:"store_lost,omitempty"` // while the store of several hosts does not answer
+	StateLost *StateLost     `json:"state_lost,omitempty"` // where the state folder was removed, replaced or shut while it is in use
 	Counts    map[string]int `json:"counts"`               // vertices by state at rest
 	Watches   *Watches       `json:"watches,omitempty"`    // what tells of changes in folders
 	Selected  *Selected      `json:"selected,omitempty"`   // with a selection
@@ -91,6 +92,17 @@ type StoreLost struct {
 	// Refused says that the store answers, and refuses this host.
 	Refused bool `json:"refused,omitempty"`
 }
+
+// StateLost says what the state folder has lost while it is in use. Without Error, Lost and Other, all of it was written anew.
+type StateLost struct {
+	Since time.Time `json:"since"`           // when that was seen first
+	Error string    `json:"error,omitempty"` // why the folder can't be used: what was kept there is lost when the program ends
+	Lost  []string  `json:"lost,omitempty"`  // files that could not be written anew, by their paths in the folder
+	Other []string  `json:"other,omitempty"` // files in whose place the folder has others now
+}
+
+// Bad reports whether something is lost.
+func (l *StateLost) Bad() bool { return l != nil && (l.Error != "" || len(l.Lost)+len(l.Other) > 0) }
 
 // Resource is how one vertex stands.
 // Resource, State and Changes are always there, the other members only with some states.
@@ -161,12 +173,18 @@ func holdOf(h *reactor.Held) *Hold {
 
 // Code returns the exit code that says how the graph stands: 1 the newest graph was
 // refused, else that of reactor.Rest.
-// A graph that is held counts as a change to come.
+// A graph that is held counts as a change to come, and lost state as a failure.
 func (s *Status) Code() int {
 	if s.Refused != "" {
 		return 1
 	}
 	code := s.Rest().Code()
+	switch {
+	case s.StateLost.Bad() && code == 5: // not at rest yet
+		return 4
+	case s.StateLost.Bad():
+		code |= 4
+	}
 	switch {
 	case s.Held == "":
 		return code

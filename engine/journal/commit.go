@@ -212,7 +212,7 @@ func (j *Journal) commit(group []*request) {
 func (j *Journal) write(group []*request) error {
 	j.batch.gather(group)
 	defer j.batch.forget()
-	j.keepPlace()
+	j.keepPlace(group)
 	err := j.use(func(f *boltfile.File) error { return f.Update(j.batch.apply) })
 	if err != nil {
 		return fmt.Errorf("journal: commit to %s: %w", j.open.Path, err)

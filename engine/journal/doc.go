@@ -39,8 +39,10 @@
 //     the same way, and the call that met it goes on with the new file. Nothing of
 //     this ends the process.
 //   - Removed: a file that is removed while it is in use is written again, with
-//     all that it has, before the next Commit. Where its folder is gone or another
-//     file is in its place, the work goes on in the nameless one, after a warning.
+//     all that it has, before the next Commit. So is one whose place another file has
+//     taken, which is set aside. Where that can't be done, as without a folder, the work
+//     goes on in the nameless one, after a warning, and it is tried again. A keeper
+//     (Options.Kept) looks by itself: only it knows whether the folder is still ours.
 //   - Room: ErrFull and ErrUnwritable tell that one can go on without durability.
 //     A full disk fails a Commit; reading goes on, and so does writing when there
 //     is room again.

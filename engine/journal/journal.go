@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
@@ -56,6 +57,8 @@ type Options struct {
 	MaxFile int64
 	// History is what is kept of what has happened.
 	History HistoryOptions
+	// Kept says that the caller calls Keep again and again, and tells of what that answers.
+	Kept bool
 }
 
 func (o Options) withDefaults() Options {
@@ -77,8 +80,9 @@ type Journal struct {
 	queue   queue
 	batch   batch // of the goroutine that commits
 
+	placing atomic.Pointer[placing]
+
 	mu   sync.RWMutex   // held for writing while file is replaced
-	lost *boltfile.File // whose name is gone, and that was told; of the goroutine that commits
 	file *boltfile.File // nil where the last one is gone and none could be made yet
 
 	stop, done chan struct{}
@@ -93,9 +97,10 @@ var _ engine.Store = (*Journal)(nil)
 func Open(path string, opt Options) (*Journal, error) {
 	opt = opt.withDefaults()
 	j := &Journal{
-		open: opener{Place: boltfile.Place{Path: path, MaxSize: opt.MaxFile}, log: opt.Log, seed: opt.History.seed},
+		open: opener{Place: boltfile.Place{Path: path, MaxSize: opt.MaxFile}, log: opt.Log, kept: opt.Kept, seed: opt.History.seed},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	j.placing.Store(&placing{})
 	j.queue.wake = make(chan struct{}, 1)
 	j.history = newHistory(&stored{j}, opt.History, opt.Log)
 	var err error

@@ -26,6 +26,8 @@ type Lenient struct {
 	mu      sync.Mutex
 	pending map[pendingKey][]byte // nil value: to be deleted
 	tried   time.Time             // when it was last tried to write that
+	since   time.Time             // of the first pending one,
+	why     error                 // and why it could not be written
 }
 
 type pendingKey struct{ table, key string }
@@ -74,6 +76,16 @@ func (l *Lenient) owes() bool {
 	return len(l.pending) > 0
 }
 
+// Owed returns since when records are pending, and why; zero and nil where none is.
+func (l *Lenient) Owed() (since time.Time, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.pending) == 0 {
+		return time.Time{}, nil
+	}
+	return l.since, l.why
+}
+
 // owe keeps writes for later. The error is why, the first time.
 func (l *Lenient) owe(writes []engine.Write, why error) {
 	l.mu.Lock()
@@ -81,6 +93,7 @@ func (l *Lenient) owe(writes []engine.Write, why error) {
 	if len(l.pending) == 0 {
 		l.pending, l.tried = map[pendingKey][]byte{}, l.now()
 		if why != nil {
+			l.since, l.why = l.tried, why
 			l.log.Warn("THE STATE FOLDER CANNOT BE WRITTEN ANY MORE: what is pending and the history are lost if the program ends before there is room again",
 				slog.Any("error", why))
 		}

@@ -24,6 +24,7 @@ const keepDamaged = 3
 type opener struct {
 	boltfile.Place
 	log  *slog.Logger
+	kept bool          // see Options
 	seed func() uint64 // the ceiling of a file that follows a damaged one
 }
 
@@ -126,7 +127,7 @@ func (o *opener) setAside(f *os.File, cause error) error {
 	defer f.Close()
 	kept := salvage(f)
 	kept.ceiling = max(kept.ceiling, o.seed())
-	aside := o.asideName()
+	aside := o.asideName(".damaged-")
 	err := o.Replace(func(os.FileInfo) bool { return true }, func(bolt *boltfile.File) error {
 		if err := kept.fill(bolt); err != nil {
 			return err
@@ -144,9 +145,9 @@ func (o *opener) setAside(f *os.File, cause error) error {
 	return nil
 }
 
-// asideName returns the next name for a damaged file and removes the surplus ones.
-func (o *opener) asideName() string {
-	prefix := o.Path + ".damaged-"
+// asideName returns the next name for a file that is set aside and removes the surplus ones.
+func (o *opener) asideName(suffix string) string {
+	prefix := o.Path + suffix
 	last, found := 0, []int(nil)
 	entries, _ := os.ReadDir(filepath.Dir(o.Path))
 	for _, e := range entries {

@@ -5,6 +5,8 @@
 //
 //   - A full or read-only disk does not stop a run: it goes on in memory, and says so. The repair of its machine is worth more.
 //   - A run that only looks alters nothing: it reads copies, and makes no folder.
+//   - A folder that is removed, replaced or mounted over while it is in use is taken again, and written anew with all that this process has of it: the
+//     records and the history by the journal, other files by handles that were opened before. Loss tells what could not be.
 //   - The folder has one user. A second run that alters gets the error of the journal.
 //   - Close undoes Open in the opposite order, and leaves nothing behind in a temporary folder.
 package statedir
@@ -49,7 +51,9 @@ type Dir struct {
 	Effect  Effect           // nil where nothing is to be kept
 
 	o         Options
-	forgetful bool // nothing can be written to the folder
+	forgetful bool     // nothing can be written to the folder
+	unkept    *Loss    // where it is forgetful
+	keeping   *keeping // nil where no journal is kept
 	closers   []func() error
 }
 
@@ -63,6 +67,7 @@ func Open(o Options) (*Dir, error) {
 	if o.Keep && o.Folder != nil && !o.ReadOnly && !d.forgetful {
 		d.Effect = o.Folder.effect(&o)
 		d.closers = append(d.closers, d.Effect.Close)
+		d.renews(d.Effect.Renew)
 	}
 	return d, nil
 }
@@ -115,15 +120,25 @@ func (d *Dir) openJournal() error {
 		lenient := journal.NewLenient(j, d.o.Log, d.o.Clock)
 		d.Store, d.History = lenient, j.History()
 		d.closers = append(d.closers, func() error { return withoutRoom(j.Close(), d.o.Log) }, lenient.Close)
+		d.o.Folder.keep(d, j, lenient)
 		return nil
 	case journal.NoRoom(err):
 		d.o.Log.Warn("THE STATE FOLDER CANNOT BE WRITTEN: refreshes that are pending, pauses and the history are lost when the program ends",
 			slog.String("path", path), slog.Any("error", err))
-		d.forgetful = true
+		d.forgetful, d.unkept = true, &Loss{Since: d.o.Clock.Now(), Err: err}
 		d.inMemory(journal.NewMemory())
 		return nil
 	}
 	return err
+}
+
+// renews has a file written again by its own keeper where the folder was removed.
+func (d *Dir) renews(renew func() error) {
+	if k := d.keeping; k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.renew = append(k.renew, renew)
+	}
 }
 
 // withoutRoom takes the error of a journal's Close. That the disk was full at the end
@@ -138,6 +153,9 @@ func withoutRoom(err error, log *slog.Logger) error {
 
 // Close closes what Open has opened. A temporary folder goes last.
 func (d *Dir) Close() error {
+	if d.keeping != nil {
+		d.keeping.end()
+	}
 	var errs []error
 	for _, c := range slices.Backward(d.closers) {
 		errs = append(errs, c())
@@ -208,6 +226,7 @@ type unkept struct{}
 
 func (unkept) Put(string, any) {}
 func (unkept) Flush()          {}
+func (unkept) Renew() error    { return nil }
 func (unkept) Close() error    { return nil }
 
 // Declarations returns what an earlier run has kept of declarations, and what keeps those of this one: all are what the function returns.
@@ -229,5 +248,6 @@ func Declarations[E any](d *Dir, all func() map[string]E) (was ineffect.Declarat
 	salt := was.Salt
 	keep = d.o.Folder.declared(&d.o, func() any { return ineffect.Declarations[E]{Salt: salt, Prints: all()} })
 	d.closers = append(d.closers, keep.Close)
+	d.renews(keep.Renew)
 	return was, keep
 }

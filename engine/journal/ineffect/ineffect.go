@@ -87,6 +87,9 @@ type Keeper struct {
 	log   *slog.Logger
 	clock engine.Clock
 
+	writing sync.Mutex // held while the file is written
+	last    func() any // what was written last, or failed to be
+
 	mu     sync.Mutex
 	next   func() any // what is to be written, as JSON; nil for nothing
 	active bool       // the goroutine is there
@@ -162,6 +165,20 @@ func (k *Keeper) Keep(names func() Names, input string) {
 	}
 }
 
+// Renew writes the last names again, where somebody has removed the file.
+func (k *Keeper) Renew() error {
+	if k == nil {
+		return nil
+	}
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	if k.last == nil {
+		return nil
+	}
+	_, err := k.write(k.last)
+	return err
+}
+
 // run is the goroutine. It ends when nothing new has come for a while.
 func (k *Keeper) run() {
 	for {
@@ -174,7 +191,10 @@ func (k *Keeper) run() {
 			return
 		}
 		wait := every
+		k.writing.Lock()
+		k.last = g
 		size, err := k.write(g)
+		k.writing.Unlock()
 		if err != nil {
 			wait = retry
 			k.again(g, err)

@@ -64,6 +64,21 @@ func (l *Log) Put(key string, entry any) {
 	}
 }
 
+// Renew writes the whole to the disk, where somebody has removed the file.
+func (l *Log) Renew() error {
+	if l == nil {
+		return nil
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	l.news = nil // it is a part of the whole
+	l.mu.Unlock()
+	err := l.whole()
+	l.failed = err != nil
+	return err
+}
+
 // Flush writes what was put, without a wait for the disk. After a failure it leaves that to the next try.
 func (l *Log) Flush() {
 	if l == nil {

@@ -1,0 +1,55 @@
+package ineffect
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
+
+// TestFindingQ10Renew: files that somebody has removed are written again as a whole, also where nothing more is put.
+func TestFindingQ10Renew(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	names, log := filepath.Join(dir, "in-effect"), filepath.Join(dir, "declared")
+	is := map[string]string{"a": "1"}
+	for range 3 {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		k := New(names, slog.New(slog.DiscardHandler), engine.SystemClock{})
+		l := NewLog("the declarations", log, func() any { return Declarations[string]{Salt: make([]byte, saltLen), Prints: is} }, slog.New(slog.DiscardHandler), engine.SystemClock{})
+		if err := k.Renew(); err != nil { // nothing was kept before
+			t.Error(err)
+		}
+		k.Keep(func() Names { return Names{All: []string{"a"}} }, "g.yaml")
+		if len(is) > 1 { // else it was put by an earlier process
+			l.Put("a", "1")
+			l.Flush()
+		}
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(k.Renew(), l.Renew()); err != nil {
+			t.Error(err)
+		}
+		if is["b"] != "" {
+			is["b"] += "x"
+			l.Put("b", is["b"])
+		}
+		if err := errors.Join(k.Close(), l.Close()); err != nil {
+			t.Error(err)
+		}
+		if got, err := Read(names, "g.yaml"); err != nil || !slices.Equal(got.All, []string{"a"}) {
+			t.Errorf("the names are %v, %v", got, err)
+		}
+		if got, err := ReadDeclarations[string](log); err != nil || !maps.Equal(got.Prints, is) {
+			t.Errorf("the entries are %v, %v, want %v", got, err, is)
+		}
+		is["b"] = "2"
+	}
+}
