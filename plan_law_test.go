@@ -3,6 +3,7 @@ package mgmt_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -386,7 +387,7 @@ func (d *drawn) resource(t *testing.T) {
 		d.makers[p] = append(slices.Clone(d.makers[p]), x.ids...)
 	}
 	reads := true
-	draw := d.IntN(25)
+	draw := d.IntN(29)
 	switch draw {
 	case 0, 1, 2:
 		reads = false
@@ -463,6 +464,33 @@ func (d *drawn) resource(t *testing.T) {
 		for _, of := range pick(d, []string{"a"}, []string{"a", "b"}) {
 			kind, name = "host", p+" line of "+of
 			add(", hostname: %s, target: %q, ip: 10.0.0.%d%s", of, full, 1+d.IntN(2), pick(d, "", "", ", state: absent"))
+		}
+	case 25, 26, 27, 28:
+		p = strings.ReplaceAll(p, "/", "_") // its folder is there
+		if draw == 28 {
+			p += ".conf"
+		}
+		reads, name, full = false, p, d.root+"/"+p
+		if d.chance(2) {
+			add(", keep: true, content: %q", pick(d, "", "# mgmt name: "+full+" part a\n@daily x\n", "ssh-ed25519 "+sshKey+" "+full+" part a\n",
+				"none /mnt/"+p+"/a tmpfs defaults 0 0\n", "kernel."+strings.TrimSuffix(p, ".conf")+".a = 1\n"))
+		}
+		for _, of := range pick(d, []string{"a"}, []string{"a", "b"}) {
+			name = p + " part " + of
+			switch state := pick(d, "", "", ", state: absent"); draw {
+			case 25:
+				kind = "crontab"
+				add(", target: %q, command: x, special: %s%s", full, pick(d, "daily", "weekly"), state)
+			case 26:
+				kind = "ssh_authorized_key"
+				add(", target: %q, type: ssh-ed25519, key: %s%s%s", full, sshKey, pick(d, "", ", options: [no-pty]"), state)
+			case 27:
+				kind = "mount"
+				add(", path: %q, fstab: %q, device: none, type: tmpfs, passno: %d%s", "/mnt/"+p+"/"+of, full, d.IntN(2), cmp.Or(state, pick(d, ", state: listed", ", state: unmounted")))
+			case 28:
+				kind = "sysctl"
+				add(", key: %q, path: %q, runtime: false%s", "kernel/"+strings.TrimSuffix(p, ".conf")+"/"+of, full, cmp.Or(state, fmt.Sprintf(", value: %d", d.IntN(2))))
+			}
 		}
 	case 16:
 		second := pick(d, append(d.inputs, "nothing")...)

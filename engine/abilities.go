@@ -247,6 +247,15 @@ type RootedRes interface {
 	Rooted() (writes, apart []string)
 }
 
+// PartlyRootedRes does more than a RootedRes does, such as to set a value in the kernel, and writes files, too. A plan knows what it would
+// write to these.
+type PartlyRootedRes interface {
+	Res
+	// RootedPart returns a resource without a life that does no more than to write the paths, as a RootedRes does, and the fields of
+	// the changes that are done by that. A part that is nil writes what nobody knows before a run. It only computes.
+	RootedPart() (part Res, writes, fields []string)
+}
+
 // OverlappingRes promises that Init and Cleanup touch neither the system nor
 // VarDir, so that a new one may be made while the old one of its name still
 // runs.

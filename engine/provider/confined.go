@@ -1,12 +1,13 @@
 package provider
 
 import (
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 var _ engine.ExposingRes = (*res)(nil)
@@ -20,14 +21,14 @@ type Confiner interface {
 }
 
 // confined reports whether the values of an attribute are not for all users.
-func confined(p Provider, wanted Record, attribute string) bool {
+func confined(by safepath.Walker, p Provider, wanted Record, attribute string) bool {
 	if c, ok := As[Confiner](p); ok && c.Confined(wanted.Clone(), attribute) {
 		return true
 	}
 	files := filesOf(p)
 	return files != nil && slices.ContainsFunc(files(wanted), func(path string) bool {
-		info, err := os.Stat(path)
-		return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 == 0
+		st, err := by.Behind(path)
+		return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o004 == 0
 	})
 }
 
@@ -38,7 +39,7 @@ func (j *job) confine(p Provider, ch engine.Change) engine.Change {
 		ch.From, ch.To = hushed(ch.From), hushed(ch.To)
 		return ch
 	}
-	if (len(textsOf(ch.From)) > 0 || len(textsOf(ch.To)) > 0) && confined(p, j.should, ch.Field) {
+	if (len(textsOf(ch.From)) > 0 || len(textsOf(ch.To)) > 0) && confined(safepath.Of(j.init.Host), p, j.should, ch.Field) {
 		ch.From, ch.To = j.closed(ch.From), j.closed(ch.To)
 	}
 	return ch

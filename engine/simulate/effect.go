@@ -31,8 +31,29 @@ type effect struct {
 // within reports whether a change is of something in a folder.
 func within(c engine.Change) bool { return strings.HasPrefix(c.Field, "entries") }
 
-// workOf copies a resource, without the parameters in apart.
-func workOf(r engine.Res, apart []string) (engine.Res, error) {
+// workOf returns the resource that makes the effect of r on the paths that r writes, and whether these changes are done by that.
+func workOf(r engine.Res, changes []engine.Change) (work engine.Res, writes []string, whole bool, err error) {
+	if able, ok := engine.As[engine.RootedRes](r); ok {
+		writes, apart := able.Rooted()
+		work, err := without(r, apart)
+		return work, writes, true, err
+	}
+	able, ok := engine.As[engine.PartlyRootedRes](r)
+	if !ok {
+		return nil, nil, false, nil
+	}
+	work, writes, fields := able.RootedPart()
+	if work == nil {
+		err = errDone
+	}
+	return work, writes, !slices.ContainsFunc(changes, func(c engine.Change) bool { return !slices.Contains(fields, c.Field) }), err
+}
+
+// errDone is why an effect can't be told that no part of a resource makes.
+var errDone = errors.New("what it writes is known when it is done")
+
+// without copies a resource, without the parameters in apart.
+func without(r engine.Res, apart []string) (engine.Res, error) {
 	params, err := engine.ParamsOf(r)
 	if err != nil {
 		return nil, err

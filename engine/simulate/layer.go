@@ -19,9 +19,9 @@ import (
 // Layer has the effects of resources that would change, above a machine that is not touched. What looks through a Walker of it finds
 // the machine as these resources would leave it.
 //
-// A resource whose kind states it (engine.RootedRes) makes its effect by its own code, in a folder of the layer, at the first look
-// at one of its paths; before that, what it finds there on the machine is copied to the folder. The effect of any other
-// resource is that its thing is there, see Plans.
+// A resource whose kind states it (engine.RootedRes, PartlyRootedRes) makes its effect by its own code, in a folder of the layer, at the
+// first look at one of its paths; before that, what it finds there on the machine is copied to the folder. The effect of any
+// other resource is that its thing is there, see Plans.
 type Layer struct {
 	ctx  context.Context
 	base safepath.Walker // of the machine
@@ -151,28 +151,19 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 			}
 		}
 	}
-	able, ok := engine.As[engine.RootedRes](r)
-	if !ok {
-		return false, nil
-	}
-	writes, apart := able.Rooted()
-	work, err := workOf(r, apart)
+	work, writes, whole, err := workOf(r, changes)
 	l.add(writes, effect{id: id, deep: slices.ContainsFunc(changes, within), untold: err, make: func(h engine.Host) error { return l.apply(h, work, shared) }})
 	for _, p := range writes {
 		before = l.outdated(path.Clean("/"+p), before)
 	}
-	_, seen = engine.As[engine.Readable](r) // a command may do more than that
-	return seen && err == nil, before
+	_, reads := engine.As[engine.Readable](r) // a command may do more than that
+	return whole && reads && len(writes) > 0 && err == nil, before
 }
 
 // Doubt adds a resource of which it can't be told what it would do: nobody can see what is at its paths then. It returns who has looked at
 // them before.
 func (l *Layer) Doubt(r engine.Res) (before []Looker) {
-	able, ok := engine.As[engine.RootedRes](r)
-	if !ok {
-		return nil
-	}
-	writes, _ := able.Rooted()
+	_, writes, _, _ := workOf(r, nil)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(writes, effect{id: r.String(), untold: errors.New("what it does is unknown")})

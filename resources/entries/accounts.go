@@ -8,6 +8,8 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // account is what is known of a user.
@@ -37,8 +39,8 @@ const passwdPath = "/etc/passwd"
 //
 // For a file that is not the machine's own nsswitch.conf(5) is not asked. So a test never sees the
 // users of the machine that runs it.
-func (a accounts) find(name string) (account, error) {
-	list, err := a.all()
+func (a accounts) find(by safepath.Walker, name string) (account, error) {
+	list, err := a.all(by)
 	if err != nil {
 		return account{}, err
 	}
@@ -62,8 +64,8 @@ func (a accounts) find(name string) (account, error) {
 // It is in the order of the file. Lines that are broken are skipped, as getpwent(3) does.
 // Users from LDAP and other services are not in the answer. To list them all could take minutes,
 // and many services refuse it.
-func (a accounts) all() ([]account, error) {
-	f, err := os.Open(a.passwd)
+func (a accounts) all(by safepath.Walker) ([]account, error) {
+	f, err := by.Open(a.passwd)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
@@ -20,7 +22,7 @@ func init() {
 // aptKeyKind makes the kind with another provider in tests. The function make is called for each
 // transaction, so that a provider needs no locks.
 func aptKeyKind(make func() provider.Provider) (*provider.Kind, error) {
-	return provider.New(aptKeyDefinition(), make)
+	return provider.New(aptKeyDefinition(), make, provider.Rooted())
 }
 
 // Files and formats are those of apt-secure(8) and sources.list(5).
@@ -174,7 +176,7 @@ func (a *aptKeys) gather(rt *provider.Runtime, f provider.Filter) ([]sighting, m
 		among, err := all, error(nil)
 		switch {
 		case n.keyring != "":
-			among, err = readRing(n.keyring)
+			among, err = readRing(safepath.Of(rt.Host), n.keyring)
 		case all == nil:
 			all = a.held(rt)
 			among = all
@@ -243,10 +245,19 @@ func (s sighting) full(facts map[string]keyring.Facts) provider.Record {
 	return r
 }
 
-// Files says in which file the key is, if one is said.
+// Files says in which file the key is, if one is said, or in which it would be added.
 // A file in one of the watched folders needs no second watch, but it does no harm.
 func (a *aptKeys) Files(wanted provider.Record) []string {
-	return provided.Elsewhere(provided.Str(wanted, "keyring"))
+	id := keyring.Canonical(provided.Str(wanted, "id"))
+	if file := provided.Str(wanted, "keyring"); file != "" || provided.Str(wanted, "ensure") == provided.Absent || len(id) != 40 {
+		return provided.Elsewhere(file)
+	}
+	return []string{a.ownFile(id)}
+}
+
+// ownFile returns the file of a key for which no keyring is named.
+func (a *aptKeys) ownFile(fingerprint string) string {
+	return filepath.Join(a.folders[0], fingerprint+".gpg")
 }
 
 // Watch watches the folders.

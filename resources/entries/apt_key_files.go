@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
+	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
@@ -41,16 +44,16 @@ func newAptKeys() provider.Provider {
 // One unreadable file must not hide the keys of all others, so it costs a warning and not an
 // error. The answer is never nil, by which gather knows that the folders were read.
 func (a *aptKeys) held(rt *provider.Runtime) []held {
-	all := []held{}
+	all, by := []held{}, safepath.Of(rt.Host)
 	for _, folder := range a.folders {
-		entries, _ := os.ReadDir(folder) // a missing one has no keys
-		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); ext != ".gpg" && ext != ".asc" {
+		names, _ := atomicfile.AtBy(by, folder).Names() // a missing one has no keys
+		for _, name := range names {
+			if ext := filepath.Ext(name); ext != ".gpg" && ext != ".asc" {
 				continue
 			}
-			list, err := readRing(filepath.Join(folder, e.Name()))
+			list, err := readRing(by, filepath.Join(folder, name))
 			if err != nil {
-				rt.Log.Warning(fmt.Sprintf("%s is left out: %v", filepath.Join(folder, e.Name()), err))
+				rt.Log.Warning(fmt.Sprintf("%s is left out: %v", filepath.Join(folder, name), err))
 			}
 			all = append(all, list...)
 		}
@@ -62,8 +65,8 @@ func (a *aptKeys) held(rt *provider.Runtime) []held {
 // Both forms are read: binary, and text with BEGIN and END lines.
 // The size is bounded by textfile.MaxText. A file that holds a secret key is an error, since it
 // was put there by mistake.
-func readRing(path string) ([]held, error) {
-	t, err := textfile.At(path, 0o644)
+func readRing(by safepath.Walker, path string) ([]held, error) {
+	t, err := textfile.By(by, path, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,7 @@ func readRing(path string) ([]held, error) {
 // The output is bounded, and kept out of the log. ReadOnly lets gpg run under noop too. One
 // question for all keys costs one process, where a question for each key would start hundreds.
 func (a *aptKeys) facts(ctx context.Context, rt *provider.Runtime, found []sighting) (map[string]keyring.Facts, error) {
-	if len(found) == 0 {
+	if len(found) == 0 || !safepath.Of(rt.Host).System() { // a folder has no programs
 		return nil, nil
 	}
 	home, err := os.MkdirTemp("", "mgmt-gpg-")
@@ -126,7 +129,7 @@ func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provi
 			if c.Should["ensure"] == provided.Absent {
 				return a.remove(rt, aptKeyNameOf(c.Name))
 			}
-			return a.add(ctx, aptKeyNameOf(c.Name), c.Should)
+			return a.add(ctx, safepath.Of(rt.Host), aptKeyNameOf(c.Name), c.Should)
 		})
 		refused.Tell(rt.Log, []provider.Change{c}, nil)
 	}
@@ -137,19 +140,19 @@ func (a *aptKeys) Set(ctx context.Context, rt *provider.Runtime, changes []provi
 // Without a keyring it goes from every file that has it; the errors of all are told.
 // A file with other keys alone is left as it is.
 func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
-	files := []string{n.keyring}
+	rings := []string{n.keyring}
 	if n.keyring == "" {
-		files = nil
+		rings = nil
 		for _, h := range a.held(rt) {
 			if h.key.Is(n.id) {
-				files = append(files, h.file)
+				rings = append(rings, h.file)
 			}
 		}
-		files = slices.Compact(files)
+		rings = slices.Compact(rings)
 	}
 	var errs []error
-	for _, f := range files {
-		errs = append(errs, editRing(f, func(r keyring.Ring) keyring.Ring { return r.Without(n.id) }))
+	for _, f := range rings {
+		errs = append(errs, editRing(safepath.Of(rt.Host), f, func(r keyring.Ring) keyring.Ring { return r.Without(n.id) }))
 	}
 	return errors.Join(errs...)
 }
@@ -158,27 +161,28 @@ func (a *aptKeys) remove(rt *provider.Runtime, n aptKeyName) error {
 // A key of the same id in that file is replaced, as when its time was extended.
 // A named keyring decides about the form, by its suffix: .asc is text with armor, as apt reads it
 // since version 1.4. The default file is binary.
-func (a *aptKeys) add(ctx context.Context, n aptKeyName, should provider.Record) error {
-	key, err := a.obtain(ctx, n.id, should)
+func (a *aptKeys) add(ctx context.Context, by safepath.Walker, n aptKeyName, should provider.Record) error {
+	key, err := a.obtain(ctx, by, n.id, should)
 	if err != nil {
 		return err
 	}
-	path := cmp.Or(n.keyring, filepath.Join(a.folders[0], key.Fingerprint+".gpg"))
-	if err := a.makeFolder(filepath.Dir(path)); err != nil {
+	path := cmp.Or(n.keyring, a.ownFile(key.Fingerprint))
+	if err := a.makeFolder(by, filepath.Dir(path)); err != nil {
 		return err
 	}
-	return editRing(path, func(r keyring.Ring) keyring.Ring { return append(r.Without(n.id), key) })
+	return editRing(by, path, func(r keyring.Ring) keyring.Ring { return append(r.Without(n.id), key) })
 }
 
 // makeFolder makes one of the folders of apt that is missing; others are not ours to
 // make.
 // Old versions of apt have no /etc/apt/keyrings. A missing folder elsewhere is the work of a file
 // resource, which also knows its mode. A folder that exists already is fine.
-func (a *aptKeys) makeFolder(path string) error {
+func (a *aptKeys) makeFolder(by safepath.Walker, path string) error {
 	if !slices.Contains(a.folders, path) {
 		return nil
 	}
-	if err := os.Mkdir(path, 0o755); !errors.Is(err, os.ErrExist) {
+	dir, name := files.At(by, path)
+	if err := dir.Mkdir(name, 0o755); !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return nil
@@ -188,8 +192,8 @@ func (a *aptKeys) makeFolder(path string) error {
 // it.
 // Mode 0644 is for a new file: the user _apt, which verifies the sources, has to read it. A change
 // by another program during the edit makes textfile call the function again with the new text.
-func editRing(path string, change func(keyring.Ring) keyring.Ring) error {
-	t, err := textfile.At(path, 0o644)
+func editRing(by safepath.Walker, path string, change func(keyring.Ring) keyring.Ring) error {
+	t, err := textfile.By(by, path, 0o644)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
@@ -44,8 +45,8 @@ func keyClient() *http.Client {
 // The fingerprint is computed from the key itself, so the source need not be trusted.
 // The source may hold other keys too; they are left out of the result. An error names the source,
 // and the fingerprints that were found there, so that a wrong id is seen at once.
-func (a *aptKeys) obtain(ctx context.Context, id string, should provider.Record) (keyring.Key, error) {
-	from, data, err := a.fetch(ctx, id, should)
+func (a *aptKeys) obtain(ctx context.Context, by safepath.Walker, id string, should provider.Record) (keyring.Key, error) {
+	from, data, err := a.fetch(ctx, by, id, should)
 	if err != nil {
 		return keyring.Key{}, err
 	}
@@ -79,7 +80,7 @@ func prints(ring keyring.Ring) string {
 // Exactly one of content, source and server is allowed.
 // A path on this machine may come with a short id, since the administrator has put the file there.
 // An answer from the net may not: an attacker could make a key with the same short id.
-func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) (from string, data []byte, err error) {
+func (a *aptKeys) fetch(ctx context.Context, by safepath.Walker, id string, should provider.Record) (from string, data []byte, err error) {
 	content, source, server := provided.Str(should, "content"), provided.Str(should, "source"), provided.Str(should, "server")
 	given := 0
 	for _, s := range []string{content, source, server} {
@@ -93,7 +94,7 @@ func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) 
 	case content != "":
 		return "content", []byte(content), nil
 	case strings.HasPrefix(source, "/"):
-		t, err := textfile.At(source, 0)
+		t, err := textfile.By(by, source, 0)
 		if err != nil {
 			return "", nil, err
 		}
@@ -104,6 +105,8 @@ func (a *aptKeys) fetch(ctx context.Context, id string, should provider.Record) 
 		return source, []byte(text), err
 	case len(id) != 40:
 		return "", nil, fmt.Errorf("what comes from the net is taken only by all 40 digits of its fingerprint, the id has %d", len(id))
+	case !by.System():
+		return "", nil, errors.New("what comes from the net is not known before a run")
 	case source == "":
 		source = lookup(server, id)
 	}

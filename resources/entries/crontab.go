@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/crontab"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 	"github.com/reactivegraph/mgmt/resources/internal/textfile"
@@ -26,7 +27,7 @@ func init() {
 }
 
 func crontabKind(make func() provider.Provider) (*provider.Kind, error) {
-	return provider.New(crontabDefinition(), make)
+	return provider.New(crontabDefinition(), make, provider.Rooted())
 }
 
 // Fields and words are those of crontab(5).
@@ -277,7 +278,7 @@ func (c *crontabs) load(ctx context.Context, rt *provider.Runtime, of table) (*c
 	if of.target == "" {
 		return c.ask(ctx, rt, of.user)
 	}
-	t, err := textfile.At(of.target, 0o600)
+	t, err := textfile.By(safepath.Of(rt.Host), of.target, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -300,6 +301,9 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	}
 	if err != nil {
 		return nil, err
+	}
+	if res.ExitCode != 0 {
+		engine.Untold(rt.Host)
 	}
 	said := strings.TrimSpace(string(res.Stderr))
 	switch {
@@ -341,7 +345,7 @@ func findJob(f *crontab.File, n crontabName) (provider.Record, bool) {
 func (c *crontabs) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for of, group := range provided.Groups(changes, func(ch provider.Change) table { return crontabNameOf(ch.Name).table }) {
 		if of.target != "" {
-			t, err := textfile.At(of.target, 0o600)
+			t, err := textfile.By(safepath.Of(rt.Host), of.target, 0o600)
 			provided.EditAll(rt.Log, t, err, group, crontab.Parse, putJob)
 			continue
 		}

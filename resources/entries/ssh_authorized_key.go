@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
 	"github.com/reactivegraph/mgmt/resources/internal/provided"
 )
@@ -23,7 +24,7 @@ func init() {
 }
 
 func sshKeyKind(a accounts) (*provider.Kind, error) {
-	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: sync.OnceValue(whoami)} })
+	return provider.New(sshKeyDefinition(), func() provider.Provider { return &sshKeys{accounts: a, self: sync.OnceValue(whoami)} }, provider.Rooted())
 }
 
 // The form of a line is that of sshd(8), in its part about authorized_keys.
@@ -122,7 +123,7 @@ func (s *sshKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filt
 			n := sshKeyNameOf(name)
 			at := keyFile{n.user, n.target}
 			if files[at] == nil {
-				file, err := s.load(at)
+				file, err := s.load(safepath.Of(rt.Host), at)
 				if err != nil {
 					if !yield(n.record(), err) {
 						return
@@ -141,7 +142,7 @@ func (s *sshKeys) Get(ctx context.Context, rt *provider.Runtime, f provider.Filt
 // all yields the keys of all users that the machine itself knows. Of files that can't
 // be read it warns.
 func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(provider.Record, error) bool) {
-	users, err := s.accounts.all()
+	users, err := s.accounts.all(safepath.Of(rt.Host))
 	if err != nil {
 		yield(nil, err)
 		return
@@ -151,7 +152,7 @@ func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(prov
 			yield(nil, context.Cause(ctx))
 			return
 		}
-		file, err := s.load(keyFile{user: u.name})
+		file, err := s.load(safepath.Of(rt.Host), keyFile{user: u.name})
 		if err != nil {
 			rt.Log.Warning(fmt.Sprintf("the keys of %s are left out: %v", u.name, err))
 			continue
@@ -169,15 +170,15 @@ func (s *sshKeys) all(ctx context.Context, rt *provider.Runtime, yield func(prov
 
 // load reads a file. A missing user counts as a user without keys.
 // openKeys decides with whose rights it reads.
-func (s *sshKeys) load(at keyFile) (*authkeys.File, error) {
-	u, err := s.accounts.find(at.user)
+func (s *sshKeys) load(by safepath.Walker, at keyFile) (*authkeys.File, error) {
+	u, err := s.accounts.find(by, at.user)
 	if isUnknownUser(err) {
 		return &authkeys.File{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	dir, err := openKeys(u, at.target, false)
+	dir, err := openKeys(by, u, at.target, false)
 	if err != nil || dir == nil {
 		return &authkeys.File{}, err
 	}
@@ -220,12 +221,13 @@ func (s *sshKeys) Set(_ context.Context, rt *provider.Runtime, changes []provide
 // edit holds the folder open from the check of its owner to the write. It closes the folder
 // itself.
 func (s *sshKeys) edit(rt *provider.Runtime, at keyFile, group []provider.Change) {
-	u, err := s.accounts.find(at.user)
+	by := safepath.Of(rt.Host)
+	u, err := s.accounts.find(by, at.user)
 	if err != nil {
 		provided.Refusals{}.Tell(rt.Log, group, err)
 		return
 	}
-	dir, err := openKeys(u, at.target, true)
+	dir, err := openKeys(by, u, at.target, true)
 	if err != nil {
 		provided.Refusals{}.Tell(rt.Log, group, err)
 		return
@@ -245,7 +247,7 @@ func (s *sshKeys) SearchFiles(wanted provider.Record) []string {
 	if provided.Str(wanted, "target") != "" {
 		return nil
 	}
-	u, err := s.accounts.find(cmp.Or(provided.Str(wanted, "user"), s.self()))
+	u, err := s.accounts.find(safepath.System(), cmp.Or(provided.Str(wanted, "user"), s.self()))
 	if err != nil {
 		return []string{s.accounts.passwd}
 	}
@@ -276,7 +278,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 // paths are the files of all users, and the database of users.
 func (s *sshKeys) paths() []string {
 	paths := []string{s.accounts.passwd}
-	users, _ := s.accounts.all() // a file that can't be read now is read when it changes
+	users, _ := s.accounts.all(safepath.System()) // a file that can't be read now is read when it changes
 	for _, u := range users {
 		if filepath.IsAbs(u.home) {
 			paths = append(paths, filepath.Join(u.home, sshFolder, sshFile))

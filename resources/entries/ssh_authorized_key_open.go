@@ -37,8 +37,8 @@ func (k *keysDir) close() { k.dir.Close() }
 //
 // The rules are those of StrictModes in sshd_config(5): sshd ignores a file that other users can
 // write.
-func openKeys(u account, target string, make bool) (*keysDir, error) {
-	w := safepath.System().ForOwner(u.uid)
+func openKeys(by safepath.Walker, u account, target string, make bool) (*keysDir, error) {
+	w := by.ForOwner(u.uid)
 	if target != "" {
 		return openTarget(w, u, target, make)
 	}

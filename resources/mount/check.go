@@ -59,7 +59,7 @@ func (r *Res) look(m *mounttab.Reader) (found, error) {
 	if !r.Persist {
 		return l, nil
 	}
-	t, err := textfile.At(r.table(), 0o644)
+	t, err := textfile.By(r.paths(), r.table(), 0o644)
 	if err != nil {
 		return l, err
 	}
@@ -103,7 +103,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 		return true, nil
 	}
 	if todo.mount && l.now == nil {
-		if _, err := safepath.System().Stat(l.real); files.IsMissing(err) {
+		if _, err := r.paths().Stat(l.real); files.IsMissing(err) {
 			return false, fmt.Errorf("the mount point %s does not exist: a folder of that path has to come first", r.path())
 		}
 	}
@@ -125,8 +125,12 @@ func (r *Res) steady(l found, todo plan) error {
 	if !todo.mount && !todo.unmount && !todo.remount {
 		return nil
 	}
-	w := safepath.System()
-	switch real, err := w.SteadyName(r.path()); {
+	w := safepath.System() // the commands see no layer
+	real, err := w.SteadyName(r.path())
+	if files.IsMissing(err) {
+		real, err = w.Steady(r.path()) // of a folder that a plan makes
+	}
+	switch {
 	case err != nil:
 		return fmt.Errorf("the mount point: %w", err)
 	case real != l.real:
@@ -159,13 +163,17 @@ type plan struct {
 func (r *Res) todo(l found) plan {
 	wanted, line := r.state() == Exists, r.line()
 	right := l.now != nil && l.same
-	return plan{
+	all := plan{
 		unmount: l.now != nil && r.state() != Listed && (!wanted || !l.same),
 		// The kernel does not show some options: the table remembers the options of the mount.
 		remount: wanted && right && (len(l.fix) > 0 || l.listed && !mounttab.SameOptions(l.line.Options, line.Options)),
 		table:   r.Persist && (r.listed() != l.listed || l.lines > 1 || l.listed && !l.line.Equal(line)),
 		mount:   wanted && !right,
 	}
+	if r.onlyTable {
+		return plan{table: all.table}
+	}
+	return all
 }
 
 // report reports what is to be changed. It follows the plan, so that each step has a

@@ -175,7 +175,7 @@ func (r *Res) remount(ctx context.Context, l found) error {
 // Reload blocks until systemd has made its units.
 func (r *Res) write(ctx context.Context) error {
 	defer files.Of(r.init).Lock(r.table())()
-	t, err := textfile.At(r.table(), 0o644)
+	t, err := textfile.By(r.paths(), r.table(), 0o644)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,9 @@ func (r *Res) write(ctx context.Context) error {
 
 // byUnit reports whether systemd has a unit of it, made of the line in the table.
 // Another table than /etc/fstab has no units, as systemd reads that one only.
-func (r *Res) byUnit() bool { return r.Persist && r.table() == fstab && systemd1.Running() }
+func (r *Res) byUnit() bool {
+	return r.Persist && !r.onlyTable && r.table() == fstab && systemd1.Running()
+}
 
 // mount mounts it. Where there is a unit of it systemd does that, after all that the unit needs: a
 // check of the file system, a network. If much is mounted and unmounted, systemd takes note of it a

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
@@ -23,14 +24,15 @@ func init() {
 }
 
 var (
-	_ engine.ClashingRes    = (*Res)(nil)
-	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.ReversibleRes  = (*Res)(nil)
-	_ engine.Readable       = (*Res)(nil)
-	_ engine.Listable       = (*Res)(nil)
-	_ engine.SharedRes      = (*Res)(nil)
-	_ engine.OverlappingRes = (*Res)(nil)
-	_ engine.DescribedRes   = (*Res)(nil)
+	_ engine.ClashingRes     = (*Res)(nil)
+	_ engine.RecvableRes     = (*Res)(nil)
+	_ engine.ReversibleRes   = (*Res)(nil)
+	_ engine.PartlyRootedRes = (*Res)(nil)
+	_ engine.Readable        = (*Res)(nil)
+	_ engine.Listable        = (*Res)(nil)
+	_ engine.SharedRes       = (*Res)(nil)
+	_ engine.OverlappingRes  = (*Res)(nil)
+	_ engine.DescribedRes    = (*Res)(nil)
 )
 
 // States of a mount.
@@ -74,12 +76,17 @@ type Res struct {
 	Fstab   string `yaml:"fstab" lang:"fstab" mgmt:"param" doc:"Absolute path of the table; /etc/fstab if absent."`
 	Lazy    bool   `yaml:"lazy" lang:"lazy" mgmt:"param" doc:"A mount in use is taken away from the path at once, and unmounted when it is used no more. Otherwise that it is in use is an error."`
 
+	onlyTable bool // it leaves alone what is mounted
+
 	init *engine.Init
 	held chan holding // from CheckApply to Watch: the mount that should go and is in use
 }
 
 // Default returns a mount that is kept over the next boot.
 func (r *Res) Default() engine.Res { return &Res{Persist: true} }
+
+// paths opens the files of the machine.
+func (r *Res) paths() safepath.Walker { return safepath.Of(r.init.Host) }
 
 // given is the path as it is written. Messages and checks use it, so that a person
 // finds it again in the graph.

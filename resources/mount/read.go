@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -99,7 +100,7 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 			return
 		}
 		for _, p := range points {
-			one := &Res{Persist: true, Fstab: r.Fstab}
+			one := &Res{Persist: true, Fstab: r.Fstab, init: r.init}
 			one.SetKind(r.Kind())
 			one.SetName(p)
 			if got, err := one.Read(ctx); !yield(got, err) || ctx.Err() != nil {
@@ -111,7 +112,7 @@ func (r *Res) List(ctx context.Context) iter.Seq2[engine.Res, error] {
 
 // points returns the mount points of the table and of the kernel, sorted, each once.
 func (r *Res) points() (points []string, err error) {
-	t, err := textfile.At(r.table(), 0)
+	t, err := textfile.By(r.paths(), r.table(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +160,20 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 	return undo, nil
 }
 
+// RootedPart returns the one that keeps the line in the table alone.
+func (r *Res) RootedPart() (part engine.Res, writes, fields []string) {
+	if !r.Persist {
+		return nil, nil, nil
+	}
+	table := &Res{
+		Path: r.Path, State: r.State, Device: r.Device, Type: r.Type, Options: r.Options, Freq: r.Freq, PassNo: r.PassNo,
+		Persist: true, Fstab: r.Fstab, onlyTable: true,
+	}
+	table.SetKind(r.Kind())
+	table.SetName(r.Name())
+	return table, []string{r.table()}, []string{"persist"}
+}
+
 // Leaving reports whether nothing is to be mounted. Automatic edges are turned
 // around then, so that the things in the mount go first.
 func (r *Res) Leaving() bool { return r.state() != Exists && r.state() != Listed }
@@ -173,7 +188,7 @@ func (r *Res) UIDs() []engine.ResUID {
 }
 
 // AutoEdges wants the mount point, or else the nearest managed folder or mount above
-// it, the source of the mount if that has a path, and the package that knows how. A
+// it, the source of the mount if that has a path, the file of the table, and the package that knows how. A
 // mount that is to go has to go before the mount above it, which may show again
 // then, and before its source. It names, and looks at nothing: the engine joins the
 // names with the resources of the graph. Names that it finds nowhere make no edge.
@@ -189,6 +204,10 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	}
 	w.Path(r.path())
 	w.Path(r.Device)
+	if r.Persist && !strings.HasPrefix(path.Clean(r.table()), strings.TrimSuffix(r.path(), "/")+"/") { // a table in the mount comes later
+		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.table()))
+		w.Above(r.table())
+	}
 	return w, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
@@ -116,7 +117,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 		return nil, err
 	}
 	// A look makes no file, so no mode is needed.
-	t, err := textfile.At(r.filePath(), 0)
+	t, err := textfile.By(safepath.Of(r.init.Host), r.filePath(), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ const counter = "kernel/ns_last_pid"
 // list calls yield for each parameter, until that returns false. It reads the file once for all of
 // them.
 func (r *Res) list(ctx context.Context, yield func(*Res) bool) error {
-	t, err := textfile.At(r.filePath(), 0)
+	t, err := textfile.By(safepath.Of(r.init.Host), r.filePath(), 0)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -28,15 +29,16 @@ func init() {
 }
 
 var (
-	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.StatedRes      = (*Res)(nil)
-	_ engine.ClashingRes    = (*Res)(nil)
-	_ engine.ReversibleRes  = (*Res)(nil)
-	_ engine.Readable       = (*Res)(nil)
-	_ engine.Listable       = (*Res)(nil)
-	_ engine.SharedRes      = (*Res)(nil)
-	_ engine.OverlappingRes = (*Res)(nil)
-	_ engine.DescribedRes   = (*Res)(nil)
+	_ engine.RecvableRes     = (*Res)(nil)
+	_ engine.StatedRes       = (*Res)(nil)
+	_ engine.ClashingRes     = (*Res)(nil)
+	_ engine.ReversibleRes   = (*Res)(nil)
+	_ engine.PartlyRootedRes = (*Res)(nil)
+	_ engine.Readable        = (*Res)(nil)
+	_ engine.Listable        = (*Res)(nil)
+	_ engine.SharedRes       = (*Res)(nil)
+	_ engine.OverlappingRes  = (*Res)(nil)
+	_ engine.DescribedRes    = (*Res)(nil)
 )
 
 // The file in which values are kept for the next boot, and how often the running ones are looked
@@ -325,7 +327,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	at := ""
 	// A path that leads to no plain file is refused here, before the kernel gets the value.
 	if r.Persist {
-		if t, err = textfile.At(r.filePath(), 0o644); err != nil {
+		if t, err = textfile.By(safepath.Of(r.init.Host), r.filePath(), 0o644); err != nil {
 			return false, err
 		}
 		at = t.Real
@@ -427,6 +429,16 @@ func (r *Res) runningChange() (*engine.Change, error) {
 		c = shown(c)
 	}
 	return &c, nil
+}
+
+// RootedPart returns the one that keeps the value in the file alone.
+func (r *Res) RootedPart() (part engine.Res, writes, fields []string) {
+	if !r.Persist {
+		return nil, nil, nil
+	}
+	file := r.like(r.Name())
+	file.Key, file.State, file.Value, file.Persist, file.Path, file.undo = r.Key, r.State, r.Value, true, r.Path, r.undo
+	return file, []string{r.filePath()}, []string{"persist"}
 }
 
 // Cmp compares the parameters.
