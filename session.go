@@ -93,6 +93,7 @@ func (s *session) openHost(ctx context.Context) error {
 	if err == nil {
 		s.host = h
 		s.closers = append(s.closers, h.Close)
+		s.state.Renews(h.RenewLedger)
 	}
 	return err
 }

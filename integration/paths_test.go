@@ -149,6 +149,7 @@ var pathsElsewhere = map[string][]string{
 		"cmd/state.go open",
 		"cmd/world.go openBolt",
 		"engine/host/ledger.go openLedger",
+		"engine/host/ledger.go renew",
 		"engine/internal/boltfile/file.go OpenLocked",
 		"engine/internal/boltfile/file.go SyncDir",
 		"engine/internal/boltfile/file.go lock",

@@ -26,10 +26,12 @@ import (
 // size. Each write is one call, and no write is synced: the commands die with the machine. A nil
 // ledger keeps nothing.
 type ledger struct {
+	path string
+
 	mu   sync.Mutex
-	f    *os.File
-	free []int // places of entries that are not used
-	next int   // the first place that never was
+	f    *os.File // nil after close
+	free []int    // places of entries that are not used
+	next int      // the first place that never was
 }
 
 const entrySize = 96
@@ -107,7 +109,7 @@ func openLedger(path string) (l *ledger, left []noted, sameGroup bool, err error
 			}
 		}
 	}
-	return &ledger{f: f}, left, sameGroup, nil
+	return &ledger{path: path, f: f}, left, sameGroup, nil
 }
 
 // begin forgets all that was in it.
@@ -116,6 +118,9 @@ func (l *ledger) begin() error {
 }
 
 func (l *ledger) write(place int, b []byte) error {
+	if l.f == nil {
+		return os.ErrClosed
+	}
 	_, err := l.f.WriteAt(b, int64(place)*entrySize)
 	return err
 }
@@ -143,6 +148,8 @@ func (l *ledger) add(e noted) int {
 // set replaces an entry.
 func (l *ledger) set(place int, e noted) {
 	if l != nil && place > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		_ = l.write(place, e.text())
 	}
 }
@@ -158,9 +165,42 @@ func (l *ledger) remove(place int) {
 	l.free = append(l.free, place)
 }
 
+// renew writes the file again, which somebody has removed. Its entries are still in the file without a name.
+func (l *ledger) renew() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil
+	}
+	fresh := l.path + ".new"
+	f, err := os.OpenFile(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.NewSectionReader(l.f, 0, int64(l.next+1)*entrySize))
+	if err == nil {
+		err = os.Rename(fresh, l.path)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(fresh))
+	}
+	_ = l.f.Close()
+	l.f = f
+	return nil
+}
+
+// RenewLedger writes the file with the commands that run again, where somebody has removed it.
+func (h *Host) RenewLedger() error { return h.ledger.renew() }
+
 func (l *ledger) close() {
 	if l != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		_ = l.f.Close()
+		l.f = nil
 	}
 }
 

@@ -2,10 +2,12 @@ package host
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -137,5 +139,57 @@ func TestLedgerStaysSmall(t *testing.T) {
 	}
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", st.Mode(), err)
+	}
+}
+
+// TestFindingQ10Ledger: the file with the commands that run is written again where somebody has removed it, and goes on there.
+func TestFindingQ10Ledger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "commands")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, _, _, err := openLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.begin(); err != nil {
+		t.Fatal(err)
+	}
+	a := l.add(noted{out: "1:1", pid: 1})
+	l.add(noted{out: "1:2", pid: 2})
+	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.renew(); err == nil {
+		t.Error("without a folder it is written")
+	}
+	l.add(noted{out: "1:3", pid: 3})
+	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), l.renew()); err != nil {
+		t.Fatal(err)
+	}
+	l.remove(a)
+	l.set(l.add(noted{out: "1:4"}), noted{out: "1:4", pid: 4})
+	after, left, _, err := openLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.close()
+	var pids []int
+	for _, e := range left {
+		pids = append(pids, e.pid)
+	}
+	if !slices.Equal(pids, []int{4, 2, 3}) {
+		t.Errorf("it has %v", pids)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
+		t.Errorf("beside it there is %v, %v", entries, err)
+	}
+	l.close()
+	if err := l.renew(); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+	(*ledger)(nil).close()
+	if err := (*ledger)(nil).renew(); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,25 +2,16 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"os"
-	"time"
 
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
-)
-
-// The waits between two tries to write a journal again, which may be a large file for a full disk. They double.
-const (
-	againFirst = time.Second
-	againLast  = time.Minute
 )
 
 // placing is how the file of a journal stands to its path. The goroutine that commits writes it.
 type placing struct {
 	again int   // how often it was written again
 	err   error // why the file that is in use has no name; nil where it has its own
-	wait  time.Duration
-	next  time.Time // of the next try
+	tries boltfile.Tries
 }
 
 // Keep looks whether the journal is still at its path, and writes it again with all that it has where it is not: without its name, all of it goes
@@ -51,7 +42,7 @@ func (j *Journal) keepPlace(group []*request) {
 		return
 	}
 	now := j.history.opt.Clock.Now()
-	if was.err != nil && now.Before(was.next) {
+	if was.err != nil && !was.tries.Due(now) {
 		return
 	}
 	aside, err := j.rewrite(f)
@@ -60,11 +51,7 @@ func (j *Journal) keepPlace(group []*request) {
 		j.tell("the journal was removed while it is in use, and was written again", "path", j.open.Path, "set aside", aside)
 		return
 	}
-	wait := time.Duration(0)
-	if errors.Is(err, ErrFull) {
-		wait = min(max(2*was.wait, againFirst), againLast)
-	}
-	j.placing.Store(&placing{again: was.again, err: err, wait: wait, next: now.Add(wait)})
+	j.placing.Store(&placing{again: was.again, err: err, tries: was.tries.After(now, err)})
 	if was.err == nil {
 		j.tell("THE JOURNAL WAS REMOVED WHILE IT IS IN USE: refreshes that are pending, pauses and the history are lost when the program ends, unless it can be written again before",
 			"path", j.open.Path, "error", err)

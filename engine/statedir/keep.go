@@ -43,7 +43,7 @@ type keeping struct {
 
 // keep looks after the folder until Close.
 func (d *Dir) keep(j keeper, l *journal.Lenient) {
-	except := append([]string{journalFile, inEffectFile, declaredFile}, d.o.Folder.others()...)
+	except := append([]string{journalFile, inEffectFile, declaredFile, ledgerFile}, d.o.Folder.others()...)
 	d.keeping = &keeping{journal: j, lenient: l, files: heldFiles{dir: d.Path, except: except, files: map[string]*heldFile{}}}
 	d.keeping.at, _ = os.Stat(d.Path) // else the first look finds another one, and alters nothing
 	d.keeping.files.look()

@@ -37,7 +37,7 @@ type keptDir struct {
 
 func openKept(t *testing.T, f Folder) *keptDir {
 	t.Helper()
-	k := &keptDir{T: t, log: &bytes.Buffer{}, files: map[string]string{"vars/a/b/password": "secret", "age.key": "key", "deploys/all.json": "{}", "commands": "head"}}
+	k := &keptDir{T: t, log: &bytes.Buffer{}, files: map[string]string{"vars/a/b/password": "secret", "age.key": "key", "deploys/all.json": "{}"}}
 	d, err := Open(Options{Folder: f, Keep: true, Clock: stillClock{}, Log: slog.New(slog.NewTextHandler(k.log, nil))})
 	if err != nil {
 		t.Fatal(err)

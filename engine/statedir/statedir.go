@@ -67,7 +67,7 @@ func Open(o Options) (*Dir, error) {
 	if o.Keep && o.Folder != nil && !o.ReadOnly && !d.forgetful {
 		d.Effect = o.Folder.effect(&o)
 		d.closers = append(d.closers, d.Effect.Close)
-		d.renews(d.Effect.Renew)
+		d.Renews(d.Effect.Renew)
 	}
 	return d, nil
 }
@@ -132,8 +132,8 @@ func (d *Dir) openJournal() error {
 	return err
 }
 
-// renews has a file written again by its own keeper where the folder was removed.
-func (d *Dir) renews(renew func() error) {
+// Renews has a file in the folder written again by its own keeper where the folder was removed.
+func (d *Dir) Renews(renew func() error) {
 	if k := d.keeping; k != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -248,6 +248,6 @@ func Declarations[E any](d *Dir, all func() map[string]E) (was ineffect.Declarat
 	salt := was.Salt
 	keep = d.o.Folder.declared(&d.o, func() any { return ineffect.Declarations[E]{Salt: salt, Prints: all()} })
 	d.closers = append(d.closers, keep.Close)
-	d.renews(keep.Renew)
+	d.Renews(keep.Renew)
 	return was, keep
 }

@@ -1,6 +1,10 @@
 package boltfile
 
-import "os"
+import (
+	"errors"
+	"os"
+	"time"
+)
 
 // Below compactFrom bytes it is not worth it to make a file smaller; with more than
 // compactMost in use it takes too long.
@@ -12,6 +16,30 @@ const (
 // Wasteful reports whether most of a big file is free.
 func (u Usage) Wasteful() bool {
 	return u.Complete && u.Size >= compactFrom && u.Used <= compactMost && u.Used < u.Size/4
+}
+
+// Tries are the tries to write a file again for which there was no room: it may be large. The zero value is before the first one.
+type Tries struct {
+	wait time.Duration
+	next time.Time
+}
+
+// The waits between two tries double.
+const (
+	firstWait = time.Second
+	lastWait  = time.Minute
+)
+
+// Due reports whether it is time for one.
+func (t Tries) Due(now time.Time) bool { return !now.Before(t.next) }
+
+// After returns what follows a try that had an error. Only one without room waits.
+func (t Tries) After(now time.Time, err error) Tries {
+	if !errors.Is(err, ErrFull) {
+		return Tries{}
+	}
+	wait := min(max(2*t.wait, firstWait), lastWait)
+	return Tries{wait, now.Add(wait)}
 }
 
 // Place is where a file is, or will be.

@@ -67,7 +67,10 @@ func (*DamageError) Lasting() bool { return true }
 func (e *DamageError) Unwrap() error { return e.Cause }
 
 // World is an engine.World in a file.
-type World struct{ *mvcc.Client }
+type World struct {
+	*mvcc.Client
+	table *table
+}
 
 var _ engine.World = (*World)(nil)
 
@@ -77,7 +80,7 @@ var _ engine.World = (*World)(nil)
 // engine.ErrUnavailable where none can be made.
 func Open(path string, o Options) (*World, error) {
 	o = o.withDefaults()
-	t := &table{place: boltfile.Place{Path: path, MaxSize: o.MaxFile}, log: o.Log}
+	t := &table{place: boltfile.Place{Path: path, MaxSize: o.MaxFile}, log: o.Log, clock: o.Clock}
 	f, err := t.open()
 	if err != nil {
 		return nil, err
@@ -90,7 +93,7 @@ func Open(path string, o Options) (*World, error) {
 		}
 		return nil, errors.Join(err, t.Close())
 	}
-	return &World{mvcc.New(t, o.Clock, mvcc.Keep{Most: o.History, For: o.KeepFor}).Client()}, nil
+	return &World{mvcc.New(t, o.Clock, mvcc.Keep{Most: o.History, For: o.KeepFor}).Client(), t}, nil
 }
 
 // table is an mvcc.Backend in a file.
@@ -98,9 +101,13 @@ type table struct {
 	place boltfile.Place
 	log   *slog.Logger
 
+	placing sync.Mutex // held while the place is looked at, and before mu
+	bad     error      // why the file has no name, which was told; nil where it has its own
+	tries   boltfile.Tries
+	clock   engine.Clock
+
 	mu   sync.RWMutex // held for writing while file is replaced
 	file *boltfile.File
-	lost *boltfile.File // whose name is gone, and that was told; of the Update that runs
 }
 
 // open returns the file of the path, which is made where it is absent, looked at, and
@@ -189,7 +196,7 @@ func (t *table) View(do func(mvcc.Reader) error) error {
 
 // Update implements mvcc.Backend. An error of do leaves everything as it was.
 func (t *table) Update(do func(mvcc.Writer) error) error {
-	t.keepPlace()
+	_ = t.keepPlace() // it is told, and the change is made in the file without a name
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.named(t.file.Update(func(tx *bbolt.Tx) (bool, error) {
@@ -245,27 +252,39 @@ func unavailable(path string, err error) error {
 	return fmt.Errorf("%w: the store %s: %w", engine.ErrUnavailable, path, err)
 }
 
-// keepPlace writes a file again that was removed while it is open: without its name,
-// all of it goes with the process. Where another file is there now, or none can be
-// made, one warning says so, and the work goes on in the file without a name.
-func (t *table) keepPlace() {
+// Keep looks whether the file is still at its path, and writes it again with all that it has where it was removed: without its name, all of it goes with
+// the process. The error says why it is not there; then the work goes on in the file without a name.
+func (w *World) Keep() error { return w.table.keepPlace() }
+
+// keepPlace does what Keep says, also before each change. Where another file is there now, or none can be made, one warning says so, until that is over.
+func (t *table) keepPlace() error {
+	t.placing.Lock()
+	defer t.placing.Unlock()
 	now, err := os.Stat(t.place.Path)
 	mine, e := t.file.Stat()
 	switch {
-	case t.file == t.lost, e != nil, err == nil && os.SameFile(now, mine):
-		return
+	case e != nil, err == nil && os.SameFile(now, mine):
+		t.bad = nil
+		return nil
+	case t.bad != nil && !t.tries.Due(t.clock.Now()):
+		return t.bad
 	case err == nil:
 		err = errors.New("another file is in its place")
 	case errors.Is(err, fs.ErrNotExist):
 		err = t.rewrite()
 	}
-	if err != nil {
-		t.lost = t.file
+	t.tries = t.tries.After(t.clock.Now(), err)
+	if err == nil {
+		t.bad = nil
+		t.log.Warn("the store was removed while it is in use, and was written again", "path", t.place.Path)
+		return nil
+	}
+	if t.bad == nil {
 		t.log.Warn("THE STORE WAS REMOVED WHILE IT IS IN USE: its objects are lost when the program ends, unless a dump is made now by mgmt api dump",
 			"path", t.place.Path, "error", err)
-		return
 	}
-	t.log.Warn("the store was removed while it is in use, and was written again", "path", t.place.Path)
+	t.bad = fmt.Errorf("the store %s was removed, and its objects are lost when the program ends, unless a dump is made now by mgmt api dump: %w", t.place.Path, err)
+	return t.bad
 }
 
 // rewrite makes a file of the same content under the name, and goes on with that.

@@ -257,6 +257,54 @@ func TestAnotherInItsPlace(t *testing.T) {
 	}
 }
 
+// TestFindingQ10KeepWorld: a keeper has a store written again without any change of it, as soon as there is a folder.
+func TestFindingQ10KeepWorld(t *testing.T) {
+	var log bytes.Buffer
+	path := filepath.Join(t.TempDir(), "below", "world.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, path, bolt.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	put(t, w, "a", "1")
+	if err := errors.Join(w.Keep(), os.RemoveAll(filepath.Dir(path))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.Keep(); err == nil || !strings.Contains(err.Error(), "mgmt api dump") {
+			t.Errorf("without a folder it says %v", err)
+		}
+	}
+	put(t, w, "b", "2")
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("said %d times: %s", n, log.String())
+	}
+	if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), w.Keep(), w.Keep()); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, open(t, copyFile(t, path), bolt.Options{})); got != "a=1 b=2" { // as after a kill
+		t.Errorf("the new file holds %s", got)
+	}
+	put(t, w, "c", "3")
+	if err := os.WriteFile(path+".other", []byte("of somebody"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".other", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Keep(); err == nil || !strings.Contains(err.Error(), "another file is in its place") {
+		t.Errorf("of another file it says %v", err)
+	}
+	if b, err := os.ReadFile(path); string(b) != "of somebody" {
+		t.Errorf("the other file is %q, %v", b, err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := w.Keep(); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
 // TestLeftovers: what a process that was killed has begun to write is no store, and is removed.
 func TestLeftovers(t *testing.T) {
 	path := file(t)

@@ -51,6 +51,17 @@ func (w *World) opened() (engine.World, error) {
 	return world, nil
 }
 
+// Keep has a store that keeps a file write that again where it was removed. A store that was not opened has none.
+func (w *World) Keep() error {
+	w.mu.Lock()
+	kept, ok := w.world.(interface{ Keep() error })
+	w.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	return kept.Keep()
+}
+
 // Get implements engine.World.
 func (w *World) Get(ctx context.Context, key string) (engine.KV, error) {
 	world, err := w.opened()

@@ -100,3 +100,30 @@ func TestFails(t *testing.T) {
 	}
 	<-w.Used()
 }
+
+// keptWorld is a store with a file.
+type keptWorld struct {
+	engine.World
+	err error
+}
+
+func (w keptWorld) Keep() error { return w.err }
+
+// TestFindingQ10KeepLazy: a store that was opened keeps its file, and before that there is none.
+func TestFindingQ10KeepLazy(t *testing.T) {
+	gone := errors.New("it is gone")
+	inner := keptWorld{memory.New(), gone}
+	w := lazy.New(func() (engine.World, error) { return inner, nil })
+	if err := w.Keep(); err != nil {
+		t.Errorf("before it was opened: %v", err)
+	}
+	if _, err := w.List(t.Context(), "", engine.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Keep(); !errors.Is(err, gone) {
+		t.Errorf("of a store that was opened: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
