@@ -2,7 +2,10 @@ package mgmt_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +147,47 @@ resources:
 	for _, s := range plan.Steps {
 		if strings.HasPrefix(s.Resource, "ini_setting[") && (len(s.Changes) != 1 || strings.Contains(s.Changes[0].String(), "confined-")) {
 			t.Errorf("%s: %s", s.Resource, s.Changes)
+		}
+	}
+}
+
+// TestFindingL1Downloads: who looks at what a download would bring waits for it, unless it comes from a file of the machine.
+func TestFindingL1Downloads(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "new\n") }))
+	t.Cleanup(web.Close)
+	for name, text := range map[string]string{"fetched": "old\n", "copy": "old\n", "local copy": "new\n"} {
+		if err := os.WriteFile(root+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	graph := strings.NewReplacer("ROOT", root, "URL", web.URL).Replace(`
+graph: downloads
+resources:
+  download:
+  - {name: ROOT/fetched, url: URL}
+  - {name: ROOT/local, url: "file://ROOT/source", depend: ["file[ROOT/source]"]}
+  file:
+  - {name: ROOT/source, content: "new\n"}
+  - {name: ROOT/copy, source: ROOT/fetched, depend: ["download[ROOT/fetched]"]}
+  - {name: ROOT/local copy, source: ROOT/local, depend: ["download[ROOT/local]"]}
+`)
+	e, f := from(t, graph, mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		want, until := engine.StateWouldChange, ""
+		switch strings.ReplaceAll(s.Resource, root+"/", "") {
+		case "file[copy]":
+			want, until = engine.StateUnknown, "download["+root+"/fetched]"
+		case "file[local copy]":
+			want = engine.StateOK
+		}
+		if s.State != want || s.Until != until {
+			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
 		}
 	}
 }

@@ -30,15 +30,16 @@ func init() {
 }
 
 var (
-	_ engine.RefreshableRes = (*Res)(nil)
-	_ engine.SendableRes    = (*Res)(nil)
-	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.ClashingRes    = (*Res)(nil)
-	_ engine.ReversibleRes  = (*Res)(nil)
-	_ engine.Readable       = (*Res)(nil)
-	_ engine.SharedRes      = (*Res)(nil)
-	_ engine.OverlappingRes = (*Res)(nil)
-	_ engine.DescribedRes   = (*Res)(nil)
+	_ engine.RefreshableRes  = (*Res)(nil)
+	_ engine.SendableRes     = (*Res)(nil)
+	_ engine.RecvableRes     = (*Res)(nil)
+	_ engine.ClashingRes     = (*Res)(nil)
+	_ engine.ReversibleRes   = (*Res)(nil)
+	_ engine.PartlyRootedRes = (*Res)(nil)
+	_ engine.Readable        = (*Res)(nil)
+	_ engine.SharedRes       = (*Res)(nil)
+	_ engine.OverlappingRes  = (*Res)(nil)
+	_ engine.DescribedRes    = (*Res)(nil)
 )
 
 // Res is a file that comes from a server.
@@ -218,6 +219,18 @@ func (r *Res) Reversed(before engine.Res) (engine.Res, error) {
 		return nil, fmt.Errorf("%s can't go back to a %s", r, before.Kind())
 	}
 	return r.made().Reversed(r, &file.Made{Path: was.made().Path, Owner: was.Owner, Group: was.Group, Mode: was.Mode, Holds: was.Holds})
+}
+
+// RootedPart returns the one that copies a file of the machine; of what is on the net nothing is known before a run.
+func (r *Res) RootedPart() (part engine.Res, writes, fields []string) {
+	writes = []string{path.Clean(r.made().Path)}
+	if r.source() == "" {
+		return nil, writes, nil
+	}
+	copies := &Res{Path: r.Path, URL: r.URL, Checksum: r.Checksum, Mode: r.Mode, Timeout: r.Timeout, MaxSize: r.MaxSize}
+	copies.SetKind(r.Kind())
+	copies.SetName(r.Name())
+	return copies, writes, []string{"", "checksum", "mode", "owner", "group"}
 }
 
 // UIDs names the file.

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
@@ -55,7 +56,7 @@ func (r *Res) fetch(ctx context.Context, rec *record) (*answer, error) {
 // open is fetch for a file of the machine, whose tag is what a look at it tells.
 func (r *Res) open(p string, rec *record) (*answer, error) {
 	// Only a plain file is opened, so no pipe is waited for.
-	f, st, err := atomicfile.Open(p)
+	f, st, err := atomicfile.OpenBy(safepath.Of(r.init.Host), p)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
