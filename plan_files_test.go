@@ -191,3 +191,38 @@ resources:
 		}
 	}
 }
+
+// TestFindingL1TimersAndHomes: a timer that a cleared folder takes away is gone in a plan, and a home that another resource makes is there.
+func TestFindingL1TimersAndHomes(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", root+"/config")
+	for name, text := range map[string]string{
+		"config/systemd/user/job.timer": "[Timer]\nOnCalendar=daily\n", "image/etc/group": "bot:x:900:\n",
+		"image/etc/passwd": "bot:x:900:900::/home/bot:/bin/false\n", "image/etc/shadow": "bot:!:19000::::::\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(root+"/"+name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(root+"/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, f := from(t, strings.ReplaceAll(`
+graph: homes
+resources:
+  file:
+  - {name: ROOT/config/systemd/, state: absent, recurse: true, force: true}
+  - {name: ROOT/image/home/bot/, recurse: true}
+  cron: [{name: job, session: true, state: absent, depend: ["file[ROOT/config/systemd/]"]}]
+  user: [{name: bot, root: ROOT/image, managehome: true, depend: ["file[ROOT/image/home/bot/]"]}]
+`, "ROOT", root), mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		if want := strings.HasPrefix(s.Resource, "file["); want != (s.State == engine.StateWouldChange) {
+			t.Errorf("%s is %s: %s, %v", s.Resource, s.State, s.Changes, s.Err)
+		}
+	}
+}

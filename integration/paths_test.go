@@ -89,7 +89,6 @@ var pathsAllowed = map[string]string{
 	"resources/internal/private/private.go syncDir":         "the state folder, which run refuses if others can write it",
 	"resources/internal/private/private.go Write":           "the state folder, which run refuses if others can write it",
 	"resources/sysctl/proc.go open":                         "/proc",
-	"resources/account/user_check.go homeDiffers":           "only whether it exists is asked, and no link is followed in the last place",
 }
 
 // TestFindingA3OneWalker: no kind opens a path but by the walker of package safepath.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -221,7 +221,7 @@ func (r *UserRes) homeDiffers(info *backends.UserInfo, d *userDiff) error {
 	if d.home = d.to.Home != nil; d.home {
 		return nil
 	}
-	_, err := os.Lstat(filepath.Join("/", accountRoot(r.Root), info.Home))
+	_, err := safepath.Of(r.Handle().Host).RawLstat(filepath.Join("/", accountRoot(r.Root), info.Home))
 	if files.IsMissing(err) {
 		d.add("homedir", nil, info.Home)
 		d.home, err = true, nil

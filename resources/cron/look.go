@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
@@ -50,7 +51,7 @@ func (l found) gone() bool { return (!l.there || l.masked()) && !l.running && !l
 // may belong to another program.
 func (r *Res) textFile() (textfile.File, error) {
 	dir, err := r.dir()
-	return textfile.In(atomicfile.At(dir), r.timer(), 0o644), err
+	return textfile.In(atomicfile.AtBy(safepath.Of(r.init.Host), dir), r.timer(), 0o644), err
 }
 
 // readFile looks at the file. A missing file is not an error: then there stays
@@ -114,7 +115,7 @@ func (r *Res) dropIns(ctx context.Context, m *systemd1.Manager, timer systemd1.U
 		if filepath.Base(filepath.Dir(path)) != r.timer()+".d" {
 			continue
 		}
-		file, err := textfile.At(path, 0)
+		file, err := textfile.By(safepath.Of(r.init.Host), path, 0)
 		if err != nil {
 			return "", err
 		}
