@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/engine/journal"
 )
 
@@ -31,7 +32,9 @@ type keeping struct {
 	journal keeper
 	lenient *journal.Lenient
 	files   heldFiles
-	at      os.FileInfo    // the folder as it was last seen
+	at      os.FileInfo // the folder as it was last seen
+	tries   boltfile.Tries
+	bad     error          // why they could not be
 	owes    bool           // the files are to be written again
 	told    string         // the last error that was logged
 	renew   []func() error // has those who keep a file of their own write it again
@@ -72,13 +75,14 @@ func (d *Dir) look() {
 			again, k.at = true, now
 		}
 	}
-	if err == nil {
+	ours := err == nil
+	if ours {
 		moved, e := k.journal.Keep(context.Background())
 		again, err = again || moved, e
 	}
 	var lost, other []string
 	switch {
-	case again || k.owes && err == nil:
+	case ours && (again || k.owes && k.tries.Due(d.o.Clock.Now())): // also where there is no room for the journal
 		var e error
 		lost, other, e = k.files.restore()
 		k.mu.Lock()
@@ -87,7 +91,10 @@ func (d *Dir) look() {
 		for _, f := range renew {
 			e = errors.Join(e, f())
 		}
-		k.owes, err = e != nil, errors.Join(err, e)
+		k.owes, k.tries, err = e != nil, k.tries.After(d.o.Clock.Now(), boltfile.Classify(e)), errors.Join(err, e)
+		k.bad = e
+	case k.owes:
+		err = errors.Join(err, k.bad)
 	case err == nil:
 		k.files.look()
 	}
