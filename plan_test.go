@@ -342,6 +342,39 @@ resources:
 	}
 }
 
+// TestFindingL1NoPlace: a file whose content is not known yet makes no folder for others.
+func TestFindingL1NoPlace(t *testing.T) {
+	root := t.TempDir()
+	e, f := from(t, strings.ReplaceAll(`
+resources:
+  exec: [{name: says, cmd: "echo x"}]
+  file:
+  - {name: ROOT/none/told, recv: {content: "exec[says].output"}}
+  - {name: ROOT/none/beside, content: x}
+  - {name: ROOT/not/copy, source: ROOT/many/it, depend: ["exec[says]"]}
+  - {name: ROOT/not/beside, content: x}
+  - {name: ROOT/made/, depend: ["exec[says]"]}
+  - {name: ROOT/made/told, recv: {content: "exec[says].output"}}
+  - {name: ROOT/many/more/, recurse: true, recv: {owner: "exec[says].output"}}
+`, "ROOT", root), mgmt.Options{State: mgmt.StateIn(t.TempDir())})
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		want := engine.StateWouldChange
+		switch {
+		case strings.HasSuffix(s.Resource, "/none/told]"), strings.HasSuffix(s.Resource, "/not/copy]"):
+			want = engine.StateUnknown // the command may make the folder
+		case strings.HasSuffix(s.Resource, "/beside]"):
+			want = engine.StateFailed
+		}
+		if s.State != want {
+			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
+		}
+	}
+}
+
 func TestPlanOfBadGraph(t *testing.T) {
 	e, f := from(t, mixed, mgmt.Options{})
 	_, err := e.Plan(t.Context(), f)

@@ -211,6 +211,14 @@ type Readable interface {
 	Read(ctx context.Context) (Res, error)
 }
 
+// PlacedRes can say, in a plan, whether there is a place for a thing that is not there and could not be checked.
+type PlacedRes interface {
+	Readable
+	// Place is asked where Read has found nothing. The error is why the thing can't be made whatever the parameters are, such as a
+	// missing folder. It may overlap Watch, and never overlaps CheckApply.
+	Place(ctx context.Context) error
+}
+
 // Listable can find all things of its kind on the machine.
 type Listable interface {
 	Res

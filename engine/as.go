@@ -84,7 +84,7 @@ func stated(a Abilities, ability any) bool {
 		return a.Batcher
 	case *ReversibleRes, *UndoingRes:
 		return a.Reversible
-	case *Readable:
+	case *Readable, *PlacedRes:
 		return a.Readable
 	case *Listable:
 		return a.Listable

@@ -54,8 +54,20 @@ func lookAtFailed(ctx context.Context, vs []*vertex, outs []engine.Outcome) {
 	for i, v := range vs {
 		if outs[i].Err != nil && v.noop && v.abil.Readable && ctx.Err() == nil {
 			v.run.job.absent = absent(ctx, v.Res)
+			if v.place(ctx) != nil {
+				v.run.job.absent, v.run.job.placeless = false, true
+			}
 		}
 	}
+}
+
+// place asks the resource of v, whose thing is to be made and could not be checked, whether there is a place for it.
+func (v *vertex) place(ctx context.Context) error {
+	p, ok := engine.As[engine.PlacedRes](v.Res)
+	if !ok || !v.run.job.absent {
+		return nil
+	}
+	return lifecycle.Call("Place", func() error { return p.Place(ctx) })
 }
 
 // absent reports whether the thing of a resource is surely not there, and is to be.

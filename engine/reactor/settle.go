@@ -155,7 +155,7 @@ func (l *loop) lay(v *vertex, run Run) {
 		l.freed[v] = true
 		l.outdate(layer.Looked(path), v)
 	}
-	if !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() {
+	if !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() || v.run.job.placeless {
 		return
 	}
 	v.run.laid = partLaid

@@ -178,3 +178,14 @@ func (c *run) readEntry(got *Res, d atomicfile.Dir, name, rel string) error {
 	defer sub.Close()
 	return c.readEntries(got, sub, rel)
 }
+
+// Place reports whether the folder of the path is there, or is made with it.
+func (r *Res) Place(ctx context.Context) error {
+	c := &run{res: r, ctx: ctx, path: r.filePath(), uid: -1, gid: -1}
+	defer c.close()
+	n, err := c.node()
+	if err != nil || r.IsFolder() && r.Recurse {
+		return err
+	}
+	return c.parent(n)
+}
