@@ -105,6 +105,16 @@ func (c *actors) shut() {
 	c.known = nil
 }
 
+// isHeldUp reports whether it waits for a processor or a disk: on a busy machine that takes long, and then it goes on with what it does.
+func (p *actor) isHeldUp() bool {
+	if ok, _ := p.opened(); !ok {
+		return false
+	}
+	stat := readSmall(p.proc, "stat")
+	state := stat[strings.LastIndexByte(stat, ')')+1:]
+	return strings.HasPrefix(state, " R") || strings.HasPrefix(state, " D")
+}
+
 // buried reports whether its number may be that of another process by now.
 func (p *actor) buried() bool {
 	return p.fd < 0 || errors.Is(unix.PidfdSendSignal(p.fd, 0, nil, 0), unix.ESRCH)

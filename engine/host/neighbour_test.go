@@ -326,3 +326,68 @@ func TestHear(t *testing.T) {
 		s.Cause()
 	}
 }
+
+// handTime is a clock that the test moves. Nothing happens by it.
+type handTime struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *handTime) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (*handTime) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// pass moves the clock, and has the hub look at what that makes due.
+func (c *handTime) pass(h *Host, d time.Duration) {
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	c.mu.Unlock()
+	done := make(chan struct{})
+	h.hub.calls <- func() { defer close(done); h.hub.ripen() }
+	<-done
+}
+
+// TestFindingK1BusyMachine: a process that waits for a processor is not done with a name that it has made. One that rests is.
+func TestFindingK1BusyMachine(t *testing.T) {
+	if chosen() != "fanotify" {
+		return // no process is known
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	clock := &handTime{now: time.Now()}
+	h := newHost(t, Options{Clock: clock})
+	s := watch(t, h, plain, file)
+	ready, tell, err := os.Pipe()
+	must(t, err)
+	defer ready.Close()
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "echo x > a; echo; while :; do :; done")
+	cmd.Dir, cmd.Stdout = dir, tell
+	must(t, cmd.Start())
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	must(t, tell.Close())
+	_, err = ready.Read(make([]byte, 1))
+	must(t, err)
+	if !h.Writing(t.Context(), file) {
+		t.Error("it has ended its work before")
+	}
+	for range 3 {
+		clock.pass(h, processTime+time.Millisecond)
+		if !h.Writing(t.Context(), file) {
+			t.Error("it was not waited for while it works")
+		}
+	}
+	must(t, cmd.Process.Signal(unix.SIGSTOP))
+	for stat := ""; !strings.Contains(stat, ") T "); {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		must(t, err)
+		stat = string(text)
+	}
+	clock.pass(h, processTime+time.Millisecond)
+	woken(t, s)
+}

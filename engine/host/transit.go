@@ -145,6 +145,9 @@ func (h *hub) ripen() {
 	now := h.clock.Now()
 	for len(h.transits.order) > 0 && !h.transits.order[0].when.After(now) {
 		t := h.transits.order[0]
+		if t.by != nil && t.by.isHeldUp() {
+			t.until = now.Add(processTime)
+		}
 		if due := t.due(); due.After(now) {
 			t.when = due
 			queue.Fix(&h.transits.order, 0)
